@@ -1,0 +1,106 @@
+// What is asked of a run. Imperative; may be refused. Carries all that the core may not fetch.
+// Plain values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/event.hpp"
+
+namespace cairn {
+
+// What a handler leaves behind. `patch` is a sub-goal's outputs when the step was one.
+struct Outcome {
+  std::string label;
+  Json patch = Json::object();
+  std::vector<Fact> facts;
+};
+
+// Why an attempt failed. `error` is one word, `message` a sentence.
+struct Failure {
+  std::string error = "error";
+  std::string message;
+  bool retryable = true;
+  std::vector<Fact> facts;  // of use: they are kept
+};
+
+struct StartRun {
+  RunId run;
+  std::string graph;
+  std::string version;  // "": the current one
+  Json input = Json::object();
+  Options options;
+  Tags tags;
+  std::optional<Parent> parent;
+  std::optional<RunId> continues;
+  std::optional<Json> history;
+  std::optional<Origin> forked_from;
+};
+struct CompleteStep {
+  StepId step = 0;
+  std::int32_t attempt = 0;
+  Outcome outcome;
+  SessionId worker = 0;
+  TimeUs started_at = 0;
+  StepId cached_from = 0;
+};
+struct FailStep {
+  StepId step = 0;
+  std::int32_t attempt = 0;
+  Failure failure;  // error "lost": the worker died or the step lapsed; counts as a loss
+  SessionId worker = 0;
+  TimeUs started_at = 0;
+};
+struct Due {  // a timer, a timeout or an expiry has come; refused if early
+  StepId step = 0;
+};
+struct Answer {
+  std::string question;  // "": the only open one
+  Json value;
+  std::string by;
+  std::optional<std::string> fault;  // set by the door when the value does not fit the question's schema
+};
+struct SendSignal {
+  std::string name;
+  Json value;
+  std::string id;
+};
+struct Cancel {
+  std::string reason;
+};
+struct Pause {};
+struct Resume {};
+struct Reopen {};  // a failed run: its failed steps get attempt 1 again
+struct FinishChild {
+  StepId step = 0;
+  RunId child;
+  RunStatus status = RunStatus::done;
+  std::string reason;
+  Json output;
+};
+struct EditChannels {
+  Json patch = Json::object();
+};
+
+using Command = std::variant<StartRun, CompleteStep, FailStep, Due, Answer, SendSignal, Cancel, Pause, Resume, Reopen,
+                             FinishChild, EditChannels>;
+
+// What the engine must know of a tool to admit a sub-goal.
+struct ToolFacts {
+  std::string queue = "default";
+  std::vector<std::string> needs;  // "$channel" or "$channel/pointer" that must not be null
+};
+using ToolTable = std::map<std::string, ToolFacts, std::less<>>;
+
+struct Context {
+  TimeUs now_us = 0;
+  std::string actor;
+  RunId id_base;      // the n-th run the command creates has plus(id_base, n)
+  double draw = 0;    // in [0,1), for jitter
+  const ToolTable* tools = nullptr;  // null: no tool is known
+};
+
+}  // namespace cairn

@@ -1,0 +1,250 @@
+// What happened to a run: the closed list of events. Past tense, never changed once shipped; a new meaning is a
+// new version with an upcaster (see codec.hpp). Plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "engine/json.hpp"
+
+namespace cairn {
+
+enum class RunStatus : std::uint8_t { running, paused, done, failed, aborted };
+enum class GoalStatus : std::uint8_t { planned, open, succeeded, failed, skipped };
+
+std::string_view to_string(RunStatus status);
+std::string_view to_string(GoalStatus status);
+std::optional<RunStatus> parse_run_status(std::string_view word);
+std::optional<GoalStatus> parse_goal_status(std::string_view word);
+inline bool is_ended(RunStatus status) { return status != RunStatus::running && status != RunStatus::paused; }
+
+// A JSON object kept as its text until someone reads it: most folds never look into a patch.
+using JsonText = std::string;
+
+// What whoever starts a run may ask for beside its input.
+struct Options {
+  bool autonomous = false;                       // wire: {"autonomy": "full"}; asks take their default or expire at once
+  std::int32_t priority = 0;                     // 0..9; lower is claimed first
+  std::map<std::string, std::int64_t> budgets;   // caps in place of the graph's
+  bool operator==(const Options&) const = default;
+};
+
+using Tags = std::map<std::string, std::string>;
+
+struct Parent {
+  RunId run;
+  StepId step = 0;
+  std::int32_t depth = 0;  // of this child: 1 for a child of a run nobody called
+  bool operator==(const Parent&) const = default;
+};
+
+struct Origin {  // of a fork
+  RunId run;
+  std::int64_t seq = 0;
+  std::string chain_hash;  // hexadecimal, of the origin's event `seq`
+  Json state;              // the folded state it begins from, as snapshot.hpp writes it
+  bool operator==(const Origin&) const = default;
+};
+
+// --- run ---------------------------------------------------------------------------------------------------------
+struct RunStarted {
+  std::string graph;
+  std::string version;
+  JsonText input = "{}";
+  Options options;
+  Tags tags;
+  std::optional<Parent> parent;
+  std::optional<RunId> continues;
+  std::optional<JsonText> history;  // with `continues`: becomes the channel `history`
+  std::optional<Origin> forked_from;
+};
+struct RunPaused {};
+struct RunResumed {};
+struct RunReopened {};
+struct RunMoved {
+  std::string to_version;
+};
+struct ChannelsEdited {
+  JsonText patch = "{}";  // sets the channels to these values, whatever their reducers
+};
+struct Closed {  // what an ending run leaves behind
+  std::vector<StepId> steps;
+  std::vector<std::string> questions;
+  std::vector<RunId> children;
+  bool operator==(const Closed&) const = default;
+};
+struct RunFinished {
+  RunStatus status = RunStatus::done;  // done, failed or aborted
+  std::string reason;
+  JsonText output = "{}";
+  Closed closed;
+};
+
+// --- step --------------------------------------------------------------------------------------------------------
+struct StepSucceeded {
+  std::string node;
+  std::string label;
+  JsonText patch = "{}";
+  std::vector<std::string> next;  // nodes, in edge order
+  std::int32_t attempt = 0;       // 0: the engine closed it, no worker did
+  SessionId worker = 0;
+  TimeUs started_at = 0;
+  std::string took;               // the question or signal whose value it used
+  StepId cached_from = 0;
+};
+struct StepFailed {
+  std::string node;
+  std::int32_t attempt = 0;
+  std::string error;    // one word: error, lost, timeout, invalid, exhausted ... or the handler's own
+  std::string message;  // one sentence
+  SessionId worker = 0;
+  TimeUs started_at = 0;
+  std::optional<TimeUs> retry_at;  // exactly one of: retry_at; label and next; neither: final
+  std::string label;
+  std::vector<std::string> next;
+};
+struct SignalReceived {
+  std::string name;
+  Json value;
+  std::string id;  // the sender's; one id is taken once
+};
+struct TimerFired {};
+struct ChildStarted {
+  RunId child;
+  std::string graph;
+  std::string version;
+};
+struct ChildFinished {
+  RunId child;
+  RunStatus status = RunStatus::done;
+  std::string reason;
+  Json output;
+};
+
+// --- question ----------------------------------------------------------------------------------------------------
+struct QuestionAsked {
+  std::string question;  // "q" and the step's number
+  std::string kind;
+  Json prompt;
+  Json schema;                   // null: any value
+  std::optional<Json> fallback;  // wire: "default"
+  std::optional<TimeUs> expires_at;
+};
+struct QuestionAnswered {
+  std::string question;
+  Json value;
+  std::string by;  // the actor, or "default"
+};
+struct QuestionExpired {
+  std::string question;
+};
+
+// --- plan --------------------------------------------------------------------------------------------------------
+// A node of the run's plan. One with a tool is work for a map; one without is structure.
+struct SubGoalOpened {
+  std::string sub_goal;
+  std::string tool;  // "" for structure
+  std::string title;
+  std::string parent;              // "" at the top
+  Json inputs = Json::object();    // values may be {"from_sub_goal": ID, "slot": NAME}
+  std::vector<std::string> after;  // with those that `inputs` implies
+  std::string queue;               // the tool's
+};
+struct SubGoalRejected {
+  std::string sub_goal;
+  std::string tool;
+  std::string reason;  // one sentence
+  std::vector<std::string> unmet;
+};
+struct SubGoalClosed {
+  std::string sub_goal;
+  GoalStatus status = GoalStatus::succeeded;  // succeeded, failed or skipped
+  JsonText outputs = "{}";
+  std::string error;    // as in StepFailed; "" when it succeeded
+  std::string message;
+  std::int32_t attempt = 0;
+  SessionId worker = 0;
+  TimeUs started_at = 0;
+  std::string reused_from;
+};
+struct PlanChild {
+  std::string id;
+  std::string title;
+  std::vector<std::string> after;
+  Json context = nullptr;
+  bool operator==(const PlanChild&) const = default;
+};
+struct PlanCreated {
+  std::int64_t version = 1;
+  std::string goal;
+  std::vector<PlanChild> children;
+};
+struct PlanRevised {
+  std::int64_t version = 1;
+  std::string cause;
+  Json changes = Json::array();  // [{"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?}]
+};
+struct TaskDecomposed {
+  std::string target;
+  std::string mode;
+  std::int32_t depth = 0;
+  std::vector<PlanChild> children;
+  std::vector<std::string> dropped;  // dependencies that named nothing
+  std::int32_t truncated = 0;        // children beyond the limit
+};
+
+// --- records: what a planner notes and the state does not need -----------------------------------------------------
+enum class RecordKind : std::uint8_t {
+  decision_proposed,     // {action, target?, reason, source: model|rule|fallback|policy}
+  decision_rewritten,    // {rule, order, from, to}
+  decision_enforced,     // {action, trail}
+  decomposition_failed,  // {target, reason}
+  verification_recorded, // {target, ok, says}
+  replan_decided,        // {action, reason}
+  contingency_matched,   // {condition, action}
+  loop_detected,         // {says}
+  guardrail_blocked,     // {reason}
+  model_called,          // {model, request, reply, tokens_in, tokens_out, cost, latency_ms, ok}
+  tool_called,           // {tool, ok, latency_ms}
+};
+struct Record {
+  RecordKind kind = RecordKind::decision_proposed;
+  JsonText fields = "{}";
+};
+struct BudgetExhausted {
+  std::string name;
+  std::int64_t cap = 0;
+  std::int64_t used = 0;
+};
+
+std::string_view to_string(RecordKind kind);
+
+using EventBody =
+    std::variant<RunStarted, RunPaused, RunResumed, RunReopened, RunMoved, ChannelsEdited, RunFinished, StepSucceeded,
+                 StepFailed, SignalReceived, TimerFired, ChildStarted, ChildFinished, QuestionAsked, QuestionAnswered,
+                 QuestionExpired, SubGoalOpened, SubGoalRejected, SubGoalClosed, PlanCreated, PlanRevised,
+                 TaskDecomposed, Record, BudgetExhausted>;
+
+// Envelope and body. `seq` runs 1, 2, 3 ... in the run without a gap; `at_us` never decreases in a run.
+struct Event {
+  std::int64_t seq = 0;
+  TimeUs at_us = 0;
+  StepId step = 0;    // the step it belongs to; 0: none
+  std::string actor;  // who caused it when no step did: "user:ann", "worker:..."; "" when the step is the cause
+  EventBody body;
+};
+
+// The wire word of the body's type: "step_succeeded".
+std::string_view type_of(const EventBody& body);
+
+// What a handler may put on record; decide puts its sub-goals through admission.
+using Fact = std::variant<Record, SubGoalOpened, PlanCreated, PlanRevised, TaskDecomposed>;
+
+}  // namespace cairn

@@ -1,0 +1,38 @@
+// JSON values as the engine takes and gives them: UTF-8, integers of 64 bits, IEEE doubles, objects in key order.
+// Pure functions, safe from any thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "engine/result.hpp"
+
+namespace cairn {
+
+using Json = nlohmann::json;
+
+inline constexpr std::size_t json_bytes_max = 16u * 1024 * 1024;
+inline constexpr int json_depth_max = 200;
+
+// The only door for JSON text from outside. `what` names the text in the sentence of a refusal.
+// Refuses `invalid`: not JSON, not UTF-8, an integer beyond 64 bits, a key twice in one object, NUL in a string, deeper
+// than `json_depth_max`; `limit`: longer than `json_bytes_max`.
+Result<Json> parse_json(std::string_view text, std::string_view what);
+
+// Text that the program itself wrote (stored payloads). Throws CorruptHistory if it is not JSON.
+Json parse_stored(std::string_view text);
+
+// Compact, keys sorted: equal values give equal bytes. REQUIRES: every string is UTF-8.
+std::string canonical(const Json& value);
+
+// At most `bytes_max` bytes of the value's text, cut with "..." on a UTF-8 boundary: for sentences and tables.
+std::string excerpt(const Json& value, std::size_t bytes_max);
+
+// Replaces every string "$channel" or "$channel/json/pointer" that is a whole value by what `read` gives for the
+// channel; a pointer that leads nowhere gives null. "$$x" stands for the string "$x".
+Json resolve_channels(const Json& value, const std::function<Json(std::string_view channel)>& read);
+
+}  // namespace cairn

@@ -1,0 +1,82 @@
+// How a refusal travels: a value, never an exception. Used by every layer.
+// Not thread-safe; a Result is a plain value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace cairn {
+
+// The nine reasons for which something asked may not be done.
+enum class Code : std::uint8_t {
+  invalid,      // the request itself is wrong
+  not_found,    // what it names does not exist
+  conflict,     // it contradicts what is already recorded
+  stale,        // the asker no longer holds what it speaks for
+  limit,        // a stated bound would be passed
+  closed,       // the run, step or question has already ended
+  unavailable,  // something outside (database, model, tool) cannot be reached now
+  unsupported,  // written by a newer program than this one
+  corrupt,      // a history that cannot be what it claims to be
+};
+
+// The code's one word, as it stands in JSON and in logs.
+std::string_view to_string(Code code);
+
+// One sentence for a person: "Expected ..., but ...". Carries ids, never secrets.
+struct Error {
+  Code code = Code::invalid;
+  std::string message;
+  bool operator==(const Error&) const = default;
+};
+
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+
+// A bug, not a refusal: the process ends, its holds lapse, another worker takes over.
+#define CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : ::cairn::check_failed(#condition, __FILE__, __LINE__))
+
+// Either a T or the Error that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : value_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return value_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  // REQUIRES: ok().
+  T& operator*() & { return get(); }
+  const T& operator*() const& { return get(); }
+  T&& operator*() && { return std::move(get()); }
+  T* operator->() { return &get(); }
+  const T* operator->() const { return &get(); }
+
+  // REQUIRES: !ok().
+  const Error& error() const {
+    CHECK(!ok());
+    return *std::get_if<1>(&value_);
+  }
+
+ private:
+  T& get() {
+    CHECK(ok());
+    return *std::get_if<0>(&value_);
+  }
+  const T& get() const {
+    CHECK(ok());
+    return *std::get_if<0>(&value_);
+  }
+  std::variant<T, Error> value_;
+};
+
+struct Done {
+  bool operator==(const Done&) const = default;
+};
+using Status = Result<Done>;
+
+}  // namespace cairn

@@ -1,0 +1,183 @@
+// What a run is now: the fold of its events. Changed only by `evolve`; read by decide, handlers and people.
+// Not thread-safe. Copying is deep in its own data and shares the graph.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/event.hpp"
+#include "engine/graph.hpp"
+#include "engine/id.hpp"
+
+namespace cairn {
+
+// A part of a run's data: a composed patch, and patches that nobody has looked into yet.
+// Composing is associative for every reducer, so a branch's patches become one when they are read.
+class Data {
+ public:
+  void add(JsonText patch);
+  void add(const Json& patch, const Graph& graph);
+  void set(const Json& channels, const Graph& graph);  // replaces whole channels
+  // Applies another part's patches after ours.
+  void absorb(Data&& later, const Graph& graph);
+  const Json& composed(const Graph& graph) const;
+
+ private:
+  mutable Json composed_ = Json::object();
+  mutable std::vector<JsonText> pending_;
+};
+
+// Applies `patch` to `data` channel by channel by the graph's reducers. Never refuses: what does not fit replaces.
+void apply_patch(Json& data, const Json& patch, const Graph& graph);
+
+// One sentence if the patch does not fit a reducer over `data`; nothing if it does.
+std::optional<std::string> patch_fault(const Json& data, const Json& patch, const Graph& graph);
+
+struct SubGoal {
+  std::string id;
+  std::string tool;  // "": structure only
+  std::string title;
+  std::string parent;
+  Json inputs = Json::object();
+  std::vector<std::string> after;
+  std::string queue;
+  Json context = nullptr;
+  GoalStatus status = GoalStatus::planned;
+  Json outputs = nullptr;  // object when succeeded
+  std::string error;
+  std::string message;
+  std::int32_t attempts = 0;
+  StepId step = 0;          // its execution; 0: none yet
+  StepId map = 0;           // the map step that took it; 0: none yet
+  std::int32_t waits_for = 0;            // open ones in its `after`
+  std::vector<std::int32_t> dependents;  // positions in the same plan, of those that wait for it
+};
+
+struct Plan {
+  std::vector<SubGoal> goals;  // plan order
+  std::map<std::string, std::int32_t, std::less<>> by_id;
+  std::int32_t next_untaken = 0;  // all before it were taken by a map, or are structure
+};
+
+struct Branch {
+  BranchId id = 0;
+  BranchId parent = 0;
+  std::int32_t place = 0;       // among its siblings, in edge order; a sub-goal's position in the plan
+  StepId step = 0;              // its open step; 0 while forked, arrived or ended
+  Data data;                    // its own patches over its parent's frozen data
+  Plan plan;                    // its own sub-goals
+  std::vector<BranchId> fan;    // the branches it forked into, in edge order
+  std::int32_t arrived = 0;     // of `fan`, how many wait at the join
+  NodeIndex at_join = -1;       // the join it waits at
+  NodeIndex at_end = -1;        // the end it reached: follow finishes the run
+};
+
+struct Step {
+  StepId id = 0;
+  BranchId branch = 0;
+  NodeIndex node = -1;         // a sub-goal's: its map's node
+  std::int32_t goal = -1;      // position in the parent branch's plan; -1 for a step on a node
+  std::int32_t attempt = 1;    // the one to run next, or running
+  std::int32_t errors = 0;
+  std::int32_t losses = 0;
+  TimeUs opened_at = 0;
+  TimeUs run_at = 0;
+  Json given;                  // what its opening event brought; null: nothing
+  std::map<std::string, std::int64_t> budgets;  // used counts when it opened
+  bool exhausted = false;      // its budget was at the cap: follow closes it
+  bool failed_final = false;   // closed without an edge: follow fails the run
+  std::string error;           // of the last failed attempt
+  std::string message;
+  std::string question;        // ask: the open one
+  std::optional<TimeUs> due;   // ask and wait: expiry, timer or timeout
+  RunId child;                 // call: the running one
+  std::int32_t open_goals = 0; // map: not yet closed
+  bool partial = false;        // map: one failed or was skipped
+  bool started = false;        // follow has done what opening implies (question asked, child started, goals opened)
+};
+
+struct Question {
+  std::string id;
+  StepId step = 0;
+  std::string kind;
+  Json prompt;
+  Json schema;
+  std::optional<Json> fallback;
+  std::optional<TimeUs> expires_at;
+};
+
+struct Signal {
+  std::string id;
+  Json value;
+  std::int64_t seq = 0;
+};
+
+struct BudgetUse {
+  std::int64_t cap = 0;
+  std::int64_t used = 0;
+  bool told = false;  // budget_exhausted was written
+};
+
+struct RunState {
+  RunId id;
+  GraphRef graph;
+  std::int64_t seq = 0;  // 0: no event yet
+  RunStatus status = RunStatus::running;
+  std::string reason;
+  Json output = nullptr;
+  TimeUs started_at = 0;
+  TimeUs last_at = 0;
+  JsonText input = "{}";
+  Options options;
+  Tags tags;
+  std::optional<Parent> parent;
+  std::optional<RunId> continues;
+  StepId last_step = 0;
+  BranchId last_branch = 0;
+  std::map<BranchId, Branch> branches;
+  std::map<StepId, Step> steps;  // open ones; those of an ended run that failed stay for a retry
+  std::map<std::string, Question, std::less<>> questions;
+  std::map<std::string, std::deque<Signal>, std::less<>> signals;  // not yet taken, by name
+  std::set<std::string, std::less<>> signal_ids;                    // every one ever received
+  std::map<std::string, BudgetUse, std::less<>> budgets;
+  std::int64_t plan_version = 0;
+  std::string goal;
+  std::optional<StepId> failed_step;  // why the run failed
+};
+
+// --- reading --------------------------------------------------------------------------------------------------------
+// REQUIRES for all: the branch exists.
+
+// One channel as the branch sees it; null if nothing was written.
+Json read_channel(const RunState& state, BranchId branch, std::string_view channel);
+
+// All channels as the branch sees them.
+Json read_channels(const RunState& state, BranchId branch);
+
+// A sub-goal by id, in the branch, else in its ancestors; the latest of a name. Null if there is none.
+const SubGoal* find_goal(const RunState& state, BranchId branch, std::string_view id);
+
+// The branch's view of the plan in plan order: ancestors' first.
+std::vector<const SubGoal*> plan_of(const RunState& state, BranchId branch);
+
+// The inputs of a sub-goal's step with every reference replaced by the value it names.
+// Refuses `not_found` if a slot is missing.
+Result<Json> resolved_inputs(const RunState& state, const Step& step);
+
+// running but with nothing open except questions, waits and calls.
+bool is_waiting(const RunState& state);
+
+const Step* find_step(const RunState& state, StepId step);
+const SubGoal& goal_of(const RunState& state, const Step& step);  // REQUIRES: step.goal >= 0
+
+// `cairn show`: run graph status seq channels steps plan budgets questions, and reason, output when ended.
+Json state_json(const RunState& state);
+
+}  // namespace cairn

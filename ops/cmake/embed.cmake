@@ -1,0 +1,18 @@
+# cairn_embed(target function folder): every file under `folder` becomes part of `target`, which then has
+# `std::span<const cairn::EmbeddedFile> cairn::function()` (declared in engine/embedded.hpp), in order of names.
+function(cairn_embed target function folder)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${folder} ${CMAKE_SOURCE_DIR}/${folder}/*)
+  list(SORT files)
+  set(rows "")
+  foreach(file IN LISTS files)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${file})
+    file(READ ${CMAKE_SOURCE_DIR}/${folder}/${file} text)
+    string(APPEND rows "    {\"${file}\", R\"~embed~(${text})~embed~\"},\n")
+  endforeach()
+  set(source "#include \"engine/embedded.hpp\"\n\n#include <array>\n\nnamespace cairn {\nnamespace {\n")
+  string(APPEND source "constexpr EmbeddedFile files[] = {\n${rows}    {\"\", \"\"}};\n}  // namespace\n\n")
+  string(APPEND source "std::span<const EmbeddedFile> ${function}() {\n")
+  string(APPEND source "  return std::span<const EmbeddedFile>(files).first(std::size(files) - 1);\n}\n\n}  // namespace cairn\n")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/embedded/${function}.cpp CONTENT "${source}" @ONLY)
+  target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/embedded/${function}.cpp)
+endfunction()

@@ -1,0 +1,51 @@
+# One program per folder of tests/, labelled `fast` (needs nothing) or `postgres` (starts its own cluster).
+find_package(GTest REQUIRED)
+
+function(cairn_tests folder label)
+  add_executable(test_${folder} ${ARGN})
+  target_link_libraries(test_${folder} PRIVATE cairn_ops GTest::gtest GTest::gtest_main)
+  target_compile_definitions(test_${folder} PRIVATE CAIRN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             CAIRN_PROGRAM="$<TARGET_FILE:cairn>")
+  target_precompile_headers(test_${folder} PRIVATE <gtest/gtest.h> <nlohmann/json.hpp>)
+  add_test(NAME ${folder} COMMAND test_${folder})
+  set_tests_properties(${folder} PROPERTIES LABELS ${label})
+endfunction()
+
+cairn_tests(engine fast
+  tests/engine/codec_test.cpp
+  tests/engine/decide_test.cpp
+  tests/engine/graph_test.cpp
+  tests/engine/id_test.cpp
+  tests/engine/json_test.cpp
+  tests/engine/random_test.cpp
+  tests/engine/snapshot_test.cpp
+)
+cairn_tests(storage postgres
+  tests/storage/chain_test.cpp
+  tests/storage/cluster_test.cpp
+  tests/storage/plans_test.cpp
+  tests/storage/store_test.cpp
+)
+cairn_tests(workers postgres
+  tests/workers/builtin_handlers_test.cpp
+  tests/workers/committer_test.cpp
+  tests/workers/models_test.cpp
+  tests/workers/pool_test.cpp
+  tests/workers/repository_test.cpp
+  tests/workers/schema_check_test.cpp
+  tests/workers/seven_node_test.cpp
+  tests/workers/tools_test.cpp
+  tests/workers/worker_test.cpp
+)
+target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
+cairn_tests(ops postgres
+  tests/ops/bench_test.cpp
+  tests/ops/command_line_test.cpp
+  tests/ops/crash_points_test.cpp
+  tests/ops/plan_runner_test.cpp
+  tests/ops/seven_node_test.cpp
+)
+add_dependencies(test_ops cairn)
+cairn_tests(tidy fast
+  tests/tidy/tidy_test.cpp
+)

@@ -1,0 +1,15 @@
+// The store in memory: for the simulator, for tests of everything above the store, and as the model the Postgres
+// store is compared with. Safe from any thread (one lock). Nothing survives the process.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// `clock` gives database_time(); the system clock if empty.
+std::unique_ptr<Store> make_memory_store(std::int32_t shards, std::function<TimeUs()> clock = {});
+
+}  // namespace cairn

@@ -1,0 +1,37 @@
+// All that this program brings along: handlers, built-in graphs, tools and the model it was configured with.
+// Built once at start; safe from any thread afterwards (the ports belong to the worker's thread).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/graph.hpp"
+#include "workers/handler.hpp"
+#include "workers/models.hpp"
+#include "workers/tools.hpp"
+
+namespace cairn {
+
+struct CatalogueOptions {
+  std::string tools_file;      // "" none; else as --tools or CAIRN_TOOLS name it
+  std::string model_url;       // CAIRN_MODEL_URL; "" the rule book answers
+  std::string model;           // CAIRN_MODEL
+  std::string model_key;       // CAIRN_MODEL_KEY
+  std::string model_script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
+  int tool_threads = 4;
+};
+
+CatalogueOptions catalogue_options_from_environment();
+
+struct Catalogue {
+  HandlerTable handlers;
+  std::vector<GraphRef> graphs;  // built in
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Tools> tools;
+};
+
+// Refuses `invalid`, `not_found` (a file) with one sentence.
+Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options);
+
+}  // namespace cairn

@@ -1,0 +1,70 @@
+// Commands from outside and reading of state: what the command line and the API are made of. Uses the same committer as
+// the workers, pumped on the caller's thread. Not thread-safe; make one per thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/decide.hpp"
+#include "engine/graph.hpp"
+#include "engine/state.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+struct Catalogue;
+
+struct Started {
+  RunId run;
+  bool existed = false;  // the key had been used with the same input
+};
+
+class Client {
+ public:
+  Client(Store& store, const Catalogue& catalogue, std::string actor);
+  ~Client();
+
+  // Stores the built-in graphs that the database lacks and reads all others.
+  void load_graphs();
+  const Graphs& graphs() const;
+
+  // Refuses `invalid` (the graph's faults).
+  Result<GraphRef> add_graph(const Json& graph);
+
+  // `key`: the run's id is derived from graph and key; the same input again returns that run, another is `conflict`.
+  // Without a key the id is new. `command.run` is set by this call; large values go to blobs.
+  Result<Started> start(StartRun command, const std::string& key);
+
+  // Several at once, in few commits; results in order.
+  std::vector<Result<Started>> start_many(std::vector<std::pair<StartRun, std::string>> commands);
+
+  // Any other command. The answer's schema is checked here.
+  Result<Done> command(const RunId& run, Command command);
+
+  // The folded state now, or as of a sequence number or a time (the last event at or before it).
+  // Refuses `not_found`, `unsupported`, `corrupt`, `invalid` (beyond the head).
+  Result<RunState> state(const RunId& run, std::optional<std::int64_t> at_seq = {});
+  Result<std::int64_t> seq_at(const RunId& run, TimeUs at_us);
+
+  // Decoded events after `after_seq`, at most `limit`.
+  Result<std::vector<Event>> events(const RunId& run, std::int64_t after_seq, std::int32_t limit);
+
+  // Replaces {"$blob": hash, "bytes": n} anywhere inside by the value it stands for.
+  Json expand_blobs(Json value, Shard shard);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+// Name-based: the same graph and key always give the same id.
+RunId keyed_run_id(std::string_view graph, std::string_view key);
+// UUIDv7 of now.
+RunId new_run_id();
+SessionId new_session_id();
+
+}  // namespace cairn

@@ -1,0 +1,83 @@
+// Handlers: plain functions from a step's input to what came of it. Listed by hand in catalogue.cpp.
+// A handler may run twice for one step; effects pass `StepInput::key` on as idempotency key.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/graph.hpp"
+#include "engine/state.hpp"
+
+namespace cairn {
+
+class Ports;
+
+// A sub-goal as a handler sees it: plan and status together.
+struct GoalView {
+  std::string id;
+  std::string tool;
+  Json inputs;
+  GoalStatus status = GoalStatus::planned;
+  Json outputs;  // object when it succeeded
+  std::string error;
+  std::string message;
+};
+
+// Everything a step may know; frozen when the step opened, and its own copy.
+struct StepInput {
+  RunId run;
+  StepId step = 0;
+  std::int32_t attempt = 1;
+  std::string graph;
+  std::string node;
+  std::string key;          // "RUN/STEP"
+  Json with;                // the node's settings, "$channel" replaced
+  Json data;                // the channels the handler declared it reads; absent ones are missing
+  std::vector<GoalView> plan;  // if it declared to read the plan
+  Json given;               // what the opening event brought; null: nothing
+  std::map<std::string, std::int64_t> budgets;  // used counts when the step opened
+  std::string fault;        // message of the failed attempt before this one; "" at the first
+  std::string sub_goal;     // for a tool's step: the sub-goal, its tool and its resolved inputs
+  std::string tool;
+  Json inputs;
+};
+
+using StepResult = std::variant<Outcome, Failure>;
+
+// Pure: no clock, no I/O, no randomness; runs on the thread that holds the state and must be quick.
+using PureHandler = std::function<StepResult(const StepInput&)>;
+// An effect: waits without a thread. Thrown exceptions are a failed attempt.
+using EffectHandler = std::function<boost::asio::awaitable<StepResult>(StepInput, Ports&)>;
+
+struct Handler {
+  std::string name;                 // "planner.node"
+  std::vector<std::string> labels;  // may leave by these
+  bool labels_from_node = false;    // the node's own "labels" are the list
+  std::vector<std::string> reads;   // channels; "*": all
+  bool reads_plan = false;
+  std::int32_t version = 1;         // raised when its meaning changes; part of the cache's key
+  std::variant<PureHandler, EffectHandler> run;
+
+  bool is_pure() const { return std::holds_alternative<PureHandler>(run); }
+};
+
+// Handlers by name. Immutable once the program runs: safe from any thread.
+class HandlerTable {
+ public:
+  void add(Handler handler);  // CHECKs that the name is new
+  const Handler* find(std::string_view name) const;
+  Handlers labels() const;  // what graph_faults needs
+
+ private:
+  std::map<std::string, Handler, std::less<>> by_name_;
+};
+
+// Copies out of the state what the handler declared. REQUIRES: the step is open.
+StepInput step_input(const RunState& state, const Step& step, const Handler* handler);
+
+}  // namespace cairn

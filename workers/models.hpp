@@ -1,0 +1,32 @@
+// The model ports: any OpenAI-compatible chat-completions endpoint over HTTP or HTTPS, scripted answers, and the rule
+// book that answers for the built-in domain when no model is configured.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "workers/ports.hpp"
+
+namespace cairn {
+
+struct ModelEndpoint {
+  std::string url;      // http(s)://host[:port]/v1 ; "/chat/completions" is added
+  std::string model;
+  std::string api_key;  // never reaches an event or a log
+  std::int64_t timeout_ms = 60'000;
+  double cost_in = 0;   // per million tokens
+  double cost_out = 0;
+};
+
+std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
+
+// Answers from a JSON document: {"replies": [{"node"?: NAME, "reply": {message} | "value": ..., "error"?: {...}}]};
+// each is used once, in order, the first whose node fits; when none fits: Failure `script_ended`.
+std::unique_ptr<Model> make_scripted_model(Json script);
+
+// A deterministic function in a model's place, named `name` in the records.
+using Rules = std::function<std::variant<ModelReply, Failure>(const ModelRequest&)>;
+std::unique_ptr<Model> make_rule_model(std::string name, Rules rules);
+
+}  // namespace cairn

@@ -1,0 +1,77 @@
+// What a handler may ask of the world: the model and the tools. Used on the worker's one Asio thread.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/json.hpp"
+
+namespace cairn {
+
+struct ModelRequest {
+  std::string model;        // "": the port's default
+  Json messages;            // chat-completions form: [{"role", "content", ...}]
+  Json schema;              // JSON Schema of the reply's content; null: free text
+  std::string schema_name;  // for structured output
+  Json tools;               // function schemas; null: none
+  std::string key;          // idempotency key
+  std::string node;         // who asks; scripted answers may go by it
+};
+
+struct ModelReply {
+  std::string model;  // as the endpoint named it
+  Json message;       // the assistant message as it came
+  Json value;         // the content parsed and checked against the schema; a string without one
+  std::int64_t tokens_in = 0;
+  std::int64_t tokens_out = 0;
+  double cost = 0;
+  std::int64_t latency_ms = 0;
+};
+
+// A model. An unreachable endpoint, a refusal, and a reply that is no JSON or misses its schema are Failures
+// (`error`: unreachable, refused, bad_reply); `retryable` as the status says (429, 5xx and no answer are).
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual boost::asio::awaitable<std::variant<ModelReply, Failure>> ask(ModelRequest request) = 0;
+};
+
+struct ToolCall {
+  RunId run;
+  StepId step = 0;
+  std::string sub_goal;
+  std::string tool;
+  std::int32_t attempt = 1;
+  std::string key;
+  Json inputs = Json::object();
+  std::int64_t timeout_ms = 0;  // 0: the tool's own
+};
+
+// Tools by name: native functions, programs, URLs. Answers are JSON objects.
+class Tools {
+ public:
+  virtual ~Tools() = default;
+  virtual boost::asio::awaitable<std::variant<Json, Failure>> call(ToolCall call) = 0;
+  virtual const ToolTable& table() const = 0;  // queues and preconditions, for the engine
+};
+
+class Ports {
+ public:
+  Ports(Model& model, Tools& tools) : model_(model), tools_(tools) {}
+  Model& model() { return model_; }
+  Tools& tools() { return tools_; }
+
+ private:
+  Model& model_;
+  Tools& tools_;
+};
+
+// The fact of a model call, for the outcome of the handler that made it: ok or failed alike.
+Record model_called(const ModelRequest& request, const std::variant<ModelReply, Failure>& answer);
+Record tool_called(const ToolCall& call, bool ok, std::int64_t latency_ms);
+
+}  // namespace cairn
