@@ -1,0 +1,184 @@
+#include "engine/json.hpp"
+
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "engine/codec.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t quote_bytes_max = 60;
+
+// Cuts on a UTF-8 boundary.
+std::string cut(std::string text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  const std::string_view dots = std::string_view("...").substr(0, bytes_max);
+  std::size_t end = bytes_max - dots.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text.append(dots);
+}
+
+// Reads the text and tells where reading is: the handler below names the byte of a fault.
+struct Reading {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at = nullptr;
+  const char** furthest = nullptr;
+
+  reference operator*() const {
+    *furthest = at + 1;
+    return *at;
+  }
+  Reading& operator++() {
+    ++at;
+    return *this;
+  }
+  bool operator==(const Reading& other) const { return at == other.at; }
+  bool operator!=(const Reading& other) const { return at != other.at; }
+};
+
+// Builds the value and refuses, on the way, what JSON allows and we do not.
+class CheckedBuilder final : public nlohmann::json_sax<Json> {
+ public:
+  explicit CheckedBuilder(Json& root) : root_(root) {}
+
+  const std::string& fault() const { return fault_; }
+  std::size_t fault_byte() const { return fault_byte_; }  // 0: where reading stopped
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (text.find_first_of(".eE") == std::string::npos) return refuse("an integer beyond 64 bits");
+    return put(value);
+  }
+  bool string(string_t& value) override {
+    if (value.find('\0') != std::string::npos) return refuse("the character NUL in a string");
+    return put(std::move(value));
+  }
+  bool binary(binary_t&) override { return refuse("binary data"); }
+
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool key(string_t& value) override {
+    if (value.find('\0') != std::string::npos) return refuse("the character NUL in a key");
+    auto [member, is_new] = open_.back()->get_ref<Json::object_t&>().emplace(std::move(value), nullptr);
+    member_ = &member->second;
+    return is_new || refuse("the key " + cut(Json(member->first).dump(), quote_bytes_max) + " twice in one object");
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+
+  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
+    fault_byte_ = byte;
+    return refuse(reason_in(error.what()));
+  }
+
+ private:
+  // Of "[json.exception...] parse error at line 1, column 3: syntax error while parsing value - unexpected X; expected
+  // Y" the X.
+  static std::string reason_in(std::string_view what) {
+    if (const auto dash = what.find(" - "); dash != std::string_view::npos) what.remove_prefix(dash + 3);
+    if (what.starts_with('[')) what.remove_prefix(what.find("] ") + 2);
+    if (what.starts_with("unexpected ")) what.remove_prefix(std::string_view("unexpected ").size());
+    return cut(std::string(what.substr(0, what.find(';'))), quote_bytes_max);
+  }
+
+  bool refuse(std::string fault) {
+    fault_ = std::move(fault);
+    return false;
+  }
+
+  Json& place(Json&& value) {
+    if (open_.empty()) return root_ = std::move(value);
+    if (open_.back()->is_object()) return *member_ = std::move(value);
+    return open_.back()->get_ref<Json::array_t&>().emplace_back(std::move(value));
+  }
+  bool put(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json empty) {
+    if (open_.size() == static_cast<std::size_t>(json_depth_max)) {
+      return refuse("more than " + std::to_string(json_depth_max) + " levels of arrays and objects");
+    }
+    open_.push_back(&place(std::move(empty)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Json& root_;
+  std::vector<Json*> open_;  // the arrays and objects around the next value
+  Json* member_ = nullptr;   // where the value of the last key goes
+  std::string fault_;
+  std::size_t fault_byte_ = 0;
+};
+
+Json pointed_at(const Json& value, std::string_view pointer) {
+  try {
+    return value.at(Json::json_pointer(std::string(pointer)));
+  } catch (const Json::exception&) {
+    return nullptr;
+  }
+}
+
+Json resolve_text(const std::string& text, const std::function<Json(std::string_view)>& read) {
+  if (text.size() < 2 || text[0] != '$') return text;
+  if (text[1] == '$') return text.substr(1);
+  const std::string_view path = std::string_view(text).substr(1);
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return read(path);
+  return pointed_at(read(path.substr(0, slash)), path.substr(slash));
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view what) {
+  if (text.size() > json_bytes_max) {
+    return Error{Code::limit, "Expected " + std::string(what) + " to have at most " + std::to_string(json_bytes_max) +
+                                  " bytes, but it has " + std::to_string(text.size()) + "."};
+  }
+  Json value;
+  CheckedBuilder builder(value);
+  const char* furthest = text.data();
+  const Reading first{text.data(), &furthest};
+  const Reading last{text.data() + text.size(), &furthest};
+  if (Json::sax_parse(first, last, &builder)) return value;
+  const std::size_t byte =
+      builder.fault_byte() != 0 ? builder.fault_byte() : static_cast<std::size_t>(furthest - text.data());
+  return Error{Code::invalid, "Expected " + std::string(what) + " to be JSON, but found " + builder.fault() +
+                                  " at byte " + std::to_string(byte) + "."};
+}
+
+Json parse_stored(std::string_view text) {
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) throw CorruptHistory("Expected a stored text to be JSON, but it is not.");
+  return value;
+}
+
+std::string canonical(const Json& value) { return value.dump(); }
+
+std::string excerpt(const Json& value, std::size_t bytes_max) {
+  return cut(value.dump(-1, ' ', false, Json::error_handler_t::replace), bytes_max);
+}
+
+Json resolve_channels(const Json& value, const std::function<Json(std::string_view channel)>& read) {
+  if (value.is_string()) return resolve_text(value.get_ref<const std::string&>(), read);
+  if (!value.is_structured()) return value;
+  Json resolved = value;
+  for (Json& member : resolved) member = resolve_channels(member, read);
+  return resolved;
+}
+
+}  // namespace cairn
