@@ -60,8 +60,15 @@ struct SubGoal {
   std::vector<std::int32_t> dependents;  // positions in the same plan, of those that wait for it
 };
 
+struct RejectedGoal {
+  std::string id;
+  std::string tool;
+  std::string reason;
+};
+
 struct Plan {
   std::vector<SubGoal> goals;  // plan order
+  std::vector<RejectedGoal> rejected;
   std::map<std::string, std::int32_t, std::less<>> by_id;
   std::int32_t next_untaken = 0;  // all before it were taken by a map, or are structure
 };
@@ -100,7 +107,10 @@ struct Step {
   RunId child;                 // call: the running one
   std::int32_t open_goals = 0; // map: not yet closed
   bool partial = false;        // map: one failed or was skipped
-  bool started = false;        // follow has done what opening implies (question asked, child started, goals opened)
+  std::set<std::int32_t> doomed;  // map: positions of goals that depend on a failure: follow closes them as skipped
+  bool unfit = false;          // cannot be run as it stands (`error`, `message`): follow closes it
+  std::string came;            // engine label of what came (answered, expired, fired, timeout, done ...): follow closes it
+  std::optional<Json> brought; // the answer, the child's output
 };
 
 struct Question {
@@ -149,7 +159,6 @@ struct RunState {
   std::map<std::string, BudgetUse, std::less<>> budgets;
   std::int64_t plan_version = 0;
   std::string goal;
-  std::optional<StepId> failed_step;  // why the run failed
 };
 
 // --- reading --------------------------------------------------------------------------------------------------------
@@ -166,6 +175,9 @@ const SubGoal* find_goal(const RunState& state, BranchId branch, std::string_vie
 
 // The branch's view of the plan in plan order: ancestors' first.
 std::vector<const SubGoal*> plan_of(const RunState& state, BranchId branch);
+
+// What was refused admission, with reasons, as the branch sees it: ancestors' first.
+std::vector<const RejectedGoal*> rejected_of(const RunState& state, BranchId branch);
 
 // The inputs of a sub-goal's step with every reference replaced by the value it names.
 // Refuses `not_found` if a slot is missing.
