@@ -28,6 +28,13 @@ struct GoalView {
   std::string message;
 };
 
+// A sub-goal that the engine did not admit to the plan, and why.
+struct RejectedView {
+  std::string id;
+  std::string tool;
+  std::string reason;  // one sentence
+};
+
 // Everything a step may know; frozen when the step opened, and its own copy.
 struct StepInput {
   RunId run;
@@ -39,6 +46,7 @@ struct StepInput {
   Json with;                // the node's settings, "$channel" replaced
   Json data;                // the channels the handler declared it reads; absent ones are missing
   std::vector<GoalView> plan;  // if it declared to read the plan
+  std::vector<RejectedView> rejected;  // likewise, in the order of their rejection
   Json given;               // what the opening event brought; null: nothing
   std::map<std::string, std::int64_t> budgets;  // used counts when the step opened
   std::string fault;        // message of the failed attempt before this one; "" at the first
