@@ -1,0 +1,131 @@
+#include "engine/graph.hpp"
+
+namespace cairn {
+namespace {
+
+struct Brackets {
+  std::string_view open;
+  std::string_view close;
+};
+
+Brackets mermaid_shape(Verb verb) {
+  switch (verb) {
+    case Verb::do_:
+      return {"[", "]"};
+    case Verb::ask:
+      return {"[/", "/]"};
+    case Verb::map:
+      return {"[[", "]]"};
+    case Verb::wait:
+      return {"{{", "}}"};
+    case Verb::call:
+      return {"[(", ")]"};
+    case Verb::end:
+      return {"([", "])"};
+  }
+  CHECK(false);
+}
+
+std::string_view dot_shape(Verb verb) {
+  switch (verb) {
+    case Verb::do_:
+      return "box";
+    case Verb::ask:
+      return "parallelogram";
+    case Verb::map:
+      return "box3d";
+    case Verb::wait:
+      return "hexagon";
+    case Verb::call:
+      return "component";
+    case Verb::end:
+      return "oval";
+  }
+  CHECK(false);
+}
+
+// What stands under a node's name.
+std::string subtitle(const Node& node) {
+  switch (node.verb) {
+    case Verb::do_:
+    case Verb::map:
+    case Verb::call:
+      return std::string(to_string(node.verb)) + " " + node.target;
+    case Verb::ask:
+      return "ask " + excerpt(node.spec.value("kind", Json("question")), 40);
+    case Verb::wait:
+      return "wait " + excerpt(node.spec, 40);
+    case Verb::end:
+      return "end " + excerpt(node.spec.value("status", Json("done")), 40);
+  }
+  CHECK(false);
+}
+
+std::string escaped(std::string_view text, std::string_view quote, std::string_view backslash) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '"') {
+      safe += quote;
+    } else if (c == '\\') {
+      safe += backslash;
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string mermaid_text(const Node& node) {
+  std::string text = "\"";
+  text += escaped(node.name + "<br/>" + subtitle(node), "#quot;", "#92;");
+  return text += '"';
+}
+
+std::string mermaid_id(NodeIndex node) { return std::string("n") + std::to_string(node); }
+
+std::string dot_text(std::string_view text) {
+  std::string quoted = "\"";
+  quoted += escaped(text, "\\\"", "\\\\");
+  return quoted += '"';
+}
+
+}  // namespace
+
+std::string mermaid(const Graph& graph) {
+  std::string text = "flowchart TD\n  start((start)) --> " + mermaid_id(graph.start) + "\n";
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Brackets shape = mermaid_shape(graph.nodes[i].verb);
+    text.append("  ").append(mermaid_id(static_cast<NodeIndex>(i)));
+    text.append(shape.open).append(mermaid_text(graph.nodes[i])).append(shape.close).append("\n");
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const auto& [label, targets] : graph.nodes[i].on) {
+      const std::string arrow = targets.size() > 1 ? " ==>|" : " -->|";
+      for (const NodeIndex target : targets) {
+        text += "  " + mermaid_id(static_cast<NodeIndex>(i)) + arrow + label + "| " + mermaid_id(target) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+std::string dot(const Graph& graph) {
+  const auto name_of = [&](NodeIndex node) { return dot_text(graph.nodes.at(static_cast<std::size_t>(node)).name); };
+  std::string text = "digraph " + dot_text(graph.name) + " {\n  rankdir=TB;\n  start [shape=circle, label=\"\"];\n";
+  for (const Node& node : graph.nodes) {
+    text += "  " + dot_text(node.name) + " [shape=" + std::string(dot_shape(node.verb)) + ", label=\"" +
+            escaped(node.name, "\\\"", "\\\\") + "\\n" + escaped(subtitle(node), "\\\"", "\\\\") + "\"];\n";
+  }
+  text += "  start -> " + name_of(graph.start) + ";\n";
+  for (const Node& node : graph.nodes) {
+    for (const auto& [label, targets] : node.on) {
+      const std::string style = targets.size() > 1 ? ", style=bold" : "";
+      for (const NodeIndex target : targets) {
+        text += "  " + dot_text(node.name) + " -> " + name_of(target) + " [label=" + dot_text(label) + style + "];\n";
+      }
+    }
+  }
+  return text + "}\n";
+}
+
+}  // namespace cairn

@@ -1,0 +1,33 @@
+// What a graph's edges alone tell: what can be reached, and whether every fan-out is joined.
+// Pure functions, safe from any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/graph.hpp"
+
+namespace cairn {
+
+struct Edge {
+  std::string label;
+  std::vector<NodeIndex> targets;  // more than one: a fan-out
+};
+
+struct Place {  // a node, as far as a walk cares
+  std::string name;
+  bool join = false;
+  bool end = false;
+  std::vector<Edge> edges;
+};
+
+struct Shape {
+  std::vector<Place> places;
+  NodeIndex start = -1;
+};
+
+// One plain sentence per fault: a node that cannot be reached or cannot reach an end, a join outside of a fan-out, a
+// fan-out whose branches meet at two joins or that opens again inside itself. REQUIRES: every index is a place.
+std::vector<std::string> walk_faults(const Shape& shape);
+
+}  // namespace cairn
