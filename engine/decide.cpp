@@ -1,0 +1,468 @@
+#include "engine/decide.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "engine/admission.hpp"
+
+namespace cairn {
+namespace {
+
+Error refusal(Code code, std::string message) { return {code, std::move(message)}; }
+
+std::string name_of(const RunState& state) { return "run " + to_string(state.id); }
+
+// Whether the run may be spoken to at all.
+std::optional<Error> not_open(const RunState& state) {
+  if (state.seq == 0) return refusal(Code::not_found, "Expected a run, but " + name_of(state) + " does not exist.");
+  if (!is_ended(state.status)) return std::nullopt;
+  return refusal(Code::closed, "Expected " + name_of(state) + " to be under way, but it has ended as " +
+                                   std::string(to_string(state.status)) + ".");
+}
+
+// Whether the step is open and this its open attempt (0: any).
+std::optional<Error> not_open(const RunState& state, StepId step, std::int32_t attempt) {
+  if (auto fault = not_open(state)) return fault;
+  const Step* open = find_step(state, step);
+  if (open == nullptr || open->failed_final) {
+    const bool was = step > 0 && step <= state.last_step;
+    return refusal(was ? Code::closed : Code::not_found, "Expected step " + std::to_string(step) + " of " +
+                                                             name_of(state) + " to be open, but it " +
+                                                             (was ? "has ended." : "does not exist."));
+  }
+  if (attempt == 0 || attempt == open->attempt) return std::nullopt;
+  return refusal(Code::stale, "Expected attempt " + std::to_string(open->attempt) + " of step " + std::to_string(step) +
+                                  ", but attempt " + std::to_string(attempt) + " reports.");
+}
+
+// min(max, backoff * factor^(n-1)) * (1 - jitter * draw), in microseconds; see Retry.
+TimeUs delay_us(const Retry& retry, std::int32_t errors, double draw) {
+  const double ms = std::min(static_cast<double>(retry.max_ms),
+                             static_cast<double>(retry.backoff_ms) * std::pow(retry.factor, errors - 1));
+  return static_cast<TimeUs>(std::max(0.0, ms * (1 - retry.jitter * draw)) * 1000);
+}
+
+bool touches_reduced(const Graph& graph, const Json& patch) {
+  return std::any_of(graph.channels.begin(), graph.channels.end(), [&](const auto& channel) {
+    return channel.second != Reducer::last && patch.contains(channel.first);
+  });
+}
+
+// One command's way through the rules. Lives for one call of decide.
+class Deciding {
+ public:
+  Deciding(RunState& state, const Context& context, const Graphs& graphs)
+      : state_(state), context_(context), graphs_(graphs) {}
+
+  Status operator()(const StartRun& start);
+  Status operator()(const CompleteStep& complete);
+  Status operator()(const FailStep& fail);
+  Status operator()(const Due& due);
+  Status operator()(const Answer& answer);
+  Status operator()(const SendSignal& signal);
+  Status operator()(const Cancel& cancel);
+  Status operator()(const Pause&);
+  Status operator()(const Resume&);
+  Status operator()(const Reopen&);
+  Status operator()(const FinishChild& finish);
+  Status operator()(const EditChannels& edit);
+
+  // Everything the events imply, branch by branch, until nothing follows.
+  void settle() {
+    while (settled_ < touched_.size()) {
+      const BranchId branch = touched_[settled_++];
+      while (auto implied = follow(state_, branch)) emit_implied(*std::move(implied));
+    }
+  }
+
+  Decision decision() && {
+    std::sort(touched_.begin(), touched_.end());
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    decision_.touched = std::move(touched_);
+    return std::move(decision_);
+  }
+
+ private:
+  const Node& node_of(const Step& step) const { return state_.graph->nodes[static_cast<std::size_t>(step.node)]; }
+
+  // A command's own event names its actor; a step's event has the step as its cause.
+  void emit(StepId step, EventBody body) {
+    Event event;
+    event.seq = state_.seq + 1;
+    event.at_us = std::max(context_.now_us, state_.last_at);
+    event.step = step;
+    if (step == 0) event.actor = context_.actor;
+    event.body = std::move(body);
+    evolve(state_, event, graphs_, touched_);
+    decision_.events.push_back(std::move(event));
+  }
+
+  void emit_implied(Implied implied) {
+    if (auto* child = std::get_if<ChildStarted>(&implied.body)) return start_child(implied.step, *std::move(child));
+    emit(implied.step, std::move(implied.body));
+  }
+
+  void start_child(StepId step, ChildStarted child);
+  void fail_call(StepId step, std::string error, std::string message);
+  std::optional<std::string> outcome_fault(const Step& step, const Outcome& outcome) const;
+  Json data_after(const Step& step, const Json& patch) const;
+  void succeed(const Step& step, const CompleteStep& complete);
+  void close_goal(const Step& step, const CompleteStep& complete);
+  void fail_attempt(StepId id, const FailStep& fail);
+  bool may_retry(const Step& step, const FailStep& fail) const;
+  void record_use(StepId step, const std::vector<Fact>& facts);
+
+  RunState& state_;
+  const Context& context_;
+  const Graphs& graphs_;
+  Decision decision_;
+  std::vector<BranchId> touched_;
+  std::size_t settled_ = 0;
+};
+
+// --- start --------------------------------------------------------------------------------------------------------
+
+Status Deciding::operator()(const StartRun& start) {
+  if (state_.seq != 0) return refusal(Code::conflict, "Expected a new run, but " + name_of(state_) + " exists.");
+  const GraphRef graph = start.version.empty() ? graphs_.current(start.graph) : graphs_.by_version(start.version);
+  if (graph == nullptr)
+    return refusal(Code::not_found, "Expected a known graph, but there is no graph " + start.graph +
+                                        (start.version.empty() ? "." : " of version " + start.version + "."));
+  if (auto fault = patch_fault(Json::object(), start.input, *graph))
+    return refusal(Code::invalid, "Expected the input to fit graph " + graph->name + ". " + *fault);
+  if (start.parent && start.parent->depth > call_depth_max)
+    return refusal(Code::limit, "Expected calls at most " + std::to_string(call_depth_max) + " deep, but this one is " +
+                                    std::to_string(start.parent->depth) + " deep.");
+  for (const auto& [name, cap] : start.options.budgets)
+    if (graph->budgets.find(name) == graph->budgets.end() || cap < 0)
+      return refusal(Code::invalid, "Expected a cap of at least 0 for a budget of graph " + graph->name +
+                                        ", but found " + name + ": " + std::to_string(cap) + ".");
+  if (start.options.priority < 0 || start.options.priority > 9)
+    return refusal(Code::invalid, "Expected a priority from 0 to 9, but found " +
+                                      std::to_string(start.options.priority) + ".");
+  state_.id = start.run;
+  RunStarted started{graph->name,  graph->version,  canonical(start.input), start.options, start.tags,
+                     start.parent, start.continues, std::nullopt,           start.forked_from};
+  if (start.history) started.history = canonical(*start.history);
+  emit(0, std::move(started));
+  return Done{};
+}
+
+// --- what workers report --------------------------------------------------------------------------------------------
+
+Status Deciding::operator()(const CompleteStep& complete) {
+  if (auto fault = not_open(state_, complete.step, complete.attempt)) return *fault;
+  const Step& step = state_.steps.at(complete.step);
+  if (step.goal < 0 && node_of(step).verb != Verb::do_)
+    return refusal(Code::invalid, "Expected a step that a handler executes, but step " + std::to_string(step.id) +
+                                      " stands at " + node_of(step).name + ".");
+  if (auto fault = outcome_fault(step, complete.outcome)) {
+    fail_attempt(complete.step, {complete.step,
+                                 complete.attempt,
+                                 {"invalid", *std::move(fault), true, complete.outcome.facts},
+                                 complete.worker,
+                                 complete.started_at});
+  } else if (step.goal >= 0) {
+    close_goal(step, complete);
+  } else {
+    succeed(step, complete);
+  }
+  return Done{};
+}
+
+// What makes an outcome a failed attempt.
+std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outcome& outcome) const {
+  if (outcome.facts.size() > facts_max)
+    return "Expected at most " + std::to_string(facts_max) + " facts, but found " +
+           std::to_string(outcome.facts.size()) + ".";
+  if (!outcome.patch.is_object())
+    return "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".";
+  if (step.goal >= 0) return std::nullopt;
+  const Node& node = node_of(step);
+  if (outcome.label == "error" || outcome.label == "exhausted" || node.on.find(outcome.label) == node.on.end())
+    return "Expected node " + node.name + " to leave by one of its labels, but the handler left by " + outcome.label +
+           ".";
+  if (!touches_reduced(*state_.graph, outcome.patch)) return std::nullopt;
+  Json before = Json::object();
+  for (const auto& [channel, value] : outcome.patch.items())
+    if (state_.graph->reducer(channel) != Reducer::last) before[channel] = read_channel(state_, step.branch, channel);
+  return patch_fault(before, outcome.patch, *state_.graph);
+}
+
+Json Deciding::data_after(const Step& step, const Json& patch) const {
+  Json data = read_channels(state_, step.branch);
+  apply_patch(data, patch, *state_.graph);
+  return data;
+}
+
+void Deciding::succeed(const Step& step, const CompleteStep& complete) {
+  const Node& node = node_of(step);
+  const auto& facts = complete.outcome.facts;
+  const bool plans = std::any_of(facts.begin(), facts.end(),
+                                 [](const Fact& fact) { return std::holds_alternative<SubGoalOpened>(fact); });
+  const Json data = plans ? data_after(step, complete.outcome.patch) : Json();
+  for (EventBody& fact : admit(state_, step.branch, facts, data, context_.tools))
+    emit(complete.step, std::move(fact));
+  StepSucceeded succeeded;
+  succeeded.node = node.name;
+  succeeded.label = complete.outcome.label;
+  succeeded.patch = canonical(complete.outcome.patch);
+  for (const NodeIndex next : node.on.at(complete.outcome.label))
+    succeeded.next.push_back(state_.graph->nodes[static_cast<std::size_t>(next)].name);
+  succeeded.attempt = complete.attempt;
+  succeeded.worker = complete.worker;
+  succeeded.started_at = complete.started_at;
+  succeeded.cached_from = complete.cached_from;
+  emit(complete.step, std::move(succeeded));
+}
+
+void Deciding::close_goal(const Step& step, const CompleteStep& complete) {
+  record_use(complete.step, complete.outcome.facts);
+  SubGoalClosed closed;
+  closed.sub_goal = goal_of(state_, step).id;
+  closed.outputs = canonical(complete.outcome.patch);
+  closed.attempt = complete.attempt;
+  closed.worker = complete.worker;
+  closed.started_at = complete.started_at;
+  emit(complete.step, std::move(closed));
+}
+
+Status Deciding::operator()(const FailStep& fail) {
+  if (auto fault = not_open(state_, fail.step, fail.attempt)) return *fault;
+  const Step& step = state_.steps.at(fail.step);
+  if (step.goal < 0 && node_of(step).verb != Verb::do_)
+    return refusal(Code::invalid, "Expected a step that a handler executes, but step " + std::to_string(step.id) +
+                                      " stands at " + node_of(step).name + ".");
+  fail_attempt(fail.step, fail);
+  return Done{};
+}
+
+// Of a failed attempt only the records of what was used count.
+void Deciding::record_use(StepId step, const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts)
+    if (const auto* record = std::get_if<Record>(&fact)) emit(step, *record);
+}
+
+bool Deciding::may_retry(const Step& step, const FailStep& fail) const {
+  const Retry& retry = node_of(step).retry;
+  if (fail.failure.error == "lost") return step.losses < retry.lost;
+  return fail.failure.retryable && step.errors + 1 < retry.attempts;
+}
+
+void Deciding::fail_attempt(StepId id, const FailStep& fail) {
+  record_use(id, fail.failure.facts);
+  const Step& step = state_.steps.at(id);
+  const Node& node = node_of(step);
+  StepFailed failed;
+  failed.node = node.name;
+  failed.attempt = step.attempt;
+  failed.error = fail.failure.error;
+  failed.message = fail.failure.message;
+  failed.worker = fail.worker;
+  failed.started_at = fail.started_at;
+  if (may_retry(step, fail)) {
+    const bool lost = fail.failure.error == "lost";
+    const TimeUs now = std::max(context_.now_us, state_.last_at);
+    failed.retry_at = now + (lost ? 0 : delay_us(node.retry, step.errors + 1, context_.draw));
+    return emit(id, std::move(failed));
+  }
+  if (step.goal >= 0) {
+    SubGoalClosed closed;
+    closed.sub_goal = goal_of(state_, step).id;
+    closed.status = GoalStatus::failed;
+    closed.error = failed.error;
+    closed.message = failed.message;
+    closed.attempt = failed.attempt;
+    closed.worker = failed.worker;
+    closed.started_at = failed.started_at;
+    return emit(id, std::move(closed));
+  }
+  if (const auto* next = state_.graph->next(step.node, "error")) {
+    failed.label = "error";
+    for (const NodeIndex index : *next)
+      failed.next.push_back(state_.graph->nodes[static_cast<std::size_t>(index)].name);
+  }
+  emit(id, std::move(failed));
+}
+
+Status Deciding::operator()(const Due& due) {
+  if (auto fault = not_open(state_, due.step, 0)) return *fault;
+  const Step& step = state_.steps.at(due.step);
+  if (state_.status == RunStatus::paused)
+    return refusal(Code::conflict, "Expected " + name_of(state_) + " to be running, but it is paused.");
+  if (!step.due)
+    return refusal(Code::invalid, "Expected step " + std::to_string(step.id) + " to wait for a time, but it does not.");
+  if (context_.now_us < *step.due)
+    return refusal(Code::invalid, "Expected step " + std::to_string(step.id) + " to be due, but that is at " +
+                                      time_text(*step.due) + ".");
+  if (node_of(step).verb != Verb::ask) {
+    emit(step.id, TimerFired{});
+    return Done{};
+  }
+  const Question question = state_.questions.find(step.question)->second;
+  if (question.fallback)
+    emit(step.id, QuestionAnswered{question.id, *question.fallback, "default"});
+  else
+    emit(step.id, QuestionExpired{question.id});
+  return Done{};
+}
+
+// --- what people and other systems ask --------------------------------------------------------------------------------
+
+Status Deciding::operator()(const Answer& answer) {
+  if (auto fault = not_open(state_)) return *fault;
+  if (answer.question.empty() && state_.questions.size() != 1)
+    return refusal(state_.questions.empty() ? Code::not_found : Code::invalid,
+                   "Expected one open question in " + name_of(state_) + ", but found " +
+                       std::to_string(state_.questions.size()) + "; name one.");
+  const auto found = answer.question.empty() ? state_.questions.begin() : state_.questions.find(answer.question);
+  if (found == state_.questions.end()) {
+    const bool was = answer.question.starts_with("q") && state_.last_step > 0 &&
+                     std::atoi(answer.question.c_str() + 1) > 0 &&
+                     std::atoi(answer.question.c_str() + 1) <= state_.last_step;
+    return refusal(was ? Code::closed : Code::not_found, "Expected question " + answer.question + " of " +
+                                                             name_of(state_) + " to be open, but " +
+                                                             (was ? "it is not any more." : "there is none of that id."));
+  }
+  if (answer.fault)
+    return refusal(Code::invalid,
+                   "Expected an answer that fits question " + found->first + ", but it does not: " + *answer.fault);
+  emit(found->second.step,
+       QuestionAnswered{found->first, answer.value, answer.by.empty() ? context_.actor : answer.by});
+  return Done{};
+}
+
+Status Deciding::operator()(const SendSignal& signal) {
+  if (auto fault = not_open(state_)) return *fault;
+  if (signal.name.empty()) return refusal(Code::invalid, "Expected a signal to have a name, but it has none.");
+  if (!signal.id.empty() && state_.signal_ids.count(signal.id) != 0)
+    return refusal(Code::conflict, "Expected a new signal, but " + name_of(state_) + " has received " + signal.id +
+                                       " already.");
+  emit(0, SignalReceived{signal.name, signal.value, signal.id});
+  return Done{};
+}
+
+Status Deciding::operator()(const Cancel& cancel) {
+  if (auto fault = not_open(state_)) return *fault;
+  RunFinished finished;
+  finished.status = RunStatus::aborted;
+  finished.reason = cancel.reason;
+  for (const auto& [id, step] : state_.steps) {
+    finished.closed.steps.push_back(id);
+    if (!step.child.is_nil()) finished.closed.children.push_back(step.child);
+  }
+  for (const auto& [id, question] : state_.questions) finished.closed.questions.push_back(id);
+  emit(0, std::move(finished));
+  return Done{};
+}
+
+Status Deciding::operator()(const Pause&) {
+  if (auto fault = not_open(state_)) return *fault;
+  if (state_.status == RunStatus::paused)
+    return refusal(Code::conflict, "Expected " + name_of(state_) + " to be running, but it is paused already.");
+  emit(0, RunPaused{});
+  return Done{};
+}
+
+Status Deciding::operator()(const Resume&) {
+  if (auto fault = not_open(state_)) return *fault;
+  if (state_.status != RunStatus::paused)
+    return refusal(Code::conflict, "Expected " + name_of(state_) + " to be paused, but it is running.");
+  emit(0, RunResumed{});
+  return Done{};
+}
+
+Status Deciding::operator()(const Reopen&) {
+  if (state_.seq == 0) return *not_open(state_);
+  if (state_.status != RunStatus::failed)
+    return refusal(Code::conflict, "Expected " + name_of(state_) + " to have failed, but it is " +
+                                       std::string(to_string(state_.status)) + ".");
+  const bool has_failed = std::any_of(state_.steps.begin(), state_.steps.end(),
+                                      [](const auto& entry) { return entry.second.failed_final; });
+  if (!has_failed)
+    return refusal(Code::conflict, "Expected a failed step to try again, but " + name_of(state_) +
+                                       " failed without one: " + state_.reason);
+  emit(0, RunReopened{});
+  return Done{};
+}
+
+Status Deciding::operator()(const EditChannels& edit) {
+  if (auto fault = not_open(state_)) return *fault;
+  if (!edit.patch.is_object())
+    return refusal(Code::invalid, "Expected an object of channels, but found " + excerpt(edit.patch, 60) + ".");
+  if (!state_.branches.at(root_branch).fan.empty())
+    return refusal(Code::conflict, "Expected " + name_of(state_) + " to be outside every fan-out, but it has forked.");
+  emit(0, ChannelsEdited{canonical(edit.patch)});
+  return Done{};
+}
+
+// --- calls ----------------------------------------------------------------------------------------------------------
+
+Status Deciding::operator()(const FinishChild& finish) {
+  if (auto fault = not_open(state_, finish.step, 0)) return *fault;
+  const Step& step = state_.steps.at(finish.step);
+  if (step.child != finish.child)
+    return refusal(Code::conflict, "Expected step " + std::to_string(step.id) + " to wait for run " +
+                                       to_string(finish.child) + ", but it waits for " + to_string(step.child) + ".");
+  if (!step.came.empty())
+    return refusal(Code::closed, "Expected run " + to_string(finish.child) + " to end once, but it has ended.");
+  emit(step.id, ChildFinished{finish.child, finish.status, finish.reason, finish.output});
+  return Done{};
+}
+
+void Deciding::fail_call(StepId step, std::string error, std::string message) {
+  FailStep fail;
+  fail.step = step;
+  fail.failure = {std::move(error), std::move(message), false, {}};
+  fail.started_at = state_.steps.at(step).opened_at;
+  fail_attempt(step, fail);
+}
+
+void Deciding::start_child(StepId id, ChildStarted child) {
+  const Step& step = state_.steps.at(id);
+  const GraphRef graph = graphs_.current(child.graph);
+  if (graph == nullptr)
+    return fail_call(id, "not_found", "Expected a known graph to call, but there is no graph " + child.graph + ".");
+  Decision::Child started;
+  StartRun start;
+  start.run = child.child = plus(context_.id_base, static_cast<std::uint32_t>(decision_.children.size()));
+  start.graph = child.graph;
+  start.version = child.version = graph->version;
+  start.input = resolve_channels(node_of(step).with, [&](std::string_view channel) {
+    return read_channel(state_, step.branch, channel);
+  });
+  start.options.autonomous = state_.options.autonomous;
+  start.options.priority = state_.options.priority;
+  start.parent = Parent{state_.id, id, state_.parent ? state_.parent->depth + 1 : 1};
+  Context context = context_;
+  context.id_base = plus(start.run, 1);
+  context.now_us = std::max(context_.now_us, state_.last_at);
+  Result<Decision> decided = decide(started.state, start, context, graphs_);
+  if (!decided) return fail_call(id, std::string(to_string(decided.error().code)), decided.error().message);
+  emit(id, std::move(child));
+  started.events = std::move(decided->events);
+  started.touched = std::move(decided->touched);
+  if (auto notice = parent_notice(started.state))  // it ended as it began
+    emit(id, ChildFinished{notice->command.child, notice->command.status, notice->command.reason,
+                           notice->command.output});
+  decision_.children.push_back(std::move(started));
+  for (Decision::Child& inner : decided->children) decision_.children.push_back(std::move(inner));
+}
+
+}  // namespace
+
+Result<Decision> decide(RunState& state, const Command& command, const Context& context, const Graphs& graphs) {
+  Deciding deciding(state, context, graphs);
+  if (Status status = std::visit(deciding, command); !status) return status.error();
+  deciding.settle();
+  return std::move(deciding).decision();
+}
+
+std::optional<ParentNotice> parent_notice(const RunState& state) {
+  if (!is_ended(state.status) || !state.parent) return std::nullopt;
+  return ParentNotice{state.parent->run,
+                      {state.parent->step, state.id, state.status, state.reason, state.output}};
+}
+
+}  // namespace cairn

@@ -20,7 +20,9 @@ inline constexpr std::size_t facts_max = 10'000;  // in one outcome
 struct Decision {
   std::vector<Event> events;
   std::vector<BranchId> touched;  // sorted, each once
-  struct Child {                  // a run this one called: written in the same commit, under the same verdict
+  // A run this one called: written in the same commit, under the same verdict. If it ended as it began, this one's
+  // events tell so already (no parent_notice for it).
+  struct Child {
     RunState state;
     std::vector<Event> events;
     std::vector<BranchId> touched;

@@ -1,0 +1,554 @@
+#include "engine/evolve.hpp"
+
+#include <algorithm>
+
+#include "engine/codec.hpp"
+#include "engine/snapshot.hpp"
+
+namespace cairn {
+namespace {
+
+
+[[noreturn]] void corrupt(const RunState& state, const Event& event, const std::string& says) {
+  throw CorruptHistory("Expected event " + std::to_string(event.seq) + " of run " + to_string(state.id) +
+                       " to follow, but " + says + ".");
+}
+
+bool has_reference(const Json& value) {
+  if (!value.is_structured()) return false;
+  if (value.is_object() && value.contains("from_sub_goal")) return true;
+  return std::any_of(value.begin(), value.end(), [](const Json& part) { return has_reference(part); });
+}
+
+// One event's effect. Lives for one call of evolve.
+class Fold {
+ public:
+  Fold(RunState& state, const Event& event, const Graphs& graphs, std::vector<BranchId>& touched)
+      : state_(state), event_(event), graphs_(graphs), touched_(touched) {}
+
+  // --- run ---
+  void operator()(const RunStarted& started);
+  void operator()(const RunPaused&) {
+    state_.status = RunStatus::paused;
+    touch_all();
+  }
+  void operator()(const RunResumed&) {
+    state_.status = RunStatus::running;
+    touch_all();
+  }
+  void operator()(const RunReopened&);
+  void operator()(const RunMoved& moved);
+  void operator()(const ChannelsEdited& edited) {
+    branch(root_branch).data.set(parse_stored(edited.patch), *state_.graph);
+    touch(root_branch);
+  }
+  void operator()(const RunFinished& finished);
+
+  // --- step ---
+  void operator()(const StepSucceeded& succeeded);
+  void operator()(const StepFailed& failed);
+  void operator()(const SignalReceived& received);
+  void operator()(const TimerFired&) {
+    Step& step = open_step();
+    step.came = node_of(step).spec.contains("signal") ? "timeout" : "fired";
+    step.due.reset();
+    touch(step.branch);
+  }
+  void operator()(const ChildStarted& started) {
+    Step& step = open_step();
+    step.child = started.child;
+    touch(step.branch);
+  }
+  void operator()(const ChildFinished& finished) {
+    Step& step = open_step();
+    step.came = to_string(finished.status);
+    step.brought = finished.output;
+    touch(step.branch);
+  }
+
+  // --- question ---
+  void operator()(const QuestionAsked& asked);
+  void operator()(const QuestionAnswered& answered) {
+    close_question(answered.question, "answered");
+    open_step().brought = answered.value;
+  }
+  void operator()(const QuestionExpired& expired) { close_question(expired.question, "expired"); }
+
+  // --- plan ---
+  void operator()(const SubGoalOpened& opened);
+  void operator()(const SubGoalRejected& rejected) {
+    branch(open_step().branch).plan.rejected.push_back({rejected.sub_goal, rejected.tool, rejected.reason});
+  }
+  void operator()(const SubGoalClosed& closed);
+  void operator()(const PlanCreated& created) {
+    state_.plan_version = created.version;
+    state_.goal = created.goal;
+    add_children("", created.children);
+  }
+  void operator()(const PlanRevised& revised);
+  void operator()(const TaskDecomposed& decomposed) { add_children(decomposed.target, decomposed.children); }
+  void operator()(const Record&) {}
+  void operator()(const BudgetExhausted& exhausted) {
+    state_.budgets[exhausted.name].told = true;
+    touch(open_step().branch);
+  }
+
+ private:
+  Branch& branch(BranchId id) {
+    const auto found = state_.branches.find(id);
+    if (found == state_.branches.end()) corrupt(state_, event_, "there is no branch " + std::to_string(id));
+    return found->second;
+  }
+  Step& open_step() {
+    const auto found = state_.steps.find(event_.step);
+    if (found == state_.steps.end())
+      corrupt(state_, event_, "step " + std::to_string(event_.step) + " is not open");
+    return found->second;
+  }
+  const Node& node_of(const Step& step) const { return state_.graph->nodes[static_cast<std::size_t>(step.node)]; }
+  NodeIndex node_named(const std::string& name) {
+    const NodeIndex node = state_.graph->find(name);
+    if (node < 0) corrupt(state_, event_, "graph " + state_.graph->name + " has no node " + name);
+    return node;
+  }
+  void touch(BranchId id) { touched_.push_back(id); }
+  void touch_all() {
+    for (const auto& [id, part] : state_.branches) touch(id);
+  }
+
+  Step& new_step(Branch& in, NodeIndex node);
+  void open(BranchId in, NodeIndex node, const Json& given);
+  void charge(Step& step, const Node& node);
+  void set_due(Step& step, const Node& node);
+  void take_goals(BranchId in, StepId map);
+  void open_goal(BranchId in, std::int32_t place);
+  void go_on(BranchId from, const std::vector<std::string>& next, const Json& given);
+  void enter(BranchId in, NodeIndex node, const Json& given);
+  void arrive(BranchId in, NodeIndex join);
+  void merge(Branch& parent, Branch& part);
+  void add_goal(Plan& plan, SubGoal goal);
+  void add_children(const std::string& parent, const std::vector<PlanChild>& children);
+  void change_plan(Plan& plan, const Json& change);
+  void close_question(const std::string& id, std::string came);
+  void close_goal(Branch& map_branch, std::int32_t place, const SubGoalClosed& closed);
+
+  RunState& state_;
+  const Event& event_;
+  const Graphs& graphs_;
+  std::vector<BranchId>& touched_;
+};
+
+// --- run ----------------------------------------------------------------------------------------------------------
+
+void Fold::operator()(const RunStarted& started) {
+  if (event_.seq != 1) corrupt(state_, event_, "run_started stands first or nowhere");
+  const GraphRef graph = graphs_.by_version(started.version);
+  if (graph == nullptr) corrupt(state_, event_, "graph version " + started.version + " is unknown");
+  if (started.forked_from) {
+    Result<RunState> origin = restore_snapshot(started.forked_from->state, graphs_);
+    if (!origin) corrupt(state_, event_, "its origin's state cannot be read: " + origin.error().message);
+    const RunId id = state_.id;
+    state_ = *std::move(origin);
+    state_.id = id;
+    state_.parent.reset();
+  } else {
+    state_.graph = graph;
+    state_.started_at = event_.at_us;
+    state_.input = started.input;
+    state_.parent = started.parent;
+    state_.continues = started.continues;
+    for (const auto& [name, budget] : graph->budgets) {
+      const auto asked = started.options.budgets.find(name);
+      state_.budgets[name].cap = asked == started.options.budgets.end() ? budget.cap : asked->second;
+    }
+    state_.last_branch = root_branch;
+    Branch& root = state_.branches[root_branch];
+    root.id = root_branch;
+    root.data.add(started.input);
+    if (started.history) root.data.add(R"({"history":)" + *started.history + "}");
+  }
+  state_.options = started.options;
+  state_.tags = started.tags;
+  state_.seq = 1;
+  if (!started.forked_from) enter(root_branch, graph->start, nullptr);
+  touch_all();
+}
+
+void Fold::operator()(const RunReopened&) {
+  state_.status = RunStatus::running;
+  state_.reason.clear();
+  state_.output = nullptr;
+  for (auto& [id, step] : state_.steps) {
+    step.child = RunId{};
+    if (!step.failed_final) continue;
+    step.failed_final = false;
+    step.attempt = 1;
+    step.errors = step.losses = 0;
+    step.run_at = event_.at_us;
+    step.came.clear();
+    step.brought.reset();
+  }
+  touch_all();
+}
+
+void Fold::operator()(const RunMoved& moved) {
+  const GraphRef graph = graphs_.by_version(moved.to_version);
+  if (graph == nullptr) corrupt(state_, event_, "graph version " + moved.to_version + " is unknown");
+  const GraphRef before = std::exchange(state_.graph, graph);
+  const auto moved_node = [&](NodeIndex node) {
+    return node < 0 ? node : node_named(before->nodes[static_cast<std::size_t>(node)].name);
+  };
+  for (auto& [id, step] : state_.steps) step.node = moved_node(step.node);
+  for (auto& [id, part] : state_.branches) part.at_join = moved_node(part.at_join);
+  touch_all();
+}
+
+void Fold::operator()(const RunFinished& finished) {
+  touch_all();
+  state_.status = finished.status;
+  state_.reason = finished.reason;
+  state_.output = parse_stored(finished.output);
+  if (finished.status == RunStatus::failed) return;  // its steps stay, for a retry
+  state_.steps.clear();
+  state_.questions.clear();
+  for (auto& [id, part] : state_.branches) part.step = 0;
+}
+
+// --- opening ------------------------------------------------------------------------------------------------------
+
+Step& Fold::new_step(Branch& in, NodeIndex node) {
+  Step& step = state_.steps[++state_.last_step];
+  step.id = in.step = state_.last_step;
+  step.branch = in.id;
+  step.node = node;
+  step.opened_at = step.run_at = event_.at_us;
+  touch(in.id);
+  return step;
+}
+
+void Fold::open(BranchId in, NodeIndex node, const Json& given) {
+  Step& step = new_step(branch(in), node);
+  const Node& spec = node_of(step);
+  step.given = given;
+  charge(step, spec);
+  for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
+  if (step.exhausted) return;
+  set_due(step, spec);
+  if (spec.verb == Verb::map) take_goals(in, step.id);
+}
+
+void Fold::charge(Step& step, const Node& node) {
+  if (node.spends.empty()) return;
+  BudgetUse& use = state_.budgets[node.spends];
+  if (use.used < use.cap)
+    ++use.used;
+  else
+    step.exhausted = true;
+}
+
+void Fold::set_due(Step& step, const Node& node) {
+  if (node.verb != Verb::ask && node.verb != Verb::wait) return;
+  const char* in_ms = node.verb == Verb::ask ? "expires_ms" : node.spec.contains("signal") ? "timeout_ms" : "ms";
+  const bool until = node.spec.contains("until");
+  if (!until && !node.spec.contains(in_ms)) return;
+  const Json value = resolve_channels(node.spec[until ? "until" : in_ms], [&](std::string_view channel) {
+    return read_channel(state_, step.branch, channel);
+  });
+  const std::int64_t ms_max = (never_us - event_.at_us) / 1000 - 1;
+  if (until && value.is_string()) step.due = parse_time(value.get_ref<const std::string&>());
+  if (!until && value.is_number_integer() && value >= 0 && value <= ms_max)
+    step.due = event_.at_us + value.get<std::int64_t>() * 1000;
+  if (step.due) return;
+  step.unfit = true;
+  step.error = "invalid";
+  step.message = std::string("Expected ") + (until ? "a time" : "a number of milliseconds") + " to wait for, but found " +
+                 excerpt(value, 60) + ".";
+}
+
+void Fold::take_goals(BranchId in, StepId map) {
+  Plan& plan = branch(in).plan;
+  Step& step = state_.steps.at(map);
+  const auto first = plan.next_untaken;
+  const auto end = static_cast<std::int32_t>(plan.goals.size());
+  for (std::int32_t place = first; place < end; ++place) {
+    SubGoal& goal = plan.goals[static_cast<std::size_t>(place)];
+    if (goal.map != 0 || goal.tool.empty() || goal.status != GoalStatus::planned) continue;
+    goal.map = map;
+    goal.status = GoalStatus::open;
+    ++step.open_goals;
+    for (const std::string& id : goal.after) {
+      const auto found = plan.by_id.find(id);
+      if (found == plan.by_id.end()) continue;  // an ancestor's, which has succeeded
+      SubGoal& before = plan.goals[static_cast<std::size_t>(found->second)];
+      if (before.status == GoalStatus::succeeded) continue;
+      if (before.status == GoalStatus::failed || before.status == GoalStatus::skipped) step.doomed.insert(place);
+      ++goal.waits_for;
+      before.dependents.push_back(place);
+    }
+  }
+  plan.next_untaken = end;
+  for (std::int32_t place = first; place < end; ++place) {
+    const SubGoal& goal = branch(in).plan.goals[static_cast<std::size_t>(place)];
+    if (goal.map == map && goal.waits_for == 0) open_goal(in, place);
+  }
+}
+
+void Fold::open_goal(BranchId in, std::int32_t place) {
+  const BranchId id = ++state_.last_branch;
+  Branch& part = state_.branches[id];
+  part.id = id;
+  part.parent = in;
+  part.place = place;
+  SubGoal& goal = branch(in).plan.goals[static_cast<std::size_t>(place)];
+  Step& step = new_step(part, state_.steps.at(goal.map).node);
+  step.goal = place;
+  goal.step = step.id;
+  if (!has_reference(goal.inputs)) return;
+  if (const Result<Json> inputs = resolved_inputs(state_, step); !inputs) {
+    step.unfit = true;
+    step.error = "missing_slot";
+    step.message = inputs.error().message;
+  }
+}
+
+// --- routing ------------------------------------------------------------------------------------------------------
+
+void Fold::go_on(BranchId from, const std::vector<std::string>& next, const Json& given) {
+  if (next.size() == 1) return enter(from, node_named(next.front()), given);
+  std::vector<BranchId> fan;
+  for (std::size_t place = 0; place < next.size(); ++place) {
+    const BranchId id = ++state_.last_branch;
+    fan.push_back(id);
+    Branch& part = state_.branches[id];
+    part.id = id;
+    part.parent = from;
+    part.place = static_cast<std::int32_t>(place);
+  }
+  branch(from).fan = fan;
+  for (std::size_t place = 0; place < next.size(); ++place) enter(fan[place], node_named(next[place]), given);
+}
+
+void Fold::enter(BranchId in, NodeIndex node, const Json& given) {
+  const Node& spec = state_.graph->nodes[static_cast<std::size_t>(node)];
+  if (spec.verb == Verb::end) {
+    branch(in).at_end = node;
+    return touch(in);
+  }
+  if (spec.join) return arrive(in, node);
+  open(in, node, given);
+}
+
+void Fold::arrive(BranchId in, NodeIndex join) {
+  Branch& part = branch(in);
+  part.at_join = join;
+  Branch& parent = branch(part.parent);
+  if (parent.fan.empty()) corrupt(state_, event_, "branch " + std::to_string(in) + " reached a join outside a fan-out");
+  touch(in);
+  if (static_cast<std::size_t>(++parent.arrived) < parent.fan.size()) return;
+  const std::vector<BranchId> fan = std::exchange(parent.fan, {});
+  parent.arrived = 0;
+  for (const BranchId id : fan) {
+    merge(parent, branch(id));
+    state_.branches.erase(id);
+  }
+  open(parent.id, join, nullptr);
+}
+
+void Fold::merge(Branch& parent, Branch& part) {
+  parent.data.absorb(std::move(part.data), *state_.graph);
+  parent.plan.next_untaken = std::min(parent.plan.next_untaken, static_cast<std::int32_t>(parent.plan.goals.size()));
+  for (SubGoal& goal : part.plan.goals) add_goal(parent.plan, std::move(goal));
+  for (RejectedGoal& goal : part.plan.rejected) parent.plan.rejected.push_back(std::move(goal));
+}
+
+// --- step ---------------------------------------------------------------------------------------------------------
+
+void Fold::operator()(const StepSucceeded& succeeded) {
+  Step step = std::move(open_step());
+  state_.steps.erase(event_.step);
+  Branch& in = branch(step.branch);
+  in.step = 0;
+  in.data.add(succeeded.patch);
+  Json given;
+  if (step.brought) given = *std::move(step.brought);
+  if (node_of(step).verb == Verb::wait && !succeeded.took.empty()) {
+    const auto queue = state_.signals.find(node_of(step).spec.value("signal", ""));
+    if (queue == state_.signals.end()) corrupt(state_, event_, "no signal was there to take");
+    given = std::move(queue->second.front().value);
+    queue->second.pop_front();
+    if (queue->second.empty()) state_.signals.erase(queue);
+  }
+  touch(step.branch);
+  go_on(step.branch, succeeded.next, given);
+}
+
+void Fold::operator()(const StepFailed& failed) {
+  Step& step = open_step();
+  touch(step.branch);
+  step.error = failed.error;
+  step.message = failed.message;
+  if (failed.retry_at) {
+    ++step.attempt;
+    ++(failed.error == "lost" ? step.losses : step.errors);
+    step.run_at = *failed.retry_at;
+    return;
+  }
+  if (failed.label.empty()) {
+    step.failed_final = true;
+    return;
+  }
+  const BranchId in = step.branch;
+  const Json given = {{"node", failed.node}, {"error", failed.error}, {"message", failed.message}};
+  state_.steps.erase(event_.step);
+  branch(in).step = 0;
+  go_on(in, failed.next, given);
+}
+
+void Fold::operator()(const SignalReceived& received) {
+  if (!received.id.empty()) state_.signal_ids.insert(received.id);
+  state_.signals[received.name].push_back({received.id, received.value, event_.seq});
+  for (const auto& [id, step] : state_.steps)
+    if (step.goal < 0 && node_of(step).verb == Verb::wait && node_of(step).spec.value("signal", "") == received.name)
+      touch(step.branch);
+}
+
+// --- question -----------------------------------------------------------------------------------------------------
+
+void Fold::operator()(const QuestionAsked& asked) {
+  Step& step = open_step();
+  step.question = asked.question;
+  state_.questions[asked.question] = {asked.question, step.id,        asked.kind,      asked.prompt,
+                                      asked.schema,   asked.fallback, asked.expires_at};
+  touch(step.branch);
+}
+
+void Fold::close_question(const std::string& id, std::string came) {
+  if (state_.questions.erase(id) == 0) corrupt(state_, event_, "question " + id + " is not open");
+  Step& step = open_step();
+  step.came = std::move(came);
+  touch(step.branch);
+}
+
+// --- plan ---------------------------------------------------------------------------------------------------------
+
+void Fold::add_goal(Plan& plan, SubGoal goal) {
+  const auto place = static_cast<std::int32_t>(plan.goals.size());
+  const bool is_new = plan.by_id.emplace(goal.id, place).second;
+  if (!is_new && goal.status == GoalStatus::planned) {  // two branches planned one id; the first in edge order is it
+    goal.status = GoalStatus::skipped;
+    goal.error = "double";
+    goal.message = "Expected sub-goal " + goal.id + " once, but two branches of a fan-out planned it.";
+  } else {
+    plan.by_id[goal.id] = place;
+  }
+  plan.goals.push_back(std::move(goal));
+}
+
+void Fold::operator()(const SubGoalOpened& opened) {
+  SubGoal goal;
+  goal.id = opened.sub_goal;
+  goal.tool = opened.tool;
+  goal.title = opened.title;
+  goal.parent = opened.parent;
+  goal.inputs = opened.inputs;
+  goal.after = opened.after;
+  goal.queue = opened.queue;
+  add_goal(branch(open_step().branch).plan, std::move(goal));
+}
+
+void Fold::operator()(const SubGoalClosed& closed) {
+  const Step& step = open_step();
+  if (step.goal >= 0) {
+    const BranchId id = step.branch;
+    const std::int32_t place = step.goal;
+    const BranchId map_branch = branch(id).parent;
+    state_.steps.erase(event_.step);
+    state_.branches.erase(id);
+    touch(id);
+    return close_goal(branch(map_branch), place, closed);
+  }
+  Branch& in = branch(step.branch);
+  const auto found = in.plan.by_id.find(closed.sub_goal);
+  if (found == in.plan.by_id.end()) corrupt(state_, event_, "there is no sub-goal " + closed.sub_goal);
+  close_goal(in, found->second, closed);
+}
+
+void Fold::close_goal(Branch& map_branch, std::int32_t place, const SubGoalClosed& closed) {
+  SubGoal& goal = map_branch.plan.goals[static_cast<std::size_t>(place)];
+  if (goal.status != GoalStatus::open) corrupt(state_, event_, "sub-goal " + goal.id + " is not open");
+  Step& map = state_.steps.at(goal.map);
+  const bool succeeded = closed.status == GoalStatus::succeeded;
+  goal.status = closed.status;
+  goal.attempts = closed.attempt;
+  goal.error = closed.error;
+  goal.message = closed.message;
+  if (succeeded) goal.outputs = parse_stored(closed.outputs);
+  map.partial = map.partial || !succeeded;
+  map.doomed.erase(place);
+  --map.open_goals;
+  touch(map_branch.id);
+  const std::vector<std::int32_t> dependents = std::exchange(goal.dependents, {});
+  for (const std::int32_t next : dependents) {
+    SubGoal& waiting = map_branch.plan.goals[static_cast<std::size_t>(next)];
+    if (waiting.status != GoalStatus::open) continue;
+    if (!succeeded) {
+      map.doomed.insert(next);
+    } else if (--waiting.waits_for == 0) {
+      open_goal(map_branch.id, next);
+    }
+  }
+}
+
+void Fold::add_children(const std::string& parent, const std::vector<PlanChild>& children) {
+  Plan& plan = branch(open_step().branch).plan;
+  for (const PlanChild& child : children) {
+    SubGoal goal;
+    goal.id = child.id;
+    goal.title = child.title;
+    goal.parent = parent;
+    goal.after = child.after;
+    goal.context = child.context;
+    add_goal(plan, std::move(goal));
+  }
+}
+
+void Fold::operator()(const PlanRevised& revised) {
+  state_.plan_version = revised.version;
+  Plan& plan = branch(open_step().branch).plan;
+  for (const Json& change : revised.changes) change_plan(plan, change);
+}
+
+// {"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?} on structure; work that a map took stays.
+void Fold::change_plan(Plan& plan, const Json& change) {
+  const std::string id = change.value("id", "");
+  const std::string op = change.value("op", "");
+  if (op == "add") {
+    SubGoal goal;
+    goal.id = id;
+    add_goal(plan, std::move(goal));
+  }
+  const auto found = plan.by_id.find(id);
+  if (found == plan.by_id.end()) return;
+  SubGoal& goal = plan.goals[static_cast<std::size_t>(found->second)];
+  if (op == "remove") {
+    if (goal.status == GoalStatus::planned) goal.status = GoalStatus::skipped;
+    return;
+  }
+  goal.title = change.value("title", goal.title);
+  goal.parent = change.value("parent", goal.parent);
+  goal.after = change.value("after", goal.after);
+}
+
+}  // namespace
+
+void evolve(RunState& state, const Event& event, const Graphs& graphs, std::vector<BranchId>& touched) {
+  if (event.seq != state.seq + 1) corrupt(state, event, "the last one was " + std::to_string(state.seq));
+  if (event.seq == 1 && !std::holds_alternative<RunStarted>(event.body))
+    corrupt(state, event, "a run begins with run_started");
+  if (event.at_us < state.last_at) corrupt(state, event, "it is earlier than the one before it");
+  std::visit(Fold(state, event, graphs, touched), event.body);
+  state.seq = event.seq;
+  state.last_at = event.at_us;
+}
+
+}  // namespace cairn

@@ -1,0 +1,185 @@
+#include "engine/admission.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace cairn {
+namespace {
+
+void add_references(const Json& value, std::vector<std::string>& after) {
+  if (!value.is_structured()) return;
+  if (value.is_object() && value.contains("from_sub_goal") && value["from_sub_goal"].is_string()) {
+    const auto& id = value["from_sub_goal"].get_ref<const std::string&>();
+    if (std::find(after.begin(), after.end(), id) == after.end()) after.push_back(id);
+    return;
+  }
+  for (const Json& part : value) add_references(part, after);
+}
+
+struct Proposal {
+  SubGoalOpened goal;
+  std::string reason;  // "": admitted so far
+  std::vector<std::string> unmet;
+};
+
+class Admission {
+ public:
+  Admission(const RunState& state, BranchId branch, const Json& data, const ToolTable* tools)
+      : state_(state), branch_(branch), data_(data), tools_(tools) {}
+
+  void propose(SubGoalOpened goal) {
+    add_references(goal.inputs, goal.after);
+    Proposal proposal{std::move(goal), "", {}};
+    const std::string& id = proposal.goal.sub_goal;
+    if (id.empty()) {
+      proposal.reason = "Expected a sub-goal to have an id, but it has none.";
+    } else if (by_id_.count(id) != 0 || find_goal(state_, branch_, id) != nullptr) {
+      proposal.reason = "Expected sub-goal " + id + " once, but its id is already taken.";
+    } else {
+      by_id_[id] = proposals_.size();
+      check_tool(proposal);
+    }
+    proposals_.push_back(std::move(proposal));
+  }
+
+  // Judges what each depends on, then cycles; a rejection rejects the dependents.
+  std::vector<Proposal> judged() && {
+    for (Proposal& proposal : proposals_) check_references(proposal);
+    spread_rejections();
+    reject_cycles();
+    return std::move(proposals_);
+  }
+
+ private:
+  static void reject(Proposal& proposal, std::string reason, std::vector<std::string> unmet) {
+    if (!proposal.reason.empty()) return;
+    proposal.reason = std::move(reason);
+    proposal.unmet = std::move(unmet);
+  }
+
+  void check_tool(Proposal& proposal) const {
+    const std::string& tool = proposal.goal.tool;
+    if (tool.empty()) return;
+    const auto found = tools_ == nullptr ? ToolTable::const_iterator{} : tools_->find(tool);
+    if (tools_ == nullptr || found == tools_->end())
+      return reject(proposal, "Expected a known tool, but there is no tool " + tool + ".", {tool});
+    proposal.goal.queue = found->second.queue;
+    std::vector<std::string> unmet;
+    for (const std::string& need : found->second.needs)
+      if (value_of(need).is_null()) unmet.push_back(need);
+    if (!unmet.empty())
+      reject(proposal, "Expected tool " + tool + " to find " + unmet.front() + ", but it is not there.", unmet);
+  }
+
+  Json value_of(const std::string& need) const {
+    return resolve_channels(Json(need),
+                            [&](std::string_view channel) { return data_.value(std::string(channel), Json()); });
+  }
+
+  void check_references(Proposal& proposal) const {
+    for (const std::string& id : proposal.goal.after) {
+      if (id == proposal.goal.sub_goal)
+        return reject(proposal, "Expected no cycle, but sub-goal " + id + " comes after itself.", {id});
+      if (by_id_.count(id) != 0) continue;
+      if (const auto reason = unusable(id)) return reject(proposal, *reason, {id});
+    }
+  }
+
+  // Why something outside the proposals cannot be waited for.
+  std::optional<std::string> unusable(const std::string& id) const {
+    const SubGoal* goal = find_goal(state_, branch_, id);
+    if (goal == nullptr) return "Expected " + id + " to be a sub-goal, but there is none of that id.";
+    if (goal->status == GoalStatus::succeeded) return std::nullopt;
+    const Plan& own = state_.branches.at(branch_).plan;
+    const bool will_run = own.by_id.find(id) != own.by_id.end() && goal->status == GoalStatus::planned;
+    if (will_run) return std::nullopt;
+    return "Expected sub-goal " + id + " to have succeeded, but it is " + std::string(to_string(goal->status)) + ".";
+  }
+
+  // Places of the proposals that come after each.
+  std::vector<std::vector<std::size_t>> dependents() const {
+    std::vector<std::vector<std::size_t>> after(proposals_.size());
+    for (std::size_t place = 0; place < proposals_.size(); ++place)
+      for (const std::string& id : proposals_[place].goal.after)
+        if (const auto found = by_id_.find(id); found != by_id_.end()) after[found->second].push_back(place);
+    return after;
+  }
+
+  void spread_rejections() {
+    const auto after = dependents();
+    std::deque<std::size_t> rejected;
+    for (std::size_t place = 0; place < proposals_.size(); ++place)
+      if (!proposals_[place].reason.empty()) rejected.push_back(place);
+    while (!rejected.empty()) {
+      const std::size_t place = rejected.front();
+      rejected.pop_front();
+      const std::string& id = proposals_[place].goal.sub_goal;
+      for (const std::size_t next : after[place]) {
+        if (!proposals_[next].reason.empty()) continue;
+        reject(proposals_[next], "Expected sub-goal " + id + " to be part of the plan, but it was rejected.", {id});
+        rejected.push_back(next);
+      }
+    }
+  }
+
+  // Kahn's order over what is left: whatever it cannot reach stands on a cycle or behind one.
+  void reject_cycles() {
+    const auto after = dependents();
+    std::vector<std::size_t> waits(proposals_.size(), 0);
+    for (const auto& list : after)
+      for (const std::size_t next : list) ++waits[next];
+    std::deque<std::size_t> ready;
+    for (std::size_t place = 0; place < proposals_.size(); ++place)
+      if (waits[place] == 0) ready.push_back(place);
+    std::set<std::size_t> reached;
+    while (!ready.empty()) {
+      const std::size_t place = ready.front();
+      ready.pop_front();
+      reached.insert(place);
+      for (const std::size_t next : after[place])
+        if (--waits[next] == 0) ready.push_back(next);
+    }
+    for (std::size_t place = 0; place < proposals_.size(); ++place)
+      if (reached.count(place) == 0)
+        reject(proposals_[place], "Expected no cycle, but sub-goal " + proposals_[place].goal.sub_goal +
+                                      " comes after itself through others, or after one that does.",
+               proposals_[place].goal.after);
+  }
+
+  const RunState& state_;
+  BranchId branch_;
+  const Json& data_;
+  const ToolTable* tools_;
+  std::vector<Proposal> proposals_;
+  std::map<std::string, std::size_t, std::less<>> by_id_;  // the first of each id
+};
+
+EventBody as_event(Proposal proposal) {
+  if (proposal.reason.empty()) return std::move(proposal.goal);
+  return SubGoalRejected{proposal.goal.sub_goal, proposal.goal.tool, std::move(proposal.reason),
+                         std::move(proposal.unmet)};
+}
+
+}  // namespace
+
+std::vector<EventBody> admit(const RunState& state, BranchId branch, const std::vector<Fact>& facts, const Json& data,
+                             const ToolTable* tools) {
+  Admission admission(state, branch, data, tools);
+  for (const Fact& fact : facts)
+    if (const auto* goal = std::get_if<SubGoalOpened>(&fact)) admission.propose(*goal);
+  std::vector<Proposal> judged = std::move(admission).judged();
+  std::vector<EventBody> events;
+  std::size_t next = 0;
+  for (const Fact& fact : facts) {
+    if (std::holds_alternative<SubGoalOpened>(fact))
+      events.push_back(as_event(std::move(judged[next++])));
+    else
+      std::visit([&](const auto& other) { events.emplace_back(other); }, fact);
+  }
+  return events;
+}
+
+}  // namespace cairn

@@ -1,0 +1,19 @@
+// Which of the sub-goals a handler proposes may enter the plan. Used by decide. Pure functions.
+#pragma once
+
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/state.hpp"
+
+namespace cairn {
+
+// The facts with every proposed sub-goal turned into `sub_goal_opened` (its tool's queue and the `after` that its
+// inputs imply filled in) or `sub_goal_rejected` with a reason; all others as they came, in their order.
+// Rejected: the second of a double id, an unknown tool, an unmet precondition, a dangling reference, a cycle, and
+// whatever depends on one of those or on a sub-goal that did not succeed.
+// `data`: the channels as the proposing step leaves them.
+std::vector<EventBody> admit(const RunState& state, BranchId branch, const std::vector<Fact>& facts, const Json& data,
+                             const ToolTable* tools);
+
+}  // namespace cairn
