@@ -1,10 +1,10 @@
 #include "engine/json.hpp"
 
-#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "engine/codec.hpp"
+#include "engine/json_reading.hpp"
 
 namespace cairn {
 namespace {
@@ -20,29 +20,6 @@ std::string cut(std::string text, std::size_t bytes_max) {
   text.resize(end);
   return text.append(dots);
 }
-
-// Reads the text and tells where reading is: the handler below names the byte of a fault.
-struct Reading {
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  const char* at = nullptr;
-  const char** furthest = nullptr;
-
-  reference operator*() const {
-    *furthest = at + 1;
-    return *at;
-  }
-  Reading& operator++() {
-    ++at;
-    return *this;
-  }
-  bool operator==(const Reading& other) const { return at == other.at; }
-  bool operator!=(const Reading& other) const { return at != other.at; }
-};
 
 // Builds the value and refuses, on the way, what JSON allows and we do not.
 class CheckedBuilder final : public nlohmann::json_sax<Json> {
@@ -151,10 +128,8 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
   }
   Json value;
   CheckedBuilder builder(value);
-  const char* furthest = text.data();
-  const Reading first{text.data(), &furthest};
-  const Reading last{text.data() + text.size(), &furthest};
-  if (Json::sax_parse(first, last, &builder)) return value;
+  const char* furthest = nullptr;
+  if (read_json(text, furthest, builder)) return value;
   const std::size_t byte =
       builder.fault_byte() != 0 ? builder.fault_byte() : static_cast<std::size_t>(furthest - text.data());
   return Error{Code::invalid, "Expected " + std::string(what) + " to be JSON, but found " + builder.fault() +
