@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "workers/ports.hpp"
@@ -11,15 +12,19 @@
 namespace cairn {
 
 struct ModelEndpoint {
-  std::string url;      // http(s)://host[:port]/v1 ; "/chat/completions" is added
+  std::string url;  // http(s)://host[:port]/v1 ; "/chat/completions" is added
   std::string model;
   std::string api_key;  // never reaches an event or a log
   std::int64_t timeout_ms = 60'000;
-  double cost_in = 0;   // per million tokens
+  double cost_in = 0;  // per million tokens
   double cost_out = 0;
 };
 
 std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
+
+// One sentence if the document is not a script as make_scripted_model takes it; a model made of one that is not
+// fails every request with it.
+std::optional<std::string> script_fault(const Json& script);
 
 // Answers from a JSON document: {"replies": [{"node"?: NAME, "reply": {message} | "value": ..., "error"?: {...}}]};
 // each is used once, in order, the first whose node fits; when none fits: Failure `script_ended`.

@@ -1,0 +1,17 @@
+// Text that others wrote (a tool's last words, an endpoint's answer) made fit for a sentence and for an event.
+// Pure functions, safe from any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+// One line of valid UTF-8 without control characters, of at most `bytes_max` bytes and a "..." where it was cut.
+std::string readable_line(std::string_view text, std::size_t bytes_max);
+
+// The last line that is not blank; "" if there is none.
+std::string_view last_line(std::string_view text);
+
+}  // namespace cairn

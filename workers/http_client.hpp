@@ -1,0 +1,59 @@
+// One HTTP/1.1 request over TCP or TLS as a coroutine: what the model and the tools that are URLs are reached by.
+// Used on the worker's one Asio thread. No redirects, no cookies, no kept connections.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/json.hpp"
+
+namespace cairn {
+
+struct HttpRequest {
+  std::string url;  // http(s)://host[:port]/target
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;                  // is POSTed
+  std::int64_t timeout_ms = 60'000;  // for everything, from the name's resolution to the answer's last byte
+  std::size_t answer_bytes_max = json_bytes_max;
+};
+
+struct HttpAnswer {
+  int status = 0;
+  std::string body;
+};
+
+// Why there is no answer. The sentence names the host, never the target or a header, which may carry secrets.
+struct HttpFault {
+  enum class Kind : std::uint8_t { invalid, unreachable, timeout, too_big };
+  Kind kind = Kind::unreachable;
+  std::string message;
+};
+
+using HttpResult = std::variant<HttpAnswer, HttpFault>;
+
+// One sentence if the text is not a URL that can be called.
+std::optional<std::string> url_fault(std::string_view url);
+
+class HttpClient {
+ public:
+  // Certificates are checked against the system's authorities (or SSL_CERT_FILE, SSL_CERT_DIR), read at the first
+  // use of TLS.
+  HttpClient();
+  ~HttpClient();
+
+  boost::asio::awaitable<HttpResult> post(HttpRequest request);
+
+ private:
+  struct Tls;
+  // Shared: an exchange that is given up at its deadline may end after its client.
+  std::shared_ptr<Tls> tls_;
+};
+
+}  // namespace cairn
