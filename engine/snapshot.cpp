@@ -1,0 +1,386 @@
+#include "engine/snapshot.hpp"
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include "engine/codec.hpp"
+
+namespace cairn {
+namespace {
+
+struct NoSnapshot {  // never leaves restore_snapshot
+  std::string says;
+};
+
+// --- writing ---------------------------------------------------------------------------------------------------------
+class Saver {
+ public:
+  template <class T>
+  using Of = const T;
+
+  Saver(const Graph* graph, Json& object) : graph_(graph), object_(object) { object_ = Json::object(); }
+
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    object_[key] = saved(value);
+  }
+  template <class T>
+  void present(const char* key, const std::optional<T>& value) {
+    if (value) (*this)(key, *value);
+  }
+  void node(const char* key, NodeIndex node) {
+    if (node >= 0) object_[key] = graph_->nodes.at(static_cast<std::size_t>(node)).name;
+  }
+  void text(const char* key, const JsonText& value) { object_[key] = parse_stored(value); }
+  void data(const char* key, const Data& value) {
+    if (graph_ != nullptr) object_[key] = value.composed(*graph_);
+  }
+
+ private:
+  Json saved(const Json& value) const { return value; }
+  Json saved(const std::string& value) const { return value; }
+  Json saved(bool value) const { return value; }
+  Json saved(std::integral auto value) const { return value; }
+  Json saved(const RunId& value) const { return to_string(value); }
+  Json saved(RunStatus value) const { return to_string(value); }
+  Json saved(GoalStatus value) const { return to_string(value); }
+  template <class T>
+  Json saved_list(const T& values) const {
+    Json list = Json::array();
+    for (const auto& value : values) list.push_back(saved(value));
+    return list;
+  }
+  template <class T>
+  Json saved(const std::vector<T>& values) const {
+    return saved_list(values);
+  }
+  template <class T>
+  Json saved(const std::deque<T>& values) const {
+    return saved_list(values);
+  }
+  template <class T, class Order>
+  Json saved(const std::set<T, Order>& values) const {
+    return saved_list(values);
+  }
+  template <class T, class Order>
+  Json saved(const std::map<std::string, T, Order>& values) const {
+    Json object = Json::object();
+    for (const auto& [key, value] : values) object[key] = saved(value);
+    return object;
+  }
+  template <std::integral Key, class T>
+  Json saved(const std::map<Key, T>& values) const {  // each value knows its key: `id`
+    Json list = Json::array();
+    for (const auto& [key, value] : values) list.push_back(saved(value));
+    return list;
+  }
+  template <class T>
+  requires std::is_class_v<T> Json saved(const T& value)
+  const {
+    Json object;
+    Saver saver(graph_, object);
+    fields(saver, value);
+    return object;
+  }
+
+  const Graph* graph_;
+  Json& object_;
+};
+
+// --- reading ---------------------------------------------------------------------------------------------------------
+class Loader {
+ public:
+  template <class T>
+  using Of = T;
+
+  Loader(const Graph* graph, const Json& object) : graph_(graph), object_(object) {
+    if (!object.is_object()) throw NoSnapshot{"it has no object where one should be"};
+  }
+
+  template <class T>
+  void operator()(const char* key, T& value) {
+    load(needed(key), value);
+  }
+  template <class T>
+  void present(const char* key, std::optional<T>& value) {
+    if (object_.contains(key)) load(object_.at(key), value.emplace());
+  }
+  void node(const char* key, NodeIndex& node) {
+    if (!object_.contains(key)) return;
+    std::string name;
+    load(object_.at(key), name);
+    node = graph_ == nullptr ? -1 : graph_->find(name);
+    if (node < 0) throw NoSnapshot{"its graph has no node " + name};
+  }
+  void text(const char* key, JsonText& value) { value = canonical(needed(key)); }
+  void data(const char* key, Data& value) {
+    if (graph_ == nullptr) return;
+    const Json& channels = needed(key);
+    if (!channels.is_object()) throw NoSnapshot{std::string("its \"") + key + "\" is no object"};
+    value.set(channels, *graph_);
+  }
+
+ private:
+  const Json& needed(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) throw NoSnapshot{std::string("it has no \"") + key + "\""};
+    return *found;
+  }
+
+  static void must(bool fits, const Json& found) {
+    if (!fits) throw NoSnapshot{"it has " + excerpt(found, 60) + " where something else should be"};
+  }
+
+  void load(const Json& json, Json& value) const { value = json; }
+  void load(const Json& json, std::string& value) const {
+    must(json.is_string(), json);
+    value = json.get_ref<const std::string&>();
+  }
+  void load(const Json& json, bool& value) const {
+    must(json.is_boolean(), json);
+    value = json.get<bool>();
+  }
+  void load(const Json& json, std::integral auto& value) const {
+    using Integer = std::remove_reference_t<decltype(value)>;
+    must(json.is_number_integer(), json);
+    must(!json.is_number_unsigned() || std::in_range<Integer>(json.get<std::uint64_t>()), json);
+    must(json.is_number_unsigned() || std::in_range<Integer>(json.get<std::int64_t>()), json);
+    value = json.get<Integer>();
+  }
+  template <class T>
+  void load_parsed(const Json& json, T& value, std::optional<T> (*parse)(std::string_view)) const {
+    must(json.is_string(), json);
+    const std::optional<T> parsed = parse(json.get_ref<const std::string&>());
+    must(parsed.has_value(), json);
+    value = *parsed;
+  }
+  void load(const Json& json, RunId& value) const { load_parsed(json, value, &parse_run_id); }
+  void load(const Json& json, RunStatus& value) const { load_parsed(json, value, &parse_run_status); }
+  void load(const Json& json, GoalStatus& value) const { load_parsed(json, value, &parse_goal_status); }
+  template <class T>
+  void load(const Json& json, std::vector<T>& values) const {
+    must(json.is_array(), json);
+    for (const Json& element : json) load(element, values.emplace_back());
+  }
+  template <class T>
+  void load(const Json& json, std::deque<T>& values) const {
+    must(json.is_array(), json);
+    for (const Json& element : json) load(element, values.emplace_back());
+  }
+  template <class T, class Order>
+  void load(const Json& json, std::set<T, Order>& values) const {
+    must(json.is_array(), json);
+    for (const Json& element : json) {
+      T value{};
+      load(element, value);
+      values.insert(std::move(value));
+    }
+  }
+  template <class T, class Order>
+  void load(const Json& json, std::map<std::string, T, Order>& values) const {
+    must(json.is_object(), json);
+    for (const auto& entry : json.items()) load(entry.value(), values[entry.key()]);
+  }
+  template <std::integral Key, class T>
+  void load(const Json& json, std::map<Key, T>& values) const {
+    must(json.is_array(), json);
+    for (const Json& element : json) {
+      T value;
+      load(element, value);
+      const Key key = value.id;
+      values.emplace(key, std::move(value));
+    }
+  }
+  template <class T>
+  requires std::is_class_v<T>
+  void load(const Json& json, T& value) const {
+    Loader loader(graph_, json);
+    fields(loader, value);
+  }
+
+  const Graph* graph_;
+  const Json& object_;
+};
+
+// --- what a state consists of; one list for both ways ----------------------------------------------------------------
+template <class F>
+void fields(F& field, typename F::template Of<Options>& e) {
+  field("autonomous", e.autonomous);
+  field("priority", e.priority);
+  field("budgets", e.budgets);
+}
+template <class F>
+void fields(F& field, typename F::template Of<Parent>& e) {
+  field("run", e.run);
+  field("step", e.step);
+  field("depth", e.depth);
+}
+template <class F>
+void fields(F& field, typename F::template Of<SubGoal>& e) {
+  field("id", e.id);
+  field("tool", e.tool);
+  field("title", e.title);
+  field("parent", e.parent);
+  field("inputs", e.inputs);
+  field("after", e.after);
+  field("queue", e.queue);
+  field("context", e.context);
+  field("status", e.status);
+  field("outputs", e.outputs);
+  field("error", e.error);
+  field("message", e.message);
+  field("attempts", e.attempts);
+  field("step", e.step);
+  field("map", e.map);
+  field("waits_for", e.waits_for);
+  field("dependents", e.dependents);
+}
+template <class F>
+void fields(F& field, typename F::template Of<RejectedGoal>& e) {
+  field("id", e.id);
+  field("tool", e.tool);
+  field("reason", e.reason);
+}
+template <class F>
+void fields(F& field, typename F::template Of<Plan>& e) {
+  field("goals", e.goals);
+  field("rejected", e.rejected);
+  field("by_id", e.by_id);
+  field("next_untaken", e.next_untaken);
+}
+template <class F>
+void fields(F& field, typename F::template Of<Branch>& e) {
+  field("id", e.id);
+  field("parent", e.parent);
+  field("place", e.place);
+  field("step", e.step);
+  field.data("data", e.data);
+  field("plan", e.plan);
+  field("fan", e.fan);
+  field("arrived", e.arrived);
+  field.node("at_join", e.at_join);
+  field.node("at_end", e.at_end);
+}
+template <class F>
+void fields(F& field, typename F::template Of<Step>& e) {
+  field("id", e.id);
+  field("branch", e.branch);
+  field.node("node", e.node);
+  field("goal", e.goal);
+  field("attempt", e.attempt);
+  field("errors", e.errors);
+  field("losses", e.losses);
+  field("opened_at", e.opened_at);
+  field("run_at", e.run_at);
+  field("given", e.given);
+  field("budgets", e.budgets);
+  field("exhausted", e.exhausted);
+  field("failed_final", e.failed_final);
+  field("error", e.error);
+  field("message", e.message);
+  field("question", e.question);
+  field.present("due", e.due);
+  field("child", e.child);
+  field("open_goals", e.open_goals);
+  field("partial", e.partial);
+  field("doomed", e.doomed);
+  field("unfit", e.unfit);
+  field("came", e.came);
+  field.present("brought", e.brought);
+}
+template <class F>
+void fields(F& field, typename F::template Of<Question>& e) {
+  field("id", e.id);
+  field("step", e.step);
+  field("kind", e.kind);
+  field("prompt", e.prompt);
+  field("schema", e.schema);
+  field.present("default", e.fallback);
+  field.present("expires_at", e.expires_at);
+}
+template <class F>
+void fields(F& field, typename F::template Of<Signal>& e) {
+  field("id", e.id);
+  field("value", e.value);
+  field("seq", e.seq);
+}
+template <class F>
+void fields(F& field, typename F::template Of<BudgetUse>& e) {
+  field("cap", e.cap);
+  field("used", e.used);
+  field("told", e.told);
+}
+template <class F>
+void fields(F& field, typename F::template Of<RunState>& e) {  // but its graph
+  field("run", e.id);
+  field("seq", e.seq);
+  field("status", e.status);
+  field("reason", e.reason);
+  field("output", e.output);
+  field("started_at", e.started_at);
+  field("last_at", e.last_at);
+  field.text("input", e.input);
+  field("options", e.options);
+  field("tags", e.tags);
+  field.present("parent", e.parent);
+  field.present("continues", e.continues);
+  field("last_step", e.last_step);
+  field("last_branch", e.last_branch);
+  field("branches", e.branches);
+  field("steps", e.steps);
+  field("questions", e.questions);
+  field("signals", e.signals);
+  field("signal_ids", e.signal_ids);
+  field("budgets", e.budgets);
+  field("plan_version", e.plan_version);
+  field("goal", e.goal);
+}
+
+// Null for a state without an event yet.
+GraphRef graph_of(const Json& snapshot, const Graphs& graphs) {
+  const Json& version = snapshot.at("graph");
+  return version.is_null() ? nullptr : graphs.by_version(version.get_ref<const std::string&>());
+}
+
+RunState restored(const Json& snapshot, GraphRef graph) {
+  RunState state;
+  state.graph = std::move(graph);
+  Loader loader(state.graph.get(), snapshot);
+  fields(loader, state);
+  return state;
+}
+
+}  // namespace
+
+Json snapshot_json(const RunState& state) {
+  Json snapshot;
+  Saver saver(state.graph.get(), snapshot);
+  fields(saver, state);
+  snapshot["graph"] = state.graph == nullptr ? Json() : Json(state.graph->version);
+  snapshot["fold"] = fold_version;
+  return snapshot;
+}
+
+Result<RunState> restore_snapshot(const Json& snapshot, const Graphs& graphs) {
+  try {
+    if (snapshot.at("fold") != fold_version) {
+      return Error{Code::unsupported, "Expected a snapshot of fold version " + std::to_string(fold_version) +
+                                          ", but it is of " + excerpt(snapshot.at("fold"), 40) + "."};
+    }
+    GraphRef graph = graph_of(snapshot, graphs);
+    if (graph == nullptr && !snapshot.at("graph").is_null()) {
+      return Error{Code::unsupported, "Expected the graph of a snapshot to be known, but there is no version " +
+                                          excerpt(snapshot.at("graph"), 80) + "."};
+    }
+    return restored(snapshot, std::move(graph));
+  } catch (const Json::exception& error) {
+    return Error{Code::corrupt, std::string("Expected a snapshot of a run, but ") + error.what() + "."};
+  } catch (const NoSnapshot& none) {
+    return Error{Code::corrupt, "Expected a snapshot of a run, but " + none.says + "."};
+  }
+}
+
+std::string state_fingerprint(const RunState& state) { return canonical(snapshot_json(state)); }
+
+}  // namespace cairn
