@@ -181,7 +181,8 @@ class MemberScan {
  public:
   explicit MemberScan(std::string_view text) : text_(text) {
     members_.reserve(12);
-    if (!read_json(text, furthest_, *this)) throw NotOne{"it is not JSON"};
+    const bool has_nul = text.find('\0') != std::string_view::npos;  // the parser would take it for the end
+    if (has_nul || !read_json(text, furthest_, *this)) throw NotOne{"it is not JSON"};
     if (!is_object_) throw NotOne{"it is not an object"};
   }
   std::vector<Member>& members() { return members_; }
@@ -613,7 +614,8 @@ std::optional<RecordKind> record_kind(std::int16_t number) {
 }
 
 EventBody decoded_record(RecordKind kind, std::string_view payload) {
-  if (!payload.starts_with('{') || !Json::accept(payload)) throw NotOne{"it is not an object"};
+  const bool has_nul = payload.find('\0') != std::string_view::npos;
+  if (has_nul || !payload.starts_with('{') || !Json::accept(payload)) throw NotOne{"it is not an object"};
   return Record{kind, JsonText(payload)};
 }
 

@@ -102,6 +102,11 @@ class CheckedBuilder final : public nlohmann::json_sax<Json> {
   std::size_t fault_byte_ = 0;
 };
 
+Error not_json(std::string_view what, const std::string& found, std::size_t byte) {
+  return {Code::invalid, "Expected " + std::string(what) + " to be JSON, but found " + found + " at byte " +
+                             std::to_string(byte) + "."};
+}
+
 Json pointed_at(const Json& value, std::string_view pointer) {
   try {
     return value.at(Json::json_pointer(std::string(pointer)));
@@ -129,11 +134,12 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
   Json value;
   CheckedBuilder builder(value);
   const char* furthest = nullptr;
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {  // the parser would take it for the end
+    return not_json(what, "the character NUL", nul + 1);
+  }
   if (read_json(text, furthest, builder)) return value;
-  const std::size_t byte =
-      builder.fault_byte() != 0 ? builder.fault_byte() : static_cast<std::size_t>(furthest - text.data());
-  return Error{Code::invalid, "Expected " + std::string(what) + " to be JSON, but found " + builder.fault() +
-                                  " at byte " + std::to_string(byte) + "."};
+  const auto read = static_cast<std::size_t>(furthest - text.data());
+  return not_json(what, builder.fault(), builder.fault_byte() != 0 ? builder.fault_byte() : read);
 }
 
 Json parse_stored(std::string_view text) {
