@@ -1,0 +1,638 @@
+// Section 4's rules as given/when/then: yes with the right events, no with the exact error, quiet when nothing is to do.
+#include "tests/engine/trial.hpp"
+
+namespace cairn {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+const char* const linear = R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{
+  "a":{"do":"x.a","labels":["ok"],"on":{"ok":"b"}},
+  "b":{"do":"x.b","labels":["ok","again"],"on":{"ok":"z","again":"a"}},
+  "z":{"end":"done"}}})";
+
+TEST(Decide, a_run_starts_at_its_start_node_with_its_input_as_first_patch) {
+  Trial trial(linear);
+  EXPECT_EQ(trial.start(R"({"q":1})"), (Lines{R"(run_started t {"q":1})"}));
+  EXPECT_EQ(trial.queue.at(root_branch).step, 1);
+  EXPECT_EQ(read_channel(trial.state, root_branch, "q"), 1);
+}
+
+TEST(Decide, a_run_of_an_unknown_graph_is_refused) {
+  Trial trial(linear);
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "nowhere";
+  EXPECT_EQ(trial.refused(start), (Error{Code::not_found, "Expected a known graph, but there is no graph nowhere."}));
+}
+
+TEST(Decide, an_input_that_is_no_object_is_refused) {
+  Trial trial(linear);
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  start.input = Json::array();
+  EXPECT_EQ(trial.refused(start).code, Code::invalid);
+}
+
+TEST(Decide, a_run_starts_once) {
+  Trial trial(linear);
+  trial.start();
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  EXPECT_EQ(trial.refused(start).code, Code::conflict);
+}
+
+TEST(Decide, a_step_is_closed_by_one_event_that_routes) {
+  Trial trial(linear);
+  trial.start();
+  EXPECT_EQ(trial.complete(1, "ok", R"({"x":1})"), (Lines{R"(1 step_succeeded a ok -> b {"x":1})"}));
+  EXPECT_EQ(trial.complete(2, "again"), (Lines{"2 step_succeeded b again -> a"}));
+  EXPECT_EQ(trial.complete(3, "ok"), (Lines{"3 step_succeeded a ok -> b"}));
+  EXPECT_EQ(trial.complete(4, "ok"), (Lines{"4 step_succeeded b ok -> z", R"(run_finished done {"x":1})"}));
+  EXPECT_EQ(trial.state.status, RunStatus::done);
+  EXPECT_TRUE(trial.queue.empty());
+}
+
+TEST(Decide, a_double_report_is_refused_as_closed) {
+  Trial trial(linear);
+  trial.start();
+  trial.complete(1, "ok");
+  const Error error = trial.refused(CompleteStep{1, 1, {"ok", Json::object(), {}}, 7, 0, 0});
+  EXPECT_EQ(error.code, Code::closed);
+  EXPECT_EQ(error.message, "Expected step 1 of run " + to_string(trial.state.id) + " to be open, but it has ended.");
+}
+
+TEST(Decide, a_report_for_a_step_that_never_was_is_not_found) {
+  Trial trial(linear);
+  trial.start();
+  EXPECT_EQ(trial.refused(CompleteStep{9, 1, {"ok", Json::object(), {}}, 7, 0, 0}).code, Code::not_found);
+}
+
+TEST(Decide, nothing_is_taken_after_the_end) {
+  Trial trial(linear);
+  trial.start();
+  trial.then(Cancel{"enough"});
+  EXPECT_EQ(trial.refused(CompleteStep{1, 1, {"ok", Json::object(), {}}, 7, 0, 0}).code, Code::closed);
+  EXPECT_EQ(trial.refused(Cancel{"again"}).code, Code::closed);
+  EXPECT_EQ(trial.refused(Pause{}).code, Code::closed);
+  EXPECT_EQ(trial.refused(SendSignal{"s", 1, ""}).code, Code::closed);
+}
+
+TEST(Decide, the_step_beyond_the_limit_fails_the_run) {
+  Trial trial(linear);
+  trial.start();
+  for (StepId step = 1; step < 10; step += 2) {
+    trial.complete(step, "ok");
+    if (step < 9) trial.complete(step + 1, "again");
+  }
+  EXPECT_EQ(trial.complete(10, "again"),
+            (Lines{"10 step_succeeded b again -> a",
+                   "11 run_finished failed (Expected at most 10 steps, but another opened.) {}"}));
+}
+
+TEST(Decide, an_unknown_label_is_a_failed_attempt) {
+  Trial trial(linear);
+  trial.start();
+  EXPECT_EQ(trial.complete(1, "sideways"),
+            (Lines{"1 step_failed a attempt 1 invalid for good",
+                   "1 run_finished failed (Step 1 (a) failed: invalid: Expected node a to leave by one of its labels, "
+                   "but the handler left by sideways.) {}"}));
+}
+
+// --- retry and loss -------------------------------------------------------------------------------------------------
+
+const char* const retrying = R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{
+  "a":{"do":"x.a","labels":["ok"],"retry":{"attempts":3,"backoff_ms":100,"factor":2,"max_ms":150,"jitter":0.5,"lost":1},
+       "on":{"ok":"z","error":"sorry"}},
+  "sorry":{"do":"x.s","labels":["ok"],"on":{"ok":"z"}},
+  "z":{"end":"done"}}})";
+
+TEST(Decide, a_failed_attempt_is_tried_again_after_its_delay) {
+  Trial trial(retrying);
+  trial.start();
+  EXPECT_EQ(trial.fail(1), (Lines{"1 step_failed a attempt 1 error again"}));
+  EXPECT_EQ(trial.queue.at(root_branch).attempt, 2);
+  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us + 100'000);
+  trial.draw = 0.5;
+  EXPECT_EQ(trial.fail(1), (Lines{"1 step_failed a attempt 2 error again"}));
+  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us + 112'500) << "150 ms less a quarter";
+}
+
+TEST(Decide, used_up_attempts_leave_by_error_and_tell_the_next_step_why) {
+  Trial trial(retrying);
+  trial.start();
+  trial.fail(1);
+  trial.fail(1);
+  EXPECT_EQ(trial.fail(1), (Lines{"1 step_failed a attempt 3 error error -> sorry"}));
+  EXPECT_EQ(trial.state.steps.at(2).given, (Json{{"node", "a"}, {"error", "error"}, {"message", "it broke"}}));
+}
+
+TEST(Decide, what_is_not_worth_a_retry_is_not_tried_again) {
+  Trial trial(retrying);
+  trial.start();
+  EXPECT_EQ(trial.fail(1, "error", false), (Lines{"1 step_failed a attempt 1 error error -> sorry"}));
+}
+
+TEST(Decide, losses_are_counted_apart_from_errors_and_each_attempt_number_is_used_once) {
+  Trial trial(retrying);
+  trial.start();
+  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 1 lost again"}));
+  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us) << "a loss is no reason to wait";
+  EXPECT_EQ(trial.fail(1), (Lines{"1 step_failed a attempt 2 error again"}));
+  EXPECT_EQ(trial.fail(1), (Lines{"1 step_failed a attempt 3 error again"}));
+  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 4 lost error -> sorry"}));
+}
+
+TEST(Decide, a_late_result_of_an_earlier_attempt_is_stale) {
+  Trial trial(retrying);
+  trial.start();
+  trial.fail(1, "lost");
+  EXPECT_EQ(trial.refused(CompleteStep{1, 1, {"ok", Json::object(), {}}, 7, 0, 0}).code, Code::stale);
+}
+
+TEST(Decide, records_of_use_of_a_failed_attempt_are_kept_and_its_plans_are_not) {
+  Trial trial(retrying);
+  trial.start();
+  Failure failure{"bad_reply", "no JSON", true, {Record{RecordKind::model_called, "{}"}, sub_goal("g")}};
+  EXPECT_EQ(trial.then(FailStep{1, 1, failure, 7, 0}),
+            (Lines{"1 model_called", "1 step_failed a attempt 1 bad_reply again"}));
+}
+
+TEST(Decide, a_failed_run_reopens_at_its_failed_step) {
+  Trial trial(linear);
+  trial.start();
+  trial.fail(1);
+  EXPECT_EQ(trial.state.status, RunStatus::failed);
+  EXPECT_EQ(trial.then(Reopen{}), (Lines{"run_reopened"}));
+  EXPECT_EQ(trial.queue.at(root_branch).attempt, 1);
+  EXPECT_EQ(trial.complete(1, "ok"), (Lines{"1 step_succeeded a ok -> b"}));
+  EXPECT_EQ(trial.refused(Reopen{}).code, Code::conflict);
+}
+
+// --- channels -------------------------------------------------------------------------------------------------------
+
+const char* const channels = R"({"name":"t","start":"a","limits":{"steps":10},
+  "channels":{"list":{"reducer":"append"},"map":{"reducer":"merge"},"sum":{"reducer":"sum"},"top":{"reducer":"max"}},
+  "nodes":{"a":{"do":"x.a","labels":["ok"],"on":{"ok":"a2"}},
+           "a2":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},
+           "z":{"end":{"status":"done","output":{"list":"$list","first":"$list/0","gone":"$list/7","all":"$map"}}}}})";
+
+TEST(Decide, patches_go_through_the_reducers) {
+  Trial trial(channels);
+  trial.start(R"({"list":[1],"map":{"a":1},"sum":1,"top":5,"plain":1})");
+  trial.complete(1, "ok", R"({"list":[2,3],"map":{"b":2},"sum":2,"top":3,"plain":2})");
+  EXPECT_EQ(read_channels(trial.state, root_branch),
+            parse_stored(R"({"list":[1,2,3],"map":{"a":1,"b":2},"sum":3,"top":5,"plain":2})"));
+  EXPECT_EQ(trial.complete(2, "ok").back(),
+            R"(run_finished done {"all":{"a":1,"b":2},"first":1,"gone":null,"list":[1,2,3]})");
+}
+
+TEST(Decide, a_patch_that_does_not_fit_its_reducer_is_a_failed_attempt) {
+  for (const char* patch : {R"({"list":1})", R"({"map":[]})", R"({"sum":"x"})", R"({"top":{}})",
+                            R"({"sum":9223372036854775807})"}) {
+    Trial trial(channels);
+    trial.start(R"({"sum":1})");
+    EXPECT_EQ(trial.complete(1, "ok", patch).front(), "1 step_failed a attempt 1 invalid for good") << patch;
+  }
+}
+
+// --- fan-out and join -----------------------------------------------------------------------------------------------
+
+const char* const forked = R"({"name":"t","start":"fork","limits":{"steps":100},
+  "channels":{"trace":{"reducer":"append"}},
+  "nodes":{"fork":{"do":"x.f","labels":["ok"],"on":{"ok":["left","right"]}},
+    "left":{"do":"x.l","labels":["ok","more"],"on":{"ok":"meet","more":"left"}},
+    "right":{"do":"x.r","labels":["ok","out"],"on":{"ok":"meet","out":"early"}},
+    "meet":{"do":"x.m","join":true,"labels":["ok","redo"],"on":{"ok":"z","redo":"fork"}},
+    "early":{"end":{"status":"done","reason":"early"}},
+    "z":{"end":"done"}}})";
+
+TEST(Decide, the_last_branch_opens_the_join_and_patches_apply_in_edge_order) {
+  Trial trial(forked);
+  trial.start();
+  trial.complete(1, "ok", R"({"trace":["fork"]})");
+  EXPECT_EQ(trial.complete(3, "ok", R"({"trace":["right"]})"), (Lines{R"(3 step_succeeded right ok -> meet {"trace":["right"]})"}));
+  EXPECT_EQ(trial.queue.size(), 1u) << "the branch that arrived has no job";
+  trial.complete(2, "ok", R"({"trace":["left"]})");
+  EXPECT_EQ(read_channel(trial.state, root_branch, "trace"), parse_stored(R"(["fork","left","right"])"));
+  EXPECT_EQ(trial.state.steps.at(4).branch, root_branch);
+}
+
+TEST(Decide, a_branch_works_on_its_own_view) {
+  Trial trial(forked);
+  trial.start(R"({"x":0})");
+  trial.complete(1, "ok");
+  trial.complete(2, "more", R"({"x":1})");
+  EXPECT_EQ(read_channel(trial.state, trial.state.steps.at(4).branch, "x"), 1);
+  EXPECT_EQ(read_channel(trial.state, trial.state.steps.at(3).branch, "x"), 0);
+  EXPECT_EQ(read_channel(trial.state, root_branch, "x"), 0);
+}
+
+TEST(Decide, a_fan_out_may_be_entered_again_after_its_join) {
+  Trial trial(forked);
+  trial.start();
+  trial.complete(1, "ok");
+  trial.complete(2, "ok");
+  trial.complete(3, "ok");
+  trial.complete(4, "redo");
+  trial.complete(5, "ok");
+  trial.complete(7, "ok");
+  trial.complete(6, "ok");
+  EXPECT_EQ(trial.complete(8, "ok").back(), "run_finished done {}");
+}
+
+TEST(Decide, the_first_end_closes_the_other_branch_and_names_it) {
+  Trial trial(forked);
+  trial.start();
+  trial.complete(1, "ok");
+  EXPECT_EQ(trial.complete(3, "out").back(), "run_finished done (early) {}");
+  EXPECT_EQ(std::get<RunFinished>(trial.history.back().body).closed.steps, (std::vector<StepId>{2}));
+  EXPECT_TRUE(trial.queue.empty());
+}
+
+TEST(Decide, nested_fan_outs_join_inside_out) {
+  Trial trial(R"({"name":"t","start":"f","limits":{"steps":100},"channels":{"trace":{"reducer":"append"}},"nodes":{
+    "f":{"do":"x.f","labels":["ok"],"on":{"ok":["g","c"]}},
+    "g":{"do":"x.g","labels":["ok"],"on":{"ok":["a","b"]}},
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"ab"}},"b":{"do":"x.b","labels":["ok"],"on":{"ok":"ab"}},
+    "ab":{"do":"x.ab","join":true,"labels":["ok"],"on":{"ok":"abc"}},
+    "c":{"do":"x.c","labels":["ok"],"on":{"ok":"abc"}},
+    "abc":{"do":"x.abc","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  trial.complete(1, "ok");
+  trial.complete(3, "ok", R"({"trace":["c"]})");
+  trial.complete(2, "ok", R"({"trace":["g"]})");
+  trial.complete(5, "ok", R"({"trace":["b"]})");
+  trial.complete(4, "ok", R"({"trace":["a"]})");
+  trial.complete(6, "ok", R"({"trace":["ab"]})");
+  EXPECT_EQ(trial.complete(7, "ok").back(), R"(run_finished done {"trace":["g","a","b","ab","c"]})");
+}
+
+// --- budgets --------------------------------------------------------------------------------------------------------
+
+const char* const budgeted = R"({"name":"t","start":"a","limits":{"steps":100},"budgets":{"tries":{"cap":2}},"nodes":{
+  "a":{"do":"x.a","labels":["ok"],"spends":"tries","retry":{"attempts":2},"on":{"ok":"b","exhausted":"z"}},
+  "b":{"do":"x.b","labels":["again"],"on":{"again":"a"}},
+  "z":{"end":"done"}}})";
+
+TEST(Decide, a_budget_is_charged_once_a_visit_and_closes_the_next_by_exhausted) {
+  Trial trial(budgeted);
+  trial.start();
+  trial.fail(1);
+  trial.complete(1, "ok");
+  EXPECT_EQ(trial.state.budgets.at("tries").used, 1);
+  trial.complete(2, "again");
+  trial.complete(3, "ok");
+  EXPECT_EQ(trial.complete(4, "again"),
+            (Lines{"4 step_succeeded b again -> a", "5 budget_exhausted tries 2/2", "5 step_succeeded a exhausted -> z",
+                   "run_finished done {}"}));
+}
+
+TEST(Decide, a_runs_options_set_the_cap) {
+  Trial trial(budgeted);
+  Options options;
+  options.budgets["tries"] = 0;
+  EXPECT_EQ(trial.start("{}", options).at(1), "1 budget_exhausted tries 0/0");
+}
+
+TEST(Decide, an_unknown_budget_in_the_options_is_refused) {
+  Trial trial(budgeted);
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  start.options.budgets["gold"] = 1;
+  EXPECT_EQ(trial.refused(start).code, Code::invalid);
+}
+
+// --- ask ------------------------------------------------------------------------------------------------------------
+
+const char* const asking = R"({"name":"t","start":"a","limits":{"steps":100},"nodes":{
+  "a":{"ask":{"kind":"question","prompt":"$topic","schema":{"type":"string"}},"expires_ms":60000,"into":"reply",
+       "on":{"answered":"b","expired":"z"}},
+  "b":{"do":"x.b","labels":["ok"],"on":{"ok":"z"}},
+  "z":{"end":"done"}}})";
+
+TEST(Decide, a_question_waits_for_one_answer_which_the_next_step_is_given) {
+  Trial trial(asking);
+  EXPECT_EQ(trial.start(R"({"topic":"Which?"})").back(), R"(1 question_asked q1 "Which?")");
+  EXPECT_TRUE(is_waiting(trial.state));
+  EXPECT_EQ(trial.queue.at(root_branch).queue, timer_queue);
+  EXPECT_EQ(trial.then(Answer{"", "EU", "ann", {}}),
+            (Lines{R"(1 question_answered q1 "EU" by ann)", R"(1 step_succeeded a answered -> b {"reply":"EU"} took q1)"}));
+  EXPECT_EQ(trial.state.steps.at(2).given, "EU");
+  EXPECT_EQ(trial.refused(Answer{"q1", "US", "bob", {}}).code, Code::closed);
+  EXPECT_EQ(trial.refused(Answer{"q9", "US", "bob", {}}).code, Code::not_found);
+  EXPECT_EQ(trial.refused(Answer{"", "US", "bob", {}}).code, Code::not_found);
+}
+
+TEST(Decide, an_answer_against_the_schema_leaves_the_question_open) {
+  Trial trial(asking);
+  trial.start();
+  EXPECT_EQ(trial.refused(Answer{"q1", 7, "ann", "Expected a string, but found 7."}).code, Code::invalid);
+  EXPECT_EQ(trial.state.questions.size(), 1u);
+}
+
+TEST(Decide, a_question_expires_when_it_is_due_and_not_before) {
+  Trial trial(asking);
+  trial.start();
+  EXPECT_EQ(trial.refused(Due{1}).code, Code::invalid);
+  trial.now_us += 60 * Trial::second_us;
+  EXPECT_EQ(trial.then(Due{1}), (Lines{"1 question_expired q1", "1 step_succeeded a expired -> z took q1",
+                                       "run_finished done {}"}));
+}
+
+TEST(Decide, a_default_answers_at_expiry) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"ask":{"kind":"question","prompt":"?","default":"blue"},"expires_ms":1000,"on":{"answered":"z"}},
+    "z":{"end":"done"}}})");
+  trial.start();
+  trial.now_us += Trial::second_us;
+  EXPECT_EQ(trial.then(Due{1}).front(), R"(1 question_answered q1 "blue" by default)");
+}
+
+TEST(Decide, full_autonomy_asks_nobody) {
+  Options options;
+  options.autonomous = true;
+  Trial trial(asking);
+  EXPECT_EQ(trial.start("{}", options),
+            (Lines{"run_started t {}", "1 question_asked q1 null", "1 question_expired q1",
+                   "1 step_succeeded a expired -> z took q1", "run_finished done {}"}));
+}
+
+// --- wait and signals -------------------------------------------------------------------------------------------------
+
+const char* const waiting = R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+  "a":{"wait":{"signal":"go","timeout_ms":1000},"into":"heard","on":{"fired":"b","timeout":"z"}},
+  "b":{"wait":{"ms":500},"on":{"fired":"z"}},
+  "z":{"end":"done"}}})";
+
+TEST(Decide, a_signal_is_taken_by_the_wait_that_wants_it) {
+  Trial trial(waiting);
+  trial.start();
+  EXPECT_EQ(trial.then(SendSignal{"go", 5, "s1"}),
+            (Lines{"signal_received go s1", R"(1 step_succeeded a fired -> b {"heard":5} took s1)"}));
+  EXPECT_EQ(trial.refused(SendSignal{"go", 5, "s1"}).code, Code::conflict);
+  EXPECT_EQ(trial.refused(Due{2}).code, Code::invalid);
+  trial.now_us += Trial::second_us;
+  EXPECT_EQ(trial.then(Due{2}), (Lines{"2 timer_fired", "2 step_succeeded b fired -> z", R"(run_finished done {"heard":5})"}));
+}
+
+TEST(Decide, a_signal_before_its_wait_is_kept_in_order) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"b"}},
+    "b":{"wait":{"signal":"go"},"into":"first","on":{"fired":"c"}},
+    "c":{"wait":{"signal":"go"},"into":"second","on":{"fired":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  trial.then(SendSignal{"go", 1, ""});
+  trial.then(SendSignal{"other", 9, ""});
+  trial.then(SendSignal{"go", 2, ""});
+  EXPECT_EQ(trial.complete(1, "ok").back(), R"(run_finished done {"first":1,"second":2})");
+}
+
+TEST(Decide, a_signal_wait_times_out) {
+  Trial trial(waiting);
+  trial.start();
+  trial.now_us += Trial::second_us;
+  EXPECT_EQ(trial.then(Due{1}).at(1), "1 step_succeeded a timeout -> z");
+}
+
+TEST(Decide, a_wait_for_what_is_no_number_fails_the_step) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"wait":{"ms":"$pause"},"on":{"fired":"z","error":"y"}},"y":{"end":"failed"},"z":{"end":"done"}}})");
+  EXPECT_EQ(trial.start(R"({"pause":"long"})").at(1), "1 step_failed a attempt 1 invalid error -> y");
+}
+
+// --- map ------------------------------------------------------------------------------------------------------------
+
+const char* const mapping = R"({"name":"t","start":"plan","limits":{"steps":100},"nodes":{
+  "plan":{"do":"x.plan","labels":["ok"],"on":{"ok":"work"}},
+  "work":{"map":"sub_goals","retry":{"attempts":2},"on":{"joined":"see","partial":"see"}},
+  "see":{"do":"x.see","labels":["done","more"],"on":{"done":"z","more":"plan"}},
+  "z":{"end":"done"}}})";
+
+TEST(Decide, sub_goals_run_when_what_they_come_after_succeeded) {
+  Trial trial(mapping);
+  trial.start();
+  EXPECT_EQ(trial.complete(1, "ok", "{}", {sub_goal("a"), sub_goal("b", "slow", {"a"}), sub_goal("c")}),
+            (Lines{"1 sub_goal_opened a default", "1 sub_goal_opened b slow", "1 sub_goal_opened c default",
+                   "1 step_succeeded plan ok -> work"}));
+  EXPECT_EQ(trial.queue.size(), 2u);
+  EXPECT_EQ(trial.complete(3, "", R"({"x":1})"), (Lines{"3 sub_goal_closed a succeeded"}));
+  EXPECT_EQ(find_goal(trial.state, root_branch, "b")->step, 5);
+  EXPECT_EQ(trial.queue.size(), 2u);
+  trial.complete(5, "");
+  EXPECT_EQ(trial.complete(4, ""), (Lines{"4 sub_goal_closed c succeeded", "2 step_succeeded work joined -> see"}));
+}
+
+TEST(Decide, a_map_without_sub_goals_closes_at_once) {
+  Trial trial(mapping);
+  trial.start();
+  EXPECT_EQ(trial.complete(1, "ok").back(), "2 step_succeeded work joined -> see");
+}
+
+TEST(Decide, a_failed_sub_goal_skips_its_dependents_and_never_its_siblings) {
+  Trial trial(mapping);
+  trial.start();
+  trial.complete(1, "ok", "{}", {sub_goal("a"), sub_goal("b", "echo", {"a"}), sub_goal("c", "echo", {"b"}), sub_goal("d")});
+  EXPECT_EQ(trial.fail(3), (Lines{"3 step_failed work attempt 1 error again"}));
+  EXPECT_EQ(trial.fail(3), (Lines{"3 sub_goal_closed a failed error", "2 sub_goal_closed b skipped skipped",
+                                  "2 sub_goal_closed c skipped skipped"}));
+  EXPECT_EQ(trial.complete(4, ""), (Lines{"4 sub_goal_closed d succeeded", "2 step_succeeded work partial -> see"}));
+}
+
+TEST(Decide, references_imply_order_and_are_replaced_by_what_they_name) {
+  Trial trial(mapping);
+  trial.start();
+  trial.complete(1, "ok", "{}",
+                 {sub_goal("a"), sub_goal("b", "echo", {}, R"({"in":[{"from_sub_goal":"a","slot":"x"}],"lit":2})")});
+  EXPECT_EQ(trial.queue.size(), 1u);
+  trial.complete(3, "", R"({"x":{"deep":1}})");
+  EXPECT_EQ(*resolved_inputs(trial.state, trial.state.steps.at(4)), parse_stored(R"({"in":[{"deep":1}],"lit":2})"));
+}
+
+TEST(Decide, a_slot_missing_at_dispatch_closes_as_failed_unrun) {
+  Trial trial(mapping);
+  trial.start();
+  trial.complete(1, "ok", "{}", {sub_goal("a"), sub_goal("b", "echo", {}, R"({"in":{"from_sub_goal":"a","slot":"x"}})")});
+  EXPECT_EQ(trial.complete(3, "", R"({"y":1})"),
+            (Lines{"3 sub_goal_closed a succeeded", "4 sub_goal_closed b failed missing_slot",
+                   "2 step_succeeded work partial -> see"}));
+}
+
+TEST(Decide, faulty_sub_goals_are_rejected_one_by_one_with_reasons) {
+  Trial trial(mapping);
+  trial.start();
+  EXPECT_EQ(
+      trial.complete(1, "ok", "{}",
+                     {sub_goal("a"), sub_goal("a"), sub_goal("b", "nothing"), sub_goal("c", "echo", {"b"}),
+                      sub_goal("d", "echo", {"nobody"}), sub_goal("e", "echo", {"f"}), sub_goal("f", "echo", {"e"}),
+                      sub_goal("g", "echo", {"f"}), sub_goal("h", "fed"), sub_goal("i", "echo", {"i"})}),
+      (Lines{"1 sub_goal_opened a default",
+             "1 sub_goal_rejected a: Expected sub-goal a once, but its id is already taken.",
+             "1 sub_goal_rejected b: Expected a known tool, but there is no tool nothing.",
+             "1 sub_goal_rejected c: Expected sub-goal b to be part of the plan, but it was rejected.",
+             "1 sub_goal_rejected d: Expected nobody to be a sub-goal, but there is none of that id.",
+             "1 sub_goal_rejected e: Expected no cycle, but sub-goal e comes after itself through others, or after one that does.",
+             "1 sub_goal_rejected f: Expected no cycle, but sub-goal f comes after itself through others, or after one that does.",
+             "1 sub_goal_rejected g: Expected no cycle, but sub-goal g comes after itself through others, or after one that does.",
+             "1 sub_goal_rejected h: Expected tool fed to find $food, but it is not there.",
+             "1 sub_goal_rejected i: Expected no cycle, but sub-goal i comes after itself.",
+             "1 step_succeeded plan ok -> work"}));
+  EXPECT_EQ(trial.complete(3, ""), (Lines{"3 sub_goal_closed a succeeded", "2 step_succeeded work joined -> see"}))
+      << "rejected ones do not make a map partial";
+  EXPECT_EQ(rejected_of(trial.state, root_branch).size(), 9u);
+}
+
+TEST(Decide, a_precondition_may_be_met_by_the_patch_that_comes_with_the_plan) {
+  Trial trial(mapping);
+  trial.start();
+  EXPECT_EQ(trial.complete(1, "ok", R"({"food":1})", {sub_goal("h", "fed")}).front(), "1 sub_goal_opened h default");
+}
+
+TEST(Decide, a_later_map_takes_only_what_no_map_has_taken) {
+  Trial trial(mapping);
+  trial.start();
+  trial.complete(1, "ok", "{}", {sub_goal("a")});
+  trial.complete(3, "");
+  trial.complete(4, "more");
+  EXPECT_EQ(trial.complete(5, "ok", "{}", {sub_goal("a"), sub_goal("b", "echo", {"a"})}).front(),
+            "5 sub_goal_rejected a: Expected sub-goal a once, but its id is already taken.");
+  EXPECT_EQ(trial.queue.size(), 1u) << "b comes after a, which succeeded in the round before";
+  EXPECT_EQ(trial.complete(7, "").back(), "6 step_succeeded work joined -> see");
+}
+
+// --- call -----------------------------------------------------------------------------------------------------------
+
+const char* const caller = R"({"name":"t","start":"c","limits":{"steps":9},"nodes":{
+  "c":{"call":"kid","with":{"n":"$x"},"into":"from_kid","on":{"done":"z","failed":"y"}},
+  "y":{"end":"failed"},"z":{"end":"done"}}})";
+const char* const kid = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
+  "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
+
+TEST(Decide, a_call_starts_a_child_in_the_same_commit_and_takes_its_end) {
+  Trial trial(caller);
+  trial.add_graph(kid);
+  EXPECT_EQ(trial.start(R"({"x":4})"), (Lines{R"(run_started t {"x":4})", "1 child_started kid"}));
+  ASSERT_EQ(trial.children.size(), 1u);
+  Decision::Child& child = trial.children.front();
+  EXPECT_EQ(line_of(child.events.front()), R"(run_started kid {"n":4})");
+  EXPECT_EQ(child.state.parent, (Parent{trial.state.id, 1, 1}));
+  EXPECT_EQ(trial.refused(FinishChild{1, trial.state.id, RunStatus::done, "", 1}).code, Code::conflict);
+  EXPECT_EQ(trial.then(FinishChild{1, child.state.id, RunStatus::done, "", Json{{"r", 1}}}),
+            (Lines{R"(1 child_finished done {"r":1})", R"(1 step_succeeded c done -> z {"from_kid":{"r":1}})",
+                   R"(run_finished done {"from_kid":{"r":1},"x":4})"}));
+}
+
+TEST(Decide, an_aborted_child_falls_back_to_failed) {
+  Trial trial(caller);
+  trial.add_graph(kid);
+  trial.start();
+  EXPECT_EQ(trial.then(FinishChild{1, trial.children.front().state.id, RunStatus::aborted, "", nullptr}).at(1),
+            R"(1 step_succeeded c aborted -> y {"from_kid":null})");
+}
+
+TEST(Decide, a_call_of_an_unknown_graph_fails_the_step) {
+  Trial trial(caller);
+  EXPECT_EQ(trial.start().at(1), "1 step_failed c attempt 1 not_found for good");
+}
+
+TEST(Decide, calls_are_at_most_sixteen_deep) {
+  Trial trial(R"({"name":"t","start":"c","limits":{"steps":9},"nodes":{
+    "c":{"call":"t","on":{"done":"z","failed":"y"}},"y":{"end":"failed"},"z":{"end":"done"}}})");
+  trial.start();
+  EXPECT_EQ(trial.children.size(), 16u);
+  EXPECT_EQ(trial.state.status, RunStatus::failed) << "the deepest call failed, and so did all above it";
+}
+
+TEST(Decide, children_of_one_command_have_different_ids) {
+  Trial trial(R"({"name":"t","start":"f","limits":{"steps":99},"nodes":{
+    "f":{"do":"x.f","labels":["ok"],"on":{"ok":["a","b","c"]}},
+    "a":{"call":"mid","on":{"done":"j","failed":"j"}},"b":{"call":"mid","on":{"done":"j","failed":"j"}},
+    "c":{"call":"mid","on":{"done":"j","failed":"j"}},
+    "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  trial.add_graph(kid);
+  trial.add_graph(R"({"name":"mid","start":"c","limits":{"steps":9},"nodes":{
+    "c":{"call":"kid","on":{"done":"z","failed":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  trial.complete(1, "ok");
+  std::set<RunId> ids;
+  for (const Decision::Child& child : trial.children) ids.insert(child.state.id);
+  EXPECT_EQ(ids.size(), 6u);
+}
+
+TEST(Decide, cancelling_names_what_it_closes) {
+  Trial trial(caller);
+  trial.add_graph(kid);
+  trial.start();
+  EXPECT_EQ(trial.then(Cancel{"stop"}), (Lines{"run_finished aborted (stop) {}"}));
+  EXPECT_EQ(std::get<RunFinished>(trial.history.back().body).closed.children.size(), 1u);
+}
+
+// --- pause ----------------------------------------------------------------------------------------------------------
+
+TEST(Decide, a_paused_run_records_results_and_offers_nothing) {
+  Trial trial(linear);
+  trial.start();
+  EXPECT_EQ(trial.then(Pause{}), (Lines{"run_paused"}));
+  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, never_us);
+  EXPECT_EQ(trial.refused(Pause{}).code, Code::conflict);
+  EXPECT_EQ(trial.complete(1, "ok"), (Lines{"1 step_succeeded a ok -> b"}));
+  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, never_us);
+  EXPECT_EQ(trial.then(Resume{}), (Lines{"run_resumed"}));
+  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us);
+  EXPECT_EQ(trial.refused(Resume{}).code, Code::conflict);
+}
+
+TEST(Decide, timers_do_not_fire_in_a_paused_run) {
+  Trial trial(waiting);
+  trial.start();
+  trial.then(Pause{});
+  trial.now_us += 10 * Trial::second_us;
+  EXPECT_EQ(trial.refused(Due{1}).code, Code::conflict);
+}
+
+TEST(Decide, time_never_decreases_within_a_run) {
+  Trial trial(linear);
+  trial.start();
+  trial.now_us -= 5 * Trial::second_us;
+  trial.complete(1, "ok");
+  EXPECT_EQ(trial.history[1].at_us, trial.history[0].at_us);
+}
+
+// --- plan -----------------------------------------------------------------------------------------------------------
+
+TEST(Decide, a_plan_tree_grows_by_decomposition_and_changes_by_revision) {
+  Trial trial(mapping);
+  trial.start();
+  PlanCreated created{1, "build", {{"root", "Build it", {}, nullptr}}};
+  TaskDecomposed decomposed{"root", "run_plan", 1, {{"one", "First", {}, nullptr}, {"two", "Second", {"one"}, nullptr}}, {}, 0};
+  PlanRevised revised{2, "gap", parse_stored(R"([{"op":"update","id":"two","title":"Other"},{"op":"remove","id":"one"},
+                                                 {"op":"add","id":"three","title":"Third","parent":"root"}])")};
+  trial.complete(1, "ok", "{}", {created, decomposed, revised});
+  EXPECT_EQ(trial.state.plan_version, 2);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "two")->title, "Other");
+  EXPECT_EQ(find_goal(trial.state, root_branch, "two")->parent, "root");
+  EXPECT_EQ(find_goal(trial.state, root_branch, "one")->status, GoalStatus::skipped);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "three")->parent, "root");
+  EXPECT_EQ(trial.state.steps.size(), 1u) << "structure is no work for a map";
+}
+
+TEST(Decide, plans_of_branches_append_in_edge_order_at_the_join) {
+  Trial trial(R"({"name":"t","start":"f","limits":{"steps":99},"nodes":{
+    "f":{"do":"x.f","labels":["ok"],"on":{"ok":["a","b"]}},
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"j"}},"b":{"do":"x.b","labels":["ok"],"on":{"ok":"j"}},
+    "j":{"map":"sub_goals","join":true,"on":{"joined":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  trial.complete(1, "ok");
+  trial.complete(3, "ok", "{}", {sub_goal("q"), sub_goal("same")});
+  trial.complete(2, "ok", "{}", {sub_goal("p"), sub_goal("same")});
+  std::string order;
+  for (const SubGoal* goal : plan_of(trial.state, root_branch)) order += goal->id + " ";
+  EXPECT_EQ(order, "p same q same ");
+  EXPECT_EQ(trial.queue.size(), 3u) << "one id that two branches planned runs once";
+}
+
+}  // namespace
+}  // namespace cairn

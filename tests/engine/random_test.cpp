@@ -1,0 +1,316 @@
+// Random graphs, driven in random orders of completion with lost, failed, late and double results: the same state in
+// every order, replay equal, the queue kept at each commit equal to the one computed whole (Trial compares those).
+// CAIRN_SEED=N repeats one; CAIRN_SEEDS=N runs so many.
+#include <cstdlib>
+#include <random>
+
+#include "tests/engine/trial.hpp"
+
+namespace cairn {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::uint64_t below(Random& random, std::uint64_t n) { return random() % n; }
+
+// The same text and salt always give the same number: what a handler does depends on what it sees, not on the order.
+std::uint64_t fate(const std::string& text, std::uint64_t salt) {
+  std::uint64_t hash = 14695981039346656037ull ^ (salt * 1099511628211ull);
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  hash ^= hash >> 31;
+  hash *= 0x9e3779b97f4a7c15ull;
+  return hash ^ (hash >> 29);
+}
+
+// Builds a graph of blocks, each of which leads on to the next one.
+class GraphMaker {
+ public:
+  explicit GraphMaker(Random& random) : random_(random) {}
+
+  std::string made() {
+    nodes_["z"] = {{"end", "done"}};
+    std::string next = "z";
+    for (std::uint64_t n = 1 + below(random_, 4); n > 0; --n) next = block(next, 0);
+    return Json{{"name", "t"},
+                {"start", next},
+                {"limits", {{"steps", 100000}}},
+                {"budgets", {{"coins", {{"cap", below(random_, 3)}}}}},
+                {"channels",
+                 {{"trace", {{"reducer", "append"}}},
+                  {"sum", {{"reducer", "sum"}}},
+                  {"top", {{"reducer", "max"}}},
+                  {"map", {{"reducer", "merge"}}}}},
+                {"nodes", nodes_}}
+        .dump();
+  }
+
+ private:
+  std::string fresh(const std::string& kind) { return kind + "_" + std::to_string(++count_); }
+
+  std::string block(const std::string& next, int depth) {
+    switch (below(random_, depth < 3 ? 9 : 6)) {
+      case 0: return ask(next);
+      case 1: return wait(next);
+      case 2: return loop(next);
+      case 3: return call(next);
+      case 4: return map(next);
+      case 5: return depth == 0 ? budgeted(next) : step(next);
+      case 6: return step(next);
+      default: return fan(next, depth);
+    }
+  }
+
+  Json worker(const std::string& next, std::vector<std::string> labels) {
+    Json node = {{"do", "x.y"}, {"labels", labels}, {"on", {{"ok", next}, {"error", next}}}};
+    node["retry"] = {{"attempts", 1 + below(random_, 3)}, {"lost", 1000}, {"backoff_ms", below(random_, 2) * 10}};
+    return node;
+  }
+
+  std::string step(const std::string& next) {
+    const std::string name = fresh("do");
+    nodes_[name] = worker(next, {"ok"});
+    return name;
+  }
+  std::string budgeted(const std::string& next) {
+    const std::string name = step(next);
+    nodes_[name]["spends"] = "coins";
+    nodes_[name]["on"]["exhausted"] = next;
+    return name;
+  }
+  std::string loop(const std::string& next) {
+    const std::string name = fresh("loop");
+    nodes_[name] = worker(next, {"ok", "again"});
+    nodes_[name]["on"]["again"] = name;
+    return name;
+  }
+  std::string ask(const std::string& next) {
+    const std::string name = fresh("ask");
+    nodes_[name] = {{"ask", {{"kind", "question"}, {"prompt", "?"}}},
+                    {"into", name},
+                    {"on", {{"answered", next}, {"expired", next}}}};
+    return name;
+  }
+  std::string wait(const std::string& next) {
+    const std::string name = fresh("wait");
+    if (below(random_, 2) == 0)
+      nodes_[name] = {{"wait", {{"ms", 5}}}, {"on", {{"fired", next}}}};
+    else
+      nodes_[name] = {{"wait", {{"signal", name}}}, {"into", name}, {"on", {{"fired", next}}}};
+    return name;
+  }
+  std::string call(const std::string& next) {
+    const std::string name = fresh("call");
+    nodes_[name] = {{"call", "kid"}, {"into", name}, {"on", {{"done", next}, {"failed", next}}}};
+    return name;
+  }
+  std::string map(const std::string& next) {
+    const std::string work = fresh("map");
+    nodes_[work] = {{"map", "sub_goals"},
+                    {"retry", {{"attempts", 1 + below(random_, 2)}, {"lost", 1000}}},
+                    {"on", {{"joined", next}, {"partial", next}}}};
+    const std::string plan = fresh("plan");
+    nodes_[plan] = worker(work, {"ok"});
+    return plan;
+  }
+  std::string fan(const std::string& next, int depth) {
+    const std::string join = fresh("join");
+    nodes_[join] = worker(next, {"ok"});
+    nodes_[join]["join"] = true;
+    Json parts = Json::array();
+    for (std::uint64_t n = 2 + below(random_, 3); n > 0; --n) {
+      std::string part = join;
+      for (std::uint64_t m = 1 + below(random_, 2); m > 0; --m) part = block(part, depth + 1);
+      parts.push_back(part);
+    }
+    const std::string fork = fresh("fork");
+    nodes_[fork] = worker(next, {"ok"});
+    nodes_[fork]["on"] = {{"ok", parts}};
+    nodes_[fork]["retry"]["attempts"] = 1000;
+    return fork;
+  }
+
+  Random& random_;
+  Json nodes_ = Json::object();
+  int count_ = 0;
+};
+
+// Drives one run to its end in an order of its own.
+class Driver {
+ public:
+  Driver(const std::string& graph, std::uint64_t salt, std::uint64_t order) : trial_(graph), salt_(salt), random_(order) {
+    trial_.add_graph(R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
+      "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+    trial_.replay_every = 7;
+  }
+
+  // What must be the same in every order.
+  Json outcome() {
+    trial_.start(R"({"trace":[],"sum":1})");
+    for (int turn = 0; !is_ended(trial_.state.status); ++turn) {
+      EXPECT_LT(turn, 20'000) << "the run never ends";
+      if (turn == 20'000 || ::testing::Test::HasFailure()) break;
+      act();
+    }
+    const RunState& state = trial_.state;
+    Json goals = Json::array();
+    for (const SubGoal* goal : plan_of(state, root_branch))
+      goals.push_back({goal->id, to_string(goal->status), goal->outputs, goal->error});
+    for (const RejectedGoal* goal : rejected_of(state, root_branch)) goals.push_back({goal->id, goal->reason});
+    return {{"status", to_string(state.status)},
+            {"reason", state.reason},
+            {"output", state.output},
+            {"channels", read_channels(state, root_branch)},
+            {"steps", state.last_step},
+            {"coins", state.budgets.at("coins").used},
+            {"plan", goals}};
+  }
+
+ private:
+  void act() {
+    trouble();
+    std::vector<StepId> open;
+    for (const auto& [id, step] : trial_.state.steps)
+      if (step.open_goals == 0) open.push_back(id);
+    ASSERT_FALSE(open.empty()) << "nothing is open";
+    const Step& step = trial_.state.steps.at(open[below(random_, open.size())]);
+    trial_.now_us += static_cast<TimeUs>(below(random_, 30'000));
+    if (step.goal >= 0) return run_goal(step);
+    switch (node(step).verb) {
+      case Verb::do_: return run_handler(step);
+      case Verb::ask: must(Answer{step.question, "answer to " + node(step).name, "ann", {}}); return;
+      case Verb::wait: return end_wait(step);
+      case Verb::call: must(FinishChild{step.id, step.child, RunStatus::done, "", Json{{"kid", node(step).name}}}); return;
+      case Verb::map:
+      case Verb::end: FAIL() << "a map without open sub-goals, or an end, is never open";
+    }
+  }
+
+  // What must change nothing but attempts: a double of the last report, a late one, a loss, a pause.
+  void trouble() {
+    if (last_) trial_.refused(*last_);
+    switch (below(random_, 12)) {
+      case 0:
+        for (const auto& [id, step] : trial_.state.steps)
+          if (step.goal >= 0 || node(step).verb == Verb::do_) {
+            const CompleteStep late{id, step.attempt, {"ok", Json::object(), {}}, 1, 0, 0};
+            must(FailStep{id, step.attempt, {"lost", "its worker died", true, {}}, 1, 0});
+            trial_.refused(late);
+            break;
+          }
+        return;
+      case 1:
+        must(Pause{});
+        must(Resume{});
+        return;
+      default: return;
+    }
+  }
+
+  void run_handler(const Step& step) {
+    const std::string sees = identity(step);
+    if (fate(sees + "fail" + std::to_string(step.errors), salt_) % 5 == 0) {
+      report(FailStep{step.id, step.attempt, {"error", "fate", true, {}}, 1, 0});
+      return;
+    }
+    CompleteStep complete{step.id, step.attempt, {"ok", patch(step, sees), {}}, 1, 0, 0};
+    const auto& labels = node(step).labels;
+    if (labels.size() > 1 && fate(sees + "label", salt_) % 3 == 0) complete.outcome.label = labels[1];
+    if (node(step).name.starts_with("plan")) complete.outcome.facts = goals(sees, node(step).name);
+    report(complete);
+  }
+
+  Json patch(const Step& step, const std::string& sees) const {
+    const std::uint64_t number = fate(sees, salt_) % 100;
+    return {{"trace", {node(step).name}},
+            {"sum", number},
+            {"top", number},
+            {"map", {{node(step).name, number}}},
+            {"last_" + std::to_string(number % 3), number}};
+  }
+
+  std::vector<Fact> goals(const std::string& sees, const std::string& name) const {
+    std::vector<Fact> facts;
+    const std::uint64_t count = fate(sees + "goals", salt_) % 6;
+    for (std::uint64_t n = 0; n < count; ++n) {
+      const std::uint64_t roll = fate(sees + std::to_string(n), salt_);
+      SubGoalOpened goal = sub_goal(name + "/" + std::to_string(fate(sees, salt_) % 100'000) + "." + std::to_string(n));
+      const std::string before = goal.sub_goal.substr(0, goal.sub_goal.find('.') + 1) + std::to_string(roll % (n + 2));
+      if (roll % 7 == 0) goal.tool = "unknown";
+      if (roll % 3 == 0) goal.after = {before};
+      if (roll % 3 == 1) goal.inputs = {{"in", {{"from_sub_goal", before}, {"slot", roll % 5 == 0 ? "w" : "v"}}}};
+      facts.push_back(goal);
+    }
+    return facts;
+  }
+
+  void run_goal(const Step& step) {
+    const SubGoal& goal = goal_of(trial_.state, step);
+    const std::string sees = goal.id + canonical(*resolved_inputs(trial_.state, step));
+    if (fate(sees + std::to_string(step.errors), salt_) % 4 == 0)
+      report(FailStep{step.id, step.attempt, {"error", "fate", true, {}}, 1, 0});
+    else
+      report(CompleteStep{step.id, step.attempt, {"", Json{{"v", fate(sees, salt_) % 50}}, {}}, 1, 0, 0});
+  }
+
+  void end_wait(const Step& step) {
+    if (!step.due) {
+      must(SendSignal{node(step).name, "heard by " + node(step).name, ""});
+      return;
+    }
+    trial_.now_us = std::max(trial_.now_us, *step.due);
+    must(Due{step.id});
+  }
+
+  // What the step sees: its branch's place and trace.
+  std::string identity(const Step& step) const {
+    std::string text = node(step).name + read_channel(trial_.state, step.branch, "trace").dump();
+    for (BranchId id = step.branch; id != 0; id = trial_.state.branches.at(id).parent)
+      text += "." + std::to_string(trial_.state.branches.at(id).place);
+    return text;
+  }
+
+  const Node& node(const Step& step) const { return trial_.state.graph->nodes[static_cast<std::size_t>(step.node)]; }
+
+  void report(Command command) {
+    last_ = command;
+    must(std::move(command));
+  }
+  void must(Command command) {
+    const Result<Decision> decision = trial_.when(std::move(command));
+    EXPECT_TRUE(decision.ok()) << decision.error().message;
+  }
+
+  Trial trial_;
+  std::uint64_t salt_;
+  Random random_;
+  std::optional<Command> last_;
+};
+
+std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void check_seed(std::uint64_t seed) {
+  Random random(seed);
+  const std::string graph = GraphMaker(random).made();
+  const std::uint64_t salt = random();
+  Json first;
+  for (int order = 0; order < 4; ++order) {
+    const Json outcome = Driver(graph, salt, random()).outcome();
+    if (order == 0) first = outcome;
+    ASSERT_EQ(outcome, first) << "CAIRN_SEED=" << seed << " order " << order << "\n" << graph;
+    ASSERT_EQ(outcome["status"], "done") << "CAIRN_SEED=" << seed << "\n" << outcome << "\n" << graph;
+  }
+}
+
+TEST(Random, every_order_of_completion_comes_to_the_same_state) {
+  if (std::getenv("CAIRN_SEED") != nullptr) return check_seed(number_from("CAIRN_SEED", 0));
+  const std::uint64_t first = std::random_device{}();
+  const std::uint64_t seeds = number_from("CAIRN_SEEDS", 150);
+  std::cout << "seeds " << first << " to " << first + seeds - 1 << "\n";
+  for (std::uint64_t seed = first; seed < first + seeds && !HasFatalFailure() && !HasFailure(); ++seed) check_seed(seed);
+}
+
+}  // namespace
+}  // namespace cairn

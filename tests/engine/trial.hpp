@@ -1,0 +1,64 @@
+// Given a graph, when commands, then events: a run driven by hand, without workers, store or clock.
+// Not thread-safe.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/codec.hpp"
+#include "engine/decide.hpp"
+#include "engine/snapshot.hpp"
+
+namespace cairn {
+
+// One event as a reader would note it: "3 step_succeeded fork ok -> left right".
+std::string line_of(const Event& event);
+
+class Trial {
+ public:
+  static constexpr TimeUs second_us = 1'000'000;
+
+  // Handlers are those whose labels the graph's nodes declare.
+  explicit Trial(const std::string& graph_json);
+
+  // Another graph that calls may name.
+  void add_graph(const std::string& graph_json);
+
+  // Decides and remembers; after each decision the queue, the replay and the snapshot are compared with the state.
+  Result<Decision> when(Command command);
+
+  // The lines of the events of a command that must not be refused.
+  std::vector<std::string> then(Command command);
+
+  // The code and sentence of a command that must be refused and change nothing.
+  Error refused(Command command);
+
+  std::vector<std::string> start(const std::string& input = "{}", Options options = {});
+  std::vector<std::string> complete(StepId step, const std::string& label, const std::string& patch = "{}",
+                                    std::vector<Fact> facts = {});
+  std::vector<std::string> fail(StepId step, const std::string& error = "error", bool retryable = true);
+
+  RunState state;
+  Graphs graphs;
+  ToolTable tools{{"echo", {}}, {"slow", {"slow", {}}}, {"fed", {"default", {"$food"}}}};
+  TimeUs now_us = 1'700'000'000 * second_us;
+  double draw = 0;
+  std::vector<Event> history;
+  std::map<BranchId, Job> queue;  // kept as a store would: by the touched branches of each decision
+  std::vector<Decision::Child> children;
+  std::uint32_t replay_every = 1;  // decisions; the queue and the settling are compared after each
+
+ private:
+  void compare() const;
+  void compare_replay() const;
+  std::uint32_t commands_ = 0;
+};
+
+// A sub-goal as a handler proposes it.
+SubGoalOpened sub_goal(std::string id, std::string tool = "echo", std::vector<std::string> after = {},
+                       const std::string& inputs = "{}");
+
+}  // namespace cairn
