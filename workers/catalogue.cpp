@@ -1,0 +1,106 @@
+#include "workers/catalogue.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "engine/embedded.hpp"
+#include "storage/chain.hpp"
+#include "workers/builtin_handlers.hpp"
+#include "workers/planners/planners.hpp"
+#include "workers/repository_rules.hpp"
+#include "workers/repository_tools.hpp"
+
+namespace cairn {
+namespace {
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+Result<Json> read_json(const std::string& name, const std::string& what) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file) return Error{Code::not_found, "Expected " + what + " at " + name + ", but the file cannot be read."};
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return parse_json(text, name);
+}
+
+HandlerTable make_handlers() {
+  HandlerTable table;
+  add_builtin_handlers(table);
+  add_seven_node(table);
+  add_plan_runner(table);
+  add_tool_agent(table);
+  return table;
+}
+
+Result<std::vector<GraphRef>> make_graphs(const Handlers& handlers) {
+  std::vector<GraphRef> graphs;
+  for (const EmbeddedFile& file : graph_files()) {
+    const Result<Json> graph = parse_json(file.text, "The built-in graph " + std::string(file.name));
+    if (!graph) return graph.error();
+    Result<GraphRef> parsed = parse_graph(*graph, graph_version(canonical(*graph)), handlers);
+    if (!parsed) return parsed.error();
+    graphs.push_back(*std::move(parsed));
+  }
+  return graphs;
+}
+
+Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
+  if (!options.model_script.empty()) {
+    Result<Json> script = read_json(options.model_script, "the model's script");
+    if (!script) return script.error();
+    if (std::optional<std::string> fault = script_fault(*script)) return Error{Code::invalid, std::move(*fault)};
+    return make_scripted_model(*std::move(script));
+  }
+  if (options.model_url.empty()) return make_rule_model(rule_book_name, answer_by_rules);
+  ModelEndpoint endpoint;
+  endpoint.url = options.model_url;
+  endpoint.model = options.model;
+  endpoint.api_key = options.model_key;
+  return make_http_model(std::move(endpoint));
+}
+
+Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options) {
+  std::vector<ToolSpec> specs = builtin_tools();
+  for (ToolSpec& spec : repository_tools()) specs.push_back(std::move(spec));
+  if (!options.tools_file.empty()) {
+    const Result<Json> document = read_json(options.tools_file, "the tools file");
+    if (!document) return document.error();
+    Result<std::vector<ToolSpec>> configured = parse_tools(*document);
+    if (!configured) return configured.error();
+    for (ToolSpec& spec : *configured) specs.push_back(std::move(spec));
+  }
+  return make_tools(std::move(specs), options.tool_threads);
+}
+
+}  // namespace
+
+CatalogueOptions catalogue_options_from_environment() {
+  CatalogueOptions options;
+  options.tools_file = from_environment("CAIRN_TOOLS");
+  options.model_url = from_environment("CAIRN_MODEL_URL");
+  options.model = from_environment("CAIRN_MODEL");
+  options.model_key = from_environment("CAIRN_MODEL_KEY");
+  options.model_script = from_environment("CAIRN_MODEL_SCRIPT");
+  return options;
+}
+
+Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options) {
+  auto catalogue = std::make_unique<Catalogue>();
+  catalogue->handlers = make_handlers();
+  Result<std::vector<GraphRef>> graphs = make_graphs(catalogue->handlers.labels());
+  if (!graphs) return graphs.error();
+  catalogue->graphs = *std::move(graphs);
+  Result<std::unique_ptr<Model>> model = make_model(options);
+  if (!model) return model.error();
+  catalogue->model = *std::move(model);
+  Result<std::unique_ptr<Tools>> tools = make_all_tools(options);
+  if (!tools) return tools.error();
+  catalogue->tools = *std::move(tools);
+  return catalogue;
+}
+
+}  // namespace cairn

@@ -1,0 +1,12 @@
+// The planners that come with the program, as handlers; their graphs are in engine/graphs. Called once by the catalogue.
+#pragma once
+
+#include "workers/handler.hpp"
+
+namespace cairn {
+
+void add_seven_node(HandlerTable& table);
+void add_plan_runner(HandlerTable& table);
+void add_tool_agent(HandlerTable& table);
+
+}  // namespace cairn

@@ -1,0 +1,70 @@
+// The change history of a code base: who changed which files when. Read from a git repository or from a numstat file;
+// what the repository tools compute on. Pure but for reading; safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "engine/result.hpp"
+
+namespace cairn {
+
+struct FileChange {
+  std::string path;
+  std::int64_t added = 0;  // 0 for a binary file
+  std::int64_t deleted = 0;
+};
+
+struct CodeCommit {
+  std::string id;
+  std::string author;
+  std::string date;     // as recorded, RFC 3339
+  std::string subject;  // "" if the source has none
+  TimeUs at_us = 0;
+  std::vector<FileChange> files;  // a rename is a change of both its paths
+};
+
+struct CodeHistory {
+  std::string path;                 // what was asked for, from the top of the repository; "": all of it
+  std::vector<CodeCommit> commits;  // as the log has them: latest first
+};
+
+enum class FilesOf : std::uint8_t {
+  path,    // of each commit, the files under the path
+  commit,  // all files of each commit that touches the path
+};
+
+struct HistoryQuery {
+  std::string repository;  // a git repository, or a numstat file; relative to the worker's working directory
+  std::string place;       // a directory or file, by its path or the last part of it; "": all of the repository
+  FilesOf files = FilesOf::path;
+  std::int64_t timeout_ms = 60'000;
+};
+
+inline constexpr std::size_t history_bytes_max = 256u * 1024 * 1024;
+
+// Merge commits do not count, nor do commits without files.
+// Refuses `not_found` (no such repository or place), `invalid` (not a repository, rows that are none), `limit` (too
+// long), `unavailable` (git cannot be run or takes too long).
+Result<CodeHistory> read_history(const HistoryQuery& query);
+
+// The shallowest directory whose last components are those of `place`, else the shallowest such file; the first by
+// name among equals. Letter case, and "-", "_" and " ", make no difference. "" if there is none.
+// REQUIRES: place is normal (see normal_place) and not empty.
+std::string find_place(const std::vector<std::string>& paths, std::string_view place);
+
+// Without "./" before and "/" after; "." and "/" are "".
+std::string normal_place(std::string_view place);
+
+bool is_under(std::string_view path, std::string_view directory);
+
+// "a/{b => c}/d" or "b => c" as git writes renames: both paths; else the path alone.
+std::vector<std::string> renamed_paths(std::string_view path);
+
+// The text of a numstat file: a header line, then `commit author date added deleted path` with tabs between.
+Result<std::vector<CodeCommit>> parse_numstat(std::string_view text);
+
+}  // namespace cairn

@@ -1,0 +1,16 @@
+// The rule book: answers the prompts of seven_node in a language model's place when none is configured. Deterministic
+// word rules for questions about who owns which part of a code base, and open about being one: the records name the
+// model "rules", and the final answer says so. Safe from any thread.
+#pragma once
+
+#include "workers/models.hpp"
+
+namespace cairn {
+
+inline constexpr const char* rule_book_name = "rules";
+
+// Goes by the request's schema name and the JSON object in its last message. Anything else than a prompt of seven_node
+// is a Failure `refused`.
+std::variant<ModelReply, Failure> answer_by_rules(const ModelRequest& request);
+
+}  // namespace cairn
