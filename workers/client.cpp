@@ -1,0 +1,376 @@
+#include "workers/client.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "engine/codec.hpp"
+#include "engine/snapshot.hpp"
+#include "storage/chain.hpp"
+#include "workers/catalogue.hpp"
+#include "workers/clock.hpp"
+#include "workers/committer.hpp"
+#include "workers/history.hpp"
+#include "workers/large_values.hpp"
+#include "workers/schema_check.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs clock_good_for_us = 10'000'000;
+
+std::mt19937_64& random_numbers() {
+  thread_local std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
+  return random;
+}
+
+RunId with_version(RunId id, std::uint8_t version) {
+  id.bytes[6] = static_cast<std::uint8_t>((id.bytes[6] & 0x0f) | version << 4);
+  id.bytes[8] = static_cast<std::uint8_t>((id.bytes[8] & 0x3f) | 0x80);
+  return id;
+}
+
+Error no_such_run(const RunId& run) {
+  return {Code::not_found, "Expected run " + to_string(run) + ", but there is none."};
+}
+
+Json last_of(const Json& turns, std::size_t keep) {
+  if (turns.size() <= keep) return turns;
+  return Json(Json::array_t(turns.end() - static_cast<std::ptrdiff_t>(keep), turns.end()));
+}
+
+// What a run that continues `earlier` finds in its channel `history`; see client.hpp.
+Json history_of(const RunState& earlier, const Json& policy) {
+  Json data = read_channels(earlier, root_branch);
+  const Json before = data.contains("history") ? data["history"] : Json::object();
+  data.erase("history");
+  const Json keep = policy.is_object() ? policy.value("keep_last", Json()) : Json();
+  for (const auto& [channel, reducer] : earlier.graph->channels) {
+    if (reducer != Reducer::append || !data.contains(channel) || !data[channel].is_array()) continue;
+    Json turns = before.is_object() ? before.value(channel, Json::array()) : Json::array();
+    if (!turns.is_array()) turns = Json::array();
+    for (Json& turn : data[channel]) turns.push_back(std::move(turn));
+    data[channel] = keep.is_number_unsigned() ? last_of(turns, keep.get<std::size_t>()) : std::move(turns);
+  }
+  return data;
+}
+
+}  // namespace
+
+RunId keyed_run_id(std::string_view graph, std::string_view key) {
+  std::string name(graph);
+  name.push_back('\0');
+  name += key;
+  const Hash hash = sha256(name);
+  RunId id;
+  std::copy_n(hash.begin(), id.bytes.size(), id.bytes.begin());
+  return with_version(id, 8);
+}
+
+RunId new_run_id() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  const std::uint64_t high = random_numbers()();
+  const std::uint64_t low = random_numbers()();
+  RunId id;
+  for (std::size_t i = 0; i < 6; ++i) id.bytes[i] = static_cast<std::uint8_t>(ms >> (40 - 8 * i));
+  for (std::size_t i = 6; i < 8; ++i) id.bytes[i] = static_cast<std::uint8_t>(high >> (8 * i));
+  for (std::size_t i = 8; i < 16; ++i) id.bytes[i] = static_cast<std::uint8_t>(low >> (8 * (i - 8)));
+  return with_version(id, 7);
+}
+
+SessionId new_session_id() {
+  const auto id = static_cast<SessionId>(random_numbers()() >> 1);
+  return id == 0 ? 1 : id;
+}
+
+struct Client::Parts {
+  Parts(Store& store_of, const Catalogue& catalogue_of, std::string actor_of)
+      : store(store_of), catalogue(catalogue_of), actor(std::move(actor_of)) {
+    committer.emplace(options());
+  }
+
+  CommitterOptions options();
+  void learn(const std::vector<GraphRow>& rows);
+  TimeUs now();
+  std::map<Ticket, Reply> pump(std::size_t replies);
+  void carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies);
+  void put_blobs(Shard shard, const std::vector<Blob>& blobs);
+
+  Store& store;
+  const Catalogue& catalogue;
+  std::string actor;
+  std::optional<Committer> committer;
+  DatabaseClock clock;
+  TimeUs observed_at = 0;
+  Ticket last_ticket = 0;
+};
+
+CommitterOptions Client::Parts::options() {
+  CommitterOptions of;
+  of.shards = store.shards();
+  of.lanes = 1;
+  of.runs_max = 1'000;
+  of.actor = actor;
+  of.tools = catalogue.tools == nullptr ? nullptr : &catalogue.tools->table();
+  of.new_id = new_run_id;
+  of.draw = [] { return std::uniform_real_distribution<double>(0, 1)(random_numbers()); };
+  return of;
+}
+
+void Client::Parts::learn(const std::vector<GraphRow>& rows) {
+  for (const GraphRow& row : rows) {
+    GraphRef graph = committer->graphs().by_version(row.version);
+    if (graph == nullptr) graph = stored_graph(parse_stored(row.text), row.version);
+    committer->add_graph(std::move(graph), row.current);
+  }
+}
+
+TimeUs Client::Parts::now() {
+  if (observed_at == 0 || steady_us() - observed_at > clock_good_for_us) {
+    const TimeUs asked = steady_us();
+    const TimeUs database = store.database_time();
+    observed_at = steady_us();
+    clock.observe(database, asked, observed_at);
+  }
+  return clock.now();
+}
+
+// Carries out what the committer asks for until so many have been answered. If the store fails, all that was under way
+// is forgotten and the caller gets the exception.
+std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
+  std::map<Ticket, Reply> replies;
+  try {
+    while (replies.size() < count) {
+      committer->tick(now());
+      CommitterActions actions = committer->take();
+      CHECK(!actions.empty());
+      carry_out(std::move(actions), replies);
+    }
+  } catch (...) {
+    Graphs graphs = committer->graphs();
+    committer.emplace(options(), std::move(graphs));
+    throw;
+  }
+  return replies;
+}
+
+void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies) {
+  for (const Load& load : actions.loads) {
+    if (load.graphs) learn(store.graphs());
+    committer->history(read_history(store, load));
+  }
+  for (const CommitBatch& batch : actions.commits)
+    committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries));
+  for (const PutSnapshot& snapshot : actions.snapshots) store.put_snapshot(snapshot.run, snapshot.row);
+  if (!actions.offered.empty()) store.wake();
+  for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));
+}
+
+void Client::Parts::put_blobs(Shard shard, const std::vector<Blob>& blobs) {
+  for (const Blob& blob : blobs) store.put_blob(shard, blob.hash, blob.bytes);
+}
+
+Client::Client(Store& store, const Catalogue& catalogue, std::string actor)
+    : parts_(std::make_unique<Parts>(store, catalogue, std::move(actor))) {}
+Client::~Client() = default;
+
+// --- graphs ---------------------------------------------------------------------------------------------------------
+
+void Client::load_graphs() {
+  std::vector<GraphRow> rows = parts_->store.graphs();
+  for (const GraphRef& graph : parts_->catalogue.graphs) {
+    const auto is_it = [&graph](const GraphRow& row) { return row.version == graph->version; };
+    if (std::any_of(rows.begin(), rows.end(), is_it)) continue;
+    const GraphRow row{graph->name, graph->version, graph->text, true};
+    parts_->store.put_graph(row);
+    rows.push_back(row);
+  }
+  parts_->learn(rows);
+}
+
+const Graphs& Client::graphs() const { return parts_->committer->graphs(); }
+
+Result<GraphRef> Client::add_graph(const Json& graph) {
+  Result<GraphRef> parsed = parse_graph(graph, graph_version(canonical(graph)), parts_->catalogue.handlers.labels());
+  if (!parsed) return parsed;
+  const Graph& made = **parsed;
+  parts_->store.put_graph({made.name, made.version, made.text, true});
+  parts_->committer->add_graph(*parsed, true);
+  return parsed;
+}
+
+// --- starting -------------------------------------------------------------------------------------------------------
+
+Status Client::prepare(StartRun& command) {
+  const Graphs& known = graphs();
+  const GraphRef graph =
+      command.version.empty() ? known.current(command.graph) : known.by_version(command.version);
+  const Shard shard = shard_of(command.run, parts_->store.shards());
+  std::vector<Blob> blobs;
+  if (command.continues) {
+    Result<RunState> earlier = state(*command.continues);
+    if (!earlier) return earlier.error();
+    if (!is_ended(earlier->status))
+      return Error{Code::conflict, "Expected run " + to_string(*command.continues) +
+                                       " to have ended before another continues it, but it is " +
+                                       std::string(to_string(earlier->status)) + "."};
+    Json history = expand_blobs(history_of(*earlier, graph == nullptr ? Json() : graph->context),
+                                shard_of(earlier->id, parts_->store.shards()));
+    if (Status moved = move_out(history, earlier->graph.get(), blobs); !moved) return moved;
+    command.history = std::move(history);
+  }
+  if (Status moved = move_out(command.input, graph.get(), blobs); !moved) return moved;
+  parts_->put_blobs(shard, blobs);
+  return Done{};
+}
+
+// A key used before: the same input is the same run.
+Result<Started> Client::started_before(const StartRun& command) {
+  const std::vector<EventRow> rows = parts_->store.events(command.run, 0, 1);
+  if (rows.empty()) return no_such_run(command.run);
+  Result<Event> first = event_of(rows.front());
+  if (!first) return first.error();
+  const auto* started = std::get_if<RunStarted>(&first->body);
+  if (started != nullptr && started->graph == command.graph && parse_stored(started->input) == command.input)
+    return Started{command.run, true};
+  return Error{Code::conflict, "Expected the input that run " + to_string(command.run) +
+                                   " was started with under this key, but found another."};
+}
+
+Result<Started> Client::start(StartRun command, const std::string& key) {
+  std::vector<std::pair<StartRun, std::string>> commands;
+  commands.emplace_back(std::move(command), key);
+  return std::move(start_many(std::move(commands)).front());
+}
+
+std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, std::string>> commands) {
+  std::vector<Result<Started>> results;
+  std::map<Ticket, std::size_t> places;
+  for (auto& [command, key] : commands) {
+    const std::size_t place = results.size();
+    command.run = key.empty() ? new_run_id() : keyed_run_id(command.graph, key);
+    results.emplace_back(Started{command.run, false});
+    if (Status prepared = prepare(command); !prepared) {
+      results[place] = prepared.error();
+      continue;
+    }
+    places.emplace(++parts_->last_ticket, place);
+    parts_->committer->submit({.ticket = parts_->last_ticket, .run = command.run, .command = command});
+  }
+  for (auto& [ticket, reply] : parts_->pump(places.size())) {
+    const auto& [command, key] = commands[places.at(ticket)];
+    if (!reply.refused) continue;
+    const bool existed = reply.refused->code == Code::conflict && !key.empty();
+    results[places.at(ticket)] = existed ? started_before(command) : Result<Started>(*reply.refused);
+  }
+  return results;
+}
+
+// --- other commands -------------------------------------------------------------------------------------------------
+
+// What the engine does not do: schemas and large values.
+Status Client::check_answer(const RunId& run, Answer& answer) {
+  Result<RunState> now = state(run);
+  if (!now) return now.error();
+  const auto found = answer.question.empty() && now->questions.size() == 1 ? now->questions.begin()
+                                                                            : now->questions.find(answer.question);
+  if (found != now->questions.end()) {
+    const Json schema = expand_blobs(found->second.schema, shard_of(run, parts_->store.shards()));
+    answer.fault = schema_fault(schema, answer.value);
+  }
+  if (answer.by.empty()) answer.by = parts_->actor;
+  return Done{};
+}
+
+Status Client::move_value_out(const RunId& run, Json& value) {
+  std::vector<Blob> blobs;
+  Json fields = {{"value", std::move(value)}};
+  if (Status moved = move_out(fields, nullptr, blobs); !moved) return moved;
+  value = std::move(fields["value"]);
+  parts_->put_blobs(shard_of(run, parts_->store.shards()), blobs);
+  return Done{};
+}
+
+Result<Done> Client::command(const RunId& run, Command command) {
+  if (auto* answer = std::get_if<Answer>(&command)) {
+    if (Status checked = check_answer(run, *answer); !checked) return checked;
+    if (Status moved = move_value_out(run, answer->value); !moved) return moved;
+  }
+  if (auto* signal = std::get_if<SendSignal>(&command))
+    if (Status moved = move_value_out(run, signal->value); !moved) return moved;
+  parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = run, .command = std::move(command)});
+  const std::map<Ticket, Reply> replies = parts_->pump(1);
+  const Reply& reply = replies.begin()->second;
+  if (reply.refused) return *reply.refused;
+  return Done{};
+}
+
+// --- reading --------------------------------------------------------------------------------------------------------
+
+Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_seq) {
+  const std::optional<RunRow> row = parts_->store.run(run);
+  if (!row) return no_such_run(run);
+  const std::int64_t until = at_seq.value_or(row->head);
+  if (until < 1 || until > row->head)
+    return Error{Code::invalid, "Expected a sequence number from 1 to " + std::to_string(row->head) + " of run " +
+                                    to_string(run) + ", but found " + std::to_string(until) + "."};
+  Result<RunState> folded = fold_until(run, until);
+  if (folded || folded.error().code != Code::unsupported) return folded;
+  parts_->learn(parts_->store.graphs());  // it may be of a graph added since
+  return fold_until(run, until);
+}
+
+Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {
+  RunState state;
+  state.id = run;
+  if (const std::optional<SnapshotRow> snapshot = parts_->store.snapshot(run, fold_version, until)) {
+    Result<RunState> restored = restore_snapshot(parse_stored(snapshot->state), graphs());
+    if (restored) state = *std::move(restored);
+  }
+  while (state.seq < until) {
+    const auto page = static_cast<std::int32_t>(std::min<std::int64_t>(history_page, until - state.seq));
+    const std::vector<EventRow> rows = parts_->store.events(run, state.seq, page);
+    if (rows.empty())
+      return Error{Code::corrupt, "Expected event " + std::to_string(state.seq + 1) + " of run " + to_string(run) +
+                                      ", but it is missing."};
+    if (Status folded = fold_rows(state, rows, graphs()); !folded) return folded.error();
+  }
+  return state;
+}
+
+Result<std::int64_t> Client::seq_at(const RunId& run, TimeUs at_us) {
+  if (!parts_->store.run(run)) return no_such_run(run);
+  std::int64_t seq = 0;
+  for (;;) {
+    const std::vector<EventRow> rows = parts_->store.events(run, seq, history_page);
+    for (const EventRow& row : rows) {
+      if (row.at_us <= at_us) {
+        seq = row.seq;
+        continue;
+      }
+      if (seq > 0) return seq;
+      return Error{Code::invalid, "Expected a time after the start of run " + to_string(run) + " at " +
+                                      time_text(row.at_us) + ", but found " + time_text(at_us) + "."};
+    }
+    if (rows.size() < static_cast<std::size_t>(history_page)) return seq;
+  }
+}
+
+Result<std::vector<Event>> Client::events(const RunId& run, std::int64_t after_seq, std::int32_t limit) {
+  if (!parts_->store.run(run)) return no_such_run(run);
+  std::vector<Event> events;
+  for (const EventRow& row : parts_->store.events(run, after_seq, limit)) {
+    Result<Event> event = event_of(row);
+    if (!event) return event.error();
+    events.push_back(*std::move(event));
+  }
+  return events;
+}
+
+Json Client::expand_blobs(Json value, Shard shard) {
+  put_back(value, [this, shard](const Hash& hash) { return parts_->store.blob(shard, hash); });
+  return value;
+}
+
+}  // namespace cairn

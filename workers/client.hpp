@@ -37,16 +37,20 @@ class Client {
 
   // `key`: the run's id is derived from graph and key; the same input again returns that run, another is `conflict`.
   // Without a key the id is new. `command.run` is set by this call; large values go to blobs.
+  // `command.continues`: the new run's channel `history` is the earlier one's final data without its own `history`,
+  // except that each channel that appends carries on the earlier `history`'s of that name; with the new graph's
+  // {"context": {"keep_last": n}} only the last n of each. Refuses `conflict` if the earlier run has not ended.
   Result<Started> start(StartRun command, const std::string& key);
 
   // Several at once, in few commits; results in order.
   std::vector<Result<Started>> start_many(std::vector<std::pair<StartRun, std::string>> commands);
 
   // Any other command. The answer's schema is checked here.
+  // For all that write: throws StoreUnavailable; what was asked may then have happened or not.
   Result<Done> command(const RunId& run, Command command);
 
   // The folded state now, or as of a sequence number or a time (the last event at or before it).
-  // Refuses `not_found`, `unsupported`, `corrupt`, `invalid` (beyond the head).
+  // Refuses `not_found`, `unsupported`, `corrupt`, `invalid` (beyond the head, before the start).
   Result<RunState> state(const RunId& run, std::optional<std::int64_t> at_seq = {});
   Result<std::int64_t> seq_at(const RunId& run, TimeUs at_us);
 
@@ -57,6 +61,12 @@ class Client {
   Json expand_blobs(Json value, Shard shard);
 
  private:
+  Status prepare(StartRun& command);
+  Result<Started> started_before(const StartRun& command);
+  Status check_answer(const RunId& run, Answer& answer);
+  Status move_value_out(const RunId& run, Json& value);
+  Result<RunState> fold_until(const RunId& run, std::int64_t until);
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

@@ -1,0 +1,137 @@
+#include "workers/pool.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t due_max = 1'000;       // later ones are found by polling
+constexpr std::int32_t claim_limit_max = 256;
+
+}  // namespace
+
+Pool::Pool(PoolOptions options) : options_(std::move(options)), sources_(static_cast<std::size_t>(options_.shards)) {
+  for (const RunId& run : std::exchange(options_.only_runs, {})) add_run(run);
+}
+
+void Pool::tick(TimeUs now_us) {
+  now_ = std::max(now_, now_us);
+  if (due_.empty() || *due_.begin() > now_) return;
+  due_.erase(due_.begin(), due_.upper_bound(now_));
+  wake();
+}
+
+void Pool::wake() {
+  for (Source& source : sources_) source.hungry = true;
+}
+
+void Pool::due(TimeUs run_at_us) {
+  if (run_at_us <= now_) return wake();
+  due_.insert(run_at_us);
+  if (due_.size() > due_max) due_.erase(std::prev(due_.end()));
+}
+
+void Pool::add_run(const RunId& run) {
+  if (!only_runs_.insert(run).second) return;
+  Source& source = sources_[static_cast<std::size_t>(shard_of(run, options_.shards))];
+  source.only_runs.push_back(run);
+  source.hungry = true;
+}
+
+bool Pool::executes(const RunId& run) const { return only_runs_.empty() || only_runs_.contains(run); }
+
+// --- what is held ---------------------------------------------------------------------------------------------------
+
+void Pool::start(HeldJob job, std::int64_t kept) {
+  if (draining_) return release(job, now_);
+  const Slot slot = ++last_slot_;
+  actions_.starts.push_back({slot, job});
+  slots_.emplace(slot, Taken{std::move(job), kept});
+}
+
+void Pool::release(const HeldJob& job, TimeUs run_at_us) {
+  actions_.releases.push_back(
+      {job.run, {.branch = job.job.branch, .session = job.session, .epoch = job.epoch, .step = job.job.step}, run_at_us});
+}
+
+void Pool::born(HeldJob job) { start(std::move(job), 0); }
+
+void Pool::goes_on(Slot slot, HeldJob next) {
+  const auto taken = slots_.extract(slot);
+  CHECK(!taken.empty());
+  start(std::move(next), taken.mapped().kept + 1);
+}
+
+void Pool::done(Slot slot) { slots_.erase(slot); }
+
+void Pool::give_back(Slot slot, TimeUs run_at_us) {
+  const auto taken = slots_.extract(slot);
+  CHECK(!taken.empty());
+  release(taken.mapped().job, run_at_us);
+  due(run_at_us);
+}
+
+bool Pool::may_keep(Slot slot) const {
+  if (!options_.keep || draining_) return false;
+  return slots_.at(slot).kept + 1 < options_.keep_steps || free_slots() > 0;
+}
+
+std::int32_t Pool::free_slots() const {
+  return options_.concurrency - static_cast<std::int32_t>(slots_.size()) - claiming_;
+}
+
+// --- claims ---------------------------------------------------------------------------------------------------------
+
+void Pool::settle_claim(Source& source) {
+  source.claiming = false;
+  claiming_ -= source.limit;
+  source.poll_at = now_ + options_.poll_us;
+}
+
+void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
+  Source& source = sources_[static_cast<std::size_t>(shard)];
+  settle_claim(source);
+  found_nothing_ = jobs.empty();
+  if (static_cast<std::int32_t>(jobs.size()) == source.limit) source.hungry = true;
+  for (HeldJob& job : jobs) start(std::move(job), 0);
+}
+
+void Pool::claim_failed(Shard shard) {
+  Source& source = sources_[static_cast<std::size_t>(shard)];
+  settle_claim(source);
+  source.hungry = false;
+}
+
+void Pool::claim(Shard shard, Source& source) {
+  const std::int32_t fair = std::max(8, options_.concurrency / options_.shards);
+  source.limit = std::min({free_slots(), fair, claim_limit_max});
+  source.claiming = true;
+  source.hungry = false;  // until it is woken or the claim is filled
+  claiming_ += source.limit;
+  actions_.claims.push_back({shard, source.limit, source.only_runs});
+}
+
+Pool::Actions Pool::take() {
+  // A claim is dear: while steps run here, wait until it is worth one.
+  const std::int32_t worth_it = std::clamp(options_.concurrency / 4, 1, 64);
+  for (Shard shard = 0; !draining_ && shard < options_.shards; ++shard) {
+    Source& source = sources_[static_cast<std::size_t>(shard)];
+    const bool is_asked = source.hungry ? slots_.empty() || free_slots() >= worth_it : false;
+    const bool is_barred = source.claiming || (!only_runs_.empty() && source.only_runs.empty());
+    if (!is_barred && free_slots() > 0 && (is_asked || now_ >= source.poll_at)) claim(shard, source);
+  }
+  return std::exchange(actions_, {});
+}
+
+void Pool::drain() { draining_ = true; }
+
+TimeUs Pool::due_us() const {
+  if (draining_) return never_us;
+  TimeUs due = due_.empty() ? never_us : *due_.begin();
+  if (free_slots() <= 0) return due;
+  for (const Source& source : sources_)
+    if (!source.claiming && (only_runs_.empty() || !source.only_runs.empty())) due = std::min(due, source.poll_at);
+  return due;
+}
+
+}  // namespace cairn

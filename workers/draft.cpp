@@ -1,0 +1,165 @@
+#include "workers/draft.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/codec.hpp"
+
+namespace cairn {
+namespace {
+
+EventRow row_of(Event&& event) {
+  const EventType type = event_type(event.body);
+  EventRow row;
+  row.seq = event.seq;
+  row.at_us = event.at_us;
+  row.type = type.number;
+  row.version = type.version;
+  row.step = event.step;
+  row.payload = encode_payload(event.body);
+  row.actor = std::move(event.actor);
+  return row;
+}
+
+QuestionRow question_row(const RunId& run, const Question& question, TimeUs asked_at) {
+  return {run,           question.id,       question.step,       question.kind, question.prompt,
+          question.schema, question.fallback, question.expires_at, asked_at};
+}
+
+bool contains(const std::vector<BranchId>& branches, BranchId branch) {
+  return std::find(branches.begin(), branches.end(), branch) != branches.end();
+}
+
+}  // namespace
+
+RunRow run_row(const RunState& state) {
+  RunRow row;
+  row.id = state.id;
+  row.graph = state.graph->name;
+  row.version = state.graph->version;
+  row.status = state.status;
+  row.waiting = is_waiting(state);
+  row.head = state.seq;
+  if (state.parent) row.parent = state.parent->run;
+  row.continues = state.continues;
+  row.started_at = state.started_at;
+  row.updated_at = state.last_at;
+  row.reason = state.reason;
+  row.tags = state.tags;
+  return row;
+}
+
+std::vector<BranchId> branches_above(const RunState& state, BranchId branch) {
+  std::vector<BranchId> above;
+  auto found = state.branches.find(branch);
+  while (found != state.branches.end() && found->second.parent != 0) {
+    above.push_back(found->second.parent);
+    found = state.branches.find(above.back());
+  }
+  return above;
+}
+
+Draft::Draft(const RunId& run, std::int64_t head, const Hash& chain, Numbering before) : before_(before) {
+  entry_.run.id = run;
+  entry_.head_before = head;
+  entry_.chain_before = chain;
+}
+
+const Draft::Held* Draft::held(BranchId branch) const {
+  const auto found =
+      std::find_if(held_.begin(), held_.end(), [branch](const Held& one) { return one.fence.branch == branch; });
+  return found == held_.end() ? nullptr : &*found;
+}
+
+void Draft::fence(const Fence& fence, bool may_keep, const std::vector<BranchId>& above) {
+  if (held(fence.branch) == nullptr) held_.push_back({fence, may_keep});
+  if (fence.branch <= before_.last_branch) rowless_.insert(rowless_.end(), above.begin(), above.end());
+}
+
+void Draft::add(std::vector<Event> events, const std::vector<BranchId>& touched) {
+  touched_.insert(touched_.end(), touched.begin(), touched.end());
+  for (Event& event : events) {
+    note_questions(event);
+    if (const auto* failed = std::get_if<StepFailed>(&event.body); failed != nullptr && failed->retry_at)
+      retried_.push_back(event.step);
+    if (const auto* started = std::get_if<RunStarted>(&event.body)) whole_ = whole_ || started->forked_from.has_value();
+    whole_ = whole_ || std::holds_alternative<RunReopened>(event.body);
+    entry_.events.push_back(row_of(std::move(event)));
+  }
+}
+
+void Draft::note_questions(const Event& event) {
+  if (const auto* asked = std::get_if<QuestionAsked>(&event.body)) {
+    entry_.asked.push_back(question_row(entry_.run.id,
+                                        {asked->question, event.step, asked->kind, asked->prompt, asked->schema,
+                                         asked->fallback, asked->expires_at},
+                                        event.at_us));
+  } else if (const auto* answered = std::get_if<QuestionAnswered>(&event.body)) {
+    entry_.closed_questions.push_back(answered->question);
+  } else if (const auto* expired = std::get_if<QuestionExpired>(&event.body)) {
+    entry_.closed_questions.push_back(expired->question);
+  } else if (const auto* finished = std::get_if<RunFinished>(&event.body)) {
+    const std::vector<std::string>& left = finished->closed.questions;
+    entry_.closed_questions.insert(entry_.closed_questions.end(), left.begin(), left.end());
+  }
+}
+
+Entry Draft::seal(const RunState& after, SessionId session, const Stays& stays) {
+  entry_.run = run_row(after);
+  for (const Held& one : held_) entry_.fences.push_back(one.fence);
+  std::sort(touched_.begin(), touched_.end());
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+  for (const BranchId branch : touched_) write_job(after, branch, session, stays);
+  write_questions(after);
+  return std::move(entry_);
+}
+
+void Draft::write_job(const RunState& after, BranchId branch, SessionId session, const Stays& stays) {
+  std::optional<Job> job = job_of(after, branch);
+  if (!job) {
+    const bool had_row = branch <= before_.last_branch && !contains(rowless_, branch);
+    if (!had_row) return;
+    JobWrite& dropped = entry_.jobs.emplace_back();
+    dropped.op = JobWrite::Op::drop;
+    dropped.job.branch = branch;
+    return;
+  }
+  const Held* holder = held(branch);
+  JobWrite write{.op = place(*job, holder), .job = *std::move(job), .session = 0, .deadline_us = never_us};
+  const bool is_born = write.op == JobWrite::Op::hold;
+  if (is_born || write.op == JobWrite::Op::keep) {
+    const bool is_ours = session != 0 && (is_born || holder->fence.session == session);
+    if (const std::optional<TimeUs> deadline = is_ours ? stays(write.job, is_born) : std::nullopt) {
+      write.session = session;
+      write.deadline_us = *deadline;
+      (is_born ? born_ : kept_)
+          .push_back({after.id, write.job, session, is_born ? 1 : holder->fence.epoch, *deadline, after.seq});
+    } else {
+      write.op = JobWrite::Op::offer;
+    }
+  }
+  entry_.jobs.push_back(std::move(write));
+}
+
+// Where the branch's row stands now, and so what may become of it.
+JobWrite::Op Draft::place(const Job& job, const Held* holder) const {
+  if (holder != nullptr) return holder->may_keep ? JobWrite::Op::keep : JobWrite::Op::offer;
+  if (job.branch > before_.last_branch || contains(rowless_, job.branch)) return JobWrite::Op::hold;
+  const bool moved_on = job.step > before_.last_step ||
+                        std::find(retried_.begin(), retried_.end(), job.step) != retried_.end();
+  return moved_on || whole_ ? JobWrite::Op::offer : JobWrite::Op::adjust;
+}
+
+void Draft::write_questions(const RunState& after) {
+  if (whole_) {
+    entry_.asked.clear();
+    for (const auto& [id, question] : after.questions)
+      entry_.asked.push_back(question_row(after.id, question, after.last_at));
+  }
+  std::erase_if(entry_.asked, [this](const QuestionRow& asked) {
+    return std::find(entry_.closed_questions.begin(), entry_.closed_questions.end(), asked.id) !=
+           entry_.closed_questions.end();
+  });
+}
+
+}  // namespace cairn

@@ -1,0 +1,108 @@
+#include "workers/executor.hpp"
+
+#include <utility>
+
+#include "workers/clock.hpp"
+
+namespace cairn {
+namespace {
+
+Failure failure(std::string error, std::string message) { return {std::move(error), std::move(message), true, {}}; }
+
+// Sentences may come from anywhere; an event holds UTF-8 alone.
+std::string utf8(const std::string& text) {
+  const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return parse_stored(quoted).get<std::string>();
+}
+
+void find_blobs_of(const StepInput& input, std::vector<Hash>& hashes) {
+  for (const Json* part : {&input.with, &input.data, &input.given, &input.inputs}) find_blobs(*part, hashes);
+  for (const GoalView& goal : input.plan) {
+    find_blobs(goal.inputs, hashes);
+    find_blobs(goal.outputs, hashes);
+  }
+}
+
+}  // namespace
+
+Executor::Executor(const HandlerTable& handlers, Ports& ports, SessionId session)
+    : handlers_(handlers), ports_(ports), session_(session) {}
+
+Prepared Executor::prepare(const RunState& state, const Job& job) const {
+  if (job.queue == timer_queue) return Command(Due{job.step});
+  const Step* step = find_step(state, job.step);
+  if (step == nullptr || step->attempt != job.attempt || is_ended(state.status)) return NotOpen{};
+  Work work;
+  work.timeout_ms = job.timeout_ms;
+  if (step->goal >= 0) {
+    const std::string& tool = goal_of(state, *step).tool;
+    if (!ports_.tools().table().contains(tool)) return Missing{"tool " + tool};
+  } else {
+    const std::string& name = state.graph->nodes[static_cast<std::size_t>(step->node)].target;
+    work.handler = handlers_.find(name);
+    if (work.handler == nullptr) return Missing{"handler " + name};
+  }
+  work.input = step_input(state, *step, work.handler);
+  find_blobs_of(work.input, work.blobs);
+  return work;
+}
+
+StepResult Executor::run_pure(const Work& work) {
+  try {
+    return std::get<PureHandler>(work.handler->run)(work.input);
+  } catch (const std::exception& thrown) {
+    return failure("error", thrown.what());
+  }
+}
+
+boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
+  if (work.handler != nullptr) {
+    if (work.handler->is_pure()) co_return run_pure(work);
+    co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), ports_);
+  }
+  StepInput& input = work.input;
+  ToolCall call{input.run,     input.step, std::move(input.sub_goal), std::move(input.tool), input.attempt,
+                std::move(input.key), std::move(input.inputs), work.timeout_ms};
+  const TimeUs asked_at = steady_us();
+  std::variant<Json, Failure> answer = co_await ports_.tools().call(call);
+  Fact fact = tool_called(call, answer.index() == 0, (steady_us() - asked_at) / 1000);
+  if (auto* failed = std::get_if<Failure>(&answer)) {
+    failed->facts.push_back(std::move(fact));
+    co_return std::move(*failed);
+  }
+  Outcome outcome;
+  outcome.patch = std::get<Json>(std::move(answer));
+  outcome.facts.push_back(std::move(fact));
+  co_return outcome;
+}
+
+Command Executor::report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
+                         std::vector<Blob>& blobs) const {
+  if (auto* outcome = std::get_if<Outcome>(&result)) {
+    Status moved = move_out(outcome->patch, &graph, blobs);
+    if (moved) moved = move_out(outcome->facts, blobs);
+    if (moved) return CompleteStep{job.step, job.attempt, std::move(*outcome), session_, started_at, 0};
+    blobs.clear();
+    result = failure("limit", moved.error().message);
+  }
+  Failure& failed = std::get<Failure>(result);
+  failed.message = utf8(failed.message);
+  if (Status moved = move_out(failed.facts, blobs); !moved) failed.facts.clear();
+  return FailStep{job.step, job.attempt, std::move(failed), session_, started_at};
+}
+
+std::optional<Command> Executor::fused(const RunState& state, const Job& job, TimeUs now_us) const {
+  const Step* step = find_step(state, job.step);
+  if (step == nullptr || step->goal >= 0 || job.queue == timer_queue) return std::nullopt;
+  const Handler* handler = handlers_.find(state.graph->nodes[static_cast<std::size_t>(step->node)].target);
+  if (handler == nullptr || !handler->is_pure()) return std::nullopt;
+  Prepared prepared = prepare(state, job);
+  const Work* work = std::get_if<Work>(&prepared);
+  if (work == nullptr || !work->blobs.empty()) return std::nullopt;
+  std::vector<Blob> blobs;
+  Command command = report(job, now_us, run_pure(*work), *state.graph, blobs);
+  if (!blobs.empty()) return std::nullopt;
+  return command;
+}
+
+}  // namespace cairn

@@ -1,0 +1,56 @@
+// What a held step comes to: a handler or a tool is found for it, given its input, and its result becomes a command.
+// Knows no database and no time of its own. Not thread-safe; lives on the worker's Asio thread.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/state.hpp"
+#include "storage/store.hpp"
+#include "workers/handler.hpp"
+#include "workers/large_values.hpp"
+#include "workers/ports.hpp"
+
+namespace cairn {
+
+// A step with its input, ready to run once the blobs it reads are put back.
+struct Work {
+  StepInput input;
+  const Handler* handler = nullptr;  // null: the tool `input.tool`
+  std::int64_t timeout_ms = 0;
+  std::vector<Hash> blobs;
+};
+struct NotOpen {};  // the state has no such step any more
+struct Missing {    // this worker has no such handler or tool
+  std::string what;
+};
+using Prepared = std::variant<Work, Command, NotOpen, Missing>;  // a command: there is nothing to run
+
+class Executor {
+ public:
+  Executor(const HandlerTable& handlers, Ports& ports, SessionId session);
+
+  Prepared prepare(const RunState& state, const Job& job) const;
+
+  static StepResult run_pure(const Work& work);
+  boost::asio::awaitable<StepResult> run_effect(Work work);
+
+  // The command that reports the result; large values are moved to `blobs`.
+  Command report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
+                 std::vector<Blob>& blobs) const;
+
+  // A pure step's report, if it is one that may run here and now and neither reads nor leaves large values.
+  std::optional<Command> fused(const RunState& state, const Job& job, TimeUs now_us) const;
+
+ private:
+  const HandlerTable& handlers_;
+  Ports& ports_;
+  SessionId session_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,111 @@
+// What a worker holds and what it wants more of: free slots, claims of several shards, branches that stay, letting go,
+// draining. A state machine without I/O: whoever drives it carries out its actions and brings back what came of them.
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "storage/store.hpp"
+
+namespace cairn {
+
+struct PoolOptions {
+  std::int32_t shards = 1;
+  std::int32_t concurrency = 256;  // branches held at once
+  TimeUs poll_us = 500'000;        // when nothing wakes it
+  std::int64_t keep_steps = 64;    // a branch is let go after so many while every slot is taken
+  bool keep = true;
+  std::vector<RunId> only_runs;    // not empty: claims from these alone
+};
+
+class Pool {
+ public:
+  using Slot = std::uint64_t;  // one step being executed; never used again
+
+  struct Claim {
+    Shard shard = 0;
+    std::int32_t limit = 0;
+    std::vector<RunId> only_runs;
+  };
+  struct Start {
+    Slot slot = 0;
+    HeldJob job;
+  };
+  struct Release {
+    RunId run;
+    Fence fence;
+    TimeUs run_at_us = 0;
+  };
+  struct Actions {
+    std::vector<Claim> claims;      // answered by claimed() or claim_failed()
+    std::vector<Start> starts;      // answered by done(), goes_on() or give_back()
+    std::vector<Release> releases;  // not answered
+    bool empty() const { return claims.empty() && starts.empty() && releases.empty(); }
+  };
+
+  explicit Pool(PoolOptions options);
+
+  void tick(TimeUs now_us);
+  void wake();                            // something may be ready
+  void due(TimeUs run_at_us);             // something will be ready then
+  void add_run(const RunId& run);         // one more of `only_runs`
+  bool executes(const RunId& run) const;  // it is one of `only_runs`, or any will do
+
+  void claimed(Shard shard, std::vector<HeldJob> jobs);
+  void claim_failed(Shard shard);
+  void born(HeldJob job);                 // held from its first moment
+  void goes_on(Slot slot, HeldJob next);  // its branch's next step stays here
+  void done(Slot slot);                   // nothing of it is held any more
+  void give_back(Slot slot, TimeUs run_at_us);
+
+  // May the branch's next step stay? REQUIRES: the slot is taken.
+  bool may_keep(Slot slot) const;
+  // Slots that neither a step nor a claim under way has taken.
+  std::int32_t free_slots() const;
+
+  void drain();  // from now on nothing is claimed, started or kept
+  bool is_draining() const { return draining_; }
+  bool is_idle() const { return slots_.empty() && claiming_ == 0; }
+  bool was_empty() const { return found_nothing_; }  // the latest claim brought nothing
+
+  Actions take();
+  TimeUs due_us() const;  // when take() is worth a call although nothing came
+
+ private:
+  struct Taken {
+    HeldJob job;
+    std::int64_t kept = 0;  // steps of this branch in a row
+  };
+  struct Source {  // one shard's queue
+    bool claiming = false;
+    bool hungry = true;       // there may be more
+    std::int32_t limit = 0;   // of the claim under way
+    TimeUs poll_at = 0;
+    std::vector<RunId> only_runs;
+  };
+
+  void start(HeldJob job, std::int64_t kept);
+  void release(const HeldJob& job, TimeUs run_at_us);
+  void claim(Shard shard, Source& source);
+  void settle_claim(Source& source);
+
+  PoolOptions options_;
+  TimeUs now_ = 0;
+  bool draining_ = false;
+  bool found_nothing_ = false;
+  Slot last_slot_ = 0;
+  std::unordered_map<Slot, Taken> slots_;
+  std::vector<Source> sources_;
+  std::unordered_set<RunId> only_runs_;
+  std::int32_t claiming_ = 0;  // slots set aside for claims under way
+  std::set<TimeUs> due_;       // the earliest ones
+  Actions actions_;
+};
+
+}  // namespace cairn
