@@ -15,6 +15,8 @@ namespace cairn {
 Hash sha256(std::string_view bytes);
 Hash chain_start(const RunId& run, std::string_view graph_version);
 Hash chain_next(const Hash& previous, Shard shard, const RunId& run, const EventRow& event);
+// The same for an event that does not carry its commit yet.
+Hash chain_next(const Hash& previous, Shard shard, const RunId& run, const EventRow& event, std::int64_t commit);
 
 // The hexadecimal SHA-256 of a graph's canonical text: its version.
 std::string graph_version(std::string_view canonical_text);

@@ -1,0 +1,441 @@
+#include "storage/memory_store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "storage/chain.hpp"
+#include "storage/commit_rules.hpp"
+
+namespace cairn {
+namespace {
+
+struct StoredRun {
+  RunRow row;
+  std::vector<EventRow> events;
+  std::map<BranchId, HeldJob> jobs;
+  std::map<std::string, QuestionRow> questions;
+  std::map<std::pair<std::int32_t, std::int64_t>, SnapshotRow> snapshots;  // by fold version and seq
+};
+
+TimeUs system_time() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+bool is_due(const HeldJob& job, const ClaimRequest& request) {
+  return job.session == 0 && job.job.run_at_us <= request.now_us &&
+         std::find(request.queues.begin(), request.queues.end(), job.job.queue) != request.queues.end();
+}
+
+bool holds(const HeldJob& job, const Fence& fence) {
+  return job.session == fence.session && job.epoch == fence.epoch && job.job.step == fence.step;
+}
+
+TimeUs deadline_of(const HeldJob& job, const ClaimRequest& request) {
+  constexpr std::int64_t timeout_ms_max = 1'000'000'000'000;
+  const std::int64_t timeout_ms = job.job.timeout_ms > 0 ? job.job.timeout_ms : request.default_timeout_ms;
+  if (timeout_ms <= 0) return never_us;
+  return request.now_us + (std::min(timeout_ms, timeout_ms_max) + deadline_grace_ms) * 1000;
+}
+
+template <class T>
+void cut(std::vector<T>& values, std::int32_t limit) {
+  const auto size_max = static_cast<std::size_t>(std::max(limit, 0));
+  if (values.size() > size_max) values.erase(values.begin() + static_cast<std::ptrdiff_t>(size_max), values.end());
+}
+
+class MemoryStore final : public Store {
+ public:
+  MemoryStore(std::int32_t shards, std::function<TimeUs()> clock)
+      : shards_(shards), clock_(clock ? std::move(clock) : system_time) {}
+
+  std::int32_t shards() const override { return shards_; }
+  TimeUs database_time() override { return clock_(); }
+
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
+    check_batch(shard, shards_, batch);
+    const std::int64_t commit = next_commit_id();
+    const std::lock_guard lock(mutex_);
+    std::vector<Found> found;
+    for (const Entry& entry : batch) found.push_back(find(entry));
+    std::vector<Verdict> verdicts = judge(batch, found);
+    for (std::size_t at = 0; at < batch.size(); ++at) {
+      if (verdicts[at].kind == Verdict::Kind::committed) write(shard, batch[at], commit, verdicts[at]);
+      if (wants_missed(batch[at], verdicts[at])) verdicts[at].missed = missed(batch[at]);
+    }
+    return verdicts;
+  }
+
+  std::vector<HeldJob> claim(const ClaimRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<HeldJob*> due;
+    for (auto& [id, run] : runs_) {
+      if (shard_of(id, shards_) != request.shard || !is_wanted(request, id)) continue;
+      for (auto& [branch, job] : run.jobs) {
+        if (is_due(job, request)) due.push_back(&job);
+      }
+    }
+    std::sort(due.begin(), due.end(), [](const HeldJob* a, const HeldJob* b) {
+      return std::tie(a->job.priority, a->job.run_at_us, a->run, a->job.branch) <
+             std::tie(b->job.priority, b->job.run_at_us, b->run, b->job.branch);
+    });
+    cut(due, request.limit);
+    std::vector<HeldJob> claimed;
+    for (HeldJob* job : due) {
+      job->session = request.session;
+      ++job->epoch;
+      job->deadline_us = deadline_of(*job, request);
+      claimed.push_back(with_head(*job));
+    }
+    return claimed;
+  }
+
+  void release(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us) override {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, fence] : holds_given) {
+      const auto run = runs_.find(id);
+      if (run == runs_.end()) continue;
+      const auto job = run->second.jobs.find(fence.branch);
+      if (job == run->second.jobs.end() || !holds(job->second, fence)) continue;
+      job->second.session = 0;
+      ++job->second.epoch;
+      job->second.deadline_us = never_us;
+      job->second.job.run_at_us = run->second.row.status == RunStatus::paused ? never_us : run_at_us;
+    }
+  }
+
+  std::optional<RunRow> run(const RunId& id) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = runs_.find(id);
+    if (found == runs_.end()) return std::nullopt;
+    return found->second.row;
+  }
+
+  std::vector<RunRow> runs(const RunFilter& filter) override {
+    const std::lock_guard lock(mutex_);
+    const std::set<RunId> lineage = filter.lineage ? lineage_of(*filter.lineage) : std::set<RunId>{};
+    std::vector<RunRow> rows;
+    for (const auto& [id, run] : runs_) {
+      if (filter.lineage && !lineage.contains(id)) continue;
+      if (matches(filter, run.row)) rows.push_back(run.row);
+    }
+    std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
+      return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id);
+    });
+    cut(rows, filter.limit);
+    return rows;
+  }
+
+  std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<EventRow> found;
+    const auto run = runs_.find(id);
+    if (run == runs_.end()) return found;
+    for (const EventRow& event : run->second.events) {
+      if (event.seq > after_seq && found.size() < static_cast<std::size_t>(std::max(limit, 0))) found.push_back(event);
+    }
+    return found;
+  }
+
+  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
+    const std::lock_guard lock(mutex_);
+    const auto run = runs_.find(id);
+    if (run == runs_.end()) return std::nullopt;
+    const auto& snapshots = run->second.snapshots;
+    auto after = snapshots.upper_bound({fold_version, at_most});
+    if (after == snapshots.begin()) return std::nullopt;
+    --after;
+    if (after->first.first != fold_version) return std::nullopt;
+    return after->second;
+  }
+
+  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
+    const std::lock_guard lock(mutex_);
+    const auto run = runs_.find(id);
+    if (run != runs_.end()) run->second.snapshots[{snapshot.fold_version, snapshot.seq}] = snapshot;
+  }
+
+  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<QuestionRow> open;
+    for (const auto& [run, stored] : runs_) {
+      if (!id.is_nil() && run != id) continue;
+      for (const auto& [name, question] : stored.questions) open.push_back(question);
+    }
+    std::sort(open.begin(), open.end(), [](const QuestionRow& a, const QuestionRow& b) {
+      return std::tie(a.asked_at, a.run, a.id) < std::tie(b.asked_at, b.run, b.id);
+    });
+    cut(open, limit);
+    return open;
+  }
+
+  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
+    const std::lock_guard lock(mutex_);
+    blobs_.try_emplace({shard, hash}, bytes);
+  }
+
+  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = blobs_.find({shard, hash});
+    if (found == blobs_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  void put_graph(const GraphRow& graph) override {
+    const std::lock_guard lock(mutex_);
+    const auto [stored, is_new] = graphs_.try_emplace({graph.name, graph.version}, graph);
+    if (!graph.current) {
+      if (is_new) stored->second.current = false;
+      return;
+    }
+    for (auto& [key, row] : graphs_) {
+      if (key.first == graph.name) row.current = key.second == graph.version;
+    }
+  }
+
+  std::vector<GraphRow> graphs() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<GraphRow> rows;
+    for (const auto& [key, row] : graphs_) rows.push_back(row);
+    return rows;
+  }
+
+  std::vector<HeldJob> jobs(const RunId& id) override {
+    const std::lock_guard lock(mutex_);
+    return select([&](const HeldJob& job) { return job.run == id; }, never_us);
+  }
+
+  std::vector<QueueRow> queues() override {
+    const TimeUs now_us = database_time();
+    const std::lock_guard lock(mutex_);
+    std::map<std::string, QueueRow> queues;
+    for (const auto& [id, run] : runs_) {
+      for (const auto& [branch, job] : run.jobs) count(queues[job.job.queue], job, now_us);
+    }
+    std::vector<QueueRow> rows;
+    for (auto& [name, row] : queues) rows.push_back(std::move(row));
+    return rows;
+  }
+
+  void open_session(const SessionRow& session) override {
+    const std::lock_guard lock(mutex_);
+    CHECK(sessions_.try_emplace(session.id, session).second);
+  }
+  void beat(SessionId session) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(session);
+    if (found != sessions_.end()) ++found->second.counter;
+  }
+  void close_session(SessionId session) override {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(session);
+  }
+
+  std::vector<SessionRow> sessions() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<SessionRow> rows;
+    for (const auto& [id, session] : sessions_) {
+      rows.push_back(session);
+      rows.back().held = static_cast<std::int64_t>(
+          select([&](const HeldJob& job) { return job.session == id; }, never_us).size());
+    }
+    std::sort(rows.begin(), rows.end(), [](const SessionRow& a, const SessionRow& b) {
+      return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
+    });
+    return rows;
+  }
+
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
+    const std::lock_guard lock(mutex_);
+    return select([&](const HeldJob& job) { return job.session == session && session != 0; }, limit);
+  }
+  std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override {
+    const std::lock_guard lock(mutex_);
+    return select([&](const HeldJob& job) { return job.session != 0 && job.deadline_us < now_us; }, limit);
+  }
+  std::vector<HeldJob> held_by_nobody(std::int32_t limit) override {
+    const std::lock_guard lock(mutex_);
+    return select([&](const HeldJob& job) { return job.session != 0 && !sessions_.contains(job.session); }, limit);
+  }
+
+  std::vector<RunId> orphans(std::int32_t limit) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<RunId> found;
+    for (const auto& [id, run] : runs_) {
+      if (!run.row.parent || is_ended(run.row.status)) continue;
+      const auto parent = runs_.find(*run.row.parent);
+      if (parent == runs_.end() || !is_ended(parent->second.row.status)) continue;
+      if (found.size() < static_cast<std::size_t>(std::max(limit, 0))) found.push_back(id);
+    }
+    return found;
+  }
+
+  void wake() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++wakes_;
+    }
+    woken_.notify_all();
+  }
+
+  bool await_wake(std::int64_t timeout_ms) override {
+    std::unique_lock lock(mutex_);
+    std::uint64_t& seen = seen_[std::this_thread::get_id()];
+    const bool came = woken_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return wakes_ != seen; });
+    seen = wakes_;
+    return came;
+  }
+
+ private:
+  Found find(const Entry& entry) const {
+    Found found;
+    found.fenced.resize(entry.fences.size());
+    const auto run = runs_.find(entry.run.id);
+    if (run == runs_.end()) return found;
+    const RunRow& row = run->second.row;
+    found.run = FoundRun{row.head, row.chain_hash, row.status};
+    for (std::size_t at = 0; at < entry.fences.size(); ++at) {
+      const auto job = run->second.jobs.find(entry.fences[at].branch);
+      if (job == run->second.jobs.end()) continue;
+      found.fenced[at] = FoundJob{job->second.session, job->second.epoch, job->second.job.step};
+    }
+    return found;
+  }
+
+  void write(Shard shard, const Entry& entry, std::int64_t commit, Verdict& verdict) {
+    const std::vector<Hash> hashes = seal(shard, entry, commit);
+    StoredRun& run = runs_[entry.run.id];
+    if (entry.head_before == 0) run.row = entry.run;
+    for (std::size_t at = 0; at < hashes.size(); ++at) {
+      run.events.push_back(entry.events[at]);
+      run.events.back().commit = commit;
+      run.events.back().chain_hash = hashes[at];
+    }
+    run.row.status = entry.run.status;
+    run.row.waiting = entry.run.waiting;
+    run.row.version = entry.run.version;
+    run.row.updated_at = entry.run.updated_at;
+    run.row.reason = entry.run.reason;
+    run.row.head = verdict.head = entry.events.back().seq;
+    run.row.chain_hash = verdict.chain_hash = hashes.back();
+    for (const JobWrite& job : entry.jobs) write_job(run, entry, job);
+    for (const std::string& question : entry.closed_questions) run.questions.erase(question);
+    for (const QuestionRow& question : entry.asked) {
+      run.questions[question.id] = question;
+      run.questions[question.id].run = entry.run.id;
+    }
+  }
+
+  static void write_job(StoredRun& run, const Entry& entry, const JobWrite& write) {
+    const Job& job = write.job;
+    const auto row = run.jobs.find(job.branch);
+    const bool exists = row != run.jobs.end();
+    switch (write.op) {
+      case JobWrite::Op::offer: {
+        const std::int64_t epoch = exists ? row->second.epoch + 1 : first_epoch(entry.events.back().seq);
+        run.jobs[job.branch] = {entry.run.id, job, 0, epoch, never_us, 0};
+        return;
+      }
+      case JobWrite::Op::keep:
+        CHECK(exists);
+        row->second.job.step = job.step;
+        row->second.job.attempt = job.attempt;
+        row->second.job.timeout_ms = job.timeout_ms;
+        row->second.deadline_us = write.deadline_us;
+        return;
+      case JobWrite::Op::hold:
+        CHECK(!exists);
+        run.jobs[job.branch] = {entry.run.id, job, write.session, 1, write.deadline_us, 0};
+        return;
+      case JobWrite::Op::adjust:
+        if (!exists || row->second.session != 0) return;
+        row->second.job.queue = job.queue;
+        row->second.job.priority = job.priority;
+        row->second.job.run_at_us = job.run_at_us;
+        return;
+      case JobWrite::Op::drop:
+        run.jobs.erase(job.branch);
+        return;
+    }
+  }
+
+  std::vector<EventRow> missed(const Entry& entry) const {
+    const std::vector<EventRow>& events = runs_.at(entry.run.id).events;
+    return {events.begin() + entry.head_before, events.end()};
+  }
+
+  static bool is_wanted(const ClaimRequest& request, const RunId& run) {
+    return request.only_runs.empty() ||
+           std::find(request.only_runs.begin(), request.only_runs.end(), run) != request.only_runs.end();
+  }
+
+  HeldJob with_head(const HeldJob& job) const {
+    HeldJob whole = job;
+    whole.run_head = runs_.at(job.run).row.head;
+    return whole;
+  }
+
+  template <class Matches>
+  std::vector<HeldJob> select(const Matches& is_match, std::int64_t limit) const {
+    std::vector<HeldJob> jobs;
+    for (const auto& [id, run] : runs_) {
+      for (const auto& [branch, job] : run.jobs) {
+        if (static_cast<std::int64_t>(jobs.size()) < limit && is_match(job)) jobs.push_back(with_head(job));
+      }
+    }
+    return jobs;
+  }
+
+  static void count(QueueRow& queue, const HeldJob& job, TimeUs now_us) {
+    queue.name = job.job.queue;
+    if (job.session != 0) {
+      ++queue.held;
+    } else if (job.job.run_at_us > now_us) {
+      ++queue.later;
+    } else {
+      ++queue.ready;
+      queue.oldest_us = std::min(queue.oldest_us.value_or(never_us), job.job.run_at_us);
+    }
+  }
+
+  std::set<RunId> lineage_of(const RunId& id) const {
+    std::set<RunId> lineage;
+    for (std::optional<RunId> next = id; next && runs_.contains(*next) && lineage.insert(*next).second;) {
+      next = runs_.at(*next).row.continues;
+    }
+    for (bool grew = true; grew;) {
+      grew = false;
+      for (const auto& [run, stored] : runs_) {
+        const auto& earlier = stored.row.continues;
+        if (earlier && lineage.contains(*earlier)) grew = lineage.insert(run).second || grew;
+      }
+    }
+    return lineage;
+  }
+
+  const std::int32_t shards_;
+  const std::function<TimeUs()> clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable woken_;
+  std::uint64_t wakes_ = 0;
+  std::map<std::thread::id, std::uint64_t> seen_;
+  std::map<RunId, StoredRun> runs_;
+  std::map<std::pair<Shard, Hash>, std::string> blobs_;
+  std::map<std::pair<std::string, std::string>, GraphRow> graphs_;
+  std::map<SessionId, SessionRow> sessions_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_memory_store(std::int32_t shards, std::function<TimeUs()> clock) {
+  CHECK(shards >= 1);
+  return std::make_unique<MemoryStore>(shards, std::move(clock));
+}
+
+}  // namespace cairn

@@ -1,0 +1,331 @@
+#include "storage/postgres_store.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "storage/commit_rules.hpp"
+#include "storage/postgres_claim.hpp"
+#include "storage/postgres_commit.hpp"
+#include "storage/postgres_pool.hpp"
+#include "storage/postgres_rows.hpp"
+#include "storage/postgres_wake.hpp"
+#include "storage/schema.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t clock_checked_every_us = 30'000'000;
+constexpr std::size_t lineage_max = 10'000;
+
+std::int64_t monotonic_us() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+// The database's clock, carried as an offset to our monotonic one; never goes back.
+class DatabaseClock {
+ public:
+  explicit DatabaseClock(PostgresPool& pool) : pool_(pool) {}
+
+  TimeUs now() {
+    const std::lock_guard lock(mutex_);
+    if (checked_at_us_ == 0 || monotonic_us() - checked_at_us_ > clock_checked_every_us) check();
+    last_ = std::max(last_, monotonic_us() + offset_us_);
+    return last_;
+  }
+
+ private:
+  void check() {
+    const std::int64_t before_us = monotonic_us();
+    const TimeUs there = pool_.query("database_time").int8(0, 0);
+    checked_at_us_ = monotonic_us();
+    offset_us_ = there - (before_us + (checked_at_us_ - before_us) / 2);
+  }
+
+  PostgresPool& pool_;
+  std::mutex mutex_;
+  std::int64_t checked_at_us_ = 0;
+  std::int64_t offset_us_ = 0;
+  TimeUs last_ = 0;
+};
+
+bool newer(const RunRow& a, const RunRow& b) {
+  return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id);
+}
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(const PostgresOptions& options, std::int32_t shards)
+      : shards_(shards),
+        pool_({options.dsn, options.application, options.prepared}, options.connections_max),
+        clock_(pool_),
+        claims_(pool_),
+        wakes_(pool_.options(), options.notify) {}
+
+  std::int32_t shards() const override { return shards_; }
+  TimeUs database_time() override { return clock_.now(); }
+
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
+    check_batch(shard, shards_, batch);
+    return commit_batch(pool_, shard, batch);
+  }
+
+  std::vector<HeldJob> claim(const ClaimRequest& request) override { return claims_.claim(request); }
+
+  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
+    std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;
+    for (const auto& [run, fence] : holds) by_shard[shard_of(run, shards_)][{run, fence.branch}] = fence;
+    for (const auto& [shard, fences] : by_shard) release_on(shard, fences, run_at_us);
+  }
+
+  std::optional<RunRow> run(const RunId& id) override {
+    const PgResult rows = pool_.query("run", PgParameters().add(shard_of(id, shards_)).add(id));
+    if (rows.rows() == 0) return std::nullopt;
+    return read_run(rows, 0);
+  }
+
+  std::vector<RunRow> runs(const RunFilter& filter) override {
+    if (filter.limit <= 0) return {};
+    if (filter.lineage) return runs_of_lineage(filter);
+    PgParameters parameters;
+    filter.graph.empty() ? parameters.add_null(PgType::text) : parameters.add(filter.graph);
+    filter.status ? parameters.add(to_string(*filter.status)) : parameters.add_null(PgType::text);
+    filter.waiting ? parameters.add(*filter.waiting) : parameters.add_null(PgType::boolean);
+    parameters.add(filter.since.value_or(std::numeric_limits<TimeUs>::min())).add(filter.limit);
+    if (filter.tags.empty()) return read_runs(pool_.query("runs", parameters));
+    return read_runs(pool_.query("runs_tagged", parameters.add(canonical(Json(filter.tags)))));
+  }
+
+  std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
+    return read_events(
+        pool_.query("events", PgParameters().add(shard_of(id, shards_)).add(id).add(after_seq).add(std::max(limit, 0))));
+  }
+
+  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
+    const PgResult rows =
+        pool_.query("snapshot", PgParameters().add(shard_of(id, shards_)).add(id).add(fold_version).add(at_most));
+    if (rows.rows() == 0) return std::nullopt;
+    return SnapshotRow{rows.int8(0, 0), rows.int4(0, 1), rows.hash(0, 2), std::string(rows.text(0, 3))};
+  }
+
+  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
+    PgParameters parameters;
+    parameters.add(shard_of(id, shards_)).add(id).add(snapshot.fold_version).add(snapshot.seq);
+    pool_.query("put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
+  }
+
+  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
+    if (limit <= 0) return {};
+    if (id.is_nil()) return read_questions(pool_.query("questions", PgParameters().add(limit)));
+    return read_questions(
+        pool_.query("questions_of_run", PgParameters().add(shard_of(id, shards_)).add(id).add(limit)));
+  }
+
+  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
+    pool_.query("put_blob", PgParameters().add(shard).add(hash).add_bytes(bytes));
+  }
+
+  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
+    const PgResult rows = pool_.query("blob", PgParameters().add(shard).add(hash));
+    if (rows.rows() == 0) return std::nullopt;
+    return std::string(rows.text(0, 0));
+  }
+
+  void put_graph(const GraphRow& graph) override {
+    const PgParameters name = PgParameters().add(graph.name).add(graph.version);
+    pool_.run([&](PgConnection& connection) {
+      connection.begin_pipeline();
+      connection.send(begin_statement());
+      connection.send(statement("lock_graphs"));
+      connection.send(statement("put_graph"), PgParameters(name).add(graph.text));
+      if (graph.current) {
+        connection.send(statement("retire_graph"), name);
+        connection.send(statement("make_graph_current"), name);
+      }
+      connection.send(commit_statement());
+      connection.sync();
+      connection.finish();
+    });
+  }
+
+  std::vector<GraphRow> graphs() override {
+    const PgResult rows = pool_.query("graphs");
+    std::vector<GraphRow> graphs;
+    for (int row = 0; row < rows.rows(); ++row) {
+      graphs.push_back({std::string(rows.text(row, 0)), std::string(rows.text(row, 1)), std::string(rows.text(row, 2)),
+                        rows.boolean(row, 3)});
+    }
+    return graphs;
+  }
+
+  std::vector<HeldJob> jobs(const RunId& id) override {
+    return read_held_jobs(pool_.query("jobs", PgParameters().add(shard_of(id, shards_)).add(id)));
+  }
+
+  std::vector<QueueRow> queues() override {
+    const PgResult rows = pool_.query_widely("queues", PgParameters().add(database_time()));
+    std::vector<QueueRow> queues;
+    for (int row = 0; row < rows.rows(); ++row) {
+      QueueRow queue{std::string(rows.text(row, 0)), rows.int8(row, 1), rows.int8(row, 2), rows.int8(row, 3), {}};
+      if (!rows.is_null(row, 4)) queue.oldest_us = rows.int8(row, 4);
+      queues.push_back(std::move(queue));
+    }
+    return queues;
+  }
+
+  void open_session(const SessionRow& session) override {
+    PgArray queues(PgType::text);
+    for (const std::string& queue : session.queues) queues.add(queue);
+    PgParameters parameters;
+    parameters.add(session.id).add(session.counter).add(session.started_at).add(session.pid).add(session.host);
+    pool_.query("open_session", parameters.add(std::move(queues)));
+  }
+
+  void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
+  void close_session(SessionId session) override { pool_.query("close_session", PgParameters().add(session)); }
+
+  std::vector<SessionRow> sessions() override {
+    const PgResult rows = pool_.query("sessions");
+    const std::map<SessionId, std::int64_t> held = held_counts();
+    std::vector<SessionRow> sessions;
+    for (int row = 0; row < rows.rows(); ++row) {
+      SessionRow session;
+      session.id = rows.int8(row, 0);
+      session.host = rows.text(row, 1);
+      session.pid = rows.int8(row, 2);
+      session.queues = rows.texts(row, 3);
+      session.counter = rows.int8(row, 4);
+      session.started_at = rows.int8(row, 5);
+      const auto found = held.find(session.id);
+      if (found != held.end()) session.held = found->second;
+      sessions.push_back(std::move(session));
+    }
+    return sessions;
+  }
+
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
+    return read_held_jobs(pool_.query_widely("held_by", PgParameters().add(session).add(std::max(limit, 0))));
+  }
+  std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override {
+    return read_held_jobs(pool_.query_widely("overdue", PgParameters().add(now_us).add(std::max(limit, 0))));
+  }
+  std::vector<HeldJob> held_by_nobody(std::int32_t limit) override {
+    return read_held_jobs(pool_.query_widely("held_by_nobody", PgParameters().add(std::max(limit, 0))));
+  }
+
+  std::vector<RunId> orphans(std::int32_t limit) override {
+    const PgResult rows = pool_.query("orphans", PgParameters().add(std::max(limit, 0)));
+    std::vector<RunId> runs;
+    for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, 0));
+    return runs;
+  }
+
+  void wake() override { wakes_.wake(); }
+  bool await_wake(std::int64_t timeout_ms) override { return wakes_.await(timeout_ms); }
+
+ private:
+  void release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
+    PgArray locked(PgType::uuid), run(PgType::uuid), branch(PgType::int4), session(PgType::int8), epoch(PgType::int8),
+        step(PgType::int4);
+    std::optional<RunId> last;
+    for (const auto& [key, fence] : fences) {
+      if (last != key.first) locked.add(key.first);
+      last = key.first;
+      run.add(key.first);
+      branch.add(fence.branch);
+      session.add(fence.session);
+      epoch.add(fence.epoch);
+      step.add(fence.step);
+    }
+    const PgParameters runs = PgParameters().add(shard).add(std::move(locked));
+    PgParameters parameters;
+    parameters.add(shard).add(std::move(run)).add(std::move(branch)).add(std::move(session)).add(std::move(epoch));
+    parameters.add(std::move(step)).add(run_at_us);
+    pool_.run([&](PgConnection& connection) {
+      connection.begin_pipeline();
+      connection.send(begin_statement());
+      connection.send(statement("lock_runs"), runs);
+      connection.send(statement("release_jobs"), parameters);
+      connection.send(commit_statement());
+      connection.sync();
+      connection.finish();
+    });
+  }
+
+  // The run, those before it, and all that continue one of them.
+  std::vector<RunRow> runs_of_lineage(const RunFilter& filter) {
+    std::map<RunId, RunRow> found;
+    std::vector<RunId> edge;
+    for (std::optional<RunId> next = filter.lineage; next && !found.contains(*next) && found.size() < lineage_max;) {
+      const std::optional<RunRow> row = run(*next);
+      if (!row) break;
+      found[row->id] = *row;
+      edge.push_back(row->id);
+      next = row->continues;
+    }
+    while (!edge.empty() && found.size() < lineage_max) {
+      PgArray ids(PgType::uuid);
+      for (const RunId& id : edge) ids.add(id);
+      edge.clear();
+      const auto limit = static_cast<std::int32_t>(lineage_max);
+      for (RunRow& row : read_runs(pool_.query("runs_continuing", PgParameters().add(std::move(ids)).add(limit)))) {
+        if (!found.contains(row.id)) edge.push_back(row.id);
+        found.try_emplace(row.id, std::move(row));
+      }
+    }
+    std::vector<RunRow> runs;
+    for (auto& [id, row] : found) {
+      if (matches(filter, row)) runs.push_back(std::move(row));
+    }
+    std::sort(runs.begin(), runs.end(), newer);
+    if (runs.size() > static_cast<std::size_t>(filter.limit)) runs.resize(static_cast<std::size_t>(filter.limit));
+    return runs;
+  }
+
+  // Looks at every job. When that is dear it is done seldom, for sweepers ask often and want the counters.
+  std::map<SessionId, std::int64_t> held_counts() {
+    constexpr std::int64_t cheap_us = 20'000;
+    const std::lock_guard lock(held_mutex_);
+    if (monotonic_us() < held_until_us_) return held_;
+    const std::int64_t began_us = monotonic_us();
+    const PgResult rows = pool_.query_widely("held_counts");
+    held_.clear();
+    for (int row = 0; row < rows.rows(); ++row) held_[rows.int8(row, 0)] = rows.int8(row, 1);
+    const std::int64_t took_us = monotonic_us() - began_us;
+    held_until_us_ = took_us > cheap_us ? began_us + 50 * took_us : 0;
+    return held_;
+  }
+
+  const std::int32_t shards_;
+  PostgresPool pool_;
+  DatabaseClock clock_;
+  ClaimDesk claims_;
+  Wakes wakes_;
+  std::mutex held_mutex_;
+  std::map<SessionId, std::int64_t> held_;
+  std::int64_t held_until_us_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
+  try {
+    PgConnection connection({options.dsn, options.application, options.prepared});
+    const Result<SchemaFound> found = find_schema(connection);
+    if (!found) return found.error();
+    if (found->version < newest_schema()) {
+      return Error{Code::not_found, "Expected the schema cairn of version " + std::to_string(newest_schema()) +
+                                        ", but found " +
+                                        (found->version == 0 ? "none" : "version " + std::to_string(found->version)) +
+                                        ": run migrate first."};
+    }
+    return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards));
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
+  }
+}
+
+}  // namespace cairn

@@ -86,7 +86,11 @@ struct JobWrite {
   Op op = Op::offer;
   Job job;                // for drop: only `branch`
   SessionId session = 0;  // for hold
+  TimeUs deadline_us = never_us;  // for keep and hold: when the step counts as hung
 };
+
+// A claimed job's deadline is this much later than its timeout, for the worker's own timeout comes first.
+inline constexpr std::int64_t deadline_grace_ms = 5'000;
 
 struct QuestionRow {
   RunId run;

@@ -1,0 +1,33 @@
+-- Roles and what they may do. Run again by every migrate; a login without the right to make roles goes on without.
+do $$
+declare
+  wanted text;
+begin
+  foreach wanted in array array['cairn_app', 'cairn_read'] loop
+    continue when exists (select from pg_roles where rolname = wanted);
+    begin
+      execute format('create role %I nologin', wanted);
+    exception
+      when insufficient_privilege then
+        raise notice 'role % is missing and this login may not create it; its grants are left out', wanted;
+      when duplicate_object or unique_violation then
+        null;  -- another database of this cluster was quicker
+    end;
+  end loop;
+
+  if exists (select from pg_roles where rolname = 'cairn_app') then
+    grant usage on schema cairn to cairn_app;
+    grant select on all tables in schema cairn to cairn_app;
+    grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker to cairn_app;
+    grant insert, update on cairn.graph, cairn.queue to cairn_app;
+    grant insert on cairn.event, cairn.blob, cairn.checkpoint to cairn_app;
+    revoke update, delete, truncate on cairn.event from cairn_app, public;
+  end if;
+  if exists (select from pg_roles where rolname = 'cairn_read') then
+    grant usage on schema cairn to cairn_read;
+    grant select on all tables in schema cairn to cairn_read;
+  end if;
+exception
+  when insufficient_privilege then
+    raise notice 'grants are left as they are: this login does not own the schema cairn';
+end $$;

@@ -1,0 +1,4 @@
+update cairn.job j
+set queue = u.queue, priority = u.priority, run_at = u.run_at
+from unnest($2::uuid[], $3::int[], $4::text[], $5::int[], $6::bigint[]) as u (run_id, branch, queue, priority, run_at)
+where j.shard = $1::int and j.run_id = u.run_id and j.branch = u.branch and j.session is null

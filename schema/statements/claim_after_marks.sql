@@ -1,0 +1,39 @@
+-- As claim.sql, for the priorities known in this process and from their low-water marks on, so that held and dead index
+-- entries in front are not walked again; plus the first unknown priority in each gap between the known ones.
+-- $1 shard, $2 limit, $3 now, $4 session, $5 default timeout (ms), $6 grace (ms),
+-- $7..$10 marks (queue, priority, run_at, run_id), $11..$13 gaps (queue, above, below).
+with level (queue, priority, run_at, run_id, place) as (
+  select m.queue, m.priority, m.run_at, m.run_id, m.place
+  from unnest($7::text[], $8::int[], $9::bigint[], $10::uuid[]) with ordinality
+       as m (queue, priority, run_at, run_id, place)
+  union all
+  select g.queue, f.priority, -9223372036854775808, '00000000-0000-0000-0000-000000000000'::uuid, g.place
+  from unnest($11::text[], $12::int[], $13::int[]) with ordinality as g (queue, above, below, place)
+  cross join lateral (
+    select j.priority from cairn.job j
+    where j.shard = $1::int and j.queue = g.queue and j.priority > g.above and j.priority < g.below
+    order by j.priority limit 1
+  ) f
+), due as materialized (
+  select j.run_id, j.branch
+  from (select * from level order by priority, place) l
+  cross join lateral (
+    select j.run_id, j.branch
+    from cairn.job j
+    where j.shard = $1::int and j.queue = l.queue and j.priority = l.priority and j.run_at <= $3::bigint
+      and (j.run_at, j.run_id) >= (l.run_at, l.run_id) and j.session is null
+    order by j.shard, j.queue, j.priority, j.run_at, j.run_id, j.branch
+    limit $2::int
+    for update skip locked
+  ) j
+  limit $2::int
+)
+update cairn.job j
+set session = $4::bigint, epoch = j.epoch + 1,
+    deadline = case
+      when j.timeout_ms > 0 then $3::bigint + (least(j.timeout_ms, 1000000000000) + $6::bigint) * 1000
+      when $5::bigint > 0 then $3::bigint + (least($5::bigint, 1000000000000) + $6::bigint) * 1000
+      else 9223372036854775807 end
+from due
+where j.shard = $1::int and j.run_id = due.run_id and j.branch = due.branch
+returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch, j.deadline

@@ -1,0 +1,1 @@
+delete from cairn.worker where session = $1::bigint

@@ -1,0 +1,1 @@
+select name, version, text, current from cairn.graph order by name, version

@@ -1,0 +1,1 @@
+select to_regclass('cairn.migration') is not null

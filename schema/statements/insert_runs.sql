@@ -1,0 +1,13 @@
+-- New runs as they are after their first commit. A run that exists already comes back as no row, without an error;
+-- one that another transaction is about to create is waited for.
+insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of, chain_hash,
+                       status, graph, version, reason, tags)
+select $1::int, u.run_id, u.waiting, u.head, u.started_at, u.updated_at, u.parent, u.continues,
+       case when u.status in ('running', 'paused') then u.parent end, u.chain_hash, u.status, u.graph, u.version,
+       u.reason, u.tags::jsonb
+from unnest($2::uuid[], $3::boolean[], $4::bigint[], $5::bigint[], $6::bigint[], $7::uuid[], $8::uuid[], $9::bytea[],
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
+     as u (run_id, waiting, head, started_at, updated_at, parent, continues, chain_hash, status, graph, version, reason,
+           tags)
+on conflict (shard, run_id) do nothing
+returning run_id

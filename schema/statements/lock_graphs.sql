@@ -1,0 +1,1 @@
+lock table cairn.graph in share row exclusive mode

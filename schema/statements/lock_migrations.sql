@@ -1,0 +1,1 @@
+select pg_advisory_xact_lock(4702111234474983745)

@@ -1,0 +1,1 @@
+select max(number), min(shards) from cairn.migration

@@ -1,0 +1,43 @@
+-- Events for people: types by name, times as times, payloads as jsonb (null where jsonb cannot hold the stored text).
+create or replace view cairn.events as
+select e.shard, e.run_id, e.seq, to_timestamp(e.at / 1000000.0) as at, coalesce(t.name, e.type::text) as type, e.version,
+       nullif(e.step, 0) as step, e.actor,
+       case when e.payload like '{%}' and position('\u0000' in e.payload) = 0 then e.payload::jsonb end as payload,
+       e.commit, e.chain_hash
+from cairn.event e
+left join (values
+  (1, 'run_started'),
+  (2, 'run_paused'),
+  (3, 'run_resumed'),
+  (4, 'run_reopened'),
+  (5, 'run_moved'),
+  (6, 'channels_edited'),
+  (7, 'run_finished'),
+  (8, 'step_succeeded'),
+  (9, 'step_failed'),
+  (10, 'signal_received'),
+  (11, 'timer_fired'),
+  (12, 'child_started'),
+  (13, 'child_finished'),
+  (14, 'question_asked'),
+  (15, 'question_answered'),
+  (16, 'question_expired'),
+  (17, 'sub_goal_opened'),
+  (18, 'sub_goal_rejected'),
+  (19, 'sub_goal_closed'),
+  (20, 'plan_created'),
+  (21, 'plan_revised'),
+  (22, 'task_decomposed'),
+  (23, 'budget_exhausted'),
+  (101, 'decision_proposed'),
+  (102, 'decision_rewritten'),
+  (103, 'decision_enforced'),
+  (104, 'decomposition_failed'),
+  (105, 'verification_recorded'),
+  (106, 'replan_decided'),
+  (107, 'contingency_matched'),
+  (108, 'loop_detected'),
+  (109, 'guardrail_blocked'),
+  (110, 'model_called'),
+  (111, 'tool_called')
+) as t (number, name) on t.number = e.type

@@ -1,0 +1,134 @@
+#include "storage/commit_rules.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <random>
+#include <set>
+
+#include "storage/chain.hpp"
+
+namespace cairn {
+namespace {
+
+void check_jobs(const Entry& entry) {
+  std::set<BranchId> branches;
+  for (const JobWrite& write : entry.jobs) {
+    CHECK(branches.insert(write.job.branch).second);
+    if (write.op != JobWrite::Op::keep) continue;
+    bool fenced = false;
+    for (const Fence& fence : entry.fences) fenced = fenced || fence.branch == write.job.branch;
+    CHECK(fenced);
+  }
+}
+
+bool holds(const Fence& fence, const std::optional<FoundJob>& job) {
+  return job && job->session == fence.session && job->epoch == fence.epoch && job->step == fence.step;
+}
+
+Verdict judge_one(const Entry& entry, const Found& found) {
+  Verdict verdict;
+  if (found.landed) return verdict;
+  if (found.run) {
+    verdict.head = found.run->head;
+    verdict.chain_hash = found.run->chain_hash;
+  }
+  const bool expected = entry.head_before == 0 ? !found.run.has_value()
+                                               : found.run && found.run->head == entry.head_before &&
+                                                     found.run->chain_hash == entry.chain_before;
+  if (!expected) verdict.kind = Verdict::Kind::conflict;
+  if (!found.run && entry.head_before != 0) return verdict;
+
+  bool gone = false;
+  for (std::size_t at = 0; at < entry.fences.size(); ++at) {
+    if (holds(entry.fences[at], found.fenced[at])) continue;
+    verdict.stale.push_back(entry.fences[at].branch);
+    gone = gone || !found.fenced[at];
+  }
+  if (verdict.stale.empty()) return verdict;
+  const bool ended = found.run && is_ended(found.run->status);
+  verdict.kind = gone && ended ? Verdict::Kind::closed : Verdict::Kind::stale;
+  return verdict;
+}
+
+void refuse_linked(std::span<const Entry> batch, std::span<const Found> found, std::vector<Verdict>& verdicts) {
+  std::set<std::uint32_t> refused;
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    if (batch[at].link != 0 && verdicts[at].kind != Verdict::Kind::committed) refused.insert(batch[at].link);
+  }
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    if (verdicts[at].kind != Verdict::Kind::committed || !refused.contains(batch[at].link)) continue;
+    verdicts[at] = {.kind = Verdict::Kind::conflict, .stale = {}, .missed = {}};
+    if (!found[at].run) continue;
+    verdicts[at].head = found[at].run->head;
+    verdicts[at].chain_hash = found[at].run->chain_hash;
+  }
+}
+
+}  // namespace
+
+void check_batch(Shard shard, std::int32_t shards, std::span<const Entry> batch) {
+  std::set<RunId> runs;
+  for (const Entry& entry : batch) {
+    CHECK(shard_of(entry.run.id, shards) == shard);
+    CHECK(runs.insert(entry.run.id).second);
+    CHECK(!entry.events.empty());
+    std::int64_t seq = entry.head_before;
+    for (const EventRow& event : entry.events) CHECK(event.seq == ++seq);
+    check_jobs(entry);
+  }
+}
+
+std::int64_t next_commit_id() {
+  constexpr std::int64_t since_2020_ms = 1'577'836'800'000;
+  static std::atomic<std::int64_t> last{0};
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count() - since_2020_ms;
+  const std::int64_t wished = now_ms << 22 | static_cast<std::int64_t>(random() >> 42);
+  std::int64_t seen = last.load();
+  std::int64_t id = 0;
+  do {
+    id = std::max(wished, seen + 1);
+  } while (!last.compare_exchange_weak(seen, id));
+  return id;
+}
+
+std::vector<Hash> seal(Shard shard, const Entry& entry, std::int64_t commit) {
+  std::vector<Hash> hashes;
+  hashes.reserve(entry.events.size());
+  Hash previous = entry.head_before == 0 ? chain_start(entry.run.id, entry.run.version) : entry.chain_before;
+  for (const EventRow& event : entry.events) {
+    previous = chain_next(previous, shard, entry.run.id, event, commit);
+    hashes.push_back(previous);
+  }
+  return hashes;
+}
+
+std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> found) {
+  std::vector<Verdict> verdicts;
+  verdicts.reserve(batch.size());
+  for (std::size_t at = 0; at < batch.size(); ++at) verdicts.push_back(judge_one(batch[at], found[at]));
+  refuse_linked(batch, found, verdicts);
+  return verdicts;
+}
+
+bool wants_missed(const Entry& entry, const Verdict& verdict) {
+  const std::int64_t missed = verdict.head - entry.head_before;
+  return verdict.kind == Verdict::Kind::conflict && missed > 0 && missed <= missed_events_max;
+}
+
+bool matches(const RunFilter& filter, const RunRow& run) {
+  if (!filter.graph.empty() && run.graph != filter.graph) return false;
+  if (filter.status && run.status != *filter.status) return false;
+  if (filter.waiting && run.waiting != *filter.waiting) return false;
+  if (filter.since && run.started_at < *filter.since) return false;
+  for (const auto& [key, value] : filter.tags) {
+    const auto tag = run.tags.find(key);
+    if (tag == run.tags.end() || tag->second != value) return false;
+  }
+  return true;
+}
+
+}  // namespace cairn

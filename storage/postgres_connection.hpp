@@ -1,0 +1,195 @@
+// A thin layer over libpq: binary parameters and results, prepared statements, pipelines, errors as exceptions.
+// Knows nothing of runs. Not thread-safe: one thread uses a connection at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "storage/store.hpp"
+
+struct pg_conn;
+struct pg_result;
+
+namespace cairn {
+
+// What the server or the way to it said. `sqlstate` is "" when the connection was lost.
+class PostgresError : public std::runtime_error {
+ public:
+  PostgresError(std::string sqlstate, const std::string& message)
+      : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
+
+  const std::string& sqlstate() const { return sqlstate_; }
+  // A serialization failure, a deadlock, a lost or refused connection, a server out of room: worth another attempt.
+  bool is_transient() const;
+
+ private:
+  std::string sqlstate_;
+};
+
+enum class PgType : std::uint32_t {
+  boolean = 16,
+  bytes = 17,
+  int8 = 20,
+  int2 = 21,
+  int4 = 23,
+  text = 25,
+  uuid = 2950,
+};
+
+// One array parameter in the wire's binary form.
+class PgArray {
+ public:
+  explicit PgArray(PgType element);
+
+  void add(bool value);
+  void add(std::int16_t value);
+  void add(std::int32_t value);
+  void add(std::int64_t value);
+  void add(std::string_view value);  // text or bytes
+  void add(const char* value) { add(std::string_view(value)); }
+  void add(const std::string& value) { add(std::string_view(value)); }
+  void add(const RunId& value);
+  void add(const Hash& value);
+  template <class T>
+  void add(const std::optional<T>& value) {
+    value ? add(*value) : add_null();
+  }
+  void add_null();
+
+  std::size_t size() const { return size_; }
+  PgType element() const { return element_; }
+  // The wire form. The array is used up.
+  std::string take();
+
+ private:
+  void number(std::uint64_t value, std::uint32_t width);
+
+  PgType element_;
+  std::uint32_t size_ = 0;
+  bool has_null_ = false;
+  std::string bytes_;
+};
+
+// The parameters of one statement, in order.
+class PgParameters {
+ public:
+  PgParameters& add(bool value);
+  PgParameters& add(std::int32_t value);
+  PgParameters& add(std::int64_t value);
+  PgParameters& add(std::string_view text);
+  PgParameters& add(const char* text) { return add(std::string_view(text)); }
+  PgParameters& add(const std::string& text) { return add(std::string_view(text)); }
+  PgParameters& add(const RunId& value);
+  PgParameters& add_bytes(std::string_view bytes);
+  PgParameters& add(const Hash& hash);
+  PgParameters& add_null(PgType type);
+  PgParameters& add(PgArray array);
+
+  const std::vector<std::uint32_t>& types() const { return types_; }
+  const std::vector<std::string>& values() const { return values_; }
+  bool is_null(std::size_t at) const { return nulls_[at]; }
+
+ private:
+  PgParameters& push(std::uint32_t type, std::string value, bool null = false);
+
+  std::vector<std::uint32_t> types_;
+  std::vector<std::string> values_;
+  std::vector<bool> nulls_;
+};
+
+// Rows in binary form. Getters REQUIRE a column of that type that is not null.
+class PgResult {
+ public:
+  explicit PgResult(pg_result* result);
+
+  int rows() const;
+  std::int64_t affected() const;
+  bool is_null(int row, int column) const;
+  bool boolean(int row, int column) const;
+  std::int16_t int2(int row, int column) const;
+  std::int32_t int4(int row, int column) const;
+  std::int64_t int8(int row, int column) const;
+  std::string_view text(int row, int column) const;  // text or bytes; valid as long as this result
+  RunId uuid(int row, int column) const;
+  Hash hash(int row, int column) const;
+  std::vector<std::string> texts(int row, int column) const;
+  const pg_result* get() const { return result_.get(); }
+
+ private:
+  struct Clear {
+    void operator()(pg_result* result) const;
+  };
+  std::uint64_t number(int row, int column, int width) const;
+
+  std::unique_ptr<pg_result, Clear> result_;
+};
+
+// A statement of schema/statements, by its name without ".sql". Constant data.
+struct PgStatement {
+  std::string name;
+  std::string text;
+};
+// CHECKs that there is one.
+const PgStatement& statement(std::string_view name);
+
+struct PgConnectOptions {
+  std::string dsn;
+  std::string application = "cairn";
+  bool prepared = true;
+};
+
+class PgConnection {
+ public:
+  // Throws PostgresError.
+  explicit PgConnection(const PgConnectOptions& options);
+  ~PgConnection();
+  PgConnection(const PgConnection&) = delete;
+  PgConnection& operator=(const PgConnection&) = delete;
+
+  // One statement outside a pipeline. Throws PostgresError, as all below.
+  PgResult query(const PgStatement& statement, const PgParameters& parameters = {});
+  // Several statements as text, without parameters: migrations, BEGIN, COMMIT, SET, LISTEN, NOTIFY.
+  void execute(std::string_view text);
+
+  // A pipeline: send any number, flush() to have their results now, receive() them in order. sync() ends it (what is not
+  // inside BEGIN and COMMIT is committed by it); finish() receives what nobody has asked for and the end.
+  void begin_pipeline();
+  void send(const PgStatement& statement, const PgParameters& parameters = {});
+  void flush();
+  void sync();
+  PgResult receive();
+  void finish();
+
+  bool is_clean() const;  // connected and outside of any transaction and pipeline
+  int socket() const;
+  // The backend of a notification that has come, or nothing; never waits.
+  std::optional<int> notification();
+  int backend() const;
+
+ private:
+  struct Close {
+    void operator()(pg_conn* connection) const;
+  };
+  void send_prepare(const PgStatement& statement, const PgParameters& parameters);
+  PgResult take_result();
+  [[noreturn]] void fail() const;
+
+  bool prepared_;
+  std::unique_ptr<pg_conn, Close> connection_;
+  std::unordered_set<std::string> known_;          // statements the server has
+  std::deque<std::string> awaited_;                // of the pipeline; a name not "": a PREPARE of that statement
+};
+
+// BEGIN, COMMIT as statements, so that they can stand in a pipeline.
+const PgStatement& begin_statement();
+const PgStatement& commit_statement();
+
+}  // namespace cairn

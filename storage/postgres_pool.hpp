@@ -1,0 +1,86 @@
+// A few connections shared by all threads of a process, and the patience with which the database is asked again.
+// Safe from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <vector>
+
+#include "storage/postgres_connection.hpp"
+
+namespace cairn {
+
+inline constexpr std::int64_t patience_ms = 10'000;
+
+// Sleeps longer and longer, with jitter, until the patience is used up.
+class Patience {
+ public:
+  // Throws StoreUnavailable, naming the failure, when there is none left.
+  void wait(const PostgresError& failure);
+
+ private:
+  std::int64_t waited_ms_ = 0;
+  std::int64_t next_ms_ = 5;
+  std::mt19937_64 random_{std::random_device{}()};
+};
+
+class PostgresPool {
+ public:
+  PostgresPool(PgConnectOptions options, int connections_max);
+
+  // Lends a connection for one call of `use` and asks again after a transient failure; `use` must be repeatable.
+  // Throws StoreUnavailable, or PostgresError for what another attempt would not cure.
+  template <class Use>
+  auto run(Use&& use) {
+    Patience patience;
+    for (;;) {
+      try {
+        const Loan loan(*this);
+        return use(loan.connection());
+      } catch (const PostgresError& failure) {
+        if (!failure.is_transient()) throw;
+        patience.wait(failure);
+      }
+    }
+  }
+
+  PgResult query(std::string_view name, const PgParameters& parameters = {}) {
+    return run([&](PgConnection& connection) { return connection.query(statement(name), parameters); });
+  }
+
+  // For statements that look at a whole table: allows the plans that hot connections must not have.
+  PgResult query_widely(std::string_view name, const PgParameters& parameters = {});
+
+  const PgConnectOptions& options() const { return options_; }
+
+ private:
+  // Gives back what is fit for another use, and closes what is not.
+  class Loan {
+   public:
+    explicit Loan(PostgresPool& pool);
+    ~Loan();
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    PgConnection& connection() const { return *connection_; }
+
+   private:
+    PostgresPool& pool_;
+    std::unique_ptr<PgConnection> connection_;
+  };
+
+  std::unique_ptr<PgConnection> take();
+  void give_back(std::unique_ptr<PgConnection> connection);
+  std::unique_ptr<PgConnection> open() const;
+
+  const PgConnectOptions options_;
+  const int connections_max_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  int lent_ = 0;
+  std::vector<std::unique_ptr<PgConnection>> idle_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,182 @@
+#include "storage/postgres_writes.hpp"
+
+#include "storage/commit_rules.hpp"
+
+namespace cairn {
+namespace {
+
+std::string tags_text(const Tags& tags) { return tags.empty() ? "{}" : canonical(Json(tags)); }
+
+template <class... Arrays>
+void send_rows(PgConnection& connection, std::string_view name, PgParameters parameters, const Arrays&... arrays) {
+  (parameters.add(arrays), ...);
+  connection.send(statement(name), parameters);
+}
+
+}  // namespace
+
+void NewRunRows::add(const Entry& entry, const Hash& chain_hash) {
+  const RunRow& run = entry.run;
+  id_.add(run.id);
+  waiting_.add(run.waiting);
+  head_.add(entry.events.back().seq);
+  started_at_.add(run.started_at);
+  updated_at_.add(run.updated_at);
+  parent_.add(run.parent);
+  continues_.add(run.continues);
+  chain_hash_.add(chain_hash);
+  status_.add(to_string(run.status));
+  graph_.add(run.graph);
+  version_.add(run.version);
+  reason_.add(run.reason);
+  tags_.add(tags_text(run.tags));
+}
+
+PgParameters NewRunRows::take(Shard shard) {
+  PgParameters parameters;
+  parameters.add(shard);
+  for (PgArray* column : {&id_, &waiting_, &head_, &started_at_, &updated_at_, &parent_, &continues_, &chain_hash_,
+                          &status_, &graph_, &version_, &reason_, &tags_}) {
+    parameters.add(std::move(*column));
+  }
+  return parameters;
+}
+
+void Writes::add(const Entry& entry, std::span<const Hash> hashes) {
+  add_events(entry, hashes);
+  if (entry.head_before != 0) add_run(entry, hashes.back());
+  for (const JobWrite& write : entry.jobs) add_job(entry, write);
+  add_questions(entry);
+}
+
+void Writes::add_events(const Entry& entry, std::span<const Hash> hashes) {
+  for (std::size_t at = 0; at < entry.events.size(); ++at) {
+    const EventRow& event = entry.events[at];
+    events_.run.add(entry.run.id);
+    events_.seq.add(event.seq);
+    events_.at.add(event.at_us);
+    events_.type.add(event.type);
+    events_.version.add(event.version);
+    events_.step.add(event.step);
+    events_.chain_hash.add(hashes[at]);
+    events_.actor.add(event.actor);
+    events_.payload.add(event.payload);
+  }
+}
+
+void Writes::add_run(const Entry& entry, const Hash& chain_hash) {
+  runs_.id.add(entry.run.id);
+  runs_.head.add(entry.events.back().seq);
+  runs_.chain_hash.add(chain_hash);
+  runs_.status.add(to_string(entry.run.status));
+  runs_.waiting.add(entry.run.waiting);
+  runs_.updated_at.add(entry.run.updated_at);
+  runs_.version.add(entry.run.version);
+  runs_.reason.add(entry.run.reason);
+}
+
+void Writes::add_job(const Entry& entry, const JobWrite& write) {
+  const Job& job = write.job;
+  switch (write.op) {
+    case JobWrite::Op::offer:
+      offers_.run.add(entry.run.id);
+      offers_.branch.add(job.branch);
+      offers_.step.add(job.step);
+      offers_.attempt.add(job.attempt);
+      offers_.priority.add(job.priority);
+      offers_.run_at.add(job.run_at_us);
+      offers_.epoch.add(first_epoch(entry.events.back().seq));
+      offers_.timeout_ms.add(job.timeout_ms);
+      offers_.queue.add(job.queue);
+      return;
+    case JobWrite::Op::keep:
+      keeps_.run.add(entry.run.id);
+      keeps_.branch.add(job.branch);
+      keeps_.step.add(job.step);
+      keeps_.attempt.add(job.attempt);
+      keeps_.timeout_ms.add(job.timeout_ms);
+      keeps_.deadline.add(write.deadline_us);
+      return;
+    case JobWrite::Op::hold:
+      holds_.run.add(entry.run.id);
+      holds_.branch.add(job.branch);
+      holds_.step.add(job.step);
+      holds_.attempt.add(job.attempt);
+      holds_.priority.add(job.priority);
+      holds_.run_at.add(job.run_at_us);
+      holds_.session.add(write.session);
+      holds_.deadline.add(write.deadline_us);
+      holds_.timeout_ms.add(job.timeout_ms);
+      holds_.queue.add(job.queue);
+      return;
+    case JobWrite::Op::adjust:
+      adjustments_.run.add(entry.run.id);
+      adjustments_.branch.add(job.branch);
+      adjustments_.queue.add(job.queue);
+      adjustments_.priority.add(job.priority);
+      adjustments_.run_at.add(job.run_at_us);
+      return;
+    case JobWrite::Op::drop:
+      drops_.run.add(entry.run.id);
+      drops_.branch.add(job.branch);
+      return;
+  }
+}
+
+void Writes::add_questions(const Entry& entry) {
+  for (const QuestionRow& question : entry.asked) {
+    asked_.run.add(entry.run.id);
+    asked_.id.add(question.id);
+    asked_.step.add(question.step);
+    asked_.asked_at.add(question.asked_at);
+    asked_.expires_at.add(question.expires_at);
+    asked_.kind.add(question.kind);
+    asked_.prompt.add(canonical(question.prompt));
+    asked_.schema.add(canonical(question.schema));
+    question.fallback ? asked_.fallback.add(canonical(*question.fallback)) : asked_.fallback.add_null();
+  }
+  for (const std::string& id : entry.closed_questions) {
+    closed_.run.add(entry.run.id);
+    closed_.id.add(id);
+  }
+}
+
+void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
+  PgParameters on_shard;
+  on_shard.add(shard);
+  if (events_.run.size() > 0) {
+    PgParameters parameters = on_shard;
+    parameters.add(commit);
+    send_rows(connection, "insert_events", std::move(parameters), events_.run, events_.seq, events_.at, events_.type,
+              events_.version, events_.step, events_.chain_hash, events_.actor, events_.payload);
+  }
+  if (runs_.id.size() > 0) {
+    send_rows(connection, "update_runs", on_shard, runs_.id, runs_.head, runs_.chain_hash, runs_.status, runs_.waiting,
+              runs_.updated_at, runs_.version, runs_.reason);
+  }
+  if (keeps_.run.size() > 0) {
+    send_rows(connection, "keep_jobs", on_shard, keeps_.run, keeps_.branch, keeps_.step, keeps_.attempt,
+              keeps_.timeout_ms, keeps_.deadline);
+  }
+  if (offers_.run.size() > 0) {
+    send_rows(connection, "offer_jobs", on_shard, offers_.run, offers_.branch, offers_.step, offers_.attempt,
+              offers_.priority, offers_.run_at, offers_.epoch, offers_.timeout_ms, offers_.queue);
+  }
+  if (holds_.run.size() > 0) {
+    send_rows(connection, "hold_jobs", on_shard, holds_.run, holds_.branch, holds_.step, holds_.attempt,
+              holds_.priority, holds_.run_at, holds_.session, holds_.deadline, holds_.timeout_ms, holds_.queue);
+  }
+  if (adjustments_.run.size() > 0) {
+    send_rows(connection, "adjust_jobs", on_shard, adjustments_.run, adjustments_.branch, adjustments_.queue,
+              adjustments_.priority, adjustments_.run_at);
+  }
+  if (drops_.run.size() > 0) send_rows(connection, "drop_jobs", on_shard, drops_.run, drops_.branch);
+  // A question closed and asked anew in one commit is open afterwards.
+  if (closed_.run.size() > 0) send_rows(connection, "delete_questions", on_shard, closed_.run, closed_.id);
+  if (asked_.run.size() > 0) {
+    send_rows(connection, "insert_questions", on_shard, asked_.run, asked_.id, asked_.step, asked_.asked_at,
+              asked_.expires_at, asked_.kind, asked_.prompt, asked_.schema, asked_.fallback);
+  }
+}
+
+}  // namespace cairn

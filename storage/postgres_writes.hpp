@@ -1,0 +1,73 @@
+// The rows of a commit as parameters of its statements. Not thread-safe.
+#pragma once
+
+#include <span>
+
+#include "storage/postgres_connection.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// Rows of insert_runs.sql: runs as they are after their first commit.
+class NewRunRows {
+ public:
+  void add(const Entry& entry, const Hash& chain_hash);
+  std::size_t size() const { return id_.size(); }
+  PgParameters take(Shard shard);  // once
+
+ private:
+  PgArray id_{PgType::uuid}, waiting_{PgType::boolean}, head_{PgType::int8}, started_at_{PgType::int8},
+      updated_at_{PgType::int8}, parent_{PgType::uuid}, continues_{PgType::uuid}, chain_hash_{PgType::bytes},
+      status_{PgType::text}, graph_{PgType::text}, version_{PgType::text}, reason_{PgType::text}, tags_{PgType::text};
+};
+
+// Everything else that entries gain. REQUIRES: entries are added in order of their runs' ids.
+class Writes {
+ public:
+  void add(const Entry& entry, std::span<const Hash> hashes);
+  // Sends the statements that have rows into the open pipeline. May be called again with the same rows.
+  void send(PgConnection& connection, Shard shard, std::int64_t commit);
+
+ private:
+  void add_events(const Entry& entry, std::span<const Hash> hashes);
+  void add_run(const Entry& entry, const Hash& chain_hash);
+  void add_job(const Entry& entry, const JobWrite& write);
+  void add_questions(const Entry& entry);
+
+  struct Events {
+    PgArray run{PgType::uuid}, seq{PgType::int8}, at{PgType::int8}, type{PgType::int2}, version{PgType::int2},
+        step{PgType::int4}, chain_hash{PgType::bytes}, actor{PgType::text}, payload{PgType::text};
+  } events_;
+  struct Runs {
+    PgArray id{PgType::uuid}, head{PgType::int8}, chain_hash{PgType::bytes}, status{PgType::text},
+        waiting{PgType::boolean}, updated_at{PgType::int8}, version{PgType::text}, reason{PgType::text};
+  } runs_;
+  struct Keeps {
+    PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4},
+        timeout_ms{PgType::int8}, deadline{PgType::int8};
+  } keeps_;
+  struct Offers {
+    PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4}, priority{PgType::int4},
+        run_at{PgType::int8}, epoch{PgType::int8}, timeout_ms{PgType::int8}, queue{PgType::text};
+  } offers_;
+  struct Holds {
+    PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4}, priority{PgType::int4},
+        run_at{PgType::int8}, session{PgType::int8}, deadline{PgType::int8}, timeout_ms{PgType::int8},
+        queue{PgType::text};
+  } holds_;
+  struct Adjustments {
+    PgArray run{PgType::uuid}, branch{PgType::int4}, queue{PgType::text}, priority{PgType::int4}, run_at{PgType::int8};
+  } adjustments_;
+  struct Drops {
+    PgArray run{PgType::uuid}, branch{PgType::int4};
+  } drops_;
+  struct Asked {
+    PgArray run{PgType::uuid}, id{PgType::text}, step{PgType::int4}, asked_at{PgType::int8}, expires_at{PgType::int8},
+        kind{PgType::text}, prompt{PgType::text}, schema{PgType::text}, fallback{PgType::text};
+  } asked_;
+  struct ClosedQuestions {
+    PgArray run{PgType::uuid}, id{PgType::text};
+  } closed_;
+};
+
+}  // namespace cairn

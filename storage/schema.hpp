@@ -1,0 +1,30 @@
+// The numbered migrations of the schema `cairn` and what a database has of them. Pure but for the connection given.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "engine/result.hpp"
+#include "storage/postgres_connection.hpp"
+
+namespace cairn {
+
+struct Migration {
+  int number = 0;
+  std::string_view name;  // without number and ending
+  std::string_view text;
+};
+
+// In order: 1, 2, 3 ...
+std::vector<Migration> migrations();
+int newest_schema();
+
+struct SchemaFound {
+  int version = 0;  // 0: none
+  std::int32_t shards = 1;
+};
+
+// Refuses `unsupported` for a schema newer than this program. Throws PostgresError.
+Result<SchemaFound> find_schema(PgConnection& connection);
+
+}  // namespace cairn
