@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t steps_max = 1'000'000'000;
 constexpr std::int64_t ms_max = 1'000'000'000'000;  // some thirty years: never overflows a time in microseconds
+constexpr std::size_t nodes_max = 10'000;
 constexpr std::int64_t count_max = 1'000'000'000;
 constexpr std::array<Verb, 6> verbs{Verb::do_, Verb::ask, Verb::map, Verb::wait, Verb::call, Verb::end};
 
@@ -194,6 +195,11 @@ class GraphCheck {
       walkable_ = false;
       return;
     }
+    if (nodes.size() > nodes_max) {
+      walkable_ = false;
+      return fault("the graph to have at most " + std::to_string(nodes_max) + " nodes",
+                   "it has " + std::to_string(nodes.size()));
+    }
     for (const auto& entry : nodes.items()) {
       shape_.places.emplace_back().name = entry.key();
       places_[entry.key()] = static_cast<NodeIndex>(shape_.places.size() - 1);
@@ -302,7 +308,7 @@ class GraphCheck {
 
   // --- edges ----------------------------------------------------------------------------------------------------
   void edges(Place& place, const std::string& what, const Json& json) {
-    place.join = member(json, "join") == true;
+    place.join = member(json, "join") == true && !json.contains("end");
     const Json& on = member(json, "on");
     if (on.is_discarded()) return;
     if (!object("the edges (\"on\") of " + what, on)) {

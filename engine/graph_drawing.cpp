@@ -111,12 +111,12 @@ std::string mermaid(const Graph& graph) {
 
 std::string dot(const Graph& graph) {
   const auto name_of = [&](NodeIndex node) { return dot_text(graph.nodes.at(static_cast<std::size_t>(node)).name); };
-  std::string text = "digraph " + dot_text(graph.name) + " {\n  rankdir=TB;\n  start [shape=circle, label=\"\"];\n";
+  std::string text = "digraph " + dot_text(graph.name) + " {\n  rankdir=TB;\n  \".\" [shape=circle, label=\"\"];\n";
   for (const Node& node : graph.nodes) {
     text += "  " + dot_text(node.name) + " [shape=" + std::string(dot_shape(node.verb)) + ", label=\"" +
             escaped(node.name, "\\\"", "\\\\") + "\\n" + escaped(subtitle(node), "\\\"", "\\\\") + "\"];\n";
   }
-  text += "  start -> " + name_of(graph.start) + ";\n";
+  text += "  \".\" -> " + name_of(graph.start) + ";\n";
   for (const Node& node : graph.nodes) {
     for (const auto& [label, targets] : node.on) {
       const std::string style = targets.size() > 1 ? ", style=bold" : "";

@@ -1,6 +1,5 @@
 #include "engine/graph_walk.hpp"
 
-#include <map>
 #include <set>
 #include <utility>
 
@@ -9,7 +8,7 @@ namespace {
 
 std::string in_quotes(const std::string& name) { return "\"" + name + "\""; }
 
-std::size_t index(NodeIndex node) { return static_cast<std::size_t>(node); }
+std::size_t index(int place) { return static_cast<std::size_t>(place); }
 
 std::vector<bool> spread(const std::vector<std::vector<NodeIndex>>& edges, std::vector<NodeIndex> open) {
   std::vector<bool> seen(edges.size());
@@ -55,58 +54,67 @@ void find_unreached(const Shape& shape, std::vector<std::string>& faults) {
 // is (node, innermost fan-out), and the walk is bounded by nodes times fan-outs.
 class FanOutWalk {
  public:
-  explicit FanOutWalk(const Shape& shape) : shape_(shape) {}
+  explicit FanOutWalk(const Shape& shape) : shape_(shape), number_of_(shape.places.size()) {
+    for (std::size_t node = 0; node < shape.places.size(); ++node) {
+      for (const Edge& edge : shape.places[node].edges) {
+        number_of_[node].push_back(edge.targets.size() > 1 ? static_cast<int>(fan_outs_.size()) : outside);
+        if (edge.targets.size() > 1) fan_outs_.push_back({shape.places[node].name, edge.label, {}, {}});
+      }
+    }
+  }
 
   std::vector<std::string> faults() {
-    enter(shape_.start, root);
+    enter(shape_.start, outside);
     while (!open_.empty()) {
-      const auto [node, inside] = open_.back();
+      const auto [node, around] = open_.back();
       open_.pop_back();
-      leave(node, inside);
+      leave(node, around);
     }
-    for (const auto& [name, fan_out] : fan_outs_) {
-      find_two_joins(name, fan_out);
-      find_nesting_in_itself(name);
+    for (std::size_t number = 0; number < fan_outs_.size(); ++number) {
+      find_two_joins(fan_outs_[number]);
+      find_nesting_in_itself(static_cast<int>(number));
     }
     return std::move(faults_);
   }
 
  private:
-  using Name = std::pair<NodeIndex, std::string>;  // of a fan-out: node and label
+  static constexpr int outside = -1;  // not inside any fan-out
   struct FanOut {
-    std::set<Name> opened_inside;  // the fan-outs around it
-    std::set<NodeIndex> joins;     // where its branches arrive
+    std::string node;
+    std::string label;
+    std::set<int> opened_inside;  // the fan-outs around it
+    std::set<NodeIndex> joins;    // where its branches arrive
   };
-  inline static const Name root{-1, ""};  // not inside any fan-out
 
-  void leave(NodeIndex node, const Name& inside) {
-    for (const Edge& edge : shape_.places[index(node)].edges) {
-      if (edge.targets.size() == 1) {
-        enter(edge.targets.front(), inside);
+  void leave(NodeIndex node, int around) {
+    const std::vector<Edge>& edges = shape_.places[index(node)].edges;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      const int number = number_of_[index(node)][i];
+      if (number == outside) {
+        enter(edges[i].targets.front(), around);
       } else {
-        fan_out(node, edge, inside);
+        fan_out(number, edges[i], around);
       }
     }
   }
 
-  void fan_out(NodeIndex node, const Edge& edge, const Name& inside) {
-    const Name name{node, edge.label};
-    FanOut& opened = fan_outs_[name];
-    if (!opened.opened_inside.insert(inside).second) return;
-    for (const NodeIndex join : opened.joins) visit(join, inside);
-    for (const NodeIndex target : edge.targets) enter(target, name);
+  void fan_out(int number, const Edge& edge, int around) {
+    FanOut& opened = fan_outs_[index(number)];
+    if (!opened.opened_inside.insert(around).second) return;
+    for (const NodeIndex join : opened.joins) visit(join, around);
+    for (const NodeIndex target : edge.targets) enter(target, number);
   }
 
-  void enter(NodeIndex node, const Name& inside) {
-    if (!shape_.places[index(node)].join) return visit(node, inside);
-    if (inside == root) return tell_outside(node);
-    FanOut& joined = fan_outs_[inside];
+  void enter(NodeIndex node, int around) {
+    if (!shape_.places[index(node)].join) return visit(node, around);
+    if (around == outside) return tell_outside(node);
+    FanOut& joined = fan_outs_[index(around)];
     if (!joined.joins.insert(node).second) return;
-    for (const Name& around : joined.opened_inside) visit(node, around);
+    for (const int outer : joined.opened_inside) visit(node, outer);
   }
 
-  void visit(NodeIndex node, const Name& inside) {
-    if (visited_.emplace(node, inside).second) open_.emplace_back(node, inside);
+  void visit(NodeIndex node, int around) {
+    if (visited_.emplace(node, around).second) open_.emplace_back(node, around);
   }
 
   void tell_outside(NodeIndex join) {
@@ -115,37 +123,42 @@ class FanOutWalk {
                       " to be reached by branches of a fan-out only, but it can be reached outside of one.");
   }
 
-  void find_two_joins(const Name& name, const FanOut& fan_out) {
+  void find_two_joins(const FanOut& fan_out) {
     if (fan_out.joins.size() < 2) return;
     std::string joins;
     for (const NodeIndex join : fan_out.joins) {
       joins += (joins.empty() ? "" : " and ") + in_quotes(shape_.places[index(join)].name);
     }
-    faults_.push_back("Expected all branches of " + text(name) + " to reach one join, but they reach " + joins + ".");
+    faults_.push_back("Expected all branches of " + text(fan_out) + " to reach one join, but they reach " + joins +
+                      ".");
   }
 
-  void find_nesting_in_itself(const Name& name) {
-    std::set<Name> around;
-    std::vector<Name> open{name};
+  void find_nesting_in_itself(int number) {
+    std::vector<bool> around(fan_outs_.size());
+    std::vector<int> open{number};
     while (!open.empty()) {
-      const Name inner = open.back();
+      const int inner = open.back();
       open.pop_back();
-      for (const Name& outer : fan_outs_[inner].opened_inside) {
-        if (outer != root && around.insert(outer).second) open.push_back(outer);
+      for (const int outer : fan_outs_[index(inner)].opened_inside) {
+        if (outer == outside || around[index(outer)]) continue;
+        around[index(outer)] = true;
+        open.push_back(outer);
       }
     }
-    if (!around.contains(name)) return;
-    faults_.push_back("Expected " + text(name) + " to be joined before it opens again, but it can open inside itself.");
+    if (!around[index(number)]) return;
+    faults_.push_back("Expected " + text(fan_outs_[index(number)]) +
+                      " to be joined before it opens again, but it can open inside itself.");
   }
 
-  std::string text(const Name& name) const {
-    return "fan-out " + in_quotes(name.second) + " of node " + in_quotes(shape_.places[index(name.first)].name);
+  static std::string text(const FanOut& fan_out) {
+    return "fan-out " + in_quotes(fan_out.label) + " of node " + in_quotes(fan_out.node);
   }
 
   const Shape& shape_;
-  std::map<Name, FanOut> fan_outs_;
-  std::set<std::pair<NodeIndex, Name>> visited_;
-  std::vector<std::pair<NodeIndex, Name>> open_;
+  std::vector<std::vector<int>> number_of_;  // by node and edge; `outside` for an edge that is no fan-out
+  std::vector<FanOut> fan_outs_;
+  std::set<std::pair<NodeIndex, int>> visited_;
+  std::vector<std::pair<NodeIndex, int>> open_;
   std::set<NodeIndex> told_outside_;
   std::vector<std::string> faults_;
 };
