@@ -1,0 +1,225 @@
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "engine/codec.hpp"
+#include "ops/commands.hpp"
+#include "ops/database.hpp"
+#include "ops/print.hpp"
+#include "ops/stop_signals.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t events_page = 1'000;
+constexpr std::chrono::milliseconds follow_pause{100};
+
+Json or_null(const std::optional<RunId>& run) { return run ? Json(to_string(*run)) : Json(nullptr); }
+
+Json run_json(const RunRow& row) {
+  return {{"run", to_string(row.id)},
+          {"graph", row.graph},
+          {"version", row.version},
+          {"status", status_word(row)},
+          {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
+          {"events", row.head},
+          {"started_at", time_text(row.started_at)},
+          {"updated_at", time_text(row.updated_at)},
+          {"parent", or_null(row.parent)},
+          {"continues", or_null(row.continues)},
+          {"tags", row.tags}};
+}
+
+std::string tags_text(const Tags& tags) {
+  std::string text;
+  for (const auto& [key, value] : tags) text += (text.empty() ? "" : " ") + key + "=" + value;
+  return text;
+}
+
+Result<RunFilter> filter_of(const RunsOptions& options) {
+  RunFilter filter;
+  filter.graph = options.graph;
+  filter.tags = options.tags;
+  filter.since = options.since;
+  filter.limit = options.limit;
+  if (options.status == "running" || options.status == "waiting") filter.waiting = options.status == "waiting";
+  if (!options.status.empty())
+    filter.status = options.status == "waiting" ? RunStatus::running : parse_run_status(options.status);
+  if (options.lineage.empty()) return filter;
+  const Result<RunId> lineage = run_argument(options.lineage);
+  if (!lineage) return lineage.error();
+  filter.lineage = *lineage;
+  return filter;
+}
+
+// A run of the chosen database.
+struct Found {
+  Opened opened;
+  RunId run;
+  Shard shard = 0;
+};
+
+Result<Found> find_run(const Settings& settings, const std::string& text) {
+  const Result<RunId> run = run_argument(text);
+  if (!run) return run.error();
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Shard shard = shard_of(*run, opened->store->shards());
+  return Found{*std::move(opened), *run, shard};
+}
+
+Result<RunState> state_at(Found& found, const Moment& at) {
+  if (!at.at_us) return found.opened.client->state(found.run, at.seq);
+  const Result<std::int64_t> seq = found.opened.client->seq_at(found.run, *at.at_us);
+  if (!seq) return seq.error();
+  return found.opened.client->state(found.run, *seq);
+}
+
+void print_event(const Json& event) {
+  std::string at = event.at("at").get<std::string>();
+  if (at.size() > 23) at = at.substr(11, 12);
+  const std::string seq = std::to_string(event.at("seq").get<std::int64_t>());
+  const std::string step = event.contains("step") ? event.at("step").dump() : "";
+  const std::string type = event.at("type");
+  std::string line = std::string(seq.size() < 5 ? 5 - seq.size() : 0, ' ') + seq + "  " + painted(at, Paint::dim) +
+                     "  " + std::string(step.size() < 4 ? 4 - step.size() : 0, ' ') + step + "  " + type +
+                     std::string(type.size() < 20 ? 20 - type.size() : 1, ' ');
+  const std::size_t used = 40 + seq.size();
+  print_line(line + event_summary(event, line_width() > used ? line_width() - used : 20));
+}
+
+// Prints what lies behind `after`; the number of the last event printed.
+Result<std::int64_t> print_events_after(Found& found, const Settings& settings, const EventsOptions& options,
+                                        std::int64_t after) {
+  for (;;) {
+    const Result<std::vector<Event>> page = found.opened.client->events(found.run, after, events_page);
+    if (!page) return page.error();
+    for (const Event& event : *page) {
+      Json line = event_json(found.run, event);
+      if (!options.raw) line = found.opened.client->expand_blobs(std::move(line), found.shard);
+      if (settings.json)
+        print_json(line);
+      else
+        print_event(line);
+      after = event.seq;
+    }
+    if (page->size() < static_cast<std::size_t>(events_page)) return after;
+  }
+}
+
+bool has_ended_by(Found& found, std::int64_t seq) {
+  const std::optional<RunRow> row = found.opened.store->run(found.run);
+  return !row || (is_ended(row->status) && row->head <= seq);
+}
+
+Result<std::string> question_meant(Found& found, const std::string& question) {
+  if (!question.empty()) return question;
+  const Result<RunState> state = found.opened.client->state(found.run);
+  if (!state) return state.error();
+  return state->questions.size() == 1 ? state->questions.begin()->first : std::string();
+}
+
+Status cancel_one(Opened& opened, const Settings& settings, const std::string& text, const std::string& reason) {
+  const Result<RunId> run = run_argument(text);
+  if (!run) return run.error();
+  if (const Result<Done> done = opened.client->command(*run, Cancel{reason}); !done) return done.error();
+  if (settings.json)
+    print_json({{"run", text}, {"status", "aborted"}});
+  else
+    print_line(text + " " + painted_status("aborted"));
+  return Done{};
+}
+
+}  // namespace
+
+Exit list_runs(const Settings& settings, const RunsOptions& options) {
+  const Result<RunFilter> filter = filter_of(options);
+  if (!filter) return filter.error();
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "STARTED", "TAGS AND REASON"});
+  for (const RunRow& row : opened->store->runs(*filter)) {
+    if (settings.json) print_json(run_json(row));
+    const std::string tags = tags_text(row.tags);
+    table.add({to_string(row.id), row.graph, painted_status(status_word(row)), std::to_string(row.head),
+               time_text(row.started_at).substr(0, 19), tags + (tags.empty() ? "" : " ") + row.reason});
+  }
+  if (!settings.json) table.print();
+  return 0;
+}
+
+Exit show_run(const Settings& settings, const std::string& run, const Moment& at, bool raw) {
+  Result<Found> found = find_run(settings, run);
+  if (!found) return found.error();
+  const Result<RunState> state = state_at(*found, at);
+  if (!state) return state.error();
+  Json shown = state_json(*state);
+  if (!raw) shown = found->opened.client->expand_blobs(std::move(shown), found->shard);
+  if (settings.json)
+    print_json(shown);
+  else
+    print_state(*state, shown);
+  return 0;
+}
+
+Exit show_events(const Settings& settings, const EventsOptions& options) {
+  Result<Found> found = find_run(settings, options.run);
+  if (!found) return found.error();
+  if (!found->opened.store->run(found->run))
+    return Error{Code::not_found, "Expected a run " + options.run + ", but there is none."};
+  const StopSignals signals;
+  Result<std::int64_t> last =
+      print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1);
+  while (last && options.follow && !signals.came() && !has_ended_by(*found, *last)) {
+    std::cout.flush();
+    std::this_thread::sleep_for(follow_pause);
+    last = print_events_after(*found, settings, options, *last);
+  }
+  if (!last) return last.error();
+  return 0;
+}
+
+Exit show_plan(const Settings& settings, const std::string& run, const Moment& at) {
+  Result<Found> found = find_run(settings, run);
+  if (!found) return found.error();
+  const Result<RunState> state = state_at(*found, at);
+  if (!state) return state.error();
+  Json plan = state_json(*state)["plan"];
+  if (settings.json)
+    print_json(found->opened.client->expand_blobs(std::move(plan), found->shard));
+  else
+    print_plan(*state);
+  return 0;
+}
+
+Exit answer(const Settings& settings, const AnswerOptions& options) {
+  Result<Found> found = find_run(settings, options.run);
+  if (!found) return found.error();
+  const Result<std::string> question = question_meant(*found, options.question);
+  if (!question) return question.error();
+  const Answer command{*question, options.value, options.by.empty() ? current_actor() : options.by, {}};
+  if (const Result<Done> done = found->opened.client->command(found->run, command); !done) return done.error();
+  if (settings.json)
+    print_json({{"run", options.run}, {"question", *question}});
+  else
+    print_line("Answered " + *question + " of " + options.run + ".");
+  return 0;
+}
+
+Exit cancel(const Settings& settings, const std::vector<std::string>& runs, const std::string& reason) {
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  std::optional<Error> first;
+  for (const std::string& run : runs) {
+    const Status done = cancel_one(*opened, settings, run, reason);
+    if (done) continue;
+    if (first)
+      std::cerr << "cairn: " << done.error().message << '\n';
+    else
+      first = done.error();
+  }
+  if (first) return *first;
+  return 0;
+}
+
+}  // namespace cairn

@@ -1,0 +1,201 @@
+#include <chrono>
+#include <iostream>
+#include <thread>
+#include <unistd.h>
+
+#include "ops/child_process.hpp"
+#include "ops/commands.hpp"
+#include "ops/database.hpp"
+#include "ops/print.hpp"
+#include "ops/stop_signals.hpp"
+#include "storage/cluster.hpp"
+#include "storage/postgres_store.hpp"
+#include "workers/worker.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::chrono::milliseconds look_pause{100};
+constexpr std::chrono::seconds restart_pause{1};
+
+std::vector<std::string> work_arguments(const Settings& settings, const std::string& dsn) {
+  std::vector<std::string> arguments = {"work"};
+  if (!dsn.empty()) arguments.insert(arguments.end(), {"--dsn", dsn});
+  if (!settings.tools.empty()) arguments.insert(arguments.end(), {"--tools", settings.tools});
+  if (settings.json) arguments.push_back("--json");
+  return arguments;
+}
+
+// Keeps so many worker processes alive: one that dies is started again after a pause.
+class WorkerProcesses {
+ public:
+  WorkerProcesses(std::vector<std::string> arguments, int count) : arguments_(std::move(arguments)) {
+    for (int i = 0; i < count; ++i) processes_.emplace_back(arguments_, false);
+  }
+  void replace_the_dead() {
+    for (ChildProcess& process : processes_) {
+      if (!process.has_ended()) continue;
+      std::cerr << "cairn: Worker process " << process.pid() << " has ended; another takes its place.\n";
+      std::this_thread::sleep_for(restart_pause);
+      process = ChildProcess(arguments_, false);
+    }
+  }
+  void drain() {
+    for (ChildProcess& process : processes_) process.terminate();
+    for (ChildProcess& process : processes_) process.wait();
+  }
+
+ private:
+  std::vector<std::string> arguments_;
+  std::vector<ChildProcess> processes_;
+};
+
+void print_up(const Settings& settings, const DatabaseChoice& choice, const std::string& dsn, int workers) {
+  if (settings.json) {
+    print_json({{"up", true}, {"dsn", dsn}, {"data", choice.directory}, {"workers", workers}});
+  } else {
+    if (choice.is_embedded()) print_line("PostgreSQL  in " + choice.directory);
+    print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : dsn));
+    print_line("Workers     " + std::to_string(workers) + " processes");
+    print_line("Ctrl-C drains the workers" +
+               std::string(choice.is_embedded() ? "; `cairn down` stops PostgreSQL." : "."));
+  }
+  std::cout.flush();
+}
+
+std::string joined(const std::vector<std::string>& words, const std::string& none) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text.empty() ? none : text;
+}
+
+void print_ready(const Settings& settings, const WorkOptions& options) {
+  const std::int64_t pid = getpid();
+  if (settings.json)
+    print_json({{"ready", true}, {"pid", pid}, {"queues", options.queues}, {"concurrency", options.concurrency}});
+  else
+    print_line("Worker " + std::to_string(pid) + " is ready: " + joined(options.queues, "all queues") + ".");
+  std::cout.flush();
+}
+
+void print_done(const Settings& settings, const WorkerReport& report) {
+  const std::int64_t pid = getpid();
+  if (settings.json)
+    print_json({{"done", true},
+                {"pid", pid},
+                {"steps", report.steps},
+                {"commits", report.commits},
+                {"conflicts", report.conflicts},
+                {"stale", report.stale},
+                {"lost_swept", report.lost_swept}});
+  else
+    print_line("Worker " + std::to_string(pid) + " is done: " + std::to_string(report.steps) + " steps in " +
+               std::to_string(report.commits) + " commits.");
+}
+
+}  // namespace
+
+Exit up(const Settings& settings, const UpOptions& options) {
+  const StopSignals signals;
+  if (const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings); !catalogue)
+    return catalogue.error();
+  const DatabaseChoice choice = choose_database(settings);
+  const Result<std::string> dsn = reach_database(choice);
+  if (!dsn) return dsn.error();
+  if (const Result<std::unique_ptr<Store>> store = open_store(*dsn); !store) return store.error();
+  print_up(settings, choice, *dsn, options.workers);
+  WorkerProcesses workers(work_arguments(settings, *dsn), options.workers);
+  while (!signals.came()) {
+    std::this_thread::sleep_for(look_pause);
+    if (!signals.came()) workers.replace_the_dead();
+  }
+  workers.drain();
+  return 0;
+}
+
+Exit down(const Settings& settings) {
+  const DatabaseChoice choice = choose_database(settings);
+  if (!choice.is_embedded())
+    return Error{Code::unsupported, "Expected an embedded PostgreSQL to stop, but the database is somebody else's."};
+  if (const Status stopped = stop_cluster(choice.directory); !stopped) return stopped.error();
+  if (settings.json)
+    print_json({{"down", true}, {"data", choice.directory}});
+  else
+    print_line("Stopped the PostgreSQL in " + choice.directory + ".");
+  return 0;
+}
+
+Exit migrate_schema(const Settings& settings, std::int32_t shards) {
+  const DatabaseChoice choice = choose_database(settings);
+  std::string dsn = choice.dsn;
+  if (choice.is_embedded()) {
+    const Result<Cluster> cluster = start_cluster(choice.directory);
+    if (!cluster) return cluster.error();
+    dsn = cluster->dsn;
+  }
+  const Result<MigrateReport> report = migrate(dsn, shards);
+  if (!report) return report.error();
+  const std::string reached = "version " + std::to_string(report->to) + ", shards " + std::to_string(report->shards);
+  if (settings.json)
+    print_json({{"from", report->from}, {"to", report->to}, {"shards", report->shards}});
+  else if (report->from == report->to)
+    print_line("The schema is at " + reached + " already.");
+  else
+    print_line("Migrated the schema from version " + std::to_string(report->from) + " to " + reached + ".");
+  return 0;
+}
+
+Exit work(const Settings& settings, const WorkOptions& options) {
+  StopSignals signals;
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  WorkerOptions worker_options;
+  worker_options.queues = options.queues;
+  worker_options.concurrency = options.concurrency;
+  Worker worker(*opened->store, *opened->catalogue, worker_options);
+  signals.watch(&worker);
+  print_ready(settings, options);
+  const WorkerReport report = worker.run();
+  signals.watch(nullptr);
+  print_done(settings, report);
+  return 0;
+}
+
+Exit show_queues(const Settings& settings) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const TimeUs now_us = opened->store->database_time();
+  Table table({"QUEUE", "READY", "LATER", "HELD", "OLDEST READY"});
+  for (const QueueRow& row : opened->store->queues()) {
+    const Json oldest = row.oldest_us ? Json(time_text(*row.oldest_us)) : Json(nullptr);
+    if (settings.json)
+      print_json(
+          {{"queue", row.name}, {"ready", row.ready}, {"later", row.later}, {"held", row.held}, {"oldest", oldest}});
+    table.add({row.name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
+               row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""});
+  }
+  if (!settings.json) table.print();
+  return 0;
+}
+
+Exit show_workers(const Settings& settings) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  Table table({"SESSION", "HOST", "PID", "HELD", "STARTED", "QUEUES"});
+  for (const SessionRow& row : opened->store->sessions()) {
+    if (settings.json)
+      print_json({{"session", row.id},
+                  {"host", row.host},
+                  {"pid", row.pid},
+                  {"queues", row.queues},
+                  {"held", row.held},
+                  {"beats", row.counter},
+                  {"started_at", time_text(row.started_at)}});
+    table.add({std::to_string(row.id), row.host, std::to_string(row.pid), std::to_string(row.held),
+               time_text(row.started_at).substr(0, 19), joined(row.queues, "all")});
+  }
+  if (!settings.json) table.print();
+  return 0;
+}
+
+}  // namespace cairn

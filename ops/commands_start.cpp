@@ -1,0 +1,76 @@
+#include <iostream>
+
+#include "ops/commands.hpp"
+#include "ops/database.hpp"
+#include "ops/execution.hpp"
+#include "ops/print.hpp"
+
+namespace cairn {
+namespace {
+
+Result<StartRun> start_command(const StartOptions& options) {
+  StartRun command;
+  command.graph = options.graph;
+  command.input = options.input;
+  command.options = options.options;
+  command.tags = options.tags;
+  if (options.continues.empty()) return command;
+  const Result<RunId> earlier = run_argument(options.continues);
+  if (!earlier) return earlier.error();
+  command.continues = *earlier;
+  return command;
+}
+
+Json outcome_json(const RunState& state, Json output) {
+  const bool ended = is_ended(state.status);
+  return {{"run", to_string(state.id)},
+          {"status", status_word(state)},
+          {"reason", state.reason.empty() ? Json(nullptr) : Json(state.reason)},
+          {"output", ended ? std::move(output) : Json(nullptr)},
+          {"events", state.seq},
+          {"questions", state_json(state)["questions"]}};
+}
+
+void print_outcome(const RunState& state, const Json& outcome) {
+  if (is_ended(state.status)) print_value(outcome["output"]);
+  print_questions(state);
+  std::string last = "\n" + painted_status(status_word(state)) + ", " + std::to_string(state.seq) + " events, " +
+                     duration_text(state.last_at - state.started_at);
+  if (!state.reason.empty()) last += ": " + state.reason;
+  print_line(last);
+}
+
+Exit wait_for(Opened& opened, const Settings& settings, const RunId& run, bool execute) {
+  const bool settled = execute_until(opened, {run}, execute, [&] {
+    const std::optional<RunRow> row = opened.store->run(run);
+    return !row || is_settled(*opened.client, *row);
+  });
+  const Result<RunState> state = opened.client->state(run);
+  if (!state) return state.error();
+  const Json outcome =
+      outcome_json(*state, opened.client->expand_blobs(state->output, shard_of(run, opened.store->shards())));
+  if (settings.json)
+    print_json(outcome);
+  else
+    print_outcome(*state, outcome);
+  if (!settled) std::cerr << "cairn: Interrupted; `cairn work` executes what is left of the run.\n";
+  return !settled || state->status == RunStatus::failed || state->status == RunStatus::aborted ? 1 : 0;
+}
+
+}  // namespace
+
+Exit start(const Settings& settings, const StartOptions& options) {
+  Result<StartRun> command = start_command(options);
+  if (!command) return command.error();
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Result<Started> started = opened->client->start(*std::move(command), options.key);
+  if (!started) return started.error();
+  if (!settings.json) print_line(to_string(started->run));
+  std::cout.flush();
+  if (options.wait) return wait_for(*opened, settings, started->run, !options.no_work);
+  if (settings.json) print_json({{"run", to_string(started->run)}});
+  return 0;
+}
+
+}  // namespace cairn

@@ -1,1 +1,3 @@
-int main() { return 0; }
+#include "ops/command_line.hpp"
+
+int main(int argc, char** argv) { return cairn::run_command_line(argc, argv); }

@@ -1,0 +1,108 @@
+#include "ops/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "ops/input_lines.hpp"
+
+namespace cairn {
+namespace {
+
+[[noreturn]] void refuse(const std::string& sentence) { throw CLI::ValidationError(sentence); }
+
+std::string read_all(std::istream& in) { return {std::istreambuf_iterator<char>(in), {}}; }
+
+std::string read_file(const std::string& path, const std::string& what) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text = file ? read_all(file) : "";
+  if (!file || file.bad()) refuse("Expected " + what + " in the file " + path + ", but it cannot be read.");
+  return text;
+}
+
+Json parsed(const std::string& text, const std::string& what) {
+  Result<Json> value = parse_json(text, what);
+  if (!value) refuse(value.error().message);
+  return *std::move(value);
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 19 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+void read_option(Options& options, const std::string& name, const Json& value) {
+  const bool whole = value.is_number_integer();
+  if (name == "autonomy" && value == "full") {
+    options.autonomous = true;
+  } else if (name == "priority" && whole && value >= 0 && value <= 9) {
+    options.priority = value;
+  } else if (name == "budgets" && value.is_object()) {
+    for (const auto& [budget, cap] : value.items()) {
+      if (!cap.is_number_integer() || cap < 0)
+        refuse("Expected a cap of 0 or more for the budget " + budget + ", but found " + excerpt(cap, 40) + ".");
+      options.budgets[budget] = cap;
+    }
+  } else {
+    refuse(R"(Expected options like {"autonomy": "full", "priority": 0 to 9, "budgets": {NAME: CAP}}, but found )" +
+           name + ": " + excerpt(value, 60) + ".");
+  }
+}
+
+}  // namespace
+
+Json json_file(const std::string& path, const std::string& what) { return parsed(read_file(path, what), what); }
+
+Json json_argument(const std::string& text, const std::string& what) {
+  if (text == "@-") return parsed(read_all(std::cin), what);
+  if (text.starts_with('@')) return json_file(text.substr(1), what);
+  return parsed(text, what);
+}
+
+Json object_argument(const std::string& text, const std::string& what) {
+  Json value = json_argument(text, what);
+  if (!value.is_object()) refuse("Expected " + what + " to be a JSON object, but found " + excerpt(value, 60) + ".");
+  return value;
+}
+
+std::string inputs_argument(const std::string& path) {
+  const Status fine = for_each_input(path, [](std::int64_t, const Json&) -> Status { return Done{}; });
+  if (!fine) refuse(fine.error().message);
+  const Result<std::string> digest = file_digest(path);
+  if (!digest) refuse(digest.error().message);
+  return *digest;
+}
+
+Options options_argument(const std::string& text) {
+  Options options;
+  const Json given = object_argument(text, "the options");
+  for (const auto& [name, value] : given.items()) read_option(options, name, value);
+  return options;
+}
+
+Tags tags_argument(const std::vector<std::string>& texts) {
+  Tags tags;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) refuse("Expected a tag as KEY=VALUE, but found \"" + text + "\".");
+    tags[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return tags;
+}
+
+TimeUs time_argument(const std::string& text) {
+  const std::optional<TimeUs> at = parse_time(text);
+  if (!at) refuse("Expected a time like 2026-11-21T22:23:47Z, but found \"" + text + "\".");
+  return *at;
+}
+
+Moment moment_argument(const std::string& text) {
+  if (is_number(text)) return {std::stoll(text), {}};
+  const std::optional<TimeUs> at = parse_time(text);
+  if (!at) refuse("Expected an event's number or a time like 2026-11-21T22:23:47Z, but found \"" + text + "\".");
+  return {{}, at};
+}
+
+}  // namespace cairn

@@ -1,0 +1,26 @@
+// Texts of the command line as values. Whatever is wrong with one is told before anything is opened: each throws
+// CLI::ValidationError with one sentence, which ends in the exit code for usage. Pure but for the files they read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/commands.hpp"
+
+namespace cairn {
+
+// JSON as given, from a file with @FILE, from stdin with @-. `what` names it in the sentence.
+Json json_argument(const std::string& text, const std::string& what);
+Json json_file(const std::string& path, const std::string& what);
+Json object_argument(const std::string& text, const std::string& what);
+
+// The digest of a file of inputs, every line of which was looked at.
+std::string inputs_argument(const std::string& path);
+
+// {"autonomy": "full", "priority": 0..9, "budgets": {NAME: CAP}}
+Options options_argument(const std::string& text);
+Tags tags_argument(const std::vector<std::string>& texts);
+TimeUs time_argument(const std::string& text);
+Moment moment_argument(const std::string& text);
+
+}  // namespace cairn

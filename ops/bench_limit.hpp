@@ -1,0 +1,37 @@
+// What the database could do without an engine: Cairn's own statements and rows (start, claim, commit with fences,
+// finish) driven by a loop over canned bytes. Blocks until done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// One run as an engine left it: its events, and the commits they came in (the start, each step, the last with the end).
+struct CannedRun {
+  RunRow row;
+  std::vector<std::vector<EventRow>> commits;
+  std::int64_t steps() const { return static_cast<std::int64_t>(commits.size()) - 1; }
+};
+
+// REQUIRES: a linear run that has ended, on branch 1, in `store`.
+CannedRun canned_run(Store& store, const RunRow& row);
+
+struct Extent {
+  int runs = 0;  // 0: as many as `seconds` allow
+  int seconds = 10;
+};
+
+struct LimitReport {
+  std::int64_t steps = 0;
+  double seconds = 0;
+};
+
+// Two connections, batches of 500 runs: start them, claim them, move each held job from step to step, finish.
+// Throws std::runtime_error if the store does not commit what it must.
+LimitReport measure_limit(const std::string& dsn, const CannedRun& run, const Extent& extent);
+
+}  // namespace cairn

@@ -1,0 +1,124 @@
+#include "ops/bench_server.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <spdlog/spdlog.h>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "storage/postgres_connection.hpp"
+#include "workers/client.hpp"
+
+namespace cairn {
+namespace {
+
+struct ProcessStat {
+  std::string name;
+  pid_t parent = 0;
+  double seconds = 0;         // its own
+  double ended_children = 0;  // of those it has waited for
+};
+
+// Fields of /proc/PID/stat behind the name in parentheses: 3 state, 4 parent ... 14 utime, 15 stime, 16 cutime, 17 cstime.
+std::optional<ProcessStat> process_stat(const std::filesystem::path& directory) {
+  std::ifstream file(directory / "stat");
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) return std::nullopt;
+  std::istringstream rest(text.substr(close + 2));
+  std::vector<std::string> fields;
+  for (std::string field; fields.size() < 15 && rest >> field;) fields.push_back(field);
+  if (fields.size() < 15) return std::nullopt;
+  const double tick = static_cast<double>(sysconf(_SC_CLK_TCK));
+  const auto seconds = [&](std::size_t i) { return static_cast<double>(std::stoll(fields[i])) / tick; };
+  return ProcessStat{text.substr(open + 1, close - open - 1), static_cast<pid_t>(std::stol(fields[1])),
+                     seconds(11) + seconds(12), seconds(13) + seconds(14)};
+}
+
+std::optional<ProcessStat> process_stat(pid_t pid) {
+  return process_stat(std::filesystem::path("/proc") / std::to_string(pid));
+}
+
+// Of all processes of the server that has this backend.
+std::optional<double> cpu_of_server(pid_t backend_pid) {
+  const std::optional<ProcessStat> backend = process_stat(backend_pid);
+  if (!backend || backend->name.find("postgres") == std::string::npos) return std::nullopt;
+  double seconds = cpu_seconds(backend->parent).value_or(0);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::optional<ProcessStat> stat = process_stat(entry.path());
+    if (stat && stat->parent == backend->parent) seconds += stat->seconds;
+  }
+  return seconds;
+}
+
+bool is_uri(const std::string& dsn) { return dsn.starts_with("postgres://") || dsn.starts_with("postgresql://"); }
+
+}  // namespace
+
+std::string with_database(const std::string& dsn, const std::string& database) {
+  if (is_uri(dsn)) return dsn + (dsn.find('?') == std::string::npos ? "?" : "&") + "dbname=" + database;
+  return dsn + (dsn.empty() ? "" : " ") + "dbname=" + database;
+}
+
+std::optional<double> cpu_seconds(pid_t pid) {
+  const std::optional<ProcessStat> stat = process_stat(pid);
+  if (!stat) return std::nullopt;
+  return stat->seconds + stat->ended_children;
+}
+
+struct BenchServer::Parts {
+  PgConnection connection;
+};
+
+BenchServer::BenchServer(const std::string& dsn)
+    : parts_(new Parts{PgConnection({with_database(dsn, "postgres"), "cairn bench", false})}) {}
+BenchServer::~BenchServer() = default;
+
+Json BenchServer::settings() {
+  const PgResult found = parts_->connection.query(statement("server_settings"));
+  return {{"postgres", found.text(0, 0)},
+          {"fsync", found.text(0, 1)},
+          {"synchronous_commit", found.text(0, 2)},
+          {"cores", std::thread::hardware_concurrency()}};
+}
+
+ServerMeter BenchServer::read(const std::string& database) {
+  PgParameters parameters;
+  const PgResult found = parts_->connection.query(statement("server_meter"), parameters.add(database));
+  ServerMeter meter{found.int8(0, 0), found.int8(0, 3), {}};
+  if (found.boolean(0, 2)) meter.cpu_seconds = cpu_of_server(found.int4(0, 1));
+  return meter;
+}
+
+void BenchServer::checkpoint() {
+  try {
+    parts_->connection.execute("CHECKPOINT");
+  } catch (const PostgresError& refused) {
+    spdlog::info("no checkpoint before the benchmark: {}", refused.what());
+  }
+}
+
+FreshDatabase::FreshDatabase(const std::string& dsn) : server_dsn_(dsn) {
+  const std::string random = to_string(new_run_id());
+  name_ = "cairn_bench_" + random.substr(0, 8) + random.substr(random.size() - 8);
+  for (char& c : name_)
+    if (c == '-') c = '_';
+  PgConnection({with_database(dsn, "postgres"), "cairn bench", false}).execute("CREATE DATABASE " + name_);
+}
+
+FreshDatabase::~FreshDatabase() {
+  try {
+    PgConnection connection({with_database(server_dsn_, "postgres"), "cairn bench", false});
+    connection.execute("DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");
+  } catch (const std::exception& fault) {
+    spdlog::error("the benchmark's database {} is still there: {}", name_, fault.what());
+  }
+}
+
+}  // namespace cairn

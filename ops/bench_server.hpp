@@ -1,0 +1,58 @@
+// The database server as the benchmark sees it: fresh databases, settings, and what its processes spend.
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+#include "engine/json.hpp"
+
+namespace cairn {
+
+// The connection string for another database of the same server.
+std::string with_database(const std::string& dsn, const std::string& database);
+
+// Seconds of processor time of a process, and of its ended children; nothing if there is none such.
+std::optional<double> cpu_seconds(pid_t pid);
+
+struct ServerMeter {
+  std::int64_t wal_bytes = 0;
+  std::int64_t commits = 0;           // of one database, as far as the server has counted
+  std::optional<double> cpu_seconds;  // of all its processes, if they are on this machine
+};
+
+// Connected to the database `postgres` of the server.
+class BenchServer {
+ public:
+  explicit BenchServer(const std::string& dsn);  // throws PostgresError
+  ~BenchServer();
+
+  // {"postgres", "fsync", "synchronous_commit", "cores"}
+  Json settings();
+  ServerMeter read(const std::string& database);
+  void checkpoint();  // if this role may
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+// A database of its own, dropped at the end.
+class FreshDatabase {
+ public:
+  explicit FreshDatabase(const std::string& dsn);  // throws PostgresError
+  ~FreshDatabase();
+  FreshDatabase(const FreshDatabase&) = delete;
+  FreshDatabase& operator=(const FreshDatabase&) = delete;
+  const std::string& name() const { return name_; }
+  std::string dsn() const { return with_database(server_dsn_, name_); }
+
+ private:
+  std::string server_dsn_;
+  std::string name_;
+};
+
+}  // namespace cairn

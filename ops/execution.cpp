@@ -1,0 +1,89 @@
+#include "ops/execution.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "ops/stop_signals.hpp"
+#include "workers/worker.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::chrono::milliseconds look_first{2};
+constexpr std::chrono::milliseconds look_last{100};
+
+bool is_left_to_others(Client& client, const RunState& state, const Step& step) {
+  if (step.goal >= 0) return false;
+  const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
+  if (node.verb == Verb::ask) return !step.question.empty();
+  if (node.verb == Verb::wait) return !step.due;
+  return node.verb == Verb::call && !step.child.is_nil() && only_questions_left(client, step.child);
+}
+
+bool watch(const std::function<bool()>& settled, const StopSignals& signals) {
+  for (auto pause = look_first; !signals.came(); pause = std::min(look_last, pause * 3 / 2)) {
+    if (settled()) return true;
+    std::this_thread::sleep_for(pause);
+  }
+  return false;
+}
+
+// A worker on its own thread; whatever ends it early is thrown again where it is stopped.
+class OwnWorker {
+ public:
+  OwnWorker(Opened& opened, const std::vector<RunId>& runs) : worker_(*opened.store, *opened.catalogue, only(runs)) {
+    thread_ = std::thread([this] {
+      try {
+        worker_.run();
+      } catch (...) {
+        fault_ = std::current_exception();
+      }
+    });
+  }
+  ~OwnWorker() {
+    worker_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  void stop() {
+    worker_.stop();
+    thread_.join();
+    if (fault_) std::rethrow_exception(fault_);
+  }
+
+ private:
+  static WorkerOptions only(const std::vector<RunId>& runs) {
+    WorkerOptions options;
+    options.only_runs = runs;
+    return options;
+  }
+  Worker worker_;
+  std::thread thread_;
+  std::exception_ptr fault_;
+};
+
+}  // namespace
+
+bool only_questions_left(Client& client, const RunId& run) {
+  const Result<RunState> state = client.state(run);
+  if (!state || is_ended(state->status) || !is_waiting(*state)) return false;
+  return std::all_of(state->steps.begin(), state->steps.end(),
+                     [&](const auto& entry) { return is_left_to_others(client, *state, entry.second); });
+}
+
+bool is_settled(Client& client, const RunRow& row) {
+  if (row.status != RunStatus::running) return true;
+  return row.waiting && only_questions_left(client, row.id);
+}
+
+bool execute_until(Opened& opened, const std::vector<RunId>& runs, bool execute, const std::function<bool()>& settled) {
+  const StopSignals signals;
+  if (!execute) return watch(settled, signals);
+  OwnWorker worker(opened, runs);
+  const bool done = watch(settled, signals);
+  worker.stop();
+  return done;
+}
+
+}  // namespace cairn

@@ -1,0 +1,20 @@
+// A file of inputs, one JSON object a line; empty lines count but say nothing. Read as a stream, never whole.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "engine/json.hpp"
+#include "engine/result.hpp"
+
+namespace cairn {
+
+// Calls `take` for each input with its line's number. Refuses `invalid` with the number of the first line that is none,
+// `not_found` for a file that cannot be read, and whatever `take` refuses.
+Status for_each_input(const std::string& path, const std::function<Status(std::int64_t line, Json input)>& take);
+
+// The hexadecimal SHA-256 of the file's bytes. Refuses `not_found`.
+Result<std::string> file_digest(const std::string& path);
+
+}  // namespace cairn

@@ -1,0 +1,53 @@
+// What people and scripts read on stdout: tables, trees, JSON lines. Colours only on a terminal. Not thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/json.hpp"
+#include "engine/state.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+void print_line(std::string_view text);
+void print_json(const Json& document);  // one line
+
+enum class Paint { bold, dim, red, green, yellow };
+std::string painted(std::string_view text, Paint paint);
+std::string painted_status(std::string_view word);
+
+bool is_terminal();        // stdout
+std::size_t line_width();  // of the terminal; generous when there is none
+
+// Columns as wide as their widest cell; the last one is cut to the line.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  bool is_empty() const { return rows_.size() == 1; }
+  void print() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "waiting" for a running one with only questions, waits and calls open; else the status' own word.
+std::string status_word(const RunRow& row);
+std::string status_word(const RunState& state);
+
+// 2 min, 13 s, 140 ms.
+std::string duration_text(TimeUs us);
+
+// About an event from its JSON in at most so many columns: the fields that say most, in a fixed order.
+std::string event_summary(const Json& event, std::size_t width_max);
+
+void print_plan(const RunState& state);
+void print_state(const RunState& state, const Json& shown);  // `shown`: its JSON
+void print_questions(const RunState& state);
+
+// A text is printed as it is, anything else as indented JSON; an object with a text `answer` by that.
+void print_value(const Json& value);
+
+}  // namespace cairn
