@@ -10,7 +10,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t dear_us = 2'000;            // a claim that takes longer makes marks worth their while
 constexpr std::int64_t rest_after_dear = 20;       // for that many times as long, claims use marks
 constexpr std::int64_t rest_after_empty = 4;       // unless they find nothing, and then for that many times
 constexpr std::int64_t marks_age_max_us = 2'000'000;
@@ -133,7 +132,7 @@ void ClaimDesk::remember(const ClaimRequest& request, const std::vector<HeldJob>
     const std::int64_t now_us = monotonic_us();
     Marks& marks = marks_[request.shard];
     marks.by_queue.clear();
-    marks.used_until_us = took_us > dear_us ? now_us + std::min(took_us * rest_after_dear, marks_age_max_us) : 0;
+    marks.used_until_us = took_us > dear_us_ ? now_us + std::min(took_us * rest_after_dear, marks_age_max_us) : 0;
     marks.everywhere_after_us = now_us + took_us * rest_after_empty;
   }
   raise_marks(request, jobs);

@@ -18,7 +18,8 @@ namespace cairn {
 
 class ClaimDesk {
  public:
-  explicit ClaimDesk(PostgresPool& pool) : pool_(pool) {}
+  // `dear_us`: claims begin to use marks when one has taken longer.
+  explicit ClaimDesk(PostgresPool& pool, std::int64_t dear_us = 2'000) : pool_(pool), dear_us_(dear_us) {}
 
   // Contract: Store::claim.
   std::vector<HeldJob> claim(const ClaimRequest& request);
@@ -44,6 +45,7 @@ class ClaimDesk {
   std::map<std::string, Levels> marks_of(Shard shard);
 
   PostgresPool& pool_;
+  const std::int64_t dear_us_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
   std::size_t turn_ = 0;               // which queue comes first

@@ -7,9 +7,9 @@
 namespace cairn {
 
 void Patience::wait(const PostgresError& failure) {
-  if (waited_ms_ >= patience_ms) {
-    throw StoreUnavailable("Expected the database to answer within " + std::to_string(patience_ms / 1000) +
-                           " s, but it did not: " + failure.what());
+  if (waited_ms_ >= patience_ms_) {
+    throw StoreUnavailable("Expected the database to answer within " + std::to_string(patience_ms_) +
+                           " ms, but it did not: " + failure.what());
   }
   const std::int64_t pause_ms = std::uniform_int_distribution<std::int64_t>(next_ms_ / 2, next_ms_)(random_);
   std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
@@ -17,8 +17,8 @@ void Patience::wait(const PostgresError& failure) {
   next_ms_ = std::min<std::int64_t>(next_ms_ * 2, 1'000);
 }
 
-PostgresPool::PostgresPool(PgConnectOptions options, int connections_max)
-    : options_(std::move(options)), connections_max_(std::max(connections_max, 1)) {}
+PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms)
+    : options_(std::move(options)), connections_max_(std::max(connections_max, 1)), patience_ms_(patience_ms) {}
 
 PgResult PostgresPool::query_widely(std::string_view name, const PgParameters& parameters) {
   return run([&](PgConnection& connection) {
@@ -31,9 +31,7 @@ PgResult PostgresPool::query_widely(std::string_view name, const PgParameters& p
 
 std::unique_ptr<PgConnection> PostgresPool::open() const {
   auto connection = std::make_unique<PgConnection>(options_);
-  connection->execute(
-      "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
-      "SET enable_mergejoin = off; SET jit = off");
+  connection->execute(hot_settings);
   return connection;
 }
 

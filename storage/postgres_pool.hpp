@@ -13,15 +13,21 @@
 
 namespace cairn {
 
-inline constexpr std::int64_t patience_ms = 10'000;
+// What a connection is told first: the planner knows nothing of our tables and must take the planned indexes all the same.
+inline constexpr std::string_view hot_settings =
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
+    "SET enable_mergejoin = off; SET jit = off";
 
 // Sleeps longer and longer, with jitter, until the patience is used up.
 class Patience {
  public:
+  explicit Patience(std::int64_t patience_ms) : patience_ms_(patience_ms) {}
+
   // Throws StoreUnavailable, naming the failure, when there is none left.
   void wait(const PostgresError& failure);
 
  private:
+  const std::int64_t patience_ms_;
   std::int64_t waited_ms_ = 0;
   std::int64_t next_ms_ = 5;
   std::mt19937_64 random_{std::random_device{}()};
@@ -29,13 +35,13 @@ class Patience {
 
 class PostgresPool {
  public:
-  PostgresPool(PgConnectOptions options, int connections_max);
+  PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms = 10'000);
 
   // Lends a connection for one call of `use` and asks again after a transient failure; `use` must be repeatable.
   // Throws StoreUnavailable, or PostgresError for what another attempt would not cure.
   template <class Use>
   auto run(Use&& use) {
-    Patience patience;
+    Patience patience(patience_ms_);
     for (;;) {
       try {
         const Loan loan(*this);
@@ -77,6 +83,7 @@ class PostgresPool {
 
   const PgConnectOptions options_;
   const int connections_max_;
+  const std::int64_t patience_ms_;
   std::mutex mutex_;
   std::condition_variable returned_;
   int lent_ = 0;

@@ -60,7 +60,7 @@ class PostgresStore final : public Store {
  public:
   PostgresStore(const PostgresOptions& options, std::int32_t shards)
       : shards_(shards),
-        pool_({options.dsn, options.application, options.prepared}, options.connections_max),
+        pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms),
         clock_(pool_),
         claims_(pool_),
         wakes_(pool_.options(), options.notify) {}

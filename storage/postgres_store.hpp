@@ -14,6 +14,7 @@ struct PostgresOptions {
   bool notify = true;         // wake-ups by NOTIFY; off: polling alone
   bool prepared = true;       // off for poolers that cannot keep prepared statements
   std::string application = "cairn";
+  std::int64_t patience_ms = 10'000;  // how long a database that fails is asked again
 };
 
 // Connects, checks the schema version. Refuses `unavailable` (no database), `unsupported` (a newer schema),

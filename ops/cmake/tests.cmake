@@ -28,10 +28,16 @@ cairn_tests(engine fast
 cairn_tests(storage postgres
   tests/storage/chain_test.cpp
   tests/storage/cluster_test.cpp
+  tests/storage/cutting_proxy.cpp
   tests/storage/plans_test.cpp
+  tests/storage/postgres_test.cpp
+  tests/storage/schema_test.cpp
   tests/storage/store_test.cpp
+  tests/storage/test_database.cpp
+  tests/storage/test_runs.cpp
 )
 cairn_tests(workers postgres
+  tests/storage/test_database.cpp
   tests/workers/builtin_handlers_test.cpp
   tests/workers/committer_test.cpp
   tests/workers/foreign_text_test.cpp
@@ -42,6 +48,7 @@ cairn_tests(workers postgres
   tests/workers/repository_test.cpp
   tests/workers/schema_check_test.cpp
   tests/workers/seven_node_test.cpp
+  tests/workers/small_graphs.cpp
   tests/workers/tools_test.cpp
   tests/workers/worker_test.cpp
 )
@@ -51,9 +58,13 @@ cairn_tests(ops postgres
   tests/ops/command_line_test.cpp
   tests/ops/crash_points_test.cpp
   tests/ops/plan_runner_test.cpp
+  tests/ops/program.cpp
   tests/ops/seven_node_test.cpp
 )
-add_dependencies(test_ops cairn)
+add_executable(crash_worker tests/ops/crash_worker.cpp)
+target_link_libraries(crash_worker PRIVATE cairn_ops)
+target_compile_definitions(test_ops PRIVATE CRASH_WORKER="$<TARGET_FILE:crash_worker>")
+add_dependencies(test_ops cairn crash_worker)
 
 # The tidy tests read the sources; they need nothing of the program.
 add_executable(test_tidy tests/tidy/tidy_test.cpp)

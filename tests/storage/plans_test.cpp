@@ -1,0 +1,133 @@
+// Hot statements take the planned index in a fresh, never analysed database with very many waiting jobs.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "storage/postgres_connection.hpp"
+#include "storage/postgres_pool.hpp"
+#include "storage/postgres_store.hpp"
+#include "tests/storage/test_database.hpp"
+#include "tests/storage/test_runs.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+class Plans : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    dsn_ = new_database(1);
+    ask(dsn_, "alter table cairn.job set (autovacuum_enabled = off)");
+    ask(dsn_, "alter table cairn.run set (autovacuum_enabled = off)");
+    ask(dsn_, "alter table cairn.event set (autovacuum_enabled = off)");
+    ask(dsn_,
+        "insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, chain_hash, status, graph, version, "
+        "reason, tags) select 0, md5(n::text)::uuid, false, 1, n, n, '', 'running', 'g', 'v', '', '{}' "
+        "from generate_series(1, 200000) n");
+    ask(dsn_,
+        "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, timeout_ms, queue) "
+        "select 0, md5(n::text)::uuid, 1, 1, 1, n % 3, n, 1, 0, 0, 'default' from generate_series(1, 200000) n");
+    ask(dsn_,
+        "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
+        "select 0, md5(n::text)::uuid, 1, n, n, 1, 1, 0, '', '', '{}' from generate_series(1, 200000) n");
+  }
+
+  // The plan that a hot connection makes for the statement, whatever its parameters are.
+  static std::string plan_of(const std::string& name) {
+    PgConnection connection({dsn_, "test", false});
+    connection.execute(std::string(hot_settings));
+    connection.execute("PREPARE wanted AS " + statement(name).text);
+    std::string nulls;
+    for (int n = 1; statement(name).text.find("$" + std::to_string(n)) != std::string::npos; ++n) {
+      nulls += (n == 1 ? "" : ", ") + std::string("null");
+    }
+    const PgResult rows = connection.query({"explain", "EXPLAIN EXECUTE wanted" + (nulls.empty() ? "" : "(" + nulls + ")")});
+    std::string plan;
+    for (int row = 0; row < rows.rows(); ++row) plan += std::string(rows.text(row, 0)) + "\n";
+    return plan;
+  }
+
+  static std::string dsn_;
+};
+
+std::string Plans::dsn_;
+
+TEST_F(Plans, nothing_was_analysed) {
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from pg_statistic where starelid = 'cairn.job'::regclass"), 0);
+}
+
+TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
+  const std::map<std::string, std::vector<std::string>> expected{
+      {"lock_runs", {"run_pkey"}},
+      {"run_heads", {"run_pkey"}},
+      {"lock_jobs", {"job_pkey"}},
+      {"landed", {"event_pkey"}},
+      {"update_runs", {"run_pkey"}},
+      {"delete_runs", {"run_pkey"}},
+      {"keep_jobs", {"job_pkey"}},
+      {"adjust_jobs", {"job_pkey"}},
+      {"drop_jobs", {"job_pkey"}},
+      {"offer_jobs", {"job_pkey"}},
+      {"insert_runs", {"run_pkey"}},
+      {"insert_events", {}},
+      {"hold_jobs", {}},
+      {"delete_questions", {"question_pkey"}},
+      {"release_jobs", {"job_pkey", "run_pkey"}},
+      {"claim", {"job_due", "job_pkey"}},
+      {"claim_after_marks", {"job_due", "job_pkey"}},
+      {"claim_of_runs", {"job_pkey"}},
+      {"run", {"run_pkey"}},
+      {"events", {"event_pkey"}},
+      {"snapshot", {"snapshot_pkey"}},
+      {"jobs", {"job_pkey"}},
+      {"runs", {"run_started_at"}},
+      {"runs_tagged", {"run_tags"}},
+      {"runs_continuing", {"run_continues"}},
+      {"orphans", {"run_open_child_of", "run_pkey"}},
+      {"questions", {"question_asked_at"}},
+      {"beat", {"worker_pkey"}},
+  };
+  for (const auto& [name, indexes] : expected) {
+    const std::string plan = plan_of(name);
+    SCOPED_TRACE(name + "\n" + plan);
+    for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT"}) EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
+    for (const std::string& index : indexes) EXPECT_NE(plan.find(index), std::string::npos) << index;
+  }
+}
+
+TEST_F(Plans, claims_walk_the_index_in_its_order_and_stop_at_the_limit) {
+  for (const char* name : {"claim", "claim_after_marks"}) {
+    const std::string plan = plan_of(name);
+    SCOPED_TRACE(plan);
+    EXPECT_EQ(plan.find("Bitmap"), std::string::npos);
+    const std::size_t lock = plan.find("LockRows");
+    ASSERT_NE(lock, std::string::npos);
+    EXPECT_EQ(plan.find("Sort", lock), std::string::npos) << "what is locked must not be sorted first";
+    EXPECT_NE(plan.find("(queue = ", lock), std::string::npos);
+  }
+}
+
+TEST_F(Plans, a_claim_among_many_touches_few_pages) {
+  PostgresPool pool({dsn_, "test", true}, 1);
+  PgArray queues(PgType::text);
+  queues.add("default");
+  PgParameters parameters;
+  parameters.add(std::int32_t{0}).add(std::move(queues)).add(std::int32_t{10}).add(noon).add(std::int64_t{7});
+  parameters.add(std::int64_t{0}).add(std::int64_t{0});
+  const auto pages = [&] {
+    return pool.run([&](PgConnection& connection) {
+      const PgStatement sql{"pages", "select (pg_stat_get_xact_blocks_fetched('cairn.job'::regclass) + "
+                                     "pg_stat_get_xact_blocks_fetched('cairn.job_due'::regclass))::bigint"};
+      connection.execute("BEGIN");
+      EXPECT_EQ(connection.query(statement("claim"), parameters).rows(), 10);
+      const std::int64_t fetched = connection.query(sql).int8(0, 0);
+      connection.execute("ROLLBACK");
+      return fetched;
+    });
+  };
+  EXPECT_LT(pages(), 400);
+}
+
+}  // namespace
+}  // namespace cairn

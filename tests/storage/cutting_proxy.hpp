@@ -1,0 +1,41 @@
+// Stands between a client and the cluster's socket, and cuts the connection around a COMMIT when told to.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cairn::test {
+
+class CuttingProxy {
+ public:
+  enum class Cut { none, before_it_arrives, after_it_landed };
+
+  // Forwards to the server that the DSN names by its socket directory.
+  explicit CuttingProxy(const std::string& server_dsn);
+  ~CuttingProxy();
+  CuttingProxy(const CuttingProxy&) = delete;
+  CuttingProxy& operator=(const CuttingProxy&) = delete;
+
+  std::string dsn() const { return dsn_; }
+  void cut_next_commit(Cut cut) { cut_ = cut; }
+  int cuts() const { return cuts_; }
+
+ private:
+  void accept_loop();
+  void relay(int client);
+  bool forward(int from, int to, std::string& seen);
+
+  std::string server_path_;
+  std::string directory_;
+  std::string dsn_;
+  int listener_ = -1;
+  std::atomic<Cut> cut_{Cut::none};
+  std::atomic<int> cuts_{0};
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> relays_;
+  std::thread accepting_;
+};
+
+}  // namespace cairn::test

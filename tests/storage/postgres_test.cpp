@@ -1,0 +1,398 @@
+// What the Postgres store must do beyond the contract: races, lost connections, HOT updates, roles, marks.
+#include "storage/postgres_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "storage/postgres_claim.hpp"
+#include "tests/storage/cutting_proxy.hpp"
+#include "tests/storage/test_database.hpp"
+#include "tests/storage/test_runs.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+using Kind = Verdict::Kind;
+
+std::unique_ptr<Store> open_store(const std::string& dsn, bool notify = false) {
+  PostgresOptions options;
+  options.dsn = dsn;
+  options.notify = notify;
+  options.patience_ms = 5'000;
+  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
+  if (!store) throw std::runtime_error(store.error().message);
+  return std::move(*store);
+}
+
+bool wait_until(const std::function<bool()>& condition) {
+  for (int n = 0; n < 1'000; ++n) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+// Activity reaches the statistics when a backend goes idle or ends.
+std::int64_t statistic(const std::string& dsn, const std::string& column, const std::string& table) {
+  return ask_number(dsn, "select " + column + " from pg_stat_user_tables where relname = '" + table + "'");
+}
+
+// --- races ----------------------------------------------------------------------------------------------------------------
+
+TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
+  const std::string dsn = new_database(1);
+  std::vector<RunId> ids;
+  {
+    const auto store = open_store(dsn);
+    for (int n = 0; n < 12; ++n) {
+      TestRun run(*store);
+      Entry entry = run.entry();
+      for (BranchId branch = 1; branch <= 3; ++branch) entry.jobs.push_back(offer(job_of(branch, branch)));
+      ASSERT_EQ(run.commit(entry).kind, Kind::committed);
+      ids.push_back(run.id());
+    }
+  }
+  std::atomic<int> committed{0};
+  const auto write = [&](SessionId session) {
+    const auto store = open_store(dsn);
+    std::mt19937_64 random(static_cast<std::uint64_t>(session));
+    for (int round = 0; round < 60; ++round) {
+      std::vector<HeldJob> held = store->claim(claim_request(session, 4));
+      std::vector<RunId> order = ids;
+      std::shuffle(order.begin(), order.end(), random);
+      std::vector<Entry> batch;
+      for (std::size_t n = 0; n < 8; ++n) {
+        TestRun run(*store);
+        run.row = *store->run(order[n]);
+        run.head = run.row.head;
+        run.chain_hash = run.row.chain_hash;
+        batch.push_back(run.entry());
+        std::vector<BranchId> branches{1, 2, 3};
+        std::shuffle(branches.begin(), branches.end(), random);
+        for (const BranchId branch : branches) batch.back().jobs.push_back(offer(job_of(branch, branch)));
+      }
+      for (const Verdict& verdict : store->commit(0, batch)) committed += verdict.kind == Kind::committed ? 1 : 0;
+      std::vector<std::pair<RunId, Fence>> holds;
+      for (const HeldJob& job : held) holds.emplace_back(job.run, fence_of(job));
+      std::shuffle(holds.begin(), holds.end(), random);
+      store->release(holds, noon);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (SessionId session = 1; session <= 4; ++session) threads.emplace_back(write, session);
+  for (std::thread& thread : threads) thread.join();
+
+  const auto store = open_store(dsn);
+  for (const RunId& id : ids) EXPECT_EQ(chain_fault(*store, id), "");
+  EXPECT_GT(committed, 100);
+  EXPECT_EQ(ask_number(dsn, "select count(*) from cairn.event"), committed + static_cast<int>(ids.size()));
+  EXPECT_EQ(ask_number(dsn, "select deadlocks from pg_stat_database where datname = current_database()"), 0);
+}
+
+TEST(PostgresStore, of_racing_starts_of_one_run_exactly_one_is_committed) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  for (int round = 0; round < 20; ++round) {
+    TestRun contested(*store);
+    std::atomic<int> waiting{3};
+    std::vector<Verdict> verdicts(3);
+    std::vector<std::vector<Verdict>> others(3);
+    std::vector<std::thread> threads;
+    for (std::size_t n = 0; n < verdicts.size(); ++n) {
+      threads.emplace_back([&, n] {
+        TestRun own(*store);
+        const std::vector<Entry> batch{own.entry(), contested.entry(), TestRun(*store).entry()};
+        --waiting;
+        while (waiting > 0) std::this_thread::yield();
+        others[n] = store->commit(0, batch);
+        verdicts[n] = others[n][1];
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    int committed = 0;
+    for (std::size_t n = 0; n < verdicts.size(); ++n) {
+      committed += verdicts[n].kind == Kind::committed ? 1 : 0;
+      EXPECT_TRUE(verdicts[n].kind == Kind::committed || verdicts[n].kind == Kind::conflict);
+      EXPECT_EQ(verdicts[n].head, 1);
+      EXPECT_EQ(others[n][0].kind, Kind::committed);
+      EXPECT_EQ(others[n][2].kind, Kind::committed);
+    }
+    EXPECT_EQ(committed, 1);
+    EXPECT_EQ(chain_fault(*store, contested.id()), "");
+  }
+}
+
+// --- lost connections ---------------------------------------------------------------------------------------------------------
+
+TEST(PostgresStore, a_commit_whose_answer_was_lost_is_not_written_twice) {
+  const std::string dsn = new_database(1);
+  CuttingProxy proxy(dsn);
+  const auto store = open_store(proxy.dsn());
+  TestRun run(*store);
+  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+  const HeldJob held = store->claim(claim_request(7)).at(0);
+  TestRun fresh(*store);
+  TestRun refused(*store);
+  std::vector<Entry> batch{run.entry(2), fresh.entry(2), refused.entry()};
+  batch[0].fences.push_back(fence_of(held));
+  batch[0].jobs.push_back(keep(job_of(1, 2)));
+  batch[2].head_before = 4;
+  batch[2].events[0].seq = 5;
+  proxy.cut_next_commit(CuttingProxy::Cut::after_it_landed);
+  const std::vector<Verdict> verdicts = store->commit(0, batch);
+  EXPECT_EQ(proxy.cuts(), 1);
+  EXPECT_EQ(verdicts[0].kind, Kind::committed);
+  EXPECT_EQ(verdicts[0].head, 3);
+  EXPECT_EQ(verdicts[1].kind, Kind::committed);
+  EXPECT_EQ(verdicts[2].kind, Kind::conflict);
+  EXPECT_EQ(store->events(run.id(), 0, 10).size(), 3u);
+  EXPECT_EQ(chain_fault(*store, run.id()), "");
+  EXPECT_EQ(chain_fault(*store, fresh.id()), "");
+  EXPECT_EQ(store->run(run.id())->chain_hash, verdicts[0].chain_hash);
+}
+
+TEST(PostgresStore, a_commit_that_never_arrived_is_sent_again) {
+  const std::string dsn = new_database(1);
+  CuttingProxy proxy(dsn);
+  const auto store = open_store(proxy.dsn());
+  TestRun run(*store);
+  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+  TestRun fresh(*store);
+  proxy.cut_next_commit(CuttingProxy::Cut::before_it_arrives);
+  const std::vector<Verdict> verdicts = store->commit(0, std::vector<Entry>{run.entry(2), fresh.entry()});
+  EXPECT_EQ(proxy.cuts(), 1);
+  EXPECT_EQ(verdicts[0].kind, Kind::committed);
+  EXPECT_EQ(verdicts[1].kind, Kind::committed);
+  EXPECT_EQ(chain_fault(*store, run.id()), "");
+  EXPECT_EQ(store->events(run.id(), 0, 10).size(), 3u);
+}
+
+TEST(PostgresStore, terminated_connections_are_replaced) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  TestRun run(*store);
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_EQ(run.commit(run.entry()).kind, Kind::committed);
+    ask(dsn, "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
+             "and pid <> pg_backend_pid() and application_name = 'cairn'");
+  }
+  EXPECT_EQ(store->run(run.id())->head, 5);
+}
+
+TEST(PostgresStore, a_database_that_stays_away_is_unavailable) {
+  auto proxy = std::make_unique<CuttingProxy>(new_database(1));
+  PostgresOptions options;
+  options.dsn = proxy->dsn();
+  options.patience_ms = 200;
+  const Result<std::unique_ptr<Store>> store = open_postgres_store(options);
+  ASSERT_TRUE(store);
+  TestRun run(**store);
+  proxy.reset();
+  EXPECT_THROW(run.commit(run.entry()), StoreUnavailable);
+}
+
+TEST(PostgresStore, open_refuses_an_unreachable_and_an_empty_database) {
+  PostgresOptions options;
+  options.dsn = "host=/nowhere dbname=x";
+  EXPECT_EQ(open_postgres_store(options).error().code, Code::unavailable);
+  options.dsn = new_empty_database();
+  EXPECT_EQ(open_postgres_store(options).error().code, Code::not_found);
+}
+
+// --- how rows change -----------------------------------------------------------------------------------------------------------
+
+TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
+  const std::string dsn = new_database(1);
+  {
+    const auto store = open_store(dsn);
+    TestRun run(*store);
+    run.row.tags = {{"a", "b"}};
+    ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+    const HeldJob held = store->claim(claim_request(7)).at(0);
+    for (StepId step = 1; step <= 20; ++step) {
+      Entry entry = run.entry();
+      entry.fences.push_back({1, 7, held.epoch, step});
+      entry.jobs.push_back(keep(job_of(1, step + 1)));
+      if (step == 20) entry.run.status = RunStatus::done;
+      ASSERT_EQ(run.commit(entry).kind, Kind::committed);
+    }
+  }
+  ASSERT_TRUE(wait_until([&] { return statistic(dsn, "n_tup_upd", "job") == 21; }));
+  EXPECT_EQ(statistic(dsn, "n_tup_hot_upd", "job"), 21) << "one claim and 20 kept steps";
+  EXPECT_EQ(statistic(dsn, "n_tup_upd", "run"), 20);
+  EXPECT_EQ(statistic(dsn, "n_tup_hot_upd", "run"), 20) << "the run's end included";
+}
+
+// --- wake-ups --------------------------------------------------------------------------------------------------------------------
+
+TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_transaction) {
+  const std::string dsn = new_database(1);
+  const auto here = open_store(dsn, true);
+  const auto there = open_store(dsn, true);
+  while (there->await_wake(200)) {
+  }
+  const auto listening = [&] {
+    return ask_number(dsn, "select count(*) from pg_stat_activity where query = 'LISTEN cairn' "
+                           "and datname = current_database()") == 1;
+  };
+  ASSERT_TRUE(wait_until(listening));
+  TestRun run(*here);
+  run.start(job_of(1, 1));
+  EXPECT_FALSE(there->await_wake(1)) << "a commit sends nothing by itself";
+  here->wake();
+  EXPECT_TRUE(there->await_wake(10'000));
+}
+
+TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {
+  const std::string dsn = new_database(1);
+  const auto here = open_store(dsn, true);
+  const auto there = open_store(dsn, true);
+  there->await_wake(1);
+  ask(dsn, "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
+           "and pid <> pg_backend_pid() and application_name = 'cairn'");
+  EXPECT_TRUE(wait_until([&] {
+    here->wake();
+    return there->await_wake(10);
+  }));
+}
+
+// --- marks -----------------------------------------------------------------------------------------------------------------------
+
+TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  PostgresPool pool({dsn, "cairn", true}, 2);
+  ClaimDesk desk(pool, -1);  // every claim counts as dear: marks are used from the second on
+  const auto start = [&](TimeUs run_at_us, std::int32_t priority) {
+    TestRun run(*store);
+    EXPECT_EQ(run.start(job_of(1, 1, run_at_us, "default", priority)).kind, Kind::committed);
+    return run.id();
+  };
+  const auto claim_one = [&] { return desk.claim(claim_request(7, 1)); };
+  start(noon + 10, 5);
+  ASSERT_EQ(claim_one().size(), 1u);
+  const RunId later = start(noon + 20, 5);
+  const RunId urgent = start(noon + 30, 1);
+  const RunId below = start(noon, 7);
+  const RunId earlier = start(noon, 5);
+  EXPECT_EQ(claim_one().at(0).run, urgent) << "a level the marks do not know";
+  EXPECT_EQ(claim_one().at(0).run, later) << "what lies behind the mark";
+  EXPECT_EQ(claim_one().at(0).run, below);
+  std::vector<HeldJob> last;
+  EXPECT_TRUE(wait_until([&] { return !(last = claim_one()).empty(); })) << "what lies before the mark, a little later";
+  EXPECT_EQ(last.at(0).run, earlier);
+}
+
+TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  PostgresPool pool({dsn, "cairn", true}, 2);
+  ClaimDesk desk(pool, -1);
+  ClaimRequest request = claim_request(7, 1);
+  request.now_us = noon + 100'000;
+  TestRun first(*store);
+  first.start(job_of(1, 1, noon + 50'000));
+  ASSERT_EQ(desk.claim(request).size(), 1u);
+  TestRun late(*store);
+  late.start(job_of(1, 1, noon));
+  TestRun next(*store);
+  next.start(job_of(1, 1, noon + 60'000));
+  EXPECT_EQ(desk.claim(request).at(0).run, late.id());
+}
+
+// --- roles -----------------------------------------------------------------------------------------------------------------------
+
+class Roles : public testing::Test {
+ protected:
+  void SetUp() override {
+    dsn_ = new_database(1);
+    ask(dsn_, "drop role if exists ann");
+    ask(dsn_, "create role ann login in role cairn_app");
+  }
+  void TearDown() override { ask(dsn_, "drop role ann"); }
+  std::string refusal(const std::string& sql) {
+    try {
+      ask(with_user(dsn_, "ann"), sql);
+      return "done";
+    } catch (const PostgresError& error) {
+      return error.sqlstate();
+    }
+  }
+  std::string dsn_;
+};
+
+TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
+  const auto store = open_store(with_user(dsn_, "ann"));
+  TestRun run(*store);
+  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+  SessionRow session;
+  session.id = 7;
+  store->open_session(session);
+  store->beat(7);
+  const HeldJob held = store->claim(claim_request(7)).at(0);
+  Entry entry = run.entry();
+  entry.fences.push_back(fence_of(held));
+  QuestionRow question;
+  question.id = "q1";
+  entry.asked.push_back(question);
+  entry.jobs = {keep(job_of(1, 2)), hold(job_of(2, 2), 7), offer(job_of(3, 3))};
+  ASSERT_EQ(run.commit(entry).kind, Kind::committed);
+  Entry last = run.entry();
+  last.closed_questions = {"q1"};
+  last.jobs = {drop(2), adjust(job_of(3, 3, noon + 1))};
+  ASSERT_EQ(run.commit(last).kind, Kind::committed);
+  std::vector<Entry> linked{run.entry(), TestRun(*store).entry()};
+  linked[0].chain_before[0] ^= 1;
+  linked[0].link = linked[1].link = 1;
+  EXPECT_EQ(store->commit(0, linked)[1].kind, Kind::conflict);
+  const std::vector<std::pair<RunId, Fence>> holds{{run.id(), {1, 7, held.epoch, 2}}};
+  store->release(holds, noon);
+  store->put_graph({"g", "v", "{}", true});
+  store->put_graph({"g", "w", "{}", true});
+  store->put_blob(0, Hash{}, "x");
+  store->put_snapshot(run.id(), {1, 1, Hash{}, "s"});
+  store->put_snapshot(run.id(), {1, 1, Hash{}, "t"});
+  EXPECT_EQ(store->graphs().size(), 2u);
+  EXPECT_EQ(store->sessions().size(), 1u);
+  store->queues();
+  store->runs({});
+  store->questions({}, 1);
+  store->orphans(1);
+  store->overdue(noon, 1);
+  store->held_by(7, 1);
+  store->close_session(7);
+  store->held_by_nobody(1);
+  EXPECT_EQ(chain_fault(*store, run.id()), "");
+}
+
+TEST_F(Roles, an_application_login_cannot_change_history) {
+  const auto store = open_store(dsn_);
+  TestRun run(*store);
+  run.start(job_of(1, 1));
+  EXPECT_EQ(refusal("update cairn.event set payload = 'x'"), "42501");
+  EXPECT_EQ(refusal("delete from cairn.event"), "42501");
+  EXPECT_EQ(refusal("truncate cairn.event"), "42501");
+  EXPECT_EQ(refusal("drop table cairn.event"), "42501");
+  EXPECT_EQ(refusal("update cairn.checkpoint set n = 1"), "42501");
+  EXPECT_EQ(refusal("select count(*) from cairn.event"), "done");
+}
+
+TEST_F(Roles, a_reading_login_reads_and_no_more) {
+  ask(dsn_, "revoke cairn_app from ann");
+  ask(dsn_, "grant cairn_read to ann");
+  EXPECT_EQ(refusal("select * from cairn.events"), "done");
+  EXPECT_EQ(refusal("select * from cairn.runs"), "done");
+  EXPECT_EQ(refusal("delete from cairn.run"), "42501");
+  EXPECT_EQ(refusal("insert into cairn.queue (name) values ('x')"), "42501");
+}
+
+}  // namespace
+}  // namespace cairn

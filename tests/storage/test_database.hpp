@@ -1,0 +1,30 @@
+// Databases for tests: one private cluster per test program, databases cloned from a migrated one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/postgres_connection.hpp"
+
+namespace cairn::test {
+
+// A directory of this test program that is removed at its end.
+std::string scratch_directory();
+
+// The DSN of the cluster's first database, as its superuser. The cluster starts at the first call.
+std::string cluster_dsn();
+
+// The DSN of a new database with the schema.
+std::string new_database(std::int32_t shards);
+// The DSN of a new, empty database.
+std::string new_empty_database();
+
+std::string with_user(const std::string& dsn, const std::string& user);
+
+// One statement as a superuser; throws PostgresError.
+PgResult ask(const std::string& dsn, const std::string& sql);
+std::int64_t ask_number(const std::string& dsn, const std::string& sql);  // casts to bigint itself
+std::string ask_text(const std::string& dsn, const std::string& sql);
+
+}  // namespace cairn::test
