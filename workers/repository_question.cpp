@@ -32,25 +32,25 @@ const Words foreign_words = {"weather", "forecast", "temperature", "joke",     "
                              "news",    "movie",    "song",        "football", "president", "stock", "horoscope"};
 const Words joining_words = {"and", "or", "the", "a", "an", "also", "plus", "&"};
 const Words filler_words = {
-    "who",     "whom",   "whose",   "what",    "what's",  "which",   "when",      "where",      "why",
-    "how",     "is",     "are",     "was",     "were",    "be",      "been",      "do",         "does",
-    "did",     "has",    "have",    "had",     "can",     "could",   "will",      "would",      "should",
-    "shall",   "may",    "might",   "must",    "i",       "me",      "my",        "we",         "us",
-    "our",     "you",    "your",    "he",      "she",     "it",      "its",       "they",       "them",
-    "their",   "this",   "that",    "these",   "those",   "there",   "here",      "in",         "on",
-    "of",      "for",    "to",      "from",    "with",    "within",  "by",        "at",         "as",
-    "about",   "into",   "over",    "under",   "between", "than",    "then",      "so",         "if",
-    "not",     "no",     "any",     "some",    "all",     "each",    "every",     "both",       "most",
-    "more",    "least",  "many",    "much",    "now",     "today",   "currently", "right",      "last",
-    "new",     "please", "tell",    "show",    "list",    "give",    "find",      "say",        "explain",
-    "compare", "people", "person",  "someone", "anyone",  "team",    "developer", "developers", "bus",
-    "factor",  "hot",    "spot",    "spots",   "s",       "re",      "ask",       "need",       "want",
-    "get",     "made",   "make",    "main",    "biggest", "high",    "highest",   "low",        "lowest",
-    "leave",   "leaves", "left",    "happen",  "go",      "goes",    "whole",     "everything", "overall",
-    "work",    "depend", "depends", "tend",    "usually", "really",  "just",      "area",       "areas",
-    "active",  "week",   "month",   "year",    "history", "long",    "few",       "times",      "time",
-    "hit",     "up",     "out",     "off",     "but",     "however", "because",   "case",       "let",
-    "know",    "hello",  "hi",      "thanks"};
+    "who",    "whom",    "whose",   "what",    "what's",  "which",     "when",       "where",   "why",
+    "how",    "is",      "are",     "was",     "were",    "be",        "been",       "do",      "does",
+    "did",    "has",     "have",    "had",     "can",     "could",     "will",       "would",   "should",
+    "shall",  "may",     "might",   "must",    "i",       "me",        "my",         "we",      "us",
+    "our",    "you",     "your",    "he",      "she",     "it",        "its",        "they",    "them",
+    "their",  "this",    "that",    "these",   "those",   "there",     "here",       "in",      "on",
+    "of",     "for",     "to",      "from",    "with",    "within",    "by",         "at",      "as",
+    "about",  "into",    "over",    "under",   "between", "than",      "then",       "so",      "if",
+    "not",    "no",      "any",     "some",    "all",     "each",      "every",      "both",    "most",
+    "more",   "least",   "many",    "much",    "now",     "today",     "currently",  "right",   "last",
+    "new",    "please",  "tell",    "show",    "give",    "find",      "say",        "explain", "compare",
+    "people", "person",  "someone", "anyone",  "team",    "developer", "developers", "bus",     "factor",
+    "hot",    "spot",    "spots",   "s",       "re",      "ask",       "need",       "want",    "get",
+    "made",   "make",    "main",    "biggest", "high",    "highest",   "low",        "lowest",  "leave",
+    "leaves", "left",    "happen",  "go",      "goes",    "whole",     "everything", "overall", "work",
+    "depend", "depends", "tend",    "usually", "really",  "just",      "area",       "areas",   "active",
+    "week",   "month",   "year",    "history", "long",    "few",       "times",      "time",    "hit",
+    "up",     "out",     "off",     "but",     "however", "because",   "case",       "let",     "know",
+    "hello",  "hi",      "thanks"};
 
 struct Word {
   std::string text;   // as written
