@@ -176,13 +176,33 @@ struct Member {
   std::string_view text;  // the value's bytes
 };
 
+// Where the bracket closes that was opened just before `at`; `end` if it does not.
+const char* closing_bracket(const char* at, const char* end) {
+  int open = 1;
+  bool in_string = false;
+  for (; at < end; ++at) {
+    if (in_string && *at == '\\') {
+      ++at;
+    } else if (*at == '"') {
+      in_string = !in_string;
+    } else if (in_string) {
+      continue;
+    } else if (*at == '{' || *at == '[') {
+      ++open;
+    } else if ((*at == '}' || *at == ']') && --open == 0) {
+      return at;
+    }
+  }
+  return end;
+}
+
 // The members of one object: scalars read, arrays and objects left as text until someone wants them.
 class MemberScan {
  public:
   explicit MemberScan(std::string_view text) : text_(text) {
     members_.reserve(12);
     const bool has_nul = text.find('\0') != std::string_view::npos;  // the parser would take it for the end
-    if (has_nul || !read_json(text, furthest_, *this)) throw NotOne{"it is not JSON"};
+    if (has_nul || !read_json(text, at_, *this)) throw NotOne{"it is not JSON"};
     if (!is_object_) throw NotOne{"it is not an object"};
   }
   std::vector<Member>& members() { return members_; }
@@ -194,16 +214,15 @@ class MemberScan {
   bool number_integer(std::int64_t value) { return scalar(value, 1); }
   bool number_unsigned(std::uint64_t value) { return scalar(value, 1); }
   bool number_float(double value, const std::string&) { return scalar(value, 1); }
-  bool string(std::string& value) { return depth_ > 1 || scalar(std::move(value)); }
+  bool string(std::string& value) { return scalar(std::move(value)); }
   bool binary(Json::binary_t&) { return false; }
   bool start_object(std::size_t) { return open(true); }
   bool start_array(std::size_t) { return open(false); }
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool key(std::string& value) {
-    if (depth_ > 1) return true;
     members_.push_back({std::move(value), Json(Json::value_t::discarded), {}});
-    const auto colon = text_.find(':', static_cast<std::size_t>(furthest_ - text_.data()));
+    const auto colon = text_.find(':', static_cast<std::size_t>(at_ - text_.data()));
     value_starts_ = text_.find_first_not_of(" \t\r\n", colon == std::string_view::npos ? colon : colon + 1);
     return value_starts_ != std::string_view::npos;
   }
@@ -217,8 +236,13 @@ class MemberScan {
     take_text(read_too_far);
     return true;
   }
+  // Of a value inside the object, only its brackets are given to the parser.
   bool open(bool is_object) {
-    if (depth_++ == 0) is_object_ = is_object;
+    if (depth_++ == 0) {
+      is_object_ = is_object;
+    } else {
+      at_ = closing_bracket(at_, text_.data() + text_.size());
+    }
     return true;
   }
   bool close() {
@@ -227,12 +251,12 @@ class MemberScan {
   }
   void take_text(std::size_t read_too_far) {
     if (!is_object_) return;
-    const auto end = static_cast<std::size_t>(furthest_ - text_.data()) - read_too_far;
+    const auto end = static_cast<std::size_t>(at_ - text_.data()) - read_too_far;
     members_.back().text = text_.substr(value_starts_, end - value_starts_);
   }
 
   std::string_view text_;
-  const char* furthest_ = nullptr;
+  const char* at_ = nullptr;
   std::size_t value_starts_ = 0;
   int depth_ = 0;
   bool is_object_ = false;
@@ -300,7 +324,10 @@ class Reader {
   static NotOne wrong(const char* key) { return {std::string("its \"") + key + "\" is of another kind"}; }
 
   static Json parsed(const Member& member) {
-    return member.scalar.is_discarded() ? Json::parse(member.text) : member.scalar;
+    if (!member.scalar.is_discarded()) return member.scalar;
+    Json value = Json::parse(member.text, nullptr, false);
+    if (value.is_discarded()) throw NotOne{"its \"" + member.key + "\" is not JSON"};
+    return value;
   }
 
   void get(const char* key, Member& member, std::string& value) {

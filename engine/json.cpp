@@ -133,12 +133,12 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
   }
   Json value;
   CheckedBuilder builder(value);
-  const char* furthest = nullptr;
+  const char* at = nullptr;
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {  // the parser would take it for the end
     return not_json(what, "the character NUL", nul + 1);
   }
-  if (read_json(text, furthest, builder)) return value;
-  const auto read = static_cast<std::size_t>(furthest - text.data());
+  if (read_json(text, at, builder)) return value;
+  const auto read = static_cast<std::size_t>(at - text.data());
   return not_json(what, builder.fault(), builder.fault_byte() != 0 ? builder.fault_byte() : read);
 }
 

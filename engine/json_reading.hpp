@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// Walks over a text and notes in `furthest` the end of what was read.
+// Walks over a text at a place that it shares with its copies and with the handler, who may move it.
 struct Reading {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -18,29 +18,24 @@ struct Reading {
   using pointer = const char*;
   using reference = const char&;
 
-  const char* at = nullptr;
-  const char** furthest = nullptr;
+  const char** at = nullptr;
 
-  reference operator*() const {
-    *furthest = at + 1;
-    return *at;
-  }
+  reference operator*() const { return **at; }
   Reading& operator++() {
-    ++at;
+    ++*at;
     return *this;
   }
-  bool operator==(const Reading& other) const { return at == other.at; }
-  bool operator!=(const Reading& other) const { return at != other.at; }
+  bool operator==(const Reading& other) const { return *at == *other.at; }
+  bool operator!=(const Reading& other) const { return *at != *other.at; }
 };
 
-// Gives the text to a handler (nlohmann's SAX interface). While the handler runs, `furthest` is just behind the token
-// it is given; behind a number, one byte further. False if the handler refused.
+// Gives the text to a handler (nlohmann's SAX interface). While the handler runs, `at` is just behind the token it is
+// given; behind a number, one byte further. False if the handler refused or the text is not JSON.
 template <class Handler>
-bool read_json(std::string_view text, const char*& furthest, Handler& handler) {
-  furthest = text.data();
-  const Reading first{text.data(), &furthest};
-  const Reading last{text.data() + text.size(), &furthest};
-  return Json::sax_parse(first, last, &handler);
+bool read_json(std::string_view text, const char*& at, Handler& handler) {
+  at = text.data();
+  const char* end = text.data() + text.size();
+  return Json::sax_parse(Reading{&at}, Reading{&end}, &handler);
 }
 
 }  // namespace cairn

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
-#include <gtest/gtest.h>
 
 namespace cairn {
 namespace {
@@ -280,6 +280,18 @@ TEST(Codec, a_payload_that_is_none_of_its_type_is_corrupt) {
     EXPECT_NE(fault_of(moved, text), "") << text;
   }
   EXPECT_NE(fault_of(moved, std::string_view("{\"to_version\":\"a\"}\0x", 20)), "");
+}
+
+TEST(Codec, a_bracket_that_never_closes_is_corrupt) {
+  for (const char* text : {R"({"patch":{"a":1)", R"({"patch":{"a":"}"})", R"({"patch":{"a":1]})", R"({"patch":["\"]"})",
+                           R"({"patch":{)"}) {
+    EXPECT_EQ(fault_of(ChannelsEdited{}, text), "Expected the payload of a channels_edited, but it is not JSON.")
+        << text;
+  }
+  EXPECT_EQ(fault_of(PlanRevised{}, R"({"version":1,"cause":"c","changes":[{]]})"),
+            "Expected the payload of a plan_revised, but its \"changes\" is not JSON.");
+  EXPECT_EQ(fault_of(PlanRevised{}, R"({"version":1,"cause":"c","changes":[1,,2]})"),
+            "Expected the payload of a plan_revised, but its \"changes\" is not JSON.");
 }
 
 TEST(Codec, a_field_of_another_kind_is_corrupt) {
