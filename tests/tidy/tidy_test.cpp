@@ -324,7 +324,8 @@ Faults line_faults(const Source& source) {
   const bool any_length = std::regex_search(source.path, prose);
   for (std::size_t i = 0; i < source.lines.size(); ++i) {
     const auto& line = source.lines[i];
-    if (!any_length && characters(line) > 120) faults.push_back(fault_at(source, i, "longer than 120 characters"));
+    const bool is_json = folder_of(source) == "tests" && line.find("\":") != std::string::npos;
+    if (!any_length && !is_json && characters(line) > 120) faults.push_back(fault_at(source, i, "over 120 characters"));
     if (line.find('\t') != std::string::npos) faults.push_back(fault_at(source, i, "a tab"));
     if (line.ends_with(' ') || line.ends_with('\r')) faults.push_back(fault_at(source, i, "white space at the end"));
   }
@@ -338,6 +339,7 @@ TEST(Tidy, lines_are_short_and_clean) {
   std::string umlauts;
   for (int i = 0; i < 120; ++i) umlauts += "ü";
   expect_none(line_faults, source("engine/a.cpp", umlauts));
+  expect_none(line_faults, source("tests/a_test.cpp", "R\"({\"name\": \"" + std::string(121, 'x') + "\"})\""));
   expect_clean(line_faults);
 }
 
