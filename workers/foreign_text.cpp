@@ -43,6 +43,7 @@ std::string readable_line(std::string_view text, std::size_t bytes_max) {
     line += piece;
     at += bytes == 0 ? 1 : bytes;
   }
+  line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }
 

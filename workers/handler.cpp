@@ -73,6 +73,7 @@ StepInput step_input(const RunState& state, const Step& step, const Handler* han
   input.given = step.given;
   input.budgets = step.budgets;
   input.fault = step.message;
+  input.fault_error = step.error;
   if (step.goal >= 0) {
     input.with = Json::object();
     input.data = Json::object();

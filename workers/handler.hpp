@@ -50,6 +50,7 @@ struct StepInput {
   Json given;               // what the opening event brought; null: nothing
   std::map<std::string, std::int64_t> budgets;  // used counts when the step opened
   std::string fault;        // message of the failed attempt before this one; "" at the first
+  std::string fault_error;  // and its one word: bad_reply, timeout, lost ...
   std::string sub_goal;     // for a tool's step: the sub-goal, its tool and its resolved inputs
   std::string tool;
   Json inputs;

@@ -8,6 +8,7 @@
 #include <boost/beast/ssl.hpp>
 #include <boost/url/src.hpp>
 #include <boost/url/url_view.hpp>
+#include <charconv>
 #include <openssl/ssl.h>
 
 #include "engine/result.hpp"
@@ -45,6 +46,12 @@ Error unusable_url(const std::string& but) {
   return {Code::invalid, "Expected a URL like http://host:port/path, but " + but + "."};
 }
 
+bool is_port(std::string_view digits) {
+  int number = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return read.ec == std::errc() && number > 0 && number <= 65535;
+}
+
 Result<Place> parse_url(std::string_view text) {
   const auto parsed = boost::urls::parse_uri(boost::core::string_view(text.data(), text.size()));
   if (!parsed) return unusable_url("it cannot be parsed");
@@ -53,7 +60,8 @@ Result<Place> parse_url(std::string_view text) {
   if (!tls && url.scheme_id() != boost::urls::scheme::http) return unusable_url("its scheme is neither http nor https");
   if (url.encoded_host().empty()) return unusable_url("it names no host");
   if (url.has_userinfo()) return unusable_url("it carries a name or a password");
-  if (url.has_port() && url.port_number() == 0) return unusable_url("its port is none");
+  if (url.has_port() && !is_port(std::string_view(url.port().data(), url.port().size())))
+    return unusable_url("its port is none");
   Place place;
   place.tls = tls;
   place.host = url.host_address();

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -179,7 +179,7 @@ class Child : public std::enable_shared_from_this<Child> {
       end.number = error;
       return false;
     }
-    Descriptor exit(::pidfd_open(pid_, 0));
+    Descriptor exit(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));  // glibc 2.36 declares it for C only
     if (exit.get() < 0) fail("watching a child");
     exit_.assign(exit.release());
     in_.assign(in.to.release());

@@ -49,6 +49,7 @@ cairn_tests(workers postgres
   tests/workers/schema_check_test.cpp
   tests/workers/seven_node_test.cpp
   tests/workers/small_graphs.cpp
+  tests/workers/tool_agent_test.cpp
   tests/workers/tools_test.cpp
   tests/workers/worker_test.cpp
 )

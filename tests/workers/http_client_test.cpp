@@ -1,0 +1,152 @@
+#include "workers/http_client.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "tests/workers/loopback.hpp"
+
+namespace cairn {
+namespace {
+
+using testing::LoopbackServer;
+using testing::TemporaryFolder;
+using Reply = LoopbackServer::Reply;
+
+HttpRequest request_to(const std::string& url) {
+  HttpRequest request;
+  request.url = url;
+  request.body = "{}";
+  request.timeout_ms = 10'000;
+  return request;
+}
+
+HttpResult post(const HttpRequest& request) {
+  HttpClient client;
+  return testing::run(client.post(request));
+}
+
+HttpFault fault_of(const HttpResult& result) {
+  if (const auto* fault = std::get_if<HttpFault>(&result)) return *fault;
+  ADD_FAILURE() << "it answered " << std::get<HttpAnswer>(result).status << " " << std::get<HttpAnswer>(result).body;
+  return {};
+}
+
+TEST(HttpClient, posts_body_and_headers_and_returns_the_answer) {
+  const LoopbackServer server([](const LoopbackServer::Request& request) {
+    return Reply{201, "got " + request.body()};
+  });
+  HttpRequest request = request_to(server.url("/a/b?c=d"));
+  request.headers = {{"x-word", "one"}};
+  const HttpResult result = post(request);
+  ASSERT_TRUE(std::holds_alternative<HttpAnswer>(result)) << fault_of(result).message;
+  EXPECT_EQ(std::get<HttpAnswer>(result).status, 201);
+  EXPECT_EQ(std::get<HttpAnswer>(result).body, "got {}");
+  const auto seen = server.requests().at(0);
+  EXPECT_EQ(seen.target(), "/a/b?c=d");
+  EXPECT_EQ(seen["x-word"], "one");
+  EXPECT_EQ(seen["host"], "127.0.0.1:" + std::to_string(server.port()));
+}
+
+TEST(HttpClient, a_closed_port_is_unreachable) {
+  const HttpFault fault =
+      fault_of(post(request_to("http://127.0.0.1:" + std::to_string(testing::closed_port()) + "/")));
+  EXPECT_EQ(fault.kind, HttpFault::Kind::unreachable);
+  EXPECT_NE(fault.message.find("127.0.0.1"), std::string::npos);
+}
+
+TEST(HttpClient, a_name_that_does_not_exist_is_unreachable) {
+  EXPECT_EQ(fault_of(post(request_to("http://nowhere.invalid/"))).kind, HttpFault::Kind::unreachable);
+}
+
+TEST(HttpClient, a_server_that_says_nothing_is_left_at_the_deadline) {
+  const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{200, "", true}; });
+  HttpRequest request = request_to(server.url("/?secret=s3cret"));
+  request.timeout_ms = 50;
+  const auto began = std::chrono::steady_clock::now();
+  const HttpFault fault = fault_of(post(request));
+  EXPECT_EQ(fault.kind, HttpFault::Kind::timeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_EQ(fault.message.find("s3cret"), std::string::npos) << fault.message;
+}
+
+TEST(HttpClient, an_answer_beyond_the_limit_is_too_big) {
+  const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{200, std::string(2'000, 'x')}; });
+  HttpRequest request = request_to(server.url("/"));
+  request.answer_bytes_max = 1'999;
+  EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::too_big);
+  request.answer_bytes_max = 2'000;
+  EXPECT_TRUE(std::holds_alternative<HttpAnswer>(post(request)));
+}
+
+TEST(HttpClient, what_is_no_url_is_refused) {
+  for (const char* url : {"", "no url", "ftp://host/x", "http://", "http:///x", "/path", "http://u:p@host/",
+                          "http://host:0/", "http://host:99999/", "http://a b/"}) {
+    EXPECT_TRUE(url_fault(url).has_value()) << url;
+    EXPECT_EQ(fault_of(post(request_to(url))).kind, HttpFault::Kind::invalid) << url;
+  }
+  for (const char* url : {"http://host", "https://host:8443/v1?x=y", "http://[::1]:80/x", "http://127.0.0.1/"}) {
+    EXPECT_EQ(url_fault(url), std::nullopt) << url;
+  }
+}
+
+TEST(HttpClient, a_header_cannot_bring_another_line) {
+  HttpRequest request = request_to("http://127.0.0.1:1/");
+  request.headers = {{"idempotency-key", "a\r\nx-evil: 1"}};
+  EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::invalid);
+}
+
+class TrustedCertificates {
+ public:
+  explicit TrustedCertificates(const std::string& file) { ::setenv("SSL_CERT_FILE", file.c_str(), 1); }
+  TrustedCertificates(const TrustedCertificates&) = delete;
+  TrustedCertificates& operator=(const TrustedCertificates&) = delete;
+  ~TrustedCertificates() { ::unsetenv("SSL_CERT_FILE"); }
+};
+
+class HttpsClient : public ::testing::Test {
+ protected:
+  std::string url(const std::string& host) const { return "https://" + host + ":" + std::to_string(server_.port()); }
+
+  TemporaryFolder folder_;
+  testing::Certificate certificate_ = testing::make_certificate(folder_);
+  LoopbackServer server_{[](const LoopbackServer::Request&) { return Reply{200, "secure"}; }, certificate_};
+};
+
+TEST_F(HttpsClient, an_unknown_certificate_is_refused) {
+  const HttpFault fault = fault_of(post(request_to(url("localhost"))));
+  EXPECT_EQ(fault.kind, HttpFault::Kind::unreachable);
+  EXPECT_NE(fault.message.find("certificate verify failed"), std::string::npos) << fault.message;
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(HttpsClient, a_certificate_of_a_configured_authority_is_accepted) {
+  const TrustedCertificates trusted(certificate_.certificate_file);
+  const HttpResult result = post(request_to(url("localhost")));
+  ASSERT_TRUE(std::holds_alternative<HttpAnswer>(result)) << fault_of(result).message;
+  EXPECT_EQ(std::get<HttpAnswer>(result).body, "secure");
+}
+
+TEST_F(HttpsClient, a_certificate_for_another_name_is_refused) {
+  const TrustedCertificates trusted(certificate_.certificate_file);
+  EXPECT_EQ(fault_of(post(request_to(url("127.0.0.1")))).kind, HttpFault::Kind::unreachable);
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(HttpsClient, a_server_without_tls_is_unreachable) {
+  const LoopbackServer plain([](const LoopbackServer::Request&) { return Reply{200, "plain"}; });
+  const std::string plain_url = "https://localhost:" + std::to_string(plain.port());
+  EXPECT_EQ(fault_of(post(request_to(plain_url))).kind, HttpFault::Kind::unreachable);
+}
+
+TEST(HttpClient, a_request_under_way_may_outlive_its_client_and_die_with_the_thread) {
+  const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{200, "", true}; });
+  boost::asio::io_context io;
+  auto client = std::make_unique<HttpClient>();
+  auto work = client->post(request_to(server.url("/")));
+  boost::asio::co_spawn(io, std::move(work), boost::asio::detached);
+  while (server.requests().empty()) io.run_one_for(std::chrono::milliseconds(10));
+}
+
+}  // namespace
+}  // namespace cairn

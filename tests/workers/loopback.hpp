@@ -1,0 +1,106 @@
+// For tests of the ports: runs one coroutine to its end, and a real HTTP(S) server on a free loopback port.
+#pragma once
+
+#include <atomic>
+#include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <condition_variable>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cairn::testing {
+
+template <class T>
+T run(boost::asio::io_context& io, boost::asio::awaitable<T> work) {
+  std::optional<T> result;
+  std::exception_ptr error;
+  const auto take = [&](std::exception_ptr thrown, T value) {
+    error = thrown;
+    result = std::move(value);
+  };
+  boost::asio::co_spawn(io, std::move(work), take);
+  io.restart();
+  io.run();
+  if (error) std::rethrow_exception(error);
+  return std::move(result.value());
+}
+
+template <class T>
+T run(boost::asio::awaitable<T> work) {
+  boost::asio::io_context io;
+  return run(io, std::move(work));
+}
+
+// A directory of its own, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  std::filesystem::path path() const { return path_; }
+  // Writes the file and gives its path.
+  std::string write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Files of a self-signed certificate for the name "localhost".
+struct Certificate {
+  std::string certificate_file;
+  std::string key_file;
+};
+Certificate make_certificate(const TemporaryFolder& folder);
+
+// A loopback port on which nobody listens.
+std::uint16_t closed_port();
+
+class LoopbackServer {
+ public:
+  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+  struct Reply {
+    unsigned status = 200;
+    std::string body;
+    bool never = false;  // keeps the connection open and says nothing
+  };
+  using Answers = std::function<Reply(const Request&)>;
+
+  explicit LoopbackServer(Answers answers, std::optional<Certificate> certificate = {});
+  LoopbackServer(const LoopbackServer&) = delete;
+  LoopbackServer& operator=(const LoopbackServer&) = delete;
+  ~LoopbackServer();
+
+  std::uint16_t port() const { return port_; }
+  std::string url(const std::string& path) const { return "http://127.0.0.1:" + std::to_string(port_) + path; }
+  std::vector<Request> requests() const;
+
+ private:
+  void serve();
+  template <class Stream>
+  void serve_one(Stream& stream);
+
+  Answers answers_;
+  boost::asio::io_context io_;
+  boost::asio::ssl::context tls_{boost::asio::ssl::context::tls_server};
+  bool over_tls_ = false;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::uint16_t port_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable stopped_;
+  std::atomic<bool> stop_ = false;
+  std::vector<Request> requests_;
+  std::thread thread_;
+};
+
+}  // namespace cairn::testing
