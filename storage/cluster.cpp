@@ -31,6 +31,7 @@ constexpr std::string_view server_user = "postgres";
 constexpr int port = 5432;  // names the socket; nothing listens on TCP
 constexpr std::size_t socket_path_max = 107;
 
+// Written at each start into a file that postgresql.conf includes; what stands after the include there wins.
 constexpr std::string_view settings =
     "listen_addresses = ''\n"
     "unix_socket_permissions = 0700\n"
@@ -248,9 +249,29 @@ Status initialise(const fs::path& directory, const fs::path& programs, const Acc
                           "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions"},
                          directory / "cairn.out");
   if (ran.exit != 0) return unavailable("Expected to initialise a database cluster, but: " + ran.says);
-  std::ofstream(data / "postgresql.conf", std::ios::app) << "\n# cairn\n" << settings;
+  std::ofstream(data / "postgresql.conf", std::ios::app) << "\ninclude 'cairn.conf'\n";
   std::ofstream(directory / marker_name) << marker_text;
   return Done{};
+}
+
+// A path as an element of a list in a quoted setting.
+std::string quoted_setting(const fs::path& path) {
+  std::string element = "'\"";
+  for (const char letter : path.string()) {
+    if (letter == '\'' || letter == '"' || letter == '\\') element += letter;
+    element += letter;
+  }
+  return element + "\"'";
+}
+
+bool write_settings(const fs::path& directory, const fs::path& socket) {
+  const fs::path path = data_of(directory) / "cairn.conf";
+  std::ofstream file(path);
+  file << settings << "port = " << port << "\nunix_socket_directories = " << quoted_setting(socket) << "\n";
+  file.close();
+  std::error_code fault;
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read, fault);
+  return file.good() && !fault;
 }
 
 Status launch(const fs::path& directory, const fs::path& programs, const Account& account) {
@@ -264,10 +285,12 @@ Status launch(const fs::path& directory, const fs::path& programs, const Account
   const fs::path log = directory / "server.log";
   std::ofstream(log, std::ios::app);
   give_to(account, log);
-  const std::string options = "-c unix_socket_directories='" + socket.string() + "' -c port=" + std::to_string(port);
+  if (!write_settings(directory, socket)) {
+    return unavailable("Expected to write the server's settings in " + data_of(directory).string() + ", but could not.");
+  }
   const Ran ran = run_as(account,
                          {(programs / "pg_ctl").string(), "-D", data_of(directory).string(), "-l", log.string(), "-w",
-                          "-t", "60", "-o", options, "start"},
+                          "-t", "60", "start"},
                          directory / "cairn.out");
   if (ran.exit == 0) return Done{};
   return unavailable("Expected the database server to start, but: " + ran.says + " " + last_lines(read_text(log)));

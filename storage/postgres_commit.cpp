@@ -49,15 +49,17 @@ class Commit {
     return rows.take(shard_);
   }
 
-  // Only what can exist is locked: a new run has no row and no job yet, and a branch born held none either.
+  // Only what can exist is locked: a new run has no row and no job yet (unless fences say otherwise, and they are to be
+  // judged), and a branch born held has none either.
   void encode_locks() {
     PgArray runs(PgType::uuid);
     PgArray job_runs(PgType::uuid);
     PgArray job_branches(PgType::int4);
     for (const std::size_t at : order_) {
-      if (is_new(at)) continue;
-      runs.add(batch_[at].run.id);
-      locked_.push_back(at);
+      if (!is_new(at)) {
+        runs.add(batch_[at].run.id);
+        locked_.push_back(at);
+      }
       for (const BranchId branch : branches_to_lock(batch_[at])) {
         job_runs.add(batch_[at].run.id);
         job_branches.add(branch);
@@ -72,7 +74,7 @@ class Commit {
     std::vector<BranchId> branches;
     for (const Fence& fence : entry.fences) branches.push_back(fence.branch);
     for (const JobWrite& write : entry.jobs) {
-      if (write.op != JobWrite::Op::hold) branches.push_back(write.job.branch);
+      if (entry.head_before != 0 && write.op != JobWrite::Op::hold) branches.push_back(write.job.branch);
     }
     std::sort(branches.begin(), branches.end());
     branches.erase(std::unique(branches.begin(), branches.end()), branches.end());

@@ -283,6 +283,19 @@ TEST_P(StoreTest, a_lost_hold_counts_more_than_an_old_head) {
   EXPECT_EQ(late.commit(entry).kind, Kind::stale);
 }
 
+// The Postgres store looked at no job of a run that was to be new, and called every fence stale.
+TEST_P(StoreTest, fences_are_judged_even_if_the_run_should_have_been_new) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  Entry entry = run.entry();
+  entry.head_before = 0;
+  entry.events[0].seq = 1;
+  entry.fences.push_back(fence_of(held));
+  EXPECT_EQ(commit({entry}).at(0).kind, Kind::conflict);
+  ++entry.fences[0].epoch;
+  EXPECT_EQ(commit({entry}).at(0).kind, Kind::stale);
+}
+
 TEST_P(StoreTest, one_refused_entry_does_not_disturb_its_batch) {
   TestRun good = started_run();
   TestRun conflicting = started_run();
