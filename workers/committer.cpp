@@ -343,7 +343,7 @@ bool Committer::decide_last(Run& run) {
     free_child(notice);
     link(run, *find(std::get<FinishChild>(notice.what.command).child));
   }
-  if (fence && options_.fuse) fuse(run, fence->branch);
+  if (fence && fence->session == options_.session && options_.fuse) fuse(run, fence->branch);
   if (is_ended(run.state.status)) notify_parent(run);
   return true;
 }
@@ -546,7 +546,7 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
     }
     run.group = 0;
   }
-  for (Run* run : batch->runs) process(*run);
+  for (const Run* run : batch->runs) again_.push_back(run->id);
 }
 
 void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {

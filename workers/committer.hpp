@@ -190,7 +190,7 @@ class Committer {
   std::unordered_map<std::uint64_t, std::unique_ptr<Batch>> batches_;  // under way or waiting for the store
   std::uint64_t last_batch_ = 0;
   std::vector<std::pair<TimeUs, Load>> loads_again_;
-  std::vector<RunId> again_;   // taken back: to be processed by the next take()
+  std::vector<RunId> again_;   // their verdict is in: to be processed by the next take()
   std::int64_t waiting_ = 0;   // tasks in all runs' queues
   Stays stays_;                // options_.stays, counted
   int born_ = 0;

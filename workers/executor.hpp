@@ -2,7 +2,6 @@
 // Knows no database and no time of its own. Not thread-safe; lives on the worker's Asio thread.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <optional>
 #include <set>

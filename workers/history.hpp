@@ -1,5 +1,5 @@
 // From stored rows to folded states: what the committer and the client share. `read` functions block on the store; the
-// others are pure.
+// others are pure. Safe from any thread.
 #pragma once
 
 #include <span>

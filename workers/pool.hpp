@@ -72,7 +72,7 @@ class Pool {
   void drain();  // from now on nothing is claimed, started or kept
   bool is_draining() const { return draining_; }
   bool is_idle() const { return slots_.empty() && claiming_ == 0; }
-  bool was_empty() const { return found_nothing_; }  // the latest claim brought nothing
+  bool finds_nothing() const { return slots_.empty() && found_nothing_; }  // nor did the latest claim
 
   Actions take();
   TimeUs due_us() const;  // when take() is worth a call although nothing came

@@ -33,6 +33,8 @@ constexpr TimeUs drain_us = 20 * second_us;     // then what still runs is let g
 constexpr TimeUs graphs_every_us = 5 * second_us;
 constexpr std::int32_t sweep_rows = 200;
 constexpr std::size_t children_looks = 50;
+constexpr TimeUs children_every_us = second_us / 2;
+constexpr TimeUs stray_us = 5 * second_us;
 constexpr Ticket own_tickets = Ticket{1} << 63;  // not a slot's
 
 std::string host_name() {
@@ -105,6 +107,8 @@ struct Worker::Parts {
     std::vector<SessionRow> sessions;
     std::vector<HeldJob> overdue;
     std::vector<HeldJob> nobodys;
+    std::vector<HeldJob> ours;
+    TimeUs now_us = 0;
     std::vector<RunId> orphans;
     TimeUs database_us = 0;
     TimeUs asked_us = 0;
@@ -112,6 +116,7 @@ struct Worker::Parts {
   };
   void sweep();
   void swept(const Seen& seen);
+  void check_holds(const Seen& seen);
   void bury(SessionId session);
   void lose(const std::vector<HeldJob>& jobs, const std::string& says);
   void cancel_orphans(const std::vector<RunId>& orphans);
@@ -120,6 +125,7 @@ struct Worker::Parts {
   void refresh_graphs();
   Ticket own_ticket(std::function<void(const Reply&)> then);
   SessionRow session_row() const;
+  std::int32_t holds_max() const;
 
   Store& store_;
   Catalogue& catalogue_;
@@ -151,6 +157,8 @@ struct Worker::Parts {
   bool is_sweeping_ = false;
   std::set<std::tuple<RunId, BranchId, std::int64_t>> losing_;  // under way through the committer
   std::size_t next_child_look_ = 0;
+  TimeUs next_children_ = 0;
+  std::map<std::tuple<RunId, BranchId, std::int64_t>, TimeUs> strays_;  // held by us, it says, and when we saw it first
   TimeUs complained_at_ = 0;
   std::optional<Lanes> lanes_;
 };
@@ -265,7 +273,7 @@ long Worker::Parts::beat() {
 }
 
 long Worker::Parts::await_wake() {
-  const std::int64_t wait_ms = 200;
+  const std::int64_t wait_ms = 50;  // and so long does stopping take
   const TimeUs asked = steady_us();
   try {
     if (store_.await_wake(wait_ms)) {
@@ -340,10 +348,9 @@ void Worker::Parts::look_around() {
     pool_.drain();
     drain_until_ = steady_us() + drain_us;
   }
-  if (pool_.is_draining()) return;
   const TimeUs now = steady_us();
-  if (now >= next_sweep_ && !is_sweeping_) sweep();
-  if (now >= next_graphs_) refresh_graphs();
+  if (now >= next_sweep_ && !is_sweeping_ && (!pool_.is_draining() || !deadlines_.empty())) sweep();
+  if (now >= next_graphs_ && !pool_.is_draining()) refresh_graphs();
 }
 
 void Worker::Parts::arm() {
@@ -442,7 +449,10 @@ void Worker::Parts::claim(Pool::Claim claim) {
   const Shard shard = request.shard;
   on_lane(
       "claim", [this, request = std::move(request)] { return store_.claim(request); },
-      [this, shard](std::vector<HeldJob> jobs) { pool_.claimed(shard, std::move(jobs)); },
+      [this, shard](std::vector<HeldJob> jobs) {
+        pool_.claimed(shard, std::move(jobs));
+        if (!options_.only_runs.empty() && pool_.finds_nothing()) find_children();
+      },
       [this, shard] { pool_.claim_failed(shard); });
 }
 
@@ -518,7 +528,7 @@ void Worker::Parts::execute(Ticket slot) {
   if (pool_.is_draining()) return let_go(slot, clock_.now());
   Flight& flight = flights_.at(slot);
   const RunState* state = committer_->state(flight.job.run);
-  if (state == nullptr) return committer_->look(slot, flight.job.run, flight.job.run_head);
+  if (state == nullptr) return let_go(slot, clock_.now() + refused_pause_us);  // it has ended
   Prepared prepared = NotOpen{};
   try {
     prepared = executor_.prepare(*state, flight.job.job);
@@ -660,6 +670,8 @@ void Worker::Parts::sweep() {
       "look after the others",
       [this, now] {
         Seen seen;
+        seen.now_us = now;
+        seen.ours = store_.held_by(session_, holds_max());
         seen.asked_us = steady_us();
         seen.database_us = store_.database_time();
         seen.answered_us = steady_us();
@@ -682,14 +694,15 @@ void Worker::Parts::sweep() {
 
 void Worker::Parts::swept(const Seen& seen) {
   clock_.observe(seen.database_us, seen.asked_us, seen.answered_us);
+  check_holds(seen);
+  if (pool_.is_draining()) return;
   for (const SessionId dead : sweep_.seen(seen.sessions, steady_us())) bury(dead);
   lose(seen.overdue, "Its worker did not report in time.");
   lose(seen.nobodys, "Its worker is gone.");
   cancel_orphans(seen.orphans);
-  if (!options_.only_runs.empty() && pool_.is_idle() && pool_.was_empty()) find_children();
   const bool is_known = std::any_of(seen.sessions.begin(), seen.sessions.end(),
                                     [this](const SessionRow& row) { return row.id == session_; });
-  if (is_known || pool_.is_draining()) return;
+  if (is_known) return;
   spdlog::warn("Session {} was declared dead while it lives; opening it again.", session_);
   SessionRow row = session_row();
   row.started_at = clock_.now();
@@ -700,6 +713,42 @@ void Worker::Parts::swept(const Seen& seen) {
         return true;
       },
       [](bool) {}, [] {});
+}
+
+std::int32_t Worker::Parts::holds_max() const { return 2 * options_.concurrency + sweep_rows; }
+
+// A step that runs although its hold is gone (its run was cancelled, it was given up for lost) is stopped. A hold that
+// nothing here knows of (the answer to its claim was lost) is let go.
+void Worker::Parts::check_holds(const Seen& seen) {
+  if (static_cast<std::int32_t>(seen.ours.size()) >= holds_max()) return;
+  using Key = std::tuple<RunId, BranchId, std::int64_t>;
+  std::set<Key> held;
+  for (const HeldJob& job : seen.ours) held.emplace(job.run, job.job.branch, job.epoch);
+  std::set<Key> known;
+  std::vector<Ticket> stopped;
+  for (const auto& [slot, flight] : flights_) {
+    const Key key{flight.job.run, flight.job.job.branch, flight.job.epoch};
+    known.insert(key);
+    if (flight.is_running && flight.started_at < seen.now_us && !held.contains(key)) stopped.push_back(slot);
+  }
+  for (const Ticket slot : stopped) {
+    Flight flight = std::move(flights_.at(slot));
+    flights_.erase(slot);
+    deadlines_.erase({flight.deadline, slot});
+    flight.cancel->emit(asio::cancellation_type::terminal);
+    pool_.done(slot);
+  }
+  std::map<Key, TimeUs> strays;
+  for (const HeldJob& job : seen.ours) {
+    const Key key{job.run, job.job.branch, job.epoch};
+    if (known.contains(key)) continue;
+    const auto before = strays_.find(key);
+    const TimeUs first = before == strays_.end() ? seen.now_us : before->second;
+    strays.emplace(key, first);
+    if (seen.now_us - first >= stray_us)
+      release({{job.run, {job.job.branch, job.session, job.epoch, job.job.step}, seen.now_us}});
+  }
+  strays_ = std::move(strays);
 }
 
 // What a dead session held is lost; when it holds nothing any more its row goes.
@@ -747,6 +796,9 @@ void Worker::Parts::cancel_orphans(const std::vector<RunId>& orphans) {
 
 // Runs that ours had called before this worker began are ours too.
 void Worker::Parts::find_children() {
+  const TimeUs now = steady_us();
+  if (now < next_children_ || pool_.is_draining()) return;
+  next_children_ = now + children_every_us;
   for (std::size_t n = 0; n < std::min(children_looks, options_.only_runs.size()); ++n) {
     const RunId run = options_.only_runs[next_child_look_++ % options_.only_runs.size()];
     committer_->look(own_ticket([this, run](const Reply&) {

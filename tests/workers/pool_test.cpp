@@ -1,0 +1,252 @@
+// Claims when it has room, keeps, lets go, drains, gives back.
+#include "workers/pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include "workers/client.hpp"
+#include "workers/sweep.hpp"
+
+namespace cairn {
+namespace {
+
+PoolOptions options(std::int32_t concurrency = 8, std::int32_t shards = 1) {
+  PoolOptions made;
+  made.shards = shards;
+  made.concurrency = concurrency;
+  made.poll_us = 1'000;
+  made.keep_steps = 3;
+  return made;
+}
+
+HeldJob job(BranchId branch = 1, StepId step = 1) {
+  HeldJob made;
+  made.run = RunId{{1}};
+  made.job.branch = branch;
+  made.job.step = step;
+  made.job.queue = "default";
+  made.session = 5;
+  made.epoch = 2;
+  return made;
+}
+
+std::vector<HeldJob> jobs(std::int32_t count) {
+  std::vector<HeldJob> made;
+  for (BranchId branch = 1; branch <= count; ++branch) made.push_back(job(branch));
+  return made;
+}
+
+TEST(Pool, an_idle_pool_claims_all_its_slots_once) {
+  Pool pool(options());
+  const Pool::Actions first = pool.take();
+  ASSERT_EQ(first.claims.size(), 1u);
+  EXPECT_EQ(first.claims[0].limit, 8);
+  EXPECT_EQ(pool.free_slots(), 0);
+  EXPECT_TRUE(pool.take().empty());
+}
+
+TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
+  Pool pool(options());
+  (void)pool.take();
+  pool.claimed(0, jobs(3));
+  const Pool::Actions actions = pool.take();
+  EXPECT_EQ(actions.starts.size(), 3u);
+  EXPECT_TRUE(actions.claims.empty());
+  EXPECT_EQ(pool.free_slots(), 5);
+}
+
+TEST(Pool, after_an_empty_claim_it_waits_for_the_poll) {
+  Pool pool(options());
+  (void)pool.take();
+  pool.claimed(0, {});
+  EXPECT_TRUE(pool.take().claims.empty());
+  EXPECT_EQ(pool.due_us(), 1'000);
+  pool.tick(1'000);
+  EXPECT_EQ(pool.take().claims.size(), 1u);
+}
+
+TEST(Pool, a_wake_up_brings_a_claim_at_once) {
+  Pool pool(options());
+  (void)pool.take();
+  pool.claimed(0, {});
+  pool.wake();
+  EXPECT_EQ(pool.take().claims.size(), 1u);
+}
+
+TEST(Pool, a_wake_up_during_a_claim_is_not_forgotten) {
+  Pool pool(options());
+  (void)pool.take();
+  pool.wake();
+  pool.claimed(0, {});
+  EXPECT_EQ(pool.take().claims.size(), 1u);
+}
+
+TEST(Pool, a_failed_claim_is_tried_at_the_next_poll) {
+  Pool pool(options());
+  (void)pool.take();
+  pool.claim_failed(0);
+  EXPECT_EQ(pool.free_slots(), 8);
+  EXPECT_TRUE(pool.take().claims.empty());
+  pool.tick(1'000);
+  EXPECT_EQ(pool.take().claims.size(), 1u);
+}
+
+TEST(Pool, while_steps_run_it_waits_until_a_claim_is_worth_it) {
+  Pool pool(options(8));
+  (void)pool.take();
+  pool.claimed(0, jobs(8));
+  const Pool::Actions started = pool.take();
+  EXPECT_TRUE(started.claims.empty());
+  pool.done(started.starts[0].slot);
+  EXPECT_TRUE(pool.take().claims.empty());
+  pool.done(started.starts[1].slot);
+  const Pool::Actions actions = pool.take();
+  ASSERT_EQ(actions.claims.size(), 1u);
+  EXPECT_EQ(actions.claims[0].limit, 2);
+}
+
+TEST(Pool, a_due_time_brings_a_claim_before_the_poll) {
+  Pool pool(options());
+  (void)pool.take();
+  pool.claimed(0, {});
+  pool.due(300);
+  EXPECT_EQ(pool.due_us(), 300);
+  pool.tick(299);
+  EXPECT_TRUE(pool.take().claims.empty());
+  pool.tick(300);
+  EXPECT_EQ(pool.take().claims.size(), 1u);
+}
+
+TEST(Pool, a_branch_stays_until_it_has_had_its_steps_and_others_wait) {
+  Pool pool(options(1));
+  (void)pool.take();
+  pool.claimed(0, jobs(1));
+  for (StepId step = 2; step <= 3; ++step) {
+    const Pool::Slot slot = pool.take().starts.at(0).slot;
+    EXPECT_TRUE(pool.may_keep(slot));
+    pool.goes_on(slot, job(1, step));
+  }
+  EXPECT_FALSE(pool.may_keep(pool.take().starts.at(0).slot));
+}
+
+TEST(Pool, with_room_for_others_a_branch_may_stay_longer) {
+  Pool pool(options(2));
+  (void)pool.take();
+  pool.claimed(0, jobs(1));
+  for (StepId step = 2; step <= 6; ++step) {
+    const Pool::Slot slot = pool.take().starts.at(0).slot;
+    EXPECT_TRUE(pool.may_keep(slot));
+    pool.goes_on(slot, job(1, step));
+  }
+}
+
+TEST(Pool, nothing_stays_when_keeping_is_off) {
+  PoolOptions off = options();
+  off.keep = false;
+  Pool pool(off);
+  (void)pool.take();
+  pool.claimed(0, jobs(1));
+  EXPECT_FALSE(pool.may_keep(pool.take().starts.at(0).slot));
+}
+
+TEST(Pool, what_is_given_back_is_released_with_its_fence_and_not_claimed_before_its_time) {
+  Pool pool(options());
+  (void)pool.take();
+  pool.claimed(0, jobs(1));
+  pool.give_back(pool.take().starts.at(0).slot, 700);
+  const Pool::Actions actions = pool.take();
+  ASSERT_EQ(actions.releases.size(), 1u);
+  EXPECT_EQ(actions.releases[0].fence.epoch, 2);
+  EXPECT_EQ(actions.releases[0].fence.session, 5);
+  EXPECT_EQ(actions.releases[0].run_at_us, 700);
+  EXPECT_TRUE(actions.claims.empty());
+  EXPECT_TRUE(pool.is_idle() || pool.free_slots() == 8);
+}
+
+TEST(Pool, draining_starts_nothing_and_releases_what_still_comes) {
+  Pool pool(options());
+  (void)pool.take();
+  pool.claimed(0, jobs(1));
+  const Pool::Slot running = pool.take().starts.at(0).slot;
+  pool.tick(1'000);
+  ASSERT_EQ(pool.take().claims.size(), 1u);
+  pool.drain();
+  EXPECT_FALSE(pool.may_keep(running));
+  pool.claimed(0, jobs(2));
+  pool.born(job(9));
+  const Pool::Actions actions = pool.take();
+  EXPECT_TRUE(actions.starts.empty());
+  EXPECT_TRUE(actions.claims.empty());
+  EXPECT_EQ(actions.releases.size(), 3u);
+  EXPECT_FALSE(pool.is_idle());
+  pool.done(running);
+  EXPECT_TRUE(pool.is_idle());
+}
+
+TEST(Pool, each_shard_is_claimed_from) {
+  Pool pool(options(32, 4));
+  const Pool::Actions actions = pool.take();
+  ASSERT_EQ(actions.claims.size(), 4u);
+  for (const Pool::Claim& claim : actions.claims) EXPECT_EQ(claim.limit, 8);
+}
+
+TEST(Pool, only_runs_are_claimed_in_their_shard_alone) {
+  PoolOptions chosen = options(32, 4);
+  const RunId run = new_run_id();
+  chosen.only_runs = {run};
+  Pool pool(chosen);
+  const Pool::Actions actions = pool.take();
+  ASSERT_EQ(actions.claims.size(), 1u);
+  EXPECT_EQ(actions.claims[0].shard, shard_of(run, 4));
+  EXPECT_EQ(actions.claims[0].only_runs, std::vector<RunId>{run});
+  const RunId other = new_run_id();
+  EXPECT_FALSE(pool.executes(other));
+  pool.add_run(other);
+  EXPECT_TRUE(pool.executes(other));
+}
+
+// --- sweep ----------------------------------------------------------------------------------------------------------
+
+SessionRow session(SessionId id, std::int64_t counter) {
+  SessionRow row;
+  row.id = id;
+  row.counter = counter;
+  return row;
+}
+
+TEST(Sweep, a_session_that_stands_still_for_the_time_to_live_is_dead) {
+  Sweep sweep(1, 100, 50);
+  const std::vector<SessionRow> rows = {session(1, 0), session(2, 7)};
+  EXPECT_TRUE(sweep.seen(rows, 0).empty());
+  EXPECT_TRUE(sweep.seen(rows, 50).empty());
+  EXPECT_EQ(sweep.seen(rows, 100), std::vector<SessionId>{2});
+}
+
+TEST(Sweep, a_beat_begins_the_time_anew) {
+  Sweep sweep(1, 100, 50);
+  (void)sweep.seen(std::vector{session(2, 7)}, 0);
+  (void)sweep.seen(std::vector{session(2, 7)}, 50);
+  EXPECT_TRUE(sweep.seen(std::vector{session(2, 8)}, 100).empty());
+  EXPECT_TRUE(sweep.seen(std::vector{session(2, 8)}, 150).empty());
+  EXPECT_EQ(sweep.seen(std::vector{session(2, 8)}, 200).size(), 1u);
+}
+
+TEST(Sweep, an_outage_in_which_nobody_could_look_kills_nobody) {
+  Sweep sweep(1, 100, 50);
+  (void)sweep.seen(std::vector{session(2, 7)}, 0);
+  EXPECT_TRUE(sweep.seen(std::vector{session(2, 7)}, 1'000'000).empty());
+}
+
+TEST(Sweep, a_loss_carries_the_fence_of_the_dead_and_a_timer_is_no_loss) {
+  const Loss loss = loss_of(job(3, 4), "gone");
+  ASSERT_TRUE(loss.command);
+  EXPECT_EQ(loss.command->failure.error, "lost");
+  EXPECT_EQ(loss.command->step, 4);
+  EXPECT_EQ(loss.fence.branch, 3);
+  EXPECT_EQ(loss.fence.epoch, 2);
+  HeldJob timer = job();
+  timer.job.queue = timer_queue;
+  EXPECT_FALSE(loss_of(timer, "gone").command);
+}
+
+}  // namespace
+}  // namespace cairn
