@@ -256,6 +256,7 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
       continue;
     }
     places.emplace(++parts_->last_ticket, place);
+    parts_->committer->tick(parts_->now());
     parts_->committer->submit({.ticket = parts_->last_ticket, .run = command.run, .command = command});
   }
   for (auto& [ticket, reply] : parts_->pump(places.size())) {
@@ -299,6 +300,7 @@ Result<Done> Client::command(const RunId& run, Command command) {
   }
   if (auto* signal = std::get_if<SendSignal>(&command))
     if (Status moved = move_value_out(run, signal->value); !moved) return moved;
+  parts_->committer->tick(parts_->now());
   parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = run, .command = std::move(command)});
   const std::map<Ticket, Reply> replies = parts_->pump(1);
   const Reply& reply = replies.begin()->second;
