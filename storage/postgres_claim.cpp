@@ -10,8 +10,9 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t rest_after_dear = 20;       // for that many times as long, claims use marks
-constexpr std::int64_t rest_after_empty = 4;       // unless they find nothing, and then for that many times
+constexpr std::int64_t dear_us = 20'000;           // what a claim may take before it counts as dear
+constexpr int dear_in_a_row = 2;                   // one may have waited for the machine
+constexpr std::int64_t everywhere_share = 4;       // looking everywhere beside marks may take a fifth of the time
 constexpr std::int64_t marks_age_max_us = 2'000'000;
 constexpr std::int64_t marks_lag_us = 250'000;     // a row may be committed that much later than its run_at
 
@@ -32,6 +33,41 @@ std::vector<HeldJob> read_claimed(const PgResult& rows) {
   return jobs;
 }
 
+// With a snapshot of its own after the claim's locks, so that no head is older than the jobs.
+void send_heads(PgConnection& connection, Shard shard, const std::vector<HeldJob>& jobs) {
+  if (jobs.empty()) return;
+  PgArray runs(PgType::uuid);
+  for (const HeldJob& held : jobs) runs.add(held.run);
+  connection.send(statement("run_heads"), PgParameters().add(shard).add(std::move(runs)));
+}
+
+void take_heads(const PgResult& heads, std::vector<HeldJob>& jobs) {
+  for (int row = 0; row < heads.rows(); ++row) {
+    jobs[static_cast<std::size_t>(heads.int8(row, 0) - 1)].run_head = heads.int8(row, 1);
+  }
+}
+
+// Those of the jobs that are held as we claimed them.
+std::vector<HeldJob> confirm(PgConnection& connection, Shard shard, const std::vector<HeldJob>& claimed) {
+  PgArray runs(PgType::uuid), branches(PgType::int4);
+  for (const HeldJob& held : claimed) {
+    runs.add(held.run);
+    branches.add(held.job.branch);
+  }
+  const PgResult rows =
+      connection.query(statement("lock_jobs"), PgParameters().add(shard).add(std::move(runs)).add(std::move(branches)));
+  std::vector<HeldJob> ours;
+  for (int row = 0; row < rows.rows(); ++row) {
+    const HeldJob& held = claimed[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
+    if (rows.int8(row, 1) == held.session && rows.int8(row, 2) == held.epoch) ours.push_back(held);
+  }
+  if (ours.empty()) return ours;
+  PgArray held_runs(PgType::uuid);
+  for (const HeldJob& held : ours) held_runs.add(held.run);
+  take_heads(connection.query(statement("run_heads"), PgParameters().add(shard).add(std::move(held_runs))), ours);
+  return ours;
+}
+
 bool earlier(const HeldJob& a, const HeldJob& b) {
   return std::tie(a.job.priority, a.job.run_at_us, a.run, a.job.branch) <
          std::tie(b.job.priority, b.job.run_at_us, b.run, b.job.branch);
@@ -46,11 +82,14 @@ std::vector<HeldJob> ClaimDesk::claim(const ClaimRequest& request) {
     jobs = claim_of_runs(request);
   } else if (uses_marks(request)) {
     jobs = claim_after_marks(request);
-    if (jobs.empty() && may_look_everywhere(request.shard)) jobs = claim_everywhere(request);
+    ClaimRequest rest = request;
+    rest.limit -= static_cast<std::int32_t>(jobs.size());
+    if (rest.limit > 0 && may_look_everywhere(request.shard)) {
+      for (HeldJob& job : claim_everywhere(rest)) jobs.push_back(std::move(job));
+    }
   } else {
     jobs = claim_everywhere(request);
   }
-  add_heads(request.shard, jobs);
   std::sort(jobs.begin(), jobs.end(), earlier);
   return jobs;
 }
@@ -60,7 +99,7 @@ std::vector<HeldJob> ClaimDesk::claim_everywhere(const ClaimRequest& request) {
   parameters.add(request.shard).add(texts(rotated(request.queues))).add(request.limit).add(request.now_us);
   parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
   const std::int64_t began_us = monotonic_us();
-  std::vector<HeldJob> jobs = read_claimed(pool_.query("claim", parameters));
+  std::vector<HeldJob> jobs = take("claim", parameters, request.shard);
   remember(request, jobs, monotonic_us() - began_us);
   return jobs;
 }
@@ -93,7 +132,7 @@ std::vector<HeldJob> ClaimDesk::claim_after_marks(const ClaimRequest& request) {
   parameters.add(request.default_timeout_ms).add(deadline_grace_ms);
   parameters.add(std::move(queue)).add(std::move(priority)).add(std::move(run_at)).add(std::move(run));
   parameters.add(std::move(gap_queue)).add(std::move(above)).add(std::move(below));
-  std::vector<HeldJob> jobs = read_claimed(pool_.query("claim_after_marks", parameters));
+  std::vector<HeldJob> jobs = take("claim_after_marks", parameters, request.shard);
   raise_marks(request, jobs);
   return jobs;
 }
@@ -104,18 +143,33 @@ std::vector<HeldJob> ClaimDesk::claim_of_runs(const ClaimRequest& request) {
   PgParameters parameters;
   parameters.add(request.shard).add(texts(request.queues)).add(request.limit).add(request.now_us);
   parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms).add(std::move(runs));
-  return read_claimed(pool_.query("claim_of_runs", parameters));
+  return take("claim_of_runs", parameters, request.shard);
 }
 
-// Read after the claim, so that no head is older than the jobs.
-void ClaimDesk::add_heads(Shard shard, std::vector<HeldJob>& jobs) {
-  if (jobs.empty()) return;
-  PgArray runs(PgType::uuid);
-  for (const HeldJob& held : jobs) runs.add(held.run);
-  const PgResult heads = pool_.query("run_heads", PgParameters().add(shard).add(std::move(runs)));
-  for (int row = 0; row < heads.rows(); ++row) {
-    jobs[static_cast<std::size_t>(heads.int8(row, 0) - 1)].run_head = heads.int8(row, 1);
-  }
+// The rows are known before COMMIT is sent: if its answer is lost, the next attempt finds out whether they are ours, so
+// that no job is held by a worker that does not know of it.
+std::vector<HeldJob> ClaimDesk::take(std::string_view name, const PgParameters& parameters, Shard shard) {
+  std::vector<HeldJob> doubtful;
+  return pool_.run([&](PgConnection& connection) {
+    if (!doubtful.empty()) {
+      std::vector<HeldJob> landed = confirm(connection, shard, doubtful);
+      if (!landed.empty()) return landed;
+      doubtful.clear();
+    }
+    connection.begin_pipeline();
+    connection.send(begin_statement());
+    connection.send(statement(name), parameters);
+    connection.flush();
+    connection.receive();
+    std::vector<HeldJob> jobs = read_claimed(connection.receive());
+    send_heads(connection, shard, jobs);
+    connection.send(commit_statement());
+    doubtful = jobs;
+    connection.sync();
+    if (!jobs.empty()) take_heads(connection.receive(), jobs);
+    connection.finish();
+    return jobs;
+  });
 }
 
 std::vector<std::string> ClaimDesk::rotated(const std::vector<std::string>& queues) {
@@ -129,11 +183,9 @@ std::vector<std::string> ClaimDesk::rotated(const std::vector<std::string>& queu
 void ClaimDesk::remember(const ClaimRequest& request, const std::vector<HeldJob>& jobs, std::int64_t took_us) {
   {
     const std::lock_guard lock(mutex_);
-    const std::int64_t now_us = monotonic_us();
     Marks& marks = marks_[request.shard];
-    marks.by_queue.clear();
-    marks.used_until_us = took_us > dear_us_ ? now_us + std::min(took_us * rest_after_dear, marks_age_max_us) : 0;
-    marks.everywhere_after_us = now_us + took_us * rest_after_empty;
+    marks.dear = took_us > dear_us ? marks.dear + 1 : 0;
+    marks.everywhere_after_us = monotonic_us() + took_us * everywhere_share;
   }
   raise_marks(request, jobs);
 }
@@ -142,6 +194,7 @@ void ClaimDesk::raise_marks(const ClaimRequest& request, const std::vector<HeldJ
   const Mark newest_allowed{request.now_us - marks_lag_us, RunId{}};
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
+  marks.claimed += static_cast<std::int64_t>(jobs.size());
   for (const HeldJob& held : jobs) {
     constexpr Mark lowest{std::numeric_limits<TimeUs>::min(), RunId{}};
     Mark& mark = marks.by_queue[held.job.queue].try_emplace(held.job.priority, lowest).first->second;
@@ -151,8 +204,13 @@ void ClaimDesk::raise_marks(const ClaimRequest& request, const std::vector<HeldJ
 
 bool ClaimDesk::uses_marks(const ClaimRequest& request) {
   const std::lock_guard lock(mutex_);
-  const Marks& marks = marks_[request.shard];
-  if (monotonic_us() >= marks.used_until_us) return false;
+  Marks& marks = marks_[request.shard];
+  if (const std::int64_t now_us = monotonic_us(); now_us - marks.began_us > marks_age_max_us) {
+    marks.by_queue.clear();
+    marks.claimed = 0;
+    marks.began_us = now_us;
+  }
+  if (marks.claimed < many_ && marks.dear < dear_in_a_row) return false;
   return std::any_of(request.queues.begin(), request.queues.end(),
                      [&](const std::string& queue) { return marks.by_queue.contains(queue); });
 }

@@ -1,13 +1,15 @@
 // Claims: which index entries a claim may skip, and the statements. Safe from any thread.
 //
-// Held and dead entries stand in front of the free ones in the index. As long as walking over them is cheap, every claim
-// looks at all of them. When it becomes dear, claims begin at a low-water mark per (shard, queue, priority): the
-// newest run_at this process has claimed, but a little behind now, so that rows committed late are not skipped. Marks are
-// forgotten after a short time, and at once when a claim with marks finds nothing.
+// Held and dead entries stand in front of the free ones in the index. Who claims little looks at all of them each time.
+// Who has claimed much lately, or has met claims that are dear, begins at a low-water mark per (shard, queue, priority):
+// the newest run_at this process has claimed, but a little behind now, so that rows committed late are not skipped.
+// Marks are forgotten after a short time; a claim that finds too little with them looks at everything again.
 #pragma once
 
 #include <map>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,8 +20,8 @@ namespace cairn {
 
 class ClaimDesk {
  public:
-  // `dear_us`: claims begin to use marks when one has taken longer.
-  explicit ClaimDesk(PostgresPool& pool, std::int64_t dear_us = 2'000) : pool_(pool), dear_us_(dear_us) {}
+  // `many`: after so many claimed jobs marks are used.
+  explicit ClaimDesk(PostgresPool& pool, std::int64_t many = 1'000) : pool_(pool), many_(many) {}
 
   // Contract: Store::claim.
   std::vector<HeldJob> claim(const ClaimRequest& request);
@@ -29,14 +31,16 @@ class ClaimDesk {
   using Levels = std::map<std::int32_t, Mark>;  // by priority
   struct Marks {                                // of one shard
     std::map<std::string, Levels> by_queue;
-    std::int64_t used_until_us = 0;             // on the monotonic clock, as the next
-    std::int64_t everywhere_after_us = 0;       // when a claim that found nothing may look everywhere again
+    std::int64_t began_us = 0;                  // on the monotonic clock, as the next
+    std::int64_t everywhere_after_us = 0;       // when a claim with marks may look everywhere as well
+    std::int64_t claimed = 0;                   // since they began
+    int dear = 0;                               // claims in a row that took long
   };
 
   std::vector<HeldJob> claim_everywhere(const ClaimRequest& request);
   std::vector<HeldJob> claim_after_marks(const ClaimRequest& request);
   std::vector<HeldJob> claim_of_runs(const ClaimRequest& request);
-  void add_heads(Shard shard, std::vector<HeldJob>& jobs);
+  std::vector<HeldJob> take(std::string_view name, const PgParameters& parameters, Shard shard);
   std::vector<std::string> rotated(const std::vector<std::string>& queues);
   void remember(const ClaimRequest& request, const std::vector<HeldJob>& jobs, std::int64_t took_us);
   void raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs);
@@ -45,7 +49,7 @@ class ClaimDesk {
   std::map<std::string, Levels> marks_of(Shard shard);
 
   PostgresPool& pool_;
-  const std::int64_t dear_us_;
+  const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
   std::size_t turn_ = 0;               // which queue comes first

@@ -175,6 +175,28 @@ TEST(PostgresStore, a_commit_that_never_arrived_is_sent_again) {
   EXPECT_EQ(store->events(run.id(), 0, 10).size(), 3u);
 }
 
+TEST(PostgresStore, a_claim_whose_answer_was_lost_leaves_no_job_held_by_nobody_knows_whom) {
+  const std::string dsn = new_database(1);
+  CuttingProxy proxy(dsn);
+  const auto store = open_store(proxy.dsn());
+  for (int n = 0; n < 4; ++n) {
+    TestRun run(*store);
+    ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+  }
+  for (const auto cut : {CuttingProxy::Cut::after_it_landed, CuttingProxy::Cut::before_it_arrives}) {
+    const int cuts_before = proxy.cuts();
+    proxy.cut_next_commit(cut);
+    const std::vector<HeldJob> claimed = store->claim(claim_request(7, 2));
+    EXPECT_EQ(proxy.cuts(), cuts_before + 1);
+    EXPECT_EQ(claimed.size(), 2u);
+    for (const HeldJob& job : claimed) {
+      EXPECT_EQ(job.run_head, 1);
+      EXPECT_EQ(store->jobs(job.run).at(0).epoch, job.epoch);
+    }
+    EXPECT_EQ(store->held_by(7, 10).size(), cut == CuttingProxy::Cut::after_it_landed ? 2u : 4u);
+  }
+}
+
 TEST(PostgresStore, terminated_connections_are_replaced) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
@@ -270,7 +292,7 @@ TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
   PostgresPool pool({dsn, "cairn", true}, 2);
-  ClaimDesk desk(pool, -1);  // every claim counts as dear: marks are used from the second on
+  ClaimDesk desk(pool, 1);  // marks are used from the second claim on
   const auto start = [&](TimeUs run_at_us, std::int32_t priority) {
     TestRun run(*store);
     EXPECT_EQ(run.start(job_of(1, 1, run_at_us, "default", priority)).kind, Kind::committed);
@@ -295,7 +317,7 @@ TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
   PostgresPool pool({dsn, "cairn", true}, 2);
-  ClaimDesk desk(pool, -1);
+  ClaimDesk desk(pool, 1);
   ClaimRequest request = claim_request(7, 1);
   request.now_us = noon + 100'000;
   TestRun first(*store);
