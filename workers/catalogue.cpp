@@ -39,7 +39,7 @@ HandlerTable make_handlers() {
 Result<std::vector<GraphRef>> make_graphs(const Handlers& handlers) {
   std::vector<GraphRef> graphs;
   for (const EmbeddedFile& file : graph_files()) {
-    const Result<Json> graph = parse_json(file.text, "The built-in graph " + std::string(file.name));
+    const Result<Json> graph = parse_json(file.text, "the built-in graph " + std::string(file.name));
     if (!graph) return graph.error();
     Result<GraphRef> parsed = parse_graph(*graph, graph_version(canonical(*graph)), handlers);
     if (!parsed) return parsed.error();

@@ -43,7 +43,8 @@ std::string listed(const std::vector<std::string>& parts, const std::string& las
   return text;
 }
 
-// --- guardrail, intent, plan, reflection ------------------------------------------------------------------------------
+// --- guardrail, intent, plan, reflection
+// ------------------------------------------------------------------------------
 Json guard(const Json& data, const Json& messages) {
   const bool on_topic = question_of(data, messages).is_on_topic;
   return {{"on_topic", on_topic},
@@ -108,7 +109,8 @@ Json reflection(const Json& data) {
   return {{"verdict", "error"}, {"gap", "A tool failed."}};
 }
 
-// --- the answer ---------------------------------------------------------------------------------------------------------
+// --- the answer
+// ---------------------------------------------------------------------------------------------------------
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 std::string counted(std::int64_t count, const std::string& one) {
@@ -258,7 +260,7 @@ Reply reply_to(const ModelRequest& request, const Json& data) {
 std::variant<ModelReply, Failure> answer_by_rules(const ModelRequest& request) {
   const bool has_messages = request.messages.is_array() && !request.messages.empty();
   const std::string last = has_messages ? text_of(request.messages.back(), "content") : std::string();
-  const Result<Json> data = parse_json(last, "The prompt's last message");
+  const Result<Json> data = parse_json(last, "the last message of the prompt");
   const Json object = data && data->is_object() ? *data : Json::object();
   Reply reply = reply_to(request, object);
   if (Failure* failure = std::get_if<Failure>(&reply)) return std::move(*failure);

@@ -1,4 +1,5 @@
-// The planners that come with the program, as handlers; their graphs are in engine/graphs. Called once by the catalogue.
+// The planners that come with the program, as handlers; their graphs are in engine/graphs. Called once by the
+// catalogue.
 #pragma once
 
 #include "workers/handler.hpp"

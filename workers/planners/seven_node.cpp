@@ -29,7 +29,8 @@ Json channel(const StepInput& input, const char* name, Json otherwise = nullptr)
 
 Record record(RecordKind kind, const Json& fields) { return {kind, canonical(fields)}; }
 
-// --- asking the model -------------------------------------------------------------------------------------------------
+// --- asking the model
+// -------------------------------------------------------------------------------------------------
 using Read = StepResult (*)(const StepInput&, const ModelReply&);
 
 ModelRequest request_of(const StepInput& input, Role role, Json data) {
@@ -73,8 +74,9 @@ Record decision(const ModelReply& reply, const std::string& action, const Json& 
 
 Failure bad_reply(std::string message) { return {"bad_reply", std::move(message), true, {}}; }
 
-// --- orchestrator -------------------------------------------------------------------------------------------------------
-// What earlier runs of the conversation left: all their turns, and the summary of older ones.
+// --- orchestrator
+// ------------------------------------------------------------------------------------------------------- The turns
+// that earlier runs of the conversation left.
 Json earlier_turns(const Json& history) {
   const Json turns = history.is_object() ? history.value("turns", Json::array()) : Json::array();
   return turns.is_array() ? turns : Json::array();
@@ -82,16 +84,15 @@ Json earlier_turns(const Json& history) {
 
 Json last_of(const Json& turns, std::size_t count) {
   const std::size_t first = turns.size() > count ? turns.size() - count : 0;
-  return Json(turns.begin() + static_cast<std::ptrdiff_t>(first), turns.end());
+  return Json::array_t(turns.begin() + static_cast<std::ptrdiff_t>(first), turns.end());
 }
 
 Json first_of(const Json& turns, std::size_t count_left_out) {
   const std::size_t count = turns.size() > count_left_out ? turns.size() - count_left_out : 0;
-  return Json(turns.begin(), turns.begin() + static_cast<std::ptrdiff_t>(count));
+  return Json::array_t(turns.begin(), turns.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-// Lays the context out. Hands the last turns but one on to `turns`, which the answer of this run completes, so that the
-// next run finds the last `keep_last` there and all older ones in `summary`.
+// Lays the context out: the last `keep_last` turns stay as they are, older ones go into `summary`, once.
 StepResult orchestrate(const StepInput& input) {
   const std::string repository = text_of(input.data, "repository");
   const std::string question = text_of(input.data, "question");
@@ -104,23 +105,20 @@ StepResult orchestrate(const StepInput& input) {
   }
   const std::size_t keep_last = input.with.value("keep_last", keep_last_default);
   Json history = channel(input, "history", Json::object());
-  const std::string older = text_of(history, "summary");
   const Json turns = earlier_turns(history);
-  Json context = {{"system", system_context(repository)},
-                  {"summary", summarise(older, first_of(turns, keep_last))},
-                  {"turns", last_of(turns, keep_last)}};
-  const std::size_t hand_on = keep_last > 0 ? keep_last - 1 : 0;
+  const std::string summary = summarise(text_of(history, "summary"), first_of(turns, keep_last));
+  Json context = {{"system", system_context(repository)}, {"summary", summary}, {"turns", last_of(turns, keep_last)}};
   Outcome outcome{"ready", Json::object(), {}};
-  outcome.patch = {{"context", std::move(context)},
-                   {"turns", last_of(turns, hand_on)},
-                   {"summary", summarise(older, first_of(turns, hand_on))},
-                   {"iteration", 0},
-                   {"results", Json::array()}};
-  if (history.is_object() && history.erase("history") > 0) outcome.patch["history"] = std::move(history);
+  outcome.patch = {{"context", std::move(context)}, {"summary", summary}, {"iteration", 0}, {"results", Json::array()}};
+  if (turns.size() > keep_last) {
+    history["turns"] = last_of(turns, keep_last);
+    outcome.patch["history"] = std::move(history);
+  }
   return outcome;
 }
 
-// --- guardrail ----------------------------------------------------------------------------------------------------------
+// --- guardrail
+// ----------------------------------------------------------------------------------------------------------
 StepResult read_guardrail(const StepInput&, const ModelReply& reply) {
   const bool on_topic = reply.value.at("on_topic").get<bool>();
   const std::string reason = text_of(reply.value, "reason");
@@ -136,7 +134,8 @@ asio::awaitable<StepResult> guardrail(StepInput input, Ports& ports) {
   return ask(std::move(input), ports, std::move(request), read_guardrail);
 }
 
-// --- intent parser --------------------------------------------------------------------------------------------------------
+// --- intent parser
+// --------------------------------------------------------------------------------------------------------
 StepResult read_intent(const StepInput&, const ModelReply& reply) {
   const std::string intent = text_of(reply.value, "intent");
   Outcome outcome{intent == "ambiguous" ? "ambiguous" : "clear", {{"intent", reply.value}}, {}};
@@ -151,7 +150,8 @@ asio::awaitable<StepResult> parse_intent(StepInput input, Ports& ports) {
   return ask(std::move(input), ports, std::move(request), read_intent);
 }
 
-// --- results ------------------------------------------------------------------------------------------------------------
+// --- results
+// ------------------------------------------------------------------------------------------------------------
 Json result_row(const GoalView& goal) {
   Json row = {{"sub_goal", goal.id}, {"tool", goal.tool}, {"inputs", goal.inputs}};
   row["status"] = goal.status == GoalStatus::succeeded ? "ok" : "error";
@@ -198,7 +198,8 @@ std::vector<Json> failures_of(const Json& results) {
   return failures;
 }
 
-// --- query planner --------------------------------------------------------------------------------------------------------
+// --- query planner
+// --------------------------------------------------------------------------------------------------------
 SubGoalOpened sub_goal_of(const Json& call, std::string id, const std::string& repository) {
   SubGoalOpened goal;
   goal.sub_goal = std::move(id);
@@ -238,7 +239,8 @@ asio::awaitable<StepResult> plan_query(StepInput input, Ports& ports) {
   return ask(std::move(input), ports, std::move(request), read_plan);
 }
 
-// --- reflector ------------------------------------------------------------------------------------------------------------
+// --- reflector
+// ------------------------------------------------------------------------------------------------------------
 StepResult read_reflection(const StepInput& input, const ModelReply& reply) {
   const std::string verdict = text_of(reply.value, "verdict");
   const std::string gap = text_of(reply.value, "gap");
@@ -259,8 +261,9 @@ asio::awaitable<StepResult> reflect(StepInput input, Ports& ports) {
   return ask(std::move(input), ports, std::move(request), read_reflection);
 }
 
-// --- response generator -----------------------------------------------------------------------------------------------------
-// The node whose model call failed for good and so led here; "" if none did.
+// --- response generator
+// ----------------------------------------------------------------------------------------------------- The node whose
+// model call failed for good and so led here; "" if none did.
 std::string failed_node(const StepInput& input) {
   return input.given.is_object() && input.given.contains("error") ? text_of(input.given, "node") : std::string();
 }

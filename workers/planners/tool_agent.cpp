@@ -44,7 +44,7 @@ Result<Json> arguments_of(const Json& call) {
   const Json text = call["function"].value("arguments", Json("{}"));
   if (text.is_object()) return text;
   if (!text.is_string()) return Error{Code::invalid, "Expected the arguments to be a text, but they are not."};
-  Result<Json> arguments = parse_json(text.get_ref<const std::string&>(), "The arguments");
+  Result<Json> arguments = parse_json(text.get_ref<const std::string&>(), "the arguments");
   if (arguments && !arguments->is_object()) {
     return Error{Code::invalid,
                  "Expected the arguments to be a JSON object, but they are " + excerpt(*arguments, 100) + "."};
@@ -57,7 +57,8 @@ std::string sub_goal_id(std::size_t message, std::size_t call) {
   return std::to_string(message + 1) + "." + std::to_string(call + 1);
 }
 
-// --- turn -------------------------------------------------------------------------------------------------------------
+// --- turn
+// -------------------------------------------------------------------------------------------------------------
 StepResult read_reply(const StepInput& input, const ModelReply& reply) {
   const Json calls = calls_of(reply.message);
   if (!calls.is_array()) return Failure{"bad_reply", "Expected tool_calls to be a list, but they are not.", true, {}};
@@ -103,7 +104,8 @@ asio::awaitable<StepResult> turn(StepInput input, Ports& ports) {
   co_return result;
 }
 
-// --- collect ------------------------------------------------------------------------------------------------------------
+// --- collect
+// ------------------------------------------------------------------------------------------------------------
 std::string content_of(const GoalView& goal) {
   if (goal.status != GoalStatus::succeeded) return "Error: " + (goal.message.empty() ? goal.error : goal.message);
   const auto content = goal.outputs.find("content");
@@ -139,7 +141,8 @@ StepResult collect(const StepInput& input) {
   return outcome;
 }
 
-// --- hear ---------------------------------------------------------------------------------------------------------------
+// --- hear
+// ---------------------------------------------------------------------------------------------------------------
 StepResult hear(const StepInput& input) {
   if (!input.given.is_string()) return Outcome{"end", Json::object(), {}};
   Outcome outcome{"message", Json::object(), {}};
