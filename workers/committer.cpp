@@ -335,7 +335,7 @@ bool Committer::decide_last(Run& run) {
   Result<Decision> decision = decide(run.state, run.decided.back().what.command, context_for(run), graphs_);
   if (!decision) return refuse_last(run, decision.error());
   gather(run, before);
-  if (fence) run.draft->fence(*fence, run.decided.back().what.may_keep, above);
+  if (fence) run.draft->fence(*fence, run.decided.back().what.keep_in, above);
   absorb(run, *std::move(decision));
   if (kind == Task::Kind::notice) {
     const Task notice = std::move(run.decided.back());

@@ -48,7 +48,7 @@ struct Submission {
   RunId run;
   Command command;
   std::optional<Fence> fence = {};
-  bool may_keep = false;  // the branch's next step may stay with the session
+  std::string keep_in = {};  // the branch's next step may stay with the session if it is in this queue too; "": it may not
 };
 
 // What is to be done now, and its answer's name: history(), verdicts() or batch_failed(), none for snapshots.

@@ -71,8 +71,8 @@ const Draft::Held* Draft::held(BranchId branch) const {
   return found == held_.end() ? nullptr : &*found;
 }
 
-void Draft::fence(const Fence& fence, bool may_keep, const std::vector<BranchId>& above) {
-  if (held(fence.branch) == nullptr) held_.push_back({fence, may_keep});
+void Draft::fence(const Fence& fence, const std::string& keep_in, const std::vector<BranchId>& above) {
+  if (held(fence.branch) == nullptr) held_.push_back({fence, keep_in});
   if (fence.branch <= before_.last_branch) rowless_.insert(rowless_.end(), above.begin(), above.end());
 }
 
@@ -143,7 +143,7 @@ void Draft::write_job(const RunState& after, BranchId branch, SessionId session,
 
 // Where the branch's row stands now, and so what may become of it.
 JobWrite::Op Draft::place(const Job& job, const Held* holder) const {
-  if (holder != nullptr) return holder->may_keep ? JobWrite::Op::keep : JobWrite::Op::offer;
+  if (holder != nullptr) return holder->keep_in == job.queue ? JobWrite::Op::keep : JobWrite::Op::offer;
   if (job.branch > before_.last_branch || contains(rowless_, job.branch)) return JobWrite::Op::hold;
   const bool moved_on = job.step > before_.last_step ||
                         std::find(retried_.begin(), retried_.end(), job.step) != retried_.end();

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/decide.hpp"
@@ -26,8 +27,9 @@ class Draft {
   Draft(const RunId& run, std::int64_t head, const Hash& chain, Numbering before);
 
   // The worker must still hold the branch; of several for one branch the first counts, for the row stands there.
-  // `may_keep`: the branch's next job may stay with the fence's session. `above`: the branches it lies in.
-  void fence(const Fence& fence, bool may_keep, const std::vector<BranchId>& above);
+  // `keep_in`: the queue its row stands in if the branch's next job may stay with the fence's session, else "". A row
+  // that stays keeps its queue, so a job of another queue is offered. `above`: the branches it lies in.
+  void fence(const Fence& fence, const std::string& keep_in, const std::vector<BranchId>& above);
   void add(std::vector<Event> events, const std::vector<BranchId>& touched);
 
   std::size_t events() const { return entry_.events.size(); }
@@ -43,7 +45,7 @@ class Draft {
  private:
   struct Held {
     Fence fence;
-    bool may_keep = false;
+    std::string keep_in;
   };
   const Held* held(BranchId branch) const;
   void note_questions(const Event& event);

@@ -29,7 +29,6 @@ Executor::Executor(const HandlerTable& handlers, Ports& ports, SessionId session
     : handlers_(handlers), ports_(ports), session_(session) {}
 
 Prepared Executor::prepare(const RunState& state, const Job& job) const {
-  if (job.queue == timer_queue) return Command(Due{job.step});
   const Step* step = find_step(state, job.step);
   if (step == nullptr || step->attempt != job.attempt || is_ended(state.status)) return NotOpen{};
   Work work;
@@ -38,9 +37,10 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
     const std::string& tool = goal_of(state, *step).tool;
     if (!ports_.tools().table().contains(tool)) return Missing{"tool " + tool};
   } else {
-    const std::string& name = state.graph->nodes[static_cast<std::size_t>(step->node)].target;
-    work.handler = handlers_.find(name);
-    if (work.handler == nullptr) return Missing{"handler " + name};
+    const Node& node = state.graph->nodes[static_cast<std::size_t>(step->node)];
+    if (node.verb != Verb::do_) return Command(Due{job.step});
+    work.handler = handlers_.find(node.target);
+    if (work.handler == nullptr) return Missing{"handler " + node.target};
   }
   work.input = step_input(state, *step, work.handler);
   find_blobs_of(work.input, work.blobs);
@@ -93,7 +93,7 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
 
 std::optional<Command> Executor::fused(const RunState& state, const Job& job, TimeUs now_us) const {
   const Step* step = find_step(state, job.step);
-  if (step == nullptr || step->goal >= 0 || job.queue == timer_queue) return std::nullopt;
+  if (step == nullptr || step->goal >= 0) return std::nullopt;
   const Handler* handler = handlers_.find(state.graph->nodes[static_cast<std::size_t>(step->node)].target);
   if (handler == nullptr || !handler->is_pure()) return std::nullopt;
   Prepared prepared = prepare(state, job);

@@ -34,7 +34,6 @@ constexpr TimeUs graphs_every_us = 5 * second_us;
 constexpr std::int32_t sweep_rows = 200;
 constexpr std::size_t children_looks = 50;
 constexpr TimeUs children_every_us = second_us / 2;
-constexpr TimeUs stray_us = 5 * second_us;
 constexpr Ticket own_tickets = Ticket{1} << 63;  // not a slot's
 
 std::string host_name() {
@@ -624,7 +623,7 @@ void Worker::Parts::submit(Ticket slot, Command command) {
                       .run = job.run,
                       .command = std::move(command),
                       .fence = Fence{job.job.branch, job.session, job.epoch, job.job.step},
-                      .may_keep = pool_.may_keep(slot)});
+                      .keep_in = pool_.may_keep(slot) ? job.job.queue : ""});
 }
 
 // Steps past their time fail; what they still bring is dropped.
@@ -745,7 +744,7 @@ void Worker::Parts::check_holds(const Seen& seen) {
     const auto before = strays_.find(key);
     const TimeUs first = before == strays_.end() ? seen.now_us : before->second;
     strays.emplace(key, first);
-    if (seen.now_us - first >= stray_us)
+    if (seen.now_us - first >= options_.dead_after_ms * 1000 / 2)
       release({{job.run, {job.job.branch, job.session, job.epoch, job.job.step}, seen.now_us}});
   }
   strays_ = std::move(strays);

@@ -31,7 +31,7 @@ class Driven {
   Committer* operator->() { return &committer_; }
 
   Ticket submit(const RunId& run, Command command, std::optional<Fence> fence = {}, bool may_keep = false) {
-    committer_.submit({++last_, run, std::move(command), fence, may_keep});
+    committer_.submit({++last_, run, std::move(command), fence, may_keep ? "default" : ""});
     return last_;
   }
 
@@ -159,6 +159,19 @@ TEST_F(CommitterTest, a_step_that_may_not_stay_is_offered_with_a_new_epoch) {
   EXPECT_FALSE(driven.reply(ticket).next);
   EXPECT_EQ(store_->jobs(run)[0].session, 0);
   EXPECT_GT(store_->jobs(run)[0].epoch, job.epoch);
+}
+
+// A row that stays keeps its queue: let go later, it would be claimed for what it no longer is.
+TEST_F(CommitterTest, a_step_in_another_queue_than_its_branchs_row_does_not_stay) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  driven->tick(noon + 100'000);
+  const HeldJob timer = claim(5);
+  driven->submit({1, run, Due{timer.job.step}, fence(timer), timer.job.queue});
+  driven.settle();
+  EXPECT_FALSE(driven.reply(1).next);
+  EXPECT_EQ(store_->jobs(run)[0].job.queue, "default");
+  EXPECT_EQ(store_->jobs(run)[0].session, 0);
 }
 
 TEST_F(CommitterTest, branches_of_a_fan_out_are_born_held_and_so_is_their_join) {

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <random>
 #include <thread>
+#include <type_traits>
 
 #include "engine/codec.hpp"
 #include "storage/memory_store.hpp"
@@ -72,6 +75,16 @@ class WorkerTest : public testing::TestWithParam<Variant> {
     const Result<std::vector<Event>> events = client_->events(run, 0, 1000);
     return std::count_if(events->begin(), events->end(),
                          [type](const Event& event) { return type_of(event.body) == type; });
+  }
+
+  std::string jobs_text(const RunId& run) {
+    std::string text;
+    for (const HeldJob& held : store_->jobs(run)) {
+      text += "branch " + std::to_string(held.job.branch) + " step " + std::to_string(held.job.step) + " in " +
+              held.job.queue + " at " + time_text(held.job.run_at_us) + " held by " + std::to_string(held.session) +
+              " epoch " + std::to_string(held.epoch) + "\n";
+    }
+    return text + "now " + time_text(store_->database_time()) + "\n";
   }
 
   std::unique_ptr<Store> store_;
@@ -287,6 +300,96 @@ TEST_P(WorkerTest, two_workers_share_many_runs) {
   other.stop();
   working.join();
   for (const RunId& run : runs) EXPECT_EQ(status(run), RunStatus::done);
+}
+
+// Fails now and then, before or after it has done what was asked.
+class FlakyStore final : public Store {
+ public:
+  explicit FlakyStore(Store& store) : store_(store) {}
+  std::atomic<bool> is_flaky{false};
+  std::atomic<int> failures{0};
+
+  std::int32_t shards() const override { return store_.shards(); }
+  TimeUs database_time() override { return often([&] { return store_.database_time(); }); }
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
+    return often([&] { return store_.commit(shard, batch); });
+  }
+  std::vector<HeldJob> claim(const ClaimRequest& request) override {
+    return often([&] { return store_.claim(request); });
+  }
+  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
+    often([&] { return store_.release(holds, run_at_us), 0; });
+  }
+  std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
+  std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
+  std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
+    return often([&] { return store_.events(id, after_seq, limit); });
+  }
+  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
+    return often([&] { return store_.snapshot(id, version, at_most); });
+  }
+  void put_snapshot(const RunId& id, const SnapshotRow& row) override { store_.put_snapshot(id, row); }
+  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override { return store_.questions(id, limit); }
+  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
+    often([&] { return store_.put_blob(shard, hash, bytes), 0; });
+  }
+  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
+    return often([&] { return store_.blob(shard, hash); });
+  }
+  void put_graph(const GraphRow& graph) override { store_.put_graph(graph); }
+  std::vector<GraphRow> graphs() override { return often([&] { return store_.graphs(); }); }
+  std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
+  std::vector<QueueRow> queues() override { return store_.queues(); }
+  void open_session(const SessionRow& session) override { store_.open_session(session); }
+  void beat(SessionId session) override { store_.beat(session); }
+  void close_session(SessionId session) override { store_.close_session(session); }
+  std::vector<SessionRow> sessions() override { return often([&] { return store_.sessions(); }); }
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override { return store_.held_by(session, limit); }
+  std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override { return store_.overdue(now_us, limit); }
+  std::vector<HeldJob> held_by_nobody(std::int32_t limit) override { return store_.held_by_nobody(limit); }
+  std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
+  void wake() override { store_.wake(); }
+  bool await_wake(std::int64_t timeout_ms) override { return store_.await_wake(timeout_ms); }
+
+ private:
+  template <class Ask>
+  std::invoke_result_t<Ask> often(Ask ask) {
+    thread_local std::minstd_rand random(7);
+    const auto draw = is_flaky ? random() % 10 : 9;
+    if (draw < 2) ++failures;
+    if (draw == 0) throw StoreUnavailable("the request was lost");
+    auto answer = ask();
+    if (draw == 1) throw StoreUnavailable("the answer was lost");
+    return answer;
+  }
+  Store& store_;
+};
+
+TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {
+  std::vector<RunId> runs;
+  for (const char* graph : {"linear", "mixed", "fan", "call", "bulk", "wait", "retry"})
+    for (int i = 0; i < 4; ++i) runs.push_back(start(graph, {{"word", "hi"}, {"text", "x"}}));
+  FlakyStore flaky(*store_);
+  WorkerOptions options;
+  options.dead_after_ms = 600;
+  options.poll_ms = 20;
+  const auto limit = Clock::now() + std::chrono::seconds(60);
+  const auto all_ended = [&] {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); });
+  };
+  options.until = [&] { return Clock::now() > limit || all_ended(); };
+  flaky.is_flaky = true;
+  Worker(flaky, *catalogue_, options).run();
+  EXPECT_GT(flaky.failures, 10);
+  for (const RunId& run : runs) {
+    EXPECT_EQ(status(run), RunStatus::done) << history_text(*client_, run) << jobs_text(run);
+    std::map<StepId, int> closed;
+    for (const Event& event : *client_->events(run, 0, 1000)) {
+      if (!std::holds_alternative<StepSucceeded>(event.body)) continue;
+      EXPECT_EQ(++closed[event.step], 1);
+    }
+    EXPECT_TRUE(store_->jobs(run).empty());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WorkerTest,
