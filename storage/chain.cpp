@@ -2,7 +2,6 @@
 
 #include <openssl/evp.h>
 
-
 namespace cairn {
 namespace {
 

@@ -1,20 +1,19 @@
 #include "storage/cluster.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sstream>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "storage/chain.hpp"
@@ -111,7 +110,8 @@ std::string dsn_of(const fs::path& directory, std::string_view database) {
          " dbname=" + std::string(database);
 }
 
-// --- as whom ----------------------------------------------------------------------------------------------------------
+// --- as whom
+// ----------------------------------------------------------------------------------------------------------
 
 struct Account {
   uid_t user = 0;
@@ -146,8 +146,8 @@ Ran run_as(const Account& account, const std::vector<std::string>& command, cons
   if (child == 0) {
     const int nothing = open("/dev/null", O_RDONLY);
     const bool ready = dup2(nothing, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0 && chdir("/") == 0;
-    const bool changed = geteuid() != 0 || (setgroups(0, nullptr) == 0 && setgid(account.group) == 0 &&
-                                            setuid(account.user) == 0);
+    const bool changed =
+        geteuid() != 0 || (setgroups(0, nullptr) == 0 && setgid(account.group) == 0 && setuid(account.user) == 0);
     if (!ready || !changed) _exit(126);
     for (int file = 3; file < 1024; ++file) close(file);
     setenv("LC_ALL", "C.UTF-8", 1);
@@ -160,7 +160,8 @@ Ran run_as(const Account& account, const std::vector<std::string>& command, cons
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, last_lines(read_text(output))};
 }
 
-// --- one at a time ------------------------------------------------------------------------------------------------------
+// --- one at a time
+// ------------------------------------------------------------------------------------------------------
 
 class DirectoryLock {
  public:
@@ -180,7 +181,8 @@ class DirectoryLock {
   bool held_ = false;
 };
 
-// --- states -------------------------------------------------------------------------------------------------------------
+// --- states
+// -------------------------------------------------------------------------------------------------------------
 
 fs::path data_of(const fs::path& directory) { return directory / "data"; }
 
@@ -228,7 +230,8 @@ Status prepare_directory(const fs::path& directory) {
 
 Status check_version(const fs::path& directory, const fs::path& programs) {
   const int data = std::atoi(read_text(data_of(directory) / "PG_VERSION").c_str());
-  const Ran ran = run_as({geteuid(), getegid()}, {(programs / "pg_ctl").string(), "--version"}, directory / "cairn.out");
+  const Ran ran =
+      run_as({geteuid(), getegid()}, {(programs / "pg_ctl").string(), "--version"}, directory / "cairn.out");
   const std::size_t digits = ran.says.find_first_of("0123456789");
   const int program = digits == std::string::npos ? 0 : std::atoi(ran.says.c_str() + digits);
   if (data == program) return Done{};
@@ -270,7 +273,8 @@ bool write_settings(const fs::path& directory, const fs::path& socket) {
   file << settings << "port = " << port << "\nunix_socket_directories = " << quoted_setting(socket) << "\n";
   file.close();
   std::error_code fault;
-  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read, fault);
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read,
+                  fault);
   return file.good() && !fault;
 }
 
@@ -286,7 +290,8 @@ Status launch(const fs::path& directory, const fs::path& programs, const Account
   std::ofstream(log, std::ios::app);
   give_to(account, log);
   if (!write_settings(directory, socket)) {
-    return unavailable("Expected to write the server's settings in " + data_of(directory).string() + ", but could not.");
+    return unavailable("Expected to write the server's settings in " + data_of(directory).string() +
+                       ", but could not.");
   }
   const Ran ran = run_as(account,
                          {(programs / "pg_ctl").string(), "-D", data_of(directory).string(), "-l", log.string(), "-w",
@@ -317,8 +322,9 @@ Result<fs::path> absolute_path(const std::string& directory) {
 Result<fs::path> need_programs() {
   const auto programs = find_programs();
   if (!programs) {
-    return unavailable("Expected the programs of PostgreSQL (initdb, pg_ctl), but found none; CAIRN_PG_BIN may name "
-                       "their directory.");
+    return unavailable(
+        "Expected the programs of PostgreSQL (initdb, pg_ctl), but found none; CAIRN_PG_BIN may name "
+        "their directory.");
   }
   return *programs;
 }
@@ -372,10 +378,10 @@ Status stop_cluster(const std::string& directory) {
   if (!programs) return programs.error();
   const Result<Account> account = server_account(data_of(*path));
   if (!account) return account.error();
-  const Ran ran = run_as(*account,
-                         {(*programs / "pg_ctl").string(), "-D", data_of(*path).string(), "-m", "fast", "-w", "-t",
-                          "60", "stop"},
-                         *path / "cairn.out");
+  const Ran ran =
+      run_as(*account,
+             {(*programs / "pg_ctl").string(), "-D", data_of(*path).string(), "-m", "fast", "-w", "-t", "60", "stop"},
+             *path / "cairn.out");
   if (ran.exit != 0) return unavailable("Expected the database server to stop, but: " + ran.says);
   if (const fs::path socket = socket_folder(*path); socket != *path) {
     std::error_code none;

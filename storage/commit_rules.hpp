@@ -39,7 +39,7 @@ struct FoundJob {
 struct Found {
   std::optional<FoundRun> run;
   std::vector<std::optional<FoundJob>> fenced;  // one for each fence, in their order
-  bool landed = false;  // its events are in the log: an earlier attempt's COMMIT came through
+  bool landed = false;                          // its events are in the log: an earlier attempt's COMMIT came through
 };
 
 // Verdicts in the order of the entries; head and chain hash of the committed ones are left to the store.

@@ -240,10 +240,11 @@ class MemoryStore final : public Store {
   std::vector<SessionRow> sessions() override {
     const std::lock_guard lock(mutex_);
     std::vector<SessionRow> rows;
-    for (const auto& [id, session] : sessions_) {
+    for (const auto& entry : sessions_) {
+      const SessionRow& session = entry.second;
       rows.push_back(session);
       rows.back().held = static_cast<std::int64_t>(
-          select([&](const HeldJob& job) { return job.session == id; }, never_us).size());
+          select([&](const HeldJob& job) { return job.session == session.id; }, never_us).size());
     }
     std::sort(rows.begin(), rows.end(), [](const SessionRow& a, const SessionRow& b) {
       return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);

@@ -10,11 +10,11 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t dear_us = 20'000;           // what a claim may take before it counts as dear
-constexpr int dear_in_a_row = 2;                   // one may have waited for the machine
-constexpr std::int64_t everywhere_share = 4;       // looking everywhere beside marks may take a fifth of the time
+constexpr std::int64_t dear_us = 20'000;      // what a claim may take before it counts as dear
+constexpr int dear_in_a_row = 2;              // one may have waited for the machine
+constexpr std::int64_t everywhere_share = 4;  // looking everywhere beside marks may take a fifth of the time
 constexpr std::int64_t marks_age_max_us = 2'000'000;
-constexpr std::int64_t marks_lag_us = 250'000;     // a row may be committed that much later than its run_at
+constexpr std::int64_t marks_lag_us = 250'000;  // a row may be committed that much later than its run_at
 
 std::int64_t monotonic_us() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();

@@ -1,9 +1,9 @@
 // Claims: which index entries a claim may skip, and the statements. Safe from any thread.
 //
 // Held and dead entries stand in front of the free ones in the index. Who claims little looks at all of them each time.
-// Who has claimed much lately, or has met claims that are dear, begins at a low-water mark per (shard, queue, priority):
-// the newest run_at this process has claimed, but a little behind now, so that rows committed late are not skipped.
-// Marks are forgotten after a short time; a claim that finds too little with them looks at everything again.
+// Who has claimed much lately, or has met claims that are dear, begins at a low-water mark per (shard, queue,
+// priority): the newest run_at this process has claimed, but a little behind now, so that rows committed late are not
+// skipped. Marks are forgotten after a short time; a claim that finds too little with them looks at everything again.
 #pragma once
 
 #include <map>
@@ -31,10 +31,10 @@ class ClaimDesk {
   using Levels = std::map<std::int32_t, Mark>;  // by priority
   struct Marks {                                // of one shard
     std::map<std::string, Levels> by_queue;
-    std::int64_t began_us = 0;                  // on the monotonic clock, as the next
-    std::int64_t everywhere_after_us = 0;       // when a claim with marks may look everywhere as well
-    std::int64_t claimed = 0;                   // since they began
-    int dear = 0;                               // claims in a row that took long
+    std::int64_t began_us = 0;             // on the monotonic clock, as the next
+    std::int64_t everywhere_after_us = 0;  // when a claim with marks may look everywhere as well
+    std::int64_t claimed = 0;              // since they began
+    int dear = 0;                          // claims in a row that took long
   };
 
   std::vector<HeldJob> claim_everywhere(const ClaimRequest& request);
@@ -52,7 +52,7 @@ class ClaimDesk {
   const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
-  std::size_t turn_ = 0;               // which queue comes first
+  std::size_t turn_ = 0;  // which queue comes first
 };
 
 }  // namespace cairn

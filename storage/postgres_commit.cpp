@@ -108,8 +108,9 @@ class Commit {
   void take_inserted(const PgResult& rows) {
     for (int row = 0; row < rows.rows(); ++row) {
       const RunId id = rows.uuid(row, 0);
-      const auto place = std::lower_bound(order_.begin(), order_.end(), id,
-                                          [&](std::size_t at, const RunId& sought) { return batch_[at].run.id < sought; });
+      const auto place = std::lower_bound(order_.begin(), order_.end(), id, [&](std::size_t at, const RunId& sought) {
+        return batch_[at].run.id < sought;
+      });
       inserted_[*place] = true;
     }
   }
@@ -171,8 +172,10 @@ class Commit {
     std::vector<std::size_t> passed;
     PgArray undone(PgType::uuid);
     for (const std::size_t at : order_) {
-      if (verdicts[at].kind == Verdict::Kind::committed && !found[at].landed) passed.push_back(at);
-      else if (inserted_[at]) undone.add(batch_[at].run.id);
+      if (verdicts[at].kind == Verdict::Kind::committed && !found[at].landed)
+        passed.push_back(at);
+      else if (inserted_[at])
+        undone.add(batch_[at].run.id);
     }
     if (undone.size() > 0) {
       connection.send(statement("delete_runs"), PgParameters().add(shard_).add(std::move(undone)));
@@ -210,9 +213,9 @@ class Commit {
   PgParameters lock_runs_;
   std::vector<std::size_t> locked_;  // entries, in the order of lock_runs_
   PgParameters lock_jobs_;
-  std::vector<Named> named_;         // in the order of lock_jobs_
-  std::vector<bool> inserted_;       // by this attempt
-  bool in_doubt_ = false;            // a COMMIT was sent and its answer never came
+  std::vector<Named> named_;    // in the order of lock_jobs_
+  std::vector<bool> inserted_;  // by this attempt
+  bool in_doubt_ = false;       // a COMMIT was sent and its answer never came
 };
 
 std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& entry, std::int64_t head) {

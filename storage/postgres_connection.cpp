@@ -1,10 +1,9 @@
 #include "storage/postgres_connection.hpp"
 
-#include <libpq-fe.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <libpq-fe.h>
 #include <map>
 
 #include "engine/embedded.hpp"
@@ -20,7 +19,8 @@ void put_number(std::string& bytes, std::size_t at, std::uint32_t value) {
 
 void append_number(std::string& bytes, std::uint64_t value, std::uint32_t width) {
   std::array<char, 8> digits{};
-  for (std::uint32_t byte = 0; byte < width; ++byte) digits[byte] = static_cast<char>(value >> (8 * (width - 1 - byte)));
+  for (std::uint32_t byte = 0; byte < width; ++byte)
+    digits[byte] = static_cast<char>(value >> (8 * (width - 1 - byte)));
   bytes.append(digits.data(), width);
 }
 
@@ -32,13 +32,20 @@ std::uint64_t read_number(const char* bytes, int width) {
 
 std::uint32_t array_type(PgType element) {
   switch (element) {
-    case PgType::boolean: return 1000;
-    case PgType::bytes: return 1001;
-    case PgType::int8: return 1016;
-    case PgType::int2: return 1005;
-    case PgType::int4: return 1007;
-    case PgType::text: return 1009;
-    case PgType::uuid: return 2951;
+    case PgType::boolean:
+      return 1000;
+    case PgType::bytes:
+      return 1001;
+    case PgType::int8:
+      return 1016;
+    case PgType::int2:
+      return 1005;
+    case PgType::int4:
+      return 1007;
+    case PgType::text:
+      return 1009;
+    case PgType::uuid:
+      return 2951;
   }
   CHECK(false);
 }
@@ -83,7 +90,9 @@ bool is_ok(const PGresult* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const bool lost = PQstatus(connection) == CONNECTION_BAD;
-  throw PostgresError(state != nullptr ? state : lost ? "" : "XX000",
+  throw PostgresError(state != nullptr ? state
+                      : lost           ? ""
+                                       : "XX000",
                       text != nullptr ? text : PQresultErrorMessage(result));
 }
 
@@ -190,8 +199,7 @@ std::int64_t PgResult::int8(int row, int column) const { return static_cast<std:
 
 std::string_view PgResult::text(int row, int column) const {
   CHECK(!is_null(row, column));
-  return {PQgetvalue(result_.get(), row, column),
-          static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+  return {PQgetvalue(result_.get(), row, column), static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
 }
 
 RunId PgResult::uuid(int row, int column) const {
@@ -248,13 +256,14 @@ void PgConnection::Close::operator()(pg_conn* connection) const { PQfinish(conne
 
 PgConnection::PgConnection(const PgConnectOptions& options) : prepared_(options.prepared) {
   // What stands before "dbname" is a default that the DSN may override; what stands after it holds in any case.
-  const char* const keywords[] = {"connect_timeout",  "fallback_application_name", "tcp_user_timeout", "dbname",
-                                  "client_encoding", nullptr};
+  const char* const keywords[] = {"connect_timeout", "fallback_application_name", "tcp_user_timeout",
+                                  "dbname",          "client_encoding",           nullptr};
   const char* const values[] = {"5", options.application.c_str(), "10000", options.dsn.c_str(), "UTF8", nullptr};
   connection_.reset(PQconnectdbParams(keywords, values, 1));
   CHECK(connection_ != nullptr);
   if (PQstatus(connection_.get()) != CONNECTION_OK) throw PostgresError("", PQerrorMessage(connection_.get()));
-  PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
+  PQsetNoticeProcessor(
+      connection_.get(), [](void*, const char*) {}, nullptr);
 }
 
 PgConnection::~PgConnection() = default;

@@ -159,8 +159,8 @@ class PgConnection {
   // Several statements as text, without parameters: migrations, BEGIN, COMMIT, SET, LISTEN, NOTIFY.
   void execute(std::string_view text);
 
-  // A pipeline: send any number, flush() to have their results now, receive() them in order. sync() ends it (what is not
-  // inside BEGIN and COMMIT is committed by it); finish() receives what nobody has asked for and the end.
+  // A pipeline: send any number, flush() to have their results now, receive() them in order. sync() ends it (what is
+  // not inside BEGIN and COMMIT is committed by it); finish() receives what nobody has asked for and the end.
   void begin_pipeline();
   void send(const PgStatement& statement, const PgParameters& parameters = {});
   void flush();
@@ -184,8 +184,8 @@ class PgConnection {
 
   bool prepared_;
   std::unique_ptr<pg_conn, Close> connection_;
-  std::unordered_set<std::string> known_;          // statements the server has
-  std::deque<std::string> awaited_;                // of the pipeline; a name not "": a PREPARE of that statement
+  std::unordered_set<std::string> known_;  // statements the server has
+  std::deque<std::string> awaited_;        // of the pipeline; a name not "": a PREPARE of that statement
 };
 
 // BEGIN, COMMIT as statements, so that they can stand in a pipeline.

@@ -13,7 +13,8 @@
 
 namespace cairn {
 
-// What a connection is told first: the planner knows nothing of our tables and must take the planned indexes all the same.
+// What a connection is told first: the planner knows nothing of our tables and must take the planned indexes all the
+// same.
 inline constexpr std::string_view hot_settings =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
     "SET enable_mergejoin = off; SET jit = off";

@@ -10,8 +10,8 @@
 
 namespace cairn {
 
-FoundRun read_found_run(const PgResult& rows, int row);   // place, head, chain_hash, status
-RunRow read_run(const PgResult& rows, int row);           // as run.sql
+FoundRun read_found_run(const PgResult& rows, int row);  // place, head, chain_hash, status
+RunRow read_run(const PgResult& rows, int row);          // as run.sql
 std::vector<RunRow> read_runs(const PgResult& rows);
 std::vector<EventRow> read_events(const PgResult& rows);  // as events.sql
 HeldJob read_held_job(const PgResult& rows, int row);     // as jobs.sql, without the run's head

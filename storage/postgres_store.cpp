@@ -52,9 +52,7 @@ class DatabaseClock {
   TimeUs last_ = 0;
 };
 
-bool newer(const RunRow& a, const RunRow& b) {
-  return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id);
-}
+bool newer(const RunRow& a, const RunRow& b) { return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id); }
 
 class PostgresStore final : public Store {
  public:
@@ -100,8 +98,8 @@ class PostgresStore final : public Store {
   }
 
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
-    return read_events(
-        pool_.query("events", PgParameters().add(shard_of(id, shards_)).add(id).add(after_seq).add(std::max(limit, 0))));
+    return read_events(pool_.query(
+        "events", PgParameters().add(shard_of(id, shards_)).add(id).add(after_seq).add(std::max(limit, 0))));
   }
 
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {

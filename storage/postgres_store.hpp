@@ -9,10 +9,10 @@
 namespace cairn {
 
 struct PostgresOptions {
-  std::string dsn;            // libpq connection string or URL; "" takes libpq's variables
-  int connections_max = 4;    // opened when needed
-  bool notify = true;         // wake-ups by NOTIFY; off: polling alone
-  bool prepared = true;       // off for poolers that cannot keep prepared statements
+  std::string dsn;          // libpq connection string or URL; "" takes libpq's variables
+  int connections_max = 4;  // opened when needed
+  bool notify = true;       // wake-ups by NOTIFY; off: polling alone
+  bool prepared = true;     // off for poolers that cannot keep prepared statements
   std::string application = "cairn";
   std::int64_t patience_ms = 10'000;  // how long a database that fails is asked again
 };

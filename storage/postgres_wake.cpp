@@ -1,12 +1,11 @@
 #include "storage/postgres_wake.hpp"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <array>
 #include <chrono>
 #include <memory>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "spdlog/spdlog.h"
 

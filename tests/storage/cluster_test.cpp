@@ -1,12 +1,11 @@
 #include "storage/cluster.hpp"
 
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
+#include <signal.h>
 #include <thread>
+#include <unistd.h>
 
 #include "tests/storage/test_database.hpp"
 

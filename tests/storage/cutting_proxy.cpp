@@ -1,14 +1,13 @@
 #include "tests/storage/cutting_proxy.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <poll.h>
 #include <stdexcept>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "tests/storage/test_database.hpp"
 

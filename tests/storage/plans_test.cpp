@@ -1,6 +1,5 @@
 // Hot statements take the planned index in a fresh, never analysed database with very many waiting jobs.
 #include <gtest/gtest.h>
-
 #include <map>
 
 #include "storage/postgres_connection.hpp"
@@ -22,11 +21,13 @@ class Plans : public testing::Test {
     ask(dsn_, "alter table cairn.run set (autovacuum_enabled = off)");
     ask(dsn_, "alter table cairn.event set (autovacuum_enabled = off)");
     ask(dsn_,
-        "insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, chain_hash, status, graph, version, "
+        "insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, chain_hash, status, graph, "
+        "version, "
         "reason, tags) select 0, md5(n::text)::uuid, false, 1, n, n, '', 'running', 'g', 'v', '', '{}' "
         "from generate_series(1, 200000) n");
     ask(dsn_,
-        "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, timeout_ms, queue) "
+        "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, timeout_ms, "
+        "queue) "
         "select 0, md5(n::text)::uuid, 1, 1, 1, n % 3, n, 1, 0, 0, 'default' from generate_series(1, 200000) n");
     ask(dsn_,
         "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
@@ -42,7 +43,8 @@ class Plans : public testing::Test {
     for (int n = 1; statement(name).text.find("$" + std::to_string(n)) != std::string::npos; ++n) {
       nulls += (n == 1 ? "" : ", ") + std::string("null");
     }
-    const PgResult rows = connection.query({"explain", "EXPLAIN EXECUTE wanted" + (nulls.empty() ? "" : "(" + nulls + ")")});
+    const PgResult rows =
+        connection.query({"explain", "EXPLAIN EXECUTE wanted" + (nulls.empty() ? "" : "(" + nulls + ")")});
     std::string plan;
     for (int row = 0; row < rows.rows(); ++row) plan += std::string(rows.text(row, 0)) + "\n";
     return plan;
@@ -91,7 +93,8 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
   for (const auto& [name, indexes] : expected) {
     const std::string plan = plan_of(name);
     SCOPED_TRACE(name + "\n" + plan);
-    for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT"}) EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
+    for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT"})
+      EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
     for (const std::string& index : indexes) EXPECT_NE(plan.find(index), std::string::npos) << index;
   }
 }
@@ -117,8 +120,9 @@ TEST_F(Plans, a_claim_among_many_touches_few_pages) {
   parameters.add(std::int64_t{0}).add(std::int64_t{0});
   const auto pages = [&] {
     return pool.run([&](PgConnection& connection) {
-      const PgStatement sql{"pages", "select (pg_stat_get_xact_blocks_fetched('cairn.job'::regclass) + "
-                                     "pg_stat_get_xact_blocks_fetched('cairn.job_due'::regclass))::bigint"};
+      const PgStatement sql{"pages",
+                            "select (pg_stat_get_xact_blocks_fetched('cairn.job'::regclass) + "
+                            "pg_stat_get_xact_blocks_fetched('cairn.job_due'::regclass))::bigint"};
       connection.execute("BEGIN");
       EXPECT_EQ(connection.query(statement("claim"), parameters).rows(), 10);
       const std::int64_t fetched = connection.query(sql).int8(0, 0);

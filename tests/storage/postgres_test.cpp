@@ -1,17 +1,15 @@
 // What the Postgres store must do beyond the contract: races, lost connections, HOT updates, roles, marks.
-#include "storage/postgres_store.hpp"
-
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <gtest/gtest.h>
 #include <map>
 #include <random>
 #include <thread>
 
 #include "storage/postgres_claim.hpp"
+#include "storage/postgres_store.hpp"
 #include "tests/storage/cutting_proxy.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
@@ -45,7 +43,8 @@ std::int64_t statistic(const std::string& dsn, const std::string& column, const 
   return ask_number(dsn, "select " + column + " from pg_stat_user_tables where relname = '" + table + "'");
 }
 
-// --- races ----------------------------------------------------------------------------------------------------------------
+// --- races
+// ----------------------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
   const std::string dsn = new_database(1);
@@ -130,7 +129,8 @@ TEST(PostgresStore, of_racing_starts_of_one_run_exactly_one_is_committed) {
   }
 }
 
-// --- lost connections ---------------------------------------------------------------------------------------------------------
+// --- lost connections
+// ---------------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, a_commit_whose_answer_was_lost_is_not_written_twice) {
   const std::string dsn = new_database(1);
@@ -203,8 +203,9 @@ TEST(PostgresStore, terminated_connections_are_replaced) {
   TestRun run(*store);
   for (int round = 0; round < 5; ++round) {
     ASSERT_EQ(run.commit(run.entry()).kind, Kind::committed);
-    ask(dsn, "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
-             "and pid <> pg_backend_pid() and application_name = 'cairn'");
+    ask(dsn,
+        "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
+        "and pid <> pg_backend_pid() and application_name = 'cairn'");
   }
   EXPECT_EQ(store->run(run.id())->head, 5);
 }
@@ -229,7 +230,8 @@ TEST(PostgresStore, open_refuses_an_unreachable_and_an_empty_database) {
   EXPECT_EQ(open_postgres_store(options).error().code, Code::not_found);
 }
 
-// --- how rows change -----------------------------------------------------------------------------------------------------------
+// --- how rows change
+// -----------------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
   const std::string dsn = new_database(1);
@@ -253,7 +255,8 @@ TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
   EXPECT_EQ(statistic(dsn, "n_tup_hot_upd", "run"), 20) << "the run's end included";
 }
 
-// --- wake-ups --------------------------------------------------------------------------------------------------------------------
+// --- wake-ups
+// --------------------------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_transaction) {
   const std::string dsn = new_database(1);
@@ -262,8 +265,9 @@ TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_tran
   while (there->await_wake(200)) {
   }
   const auto listening = [&] {
-    return ask_number(dsn, "select count(*) from pg_stat_activity where query = 'LISTEN cairn' "
-                           "and datname = current_database()") == 1;
+    return ask_number(dsn,
+                      "select count(*) from pg_stat_activity where query = 'LISTEN cairn' "
+                      "and datname = current_database()") == 1;
   };
   ASSERT_TRUE(wait_until(listening));
   TestRun run(*here);
@@ -278,15 +282,17 @@ TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {
   const auto here = open_store(dsn, true);
   const auto there = open_store(dsn, true);
   there->await_wake(1);
-  ask(dsn, "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
-           "and pid <> pg_backend_pid() and application_name = 'cairn'");
+  ask(dsn,
+      "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
+      "and pid <> pg_backend_pid() and application_name = 'cairn'");
   EXPECT_TRUE(wait_until([&] {
     here->wake();
     return there->await_wake(10);
   }));
 }
 
-// --- marks -----------------------------------------------------------------------------------------------------------------------
+// --- marks
+// -----------------------------------------------------------------------------------------------------------------------
 
 TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
   const std::string dsn = new_database(1);
@@ -330,7 +336,8 @@ TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
   EXPECT_EQ(desk.claim(request).at(0).run, late.id());
 }
 
-// --- roles -----------------------------------------------------------------------------------------------------------------------
+// --- roles
+// -----------------------------------------------------------------------------------------------------------------------
 
 class Roles : public testing::Test {
  protected:

@@ -1,14 +1,14 @@
 // The schema as the catalogues show it, migrations, and views.
-#include <gtest/gtest.h>
+#include "storage/schema.hpp"
 
 #include <cstdlib>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <sstream>
 #include <thread>
 
 #include "engine/codec.hpp"
 #include "storage/postgres_store.hpp"
-#include "storage/schema.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 
@@ -25,12 +25,13 @@ std::string lines_of(const std::string& dsn, const std::string& sql) {
 }
 
 std::string schema_listing(const std::string& dsn) {
-  return lines_of(dsn,
-                  "select case c.relkind when 'v' then 'view ' else 'table ' end || c.relname || '.' || a.attname || ' ' "
-                  "|| format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end "
-                  "from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped "
-                  "where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'v') "
-                  "order by c.relkind, c.relname collate \"C\", a.attnum") +
+  return lines_of(
+             dsn,
+             "select case c.relkind when 'v' then 'view ' else 'table ' end || c.relname || '.' || a.attname || ' ' "
+             "|| format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end "
+             "from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped "
+             "where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'v') "
+             "order by c.relkind, c.relname collate \"C\", a.attnum") +
          lines_of(dsn,
                   "select 'options ' || relname || ' ' || array_to_string(reloptions, ' ') from pg_class "
                   "where relnamespace = 'cairn'::regnamespace and relkind = 'r' and reloptions is not null "
@@ -65,13 +66,14 @@ TEST(Schema, has_no_foreign_keys_sequences_triggers_or_functions) {
 }
 
 TEST(Schema, no_index_has_a_column_that_a_step_changes) {
-  EXPECT_EQ(lines_of(new_database(1),
-                     "select distinct c.relname || '.' || a.attname from pg_index i join pg_class c on c.oid = i.indrelid "
-                     "join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = i.indexrelid and d.refobjid = c.oid "
-                     "join pg_attribute a on a.attrelid = c.oid and a.attnum = d.refobjsubid "
-                     "where c.relname in ('run', 'job') and a.attname in ('head', 'chain_hash', 'status', 'waiting', "
-                     "'updated_at', 'reason', 'step', 'attempt', 'session', 'epoch', 'deadline', 'timeout_ms')"),
-            "");
+  EXPECT_EQ(
+      lines_of(new_database(1),
+               "select distinct c.relname || '.' || a.attname from pg_index i join pg_class c on c.oid = i.indrelid "
+               "join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = i.indexrelid and d.refobjid = c.oid "
+               "join pg_attribute a on a.attrelid = c.oid and a.attnum = d.refobjsubid "
+               "where c.relname in ('run', 'job') and a.attname in ('head', 'chain_hash', 'status', 'waiting', "
+               "'updated_at', 'reason', 'step', 'attempt', 'session', 'epoch', 'deadline', 'timeout_ms')"),
+      "");
 }
 
 TEST(Migrate, again_changes_nothing_and_says_so) {
@@ -140,9 +142,10 @@ TEST(Views, name_every_event_type) {
     const auto name = event_type_name(number);
     if (!name) continue;
     expected += std::string(*name) + "\n";
-    ask(dsn, "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
-             "values (0, '00000000-0000-0000-0000-000000000000', " + std::to_string(number) + ", 0, 0, " +
-                 std::to_string(number) + ", 1, 0, '', '', '{}')");
+    ask(dsn,
+        "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
+        "values (0, '00000000-0000-0000-0000-000000000000', " +
+            std::to_string(number) + ", 0, 0, " + std::to_string(number) + ", 1, 0, '', '', '{}')");
   }
   EXPECT_FALSE(expected.empty());
   EXPECT_EQ(lines_of(dsn, "select type from cairn.events order by seq"), expected);
@@ -151,9 +154,10 @@ TEST(Views, name_every_event_type) {
 TEST(Views, show_payloads_as_jsonb_and_survive_what_jsonb_cannot_hold) {
   const std::string dsn = new_database(1);
   const auto insert = [&](int seq, const std::string& payload) {
-    ask(dsn, "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
-             "values (0, '00000000-0000-0000-0000-000000000000', " + std::to_string(seq) +
-                 ", 1700000000000000, 0, 1, 1, 0, '', '', '" + payload + "')");
+    ask(dsn,
+        "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
+        "values (0, '00000000-0000-0000-0000-000000000000', " +
+            std::to_string(seq) + ", 1700000000000000, 0, 1, 1, 0, '', '', '" + payload + "')");
   };
   insert(1, R"({"a": {"b": 7}})");
   insert(2, R"({"a": "\u0000"})");

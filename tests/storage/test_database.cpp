@@ -1,12 +1,11 @@
 #include "tests/storage/test_database.hpp"
 
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <map>
 #include <stdexcept>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "storage/cluster.hpp"
 #include "storage/postgres_store.hpp"
