@@ -25,11 +25,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int steps_a_run = 10;
 constexpr std::size_t outcome_bytes = 300;  // of the patch: {"data":"..."}
 constexpr int start_runs = 500;
-constexpr std::int64_t ahead_runs = 4'000;  // started and not ended, when time is the measure
+constexpr std::int64_t ahead_runs = 2'000;  // started and not ended, when time is the measure
 constexpr std::chrono::milliseconds look_pause{10};
 constexpr std::chrono::seconds stand_still_max{60};
 
-// --- the case's graph and handler -------------------------------------------------------------------------------------
+// --- the case's graph and handler
+// -------------------------------------------------------------------------------------
 
 Json bench_graph() {
   Json nodes = {{"done", {{"end", "done"}}}};
@@ -59,7 +60,8 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue() {
   return catalogue;
 }
 
-// --- what is spent ----------------------------------------------------------------------------------------------------
+// --- what is spent
+// ----------------------------------------------------------------------------------------------------
 
 double own_cpu_seconds() {
   rusage used{};
@@ -111,7 +113,8 @@ Spent between(const Meter& before, const Meter& after, std::int64_t steps) {
   return spent;
 }
 
-// --- the engine's part ------------------------------------------------------------------------------------------------
+// --- the engine's part
+// ------------------------------------------------------------------------------------------------
 
 std::int64_t jobs_left(Store& store) {
   std::int64_t jobs = 0;
@@ -226,26 +229,27 @@ Result<Spent> limit_of(Bench bench, const CannedRun& sample, const Extent& exten
   return spent;
 }
 
-// --- the line ---------------------------------------------------------------------------------------------------------
+// --- the line
+// ---------------------------------------------------------------------------------------------------------
 
-double rounded(double value, double unit) { return std::round(value / unit) * unit; }
+double rounded(double value, double parts) { return std::round(value * parts) / parts; }
 
 Json bench_line(const BenchOptions& options, const Spent& steps, const Spent& limit, const Json& settings) {
   Json line = {{"case", options.name},
                {"value", std::round(steps.rate())},
                {"unit", "steps/s"},
                {"limit", std::round(limit.rate())},
-               {"ratio", rounded(steps.rate() / limit.rate(), 0.001)},
+               {"ratio", rounded(steps.rate() / limit.rate(), 1'000)},
                {"workers", options.workers},
                {"runs", steps.steps / steps_a_run},
                {"steps", steps.steps},
-               {"seconds", rounded(steps.seconds, 0.001)},
-               {"client_cpu_us_per_step", rounded(steps.each(steps.client_cpu) * 1e6, 0.1)},
+               {"seconds", rounded(steps.seconds, 1'000)},
+               {"client_cpu_us_per_step", rounded(steps.each(steps.client_cpu) * 1e6, 10)},
                {"wal_bytes_per_step", std::round(steps.each(steps.wal_bytes))},
-               {"commits_per_step", rounded(steps.each(steps.commits), 0.0001)},
-               {"limit_client_cpu_us_per_step", rounded(limit.each(limit.client_cpu) * 1e6, 0.1)}};
-  if (steps.server_cpu) line["server_cpu_us_per_step"] = rounded(steps.each(*steps.server_cpu) * 1e6, 0.1);
-  if (limit.server_cpu) line["limit_server_cpu_us_per_step"] = rounded(limit.each(*limit.server_cpu) * 1e6, 0.1);
+               {"commits_per_step", rounded(steps.each(steps.commits), 10'000)},
+               {"limit_client_cpu_us_per_step", rounded(limit.each(limit.client_cpu) * 1e6, 10)}};
+  if (steps.server_cpu) line["server_cpu_us_per_step"] = rounded(steps.each(*steps.server_cpu) * 1e6, 10);
+  if (limit.server_cpu) line["limit_server_cpu_us_per_step"] = rounded(limit.each(*limit.server_cpu) * 1e6, 10);
   line.update(settings);
   return line;
 }

@@ -19,6 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int lanes = 2;
 constexpr std::int32_t batch_runs = 500;
+constexpr std::int64_t timeout_ms = 600'000;
 constexpr int claims_max = 10'000;  // empty ones in a row before something is wrong
 
 TimeUs now_us() {
@@ -79,7 +80,7 @@ class Lane {
     ClaimRequest request;
     request.queues = {queue_};
     request.session = session_;
-    request.default_timeout_ms = 600'000;
+    request.default_timeout_ms = timeout_ms;
     std::int32_t taken = 0;
     for (int empty = 0; taken < runs; ++empty) {
       if (empty > claims_max)
@@ -97,11 +98,12 @@ class Lane {
   void move(std::size_t index) {
     const StepId step = static_cast<StepId>(index);
     const bool last = index + 1 == run_.commits.size();
+    const TimeUs deadline = now_us() + timeout_ms * 1'000;
     for (auto& [id, under] : under_) {
       fill(under, index);
       under.entry.fences = {{root_branch, session_, under.epoch, step}};
       if (last) under.entry.run.status = run_.row.status;
-      under.entry.jobs = {{last ? JobWrite::Op::drop : JobWrite::Op::keep, job(last ? step : step + 1), 0}};
+      under.entry.jobs = {{last ? JobWrite::Op::drop : JobWrite::Op::keep, job(last ? step : step + 1), 0, deadline}};
     }
     commit();
   }

@@ -89,7 +89,8 @@ void add_moment(CLI::App& app, Moment& at) {
            [&at](const std::string& text) { at = moment_argument(text); });
 }
 
-// --- commands ---------------------------------------------------------------------------------------------------------
+// --- commands
+// ---------------------------------------------------------------------------------------------------------
 
 void add_server_commands(Line& line) {
   CLI::App& up_command =
@@ -286,7 +287,8 @@ void add_commands(Line& line) {
   add_bench_commands(line);
 }
 
-// --- running one ------------------------------------------------------------------------------------------------------
+// --- running one
+// ------------------------------------------------------------------------------------------------------
 
 void log_to_stderr() {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("cairn"));
@@ -318,12 +320,14 @@ int run_chosen(const std::function<Exit()>& chosen) {
   }
 }
 
-std::string usage_sentence(const CLI::App& app, const std::string& fault) {
+std::string usage_sentence(const CLI::App& app, std::string fault) {
   std::string command = "cairn";
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    command += " " + at->get_name();
-  }
+  const CLI::App* at = &app;
+  for (; !at->get_subcommands().empty(); at = at->get_subcommands().front())
+    command += " " + at->get_subcommands().front()->get_name();
+  const std::vector<std::string> left = at->remaining();
+  if (at->get_require_subcommand_min() > 0 && !left.empty())
+    fault = "Expected a command, but \"" + left.front() + "\" is none";
   return fault + (fault.ends_with('.') ? " See `" : ": see `") + command + " --help`.";
 }
 

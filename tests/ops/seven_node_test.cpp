@@ -1,0 +1,116 @@
+// The main job on a real history: three modules of a shop system, with the rule book in the model's place.
+#include <gtest/gtest.h>
+#include <map>
+#include <sstream>
+
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+std::string numstat() { return (samples() / "gitlog" / "medusa-numstat.tsv").lexically_normal(); }
+
+// Module -> owner, from the table that came with the data.
+std::map<std::string, std::string> expected_owners() {
+  std::map<std::string, std::string> owners;
+  std::istringstream text(read_file(samples() / "gitlog" / "EXPECTED.tsv"));
+  std::string line;
+  std::getline(text, line);
+  while (std::getline(text, line)) {
+    std::istringstream row(line);
+    std::string directory, commits, authors, owner;
+    std::getline(row, directory, '\t') && std::getline(row, commits, '\t') && std::getline(row, authors, '\t') &&
+        std::getline(row, owner, '\t');
+    owners[directory.substr(directory.rfind('/') + 1)] = owner;
+  }
+  return owners;
+}
+
+Json ask(const std::string& question, const Arguments& more = {}) {
+  const Json input = {{"repository", numstat()}, {"question", question}};
+  Arguments arguments = {"start", "seven_node", "--input", input.dump(), "--wait", "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return cairn_ok(arguments).json();
+}
+
+std::vector<Json> events_of(const Json& ended) { return cairn_ok({"events", ended["run"], "--json"}).lines(); }
+
+int count_of(const std::vector<Json>& events, const std::string& type) {
+  return static_cast<int>(
+      std::count_if(events.begin(), events.end(), [&](const Json& e) { return e["type"] == type; }));
+}
+
+bool visits(const std::vector<Json>& events, const std::string& node) {
+  return std::any_of(events.begin(), events.end(), [&](const Json& e) { return e.value("node", "") == node; });
+}
+
+TEST(SevenNode, two_owners_are_found_side_by_side_and_are_right) {
+  const Json ended = ask("Who owns pricing AND tax?");
+  EXPECT_EQ(ended["status"], "done");
+  const std::string answer = ended["output"]["answer"];
+  const std::map<std::string, std::string> owners = expected_owners();
+  EXPECT_NE(answer.find(owners.at("pricing")), std::string::npos) << answer;
+  EXPECT_NE(answer.find("pricing"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("tax"), std::string::npos) << answer;
+  const std::vector<Json> events = events_of(ended);
+  EXPECT_EQ(count_of(events, "sub_goal_opened"), 2);
+  EXPECT_EQ(count_of(events, "sub_goal_closed"), 2);
+  EXPECT_EQ(ended["output"]["iterations"], 1);
+}
+
+TEST(SevenNode, each_module_has_its_owner) {
+  for (const auto& [module, owner] : expected_owners()) {
+    const Json ended = ask("Who owns " + module + "?");
+    EXPECT_NE(ended["output"]["answer"].get<std::string>().find(owner), std::string::npos) << ended;
+    EXPECT_EQ(count_of(events_of(ended), "sub_goal_closed"), 1) << module;
+  }
+}
+
+TEST(SevenNode, the_weather_is_blocked_after_one_model_call) {
+  const Json ended = ask("What is the weather in Tokyo?");
+  EXPECT_EQ(ended["status"], "done");
+  EXPECT_EQ(ended["output"]["outcome"], "blocked");
+  const std::vector<Json> events = events_of(ended);
+  EXPECT_EQ(count_of(events, "model_called"), 1);
+  EXPECT_EQ(count_of(events, "guardrail_blocked"), 1);
+  EXPECT_EQ(count_of(events, "sub_goal_opened"), 0);
+  EXPECT_FALSE(visits(events, "intent_parser"));
+}
+
+TEST(SevenNode, an_ambiguous_word_is_asked_back_without_a_tool) {
+  const Json ended = ask("pricing");
+  EXPECT_EQ(ended["status"], "done");
+  const std::string answer = ended["output"]["answer"];
+  EXPECT_NE(answer.find('?'), std::string::npos) << answer;
+  const std::vector<Json> events = events_of(ended);
+  EXPECT_EQ(count_of(events, "sub_goal_opened"), 0);
+  EXPECT_FALSE(visits(events, "query_planner"));
+}
+
+TEST(SevenNode, the_next_message_knows_the_turns_before_it) {
+  const Json first = ask("pricing");
+  const Json second = ask("Who owns pricing?", {"--continues", first["run"]});
+  const Json shown = cairn_ok({"show", second["run"], "--json"}).json();
+  EXPECT_NE(shown["channels"]["history"].dump().find("pricing"), std::string::npos);
+  EXPECT_EQ(cairn_ok({"runs", "--lineage", first["run"], "--json"}).lines().size(), 2u);
+}
+
+TEST(SevenNode, a_broken_tool_ends_in_an_apology_that_names_it) {
+  const std::string script = write_file("broken.sh", "echo 'the index is gone' >&2\nexit 3\n");
+  const Json tools = {{"tools", {{"owners", {{"exec", {"/bin/sh", script}}}}}}};
+  const Json ended = ask("Who owns pricing?", {"--tools", write_file("broken_tools.json", tools.dump())});
+  EXPECT_EQ(ended["status"], "done");
+  const std::string answer = ended["output"]["answer"];
+  EXPECT_NE(answer.find("owners"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("orry"), std::string::npos) << answer;
+}
+
+TEST(SevenNode, people_read_the_answer) {
+  const Json input = {{"repository", numstat()}, {"question", "Who owns tax?"}};
+  const Ran ran = cairn_ok({"start", "seven_node", "--input", input.dump(), "--wait"});
+  EXPECT_NE(ran.out.find(expected_owners().at("tax")), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("done, "), std::string::npos) << ran.out;
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,65 @@
+// The real program as a child process, on an embedded database of the tests' own: a temporary directory, a temporary
+// home, nothing of the caller's CAIRN_ and PG variables. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "engine/json.hpp"
+
+namespace cairn::program {
+
+using Arguments = std::vector<std::string>;
+
+struct Ran {
+  int exit = 0;  // 128 + signal if one ended it
+  std::string out;
+  std::string err;
+
+  Json json() const;                // of one document
+  std::vector<Json> lines() const;  // of JSON lines
+};
+
+// Where the tests may write; gone at the end.
+const std::filesystem::path& directory();
+std::filesystem::path write_file(const std::string& name, const std::string& text);
+std::string read_file(const std::filesystem::path& path);
+std::filesystem::path samples();
+
+// Runs `cairn ARGUMENTS` to its end (within two minutes) with `input` on stdin.
+Ran cairn(const Arguments& arguments, const std::string& input = "");
+// The same, and expects exit 0.
+Ran cairn_ok(const Arguments& arguments, const std::string& input = "");
+Ran run_program(const std::string& path, const Arguments& arguments, const std::string& input = "");
+
+// A refusal: this exit code, nothing on stdout, one line on stderr that says `says`.
+void expect_refused(const Ran& ran, int exit, const std::string& says);
+
+// A child that runs beside the test; killed at the end of its life.
+class Beside {
+ public:
+  explicit Beside(const Arguments& arguments);
+  ~Beside();
+  Beside(Beside&& other) noexcept;
+  Beside& operator=(Beside&& other) noexcept;
+  pid_t pid() const { return pid_; }
+  void signal(int number);
+  int wait();  // as Ran::exit
+  std::string out() const { return read_file(out_); }
+
+ private:
+  pid_t pid_ = -1;
+  std::filesystem::path out_;
+};
+
+// Asks again and again until yes; false after the limit.
+bool wait_until(const std::function<bool()>& yes, std::chrono::seconds limit = std::chrono::seconds(60));
+
+// Graph `name` with one question, a text, whose answer is the output's `region`.
+std::string ask_graph(const std::string& name);
+
+}  // namespace cairn::program
