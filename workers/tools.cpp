@@ -171,48 +171,51 @@ Answer run_guarded(const NativeTool& tool, const ToolCall& call) {
 
 // One call of a native tool. Shared by the coroutine that waits and the thread that works, for either may leave first.
 struct NativeCall {
-  NativeCall(const asio::any_io_executor& executor, ToolCall asked)
-      : call(std::move(asked)), timer(executor, asio::steady_timer::time_point::max()) {}
+  NativeCall(asio::any_io_executor waiters, ToolCall asked) : call(std::move(asked)), executor(std::move(waiters)) {}
 
-  ToolCall call;
-  asio::steady_timer timer;      // the waiter's thread only
+  const ToolCall call;
+  const asio::any_io_executor executor;
   bool started = false;          // the waiter's thread only
   std::optional<Answer> answer;  // the waiter's thread only
   std::mutex mutex;
-  bool abandoned = false;  // guarded by mutex: nobody waits, the executor may be gone
+  asio::steady_timer* timer = nullptr;  // the waiter's; null when nobody waits: then the executor may be gone too
 };
 
-// Runs `then` on the waiter's thread if it still waits.
+// Runs `then` with the timer on the waiter's thread, if it still waits.
 template <class Then>
 void tell_waiter(const std::shared_ptr<NativeCall>& native, Then then) {
   const std::lock_guard lock(native->mutex);
-  if (!native->abandoned) asio::post(native->timer.get_executor(), std::move(then));
+  if (native->timer == nullptr) return;
+  asio::post(native->executor, [native, then = std::move(then)]() mutable {
+    if (native->timer != nullptr) then(*native->timer);
+  });
 }
 
 void work(const std::shared_ptr<NativeCall>& native, const NativeTool& tool) {
   {
     const std::lock_guard lock(native->mutex);
-    if (native->abandoned) return;
+    if (native->timer == nullptr) return;
   }
-  tell_waiter(native, [native] {
-    native->started = true;
-    native->timer.expires_after(std::chrono::milliseconds(native->call.timeout_ms));
+  NativeCall& state = *native;
+  tell_waiter(native, [&state](asio::steady_timer& timer) {
+    state.started = true;
+    timer.expires_after(std::chrono::milliseconds(state.call.timeout_ms));
   });
   Answer answer = run_guarded(tool, native->call);
-  tell_waiter(native, [native, answer = std::move(answer)]() mutable {
-    native->answer = std::move(answer);
-    native->timer.cancel();
+  tell_waiter(native, [&state, answer = std::move(answer)](asio::steady_timer& timer) mutable {
+    state.answer = std::move(answer);
+    timer.cancel();
   });
 }
 
-class AbandonAtExit {
+class Waiter {
  public:
-  explicit AbandonAtExit(NativeCall& native) : native_(native) {}
-  AbandonAtExit(const AbandonAtExit&) = delete;
-  AbandonAtExit& operator=(const AbandonAtExit&) = delete;
-  ~AbandonAtExit() {
+  Waiter(NativeCall& native, asio::steady_timer& timer) : native_(native) { native_.timer = &timer; }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  ~Waiter() {
     const std::lock_guard lock(native_.mutex);
-    native_.abandoned = true;
+    native_.timer = nullptr;
   }
 
  private:
@@ -223,11 +226,12 @@ class AbandonAtExit {
 asio::awaitable<Answer> run_native(asio::thread_pool& pool, const NativeTool& tool, ToolCall call) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto native = std::make_shared<NativeCall>(executor, std::move(call));
-  const AbandonAtExit abandon_at_exit(*native);
+  asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
+  const Waiter waiter(*native, timer);
   asio::post(pool, [native, tool] { work(native, tool); });
   while (!native->answer) {
     error_code error;
-    co_await native->timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
     const bool expired = !error && native->started && !native->answer;
     if (expired) co_return too_late(native->call.tool, native->call.timeout_ms);
   }
