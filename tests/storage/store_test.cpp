@@ -273,6 +273,18 @@ TEST_P(StoreTest, a_fence_on_a_missing_job_is_stale_while_the_run_is_open_and_cl
   EXPECT_EQ(verdict.stale, std::vector<BranchId>{1});
 }
 
+TEST_P(StoreTest, a_job_held_by_another_is_stale_even_if_the_run_has_ended) {
+  TestRun run = started_run();
+  Fence fence = fence_of(claim_one(7));
+  Entry ending = run.entry();
+  ending.run.status = RunStatus::done;
+  run.commit(ending);
+  ++fence.epoch;
+  Entry late = run.entry();
+  late.fences.push_back(fence);
+  EXPECT_EQ(run.commit(late).kind, Kind::stale);
+}
+
 TEST_P(StoreTest, a_lost_hold_counts_more_than_an_old_head) {
   TestRun run = started_run();
   TestRun late = run;
