@@ -21,7 +21,8 @@ struct ProcessStat {
   double ended_children = 0;  // of those it has waited for
 };
 
-// Fields of /proc/PID/stat behind the name in parentheses: 3 state, 4 parent ... 14 utime, 15 stime, 16 cutime, 17 cstime.
+// Fields of /proc/PID/stat behind the name in parentheses: 3 state, 4 parent ... 14 utime, 15 stime, 16 cutime, 17
+// cstime.
 std::optional<ProcessStat> process_stat(const std::filesystem::path& directory) {
   std::ifstream file(directory / "stat");
   std::string text;

@@ -18,6 +18,10 @@ namespace {
 constexpr std::chrono::milliseconds look_pause{100};
 constexpr std::chrono::seconds restart_pause{1};
 
+// A pool in which somebody dies every second still has to notice it: whoever looks must live longer than this.
+constexpr std::int64_t worker_beat_ms = 500;
+constexpr std::int64_t worker_dead_after_ms = 2'500;
+
 std::vector<std::string> work_arguments(const Settings& settings, const std::string& dsn) {
   std::vector<std::string> arguments = {"work"};
   if (!dsn.empty()) arguments.insert(arguments.end(), {"--dsn", dsn});
@@ -152,6 +156,8 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;
+  worker_options.beat_ms = worker_beat_ms;
+  worker_options.dead_after_ms = worker_dead_after_ms;
   Worker worker(*opened->store, *opened->catalogue, worker_options);
   signals.watch(&worker);
   print_ready(settings, options);

@@ -16,8 +16,8 @@ bool only_questions_left(Client& client, const RunId& run);
 // A run that waiting for can end: ended, paused, or with only questions left.
 bool is_settled(Client& client, const RunRow& row);
 
-// Asks `settled` again and again until it says yes (true) or SIGINT or SIGTERM comes (false). With `execute` a worker in
-// this process executes `runs` and those they call, and no others.
+// Asks `settled` again and again until it says yes (true) or SIGINT or SIGTERM comes (false). With `execute` a worker
+// in this process executes `runs` and those they call, and no others.
 bool execute_until(Opened& opened, const std::vector<RunId>& runs, bool execute, const std::function<bool()>& settled);
 
 }  // namespace cairn

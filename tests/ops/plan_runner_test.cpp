@@ -200,7 +200,8 @@ std::string stand_ins(const std::filesystem::path& folder) {
   const std::string script = write_file("stand_in.sh", "cat > /dev/null\necho '{\"text\": \"done\"}'\n");
   Json tools = Json::object();
   const auto add = [&](const std::string& name) { tools[name] = {{"exec", {"/bin/sh", script}}}; };
-  for (const Json& node : Json::parse(read_file(folder / "graph_desc.huggingface.json"))["nodes"]) add(node["id"]);
+  const Json graph = Json::parse(read_file(folder / "graph_desc.huggingface.json"));
+  for (const Json& node : graph["nodes"]) add(node["id"]);
   for (const Json& plan : lines_of(folder / "gold.tmdb.jsonl"))
     for (const Json& node : plan["task_nodes"]) add(node["task"]);
   return write_file("stand_ins.json", Json{{"tools", tools}}.dump());
