@@ -1,6 +1,6 @@
 // A private PostgreSQL cluster of our own in a data directory: unix socket only, run as an unprivileged user, started
 // by the first command that needs it, left running, stopped by `cairn down`. Safe from several processes at once (a
-// lock file in the directory).
+// lock file in the directory). Safe from any thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The store in PostgreSQL 15. The one place that knows it.
+// The store in PostgreSQL 15. The one place that knows it. Safe from any thread.
 #pragma once
 
 #include <memory>

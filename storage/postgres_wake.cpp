@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "spdlog/spdlog.h"
+#include <spdlog/spdlog.h>
 
 namespace cairn {
 namespace {

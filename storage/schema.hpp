@@ -1,4 +1,5 @@
 // The numbered migrations of the schema `cairn` and what a database has of them. Pure but for the connection given.
+// Not thread-safe.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // Handlers: plain functions from a step's input to what came of it. Listed by hand in catalogue.cpp.
-// A handler may run twice for one step; effects pass `StepInput::key` on as idempotency key.
+// A handler may run twice for one step; effects pass `StepInput::key` on as idempotency key. Plain values.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -1,5 +1,6 @@
 -- Times are microseconds since 1970-01-01 UTC (bigint, as they are hashed); 9223372036854775807 is never.
--- Per-run tables have the shard first in their key. What a step changes is never indexed, so that it stays a HOT update.
+-- Per-run tables have the shard first in their key. What a step changes is never indexed, so that it stays a HOT
+-- update.
 create schema cairn;
 
 create table cairn.migration (

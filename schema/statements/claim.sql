@@ -1,4 +1,5 @@
--- Due jobs of some queues, by priority, then by run_at: the priorities in use are found by hopping along the index, then
+-- Due jobs of some queues, by priority, then by run_at: the priorities in use are found by hopping along the index,
+-- then
 -- one bounded scan for each. $1 shard, $2 queues, $3 limit, $4 now, $5 session, $6 default timeout (ms), $7 grace (ms).
 with recursive level (queue, place, priority) as (
   select q.queue, q.place,
@@ -32,4 +33,5 @@ set session = $5::bigint, epoch = j.epoch + 1,
       else 9223372036854775807 end
 from due
 where j.shard = $1::int and j.run_id = due.run_id and j.branch = due.branch
-returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch, j.deadline
+returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
+  j.deadline

@@ -36,4 +36,5 @@ set session = $4::bigint, epoch = j.epoch + 1,
       else 9223372036854775807 end
 from due
 where j.shard = $1::int and j.run_id = due.run_id and j.branch = due.branch
-returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch, j.deadline
+returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
+  j.deadline

@@ -1,6 +1,9 @@
 -- New rows, born held with epoch 1.
-insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline, timeout_ms, queue)
-select $1::int, u.run_id, u.branch, u.step, u.attempt, u.priority, u.run_at, u.session, 1, u.deadline, u.timeout_ms, u.queue
-from unnest($2::uuid[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],
+insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline, timeout_ms,
+  queue)
+select $1::int, u.run_id, u.branch, u.step, u.attempt, u.priority, u.run_at, u.session, 1, u.deadline, u.timeout_ms,
+  u.queue
+from unnest($2::uuid[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[], $8::bigint[], $9::bigint[],
+  $10::bigint[],
             $11::text[])
      as u (run_id, branch, step, attempt, priority, run_at, session, deadline, timeout_ms, queue)

@@ -1,6 +1,7 @@
 -- New runs as they are after their first commit. A run that exists already comes back as no row, without an error;
 -- one that another transaction is about to create is waited for.
-insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of, chain_hash,
+insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of,
+  chain_hash,
                        status, graph, version, reason, tags)
 select $1::int, u.run_id, u.waiting, u.head, u.started_at, u.updated_at, u.parent, u.continues,
        case when u.status in ('running', 'paused') then u.parent end, u.chain_hash, u.status, u.graph, u.version,

@@ -1,8 +1,10 @@
 -- Rows held by nobody, with a new epoch: one more than the row had, or the given one for a new row.
-insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline, timeout_ms, queue)
+insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline, timeout_ms,
+  queue)
 select $1::int, u.run_id, u.branch, u.step, u.attempt, u.priority, u.run_at, null, u.epoch, 9223372036854775807,
        u.timeout_ms, u.queue
-from unnest($2::uuid[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[])
+from unnest($2::uuid[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[], $8::bigint[], $9::bigint[],
+  $10::text[])
      as u (run_id, branch, step, attempt, priority, run_at, epoch, timeout_ms, queue)
 on conflict (shard, run_id, branch) do update
 set step = excluded.step, attempt = excluded.attempt, priority = excluded.priority, run_at = excluded.run_at,

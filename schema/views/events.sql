@@ -1,6 +1,7 @@
 -- Events for people: types by name, times as times, payloads as jsonb (null where jsonb cannot hold the stored text).
 create or replace view cairn.events as
-select e.shard, e.run_id, e.seq, to_timestamp(e.at / 1000000.0) as at, coalesce(t.name, e.type::text) as type, e.version,
+select e.shard, e.run_id, e.seq, to_timestamp(e.at / 1000000.0) as at, coalesce(t.name, e.type::text) as type,
+  e.version,
        nullif(e.step, 0) as step, e.actor,
        case when e.payload like '{%}' and position('\u0000' in e.payload) = 0 then e.payload::jsonb end as payload,
        e.commit, e.chain_hash

@@ -1,5 +1,5 @@
 // The planners that come with the program, as handlers; their graphs are in engine/graphs. Called once by the
-// catalogue.
+// catalogue. Not thread-safe.
 #pragma once
 
 #include "workers/handler.hpp"
