@@ -1,6 +1,5 @@
 // Texts of the command line as values. Whatever is wrong with one is told before anything is opened: each throws
 // CLI::ValidationError with one sentence, which ends in the exit code for usage. Safe from any thread.
-// Safe from any thread.
 #pragma once
 
 #include <string>

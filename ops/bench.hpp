@@ -1,5 +1,5 @@
 // The benchmark: what this machine can do, beside what its database could do without an engine. Used from
-// one thread. Not thread-safe.
+// one thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The command line: arguments become commands, refusals become exit codes. One call per process,
-// from its main thread. Not thread-safe.
+// from its main thread.
 #pragma once
 
 #include "engine/result.hpp"

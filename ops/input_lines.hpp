@@ -1,5 +1,5 @@
 // A file of inputs, one JSON object a line; empty lines count but say nothing. Read as a stream, never whole.
-// Safe from any thread. Not thread-safe.
+// Safe from any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SIGINT and SIGTERM as a wish to stop: recorded, and passed on to a worker. One at a time in a process;
-// came() is safe from any thread. Not thread-safe.
+// came() is safe from any thread.
 #pragma once
 
 #include <cstdint>
