@@ -204,8 +204,7 @@ Result<GraphRef> Client::add_graph(const Json& graph) {
 
 Status Client::prepare(StartRun& command) {
   const Graphs& known = graphs();
-  const GraphRef graph =
-      command.version.empty() ? known.current(command.graph) : known.by_version(command.version);
+  const GraphRef graph = command.version.empty() ? known.current(command.graph) : known.by_version(command.version);
   const Shard shard = shard_of(command.run, parts_->store.shards());
   std::vector<Blob> blobs;
   if (command.continues) {
@@ -275,7 +274,7 @@ Status Client::check_answer(const RunId& run, Answer& answer) {
   Result<RunState> now = state(run);
   if (!now) return now.error();
   const auto found = answer.question.empty() && now->questions.size() == 1 ? now->questions.begin()
-                                                                            : now->questions.find(answer.question);
+                                                                           : now->questions.find(answer.question);
   if (found != now->questions.end()) {
     const Json schema = expand_blobs(found->second.schema, shard_of(run, parts_->store.shards()));
     answer.fault = schema_fault(schema, answer.value);

@@ -49,20 +49,57 @@ struct Committer::Task {
   bool begins() const { return kind == Kind::command && tries == 0 && std::holds_alternative<StartRun>(what.command); }
 };
 
+// First in, first out, and back to the front; keeps its memory, for a run's queue fills and empties at every step.
+class Committer::TaskQueue {
+ public:
+  bool empty() const { return begin_ == tasks_.size(); }
+  std::size_t size() const { return tasks_.size() - begin_; }
+  Task& front() { return tasks_[begin_]; }
+  void push_back(Task task) { tasks_.push_back(std::move(task)); }
+  void push_front(Task task) {
+    if (begin_ > 0) {
+      tasks_[--begin_] = std::move(task);
+    } else {
+      tasks_.insert(tasks_.begin(), std::move(task));
+    }
+  }
+  void pop_front() {
+    tasks_[begin_] = Task{};
+    if (++begin_ < tasks_.size()) return;
+    tasks_.clear();
+    begin_ = 0;
+  }
+  std::vector<Task> take_all() {
+    tasks_.erase(tasks_.begin(), tasks_.begin() + static_cast<std::ptrdiff_t>(std::exchange(begin_, 0)));
+    return std::exchange(tasks_, {});
+  }
+  template <class Which>
+  std::size_t erase_if(Which which) {
+    std::vector<Task> tasks = take_all();
+    const std::size_t erased = std::erase_if(tasks, which);
+    tasks_ = std::move(tasks);
+    return erased;
+  }
+
+ private:
+  std::vector<Task> tasks_;
+  std::size_t begin_ = 0;
+};
+
 struct Committer::Run {
   enum class At : std::uint8_t { idle, loading, gathered, under_way };
   RunId id;
   RunState state;
   bool loaded = false;
   At at = At::idle;
-  std::int64_t head = 0;    // committed; state.seq is beyond it while an entry is gathered or under way
+  std::int64_t head = 0;  // committed; state.seq is beyond it while an entry is gathered or under way
   Hash chain{};
   std::uint64_t fresh = 0;  // when `head` was last known to be the run's
-  std::deque<Task> waiting;
+  TaskQueue waiting;
   std::optional<Draft> draft;
-  std::vector<Task> decided;  // in the draft
-  std::uint32_t group = 0;    // entries that share a verdict
-  bool awaits_parent = false;  // its end is to be decided on the run that called it before it may leave
+  std::vector<Task> decided;       // in the draft
+  std::uint32_t group = 0;         // entries that share a verdict
+  bool awaits_parent = false;      // its end is to be decided on the run that called it before it may leave
   std::int64_t folded_events = 0;  // since the last snapshot
   std::int64_t folded_bytes = 0;
   std::list<Run*>::iterator use;
@@ -90,8 +127,8 @@ struct Committer::Batch {
 };
 
 bool CommitterActions::empty() const {
-  return loads.empty() && commits.empty() && snapshots.empty() && replies.empty() && born.empty() &&
-         children.empty() && offered.empty();
+  return loads.empty() && commits.empty() && snapshots.empty() && replies.empty() && born.empty() && children.empty() &&
+         offered.empty();
 }
 
 Committer::Committer(CommitterOptions options, Graphs graphs)
@@ -254,7 +291,7 @@ std::optional<Error> Committer::fold(Run& run, const History& history) {
 
 // The run cannot be read: all that waits for it is refused; nothing else is disturbed.
 void Committer::fail(Run& run, const Error& error) {
-  const std::deque<Task> tasks = std::exchange(run.waiting, {});
+  const std::vector<Task> tasks = run.waiting.take_all();
   waiting_ -= static_cast<std::int64_t>(tasks.size());
   run.drop_state();
   for (const Task& task : tasks) {
@@ -482,6 +519,8 @@ bool Committer::depart(Shard shard) {
   std::deque<Run*>& queue = gathered_[static_cast<std::size_t>(shard)];
   if (queue.empty()) return false;
   auto batch = std::make_unique<Batch>();
+  batch->entries.reserve(std::min(queue.size(), options_.batch_max));
+  batch->runs.reserve(batch->entries.capacity());
   std::deque<Run*> left;
   while (!queue.empty() && batch->entries.size() < options_.batch_max) {
     Run* run = queue.front();
@@ -507,7 +546,8 @@ bool Committer::depart(Shard shard) {
 // All that must share the run's verdict, or nothing while one of them waits for its caller.
 std::vector<Committer::Run*> Committer::leaving_with(Run& run) const {
   std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
-  const bool is_held_up = std::any_of(members.begin(), members.end(), [](const Run* one) { return one->awaits_parent; });
+  const bool is_held_up =
+      std::any_of(members.begin(), members.end(), [](const Run* one) { return one->awaits_parent; });
   if (is_held_up) members.clear();
   return members;
 }
@@ -598,8 +638,9 @@ void Committer::undo(Run& run, const Verdict& verdict) {
     if (!contains(verdict.stale, fence.branch)) return false;
     const std::string expected = "Expected to complete step " + std::to_string(fence.step) + " of run " +
                                  to_string(run.id) + " with epoch " + std::to_string(fence.epoch) + ", but ";
-    reply(task, run, is_closed ? Error{Code::closed, expected + "the run has ended."}
-                               : Error{Code::stale, expected + "the branch is no longer held so."});
+    reply(task, run,
+          is_closed ? Error{Code::closed, expected + "the run has ended."}
+                    : Error{Code::stale, expected + "the branch is no longer held so."});
     return true;
   });
   take_back(run);
@@ -611,7 +652,7 @@ void Committer::take_back(Run& run) {
     std::erase(gathered_[static_cast<std::size_t>(shard_of(run.id, options_.shards))], &run);
   if (run.awaits_parent)
     if (Run* parent = run.state.parent ? find(run.state.parent->run) : nullptr)
-      waiting_ -= static_cast<std::int64_t>(std::erase_if(parent->waiting, [&run](const Task& task) {
+      waiting_ -= static_cast<std::int64_t>(parent->waiting.erase_if([&run](const Task& task) {
         return task.kind == Task::Kind::notice && std::get<FinishChild>(task.what.command).child == run.id;
       }));
   groups_.erase(run.group);

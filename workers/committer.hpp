@@ -29,16 +29,16 @@ using Ticket = std::uint64_t;  // whose answer it is; 0: nobody waits for it
 
 struct CommitterOptions {
   std::int32_t shards = 1;
-  int lanes = 2;                   // batches under way at once
-  std::size_t batch_max = 500;     // entries
-  std::size_t runs_max = 20'000;   // folded states kept
-  int fuse_steps = 32;             // consecutive pure steps of a branch in one entry
+  int lanes = 2;                  // batches under way at once
+  std::size_t batch_max = 500;    // entries
+  std::size_t runs_max = 20'000;  // folded states kept
+  int fuse_steps = 32;            // consecutive pure steps of a branch in one entry
   std::string actor;
-  SessionId session = 0;           // 0: nothing is kept or born held
+  SessionId session = 0;  // 0: nothing is kept or born held
   const ToolTable* tools = nullptr;
-  std::function<RunId()> new_id;   // a new UUIDv7 each time
-  std::function<double()> draw;    // in [0,1)
-  Stays stays;                     // empty: nothing stays
+  std::function<RunId()> new_id;  // a new UUIDv7 each time
+  std::function<double()> draw;   // in [0,1)
+  Stays stays;                    // empty: nothing stays
   // The outcome of a pure step that may run at once, before anything is committed; nothing: it may not.
   std::function<std::optional<Command>(const RunState&, const Job&)> fuse;
 };
@@ -48,7 +48,8 @@ struct Submission {
   RunId run;
   Command command;
   std::optional<Fence> fence = {};
-  std::string keep_in = {};  // the branch's next step may stay with the session if it is in this queue too; "": it may not
+  std::string keep_in =
+      {};  // the branch's next step may stay with the session if it is in this queue too; "": it may not
 };
 
 // What is to be done now, and its answer's name: history(), verdicts() or batch_failed(), none for snapshots.
@@ -56,7 +57,7 @@ struct Load {
   RunId run;
   std::int64_t after_seq = 0;  // 0: begin with the newest snapshot, if `snapshot`
   bool snapshot = true;
-  bool graphs = false;         // read the graphs first: one is missing
+  bool graphs = false;  // read the graphs first: one is missing
 };
 struct CommitBatch {
   std::uint64_t batch = 0;
@@ -72,7 +73,7 @@ struct Reply {
   std::optional<Error> refused;  // nothing: committed, or, for a look, there to be read
   bool looked = false;
   std::int64_t head = 0;
-  std::optional<HeldJob> next;   // the branch's next step, which stays with this session
+  std::optional<HeldJob> next;  // the branch's next step, which stays with this session
 };
 struct Offered {  // queue rows that somebody may claim from then on
   std::string queue;
@@ -83,8 +84,8 @@ struct CommitterActions {
   std::vector<CommitBatch> commits;
   std::vector<PutSnapshot> snapshots;
   std::vector<Reply> replies;
-  std::vector<HeldJob> born;                       // new branches that are this session's from the start
-  std::vector<std::pair<RunId, RunId>> children;   // caller, called
+  std::vector<HeldJob> born;                      // new branches that are this session's from the start
+  std::vector<std::pair<RunId, RunId>> children;  // caller, called
   std::vector<Offered> offered;
   bool empty() const;
 };
@@ -130,13 +131,14 @@ class Committer {
 
   CommitterActions take();
 
-  bool idle() const;                   // nothing waits, is gathered or under way
+  bool idle() const;  // nothing waits, is gathered or under way
   int born_under_way() const { return born_; }
-  TimeUs due_us() const;               // when take() is worth a call although nothing came; `never_us`: not
+  TimeUs due_us() const;  // when take() is worth a call although nothing came; `never_us`: not
   const CommitterCounts& counts() const { return counts_; }
 
  private:
   struct Task;
+  class TaskQueue;
   struct Run;
   struct Batch;
 
@@ -182,7 +184,7 @@ class Committer {
   TimeUs now_ = 0;
   std::uint64_t serial_ = 0;
   std::unordered_map<RunId, std::unique_ptr<Run>> runs_;
-  std::list<Run*> by_use_;  // latest first
+  std::list<Run*> by_use_;                  // latest first
   std::vector<std::deque<Run*>> gathered_;  // of each shard, those whose entry has not left
   std::size_t shard_next_ = 0;
   std::map<std::uint32_t, std::vector<Run*>> groups_;
@@ -190,9 +192,9 @@ class Committer {
   std::unordered_map<std::uint64_t, std::unique_ptr<Batch>> batches_;  // under way or waiting for the store
   std::uint64_t last_batch_ = 0;
   std::vector<std::pair<TimeUs, Load>> loads_again_;
-  std::vector<RunId> again_;   // their verdict is in: to be processed by the next take()
-  std::int64_t waiting_ = 0;   // tasks in all runs' queues
-  Stays stays_;                // options_.stays, counted
+  std::vector<RunId> again_;  // their verdict is in: to be processed by the next take()
+  std::int64_t waiting_ = 0;  // tasks in all runs' queues
+  Stays stays_;               // options_.stays, counted
   int born_ = 0;
   CommitterActions actions_;
   CommitterCounts counts_;

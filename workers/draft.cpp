@@ -22,8 +22,15 @@ EventRow row_of(Event&& event) {
 }
 
 QuestionRow question_row(const RunId& run, const Question& question, TimeUs asked_at) {
-  return {run,           question.id,       question.step,       question.kind, question.prompt,
-          question.schema, question.fallback, question.expires_at, asked_at};
+  return {run,
+          question.id,
+          question.step,
+          question.kind,
+          question.prompt,
+          question.schema,
+          question.fallback,
+          question.expires_at,
+          asked_at};
 }
 
 bool contains(const std::vector<BranchId>& branches, BranchId branch) {
@@ -90,10 +97,10 @@ void Draft::add(std::vector<Event> events, const std::vector<BranchId>& touched)
 
 void Draft::note_questions(const Event& event) {
   if (const auto* asked = std::get_if<QuestionAsked>(&event.body)) {
-    entry_.asked.push_back(question_row(entry_.run.id,
-                                        {asked->question, event.step, asked->kind, asked->prompt, asked->schema,
-                                         asked->fallback, asked->expires_at},
-                                        event.at_us));
+    entry_.asked.push_back(question_row(
+        entry_.run.id,
+        {asked->question, event.step, asked->kind, asked->prompt, asked->schema, asked->fallback, asked->expires_at},
+        event.at_us));
   } else if (const auto* answered = std::get_if<QuestionAnswered>(&event.body)) {
     entry_.closed_questions.push_back(answered->question);
   } else if (const auto* expired = std::get_if<QuestionExpired>(&event.body)) {
@@ -145,8 +152,8 @@ void Draft::write_job(const RunState& after, BranchId branch, SessionId session,
 JobWrite::Op Draft::place(const Job& job, const Held* holder) const {
   if (holder != nullptr) return holder->keep_in == job.queue ? JobWrite::Op::keep : JobWrite::Op::offer;
   if (job.branch > before_.last_branch || contains(rowless_, job.branch)) return JobWrite::Op::hold;
-  const bool moved_on = job.step > before_.last_step ||
-                        std::find(retried_.begin(), retried_.end(), job.step) != retried_.end();
+  const bool moved_on =
+      job.step > before_.last_step || std::find(retried_.begin(), retried_.end(), job.step) != retried_.end();
   return moved_on || whole_ ? JobWrite::Op::offer : JobWrite::Op::adjust;
 }
 

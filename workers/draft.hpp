@@ -59,7 +59,7 @@ class Draft {
   std::vector<BranchId> touched_;
   std::vector<BranchId> rowless_;  // open branches that had no job row when the entry began: forked or mapped ones
   std::vector<StepId> retried_;
-  bool whole_ = false;             // a run that is reopened or begins as a fork: every row is new
+  bool whole_ = false;  // a run that is reopened or begins as a fork: every row is new
   std::vector<HeldJob> kept_;
   std::vector<HeldJob> born_;
 };

@@ -61,8 +61,8 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
     co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), ports_);
   }
   StepInput& input = work.input;
-  ToolCall call{input.run,     input.step, std::move(input.sub_goal), std::move(input.tool), input.attempt,
-                std::move(input.key), std::move(input.inputs), work.timeout_ms};
+  ToolCall call{input.run,     input.step,           std::move(input.sub_goal), std::move(input.tool),
+                input.attempt, std::move(input.key), std::move(input.inputs),   work.timeout_ms};
   const TimeUs asked_at = steady_us();
   std::variant<Json, Failure> answer = co_await ports_.tools().call(call);
   Fact fact = tool_called(call, answer.index() == 0, (steady_us() - asked_at) / 1000);

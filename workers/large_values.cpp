@@ -56,8 +56,8 @@ Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs) {
   if (!fields.is_object() || is_small(fields)) return Done{};
   for (auto& [name, value] : fields.items()) {
     const Reducer reducer = graph == nullptr ? Reducer::last : graph->reducer(name);
-    const bool in_parts = (reducer == Reducer::append && value.is_array()) ||
-                          (reducer == Reducer::merge && value.is_object());
+    const bool in_parts =
+        (reducer == Reducer::append && value.is_array()) || (reducer == Reducer::merge && value.is_object());
     if (!in_parts) {
       if (Status moved = move_value(value, blobs); !moved) return moved;
       continue;

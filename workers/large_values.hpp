@@ -1,7 +1,8 @@
 // Values above 32 KiB live beside the history: the event holds {"$blob": hash, "bytes": n} in their place.
 //
-// What is moved out is one top-level value: a channel of a patch or input, a field of a record, of outputs. Of a channel
-// that appends it is each element, of one that merges each field, so that the reducer still finds what it takes. A
+// What is moved out is one top-level value: a channel of a patch or input, a field of a record, of outputs. Of a
+// channel that appends it is each element, of one that merges each field, so that the reducer still finds what it
+// takes. A
 // "$channel/pointer" does not reach into a value that was moved out. Pure functions, safe from any thread.
 #pragma once
 

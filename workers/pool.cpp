@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t due_max = 1'000;       // later ones are found by polling
+constexpr std::size_t due_max = 1'000;  // later ones are found by polling
 constexpr std::int32_t claim_limit_max = 256;
 
 }  // namespace
@@ -51,7 +51,9 @@ void Pool::start(HeldJob job, std::int64_t kept) {
 
 void Pool::release(const HeldJob& job, TimeUs run_at_us) {
   actions_.releases.push_back(
-      {job.run, {.branch = job.job.branch, .session = job.session, .epoch = job.epoch, .step = job.job.step}, run_at_us});
+      {job.run,
+       {.branch = job.job.branch, .session = job.session, .epoch = job.epoch, .step = job.job.step},
+       run_at_us});
 }
 
 void Pool::born(HeldJob job) { start(std::move(job), 0); }

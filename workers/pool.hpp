@@ -21,7 +21,7 @@ struct PoolOptions {
   TimeUs poll_us = 500'000;        // when nothing wakes it
   std::int64_t keep_steps = 64;    // a branch is let go after so many while every slot is taken
   bool keep = true;
-  std::vector<RunId> only_runs;    // not empty: claims from these alone
+  std::vector<RunId> only_runs;  // not empty: claims from these alone
 };
 
 class Pool {
@@ -84,8 +84,8 @@ class Pool {
   };
   struct Source {  // one shard's queue
     bool claiming = false;
-    bool hungry = true;       // there may be more
-    std::int32_t limit = 0;   // of the claim under way
+    bool hungry = true;      // there may be more
+    std::int32_t limit = 0;  // of the claim under way
     TimeUs poll_at = 0;
     std::vector<RunId> only_runs;
   };

@@ -1,12 +1,11 @@
 #include "workers/worker.hpp"
 
-#include <spdlog/spdlog.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio.hpp>
 #include <random>
 #include <set>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 #include <unordered_map>
 
 #include "workers/catalogue.hpp"
@@ -25,11 +24,11 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr TimeUs second_us = 1'000'000;
-constexpr TimeUs look_around_us = 20'000;       // how often stop() and `until` are asked
-constexpr TimeUs lacking_pause_us = 1 * second_us;   // a step whose handler is not here
-constexpr TimeUs broken_pause_us = 30 * second_us;   // a run that cannot be read
+constexpr TimeUs look_around_us = 20'000;           // how often stop() and `until` are asked
+constexpr TimeUs lacking_pause_us = 1 * second_us;  // a step whose handler is not here
+constexpr TimeUs broken_pause_us = 30 * second_us;  // a run that cannot be read
 constexpr TimeUs refused_pause_us = 2 * second_us;
-constexpr TimeUs drain_us = 20 * second_us;     // then what still runs is let go
+constexpr TimeUs drain_us = 20 * second_us;  // then what still runs is let go
 constexpr TimeUs graphs_every_us = 5 * second_us;
 constexpr std::int32_t sweep_rows = 200;
 constexpr std::size_t children_looks = 50;
@@ -498,8 +497,10 @@ void Worker::Parts::reported(Ticket slot, Reply reply) {
   }
   if (code == Code::corrupt && !std::exchange(found->second.was_unfit, true)) {
     const Job& job = found->second.job.job;
-    return submit(slot, FailStep{job.step, job.attempt, {"invalid", reply.refused->message, true, {}}, session_,
-                                 found->second.started_at});
+    return submit(
+        slot,
+        FailStep{
+            job.step, job.attempt, {"invalid", reply.refused->message, true, {}}, session_, found->second.started_at});
   }
   const bool is_broken = code == Code::corrupt || code == Code::unsupported;
   if (is_broken) spdlog::error("{}", reply.refused->message);
@@ -532,8 +533,8 @@ void Worker::Parts::execute(Ticket slot) {
   try {
     prepared = executor_.prepare(*state, flight.job.job);
   } catch (const std::exception& thrown) {  // resolved inputs that went missing: the attempt fails
-    prepared = Command(FailStep{flight.job.job.step, flight.job.job.attempt, {"invalid", thrown.what(), false, {}},
-                                session_, clock_.now()});
+    prepared = Command(FailStep{
+        flight.job.job.step, flight.job.job.attempt, {"invalid", thrown.what(), false, {}}, session_, clock_.now()});
   }
   if (std::holds_alternative<NotOpen>(prepared)) return let_go(slot, clock_.now() + refused_pause_us);
   if (const auto* missing = std::get_if<Missing>(&prepared)) {
@@ -573,7 +574,8 @@ void Worker::Parts::run_work(Ticket slot, Work work) {
     finished(slot, std::move(result));
     soon();
   };
-  asio::co_spawn(io_, executor_.run_effect(std::move(work)), asio::bind_cancellation_slot(flight.cancel->slot(), ended));
+  asio::co_spawn(io_, executor_.run_effect(std::move(work)),
+                 asio::bind_cancellation_slot(flight.cancel->slot(), ended));
 }
 
 void Worker::Parts::read_blobs(Ticket slot, Work work) {
@@ -836,8 +838,8 @@ void Worker::Parts::learn(const std::vector<GraphRow>& rows) {
 void Worker::Parts::refresh_graphs() {
   next_graphs_ = steady_us() + graphs_every_us;
   on_lane(
-      "read the graphs", [this] { return store_.graphs(); },
-      [this](const std::vector<GraphRow>& rows) { learn(rows); }, [] {});
+      "read the graphs", [this] { return store_.graphs(); }, [this](const std::vector<GraphRow>& rows) { learn(rows); },
+      [] {});
 }
 
 // --------------------------------------------------------------------------------------------------------------------

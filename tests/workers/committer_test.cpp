@@ -2,7 +2,6 @@
 #include "workers/committer.hpp"
 
 #include <gtest/gtest.h>
-
 #include <map>
 #include <random>
 
@@ -206,7 +205,8 @@ TEST_F(CommitterTest, several_outcomes_of_one_run_are_one_entry) {
   driven.submit(run, complete(job), fence(job), true);
   driven.settle();
   const std::int64_t batches = driven->counts().batches;
-  for (const HeldJob& branch : std::exchange(driven.born, {})) driven.submit(run, complete(branch), fence(branch), true);
+  for (const HeldJob& branch : std::exchange(driven.born, {}))
+    driven.submit(run, complete(branch), fence(branch), true);
   driven.settle();
   EXPECT_EQ(driven->counts().batches, batches + 1);
 }

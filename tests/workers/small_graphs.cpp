@@ -13,7 +13,9 @@ namespace asio = boost::asio;
 
 using Effect = asio::awaitable<StepResult>;
 
-StepResult leave(std::string label, Json patch = Json::object()) { return Outcome{std::move(label), std::move(patch), {}}; }
+StepResult leave(std::string label, Json patch = Json::object()) {
+  return Outcome{std::move(label), std::move(patch), {}};
+}
 
 Effect ok(StepInput input, Ports&) {
   co_return leave("ok", input.with.contains("set") ? input.with["set"] : Json::object());

@@ -1,11 +1,10 @@
 // Workers with their real threads, on both stores.
 #include "workers/worker.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <gtest/gtest.h>
 #include <map>
 #include <random>
 #include <thread>
@@ -69,7 +68,9 @@ class WorkerTest : public testing::TestWithParam<Variant> {
     return work_until([this, run] { return is_ended(status(run)); }, std::move(options));
   }
 
-  Json output(const RunId& run) { return client_->expand_blobs(client_->state(run)->output, shard_of(run, store_->shards())); }
+  Json output(const RunId& run) {
+    return client_->expand_blobs(client_->state(run)->output, shard_of(run, store_->shards()));
+  }
 
   std::int64_t count(const RunId& run, std::string_view type) {
     const Result<std::vector<Event>> events = client_->events(run, 0, 1000);
@@ -267,7 +268,8 @@ TEST_P(WorkerTest, a_worker_that_stops_lets_go_of_what_it_has_not_begun) {
   for (const RunId& run : runs)
     for (const HeldJob& job : store_->jobs(run)) EXPECT_EQ(job.session, 0);
   EXPECT_TRUE(store_->sessions().empty());
-  work_until([&] { return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); }); });
+  work_until(
+      [&] { return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); }); });
 }
 
 TEST_P(WorkerTest, the_history_is_the_same_kept_or_not_fused_or_not) {
@@ -310,7 +312,9 @@ class FlakyStore final : public Store {
   std::atomic<int> failures{0};
 
   std::int32_t shards() const override { return store_.shards(); }
-  TimeUs database_time() override { return often([&] { return store_.database_time(); }); }
+  TimeUs database_time() override {
+    return often([&] { return store_.database_time(); });
+  }
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
     return often([&] { return store_.commit(shard, batch); });
   }
@@ -329,7 +333,9 @@ class FlakyStore final : public Store {
     return often([&] { return store_.snapshot(id, version, at_most); });
   }
   void put_snapshot(const RunId& id, const SnapshotRow& row) override { store_.put_snapshot(id, row); }
-  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override { return store_.questions(id, limit); }
+  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
+    return store_.questions(id, limit);
+  }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
     often([&] { return store_.put_blob(shard, hash, bytes), 0; });
   }
@@ -337,14 +343,20 @@ class FlakyStore final : public Store {
     return often([&] { return store_.blob(shard, hash); });
   }
   void put_graph(const GraphRow& graph) override { store_.put_graph(graph); }
-  std::vector<GraphRow> graphs() override { return often([&] { return store_.graphs(); }); }
+  std::vector<GraphRow> graphs() override {
+    return often([&] { return store_.graphs(); });
+  }
   std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
   std::vector<QueueRow> queues() override { return store_.queues(); }
   void open_session(const SessionRow& session) override { store_.open_session(session); }
   void beat(SessionId session) override { store_.beat(session); }
   void close_session(SessionId session) override { store_.close_session(session); }
-  std::vector<SessionRow> sessions() override { return often([&] { return store_.sessions(); }); }
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override { return store_.held_by(session, limit); }
+  std::vector<SessionRow> sessions() override {
+    return often([&] { return store_.sessions(); });
+  }
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
+    return store_.held_by(session, limit);
+  }
   std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override { return store_.overdue(now_us, limit); }
   std::vector<HeldJob> held_by_nobody(std::int32_t limit) override { return store_.held_by_nobody(limit); }
   std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
@@ -459,8 +471,7 @@ TEST_P(ClientTest, a_run_that_continues_another_carries_its_turns_on) {
   EXPECT_EQ(client_->start(early, "").error().code, Code::conflict);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, ClientTest,
-                         testing::Values(Variant{"memory", true, 1}, Variant{"postgres", false, 1}),
+INSTANTIATE_TEST_SUITE_P(Stores, ClientTest, testing::Values(Variant{"memory", true, 1}, Variant{"postgres", false, 1}),
                          [](const auto& variant) { return variant.param.name; });
 
 }  // namespace
