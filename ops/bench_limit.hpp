@@ -1,5 +1,6 @@
 // What the database could do without an engine: Cairn's own statements and rows (start, claim, commit with fences,
 // finish) driven by a loop over canned bytes. Blocks until done; not thread-safe.
+#pragma once
 
 #include <cstdint>
 #include <string>
