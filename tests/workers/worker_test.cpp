@@ -396,7 +396,8 @@ TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {
   for (const RunId& run : runs) {
     EXPECT_EQ(status(run), RunStatus::done) << history_text(*client_, run) << jobs_text(run);
     std::map<StepId, int> closed;
-    for (const Event& event : *client_->events(run, 0, 1000)) {
+    const Result<std::vector<Event>> events = client_->events(run, 0, 1000);
+    for (const Event& event : *events) {
       if (!std::holds_alternative<StepSucceeded>(event.body)) continue;
       EXPECT_EQ(++closed[event.step], 1);
     }
