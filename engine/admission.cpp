@@ -144,8 +144,9 @@ class Admission {
     }
     for (std::size_t place = 0; place < proposals_.size(); ++place)
       if (reached.count(place) == 0)
-        reject(proposals_[place], "Expected no cycle, but sub-goal " + proposals_[place].goal.sub_goal +
-                                      " comes after itself through others, or after one that does.",
+        reject(proposals_[place],
+               "Expected no cycle, but sub-goal " + proposals_[place].goal.sub_goal +
+                   " comes after itself through others, or after one that does.",
                proposals_[place].goal.after);
   }
 

@@ -34,8 +34,8 @@ std::optional<std::string_view> event_type_name(std::int16_t number);
 // The payload: one JSON object, without the envelope.
 std::string encode_payload(const EventBody& body);
 
-// Refuses `unsupported` for an unknown type or version, `corrupt` for a payload that is not one of that type. The inside
-// of a JsonText is not looked at; whoever reads it (parse_stored) finds out.
+// Refuses `unsupported` for an unknown type or version, `corrupt` for a payload that is not one of that type. The
+// inside of a JsonText is not looked at; whoever reads it (parse_stored) finds out.
 Result<EventBody> decode_payload(std::int16_t type, std::int16_t version, std::string_view payload);
 
 // One line of `cairn events --json`: run, seq, type, at, step, actor, then the payload's own fields.

@@ -98,8 +98,8 @@ using ToolTable = std::map<std::string, ToolFacts, std::less<>>;
 struct Context {
   TimeUs now_us = 0;
   std::string actor;
-  RunId id_base;      // the n-th run the command creates has plus(id_base, n)
-  double draw = 0;    // in [0,1), for jitter
+  RunId id_base;                     // the n-th run the command creates has plus(id_base, n)
+  double draw = 0;                   // in [0,1), for jitter
   const ToolTable* tools = nullptr;  // null: no tool is known
 };
 

@@ -139,10 +139,10 @@ Status Deciding::operator()(const StartRun& start) {
       return refusal(Code::invalid, "Expected a cap of at least 0 for a budget of graph " + graph->name +
                                         ", but found " + name + ": " + std::to_string(cap) + ".");
   if (start.options.priority < 0 || start.options.priority > 9)
-    return refusal(Code::invalid, "Expected a priority from 0 to 9, but found " +
-                                      std::to_string(start.options.priority) + ".");
+    return refusal(Code::invalid,
+                   "Expected a priority from 0 to 9, but found " + std::to_string(start.options.priority) + ".");
   state_.id = start.run;
-  RunStarted started{graph->name,  graph->version,  canonical(start.input), start.options, start.tags,
+  RunStarted started{graph->name,  graph->version,  canonical(start.input), start.options,    start.tags,
                      start.parent, start.continues, std::nullopt,           start.forked_from};
   if (start.history) started.history = canonical(*start.history);
   emit(0, std::move(started));
@@ -176,8 +176,7 @@ std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outco
   if (outcome.facts.size() > facts_max)
     return "Expected at most " + std::to_string(facts_max) + " facts, but found " +
            std::to_string(outcome.facts.size()) + ".";
-  if (!outcome.patch.is_object())
-    return "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".";
+  if (!outcome.patch.is_object()) return "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".";
   if (step.goal >= 0) return std::nullopt;
   const Node& node = node_of(step);
   if (outcome.label == "error" || outcome.label == "exhausted" || node.on.find(outcome.label) == node.on.end())
@@ -202,8 +201,7 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   const bool plans = std::any_of(facts.begin(), facts.end(),
                                  [](const Fact& fact) { return std::holds_alternative<SubGoalOpened>(fact); });
   const Json data = plans ? data_after(step, complete.outcome.patch) : Json();
-  for (EventBody& fact : admit(state_, step.branch, facts, data, context_.tools))
-    emit(complete.step, std::move(fact));
+  for (EventBody& fact : admit(state_, step.branch, facts, data, context_.tools)) emit(complete.step, std::move(fact));
   StepSucceeded succeeded;
   succeeded.node = node.name;
   succeeded.label = complete.outcome.label;
@@ -308,7 +306,7 @@ Status Deciding::operator()(const Due& due) {
   return Done{};
 }
 
-// --- what people and other systems ask --------------------------------------------------------------------------------
+// --- what people and other systems ask -------------------------------------------------------------------------------
 
 Status Deciding::operator()(const Answer& answer) {
   if (auto fault = not_open(state_)) return *fault;
@@ -321,9 +319,9 @@ Status Deciding::operator()(const Answer& answer) {
     const bool was = answer.question.starts_with("q") && state_.last_step > 0 &&
                      std::atoi(answer.question.c_str() + 1) > 0 &&
                      std::atoi(answer.question.c_str() + 1) <= state_.last_step;
-    return refusal(was ? Code::closed : Code::not_found, "Expected question " + answer.question + " of " +
-                                                             name_of(state_) + " to be open, but " +
-                                                             (was ? "it is not any more." : "there is none of that id."));
+    return refusal(was ? Code::closed : Code::not_found,
+                   "Expected question " + answer.question + " of " + name_of(state_) + " to be open, but " +
+                       (was ? "it is not any more." : "there is none of that id."));
   }
   if (answer.fault)
     return refusal(Code::invalid,
@@ -337,8 +335,8 @@ Status Deciding::operator()(const SendSignal& signal) {
   if (auto fault = not_open(state_)) return *fault;
   if (signal.name.empty()) return refusal(Code::invalid, "Expected a signal to have a name, but it has none.");
   if (!signal.id.empty() && state_.signal_ids.count(signal.id) != 0)
-    return refusal(Code::conflict, "Expected a new signal, but " + name_of(state_) + " has received " + signal.id +
-                                       " already.");
+    return refusal(Code::conflict,
+                   "Expected a new signal, but " + name_of(state_) + " has received " + signal.id + " already.");
   emit(0, SignalReceived{signal.name, signal.value, signal.id});
   return Done{};
 }
@@ -429,9 +427,8 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   start.run = child.child = plus(context_.id_base, static_cast<std::uint32_t>(decision_.children.size()));
   start.graph = child.graph;
   start.version = child.version = graph->version;
-  start.input = resolve_channels(node_of(step).with, [&](std::string_view channel) {
-    return read_channel(state_, step.branch, channel);
-  });
+  start.input = resolve_channels(node_of(step).with,
+                                 [&](std::string_view channel) { return read_channel(state_, step.branch, channel); });
   start.options.autonomous = state_.options.autonomous;
   start.options.priority = state_.options.priority;
   start.parent = Parent{state_.id, id, state_.parent ? state_.parent->depth + 1 : 1};
@@ -444,8 +441,8 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   started.events = std::move(decided->events);
   started.touched = std::move(decided->touched);
   if (auto notice = parent_notice(started.state))  // it ended as it began
-    emit(id, ChildFinished{notice->command.child, notice->command.status, notice->command.reason,
-                           notice->command.output});
+    emit(id,
+         ChildFinished{notice->command.child, notice->command.status, notice->command.reason, notice->command.output});
   decision_.children.push_back(std::move(started));
   for (Decision::Child& inner : decided->children) decision_.children.push_back(std::move(inner));
 }
@@ -461,8 +458,7 @@ Result<Decision> decide(RunState& state, const Command& command, const Context& 
 
 std::optional<ParentNotice> parent_notice(const RunState& state) {
   if (!is_ended(state.status) || !state.parent) return std::nullopt;
-  return ParentNotice{state.parent->run,
-                      {state.parent->step, state.id, state.status, state.reason, state.output}};
+  return ParentNotice{state.parent->run, {state.parent->step, state.id, state.status, state.reason, state.output}};
 }
 
 }  // namespace cairn

@@ -30,9 +30,9 @@ using JsonText = std::string;
 
 // What whoever starts a run may ask for beside its input.
 struct Options {
-  bool autonomous = false;                       // wire: {"autonomy": "full"}; asks take their default or expire at once
-  std::int32_t priority = 0;                     // 0..9; lower is claimed first
-  std::map<std::string, std::int64_t> budgets;   // caps in place of the graph's
+  bool autonomous = false;                      // wire: {"autonomy": "full"}; asks take their default or expire at once
+  std::int32_t priority = 0;                    // 0..9; lower is claimed first
+  std::map<std::string, std::int64_t> budgets;  // caps in place of the graph's
   bool operator==(const Options&) const = default;
 };
 
@@ -96,7 +96,7 @@ struct StepSucceeded {
   std::int32_t attempt = 0;       // 0: the engine closed it, no worker did
   SessionId worker = 0;
   TimeUs started_at = 0;
-  std::string took;               // the question or signal whose value it used
+  std::string took;  // the question or signal whose value it used
   StepId cached_from = 0;
 };
 struct StepFailed {
@@ -167,7 +167,7 @@ struct SubGoalClosed {
   std::string sub_goal;
   GoalStatus status = GoalStatus::succeeded;  // succeeded, failed or skipped
   JsonText outputs = "{}";
-  std::string error;    // as in StepFailed; "" when it succeeded
+  std::string error;  // as in StepFailed; "" when it succeeded
   std::string message;
   std::int32_t attempt = 0;
   SessionId worker = 0;
@@ -202,17 +202,17 @@ struct TaskDecomposed {
 
 // --- records: what a planner notes and the state does not need -----------------------------------------------------
 enum class RecordKind : std::uint8_t {
-  decision_proposed,     // {action, target?, reason, source: model|rule|fallback|policy}
-  decision_rewritten,    // {rule, order, from, to}
-  decision_enforced,     // {action, trail}
-  decomposition_failed,  // {target, reason}
-  verification_recorded, // {target, ok, says}
-  replan_decided,        // {action, reason}
-  contingency_matched,   // {condition, action}
-  loop_detected,         // {says}
-  guardrail_blocked,     // {reason}
-  model_called,          // {model, request, reply, tokens_in, tokens_out, cost, latency_ms, ok}
-  tool_called,           // {tool, ok, latency_ms}
+  decision_proposed,      // {action, target?, reason, source: model|rule|fallback|policy}
+  decision_rewritten,     // {rule, order, from, to}
+  decision_enforced,      // {action, trail}
+  decomposition_failed,   // {target, reason}
+  verification_recorded,  // {target, ok, says}
+  replan_decided,         // {action, reason}
+  contingency_matched,    // {condition, action}
+  loop_detected,          // {says}
+  guardrail_blocked,      // {reason}
+  model_called,           // {model, request, reply, tokens_in, tokens_out, cost, latency_ms, ok}
+  tool_called,            // {tool, ok, latency_ms}
 };
 struct Record {
   RecordKind kind = RecordKind::decision_proposed;
@@ -226,11 +226,10 @@ struct BudgetExhausted {
 
 std::string_view to_string(RecordKind kind);
 
-using EventBody =
-    std::variant<RunStarted, RunPaused, RunResumed, RunReopened, RunMoved, ChannelsEdited, RunFinished, StepSucceeded,
-                 StepFailed, SignalReceived, TimerFired, ChildStarted, ChildFinished, QuestionAsked, QuestionAnswered,
-                 QuestionExpired, SubGoalOpened, SubGoalRejected, SubGoalClosed, PlanCreated, PlanRevised,
-                 TaskDecomposed, Record, BudgetExhausted>;
+using EventBody = std::variant<RunStarted, RunPaused, RunResumed, RunReopened, RunMoved, ChannelsEdited, RunFinished,
+                               StepSucceeded, StepFailed, SignalReceived, TimerFired, ChildStarted, ChildFinished,
+                               QuestionAsked, QuestionAnswered, QuestionExpired, SubGoalOpened, SubGoalRejected,
+                               SubGoalClosed, PlanCreated, PlanRevised, TaskDecomposed, Record, BudgetExhausted>;
 
 // Envelope and body. `seq` runs 1, 2, 3 ... in the run without a gap; `at_us` never decreases in a run.
 struct Event {

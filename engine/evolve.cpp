@@ -8,7 +8,6 @@
 namespace cairn {
 namespace {
 
-
 [[noreturn]] void corrupt(const RunState& state, const Event& event, const std::string& says) {
   throw CorruptHistory("Expected event " + std::to_string(event.seq) + " of run " + to_string(state.id) +
                        " to follow, but " + says + ".");
@@ -101,8 +100,7 @@ class Fold {
   }
   Step& open_step() {
     const auto found = state_.steps.find(event_.step);
-    if (found == state_.steps.end())
-      corrupt(state_, event_, "step " + std::to_string(event_.step) + " is not open");
+    if (found == state_.steps.end()) corrupt(state_, event_, "step " + std::to_string(event_.step) + " is not open");
     return found->second;
   }
   const Node& node_of(const Step& step) const { return state_.graph->nodes[static_cast<std::size_t>(step.node)]; }
@@ -261,8 +259,8 @@ void Fold::set_due(Step& step, const Node& node) {
   if (step.due) return;
   step.unfit = true;
   step.error = "invalid";
-  step.message = std::string("Expected ") + (until ? "a time" : "a number of milliseconds") + " to wait for, but found " +
-                 excerpt(value, 60) + ".";
+  step.message = std::string("Expected ") + (until ? "a time" : "a number of milliseconds") +
+                 " to wait for, but found " + excerpt(value, 60) + ".";
 }
 
 void Fold::take_goals(BranchId in, StepId map) {

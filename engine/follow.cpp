@@ -11,18 +11,24 @@ class Following {
   std::optional<EventBody> next() const {
     if (branch_.at_end >= 0) return ended_by(state_.graph->nodes[static_cast<std::size_t>(branch_.at_end)]);
     if (branch_.step == 0) return std::nullopt;
-    if (step().id > state_.graph->steps_max) return failed("Expected at most " + limit() + " steps, but another opened.");
+    if (step().id > state_.graph->steps_max)
+      return failed("Expected at most " + limit() + " steps, but another opened.");
     if (step().failed_final) return failed(failure());
     if (step().goal >= 0) return sub_goal();
     if (step().exhausted) return exhausted();
     if (step().unfit) return closed_by_error();
     switch (node().verb) {
-      case Verb::ask: return ask();
-      case Verb::wait: return wait();
-      case Verb::map: return map();
-      case Verb::call: return call();
+      case Verb::ask:
+        return ask();
+      case Verb::wait:
+        return wait();
+      case Verb::map:
+        return map();
+      case Verb::call:
+        return call();
       case Verb::do_:
-      case Verb::end: return std::nullopt;
+      case Verb::end:
+        return std::nullopt;
     }
     return std::nullopt;
   }
@@ -37,8 +43,7 @@ class Following {
   }
 
   Json data(const Json& value) const {
-    return resolve_channels(value,
-                            [&](std::string_view channel) { return read_channel(state_, branch_.id, channel); });
+    return resolve_channels(value, [&](std::string_view channel) { return read_channel(state_, branch_.id, channel); });
   }
 
   std::vector<std::string> next_nodes(std::string_view label) const {
@@ -105,8 +110,8 @@ class Following {
     closed.node = node().name;
     closed.attempt = step().attempt;
     closed.error = "exhausted";
-    closed.message = "Budget " + node().spends + " is used up: " + std::to_string(use.used) + " of " +
-                     std::to_string(use.cap) + ".";
+    closed.message =
+        "Budget " + node().spends + " is used up: " + std::to_string(use.used) + " of " + std::to_string(use.cap) + ".";
     closed.started_at = step().opened_at;
     return closed;
   }

@@ -36,11 +36,11 @@ struct Retry {
 struct Node {
   std::string name;
   Verb verb = Verb::end;
-  std::string target;          // do: handler; map: "sub_goals"; call: graph name
-  Json spec;                   // ask: its object; wait: its object; end: {"status","reason","output"?}
-  Json with = Json::object();  // do: the handler's settings; call: the child's input
-  std::string into;            // channel that also stores what came (answer, signal, child's output); "" none
-  std::vector<std::string> labels;                  // declared in the graph, for handlers that live elsewhere
+  std::string target;               // do: handler; map: "sub_goals"; call: graph name
+  Json spec;                        // ask: its object; wait: its object; end: {"status","reason","output"?}
+  Json with = Json::object();       // do: the handler's settings; call: the child's input
+  std::string into;                 // channel that also stores what came (answer, signal, child's output); "" none
+  std::vector<std::string> labels;  // declared in the graph, for handlers that live elsewhere
   std::map<std::string, std::vector<NodeIndex>> on;  // label -> nodes, in edge order
   bool join = false;
   bool cache = false;

@@ -18,8 +18,8 @@ struct Job {
   std::int32_t attempt = 1;
   std::string queue;
   std::int32_t priority = 0;
-  TimeUs run_at_us = 0;          // not before; `never_us` while the run is paused
-  std::int64_t timeout_ms = 0;   // for one attempt; 0: the worker's default
+  TimeUs run_at_us = 0;         // not before; `never_us` while the run is paused
+  std::int64_t timeout_ms = 0;  // for one attempt; 0: the worker's default
   bool operator==(const Job&) const = default;
 };
 

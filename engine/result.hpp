@@ -36,8 +36,7 @@ struct Error {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
 // A bug, not a refusal: the process ends, its holds lapse, another worker takes over.
-#define CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : ::cairn::check_failed(#condition, __FILE__, __LINE__))
+#define CHECK(condition) ((condition) ? static_cast<void>(0) : ::cairn::check_failed(#condition, __FILE__, __LINE__))
 
 // Either a T or the Error that says why there is none.
 template <class T>

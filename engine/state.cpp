@@ -268,8 +268,7 @@ Json plan_json(const RunState& state) {
   for (const auto& [id, branch] : state.branches) {
     for (const SubGoal& goal : branch.plan.goals) plan.push_back(goal_json(goal));
     for (const RejectedGoal& goal : branch.plan.rejected)
-      plan.push_back(
-          Json{{"id", goal.id}, {"tool", goal.tool}, {"status", "rejected"}, {"reason", goal.reason}});
+      plan.push_back(Json{{"id", goal.id}, {"tool", goal.tool}, {"status", "rejected"}, {"reason", goal.reason}});
   }
   return plan;
 }
@@ -277,9 +276,9 @@ Json plan_json(const RunState& state) {
 }  // namespace
 
 Json state_json(const RunState& state) {
-  Json shown = {{"run", to_string(state.id)},      {"graph", state.graph->name}, {"version", state.graph->version},
+  Json shown = {{"run", to_string(state.id)},        {"graph", state.graph->name}, {"version", state.graph->version},
                 {"status", to_string(state.status)}, {"seq", state.seq},           {"steps", Json::array()},
-                {"plan", plan_json(state)},        {"budgets", Json::object()},  {"questions", Json::array()}};
+                {"plan", plan_json(state)},          {"budgets", Json::object()},  {"questions", Json::array()}};
   if (is_waiting(state)) shown["status"] = "waiting";
   shown["channels"] = read_channels(state, root_branch);
   for (const auto& [id, step] : state.steps) shown["steps"].push_back(step_json(state, step));

@@ -54,8 +54,8 @@ struct SubGoal {
   std::string error;
   std::string message;
   std::int32_t attempts = 0;
-  StepId step = 0;          // its execution; 0: none yet
-  StepId map = 0;           // the map step that took it; 0: none yet
+  StepId step = 0;                       // its execution; 0: none yet
+  StepId map = 0;                        // the map step that took it; 0: none yet
   std::int32_t waits_for = 0;            // open ones in its `after`
   std::vector<std::int32_t> dependents;  // positions in the same plan, of those that wait for it
 };
@@ -76,41 +76,41 @@ struct Plan {
 struct Branch {
   BranchId id = 0;
   BranchId parent = 0;
-  std::int32_t place = 0;       // among its siblings, in edge order; a sub-goal's position in the plan
-  StepId step = 0;              // its open step; 0 while forked, arrived or ended
-  Data data;                    // its own patches over its parent's frozen data
-  Plan plan;                    // its own sub-goals
-  std::vector<BranchId> fan;    // the branches it forked into, in edge order
-  std::int32_t arrived = 0;     // of `fan`, how many wait at the join
-  NodeIndex at_join = -1;       // the join it waits at
-  NodeIndex at_end = -1;        // the end it reached: follow finishes the run
+  std::int32_t place = 0;     // among its siblings, in edge order; a sub-goal's position in the plan
+  StepId step = 0;            // its open step; 0 while forked, arrived or ended
+  Data data;                  // its own patches over its parent's frozen data
+  Plan plan;                  // its own sub-goals
+  std::vector<BranchId> fan;  // the branches it forked into, in edge order
+  std::int32_t arrived = 0;   // of `fan`, how many wait at the join
+  NodeIndex at_join = -1;     // the join it waits at
+  NodeIndex at_end = -1;      // the end it reached: follow finishes the run
 };
 
 struct Step {
   StepId id = 0;
   BranchId branch = 0;
-  NodeIndex node = -1;         // a sub-goal's: its map's node
-  std::int32_t goal = -1;      // position in the parent branch's plan; -1 for a step on a node
-  std::int32_t attempt = 1;    // the one to run next, or running
+  NodeIndex node = -1;       // a sub-goal's: its map's node
+  std::int32_t goal = -1;    // position in the parent branch's plan; -1 for a step on a node
+  std::int32_t attempt = 1;  // the one to run next, or running
   std::int32_t errors = 0;
   std::int32_t losses = 0;
   TimeUs opened_at = 0;
   TimeUs run_at = 0;
-  Json given;                  // what its opening event brought; null: nothing
+  Json given;                                   // what its opening event brought; null: nothing
   std::map<std::string, std::int64_t> budgets;  // used counts when it opened
-  bool exhausted = false;      // its budget was at the cap: follow closes it
-  bool failed_final = false;   // closed without an edge: follow fails the run
-  std::string error;           // of the last failed attempt
+  bool exhausted = false;                       // its budget was at the cap: follow closes it
+  bool failed_final = false;                    // closed without an edge: follow fails the run
+  std::string error;                            // of the last failed attempt
   std::string message;
-  std::string question;        // ask: the open one
-  std::optional<TimeUs> due;   // ask and wait: expiry, timer or timeout
-  RunId child;                 // call: the running one
-  std::int32_t open_goals = 0; // map: not yet closed
-  bool partial = false;        // map: one failed or was skipped
+  std::string question;           // ask: the open one
+  std::optional<TimeUs> due;      // ask and wait: expiry, timer or timeout
+  RunId child;                    // call: the running one
+  std::int32_t open_goals = 0;    // map: not yet closed
+  bool partial = false;           // map: one failed or was skipped
   std::set<std::int32_t> doomed;  // map: positions of goals that depend on a failure: follow closes them as skipped
-  bool unfit = false;          // cannot be run as it stands (`error`, `message`): follow closes it
-  std::string came;            // engine label of what came (answered, expired, fired, timeout, done ...): follow closes it
-  std::optional<Json> brought; // the answer, the child's output
+  bool unfit = false;             // cannot be run as it stands (`error`, `message`): follow closes it
+  std::string came;  // engine label of what came (answered, expired, fired, timeout, done ...): follow closes it
+  std::optional<Json> brought;  // the answer, the child's output
 };
 
 struct Question {
@@ -155,7 +155,7 @@ struct RunState {
   std::map<StepId, Step> steps;  // open ones; those of an ended run that failed stay for a retry
   std::map<std::string, Question, std::less<>> questions;
   std::map<std::string, std::deque<Signal>, std::less<>> signals;  // not yet taken, by name
-  std::set<std::string, std::less<>> signal_ids;                    // every one ever received
+  std::set<std::string, std::less<>> signal_ids;                   // every one ever received
   std::map<std::string, BudgetUse, std::less<>> budgets;
   std::int64_t plan_version = 0;
   std::string goal;

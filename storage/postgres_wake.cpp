@@ -4,10 +4,9 @@
 #include <chrono>
 #include <memory>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <spdlog/spdlog.h>
 
 namespace cairn {
 namespace {

@@ -84,8 +84,8 @@ struct JobWrite {
     drop,    // no row
   };
   Op op = Op::offer;
-  Job job;                // for drop: only `branch`
-  SessionId session = 0;  // for hold
+  Job job;                        // for drop: only `branch`
+  SessionId session = 0;          // for hold
   TimeUs deadline_us = never_us;  // for keep and hold: when the step counts as hung
 };
 
@@ -106,15 +106,15 @@ struct QuestionRow {
 
 // All that one run gains in one commit. Several outcomes of one run are one entry.
 struct Entry {
-  RunRow run;                     // as it is after the events; head and chain_hash are set by the store
-  std::int64_t head_before = 0;   // 0: the run must not exist
-  Hash chain_before{};            // the cached chain hash at head_before; ignored when head_before is 0
-  std::vector<EventRow> events;   // seq = head_before + 1 ...; at least one
+  RunRow run;                    // as it is after the events; head and chain_hash are set by the store
+  std::int64_t head_before = 0;  // 0: the run must not exist
+  Hash chain_before{};           // the cached chain hash at head_before; ignored when head_before is 0
+  std::vector<EventRow> events;  // seq = head_before + 1 ...; at least one
   std::vector<Fence> fences;
-  std::vector<JobWrite> jobs;     // each branch at most once
+  std::vector<JobWrite> jobs;  // each branch at most once
   std::vector<QuestionRow> asked;
   std::vector<std::string> closed_questions;
-  std::uint32_t link = 0;         // entries of a batch with the same non-zero link share one verdict
+  std::uint32_t link = 0;  // entries of a batch with the same non-zero link share one verdict
 };
 
 struct Verdict {
@@ -125,10 +125,10 @@ struct Verdict {
     closed,    // a fenced job is gone because the run has ended
   };
   Kind kind = Kind::committed;
-  std::int64_t head = 0;           // the run's head now; 0: there is no such run
-  Hash chain_hash{};               // at head
-  std::vector<BranchId> stale;     // branches whose fence failed
-  std::vector<EventRow> missed;    // conflict: the events after head_before, if they are not too many
+  std::int64_t head = 0;         // the run's head now; 0: there is no such run
+  Hash chain_hash{};             // at head
+  std::vector<BranchId> stale;   // branches whose fence failed
+  std::vector<EventRow> missed;  // conflict: the events after head_before, if they are not too many
 };
 
 // --- queue ----------------------------------------------------------------------------------------------------------
@@ -146,16 +146,16 @@ struct ClaimRequest {
   Shard shard = 0;
   std::vector<std::string> queues;
   SessionId session = 0;
-  std::int32_t limit = 1;              // over all queues
-  TimeUs now_us = 0;                   // only jobs with run_at <= now
-  std::int64_t default_timeout_ms = 0; // deadline = now + the job's timeout (or this) + grace; 0: no deadline
-  std::vector<RunId> only_runs;        // not empty: claim from these runs and no others
+  std::int32_t limit = 1;               // over all queues
+  TimeUs now_us = 0;                    // only jobs with run_at <= now
+  std::int64_t default_timeout_ms = 0;  // deadline = now + the job's timeout (or this) + grace; 0: no deadline
+  std::vector<RunId> only_runs;         // not empty: claim from these runs and no others
 };
 
 struct QueueRow {
   std::string name;
-  std::int64_t ready = 0;    // due and held by nobody
-  std::int64_t later = 0;    // not yet due
+  std::int64_t ready = 0;  // due and held by nobody
+  std::int64_t later = 0;  // not yet due
   std::int64_t held = 0;
   std::optional<TimeUs> oldest_us;  // run_at of the oldest ready one
 };
@@ -167,7 +167,7 @@ struct SessionRow {
   std::vector<std::string> queues;
   std::int64_t counter = 0;  // raised by each heartbeat
   TimeUs started_at = 0;
-  std::int64_t held = 0;     // jobs it holds; filled by sessions()
+  std::int64_t held = 0;  // jobs it holds; filled by sessions()
 };
 
 // --- reading --------------------------------------------------------------------------------------------------------
@@ -180,12 +180,12 @@ struct SnapshotRow {
 };
 
 struct RunFilter {
-  std::string graph;                  // "": any
+  std::string graph;  // "": any
   std::optional<RunStatus> status;
   std::optional<bool> waiting;
-  Tags tags;                          // all must match
-  std::optional<TimeUs> since;        // started at or after
-  std::optional<RunId> lineage;       // this run, those it continues, and those that continue them
+  Tags tags;                     // all must match
+  std::optional<TimeUs> since;   // started at or after
+  std::optional<RunId> lineage;  // this run, those it continues, and those that continue them
   std::int32_t limit = 100;
 };
 

@@ -14,11 +14,11 @@
 namespace cairn {
 
 struct CatalogueOptions {
-  std::string tools_file;      // "" none; else as --tools or CAIRN_TOOLS name it
-  std::string model_url;       // CAIRN_MODEL_URL; "" the rule book answers
-  std::string model;           // CAIRN_MODEL
-  std::string model_key;       // CAIRN_MODEL_KEY
-  std::string model_script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
+  std::string tools_file;    // "" none; else as --tools or CAIRN_TOOLS name it
+  std::string model_url;     // CAIRN_MODEL_URL; "" the rule book answers
+  std::string model;         // CAIRN_MODEL
+  std::string model_key;     // CAIRN_MODEL_KEY
+  std::string model_script;  // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
   int tool_threads = 4;
 };
 

@@ -42,16 +42,16 @@ struct StepInput {
   std::int32_t attempt = 1;
   std::string graph;
   std::string node;
-  std::string key;          // "RUN/STEP"
-  Json with;                // the node's settings, "$channel" replaced
-  Json data;                // the channels the handler declared it reads; absent ones are missing
-  std::vector<GoalView> plan;  // if it declared to read the plan
-  std::vector<RejectedView> rejected;  // likewise, in the order of their rejection
-  Json given;               // what the opening event brought; null: nothing
+  std::string key;                              // "RUN/STEP"
+  Json with;                                    // the node's settings, "$channel" replaced
+  Json data;                                    // the channels the handler declared it reads; absent ones are missing
+  std::vector<GoalView> plan;                   // if it declared to read the plan
+  std::vector<RejectedView> rejected;           // likewise, in the order of their rejection
+  Json given;                                   // what the opening event brought; null: nothing
   std::map<std::string, std::int64_t> budgets;  // used counts when the step opened
-  std::string fault;        // message of the failed attempt before this one; "" at the first
-  std::string fault_error;  // and its one word: bad_reply, timeout, lost ...
-  std::string sub_goal;     // for a tool's step: the sub-goal, its tool and its resolved inputs
+  std::string fault;                            // message of the failed attempt before this one; "" at the first
+  std::string fault_error;                      // and its one word: bad_reply, timeout, lost ...
+  std::string sub_goal;                         // for a tool's step: the sub-goal, its tool and its resolved inputs
   std::string tool;
   Json inputs;
 };
@@ -69,7 +69,7 @@ struct Handler {
   bool labels_from_node = false;    // the node's own "labels" are the list
   std::vector<std::string> reads;   // channels; "*": all
   bool reads_plan = false;
-  std::int32_t version = 1;         // raised when its meaning changes; part of the cache's key
+  std::int32_t version = 1;  // raised when its meaning changes; part of the cache's key
   std::variant<PureHandler, EffectHandler> run;
 
   bool is_pure() const { return std::holds_alternative<PureHandler>(run); }

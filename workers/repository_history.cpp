@@ -61,7 +61,7 @@ struct Match {
   }
 };
 
-// --- the numstat file -------------------------------------------------------------------------------------------------
+// --- the numstat file ------------------------------------------------------------------------------------------------
 std::optional<TimeUs> time_of(std::string_view date) {
   if (const std::optional<TimeUs> at = parse_time(date)) return at;
   return parse_time(std::string(date) + "T00:00:00Z");

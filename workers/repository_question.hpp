@@ -1,5 +1,5 @@
-// Reading a question about a code base by rules on its words: which kinds of question, about which parts, and whether it
-// is about a code base at all. Pure functions, safe from any thread.
+// Reading a question about a code base by rules on its words: which kinds of question, about which parts, and whether
+// it is about a code base at all. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>

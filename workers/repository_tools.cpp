@@ -56,7 +56,7 @@ Failure failure(const Error& error) {
   return {std::string(to_string(error.code)), error.message, error.code == Code::unavailable, {}};
 }
 
-// --- authors ----------------------------------------------------------------------------------------------------------
+// --- authors ---------------------------------------------------------------------------------------------------------
 struct AuthorCount {
   std::string author;
   std::size_t commits = 0;
@@ -104,7 +104,7 @@ std::string last_commit_date(const CodeHistory& history) {
   return latest == history.commits.end() ? std::string() : latest->date.substr(0, 10);
 }
 
-// --- the five ---------------------------------------------------------------------------------------------------------
+// --- the five --------------------------------------------------------------------------------------------------------
 void add_owners(const CodeHistory& history, std::size_t limit, Json& answer) {
   const std::vector<AuthorCount> authors = authors_of(history);
   answer["owner"] = shown(authors.front().author);

@@ -42,11 +42,11 @@ std::vector<ToolSpec> builtin_tools();
 Result<std::vector<ToolSpec>> parse_tools(const Json& document);
 
 // A tool gets one JSON document {"run", "step", "sub_goal", "attempt", "key", "inputs"} on stdin or as the body, and
-// answers with one JSON object of at most json_bytes_max. A non-zero exit or a status of 400 or more is a failed attempt
-// (message: the last line of stderr, or the body); exit 75, 429 and 5xx are `retryable`, all else is not. A program that
-// exceeds its time or its output is killed with its whole process group. Its environment is the worker's without
-// CAIRN_* secrets.
-// `threads`: bound of the pool for native tools. Later specs replace earlier ones of the same name.
+// answers with one JSON object of at most json_bytes_max. A non-zero exit or a status of 400 or more is a failed
+// attempt (message: the last line of stderr, or the body); exit 75, 429 and 5xx are `retryable`, all else is not. A
+// program that exceeds its time or its output is killed with its whole process group. Its environment is the worker's
+// without CAIRN_* secrets. `threads`: bound of the pool for native tools. Later specs replace earlier ones of the same
+// name.
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads);
 
 }  // namespace cairn

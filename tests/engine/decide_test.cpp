@@ -1,4 +1,5 @@
-// Section 4's rules as given/when/then: yes with the right events, no with the exact error, quiet when nothing is to do.
+// Section 4's rules as given/when/then: yes with the right events, no with the exact error, quiet when nothing is to
+// do.
 #include "tests/engine/trial.hpp"
 
 namespace cairn {
@@ -190,8 +191,8 @@ TEST(Decide, patches_go_through_the_reducers) {
 }
 
 TEST(Decide, a_patch_that_does_not_fit_its_reducer_is_a_failed_attempt) {
-  for (const char* patch : {R"({"list":1})", R"({"map":[]})", R"({"sum":"x"})", R"({"top":{}})",
-                            R"({"sum":9223372036854775807})"}) {
+  for (const char* patch :
+       {R"({"list":1})", R"({"map":[]})", R"({"sum":"x"})", R"({"top":{}})", R"({"sum":9223372036854775807})"}) {
     Trial trial(channels);
     trial.start(R"({"sum":1})");
     EXPECT_EQ(trial.complete(1, "ok", patch).front(), "1 step_failed a attempt 1 invalid for good") << patch;
@@ -213,7 +214,8 @@ TEST(Decide, the_last_branch_opens_the_join_and_patches_apply_in_edge_order) {
   Trial trial(forked);
   trial.start();
   trial.complete(1, "ok", R"({"trace":["fork"]})");
-  EXPECT_EQ(trial.complete(3, "ok", R"({"trace":["right"]})"), (Lines{R"(3 step_succeeded right ok -> meet {"trace":["right"]})"}));
+  EXPECT_EQ(trial.complete(3, "ok", R"({"trace":["right"]})"),
+            (Lines{R"(3 step_succeeded right ok -> meet {"trace":["right"]})"}));
   EXPECT_EQ(trial.queue.size(), 1u) << "the branch that arrived has no job";
   trial.complete(2, "ok", R"({"trace":["left"]})");
   EXPECT_EQ(read_channel(trial.state, root_branch, "trace"), parse_stored(R"(["fork","left","right"])"));
@@ -285,9 +287,8 @@ TEST(Decide, a_budget_is_charged_once_a_visit_and_closes_the_next_by_exhausted) 
   EXPECT_EQ(trial.state.budgets.at("tries").used, 1);
   trial.complete(2, "again");
   trial.complete(3, "ok");
-  EXPECT_EQ(trial.complete(4, "again"),
-            (Lines{"4 step_succeeded b again -> a", "5 budget_exhausted tries 2/2", "5 step_succeeded a exhausted -> z",
-                   "run_finished done {}"}));
+  EXPECT_EQ(trial.complete(4, "again"), (Lines{"4 step_succeeded b again -> a", "5 budget_exhausted tries 2/2",
+                                               "5 step_succeeded a exhausted -> z", "run_finished done {}"}));
 }
 
 TEST(Decide, a_runs_options_set_the_cap) {
@@ -319,8 +320,9 @@ TEST(Decide, a_question_waits_for_one_answer_which_the_next_step_is_given) {
   EXPECT_EQ(trial.start(R"({"topic":"Which?"})").back(), R"(1 question_asked q1 "Which?")");
   EXPECT_TRUE(is_waiting(trial.state));
   EXPECT_EQ(trial.queue.at(root_branch).queue, timer_queue);
-  EXPECT_EQ(trial.then(Answer{"", "EU", "ann", {}}),
-            (Lines{R"(1 question_answered q1 "EU" by ann)", R"(1 step_succeeded a answered -> b {"reply":"EU"} took q1)"}));
+  EXPECT_EQ(
+      trial.then(Answer{"", "EU", "ann", {}}),
+      (Lines{R"(1 question_answered q1 "EU" by ann)", R"(1 step_succeeded a answered -> b {"reply":"EU"} took q1)"}));
   EXPECT_EQ(trial.state.steps.at(2).given, "EU");
   EXPECT_EQ(trial.refused(Answer{"q1", "US", "bob", {}}).code, Code::closed);
   EXPECT_EQ(trial.refused(Answer{"q9", "US", "bob", {}}).code, Code::not_found);
@@ -339,8 +341,8 @@ TEST(Decide, a_question_expires_when_it_is_due_and_not_before) {
   trial.start();
   EXPECT_EQ(trial.refused(Due{1}).code, Code::invalid);
   trial.now_us += 60 * Trial::second_us;
-  EXPECT_EQ(trial.then(Due{1}), (Lines{"1 question_expired q1", "1 step_succeeded a expired -> z took q1",
-                                       "run_finished done {}"}));
+  EXPECT_EQ(trial.then(Due{1}),
+            (Lines{"1 question_expired q1", "1 step_succeeded a expired -> z took q1", "run_finished done {}"}));
 }
 
 TEST(Decide, a_default_answers_at_expiry) {
@@ -356,12 +358,11 @@ TEST(Decide, full_autonomy_asks_nobody) {
   Options options;
   options.autonomous = true;
   Trial trial(asking);
-  EXPECT_EQ(trial.start("{}", options),
-            (Lines{"run_started t {}", "1 question_asked q1 null", "1 question_expired q1",
-                   "1 step_succeeded a expired -> z took q1", "run_finished done {}"}));
+  EXPECT_EQ(trial.start("{}", options), (Lines{"run_started t {}", "1 question_asked q1 null", "1 question_expired q1",
+                                               "1 step_succeeded a expired -> z took q1", "run_finished done {}"}));
 }
 
-// --- wait and signals -------------------------------------------------------------------------------------------------
+// --- wait and signals ------------------------------------------------------------------------------------------------
 
 const char* const waiting = R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
   "a":{"wait":{"signal":"go","timeout_ms":1000},"into":"heard","on":{"fired":"b","timeout":"z"}},
@@ -376,7 +377,8 @@ TEST(Decide, a_signal_is_taken_by_the_wait_that_wants_it) {
   EXPECT_EQ(trial.refused(SendSignal{"go", 5, "s1"}).code, Code::conflict);
   EXPECT_EQ(trial.refused(Due{2}).code, Code::invalid);
   trial.now_us += Trial::second_us;
-  EXPECT_EQ(trial.then(Due{2}), (Lines{"2 timer_fired", "2 step_succeeded b fired -> z", R"(run_finished done {"heard":5})"}));
+  EXPECT_EQ(trial.then(Due{2}),
+            (Lines{"2 timer_fired", "2 step_succeeded b fired -> z", R"(run_finished done {"heard":5})"}));
 }
 
 TEST(Decide, a_signal_before_its_wait_is_kept_in_order) {
@@ -435,7 +437,8 @@ TEST(Decide, a_map_without_sub_goals_closes_at_once) {
 TEST(Decide, a_failed_sub_goal_skips_its_dependents_and_never_its_siblings) {
   Trial trial(mapping);
   trial.start();
-  trial.complete(1, "ok", "{}", {sub_goal("a"), sub_goal("b", "echo", {"a"}), sub_goal("c", "echo", {"b"}), sub_goal("d")});
+  trial.complete(1, "ok", "{}",
+                 {sub_goal("a"), sub_goal("b", "echo", {"a"}), sub_goal("c", "echo", {"b"}), sub_goal("d")});
   EXPECT_EQ(trial.fail(3), (Lines{"3 step_failed work attempt 1 error again"}));
   EXPECT_EQ(trial.fail(3), (Lines{"3 sub_goal_closed a failed error", "2 sub_goal_closed b skipped skipped",
                                   "2 sub_goal_closed c skipped skipped"}));
@@ -455,7 +458,8 @@ TEST(Decide, references_imply_order_and_are_replaced_by_what_they_name) {
 TEST(Decide, a_slot_missing_at_dispatch_closes_as_failed_unrun) {
   Trial trial(mapping);
   trial.start();
-  trial.complete(1, "ok", "{}", {sub_goal("a"), sub_goal("b", "echo", {}, R"({"in":{"from_sub_goal":"a","slot":"x"}})")});
+  trial.complete(1, "ok", "{}",
+                 {sub_goal("a"), sub_goal("b", "echo", {}, R"({"in":{"from_sub_goal":"a","slot":"x"}})")});
   EXPECT_EQ(trial.complete(3, "", R"({"y":1})"),
             (Lines{"3 sub_goal_closed a succeeded", "4 sub_goal_closed b failed missing_slot",
                    "2 step_succeeded work partial -> see"}));
@@ -474,9 +478,12 @@ TEST(Decide, faulty_sub_goals_are_rejected_one_by_one_with_reasons) {
              "1 sub_goal_rejected b: Expected a known tool, but there is no tool nothing.",
              "1 sub_goal_rejected c: Expected sub-goal b to be part of the plan, but it was rejected.",
              "1 sub_goal_rejected d: Expected nobody to be a sub-goal, but there is none of that id.",
-             "1 sub_goal_rejected e: Expected no cycle, but sub-goal e comes after itself through others, or after one that does.",
-             "1 sub_goal_rejected f: Expected no cycle, but sub-goal f comes after itself through others, or after one that does.",
-             "1 sub_goal_rejected g: Expected no cycle, but sub-goal g comes after itself through others, or after one that does.",
+             "1 sub_goal_rejected e: Expected no cycle, but sub-goal e comes after itself through others, or after one "
+             "that does.",
+             "1 sub_goal_rejected f: Expected no cycle, but sub-goal f comes after itself through others, or after one "
+             "that does.",
+             "1 sub_goal_rejected g: Expected no cycle, but sub-goal g comes after itself through others, or after one "
+             "that does.",
              "1 sub_goal_rejected h: Expected tool fed to find $food, but it is not there.",
              "1 sub_goal_rejected i: Expected no cycle, but sub-goal i comes after itself.",
              "1 step_succeeded plan ok -> work"}));
@@ -607,7 +614,8 @@ TEST(Decide, a_plan_tree_grows_by_decomposition_and_changes_by_revision) {
   Trial trial(mapping);
   trial.start();
   PlanCreated created{1, "build", {{"root", "Build it", {}, nullptr}}};
-  TaskDecomposed decomposed{"root", "run_plan", 1, {{"one", "First", {}, nullptr}, {"two", "Second", {"one"}, nullptr}}, {}, 0};
+  TaskDecomposed decomposed{"root", "run_plan", 1, {{"one", "First", {}, nullptr}, {"two", "Second", {"one"}, nullptr}},
+                            {},     0};
   PlanRevised revised{2, "gap", parse_stored(R"([{"op":"update","id":"two","title":"Other"},{"op":"remove","id":"one"},
                                                  {"op":"add","id":"three","title":"Third","parent":"root"}])")};
   trial.complete(1, "ok", "{}", {created, decomposed, revised});

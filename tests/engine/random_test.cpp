@@ -49,14 +49,22 @@ class GraphMaker {
 
   std::string block(const std::string& next, int depth) {
     switch (below(random_, depth < 3 ? 9 : 6)) {
-      case 0: return ask(next);
-      case 1: return wait(next);
-      case 2: return loop(next);
-      case 3: return call(next);
-      case 4: return map(next);
-      case 5: return depth == 0 ? budgeted(next) : step(next);
-      case 6: return step(next);
-      default: return fan(next, depth);
+      case 0:
+        return ask(next);
+      case 1:
+        return wait(next);
+      case 2:
+        return loop(next);
+      case 3:
+        return call(next);
+      case 4:
+        return map(next);
+      case 5:
+        return depth == 0 ? budgeted(next) : step(next);
+      case 6:
+        return step(next);
+      default:
+        return fan(next, depth);
     }
   }
 
@@ -137,7 +145,8 @@ class GraphMaker {
 // Drives one run to its end in an order of its own.
 class Driver {
  public:
-  Driver(const std::string& graph, std::uint64_t salt, std::uint64_t order) : trial_(graph), salt_(salt), random_(order) {
+  Driver(const std::string& graph, std::uint64_t salt, std::uint64_t order)
+      : trial_(graph), salt_(salt), random_(order) {
     trial_.add_graph(R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
       "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
     trial_.replay_every = 7;
@@ -176,12 +185,19 @@ class Driver {
     trial_.now_us += static_cast<TimeUs>(below(random_, 30'000));
     if (step.goal >= 0) return run_goal(step);
     switch (node(step).verb) {
-      case Verb::do_: return run_handler(step);
-      case Verb::ask: must(Answer{step.question, "answer to " + node(step).name, "ann", {}}); return;
-      case Verb::wait: return end_wait(step);
-      case Verb::call: must(FinishChild{step.id, step.child, RunStatus::done, "", Json{{"kid", node(step).name}}}); return;
+      case Verb::do_:
+        return run_handler(step);
+      case Verb::ask:
+        must(Answer{step.question, "answer to " + node(step).name, "ann", {}});
+        return;
+      case Verb::wait:
+        return end_wait(step);
+      case Verb::call:
+        must(FinishChild{step.id, step.child, RunStatus::done, "", Json{{"kid", node(step).name}}});
+        return;
       case Verb::map:
-      case Verb::end: FAIL() << "a map without open sub-goals, or an end, is never open";
+      case Verb::end:
+        FAIL() << "a map without open sub-goals, or an end, is never open";
     }
   }
 
@@ -202,7 +218,8 @@ class Driver {
         must(Pause{});
         must(Resume{});
         return;
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -309,7 +326,8 @@ TEST(Random, every_order_of_completion_comes_to_the_same_state) {
   const std::uint64_t first = std::random_device{}();
   const std::uint64_t seeds = number_from("CAIRN_SEEDS", 150);
   std::cout << "seeds " << first << " to " << first + seeds - 1 << "\n";
-  for (std::uint64_t seed = first; seed < first + seeds && !HasFatalFailure() && !HasFailure(); ++seed) check_seed(seed);
+  for (std::uint64_t seed = first; seed < first + seeds && !HasFatalFailure() && !HasFailure(); ++seed)
+    check_seed(seed);
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ struct Noted {
   }
   std::string operator()(const StepFailed& e) const {
     return " " + e.node + " attempt " + std::to_string(e.attempt) + " " + e.error +
-           (e.retry_at ? " again" : e.label.empty() ? " for good" : route(e.label, e.next));
+           (e.retry_at        ? " again"
+            : e.label.empty() ? " for good"
+                              : route(e.label, e.next));
   }
   std::string operator()(const SignalReceived& e) const { return " " + e.name + " " + e.id; }
   std::string operator()(const ChildStarted& e) const { return " " + e.graph; }

@@ -84,7 +84,7 @@ class Repository : public ::testing::Test {
   fs::path root_;
 };
 
-// --- the numstat file -------------------------------------------------------------------------------------------------
+// --- the numstat file ------------------------------------------------------------------------------------------------
 std::vector<std::vector<std::string>> rows_of(const std::string& file) {
   std::ifstream in(file);
   std::vector<std::vector<std::string>> rows;
@@ -226,7 +226,7 @@ TEST_F(Repository, bad_input_is_a_sentence) {
   EXPECT_NE(refusal("owners", {{"repository", root_.string()}}).find("not a git repository"), std::string::npos);
 }
 
-// --- git ----------------------------------------------------------------------------------------------------------------
+// --- git -------------------------------------------------------------------------------------------------------------
 TEST_F(Repository, git_history_counts_authors_renames_and_no_merges) {
   git("init -b main");
   write("core/a.c", "1\n2\n3\n4\n5\n");
@@ -283,7 +283,7 @@ TEST(GitLog, that_does_not_begin_with_a_commit_is_refused) {
   EXPECT_EQ(commits.error().message, "Expected a git log to begin with a commit, but it does not.");
 }
 
-// --- reading questions ----------------------------------------------------------------------------------------------------
+// --- reading questions -----------------------------------------------------------------------------------------------
 using Names = std::vector<std::string>;
 
 TEST(RepositoryQuestion, kinds_and_entities_come_from_its_words) {
@@ -330,7 +330,7 @@ TEST(RepositoryQuestion, a_follow_up_takes_what_it_leaves_out_from_before) {
   EXPECT_TRUE(read_question("Who owns the repository?", {"Who owns pricing?"}).entities.empty());
 }
 
-// --- the rule book --------------------------------------------------------------------------------------------------------
+// --- the rule book ---------------------------------------------------------------------------------------------------
 Json ruled(SevenNodeRole role, const Json& data) {
   ModelRequest request;
   request.schema_name = to_string(role);
