@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int lanes = 2;
-constexpr std::int32_t batch_runs = 150;
+constexpr std::int32_t batch_runs = 500;
 constexpr std::int64_t timeout_ms = 600'000;
 constexpr int claims_max = 10'000;  // empty ones in a row before something is wrong
 
