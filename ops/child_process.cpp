@@ -14,12 +14,32 @@ namespace {
 
 [[noreturn]] void throw_errno(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-[[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int out) {
+// While it lives no signal to stop arrives: between fork and exec one would meet our handler in the child and be lost.
+class StopSignalsHeldBack {
+ public:
+  StopSignalsHeldBack() {
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &stop, &before_);
+  }
+  ~StopSignalsHeldBack() { release(); }
+  StopSignalsHeldBack(const StopSignalsHeldBack&) = delete;
+  StopSignalsHeldBack& operator=(const StopSignalsHeldBack&) = delete;
+  void release() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+[[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int out, const StopSignalsHeldBack& held_back) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
   if (out >= 0) dup2(out, STDOUT_FILENO);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  held_back.release();
   execv("/proc/self/exe", argv.data());
   _exit(127);
 }
@@ -35,8 +55,9 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, bool piped
   int ends[2] = {-1, -1};
   if (piped && pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
   const pid_t parent = getpid();
+  const StopSignalsHeldBack held_back;
   pid_ = fork();
-  if (pid_ == 0) become(argv, parent, ends[1]);
+  if (pid_ == 0) become(argv, parent, ends[1], held_back);
   if (piped) close(ends[1]);
   out_ = ends[0];
   if (pid_ < 0) throw_errno("fork");

@@ -1,7 +1,11 @@
+-- As in lock_runs.sql, the limit is there for the planner.
 -- After lock_runs. Rows still held as the fences say are free again, with a new epoch; a paused run's stay unoffered.
 with held as materialized (
   select j.run_id, j.branch
-  from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::int[]) as u (run_id, branch, session, epoch, step)
+  from (select *
+        from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
+             as n (run_id, branch, session, epoch, step)
+        limit cardinality($2)) u
   join cairn.job j on j.shard = $1::int and j.run_id = u.run_id and j.branch = u.branch
   where j.session = u.session and j.epoch = u.epoch and j.step = u.step
   order by j.run_id, j.branch

@@ -321,6 +321,16 @@ TEST(CommandLine, up_runs_workers_until_it_is_told_to_stop) {
   EXPECT_EQ(up.wait(), 0);
 }
 
+// A signal between fork and exec met the parent's handler in the child, was lost, and `up` waited for ever.
+TEST(CommandLine, up_told_to_stop_while_it_starts_its_workers_stops_them_all) {
+  for (int round = 0; round < 10; ++round) {
+    Beside up({"up", "--workers", "4"});
+    ASSERT_TRUE(wait_until([&] { return up.out().find("Workers") != std::string::npos; }));
+    up.signal(SIGTERM);
+    ASSERT_EQ(up.wait(), 0) << "round " << round;
+  }
+}
+
 TEST(CommandLine, following_events_ends_with_the_run) {
   const std::string run = waiting_run("followed");
   Beside follower({"events", run, "--follow", "--json"});
