@@ -1,8 +1,8 @@
--- As in lock_runs.sql, the limit is there for the planner.
+-- (offset 0: as in lock_runs.sql.)
 update cairn.job j
 set queue = u.queue, priority = u.priority, run_at = u.run_at
-from (select *
+from (select $1::int as shard, n.*
       from unnest($2::uuid[], $3::int[], $4::text[], $5::int[], $6::bigint[])
            as n (run_id, branch, queue, priority, run_at)
-      limit cardinality($2)) u
-where j.shard = $1::int and j.run_id = u.run_id and j.branch = u.branch and j.session is null
+      offset 0) u
+where j.shard = u.shard and j.run_id = u.run_id and j.branch = u.branch and j.session is null

@@ -12,10 +12,10 @@ with recursive level (queue, place, priority) as (
           order by j.priority limit 1)
   from level l where l.priority is not null
 ), due as materialized (
-  select j.run_id, j.branch
+  select j.shard, j.run_id, j.branch
   from (select * from level where priority is not null order by priority, place) l
   cross join lateral (
-    select j.run_id, j.branch
+    select j.shard, j.run_id, j.branch
     from cairn.job j
     where j.shard = $1::int and j.queue = l.queue and j.priority = l.priority and j.run_at <= $4::bigint
       and j.session is null
@@ -32,6 +32,6 @@ set session = $5::bigint, epoch = j.epoch + 1,
       when $6::bigint > 0 then $4::bigint + (least($6::bigint, 1000000000000) + $7::bigint) * 1000
       else 9223372036854775807 end
 from due
-where j.shard = $1::int and j.run_id = due.run_id and j.branch = due.branch
+where j.shard = due.shard and j.run_id = due.run_id and j.branch = due.branch
 returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
   j.deadline

@@ -15,10 +15,10 @@ with level (queue, priority, run_at, run_id, place) as (
     order by j.priority limit 1
   ) f
 ), due as materialized (
-  select j.run_id, j.branch
+  select j.shard, j.run_id, j.branch
   from (select * from level order by priority, place) l
   cross join lateral (
-    select j.run_id, j.branch
+    select j.shard, j.run_id, j.branch
     from cairn.job j
     where j.shard = $1::int and j.queue = l.queue and j.priority = l.priority and j.run_at <= $3::bigint
       and (j.run_at, j.run_id) >= (l.run_at, l.run_id) and j.session is null
@@ -35,6 +35,6 @@ set session = $4::bigint, epoch = j.epoch + 1,
       when $5::bigint > 0 then $3::bigint + (least($5::bigint, 1000000000000) + $6::bigint) * 1000
       else 9223372036854775807 end
 from due
-where j.shard = $1::int and j.run_id = due.run_id and j.branch = due.branch
+where j.shard = due.shard and j.run_id = due.run_id and j.branch = due.branch
 returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
   j.deadline

@@ -1,6 +1,6 @@
 -- Due jobs of these runs and no others. Parameters as in claim.sql, and $8 the runs.
 with due as materialized (
-  select j.run_id, j.branch
+  select j.shard, j.run_id, j.branch
   from unnest($8::uuid[]) as u (run_id)
   join cairn.job j on j.shard = $1::int and j.run_id = u.run_id
   where j.queue = any($2::text[]) and j.run_at <= $4::bigint and j.session is null
@@ -15,6 +15,6 @@ set session = $5::bigint, epoch = j.epoch + 1,
       when $6::bigint > 0 then $4::bigint + (least($6::bigint, 1000000000000) + $7::bigint) * 1000
       else 9223372036854775807 end
 from due
-where j.shard = $1::int and j.run_id = due.run_id and j.branch = due.branch
+where j.shard = due.shard and j.run_id = due.run_id and j.branch = due.branch
 returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
   j.deadline

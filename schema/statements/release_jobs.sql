@@ -1,12 +1,12 @@
--- As in lock_runs.sql, the limit is there for the planner.
+-- (offset 0: as in lock_runs.sql.)
 -- After lock_runs. Rows still held as the fences say are free again, with a new epoch; a paused run's stay unoffered.
 with held as materialized (
-  select j.run_id, j.branch
-  from (select *
+  select j.shard, j.run_id, j.branch
+  from (select $1::int as shard, n.*
         from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
              as n (run_id, branch, session, epoch, step)
-        limit cardinality($2)) u
-  join cairn.job j on j.shard = $1::int and j.run_id = u.run_id and j.branch = u.branch
+        offset 0) u
+  join cairn.job j on j.shard = u.shard and j.run_id = u.run_id and j.branch = u.branch
   where j.session = u.session and j.epoch = u.epoch and j.step = u.step
   order by j.run_id, j.branch
   for update of j
@@ -17,4 +17,4 @@ set session = null, epoch = j.epoch + 1, deadline = 9223372036854775807,
       when (select r.status from cairn.run r where r.shard = $1::int and r.run_id = j.run_id) = 'paused'
       then 9223372036854775807 else $7::bigint end
 from held
-where j.shard = $1::int and j.run_id = held.run_id and j.branch = held.branch
+where j.shard = held.shard and j.run_id = held.run_id and j.branch = held.branch

@@ -35,8 +35,8 @@ class Plans : public testing::Test {
   }
 
   // The plan that a hot connection makes for the statement, whatever its parameters are.
-  static std::string plan_of(const std::string& name) {
-    PgConnection connection({dsn_, "test", false});
+  static std::string plan_of(const std::string& name, const std::string& dsn = dsn_) {
+    PgConnection connection({dsn, "test", false});
     connection.execute(std::string(hot_settings));
     connection.execute("PREPARE wanted AS " + statement(name).text);
     std::string nulls;
@@ -96,6 +96,18 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
     for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT"})
       EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
     for (const std::string& index : indexes) EXPECT_NE(plan.find(index), std::string::npos) << index;
+  }
+}
+
+// A plan is made once a connection, perhaps while the table is empty, and then serves for hours: one that led with the
+// table read all runs of the shard for every batch.
+TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
+  const std::string empty = new_database(1);
+  for (const char* name : {"lock_runs", "run_heads", "lock_jobs", "update_runs", "keep_jobs", "adjust_jobs",
+                           "drop_jobs", "release_jobs", "claim", "claim_after_marks", "claim_of_runs"}) {
+    const std::string plan = plan_of(name, empty);
+    EXPECT_NE(plan.find(" AND (run_id = "), std::string::npos) << name << "\n" << plan;
+    EXPECT_EQ(plan.find("Index Cond: (shard = $1)\n"), std::string::npos) << name << "\n" << plan;
   }
 }
 
