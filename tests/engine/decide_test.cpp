@@ -428,6 +428,19 @@ TEST(Decide, sub_goals_run_when_what_they_come_after_succeeded) {
   EXPECT_EQ(trial.complete(4, ""), (Lines{"4 sub_goal_closed c succeeded", "2 step_succeeded work joined -> see"}));
 }
 
+TEST(Decide, S3_11_results_stand_in_plan_order_whoever_finished_first) {
+  for (const bool reversed : {false, true}) {
+    Trial trial(mapping);
+    trial.start();
+    trial.complete(1, "ok", "{}", {sub_goal("first"), sub_goal("second")});
+    trial.complete(reversed ? 4 : 3, "", reversed ? R"({"n":2})" : R"({"n":1})");
+    trial.complete(reversed ? 3 : 4, "", reversed ? R"({"n":1})" : R"({"n":2})");
+    Json results = Json::array();
+    for (const SubGoal* goal : plan_of(trial.state, root_branch)) results.push_back({goal->id, goal->outputs["n"]});
+    EXPECT_EQ(results, parse_stored(R"([["first",1],["second",2]])"));
+  }
+}
+
 TEST(Decide, a_map_without_sub_goals_closes_at_once) {
   Trial trial(mapping);
   trial.start();
