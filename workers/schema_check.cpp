@@ -1,5 +1,6 @@
 #include "workers/schema_check.hpp"
 
+#include <algorithm>
 #include <boost/regex.hpp>
 #include <cctype>
 #include <regex>
@@ -50,7 +51,7 @@ bool ValidationVisitor<NlohmannJsonAdapter>::visit(const FormatConstraint& const
 namespace cairn {
 namespace {
 
-constexpr std::size_t refs_max = 200;        // each may cost the library a level of recursion
+constexpr std::size_t levels_max = 1'000;    // of schema in schema, through references too: the library recurses
 constexpr std::size_t key_bytes_max = 1024;  // of keys that are matched against patterns by std::regex
 
 const Json* at_pointer(const Json& root, const std::string& pointer) {
@@ -82,13 +83,24 @@ class SchemaWalk {
 
   std::optional<std::string> fault() {
     visit(root_);
-    if (!fault_ && refs_ > refs_max) {
-      fault_ = "it has " + std::to_string(refs_) + " references where " + std::to_string(refs_max) + " are allowed";
+    std::size_t levels = depth(root_);
+    for (const Json* target : targets_) levels += depth(*target);
+    if (!fault_ && levels > levels_max) {
+      fault_ =
+          "it nests up to " + std::to_string(levels) + " levels where " + std::to_string(levels_max) + " are allowed";
     }
     return fault_;
   }
 
  private:
+  static std::size_t depth(const Json& node) {
+    std::size_t deepest = 0;
+    if (node.is_structured()) {
+      for (const Json& element : node) deepest = std::max(deepest, depth(element));
+    }
+    return deepest + 1;
+  }
+
   void visit(const Json& node) {
     if (fault_) return;
     if (node.is_array()) {
@@ -111,8 +123,7 @@ class SchemaWalk {
     }
     const auto ref = node.find("$ref");
     if (ref != node.end() && ref->is_string()) {
-      ++refs_;
-      target_of(*ref);
+      if (const Json* target = target_of(*ref)) targets_.insert(target);
     }
   }
 
@@ -167,7 +178,7 @@ class SchemaWalk {
   }
 
   const Json& root_;
-  std::size_t refs_ = 0;
+  std::set<const Json*> targets_;
   std::set<const Json*> on_the_way_;
   std::set<const Json*> clear_;
   std::optional<std::string> fault_;
@@ -218,7 +229,7 @@ const Json* schema_at(const Json& root, const std::vector<std::string>& path) {
     }
     for (std::size_t hops = 0; at != nullptr && at->is_object() && at->contains("$ref"); ++hops) {
       const Json& ref = at->at("$ref");
-      const bool followable = hops < refs_max && ref.is_string() && !ref.get_ref<const std::string&>().empty();
+      const bool followable = hops < levels_max && ref.is_string() && !ref.get_ref<const std::string&>().empty();
       at = followable ? at_pointer(root, percent_decoded(ref.get_ref<const std::string&>().substr(1))) : nullptr;
     }
   }
