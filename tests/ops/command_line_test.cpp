@@ -321,6 +321,12 @@ TEST(CommandLine, up_runs_workers_until_it_is_told_to_stop) {
   EXPECT_EQ(up.wait(), 0);
 }
 
+// The first command of a process was decided before any time was known, and run_started carried the year 1970.
+TEST(CommandLine, the_first_command_of_a_process_has_the_databases_time) {
+  const std::string run = cairn_ok({"start", "plan_runner", "--input", echo_plan, "--json"}).json()["run"];
+  EXPECT_GT(cairn_ok({"events", run, "--json"}).lines()[0]["at"].get<std::string>(), "2020");
+}
+
 // A signal between fork and exec met the parent's handler in the child, was lost, and `up` waited for ever.
 TEST(CommandLine, up_told_to_stop_while_it_starts_its_workers_stops_them_all) {
   for (int round = 0; round < 10; ++round) {

@@ -59,9 +59,12 @@ struct Executions {
 Executions executions_of(const Recorder& recorder, const std::string& run) {
   Executions executions;
   std::istringstream text(read_file(recorder.log));
-  std::string word, of, goal;
-  for (int line = 0; text >> word >> of >> goal; ++line) {
-    if (of != run) continue;
+  std::string noted;
+  for (int line = 0; std::getline(text, noted); ++line) {
+    std::istringstream words(noted);
+    std::string word, of, goal;
+    // A program whose worker is killed while it hands over the document is told nothing, and notes so.
+    if (!(words >> word >> of >> goal) || of != run) continue;
     if (word == "start") ++executions.starts[goal];
     (word == "start" ? executions.first_start : executions.first_end).emplace(goal, line);
   }
