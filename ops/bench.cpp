@@ -29,8 +29,7 @@ constexpr std::int64_t ahead_runs = 2'000;  // started and not ended, when time 
 constexpr std::chrono::milliseconds look_pause{10};
 constexpr std::chrono::seconds stand_still_max{60};
 
-// --- the case's graph and handler
-// -------------------------------------------------------------------------------------
+// --- the case's graph and handler ------------------------------------------------------------------------------------
 
 Json bench_graph() {
   Json nodes = {{"done", {{"end", "done"}}}};
@@ -60,8 +59,7 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue() {
   return catalogue;
 }
 
-// --- what is spent
-// ----------------------------------------------------------------------------------------------------
+// --- what is spent ---------------------------------------------------------------------------------------------------
 
 double own_cpu_seconds() {
   rusage used{};
@@ -113,8 +111,7 @@ Spent between(const Meter& before, const Meter& after, std::int64_t steps) {
   return spent;
 }
 
-// --- the engine's part
-// ------------------------------------------------------------------------------------------------
+// --- the engine's part -----------------------------------------------------------------------------------------------
 
 std::int64_t jobs_left(Store& store) {
   std::int64_t jobs = 0;
@@ -229,8 +226,7 @@ Result<Spent> limit_of(Bench bench, const CannedRun& sample, const Extent& exten
   return spent;
 }
 
-// --- the line
-// ---------------------------------------------------------------------------------------------------------
+// --- the line --------------------------------------------------------------------------------------------------------
 
 double rounded(double value, double parts) { return std::round(value * parts) / parts; }
 

@@ -89,8 +89,7 @@ void add_moment(CLI::App& app, Moment& at) {
            [&at](const std::string& text) { at = moment_argument(text); });
 }
 
-// --- commands
-// ---------------------------------------------------------------------------------------------------------
+// --- commands --------------------------------------------------------------------------------------------------------
 
 void add_server_commands(Line& line) {
   CLI::App& up_command =
@@ -287,8 +286,7 @@ void add_commands(Line& line) {
   add_bench_commands(line);
 }
 
-// --- running one
-// ------------------------------------------------------------------------------------------------------
+// --- running one -----------------------------------------------------------------------------------------------------
 
 void log_to_stderr() {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("cairn"));

@@ -87,8 +87,7 @@ void print_budgets(const RunState& state) {
     print_line("  " + name + "  " + std::to_string(use.used) + " of " + std::to_string(use.cap));
 }
 
-// --- the plan
-// ---------------------------------------------------------------------------------------------------------
+// --- the plan --------------------------------------------------------------------------------------------------------
 
 using Children = std::map<std::string, std::vector<const SubGoal*>>;
 

@@ -110,8 +110,7 @@ std::string dsn_of(const fs::path& directory, std::string_view database) {
          " dbname=" + std::string(database);
 }
 
-// --- as whom
-// ----------------------------------------------------------------------------------------------------------
+// --- as whom ---------------------------------------------------------------------------------------------------------
 
 struct Account {
   uid_t user = 0;
@@ -160,8 +159,7 @@ Ran run_as(const Account& account, const std::vector<std::string>& command, cons
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, last_lines(read_text(output))};
 }
 
-// --- one at a time
-// ------------------------------------------------------------------------------------------------------
+// --- one at a time ---------------------------------------------------------------------------------------------------
 
 class DirectoryLock {
  public:
@@ -181,8 +179,7 @@ class DirectoryLock {
   bool held_ = false;
 };
 
-// --- states
-// -------------------------------------------------------------------------------------------------------------
+// --- states ----------------------------------------------------------------------------------------------------------
 
 fs::path data_of(const fs::path& directory) { return directory / "data"; }
 

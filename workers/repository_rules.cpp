@@ -43,8 +43,7 @@ std::string listed(const std::vector<std::string>& parts, const std::string& las
   return text;
 }
 
-// --- guardrail, intent, plan, reflection
-// ------------------------------------------------------------------------------
+// --- guardrail, intent, plan, reflection -----------------------------------------------------------------------------
 Json guard(const Json& data, const Json& messages) {
   const bool on_topic = question_of(data, messages).is_on_topic;
   return {{"on_topic", on_topic},
@@ -109,8 +108,7 @@ Json reflection(const Json& data) {
   return {{"verdict", "error"}, {"gap", "A tool failed."}};
 }
 
-// --- the answer
-// ---------------------------------------------------------------------------------------------------------
+// --- the answer ------------------------------------------------------------------------------------------------------
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 std::string counted(std::int64_t count, const std::string& one) {

@@ -35,8 +35,7 @@ std::string waiting_run(const std::string& graph) {
 const std::string echo_plan = R"({"goal": "say", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {"x": 1}},)"
                               R"({"id": "b", "tool": "echo", "inputs": {"y": {"from_sub_goal": "a", "slot": "x"}}}]})";
 
-// --- help and usage
-// ---------------------------------------------------------------------------------------------------
+// --- help and usage --------------------------------------------------------------------------------------------------
 
 TEST(CommandLine, help_is_everywhere) {
   for (const char* command : {"up", "down", "migrate", "work", "start", "batch", "runs", "show", "events", "plan",
@@ -74,8 +73,7 @@ TEST(CommandLine, broken_json_is_usage_and_writes_nothing) {
   EXPECT_EQ(cairn_ok({"runs", "--json"}).lines().size(), before);
 }
 
-// --- the database
-// -----------------------------------------------------------------------------------------------------
+// --- the database ----------------------------------------------------------------------------------------------------
 
 TEST(CommandLine, a_database_that_is_not_there_is_unavailable) {
   const std::string dsn = "host=" + (directory() / "nowhere").string() + " dbname=none";
@@ -91,8 +89,7 @@ TEST(CommandLine, the_embedded_database_is_migrated_by_the_first_command) {
   expect_refused(cairn({"migrate", "--shards", "4"}), 4, "shards");
 }
 
-// --- start, show, events, plan
-// ----------------------------------------------------------------------------------------
+// --- start, show, events, plan ---------------------------------------------------------------------------------------
 
 TEST(CommandLine, a_run_is_started_executed_and_shown) {
   const Json ended = cairn_ok({"start", "plan_runner", "--input", echo_plan, "--wait", "--json"}).json();
@@ -182,8 +179,7 @@ TEST(CommandLine, runs_are_found_by_graph_status_and_tag) {
   EXPECT_EQ(cairn_ok({"runs", "--graph", graph, "--tag", "team=b", "--json"}).lines().size(), 0u);
 }
 
-// --- questions
-// --------------------------------------------------------------------------------------------------------
+// --- questions -------------------------------------------------------------------------------------------------------
 
 TEST(CommandLine, a_question_is_answered_once_and_by_its_schema) {
   const std::string run = waiting_run("asked");
@@ -220,8 +216,7 @@ TEST(CommandLine, a_cancelled_run_is_aborted_with_the_reason) {
   expect_refused(cairn({"answer", run, "--value", "\"north\""}), 4, "");
 }
 
-// --- batch
-// ------------------------------------------------------------------------------------------------------------
+// --- batch -----------------------------------------------------------------------------------------------------------
 
 TEST(CommandLine, a_batch_starts_nothing_twice) {
   std::string lines;
@@ -257,8 +252,7 @@ TEST(CommandLine, a_batch_with_a_bad_line_is_refused_whole) {
   EXPECT_EQ(cairn_ok({"runs", "--limit", "100000", "--json"}).lines().size(), runs);
 }
 
-// --- graphs
-// -----------------------------------------------------------------------------------------------------------
+// --- graphs ----------------------------------------------------------------------------------------------------------
 
 TEST(CommandLine, graphs_are_listed_shown_and_drawn) {
   std::set<std::string> names;
@@ -289,8 +283,7 @@ TEST(CommandLine, each_fault_of_a_graph_is_told_and_a_faulty_one_is_not_added) {
   EXPECT_EQ(cairn_ok({"graph", "check", write_file("good.json", ask_graph("good")), "--json"}).json()["ok"], true);
 }
 
-// --- workers
-// ----------------------------------------------------------------------------------------------------------
+// --- workers ---------------------------------------------------------------------------------------------------------
 
 TEST(CommandLine, a_worker_executes_what_is_queued_and_drains) {
   Beside worker({"work", "--json"});

@@ -11,8 +11,7 @@
 namespace cairn::program {
 namespace {
 
-// --- recorded workflows
-// -----------------------------------------------------------------------------------------------
+// --- recorded workflows ----------------------------------------------------------------------------------------------
 
 // A WfFormat instance as a plan: a task is a sub-goal, its parents stand in `after`.
 Json plan_of_instance(const std::filesystem::path& file) {
@@ -171,8 +170,7 @@ TEST(PlanRunner, recorded_workflows_survive_a_worker_killed_every_second) {
   }
 }
 
-// --- plans that a model wrote
-// -----------------------------------------------------------------------------------------
+// --- plans that a model wrote ----------------------------------------------------------------------------------------
 
 std::vector<Json> lines_of(const std::filesystem::path& file) {
   std::vector<Json> lines;

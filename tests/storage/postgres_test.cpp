@@ -43,8 +43,7 @@ std::int64_t statistic(const std::string& dsn, const std::string& column, const 
   return ask_number(dsn, "select " + column + " from pg_stat_user_tables where relname = '" + table + "'");
 }
 
-// --- races
-// ----------------------------------------------------------------------------------------------------------------
+// --- races -----------------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
   const std::string dsn = new_database(1);
@@ -129,8 +128,7 @@ TEST(PostgresStore, of_racing_starts_of_one_run_exactly_one_is_committed) {
   }
 }
 
-// --- lost connections
-// ---------------------------------------------------------------------------------------------------------
+// --- lost connections ------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, a_commit_whose_answer_was_lost_is_not_written_twice) {
   const std::string dsn = new_database(1);
@@ -230,8 +228,7 @@ TEST(PostgresStore, open_refuses_an_unreachable_and_an_empty_database) {
   EXPECT_EQ(open_postgres_store(options).error().code, Code::not_found);
 }
 
-// --- how rows change
-// -----------------------------------------------------------------------------------------------------------
+// --- how rows change -------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
   const std::string dsn = new_database(1);
@@ -255,8 +252,7 @@ TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
   EXPECT_EQ(statistic(dsn, "n_tup_hot_upd", "run"), 20) << "the run's end included";
 }
 
-// --- wake-ups
-// --------------------------------------------------------------------------------------------------------------------
+// --- wake-ups --------------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_transaction) {
   const std::string dsn = new_database(1);
@@ -291,8 +287,7 @@ TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {
   }));
 }
 
-// --- marks
-// ---------------------------------------------------------------------------------------------------------------------
+// --- marks -----------------------------------------------------------------------------------------------------------
 
 TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
   const std::string dsn = new_database(1);
@@ -336,8 +331,7 @@ TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
   EXPECT_EQ(desk.claim(request).at(0).run, late.id());
 }
 
-// --- roles
-// ---------------------------------------------------------------------------------------------------------------------
+// --- roles -----------------------------------------------------------------------------------------------------------
 
 class Roles : public testing::Test {
  protected:

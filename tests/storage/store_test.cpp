@@ -75,8 +75,7 @@ class StoreTest : public testing::TestWithParam<Variant> {
   std::unique_ptr<Store> store_;
 };
 
-// --- the log
-// ----------------------------------------------------------------------------------------------------------
+// --- the log ---------------------------------------------------------------------------------------------------------
 
 TEST_P(StoreTest, a_run_is_read_back_as_it_was_written) {
   TestRun parent = started_run();
@@ -133,8 +132,7 @@ TEST_P(StoreTest, events_are_paged) {
 
 TEST_P(StoreTest, an_unknown_run_is_none) { EXPECT_FALSE(store().run(run_on(last_shard(), store().shards()))); }
 
-// --- verdicts
-// -----------------------------------------------------------------------------------------------------------
+// --- verdicts --------------------------------------------------------------------------------------------------------
 
 TEST_P(StoreTest, a_later_commit_moves_the_head_and_the_row) {
   TestRun run = started_run();
@@ -365,8 +363,7 @@ TEST_P(StoreTest, linked_entries_share_a_verdict) {
   EXPECT_TRUE(store().run(child.id()));
 }
 
-// --- job writes
-// -----------------------------------------------------------------------------------------------------------
+// --- job writes ------------------------------------------------------------------------------------------------------
 
 TEST_P(StoreTest, an_offered_job_is_free) {
   Job job = job_of(1, 1, noon + 3, "model", 4);
@@ -484,8 +481,7 @@ TEST_P(StoreTest, a_refused_entry_writes_no_job_and_no_question) {
   EXPECT_TRUE(store().questions(run.id(), 10).empty());
 }
 
-// --- claims
-// -----------------------------------------------------------------------------------------------------------------
+// --- claims ----------------------------------------------------------------------------------------------------------
 
 TEST_P(StoreTest, a_claim_holds_with_a_new_epoch_a_deadline_and_the_head) {
   Job job = job_of(1, 1);
@@ -666,8 +662,7 @@ TEST_P(StoreTest, queues_count_what_is_ready_later_and_held) {
   EXPECT_EQ(queues[1].ready, 1);
 }
 
-// --- sessions
-// -------------------------------------------------------------------------------------------------------------
+// --- sessions --------------------------------------------------------------------------------------------------------
 
 SessionRow session_row(SessionId id) {
   SessionRow session;
@@ -759,8 +754,7 @@ TEST_P(StoreTest, open_children_of_ended_parents_are_found) {
   EXPECT_TRUE(store().orphans(10).empty());
 }
 
-// --- questions, blobs, snapshots, graphs
-// -------------------------------------------------------------------------------------
+// --- questions, blobs, snapshots, graphs -----------------------------------------------------------------------------
 
 QuestionRow question_row(const TestRun& run, const std::string& id, TimeUs asked_at) {
   QuestionRow question;
@@ -859,8 +853,7 @@ TEST_P(StoreTest, a_name_has_one_current_graph) {
   EXPECT_TRUE(graphs[2].current);
 }
 
-// --- finding runs
-// -------------------------------------------------------------------------------------------------------------
+// --- finding runs ----------------------------------------------------------------------------------------------------
 
 std::vector<RunId> ids_of(const std::vector<RunRow>& rows) {
   std::vector<RunId> ids;
@@ -937,8 +930,7 @@ TEST_P(StoreTest, a_lineage_is_what_a_run_continues_and_what_continues_it) {
   EXPECT_TRUE(store().runs(filter).empty());
 }
 
-// --- time and wake-ups
-// ----------------------------------------------------------------------------------------------------------
+// --- time and wake-ups -----------------------------------------------------------------------------------------------
 
 TEST_P(StoreTest, time_does_not_go_back) {
   TimeUs last = store().database_time();
@@ -970,8 +962,7 @@ TEST_P(StoreTest, a_wait_ends_without_a_wake_up) {
   EXPECT_FALSE(store().await_wake(1));
 }
 
-// --- the model as oracle
-// -----------------------------------------------------------------------------------------------------------
+// --- the model as oracle ---------------------------------------------------------------------------------------------
 
 // The same random commands go to the store and to the model; every answer must agree.
 class Twins {

@@ -53,8 +53,7 @@ std::unique_ptr<Tools> broken_owners() {
   return make_tools({spec}, 1);
 }
 
-// --- the graph
-// --------------------------------------------------------------------------------------------------------
+// --- the graph -------------------------------------------------------------------------------------------------------
 TEST(SevenNode, S3_1_has_seven_nodes_and_exactly_the_edges_of_the_document) {
   PlannerRun planner(rules());
   const GraphRef graph = planner.client().graphs().current("seven_node");
@@ -86,8 +85,7 @@ TEST(SevenNode, S3_1_has_seven_nodes_and_exactly_the_edges_of_the_document) {
   EXPECT_EQ(edges, expected);
 }
 
-// --- with the rule book
-// -------------------------------------------------------------------------------------------------
+// --- with the rule book ----------------------------------------------------------------------------------------------
 TEST(SevenNode, S3_9_two_entities_are_two_calls_of_one_plan_and_S3_19_every_node_is_seen) {
   PlannerRun planner(rules());
   const RunId run = planner.run("seven_node", question("Who owns pricing AND tax?"));
@@ -173,8 +171,7 @@ TEST(SevenNode, S3_18_a_long_conversation_is_a_summary_and_five_turns) {
   EXPECT_TRUE(has(summary, "turn0") && has(summary, "turn2") && !has(summary, "turn3")) << summary;
 }
 
-// --- with scripted replies
-// ------------------------------------------------------------------------------------------------
+// --- with scripted replies -------------------------------------------------------------------------------------------
 TEST(SevenNode, S3_14_the_gap_goes_back_to_the_planner) {
   PlannerRun planner(script({passes, is_clear, calls({"pricing"}), reflects("need_more", "tax is missing"),
                              calls({"tax"}), reflects("complete", ""), answers("Both belong to dev-004, mostly.")}));
@@ -280,8 +277,7 @@ TEST(SevenNode, input_without_a_question_fails_the_run_with_a_sentence) {
   EXPECT_TRUE(has(planner.state(run).reason, "Expected the input {\"repository\": PATH, \"question\": TEXT}"));
 }
 
-// --- another graph of the same handlers
-// -------------------------------------------------------------------------------------
+// --- another graph of the same handlers ------------------------------------------------------------------------------
 Json parallel_graph(PlannerRun& planner) {
   Json graph = Json::parse(planner.client().graphs().current("seven_node")->text);
   Json& nodes = graph["nodes"];

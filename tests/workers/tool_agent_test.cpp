@@ -116,8 +116,7 @@ TEST(ToolAgent, input_without_messages_fails_the_run_with_a_sentence) {
   EXPECT_NE(planner.state(run).reason.find("Expected the input to have a list of chat messages"), std::string::npos);
 }
 
-// --- plan_runner
-// ----------------------------------------------------------------------------------------------------------
+// --- plan_runner -----------------------------------------------------------------------------------------------------
 TEST(PlanRunner, reports_on_every_sub_goal) {
   PlannerRun planner(make_scripted_model({{"replies", Json::array()}}));
   const Json goals = Json::parse(R"([

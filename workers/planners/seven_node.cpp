@@ -29,8 +29,7 @@ Json channel(const StepInput& input, const char* name, Json otherwise = nullptr)
 
 Record record(RecordKind kind, const Json& fields) { return {kind, canonical(fields)}; }
 
-// --- asking the model
-// -------------------------------------------------------------------------------------------------
+// --- asking the model ------------------------------------------------------------------------------------------------
 using Read = StepResult (*)(const StepInput&, const ModelReply&);
 
 ModelRequest request_of(const StepInput& input, Role role, Json data) {
@@ -117,8 +116,7 @@ StepResult orchestrate(const StepInput& input) {
   return outcome;
 }
 
-// --- guardrail
-// ----------------------------------------------------------------------------------------------------------
+// --- guardrail -------------------------------------------------------------------------------------------------------
 StepResult read_guardrail(const StepInput&, const ModelReply& reply) {
   const bool on_topic = reply.value.at("on_topic").get<bool>();
   const std::string reason = text_of(reply.value, "reason");
@@ -134,8 +132,7 @@ asio::awaitable<StepResult> guardrail(StepInput input, Ports& ports) {
   return ask(std::move(input), ports, std::move(request), read_guardrail);
 }
 
-// --- intent parser
-// --------------------------------------------------------------------------------------------------------
+// --- intent parser ---------------------------------------------------------------------------------------------------
 StepResult read_intent(const StepInput&, const ModelReply& reply) {
   const std::string intent = text_of(reply.value, "intent");
   Outcome outcome{intent == "ambiguous" ? "ambiguous" : "clear", {{"intent", reply.value}}, {}};
@@ -150,8 +147,7 @@ asio::awaitable<StepResult> parse_intent(StepInput input, Ports& ports) {
   return ask(std::move(input), ports, std::move(request), read_intent);
 }
 
-// --- results
-// ------------------------------------------------------------------------------------------------------------
+// --- results ---------------------------------------------------------------------------------------------------------
 Json result_row(const GoalView& goal) {
   Json row = {{"sub_goal", goal.id}, {"tool", goal.tool}, {"inputs", goal.inputs}};
   row["status"] = goal.status == GoalStatus::succeeded ? "ok" : "error";
@@ -198,8 +194,7 @@ std::vector<Json> failures_of(const Json& results) {
   return failures;
 }
 
-// --- query planner
-// --------------------------------------------------------------------------------------------------------
+// --- query planner ---------------------------------------------------------------------------------------------------
 SubGoalOpened sub_goal_of(const Json& call, std::string id, const std::string& repository) {
   SubGoalOpened goal;
   goal.sub_goal = std::move(id);
@@ -239,8 +234,7 @@ asio::awaitable<StepResult> plan_query(StepInput input, Ports& ports) {
   return ask(std::move(input), ports, std::move(request), read_plan);
 }
 
-// --- reflector
-// ------------------------------------------------------------------------------------------------------------
+// --- reflector -------------------------------------------------------------------------------------------------------
 StepResult read_reflection(const StepInput& input, const ModelReply& reply) {
   const std::string verdict = text_of(reply.value, "verdict");
   const std::string gap = text_of(reply.value, "gap");

@@ -57,8 +57,7 @@ std::string sub_goal_id(std::size_t message, std::size_t call) {
   return std::to_string(message + 1) + "." + std::to_string(call + 1);
 }
 
-// --- turn
-// -------------------------------------------------------------------------------------------------------------
+// --- turn ------------------------------------------------------------------------------------------------------------
 StepResult read_reply(const StepInput& input, const ModelReply& reply) {
   const Json calls = calls_of(reply.message);
   if (!calls.is_array()) return Failure{"bad_reply", "Expected tool_calls to be a list, but they are not.", true, {}};
@@ -104,8 +103,7 @@ asio::awaitable<StepResult> turn(StepInput input, Ports& ports) {
   co_return result;
 }
 
-// --- collect
-// ------------------------------------------------------------------------------------------------------------
+// --- collect ---------------------------------------------------------------------------------------------------------
 std::string content_of(const GoalView& goal) {
   if (goal.status != GoalStatus::succeeded) return "Error: " + (goal.message.empty() ? goal.error : goal.message);
   const auto content = goal.outputs.find("content");
@@ -141,8 +139,7 @@ StepResult collect(const StepInput& input) {
   return outcome;
 }
 
-// --- hear
-// ---------------------------------------------------------------------------------------------------------------
+// --- hear ------------------------------------------------------------------------------------------------------------
 StepResult hear(const StepInput& input) {
   if (!input.given.is_string()) return Outcome{"end", Json::object(), {}};
   Outcome outcome{"message", Json::object(), {}};
