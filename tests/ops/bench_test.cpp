@@ -7,11 +7,11 @@ namespace cairn::program {
 namespace {
 
 TEST(Bench, the_steps_case_says_what_it_measured_beside_its_limit) {
-  const Json line = cairn_ok({"bench", "--case", "steps", "--runs", "20", "--workers", "2", "--json"}).json();
+  const Json line = cairn_ok({"bench", "--case", "steps", "--runs", "300", "--workers", "2", "--json"}).json();
   EXPECT_EQ(line["case"], "steps");
   EXPECT_EQ(line["unit"], "steps/s");
-  EXPECT_EQ(line["runs"], 20);
-  EXPECT_EQ(line["steps"], 200);
+  EXPECT_EQ(line["runs"], 300);
+  EXPECT_EQ(line["steps"], 3000);
   EXPECT_EQ(line["workers"], 2);
   for (const char* measure : {"value", "limit", "ratio", "client_cpu_us_per_step", "server_cpu_us_per_step",
                               "wal_bytes_per_step", "commits_per_step"})
