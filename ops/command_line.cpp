@@ -184,23 +184,32 @@ void add_batch_command(Line& line) {
   add_tools(command, line.settings);
 }
 
-void add_runs_command(Line& line) {
-  CLI::App& command = add_command(line.app, line, "runs", "The runs, newest first",
-                                  [](Line& l) { return list_runs(l.settings, l.runs); });
-  command.add_option("--graph", line.runs.graph, "Of this graph")->type_name("G");
-  command.add_option("--status", line.runs.status, "running, waiting, paused, done, failed or aborted")
+// Which runs are meant; those of the command `runs` and of all that sums up over them.
+void add_run_filter(CLI::App& command, RunsOptions& runs) {
+  command.add_option("--graph", runs.graph, "Of this graph")->type_name("G");
+  command.add_option("--status", runs.status, "running, waiting, paused, done, failed or aborted")
       ->check(CLI::IsMember({"running", "waiting", "paused", "done", "failed", "aborted"}))
       ->type_name("S");
   add_list(command, "--tag", "K=V", "With this tag (repeatable: with all of them)",
-           [&line](const std::vector<std::string>& texts) { line.runs.tags = tags_argument(texts); });
+           [&runs](const std::vector<std::string>& texts) { runs.tags = tags_argument(texts); });
   add_text(command, "--since", "TIME", "Started at or after",
-           [&line](const std::string& text) { line.runs.since = time_argument(text); });
+           [&runs](const std::string& text) { runs.since = time_argument(text); });
+  command.add_option("--lineage", runs.lineage, "This run, those it continues and those that continue it")
+      ->type_name("RUN");
+}
+
+void add_runs_commands(Line& line) {
+  CLI::App& command = add_command(line.app, line, "runs", "The runs, newest first",
+                                  [](Line& l) { return list_runs(l.settings, l.runs); });
+  add_run_filter(command, line.runs);
   command.add_option("--limit", line.runs.limit, "At most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--lineage", line.runs.lineage, "This run, those it continues and those that continue it")
-      ->type_name("RUN");
+  add_run_filter(
+      add_command(line.app, line, "report", "What runs took and came to: time, cost, calls, blocks, rounds, failures",
+                  [](Line& l) { return report_use(l.settings, l.runs); }),
+      line.runs);
 }
 
 void add_reading_commands(Line& line) {
@@ -280,7 +289,7 @@ void add_commands(Line& line) {
   add_graph_commands(line);
   add_start_command(line);
   add_batch_command(line);
-  add_runs_command(line);
+  add_runs_commands(line);
   add_reading_commands(line);
   add_asking_commands(line);
   add_bench_commands(line);

@@ -10,6 +10,7 @@
 #include "engine/event.hpp"
 #include "engine/json.hpp"
 #include "engine/result.hpp"
+#include "storage/store.hpp"
 
 namespace cairn {
 
@@ -89,7 +90,10 @@ struct AnswerOptions {
   Json value;
   std::string by;
 };
+// Refuses `invalid`: an id that is none.
+Result<RunFilter> run_filter(const RunsOptions& options);
 Exit list_runs(const Settings& settings, const RunsOptions& options);
+Exit report_use(const Settings& settings, const RunsOptions& options);
 Exit show_run(const Settings& settings, const std::string& run, const Moment& at, bool raw);
 Exit show_events(const Settings& settings, const EventsOptions& options);
 Exit show_plan(const Settings& settings, const std::string& run, const Moment& at);

@@ -36,22 +36,6 @@ std::string tags_text(const Tags& tags) {
   return text;
 }
 
-Result<RunFilter> filter_of(const RunsOptions& options) {
-  RunFilter filter;
-  filter.graph = options.graph;
-  filter.tags = options.tags;
-  filter.since = options.since;
-  filter.limit = options.limit;
-  if (options.status == "running" || options.status == "waiting") filter.waiting = options.status == "waiting";
-  if (!options.status.empty())
-    filter.status = options.status == "waiting" ? RunStatus::running : parse_run_status(options.status);
-  if (options.lineage.empty()) return filter;
-  const Result<RunId> lineage = run_argument(options.lineage);
-  if (!lineage) return lineage.error();
-  filter.lineage = *lineage;
-  return filter;
-}
-
 // A run of the chosen database.
 struct Found {
   Opened opened;
@@ -132,8 +116,24 @@ Status cancel_one(Opened& opened, const Settings& settings, const std::string& t
 
 }  // namespace
 
+Result<RunFilter> run_filter(const RunsOptions& options) {
+  RunFilter filter;
+  filter.graph = options.graph;
+  filter.tags = options.tags;
+  filter.since = options.since;
+  filter.limit = options.limit;
+  if (options.status == "running" || options.status == "waiting") filter.waiting = options.status == "waiting";
+  if (!options.status.empty())
+    filter.status = options.status == "waiting" ? RunStatus::running : parse_run_status(options.status);
+  if (options.lineage.empty()) return filter;
+  const Result<RunId> lineage = run_argument(options.lineage);
+  if (!lineage) return lineage.error();
+  filter.lineage = *lineage;
+  return filter;
+}
+
 Exit list_runs(const Settings& settings, const RunsOptions& options) {
-  const Result<RunFilter> filter = filter_of(options);
+  const Result<RunFilter> filter = run_filter(options);
   if (!filter) return filter.error();
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();

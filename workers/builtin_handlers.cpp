@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "workers/ports.hpp"
+#include "workers/model_call.hpp"
 #include "workers/schema_check.hpp"
 
 namespace cairn {
@@ -79,25 +79,15 @@ std::variant<ModelRequest, Failure> request_of(const StepInput& input) {
   return request;
 }
 
-// Asks once; the call is on record whatever came of it.
-awaitable<std::variant<ModelReply, Failure>> ask_on_record(ModelRequest request, Ports& ports,
-                                                           std::vector<Fact>& facts) {
-  std::variant<ModelReply, Failure> answer = co_await ports.model().ask(request);
-  facts.push_back(model_called(request, answer));
-  if (auto* failure = std::get_if<Failure>(&answer)) failure->facts = facts;
-  co_return answer;
-}
-
 awaitable<StepResult> chat(StepInput input, Ports& ports) {
   auto into = text_setting(input, "into", "reply");
   if (auto* failure = std::get_if<Failure>(&into)) co_return std::move(*failure);
   auto request = request_of(input);
   if (auto* failure = std::get_if<Failure>(&request)) co_return std::move(*failure);
-  Outcome outcome{"ok", Json::object(), {}};
-  auto answer = co_await ask_on_record(std::get<ModelRequest>(std::move(request)), ports, outcome.facts);
-  if (auto* failure = std::get_if<Failure>(&answer)) co_return std::move(*failure);
-  outcome.patch[std::get<std::string>(into)] = std::get<ModelReply>(answer).value;
-  co_return outcome;
+  const auto read = [&into](const ModelReply& reply) -> StepResult {
+    return Outcome{"ok", {{std::get<std::string>(into), reply.value}}, {}};
+  };
+  co_return co_await ask_model(std::get<ModelRequest>(std::move(request)), ports, read);
 }
 
 std::variant<std::string, Failure> label_of(const Json& value, const std::string& field) {
@@ -121,18 +111,12 @@ awaitable<StepResult> decide_by_model(StepInput input, Ports& ports) {
   std::get<ModelRequest>(request).schema = schema;
   std::get<ModelRequest>(request).schema_name = "decision";
 
-  Outcome outcome;
-  auto answer = co_await ask_on_record(std::get<ModelRequest>(std::move(request)), ports, outcome.facts);
-  if (auto* failure = std::get_if<Failure>(&answer)) co_return std::move(*failure);
-  Json value = std::get<ModelReply>(std::move(answer)).value;
-  auto label = label_of(value, std::get<std::string>(field));
-  if (auto* failure = std::get_if<Failure>(&label)) {
-    failure->facts = std::move(outcome.facts);
-    co_return std::move(*failure);
-  }
-  outcome.label = std::get<std::string>(std::move(label));
-  outcome.patch[std::get<std::string>(into)] = std::move(value);
-  co_return outcome;
+  const auto read = [&into, &field](const ModelReply& reply) -> StepResult {
+    auto label = label_of(reply.value, std::get<std::string>(field));
+    if (auto* failure = std::get_if<Failure>(&label)) return std::move(*failure);
+    return Outcome{std::get<std::string>(std::move(label)), {{std::get<std::string>(into), reply.value}}, {}};
+  };
+  co_return co_await ask_model(std::get<ModelRequest>(std::move(request)), ports, read);
 }
 
 // --- tools ----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 #include "workers/catalogue.hpp"
 
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -48,6 +50,15 @@ Result<std::vector<GraphRef>> make_graphs(const Handlers& handlers) {
   return graphs;
 }
 
+Result<double> read_cost(const std::string& name, const std::string& text) {
+  if (text.empty()) return 0.0;
+  double cost = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), cost);
+  const bool is_cost = fault == std::errc{} && end == text.data() + text.size() && cost >= 0 && std::isfinite(cost);
+  if (is_cost) return cost;
+  return Error{Code::invalid, "Expected " + name + " to be a number of at least 0, but it is \"" + text + "\"."};
+}
+
 Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
   if (!options.model_script.empty()) {
     Result<Json> script = read_json(options.model_script, "the model's script");
@@ -60,6 +71,12 @@ Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
   endpoint.url = options.model_url;
   endpoint.model = options.model;
   endpoint.api_key = options.model_key;
+  const Result<double> cost_in = read_cost("CAIRN_MODEL_COST_IN", options.model_cost_in);
+  if (!cost_in) return cost_in.error();
+  const Result<double> cost_out = read_cost("CAIRN_MODEL_COST_OUT", options.model_cost_out);
+  if (!cost_out) return cost_out.error();
+  endpoint.cost_in = *cost_in;
+  endpoint.cost_out = *cost_out;
   return make_http_model(std::move(endpoint));
 }
 
@@ -84,6 +101,8 @@ CatalogueOptions catalogue_options_from_environment() {
   options.model_url = from_environment("CAIRN_MODEL_URL");
   options.model = from_environment("CAIRN_MODEL");
   options.model_key = from_environment("CAIRN_MODEL_KEY");
+  options.model_cost_in = from_environment("CAIRN_MODEL_COST_IN");
+  options.model_cost_out = from_environment("CAIRN_MODEL_COST_OUT");
   options.model_script = from_environment("CAIRN_MODEL_SCRIPT");
   return options;
 }

@@ -14,11 +14,13 @@
 namespace cairn {
 
 struct CatalogueOptions {
-  std::string tools_file;    // "" none; else as --tools or CAIRN_TOOLS name it
-  std::string model_url;     // CAIRN_MODEL_URL; "" the rule book answers
-  std::string model;         // CAIRN_MODEL
-  std::string model_key;     // CAIRN_MODEL_KEY
-  std::string model_script;  // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
+  std::string tools_file;      // "" none; else as --tools or CAIRN_TOOLS name it
+  std::string model_url;       // CAIRN_MODEL_URL; "" the rule book answers
+  std::string model;           // CAIRN_MODEL
+  std::string model_key;       // CAIRN_MODEL_KEY
+  std::string model_cost_in;   // CAIRN_MODEL_COST_IN: what a million tokens cost; "": nothing
+  std::string model_cost_out;  // CAIRN_MODEL_COST_OUT
+  std::string model_script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
   int tool_threads = 4;
 };
 

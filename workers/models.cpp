@@ -10,8 +10,6 @@
 namespace cairn {
 namespace {
 
-using Answer = std::variant<ModelReply, Failure>;
-
 constexpr std::size_t shown_bytes_max = 300;  // of a reply, in a sentence
 
 Failure failure(std::string error, std::string message, bool retryable) {
@@ -109,19 +107,15 @@ class HttpModel final : public Model {
  public:
   explicit HttpModel(ModelEndpoint endpoint) : endpoint_(std::move(endpoint)) {}
 
-  boost::asio::awaitable<Answer> ask(ModelRequest request) override {
+  boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) override {
     const auto began = std::chrono::steady_clock::now();
     const std::string model = request.model.empty() ? endpoint_.model : request.model;
     HttpRequest call = call_of(request, model);
     const HttpResult result = co_await client_.post(std::move(call));
-    Answer answer = read(request, model, result);
-    if (ModelReply* reply = std::get_if<ModelReply>(&answer)) {
-      const auto took = std::chrono::steady_clock::now() - began;
-      reply->latency_ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
-    }
-    if (Failure* failed = std::get_if<Failure>(&answer)) {
-      failed->message = without_secret(std::move(failed->message), endpoint_.api_key);
-    }
+    ModelAnswer answer = read(request, model, result);
+    const auto took = std::chrono::steady_clock::now() - began;
+    answer.reply.latency_ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+    if (answer.failure) answer.failure->message = without_secret(std::move(answer.failure->message), endpoint_.api_key);
     co_return answer;
   }
 
@@ -137,7 +131,7 @@ class HttpModel final : public Model {
     return call;
   }
 
-  Answer read(const ModelRequest& request, const std::string& model, const HttpResult& result) const {
+  ModelAnswer read(const ModelRequest& request, const std::string& model, const HttpResult& result) const {
     if (const auto* fault = std::get_if<HttpFault>(&result)) {
       if (fault->kind == HttpFault::Kind::too_big) return bad_reply(fault->message);
       return failure("unreachable", fault->message, fault->kind != HttpFault::Kind::invalid);
@@ -157,7 +151,7 @@ class HttpModel final : public Model {
                    retryable);
   }
 
-  Answer read_completion(const ModelRequest& request, const std::string& model, const Json& body) const {
+  ModelAnswer read_completion(const ModelRequest& request, const std::string& model, const Json& body) const {
     const Json* choices = member(body, "choices");
     const Json* choice = choices != nullptr && choices->is_array() && !choices->empty() ? &choices->front() : nullptr;
     const Json* message = choice != nullptr ? member(*choice, "message") : nullptr;
@@ -169,8 +163,9 @@ class HttpModel final : public Model {
     reply.model = text_at(body, "model").empty() ? model : text_at(body, "model");
     reply.message = *message;
     count_usage(body, reply);
-    if (const auto failed = cut_short(*choice)) return *failed;
-    if (const auto failed = read_value(request, reply)) return *failed;
+    std::optional<Failure> failed = cut_short(*choice);
+    if (!failed) failed = read_value(request, reply);
+    if (failed) return {*std::move(failed), std::move(reply)};
     return reply;
   }
 
@@ -211,10 +206,10 @@ class ScriptedModel final : public Model {
     used_.resize(entries_.size());
   }
 
-  boost::asio::awaitable<Answer> ask(ModelRequest request) override { co_return next(request); }
+  boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) override { co_return next(request); }
 
  private:
-  Answer next(const ModelRequest& request) {
+  ModelAnswer next(const ModelRequest& request) {
     if (fault_) return failure("bad_script", *fault_, false);
     while (first_unused_ < used_.size() && used_[first_unused_]) ++first_unused_;
     for (std::size_t i = first_unused_; i < entries_.size(); ++i) {
@@ -227,7 +222,7 @@ class ScriptedModel final : public Model {
                    false);
   }
 
-  static Answer answer(const ModelRequest& request, const Json& entry) {
+  static ModelAnswer answer(const ModelRequest& request, const Json& entry) {
     if (const Json* error = member(entry, "error")) {
       const Json* retryable = member(*error, "retryable");
       return failure(error->value("error", "error"), text_at(*error, "message"),
@@ -237,13 +232,13 @@ class ScriptedModel final : public Model {
     reply.model = "scripted";
     if (const Json* message = member(entry, "reply")) {
       reply.message = *message;
-      if (const auto failed = read_value(request, reply)) return *failed;
+      if (auto failed = read_value(request, reply)) return {*std::move(failed), std::move(reply)};
       return reply;
     }
     reply.value = entry["value"];
     const std::string content = reply.value.is_string() ? reply.value.get<std::string>() : canonical(reply.value);
     reply.message = {{"role", "assistant"}, {"content", content}};
-    if (const auto fault = schema_fault(request.schema, reply.value)) return bad_reply(*fault);
+    if (const auto fault = schema_fault(request.schema, reply.value)) return {bad_reply(*fault), std::move(reply)};
     return reply;
   }
 
@@ -276,20 +271,20 @@ class RuleModel final : public Model {
  public:
   RuleModel(std::string name, Rules rules) : name_(std::move(name)), rules_(std::move(rules)) {}
 
-  boost::asio::awaitable<Answer> ask(ModelRequest request) override { co_return answer(request); }
+  boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) override { co_return answer(request); }
 
  private:
-  Answer answer(const ModelRequest& request) const {
-    Answer answer = rules_(request);
-    ModelReply* reply = std::get_if<ModelReply>(&answer);
-    if (reply == nullptr) return answer;
-    reply->model = name_;
-    if (reply->message.is_null()) {
-      const std::string content = reply->value.is_string() ? reply->value.get<std::string>() : canonical(reply->value);
-      reply->message = {{"role", "assistant"}, {"content", content}};
+  ModelAnswer answer(const ModelRequest& request) const {
+    ModelAnswer answer = rules_(request);
+    if (answer.failure) return answer;
+    ModelReply& reply = answer.reply;
+    reply.model = name_;
+    if (reply.message.is_null()) {
+      const std::string content = reply.value.is_string() ? reply.value.get<std::string>() : canonical(reply.value);
+      reply.message = {{"role", "assistant"}, {"content", content}};
     }
-    if (has_tool_calls(reply->message)) return answer;
-    if (const auto fault = schema_fault(request.schema, reply->value)) return bad_reply(*fault);
+    if (has_tool_calls(reply.message)) return answer;
+    if (const auto fault = schema_fault(request.schema, reply.value)) answer.failure = bad_reply(*fault);
     return answer;
   }
 

@@ -31,7 +31,7 @@ std::optional<std::string> script_fault(const Json& script);
 std::unique_ptr<Model> make_scripted_model(Json script);
 
 // A deterministic function in a model's place, named `name` in the records.
-using Rules = std::function<std::variant<ModelReply, Failure>(const ModelRequest&)>;
+using Rules = std::function<ModelAnswer(const ModelRequest&)>;
 std::unique_ptr<Model> make_rule_model(std::string name, Rules rules);
 
 }  // namespace cairn

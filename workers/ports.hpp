@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -32,12 +33,22 @@ struct ModelReply {
   std::int64_t latency_ms = 0;
 };
 
+// What came of a call. A failed one may have a reply too: one that misses its schema has cost as much as a good one.
+struct ModelAnswer {
+  ModelAnswer() = default;
+  ModelAnswer(ModelReply came) : reply(std::move(came)) {}
+  ModelAnswer(Failure why, ModelReply came = {}) : reply(std::move(came)), failure(std::move(why)) {}
+
+  ModelReply reply;
+  std::optional<Failure> failure;
+};
+
 // A model. An unreachable endpoint, a refusal, and a reply that is no JSON or misses its schema are Failures
 // (`error`: unreachable, refused, bad_reply); `retryable` as the status says (429, 5xx and no answer are).
 class Model {
  public:
   virtual ~Model() = default;
-  virtual boost::asio::awaitable<std::variant<ModelReply, Failure>> ask(ModelRequest request) = 0;
+  virtual boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) = 0;
 };
 
 struct ToolCall {
@@ -70,8 +81,6 @@ class Ports {
   Tools& tools_;
 };
 
-// The fact of a model call, for the outcome of the handler that made it: ok or failed alike.
-Record model_called(const ModelRequest& request, const std::variant<ModelReply, Failure>& answer);
 Record tool_called(const ToolCall& call, bool ok, std::int64_t latency_ms);
 
 }  // namespace cairn

@@ -255,7 +255,7 @@ Reply reply_to(const ModelRequest& request, const Json& data) {
 
 }  // namespace
 
-std::variant<ModelReply, Failure> answer_by_rules(const ModelRequest& request) {
+ModelAnswer answer_by_rules(const ModelRequest& request) {
   const bool has_messages = request.messages.is_array() && !request.messages.empty();
   const std::string last = has_messages ? text_of(request.messages.back(), "content") : std::string();
   const Result<Json> data = parse_json(last, "the last message of the prompt");

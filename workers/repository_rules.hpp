@@ -11,6 +11,6 @@ inline constexpr const char* rule_book_name = "rules";
 
 // Goes by the request's schema name and the JSON object in its last message. Anything else than a prompt of seven_node
 // is a Failure `refused`.
-std::variant<ModelReply, Failure> answer_by_rules(const ModelRequest& request);
+ModelAnswer answer_by_rules(const ModelRequest& request);
 
 }  // namespace cairn

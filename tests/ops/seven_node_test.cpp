@@ -112,5 +112,43 @@ TEST(SevenNode, people_read_the_answer) {
   EXPECT_NE(ran.out.find("done, "), std::string::npos) << ran.out;
 }
 
+// Twelve questions as people ask them: two off topic, one unclear, one of a module that is not there.
+std::string twelve_questions() {
+  std::string lines;
+  for (const char* question :
+       {"Who owns pricing?", "Who owns tax?", "Who owns pricing AND tax?", "What is the weather in Tokyo?",
+        "What is the bus factor of pricing?", "What changed recently in tax?",
+        "Which files are the hotspots of region?", "Which files change together in pricing?", "pricing",
+        "Tell me a joke.", "Who owns nothing_like_this?", "Who owns region?"}) {
+    lines += Json{{"repository", numstat()}, {"question", question}}.dump() + "\n";
+  }
+  return write_file("twelve.jsonl", lines);
+}
+
+TEST(SevenNode, S3_20_twelve_queries_are_reported_with_time_cost_calls_blocks_rounds_and_failures) {
+  const Ran batch = cairn_ok({"batch", "seven_node", "--inputs", twelve_questions(), "--wait"});
+  const std::string tag = batch.out.substr(batch.out.find("batch="));
+  const Arguments arguments = {"report", "--tag", tag.substr(0, tag.find('\n')), "--graph", "seven_node"};
+  Arguments as_json = arguments;
+  as_json.emplace_back("--json");
+  const Json report = cairn_ok(as_json).json();
+  EXPECT_EQ(report["runs"], 12);
+  EXPECT_EQ(report["ended"], 12);
+  EXPECT_GT(report["avg_latency_ms"].get<double>(), 0);
+  EXPECT_EQ(report["avg_cost"], 0.0);
+  EXPECT_EQ(report["guardrail_blocks"], 2);
+  // One call in a blocked run, three in an unclear one, five in the others.
+  EXPECT_EQ(report["avg_model_calls"], (2 * 1 + 3 + 9 * 5) / 12.0);
+  EXPECT_EQ(report["avg_tool_calls"], 10 / 12.0);
+  EXPECT_EQ(report["budgets"]["iterations"]["over_1"], 0);
+  EXPECT_EQ(report["failures"], 1);
+  EXPECT_EQ(report["outcomes"], (Json{{"answered", 8}, {"blocked", 2}, {"clarification", 1}, {"failed", 1}}));
+  const std::string table = cairn_ok(arguments).out;
+  for (const char* row :
+       {"avg latency", "avg cost", "avg model calls", "guardrail blocks", "iterations > 1", "failures"})
+    EXPECT_NE(table.find(row), std::string::npos) << row << table;
+  EXPECT_NE(table.find("2 of 12 (16.7 %)"), std::string::npos) << table;
+}
+
 }  // namespace
 }  // namespace cairn::program

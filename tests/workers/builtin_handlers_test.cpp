@@ -10,8 +10,6 @@
 namespace cairn {
 namespace {
 
-using ModelAnswer = std::variant<ModelReply, Failure>;
-
 class BuiltinHandlers : public ::testing::Test {
  protected:
   BuiltinHandlers() { add_builtin_handlers(table_); }
@@ -58,7 +56,7 @@ class BuiltinHandlers : public ::testing::Test {
 
   HandlerTable table_;
   StepInput input_;
-  ModelAnswer answer_;
+  ModelAnswer answer_ = ModelReply();
   std::vector<ModelRequest> asked_;
 };
 

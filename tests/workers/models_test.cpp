@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/workers/loopback.hpp"
+#include "workers/catalogue.hpp"
+#include "workers/model_call.hpp"
 
 namespace cairn {
 namespace {
 
 using testing::LoopbackServer;
-using Answer = std::variant<ModelReply, Failure>;
 using Reply = LoopbackServer::Reply;
 
 constexpr const char* api_key = "sk-very-secret";
@@ -46,23 +47,23 @@ ModelEndpoint endpoint_at(const std::string& url) {
   return endpoint;
 }
 
-Answer ask(const Reply& reply, const ModelRequest& request) {
+ModelAnswer ask(const Reply& reply, const ModelRequest& request) {
   const LoopbackServer server([reply](const LoopbackServer::Request&) { return reply; });
   const auto model = make_http_model(endpoint_at(server.url("/v1")));
   return testing::run(model->ask(request));
 }
 
-Answer ask(const Json& body, const ModelRequest& request) { return ask(Reply{200, body.dump(), false}, request); }
+ModelAnswer ask(const Json& body, const ModelRequest& request) { return ask(Reply{200, body.dump(), false}, request); }
 
-ModelReply reply_of(const Answer& answer) {
-  if (const auto* reply = std::get_if<ModelReply>(&answer)) return *reply;
-  ADD_FAILURE() << std::get<Failure>(answer).error << ": " << std::get<Failure>(answer).message;
+ModelReply reply_of(const ModelAnswer& answer) {
+  if (!answer.failure) return answer.reply;
+  ADD_FAILURE() << answer.failure->error << ": " << answer.failure->message;
   return {};
 }
 
-Failure failure_of(const Answer& answer) {
-  if (const auto* failure = std::get_if<Failure>(&answer)) return *failure;
-  ADD_FAILURE() << "it replied " << std::get<ModelReply>(answer).message;
+Failure failure_of(const ModelAnswer& answer) {
+  if (answer.failure) return *answer.failure;
+  ADD_FAILURE() << "it replied " << answer.reply.message;
   return {};
 }
 
@@ -200,11 +201,27 @@ TEST(HttpModel, an_endpoint_that_is_away_or_slow_is_unreachable) {
   EXPECT_TRUE(timeout.retryable);
 }
 
+TEST(HttpModel, a_cost_that_is_no_number_is_refused_at_start) {
+  CatalogueOptions options;
+  options.model_url = "http://127.0.0.1:1/v1";
+  options.model_cost_out = "0.6";
+  EXPECT_TRUE(make_catalogue(options));
+  for (const char* cost : {"cheap", "-1", "0.6 USD", "inf"}) {
+    options.model_cost_in = cost;
+    const Result<std::unique_ptr<Catalogue>> refused = make_catalogue(options);
+    ASSERT_FALSE(refused) << cost;
+    EXPECT_EQ(refused.error().code, Code::invalid);
+    EXPECT_EQ(refused.error().message, std::string("Expected CAIRN_MODEL_COST_IN to be a number of at least 0, but it "
+                                                   "is \"") +
+                                           cost + "\".");
+  }
+}
+
 // --- records --------------------------------------------------------------------------------------------------------
 
 TEST(ModelCalled, tells_request_reply_and_use) {
   const ModelRequest request = request_of(owner_schema);
-  const Answer answer = ask(completion(says_text("{\"owner\": \"ann\"}")), request);
+  const ModelAnswer answer = ask(completion(says_text("{\"owner\": \"ann\"}")), request);
   const Record record = model_called(request, answer);
   EXPECT_EQ(record.kind, RecordKind::model_called);
   Json fields = Json::parse(record.fields);
@@ -225,12 +242,29 @@ TEST(ModelCalled, tells_a_failed_call_too) {
   const ModelRequest request = request_of();
   const Failure failure{"refused", "It said no.", false, {}};
   const Json fields = Json::parse(model_called(request, failure).fields);
-  const Json expected = {{"node", "decide"},
-                         {"request", {{"messages", request.messages}}},
-                         {"ok", false},
-                         {"error", "refused"},
-                         {"message", "It said no."}};
+  const Json expected = {{"node", "decide"},   {"request", {{"messages", request.messages}}},
+                         {"latency_ms", 0},    {"ok", false},
+                         {"error", "refused"}, {"message", "It said no."}};
   EXPECT_EQ(fields, expected);
+}
+
+TEST(ModelCalled, tells_which_model_was_asked) {
+  ModelRequest request = request_of();
+  request.model = "small-model";
+  const Json fields = Json::parse(model_called(request, Failure{"refused", "It said no.", false, {}}).fields);
+  EXPECT_EQ(fields["request"]["model"], "small-model");
+}
+
+TEST(ModelCalled, a_reply_that_misses_its_schema_is_on_record_with_its_cost) {
+  const ModelRequest request = request_of(owner_schema);
+  const ModelAnswer answer = ask(completion(says_text("{\"owner\": 5}")), request);
+  EXPECT_EQ(failure_of(answer).error, "bad_reply");
+  const Json fields = Json::parse(model_called(request, answer).fields);
+  EXPECT_EQ(fields["ok"], false);
+  EXPECT_EQ(fields["error"], "bad_reply");
+  EXPECT_EQ(fields["reply"], says_text("{\"owner\": 5}"));
+  EXPECT_EQ(fields["tokens_out"], 500);
+  EXPECT_EQ(fields["cost"], 0.006);
 }
 
 TEST(ToolCalled, tells_tool_and_time) {
@@ -298,7 +332,7 @@ TEST(ScriptedModel, a_faulty_script_is_named) {
 }
 
 TEST(RuleModel, answers_by_a_function_under_its_name) {
-  const auto model = make_rule_model("rules", [](const ModelRequest& request) -> Answer {
+  const auto model = make_rule_model("rules", [](const ModelRequest& request) -> ModelAnswer {
     ModelReply reply;
     reply.value = {{"owner", request.node}};
     return reply;
@@ -310,7 +344,7 @@ TEST(RuleModel, answers_by_a_function_under_its_name) {
 }
 
 TEST(RuleModel, misses_of_the_schema_are_failures) {
-  const auto model = make_rule_model("rules", [](const ModelRequest&) -> Answer {
+  const auto model = make_rule_model("rules", [](const ModelRequest&) -> ModelAnswer {
     ModelReply reply;
     reply.value = 5;
     return reply;

@@ -22,7 +22,7 @@ namespace cairn::test {
 class WatchedModel final : public Model {
  public:
   explicit WatchedModel(std::unique_ptr<Model> model) : model_(std::move(model)) {}
-  boost::asio::awaitable<std::variant<ModelReply, Failure>> ask(ModelRequest request) override {
+  boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) override {
     requests.push_back(request);
     return model_->ask(std::move(request));
   }

@@ -335,8 +335,7 @@ Json ruled(SevenNodeRole role, const Json& data) {
   ModelRequest request;
   request.schema_name = to_string(role);
   request.messages = prompt_messages(role, {{"system", "context"}}, data, "");
-  const std::variant<ModelReply, Failure> reply = answer_by_rules(request);
-  return std::get<ModelReply>(reply).value;
+  return answer_by_rules(request).reply.value;
 }
 
 TEST(RuleBook, plans_one_call_for_each_entity_and_kind) {
@@ -384,9 +383,9 @@ TEST(RuleBook, refuses_prompts_of_others) {
   ModelRequest request;
   request.node = "turn";
   request.messages = {{{"role", "user"}, {"content", "Hello"}}};
-  const std::variant<ModelReply, Failure> reply = answer_by_rules(request);
-  ASSERT_TRUE(std::holds_alternative<Failure>(reply));
-  EXPECT_EQ(std::get<Failure>(reply).message,
+  const ModelAnswer answer = answer_by_rules(request);
+  ASSERT_TRUE(answer.failure);
+  EXPECT_EQ(answer.failure->message,
             "Expected a language model to answer node turn, but none is configured and the rule book only answers for "
             "seven_node.");
 }

@@ -22,7 +22,7 @@ Json episodes() {
 
 // Answers messages that equal a recorded beginning with what came next, and refuses all others.
 std::unique_ptr<Model> recorded_model(const Turns& turns) {
-  return make_rule_model("recorded", [turns](const ModelRequest& request) -> std::variant<ModelReply, Failure> {
+  return make_rule_model("recorded", [turns](const ModelRequest& request) -> ModelAnswer {
     const std::size_t count = request.messages.size();
     if (count >= turns.size() ||
         request.messages != Json(Turns(turns.begin(), turns.begin() + static_cast<std::ptrdiff_t>(count)))) {

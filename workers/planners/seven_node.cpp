@@ -5,9 +5,9 @@
 #include <cctype>
 #include <utility>
 
+#include "workers/model_call.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/planners/seven_node_prompts.hpp"
-#include "workers/ports.hpp"
 
 namespace cairn {
 namespace {
@@ -50,19 +50,14 @@ void add_use(const ModelReply& reply, Json& patch) {
   patch["cost"] = reply.cost;
 }
 
-// One call; `read` makes the outcome of the reply. The call is on record whatever became of it.
+// One call; `read` makes the outcome of the reply, to which the use is added.
 asio::awaitable<StepResult> ask(StepInput input, Ports& ports, ModelRequest request, Read read) {
-  const std::variant<ModelReply, Failure> answer = co_await ports.model().ask(request);
-  const Record call = model_called(request, answer);
-  const ModelReply* reply = std::get_if<ModelReply>(&answer);
-  StepResult result = reply ? read(input, *reply) : StepResult(std::get<Failure>(answer));
-  if (Outcome* outcome = std::get_if<Outcome>(&result)) {
-    outcome->facts.insert(outcome->facts.begin(), call);
-    add_use(*reply, outcome->patch);
-  } else {
-    std::get<Failure>(result).facts.push_back(call);
-  }
-  co_return result;
+  const auto read_with_use = [&input, read](const ModelReply& reply) {
+    StepResult result = read(input, reply);
+    if (Outcome* outcome = std::get_if<Outcome>(&result)) add_use(reply, outcome->patch);
+    return result;
+  };
+  co_return co_await ask_model(std::move(request), ports, read_with_use);
 }
 
 Record decision(const ModelReply& reply, const std::string& action, const Json& target, const std::string& reason) {
@@ -73,9 +68,8 @@ Record decision(const ModelReply& reply, const std::string& action, const Json& 
 
 Failure bad_reply(std::string message) { return {"bad_reply", std::move(message), true, {}}; }
 
-// --- orchestrator
-// ------------------------------------------------------------------------------------------------------- The turns
-// that earlier runs of the conversation left.
+// --- orchestrator ----------------------------------------------------------------------------------------------------
+// The turns that earlier runs of the conversation left.
 Json earlier_turns(const Json& history) {
   const Json turns = history.is_object() ? history.value("turns", Json::array()) : Json::array();
   return turns.is_array() ? turns : Json::array();
@@ -255,9 +249,8 @@ asio::awaitable<StepResult> reflect(StepInput input, Ports& ports) {
   return ask(std::move(input), ports, std::move(request), read_reflection);
 }
 
-// --- response generator
-// ----------------------------------------------------------------------------------------------------- The node whose
-// model call failed for good and so led here; "" if none did.
+// --- response generator ----------------------------------------------------------------------------------------------
+// The node whose model call failed for good and so led here; "" if none did.
 std::string failed_node(const StepInput& input) {
   return input.given.is_object() && input.given.contains("error") ? text_of(input.given, "node") : std::string();
 }

@@ -4,8 +4,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <utility>
 
+#include "workers/model_call.hpp"
 #include "workers/planners/planners.hpp"
-#include "workers/ports.hpp"
 
 namespace cairn {
 namespace {
@@ -91,16 +91,8 @@ asio::awaitable<StepResult> turn(StepInput input, Ports& ports) {
   request.tools = tools;
   request.key = input.key;
   request.node = input.node;
-  const std::variant<ModelReply, Failure> answer = co_await ports.model().ask(request);
-  const Record call = model_called(request, answer);
-  const ModelReply* reply = std::get_if<ModelReply>(&answer);
-  StepResult result = reply ? read_reply(input, *reply) : StepResult(std::get<Failure>(answer));
-  if (Outcome* outcome = std::get_if<Outcome>(&result)) {
-    outcome->facts.insert(outcome->facts.begin(), call);
-  } else {
-    std::get<Failure>(result).facts.push_back(call);
-  }
-  co_return result;
+  const auto read = [&input](const ModelReply& reply) { return read_reply(input, reply); };
+  co_return co_await ask_model(std::move(request), ports, read);
 }
 
 // --- collect ---------------------------------------------------------------------------------------------------------

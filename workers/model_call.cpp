@@ -1,0 +1,46 @@
+#include "workers/model_call.hpp"
+
+#include <utility>
+
+namespace cairn {
+namespace {
+
+Json asked(const ModelRequest& request) {
+  Json asked = {{"messages", request.messages}};
+  if (!request.model.empty()) asked["model"] = request.model;
+  if (!request.schema.is_null()) asked["schema"] = request.schema;
+  if (!request.tools.is_null()) asked["tools"] = request.tools;
+  return asked;
+}
+
+void add_reply(Json& fields, const ModelReply& reply) {
+  fields["model"] = reply.model;
+  fields["reply"] = reply.message;
+  fields["tokens_in"] = reply.tokens_in;
+  fields["tokens_out"] = reply.tokens_out;
+  fields["cost"] = reply.cost;
+}
+
+}  // namespace
+
+Record model_called(const ModelRequest& request, const ModelAnswer& answer) {
+  Json fields = {{"node", request.node}, {"request", asked(request)}, {"latency_ms", answer.reply.latency_ms}};
+  if (!answer.failure || !answer.reply.message.is_null()) add_reply(fields, answer.reply);
+  fields["ok"] = !answer.failure;
+  if (answer.failure) {
+    fields["error"] = answer.failure->error;
+    fields["message"] = answer.failure->message;
+  }
+  return {RecordKind::model_called, canonical(fields)};
+}
+
+boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports, ReadReply read) {
+  ModelAnswer answer = co_await ports.model().ask(request);
+  const Record call = model_called(request, answer);
+  StepResult result = answer.failure ? StepResult(*std::move(answer.failure)) : read(answer.reply);
+  std::vector<Fact>& facts = std::visit([](auto& came) -> std::vector<Fact>& { return came.facts; }, result);
+  facts.insert(facts.begin(), call);
+  co_return result;
+}
+
+}  // namespace cairn

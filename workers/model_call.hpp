@@ -1,0 +1,19 @@
+// One call of the model by a handler: it is on record whatever came of it. Used on the worker's one Asio thread.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+
+#include "workers/handler.hpp"
+#include "workers/ports.hpp"
+
+namespace cairn {
+
+// The fact of a call, ok or failed alike: node, what was asked of which model, what came and what it cost.
+Record model_called(const ModelRequest& request, const ModelAnswer& answer);
+
+// Asks once; `read` makes the outcome, or the failure, of a reply. The call's fact comes first.
+using ReadReply = std::function<StepResult(const ModelReply&)>;
+boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports, ReadReply read);
+
+}  // namespace cairn
