@@ -73,16 +73,10 @@ std::optional<double> cpu_seconds(pid_t pid) {
   return stat->seconds + stat->ended_children;
 }
 
-struct BenchServer::Parts {
-  PgConnection connection;
-};
-
-BenchServer::BenchServer(const std::string& dsn)
-    : parts_(new Parts{PgConnection({with_database(dsn, "postgres"), "cairn bench", false})}) {}
-BenchServer::~BenchServer() = default;
+BenchServer::BenchServer(const std::string& dsn) : server_(with_database(dsn, "postgres"), "cairn bench") {}
 
 Json BenchServer::settings() {
-  const PgResult found = parts_->connection.query(statement("server_settings"));
+  const AdminRows found = server_.query("server_settings");
   return {{"postgres", found.text(0, 0)},
           {"fsync", found.text(0, 1)},
           {"synchronous_commit", found.text(0, 2)},
@@ -90,16 +84,15 @@ Json BenchServer::settings() {
 }
 
 ServerMeter BenchServer::read(const std::string& database) {
-  PgParameters parameters;
-  const PgResult found = parts_->connection.query(statement("server_meter"), parameters.add(database));
-  ServerMeter meter{found.int8(0, 0), found.int8(0, 3), {}};
-  if (found.boolean(0, 2)) meter.cpu_seconds = cpu_of_server(found.int4(0, 1));
+  const AdminRows found = server_.query("server_meter", {database});
+  ServerMeter meter{found.number(0, 0), found.number(0, 3), {}};
+  if (found.boolean(0, 2)) meter.cpu_seconds = cpu_of_server(static_cast<pid_t>(found.number(0, 1)));
   return meter;
 }
 
 void BenchServer::checkpoint() {
   try {
-    parts_->connection.execute("CHECKPOINT");
+    server_.execute("CHECKPOINT");
   } catch (const PostgresError& refused) {
     spdlog::info("no checkpoint before the benchmark: {}", refused.what());
   }
@@ -110,13 +103,13 @@ FreshDatabase::FreshDatabase(const std::string& dsn) : server_dsn_(dsn) {
   name_ = "cairn_bench_" + random.substr(0, 8) + random.substr(random.size() - 8);
   for (char& c : name_)
     if (c == '-') c = '_';
-  PgConnection({with_database(dsn, "postgres"), "cairn bench", false}).execute("CREATE DATABASE " + name_);
+  Administration(with_database(dsn, "postgres"), "cairn bench").execute("CREATE DATABASE " + name_);
 }
 
 FreshDatabase::~FreshDatabase() {
   try {
-    PgConnection connection({with_database(server_dsn_, "postgres"), "cairn bench", false});
-    connection.execute("DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");
+    Administration server(with_database(server_dsn_, "postgres"), "cairn bench");
+    server.execute("DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");
   } catch (const std::exception& fault) {
     spdlog::error("the benchmark's database {} is still there: {}", name_, fault.what());
   }

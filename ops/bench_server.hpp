@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <sys/types.h>
 
 #include "engine/json.hpp"
+#include "storage/administration.hpp"
 
 namespace cairn {
 
@@ -28,7 +28,6 @@ struct ServerMeter {
 class BenchServer {
  public:
   explicit BenchServer(const std::string& dsn);  // throws PostgresError
-  ~BenchServer();
 
   // {"postgres", "fsync", "synchronous_commit", "cores"}
   Json settings();
@@ -36,8 +35,7 @@ class BenchServer {
   void checkpoint();  // if this role may
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  Administration server_;
 };
 
 // A database of its own, dropped at the end.

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "storage/administration.hpp"
 #include "storage/chain.hpp"
 #include "storage/postgres_connection.hpp"
 
@@ -196,7 +197,7 @@ std::optional<pid_t> server_pid(const fs::path& directory) {
 
 bool answers(const fs::path& directory, std::string_view database) {
   try {
-    PgConnection connection({dsn_of(directory, database), "cairn", false});
+    const Administration connected(dsn_of(directory, database), "cairn");
     return true;
   } catch (const PostgresError&) {
     return false;
@@ -300,9 +301,9 @@ Status launch(const fs::path& directory, const fs::path& programs, const Account
 
 Status create_database(const fs::path& directory) {
   try {
-    PgConnection connection({dsn_of(directory, "postgres"), "cairn", false});
-    if (connection.query(statement("has_database")).rows() > 0) return Done{};
-    connection.execute("CREATE DATABASE cairn");
+    Administration server(dsn_of(directory, "postgres"), "cairn");
+    if (server.query("has_database").size() > 0) return Done{};
+    server.execute("CREATE DATABASE cairn");
     return Done{};
   } catch (const PostgresError& failure) {
     return unavailable(std::string("Expected to create the database cairn, but: ") + failure.what());

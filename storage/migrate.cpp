@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "engine/embedded.hpp"
+#include "storage/postgres_connection.hpp"
 #include "storage/postgres_store.hpp"
 #include "storage/schema.hpp"
 
@@ -15,15 +16,15 @@ std::string_view schema_file(std::string_view name) {
   CHECK(false);
 }
 
-void apply_views(PgConnection& connection) {
+void apply_views(Administration& database) {
   for (const EmbeddedFile& file : schema_files()) {
-    if (file.name.starts_with("views/")) connection.execute(file.text);
+    if (file.name.starts_with("views/")) database.execute(std::string(file.text));
   }
 }
 
 // Inside the transaction that holds the lock.
-Result<MigrateReport> migrate_locked(PgConnection& connection, std::int32_t shards) {
-  const Result<SchemaFound> found = find_schema(connection);
+Result<MigrateReport> migrate_locked(Administration& database, std::int32_t shards) {
+  const Result<SchemaFound> found = find_schema(database);
   if (!found) return found.error();
   if (found->version > 0 && shards > 0 && shards != found->shards) {
     return Error{Code::conflict, "Expected a schema with " + std::to_string(shards) + " shards, but it has " +
@@ -32,13 +33,12 @@ Result<MigrateReport> migrate_locked(PgConnection& connection, std::int32_t shar
   MigrateReport report{found->version, newest_schema(), found->version > 0 ? found->shards : std::max(shards, 1)};
   for (const Migration& migration : migrations()) {
     if (migration.number <= found->version) continue;
-    connection.execute(migration.text);
-    PgParameters row;
-    row.add(std::int32_t{migration.number}).add(migration.name).add(report.shards);
-    connection.query(statement("record_migration"), row);
+    database.execute(std::string(migration.text));
+    database.query("record_migration",
+                   {std::to_string(migration.number), std::string(migration.name), std::to_string(report.shards)});
   }
-  if (report.from < report.to) apply_views(connection);
-  connection.execute(schema_file("roles.sql"));
+  if (report.from < report.to) apply_views(database);
+  database.execute(std::string(schema_file("roles.sql")));
   return report;
 }
 
@@ -64,10 +64,10 @@ std::vector<Migration> migrations() {
 
 int newest_schema() { return static_cast<int>(migrations().size()); }
 
-Result<SchemaFound> find_schema(PgConnection& connection) {
-  if (!connection.query(statement("has_schema")).boolean(0, 0)) return SchemaFound{};
-  const PgResult rows = connection.query(statement("schema_version"));
-  const SchemaFound found{rows.int4(0, 0), rows.int4(0, 1)};
+Result<SchemaFound> find_schema(Administration& database) {
+  if (!database.query("has_schema").boolean(0, 0)) return SchemaFound{};
+  const AdminRows rows = database.query("schema_version");
+  const SchemaFound found{static_cast<int>(rows.number(0, 0)), static_cast<std::int32_t>(rows.number(0, 1))};
   if (found.version > newest_schema()) {
     return Error{Code::unsupported, "Expected a schema of at most version " + std::to_string(newest_schema()) +
                                         ", but the database has version " + std::to_string(found.version) + "."};
@@ -77,11 +77,11 @@ Result<SchemaFound> find_schema(PgConnection& connection) {
 
 Result<MigrateReport> migrate(const std::string& dsn, std::int32_t shards) {
   try {
-    PgConnection connection({dsn, "cairn migrate", false});
-    connection.execute("BEGIN");
-    connection.query(statement("lock_migrations"));
-    Result<MigrateReport> report = migrate_locked(connection, shards);
-    connection.execute(report ? "COMMIT" : "ROLLBACK");
+    Administration database(dsn, "cairn migrate");
+    database.begin();
+    database.query("lock_migrations");
+    Result<MigrateReport> report = migrate_locked(database, shards);
+    report ? database.commit() : database.roll_back();
     return report;
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to migrate the database, but: ") + failure.what()};

@@ -311,8 +311,8 @@ class PostgresStore final : public Store {
 
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
   try {
-    PgConnection connection({options.dsn, options.application, options.prepared});
-    const Result<SchemaFound> found = find_schema(connection);
+    Administration database(options.dsn, options.application);
+    const Result<SchemaFound> found = find_schema(database);
     if (!found) return found.error();
     if (found->version < newest_schema()) {
       return Error{Code::not_found, "Expected the schema cairn of version " + std::to_string(newest_schema()) +

@@ -1,4 +1,4 @@
-// The numbered migrations of the schema `cairn` and what a database has of them. Pure but for the connection given.
+// The numbered migrations of the schema `cairn` and what a database has of them. Pure but for the database given.
 // Not thread-safe.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/result.hpp"
-#include "storage/postgres_connection.hpp"
+#include "storage/administration.hpp"
 
 namespace cairn {
 
@@ -26,6 +26,6 @@ struct SchemaFound {
 };
 
 // Refuses `unsupported` for a schema newer than this program. Throws PostgresError.
-Result<SchemaFound> find_schema(PgConnection& connection);
+Result<SchemaFound> find_schema(Administration& database);
 
 }  // namespace cairn

@@ -1,0 +1,54 @@
+// A connection for what is on no step's way: migrations, databases of the embedded cluster and of the benchmark, what
+// an operator looks at. Over libpqxx; values are text. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn {
+
+// Rows of text. Getters REQUIRE a value that is not null and, for a number, is one.
+class AdminRows {
+ public:
+  using Row = std::vector<std::optional<std::string>>;
+  explicit AdminRows(std::vector<Row> rows) : rows_(std::move(rows)) {}
+
+  std::size_t size() const { return rows_.size(); }
+  bool is_null(std::size_t row, std::size_t column) const { return !rows_[row][column]; }
+  const std::string& text(std::size_t row, std::size_t column) const;
+  std::int64_t number(std::size_t row, std::size_t column) const;
+  bool boolean(std::size_t row, std::size_t column) const { return text(row, column) == "t"; }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+// Throws PostgresError, as the hot connections do.
+class Administration {
+ public:
+  // `dsn`: libpq connection string or URL; "" takes libpq's variables.
+  Administration(const std::string& dsn, const std::string& application);
+  ~Administration();
+  Administration(const Administration&) = delete;
+  Administration& operator=(const Administration&) = delete;
+
+  // A statement of schema/statements by its name; inside the transaction if there is one.
+  AdminRows query(std::string_view statement, const std::vector<std::string>& parameters = {});
+  // Statements as text, without parameters: migrations, CREATE DATABASE, CHECKPOINT.
+  void execute(const std::string& text);
+
+  // What follows is one transaction; without commit() nothing of it stays.
+  void begin();
+  void commit();
+  void roll_back();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace cairn
