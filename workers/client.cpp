@@ -133,7 +133,7 @@ TimeUs Client::Parts::now() {
     observed_at = steady_us();
     clock.observe(database, asked, observed_at);
   }
-  return clock.now();
+  return clock.now(steady_us());
 }
 
 // Carries out what the committer asks for until so many have been answered. If the store fails, all that was under way

@@ -14,8 +14,8 @@ void DatabaseClock::observe(TimeUs database_us, TimeUs asked_us, TimeUs answered
   offset_ = database_us - (asked_us + (answered_us - asked_us) / 2);
 }
 
-TimeUs DatabaseClock::now() {
-  last_ = std::max(last_, steady_us() + offset_);
+TimeUs DatabaseClock::now(TimeUs steady_us) {
+  last_ = std::max(last_, steady_us + offset_);
   return last_;
 }
 

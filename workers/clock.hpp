@@ -12,7 +12,7 @@ class DatabaseClock {
  public:
   // The database said `database_us` to a question asked at `asked_us` and answered at `answered_us` (steady).
   void observe(TimeUs database_us, TimeUs asked_us, TimeUs answered_us);
-  TimeUs now();
+  TimeUs now(TimeUs steady_us);
 
  private:
   TimeUs offset_ = 0;

@@ -33,4 +33,73 @@ Loss loss_of(const HeldJob& held, const std::string& says) {
   return loss;
 }
 
+// --- the sweeper ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+Sweeper::Hold hold_of(const HeldJob& job) { return {job.run, job.job.branch, job.epoch}; }
+
+Pool::Release release_of(const HeldJob& job, TimeUs run_at_us) {
+  return {job.run, {job.job.branch, job.session, job.epoch, job.job.step}, run_at_us};
+}
+
+}  // namespace
+
+Sweeper::Sweeper(SessionId self, TimeUs dead_after_us)
+    : self_(self),
+      stray_after_us_(dead_after_us / 2),
+      sweep_(self, dead_after_us, std::max<TimeUs>(dead_after_us / 2, 1)) {}
+
+Sweeper::Findings Sweeper::seen(const Seen& seen, std::span<const Executing> executing, TimeUs steady_us) {
+  Findings findings;
+  if (seen.is_all_ours) {
+    find_stopped(seen, executing, findings);
+    find_strays(seen, executing, findings);
+  }
+  findings.dead = sweep_.seen(seen.sessions, steady_us);
+  findings.is_forgotten = std::none_of(seen.sessions.begin(), seen.sessions.end(),
+                                       [this](const SessionRow& row) { return row.id == self_; });
+  return findings;
+}
+
+void Sweeper::find_stopped(const Seen& seen, std::span<const Executing> executing, Findings& findings) const {
+  std::set<Hold> held;
+  for (const HeldJob& job : seen.ours) held.insert(hold_of(job));
+  for (const Executing& step : executing)
+    if (step.is_running && step.started_at < seen.now_us && !held.contains(step.hold))
+      findings.stopped.push_back(step.slot);
+}
+
+void Sweeper::find_strays(const Seen& seen, std::span<const Executing> executing, Findings& findings) {
+  std::set<Hold> known;
+  for (const Executing& step : executing) known.insert(step.hold);
+  std::map<Hold, TimeUs> strays;
+  for (const HeldJob& job : seen.ours) {
+    const Hold hold = hold_of(job);
+    if (known.contains(hold)) continue;
+    const auto before = strays_.find(hold);
+    const TimeUs first = before == strays_.end() ? seen.now_us : before->second;
+    strays.emplace(hold, first);
+    if (seen.now_us - first >= stray_after_us_) findings.releases.push_back(release_of(job, seen.now_us));
+  }
+  strays_ = std::move(strays);
+}
+
+Sweeper::Lost Sweeper::lose(const std::vector<HeldJob>& jobs, const std::string& says, TimeUs now_us) {
+  Lost lost;
+  for (const HeldJob& job : jobs) {
+    Loss loss = loss_of(job, says);
+    if (!loss.command) {
+      lost.timers.push_back(release_of(job, now_us));
+    } else if (under_way_.insert(hold_of(job)).second) {
+      lost.losses.push_back(std::move(loss));
+    }
+  }
+  return lost;
+}
+
+bool Sweeper::orphan(const RunId& run) { return under_way_.insert({run, 0, 0}).second; }
+
+void Sweeper::settled(const Hold& hold) { under_way_.erase(hold); }
+
 }  // namespace cairn

@@ -1,42 +1,15 @@
-// A worker: claims branches, runs handlers, commits outcomes, sweeps after the dead. One Asio thread for the rules and
-// the effects, a few threads that wait for the database, a bounded pool for blocking tools.
+// A worker: a session (session.hpp) driven by one Asio thread, which also runs the effects; a few threads wait for the
+// database, a bounded pool of them for blocking tools.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "storage/store.hpp"
+#include "workers/worker_options.hpp"
 
 namespace cairn {
 
 struct Catalogue;
-
-struct WorkerOptions {
-  std::vector<std::string> queues;      // empty: every queue of graphs and tools, and the timers
-  std::int32_t concurrency = 256;       // branches held at once
-  std::int64_t poll_ms = 500;           // when nothing wakes it
-  std::int64_t beat_ms = 1'000;         // heartbeat of the session
-  std::int64_t dead_after_ms = 10'000;  // a session whose counter stood still that long, as seen by us, is dead
-  std::int64_t keep_steps = 64;         // lets a branch go after so many when older work is ready
-  std::int64_t default_timeout_ms = 600'000;
-  std::int32_t database_lanes = 2;  // commits and claims under way at once
-  std::int32_t fuse_steps = 32;     // consecutive pure steps in one commit; 1: none
-  bool keep = true;                 // keep the next step of a branch; off: offer every step
-  std::vector<RunId> only_runs;     // execute these (and their children) and no others
-  std::function<bool()> until;      // asked now and then: return true to drain and stop
-};
-
-struct WorkerReport {
-  std::int64_t steps = 0;  // attempts run
-  std::int64_t commits = 0;
-  std::int64_t conflicts = 0;
-  std::int64_t stale = 0;
-  std::int64_t lost_swept = 0;
-};
 
 class Worker {
  public:

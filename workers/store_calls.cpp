@@ -1,0 +1,127 @@
+#include "workers/store_calls.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t sweep_rows = 200;
+
+struct Purpose {
+  const char* operator()(const OpenSession&) const { return "open a session"; }
+  const char* operator()(const CloseSession&) const { return "close the session"; }
+  const char* operator()(const ReadGraphs&) const { return "read the graphs"; }
+  const char* operator()(const Load&) const { return "read a history"; }
+  const char* operator()(const Commit&) const { return "commit"; }
+  const char* operator()(const PutSnapshot&) const { return "keep a snapshot"; }
+  const char* operator()(const ClaimRequest&) const { return "claim steps"; }
+  const char* operator()(const LetGo&) const { return "let go of steps"; }
+  const char* operator()(const ReadBlobs&) const { return "read large values"; }
+  const char* operator()(const KeepBlobs&) const { return "keep large values"; }
+  const char* operator()(const LookAround&) const { return "look after the other sessions"; }
+  const char* operator()(const Bury&) const { return "bury a session"; }
+};
+
+struct CarryingOut {
+  Store& store;
+  const std::function<TimeUs()>& steady;
+
+  StoreAnswer operator()(const OpenSession& call) const {
+    Opened opened;
+    opened.asked_us = steady();
+    opened.database_us = store.database_time();
+    opened.answered_us = steady();
+    opened.graphs = store.graphs();
+    SessionRow row = call.row;
+    row.started_at = opened.database_us;
+    store.open_session(row);
+    return opened;
+  }
+
+  StoreAnswer operator()(const CloseSession& call) const {
+    store.close_session(call.session);
+    return Done{};
+  }
+
+  StoreAnswer operator()(const ReadGraphs&) const { return store.graphs(); }
+
+  StoreAnswer operator()(const Load& load) const {
+    HistoryRead read;
+    if (load.graphs) read.graphs = store.graphs();
+    read.history = read_history(store, load);
+    return read;
+  }
+
+  StoreAnswer operator()(const Commit& commit) const {
+    const std::vector<Entry>& entries = *commit.batch.entries;
+    std::vector<Verdict> verdicts = store.commit(commit.batch.shard, entries);
+    const auto is_offer = [&](const JobWrite& write) {
+      return write.op == JobWrite::Op::offer && write.job.run_at_us <= commit.now_us;
+    };
+    const bool wakes = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+      return std::any_of(entry.jobs.begin(), entry.jobs.end(), is_offer);
+    });
+    if (wakes) store.wake();
+    return verdicts;
+  }
+
+  StoreAnswer operator()(const PutSnapshot& put) const {
+    store.put_snapshot(put.run, put.row);
+    return Done{};
+  }
+
+  StoreAnswer operator()(const ClaimRequest& request) const { return store.claim(request); }
+
+  StoreAnswer operator()(const LetGo& let_go) const {
+    store.release(let_go.holds, let_go.run_at_us);
+    store.wake();
+    return Done{};
+  }
+
+  StoreAnswer operator()(const ReadBlobs& call) const {
+    const auto read = [&](const Hash& hash) { return store.blob(call.shard, hash); };
+    StepInput& input = call.work->input;
+    for (Json* part : {&input.with, &input.data, &input.given, &input.inputs}) put_back(*part, read);
+    for (GoalView& goal : input.plan) {
+      put_back(goal.inputs, read);
+      put_back(goal.outputs, read);
+    }
+    return Done{};
+  }
+
+  StoreAnswer operator()(const KeepBlobs& call) const {
+    for (const Blob& blob : call.blobs) store.put_blob(call.shard, blob.hash, blob.bytes);
+    return Done{};
+  }
+
+  StoreAnswer operator()(const LookAround& look) const {
+    Seen seen;
+    seen.now_us = look.now_us;
+    seen.ours = store.held_by(look.session, look.ours_max);
+    seen.is_all_ours = static_cast<std::int32_t>(seen.ours.size()) < look.ours_max;
+    seen.asked_us = steady();
+    seen.database_us = store.database_time();
+    seen.answered_us = steady();
+    seen.sessions = store.sessions();
+    seen.overdue = store.overdue(look.now_us, sweep_rows);
+    seen.nobodys = store.held_by_nobody(sweep_rows);
+    seen.orphans = store.orphans(sweep_rows);
+    return seen;
+  }
+
+  StoreAnswer operator()(const Bury& bury) const {
+    std::vector<HeldJob> held = store.held_by(bury.session, sweep_rows);
+    if (held.empty()) store.close_session(bury.session);
+    return held;
+  }
+};
+
+}  // namespace
+
+const char* purpose(const StoreCall& call) { return std::visit(Purpose{}, call); }
+
+StoreAnswer carry_out(Store& store, const StoreCall& call, const std::function<TimeUs()>& steady) {
+  return std::visit(CarryingOut{store, steady}, call);
+}
+
+}  // namespace cairn

@@ -1,0 +1,92 @@
+// What a session asks of the store, and what comes back: plain values. carry_out() blocks on the store and is safe from
+// any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "storage/store.hpp"
+#include "workers/committer.hpp"
+#include "workers/executor.hpp"
+#include "workers/history.hpp"
+
+namespace cairn {
+
+struct OpenSession {
+  SessionRow row;  // its start is the database's time
+};
+struct Opened {
+  TimeUs database_us = 0;
+  TimeUs asked_us = 0;  // steady
+  TimeUs answered_us = 0;
+  std::vector<GraphRow> graphs;
+};
+struct CloseSession {
+  SessionId session = 0;
+};
+struct ReadGraphs {};
+
+struct HistoryRead {
+  History history;
+  std::vector<GraphRow> graphs;  // if the load asked for them
+};
+struct Commit {
+  CommitBatch batch;
+  TimeUs now_us = 0;  // what is offered by then wakes the others
+};
+struct LetGo {
+  std::vector<std::pair<RunId, Fence>> holds;
+  TimeUs run_at_us = 0;
+};
+
+// Two calls about the large values of the step in `slot`.
+struct ReadBlobs {
+  Ticket slot = 0;
+  Shard shard = 0;
+  std::shared_ptr<Work> work;  // made whole in place; the call's alone while it is under way
+};
+struct KeepBlobs {
+  Ticket slot = 0;
+  Shard shard = 0;
+  std::vector<Blob> blobs;
+  Command command;  // the report that names them
+};
+
+// One look at all sessions.
+struct LookAround {
+  SessionId session = 0;
+  std::int32_t ours_max = 0;
+  TimeUs now_us = 0;
+};
+struct Seen {
+  TimeUs now_us = 0;  // when it was asked for
+  std::vector<SessionRow> sessions;
+  std::vector<HeldJob> ours;
+  bool is_all_ours = true;
+  std::vector<HeldJob> overdue;
+  std::vector<HeldJob> nobodys;
+  std::vector<RunId> orphans;
+  TimeUs database_us = 0;
+  TimeUs asked_us = 0;  // steady
+  TimeUs answered_us = 0;
+};
+struct Bury {  // answered by what it still held; if that is nothing, its row is gone
+  SessionId session = 0;
+};
+
+using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, Load, Commit, PutSnapshot, ClaimRequest, LetGo,
+                               ReadBlobs, KeepBlobs, LookAround, Bury>;
+using StoreAnswer =
+    std::variant<Done, Opened, HistoryRead, std::vector<GraphRow>, std::vector<Verdict>, std::vector<HeldJob>, Seen>;
+
+// For a sentence: "Expected to <claim steps>, but ..."
+const char* purpose(const StoreCall& call);
+
+// Throws StoreUnavailable: then it happened or not. `steady`: a monotonic clock.
+StoreAnswer carry_out(Store& store, const StoreCall& call, const std::function<TimeUs()>& steady);
+
+}  // namespace cairn
