@@ -99,6 +99,8 @@ struct Worker::Parts {
   void let_go(Ticket slot, TimeUs run_at_us);
   std::optional<TimeUs> stays(const Job& job, bool born);
   bool serves(const Job& job) const;
+  bool is_bound(const std::string& queue) const;
+  void learn(const std::vector<QueueSettings>& settings);
 
   // --- sweeping ---
   struct Seen {
@@ -108,6 +110,7 @@ struct Worker::Parts {
     std::vector<HeldJob> ours;
     TimeUs now_us = 0;
     std::vector<RunId> orphans;
+    std::vector<QueueSettings> queue_settings;
     TimeUs database_us = 0;
     TimeUs asked_us = 0;
     TimeUs answered_us = 0;
@@ -145,6 +148,7 @@ struct Worker::Parts {
   std::optional<Committer> committer_;
   Sweep sweep_;
   std::set<std::string, std::less<>> queues_;
+  std::set<std::string, std::less<>> bound_queues_;  // have a limit or a pause
   std::set<std::string, std::less<>> graph_versions_;
   std::unordered_map<Ticket, Flight> flights_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
@@ -186,7 +190,7 @@ Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
   of.draw = [this] { return std::uniform_real_distribution<double>(0, 1)(random_); };
   of.stays = [this](const Job& job, bool born) { return stays(job, born); };
   of.fuse = [this](const RunState& state, const Job& job) -> std::optional<Command> {
-    if (!serves(job) || job.run_at_us > clock_.now() || pool_.is_draining()) return std::nullopt;
+    if (!serves(job) || is_bound(job.queue) || job.run_at_us > clock_.now() || pool_.is_draining()) return std::nullopt;
     std::optional<Command> command = executor_.fused(state, job, clock_.now());
     report_.steps += command ? 1 : 0;
     return command;
@@ -245,6 +249,7 @@ bool Worker::Parts::open() {
       const TimeUs asked = steady_us();
       clock_.observe(store_.database_time(), asked, steady_us());
       learn(store_.graphs());
+      learn(store_.queue_settings());
       SessionRow row = session_row();
       row.started_at = clock_.now();
       store_.open_session(row);
@@ -485,6 +490,7 @@ void Worker::Parts::reported(Ticket slot, Reply reply) {
                   to_string(found->second.job.run), reply.refused->message);
     return let_go(slot, clock_.now() + broken_pause_us);
   }
+  if (is_bound(found->second.job.job.queue)) pool_.wake();  // one more of its queue may be claimed
   if (!reply.refused) {
     flights_.erase(found);
     return reply.next ? pool_.goes_on(slot, *std::move(reply.next)) : pool_.done(slot);
@@ -648,10 +654,20 @@ void Worker::Parts::expire() {
 
 bool Worker::Parts::serves(const Job& job) const { return queues_.contains(job.queue); }
 
+// Has a limit or a pause: every step of it is claimed.
+bool Worker::Parts::is_bound(const std::string& queue) const { return bound_queues_.contains(queue); }
+
+void Worker::Parts::learn(const std::vector<QueueSettings>& settings) {
+  const std::set<std::string, std::less<>> before = std::exchange(bound_queues_, {});
+  for (const QueueSettings& one : settings)
+    if (one.binds()) bound_queues_.insert(one.name);
+  if (bound_queues_ != before) pool_.wake();
+}
+
 std::optional<TimeUs> Worker::Parts::stays(const Job& job, bool born) {
   const TimeUs now = clock_.now();
   if (!options_.keep || pool_.is_draining() || job.queue == timer_queue) return std::nullopt;
-  if (!serves(job) || job.run_at_us > now) return std::nullopt;
+  if (!serves(job) || is_bound(job.queue) || job.run_at_us > now) return std::nullopt;
   if (born && pool_.free_slots() <= committer_->born_under_way()) return std::nullopt;
   const std::int64_t timeout_ms = job.timeout_ms > 0 ? job.timeout_ms : options_.default_timeout_ms;
   return timeout_ms > 0 ? now + (timeout_ms + deadline_grace_ms) * 1000 : never_us;
@@ -680,6 +696,7 @@ void Worker::Parts::sweep() {
         seen.overdue = store_.overdue(now, sweep_rows);
         seen.nobodys = store_.held_by_nobody(sweep_rows);
         seen.orphans = store_.orphans(sweep_rows);
+        seen.queue_settings = store_.queue_settings();
         return seen;
       },
       [this](const Seen& seen) {
@@ -695,6 +712,7 @@ void Worker::Parts::sweep() {
 
 void Worker::Parts::swept(const Seen& seen) {
   clock_.observe(seen.database_us, seen.asked_us, seen.answered_us);
+  learn(seen.queue_settings);
   check_holds(seen);
   if (pool_.is_draining()) return;
   for (const SessionId dead : sweep_.seen(seen.sessions, steady_us())) bury(dead);
