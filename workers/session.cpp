@@ -133,7 +133,7 @@ WorkerReport Session::report() const {
   return {.steps = steps_,
           .commits = counts.batches,
           .conflicts = counts.conflicts,
-          .stale = counts.stale,
+          .stale = late_,
           .lost_swept = lost_swept_};
 }
 
@@ -242,6 +242,7 @@ void Session::reported(Ticket slot, Reply reply) {
   const bool is_broken = code == Code::corrupt || code == Code::unsupported;
   note(is_broken ? Note::Level::error : Note::Level::debug, reply.refused->message);
   if (code == Code::stale || code == Code::closed) {
+    ++late_;
     flights_.erase(found);
     return pool_.done(slot);
   }

@@ -171,6 +171,7 @@ class Session {
   std::size_t next_child_look_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t lost_swept_ = 0;
+  std::int64_t late_ = 0;
   SessionActions actions_;
 };
 

@@ -29,7 +29,7 @@ struct WorkerReport {
   std::int64_t steps = 0;  // attempts run
   std::int64_t commits = 0;
   std::int64_t conflicts = 0;
-  std::int64_t stale = 0;
+  std::int64_t stale = 0;  // reports refused, for the hold was lost or the run had ended
   std::int64_t lost_swept = 0;
 };
 

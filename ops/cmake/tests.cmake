@@ -65,6 +65,14 @@ cairn_tests(ops postgres
   tests/ops/program.cpp
   tests/ops/seven_node_test.cpp
 )
+cairn_tests(faults postgres
+  tests/faults/faults_test.cpp
+  tests/faults/load.cpp
+  tests/ops/program.cpp
+  tests/storage/cutting_proxy.cpp
+  tests/storage/test_database.cpp
+)
+add_dependencies(test_faults cairn)
 add_executable(crash_worker tests/ops/crash_worker.cpp)
 target_link_libraries(crash_worker PRIVATE cairn_ops)
 target_compile_definitions(test_ops PRIVATE CRASH_WORKER="$<TARGET_FILE:crash_worker>")
