@@ -86,14 +86,11 @@ bool is_ok(const PGresult* result) {
   return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-[[noreturn]] void throw_error(const PGresult* result, PGconn* connection) {
+// What has no SQLSTATE the server never said: libpq found the connection gone.
+[[noreturn]] void throw_error(const PGresult* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  const bool lost = PQstatus(connection) == CONNECTION_BAD;
-  throw PostgresError(state != nullptr ? state
-                      : lost           ? ""
-                                       : "XX000",
-                      text != nullptr ? text : PQresultErrorMessage(result));
+  throw PostgresError(state != nullptr ? state : "", text != nullptr ? text : PQresultErrorMessage(result));
 }
 
 }  // namespace
@@ -272,14 +269,11 @@ PgConnection::PgConnection(const PgConnectOptions& options) : prepared_(options.
 
 PgConnection::~PgConnection() = default;
 
-void PgConnection::fail() const {
-  const bool lost = PQstatus(connection_.get()) == CONNECTION_BAD;
-  throw PostgresError(lost ? "" : "XX000", PQerrorMessage(connection_.get()));
-}
+void PgConnection::fail() const { throw PostgresError("", PQerrorMessage(connection_.get())); }
 
 void PgConnection::execute(std::string_view text) {
   const PgResult result(PQexec(connection_.get(), std::string(text).c_str()));
-  if (!is_ok(result.get())) throw_error(result.get(), connection_.get());
+  if (!is_ok(result.get())) throw_error(result.get());
 }
 
 PgResult PgConnection::query(const PgStatement& statement, const PgParameters& parameters) {
@@ -328,7 +322,7 @@ void PgConnection::flush() {
 PgResult PgConnection::take_result() {
   PgResult result(PQgetResult(connection_.get()));
   if (result.get() == nullptr) fail();
-  if (!is_ok(result.get())) throw_error(result.get(), connection_.get());
+  if (!is_ok(result.get())) throw_error(result.get());
   // Each statement's results end with a null.
   while (PGresult* more = PQgetResult(connection_.get())) PQclear(more);
   return result;
@@ -351,7 +345,8 @@ void PgConnection::sync() {
 void PgConnection::finish() {
   while (!awaited_.empty()) receive();
   const PgResult sync(PQgetResult(connection_.get()));
-  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) fail();
+  if (sync.get() == nullptr) fail();
+  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) throw_error(sync.get());
   if (PQexitPipelineMode(connection_.get()) != 1) fail();
 }
 

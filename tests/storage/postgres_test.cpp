@@ -208,6 +208,43 @@ TEST(PostgresStore, terminated_connections_are_replaced) {
   EXPECT_EQ(store->run(run.id())->head, 5);
 }
 
+// Seen as an error of the program: the commit was sent anew as another one, and its first one refused the second.
+TEST(PostgresConnection, one_terminated_before_the_end_of_a_pipeline_is_lost) {
+  const std::string dsn = new_database(1);
+  PgConnection connection({dsn, "test", true});
+  connection.begin_pipeline();
+  connection.send(begin_statement());
+  connection.flush();
+  connection.receive();
+  ask(dsn, "select pg_terminate_backend(" + std::to_string(connection.backend()) + ", 5000)");
+  connection.send(commit_statement());
+  try {
+    connection.sync();
+    connection.finish();
+    ADD_FAILURE() << "the connection is there";
+  } catch (const PostgresError& lost) {
+    EXPECT_TRUE(lost.is_transient()) << lost.sqlstate() << " " << lost.what();
+  }
+  EXPECT_FALSE(connection.is_clean());
+}
+
+TEST(PostgresConnection, one_terminated_at_the_sync_of_a_pipeline_is_lost) {
+  const std::string dsn = new_database(1);
+  PgConnection connection({dsn, "test", true});
+  connection.begin_pipeline();
+  connection.send(begin_statement());
+  connection.flush();
+  connection.receive();
+  ask(dsn, "select pg_terminate_backend(" + std::to_string(connection.backend()) + ", 5000)");
+  try {
+    connection.sync();
+    connection.finish();
+    ADD_FAILURE() << "the connection is there";
+  } catch (const PostgresError& lost) {
+    EXPECT_TRUE(lost.is_transient()) << lost.sqlstate() << " " << lost.what();
+  }
+}
+
 TEST(PostgresStore, a_database_that_stays_away_is_unavailable) {
   auto proxy = std::make_unique<CuttingProxy>(new_database(1));
   PostgresOptions options;
