@@ -38,7 +38,7 @@ class Fold {
   void operator()(const RunReopened&);
   void operator()(const RunMoved& moved);
   void operator()(const ChannelsEdited& edited) {
-    branch(root_branch).data.set(parse_stored(edited.patch), *state_.graph);
+    branch(root_branch).data.set(parse_stored_object(edited.patch), *state_.graph);
     touch(root_branch);
   }
   void operator()(const RunFinished& finished);
@@ -480,7 +480,7 @@ void Fold::close_goal(Branch& map_branch, std::int32_t place, const SubGoalClose
   goal.attempts = closed.attempt;
   goal.error = closed.error;
   goal.message = closed.message;
-  if (succeeded) goal.outputs = parse_stored(closed.outputs);
+  if (succeeded) goal.outputs = parse_stored_object(closed.outputs);
   map.partial = map.partial || !succeeded;
   map.doomed.erase(place);
   --map.open_goals;

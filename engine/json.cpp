@@ -148,6 +148,12 @@ Json parse_stored(std::string_view text) {
   return value;
 }
 
+Json parse_stored_object(std::string_view text) {
+  Json value = parse_stored(text);
+  if (!value.is_object()) throw CorruptHistory("Expected a stored object, but found " + excerpt(value, 100) + ".");
+  return value;
+}
+
 std::string canonical(const Json& value) { return value.dump(); }
 
 std::string excerpt(const Json& value, std::size_t bytes_max) {

@@ -24,6 +24,8 @@ Result<Json> parse_json(std::string_view text, std::string_view what);
 
 // Text that the program itself wrote (stored payloads). Throws CorruptHistory if it is not JSON.
 Json parse_stored(std::string_view text);
+// The same for what must be an object: a patch, outputs.
+Json parse_stored_object(std::string_view text);
 
 // Compact, keys sorted: equal values give equal bytes. REQUIRES: every string is UTF-8.
 std::string canonical(const Json& value);

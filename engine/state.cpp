@@ -150,7 +150,7 @@ void Data::absorb(Data&& later, const Graph& graph) {
 }
 
 const Json& Data::composed(const Graph& graph) const {
-  for (const JsonText& patch : pending_) apply_patch(composed_, parse_stored(patch), graph);
+  for (const JsonText& patch : pending_) apply_patch(composed_, parse_stored_object(patch), graph);
   pending_.clear();
   return composed_;
 }

@@ -54,6 +54,7 @@ cairn_tests(workers postgres
   tests/workers/small_graphs.cpp
   tests/workers/tool_agent_test.cpp
   tests/workers/tools_test.cpp
+  tests/workers/upgrade_test.cpp
   tests/workers/worker_test.cpp
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
@@ -65,6 +66,16 @@ cairn_tests(ops postgres
   tests/ops/program.cpp
   tests/ops/seven_node_test.cpp
 )
+cairn_tests(fuzz fast
+  tests/fuzz/fuzz_test.cpp
+  tests/fuzz/history.cpp
+  tests/fuzz/targets.cpp
+)
+if(CAIRN_FUZZ)
+  add_executable(cairn_fuzz tests/fuzz/history.cpp tests/fuzz/libfuzzer.cpp tests/fuzz/targets.cpp)
+  target_link_libraries(cairn_fuzz PRIVATE cairn_workers)
+  target_link_options(cairn_fuzz PRIVATE -fsanitize=fuzzer)
+endif()
 cairn_tests(faults postgres
   tests/faults/faults_test.cpp
   tests/faults/load.cpp

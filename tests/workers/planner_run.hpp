@@ -59,14 +59,32 @@ class PlannerRun {
 
   // Starts a run and works until it has ended or waits.
   RunId run(const std::string& graph, Json input, std::optional<RunId> continues = {}) {
+    const RunId started = start(graph, std::move(input), continues);
+    work(started);
+    return started;
+  }
+
+  RunId start(const std::string& graph, Json input, std::optional<RunId> continues = {}) {
     StartRun start;
     start.graph = graph;
     start.input = std::move(input);
     start.continues = continues;
     const Result<Started> started = client_->start(std::move(start), "");
     if (!started) throw std::runtime_error(started.error().message);
-    work(started->run);
     return started->run;
+  }
+
+  // One worker, a new session without memory, until the run has so many events or rests.
+  void work_until(const RunId& run, std::int64_t events) {
+    WorkerOptions options;
+    options.fuse_steps = 1;
+    options.keep = false;
+    options.concurrency = 1;
+    options.until = [&] {
+      const auto row = store_->run(run);
+      return row && (row->head >= events || is_ended(row->status));
+    };
+    Worker(*store_, *catalogue_, options).run();
   }
 
   void work(const RunId& run) {

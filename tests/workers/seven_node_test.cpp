@@ -126,6 +126,25 @@ TEST(SevenNode, S3_2_the_system_context_is_there_before_the_first_call) {
   EXPECT_TRUE(has(first.messages[0]["content"], numstat));
 }
 
+TEST(SevenNode, S3_5_the_intent_is_on_record_before_anything_is_planned) {
+  PlannerRun planner(rules());
+  const RunId run = planner.run("seven_node", question("Who owns pricing?"));
+  EXPECT_EQ(planner.channel(run, "intent")["intent"], "ownership");
+  const std::vector<Json> decisions = planner.events(run, "decision_proposed");
+  ASSERT_GE(decisions.size(), 3U);
+  EXPECT_EQ(decisions[1]["action"], "ownership");
+  EXPECT_EQ(decisions[1]["target"], Json::array({"pricing"}));
+  EXPECT_EQ(decisions[2]["action"], "call_tools");
+}
+
+TEST(SevenNode, S3_10_tools_are_executed_without_a_planner) {
+  PlannerRun planner(script({}), broken_owners());
+  const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "1.1"}, {"tool", "owners"}, {"inputs", Json::object()}}}}};
+  const RunId run = planner.run("plan_runner", plan);
+  EXPECT_EQ(planner.output(run)["failed"]["1.1"], "The database is down.");
+  EXPECT_TRUE(planner.model().requests.empty());
+}
+
 TEST(SevenNode, S3_6_a_bare_name_asks_back_without_tools) {
   PlannerRun planner(rules());
   const RunId run = planner.run("seven_node", question("pricing"));
@@ -201,6 +220,31 @@ TEST(SevenNode, S3_15_a_reflector_that_always_wants_more_gets_five_passes_and_an
   EXPECT_EQ(planner.output(run)["outcome"], "partial");
   EXPECT_EQ(planner.output(run)["iterations"], 5);
   EXPECT_EQ(planner.output(run)["answer"], "dev-004 owns pricing, as far as could be found.");
+}
+
+TEST(SevenNode, S3_16_the_count_of_passes_lives_in_the_log_whoever_goes_on) {
+  std::vector<Json> replies = {passes, is_clear, answers("dev-004 owns pricing, as far as could be found.")};
+  for (int pass = 0; pass < 9; ++pass) {
+    replies.push_back(calls({"pricing"}));
+    replies.push_back(reflects("need_more", "still more"));
+  }
+  PlannerRun planner(script(replies));
+  const RunId run = planner.start("seven_node", question("Who owns pricing?"));
+  const auto passes_made = [&] {
+    const std::vector<std::string> path = planner.path(run);
+    return std::count(path.begin(), path.end(), "tool_executor");
+  };
+  std::int64_t sessions = 0;
+  while (passes_made() < 3) {
+    planner.work_until(run, planner.state(run).seq + 1);
+    ++sessions;
+  }
+  EXPECT_GT(sessions, 3);
+  EXPECT_LT(passes_made(), 5);
+  planner.work(run);
+  EXPECT_EQ(passes_made(), 5);
+  EXPECT_EQ(planner.events(run, "budget_exhausted").size(), 1U);
+  EXPECT_EQ(planner.output(run)["iterations"], 5);
 }
 
 TEST(SevenNode, S3_12_and_S3_13_a_broken_tool_ends_in_an_apology_that_names_it) {
