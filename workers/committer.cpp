@@ -500,6 +500,7 @@ CommitterActions Committer::take() {
   for (auto& [id, batch] : batches_) {
     if (batch->retry_at > now_) continue;
     batch->retry_at = never_us;
+    for (Entry& entry : batch->entries) entry.in_doubt = entry.commit != 0;
     actions_.commits.push_back({id, batch->shard, &batch->entries});
   }
   depart();
@@ -536,6 +537,10 @@ bool Committer::depart(Shard shard) {
   queue.insert(queue.begin(), left.begin(), left.end());
   if (batch->entries.empty()) return false;
   batch->id = ++last_batch_;
+  if (options_.new_commit) {
+    const std::int64_t commit = options_.new_commit();
+    for (Entry& entry : batch->entries) entry.commit = commit;
+  }
   batch->shard = shard;
   ++counts_.batches;
   actions_.commits.push_back({batch->id, shard, &batch->entries});

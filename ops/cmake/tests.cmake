@@ -57,6 +57,9 @@ cairn_tests(workers postgres
   tests/workers/worker_test.cpp
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
+cairn_tests(simulation fast
+  tests/simulation/simulation_test.cpp
+)
 cairn_tests(ops postgres
   tests/ops/bench_test.cpp
   tests/ops/command_line_test.cpp

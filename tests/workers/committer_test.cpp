@@ -6,6 +6,7 @@
 #include <random>
 
 #include "engine/snapshot.hpp"
+#include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/history.hpp"
@@ -84,6 +85,7 @@ class Driven {
     of.session = session;
     of.new_id = new_run_id;
     of.draw = [] { return 0.5; };
+    of.new_commit = next_commit_id;
     of.stays = [this](const Job&, bool) { return keeps ? std::optional<TimeUs>(noon + 1'000'000) : std::nullopt; };
     return of;
   }
@@ -344,6 +346,25 @@ TEST_F(CommitterTest, an_unavailable_store_gets_the_same_bytes_again) {
   EXPECT_EQ(driven.commits().at(0).entries->at(0).events.at(0).payload, before.at(0).payload);
   driven.settle();
   EXPECT_FALSE(driven.reply(ticket).refused);
+}
+
+TEST_F(CommitterTest, a_commit_that_landed_although_it_failed_is_no_conflict_with_itself) {
+  const RunId run = start("linear", {{"text", "x"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
+  std::mt19937 random(1);
+  while (driven.commits().empty() && driven.collect())
+    if (driven.commits().empty()) driven.step(random);
+  const CommitBatch batch = driven.commits().at(0);
+  ASSERT_EQ(store_->commit(batch.shard, *batch.entries).at(0).kind, Verdict::Kind::committed);
+  driven.commits().clear();
+  driven->batch_failed(batch.batch);
+  driven->tick(driven->due_us());
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).next) << "the branch that it holds was lost";
+  EXPECT_EQ(driven->counts().conflicts + driven->counts().stale, 0);
 }
 
 TEST_F(CommitterTest, a_run_that_cannot_be_read_is_refused_and_disturbs_nobody) {
