@@ -1,5 +1,5 @@
 // Sessions, committers and the core in virtual time, under faults: whatever the seed, what must hold holds.
-// CAIRN_SEED=N repeats one seed; CAIRN_SEEDS=N runs so many.
+// CAIRN_SEED=N repeats one seed; CAIRN_SEEDS=N runs so many; CAIRN_TRIES=N: how often a failing one is made smaller.
 #include "workers/simulation/simulation.hpp"
 
 #include <chrono>
@@ -18,7 +18,7 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
 }
 
 std::string report(std::uint64_t seed) {
-  const Shrunk shrunk = shrink(random_scenario(seed), random_cast(), 400);
+  const Shrunk shrunk = shrink(random_scenario(seed), random_cast(), static_cast<int>(number_from("CAIRN_TRIES", 400)));
   std::string text = "CAIRN_SEED=" + std::to_string(seed) +
                      " test_simulation --gtest_filter=Simulation.what_must_hold_holds_whatever_happens repeats it.\n";
   for (const std::string& line : lines_of(shrunk, random_cast())) text += line + "\n";

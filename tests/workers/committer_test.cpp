@@ -72,6 +72,7 @@ class Driven {
   }
 
   std::vector<CommitBatch>& commits() { return commits_; }
+  std::vector<Load>& loads() { return loads_; }
 
   std::map<Ticket, Reply> replies;
   std::vector<HeldJob> born;
@@ -282,6 +283,33 @@ TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
   const Ticket wrong = driven.submit(run, Answer{"q9", "x", "", {}});
   driven.settle();
   EXPECT_TRUE(driven.reply(wrong).refused);
+}
+
+// What the driven committer reads is older than the job and the command that come while it reads.
+TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken_for_newer) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  driven->look(900, run, 1);
+  ASSERT_TRUE(driven.collect());
+  History old = read_history(*store_, driven.loads().at(0));
+  driven.loads().clear();
+  const HeldJob timer = claim(6);
+  Driven other(*store_, 6);
+  other->tick(noon + 100'000);
+  other.submit(run, Due{timer.job.step}, fence(timer));
+  other.settle();
+
+  const HeldJob job = claim(5);
+  ASSERT_GT(job.run_head, old.rows.back().seq);
+  driven->look(901, run, job.run_head);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job));
+  driven->history(std::move(old));
+  driven.collect();
+  EXPECT_TRUE(driven.replies.contains(900));
+  EXPECT_FALSE(driven.replies.contains(901)) << "its step would be executed on a state that does not know it";
+  driven.settle();
+  EXPECT_GE(driven.reply(901).head, job.run_head);
+  EXPECT_FALSE(driven.reply(ticket).refused) << driven.reply(ticket).refused->message;
 }
 
 TEST_F(CommitterTest, a_called_run_ends_in_one_commit_with_its_step) {

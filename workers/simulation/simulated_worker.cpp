@@ -201,6 +201,11 @@ void SimulatedWorker::answered(const StoreCall& call, std::optional<StoreAnswer>
 
 // What is cancelled may end all the same, and what has ended may be told twice.
 void SimulatedWorker::start(Effect effect) {
+  if (world_.tells)
+    world_.tell(name(), "executes step " + std::to_string(effect.work.input.step) + " of run " +
+                            to_string(effect.work.input.run).substr(0, 8) + ", attempt " +
+                            std::to_string(effect.work.input.attempt) + " (" + effect.work.input.node +
+                            effect.work.input.sub_goal + ")");
   Act act = world_.act(effect.work.input, effect.work.timeout_ms);
   const auto tell_it = [this, gone = gone_, slot = effect.slot, result = std::move(act.result)] {
     if (!*gone) ended(slot, result);

@@ -316,8 +316,8 @@ Course simulate_and_compare(const Scenario& scenario, const Cast& cast) {
   }
   for (std::size_t n = 0; n < course.ends.size(); ++n) {
     if (course.ends[n] == other.ends[n]) continue;
-    course.finding = "Run " + std::to_string(n + 1) + " ends as " + canonical(course.ends[n]) +
-                     ", but without the faults as " + canonical(other.ends[n]) + ".";
+    course.finding = "Run " + std::to_string(n + 1) + " ends otherwise than without the faults: " +
+                     excerpt(Json::diff(other.ends[n], course.ends[n]), 1'000);
     return course;
   }
   return course;
