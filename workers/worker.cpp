@@ -116,11 +116,7 @@ Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
 
 SessionOrigin Worker::Parts::origin() {
   const auto draw = [this] { return std::uniform_real_distribution<double>(0, 1)(random_); };
-  return {.self = self_,
-          .shards = store_.shards(),
-          .new_id = new_run_id,
-          .draw = draw,
-          .new_commit = next_commit_id};
+  return {.self = self_, .shards = store_.shards(), .new_id = new_run_id, .draw = draw, .new_commit = next_commit_id};
 }
 
 // --- threads --------------------------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ cairn_tests(ops postgres
   tests/ops/plan_runner_test.cpp
   tests/ops/program.cpp
   tests/ops/seven_node_test.cpp
+  tests/ops/simulate_test.cpp
 )
 cairn_tests(faults postgres
   tests/faults/faults_test.cpp

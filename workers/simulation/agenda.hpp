@@ -39,9 +39,7 @@ class Agenda {
     std::uint64_t order = 0;
     std::function<void()> what;
   };
-  static bool later(const Item& a, const Item& b) {
-    return a.when != b.when ? a.when > b.when : a.order > b.order;
-  }
+  static bool later(const Item& a, const Item& b) { return a.when != b.when ? a.when > b.when : a.order > b.order; }
 
   TimeUs now_ = 0;
   std::uint64_t last_ = 0;

@@ -75,7 +75,8 @@ std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch
     if (is_new) order_.push_back(entry.run.id);
     const bool passed = verdicts[at].kind == Verdict::Kind::committed;
     if (moved && !passed) found("A refused commit wrote to " + name_of(entry.run.id) + ".");
-    if (passed && !moved && !entry.in_doubt) found("A commit to " + name_of(entry.run.id) + " passed, but wrote nothing.");
+    if (passed && !moved && !entry.in_doubt)
+      found("A commit to " + name_of(entry.run.id) + " passed, but wrote nothing.");
     if (moved) check_fences(entry, held_[entry.run.id]);
     check_queue(entry.run.id, known->second.state);
     check_questions(entry.run.id, known->second.state);
@@ -83,7 +84,19 @@ std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch
   }
   for (const Entry& entry : batch)
     if (const RunState* folded = state(entry.run.id)) check_family(*folded);
+  check_limits();
   return came;
+}
+
+void Checker::check_limits() const {
+  for (const auto& [queue, limit] : limits_) {
+    std::int32_t held = 0;
+    for (const RunId& run : order_)
+      for (const HeldJob& job : store_.jobs(run)) held += job.session != 0 && job.job.queue == queue ? 1 : 0;
+    if (held > limit)
+      found(std::to_string(held) + " jobs of the queue " + queue + " are held, but its limit is " +
+            std::to_string(limit) + ".");
+  }
 }
 
 // --- the log --------------------------------------------------------------------------------------------------------

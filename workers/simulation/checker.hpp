@@ -33,6 +33,7 @@ class Checker {
   void before(std::span<const Entry> batch);
   std::vector<std::pair<RunId, Event>> after(std::span<const Entry> batch, std::span<const Verdict> verdicts);
 
+  void limit(const std::string& queue, std::int32_t concurrency) { limits_[queue] = concurrency; }
   void executed(const RunId& run, StepId step, std::int32_t attempt);
 
   // When everything has ended: no row is left behind, and a second fold gives the same states.
@@ -61,6 +62,7 @@ class Checker {
   void check_questions(const RunId& run, const RunState& state) const;
   void check_row(const RunId& run, const Known& known) const;
   void check_family(const RunState& state) const;
+  void check_limits() const;
 
   Store& store_;
   Graphs graphs_;
@@ -68,6 +70,7 @@ class Checker {
   std::vector<RunId> order_;
   std::map<RunId, Held> held_;
   std::set<std::tuple<RunId, StepId, std::int32_t>> executed_;
+  std::map<std::string, std::int32_t> limits_;
 };
 
 }  // namespace cairn::simulation

@@ -24,6 +24,8 @@ SessionPlan random_session(Chance& chance, bool is_first) {
   plan.lanes = static_cast<std::int32_t>(chance.between(1, 3));
   plan.fuse_steps = chance.one_in(3) ? 1 : 32;
   plan.keep = !chance.one_in(5);
+  plan.is_for_first_run = !is_first && chance.one_in(5);
+  plan.lacks_other_queue = !is_first && chance.one_in(5);
   return plan;
 }
 
@@ -33,7 +35,7 @@ TimeUs random_pause(Chance& chance) {
 }
 
 Fault random_fault(Chance& chance, const Scenario& of, bool may_stall) {
-  static constexpr FaultKind kinds[] = {FaultKind::lost_request, FaultKind::lost_answer, FaultKind::lost_answer,
+  static constexpr FaultKind kinds[] = {FaultKind::lost_request, FaultKind::lost_answer,  FaultKind::lost_answer,
                                         FaultKind::late_landing, FaultKind::late_landing, FaultKind::slow,
                                         FaultKind::crash,        FaultKind::crash,        FaultKind::drain,
                                         FaultKind::outage,       FaultKind::deafness,     FaultKind::stall,
@@ -66,6 +68,28 @@ void add_surroundings(Scenario& scenario, Chance& chance, bool may_stall, bool m
     command.client = chance.below(scenario.clients);
     scenario.commands.push_back(command);
   }
+}
+
+// Only the order of times counts in a simulation: long ones are cut.
+void shorten(Json& value, const char* field, TimeUs most_ms) {
+  if (value.is_object() && value.contains(field) && value[field].is_number_integer() && value[field] > most_ms)
+    value[field] = most_ms;
+}
+
+Json with_short_times(Json graph) {
+  for (auto& [name, node] : graph.at("nodes").items()) {
+    shorten(node, "timeout_ms", 1'000);
+    shorten(node, "expires_ms", 3'000);
+    if (node.contains("wait")) {
+      shorten(node["wait"], "ms", 1'000);
+      shorten(node["wait"], "timeout_ms", 3'000);
+    }
+    if (node.contains("retry")) {
+      shorten(node["retry"], "backoff_ms", 100);
+      shorten(node["retry"], "max_ms", 500);
+    }
+  }
+  return graph;
 }
 
 RunPlan random_run(Chance& chance, const std::string& graph, const Json& input) {
@@ -116,6 +140,8 @@ Scenario random_scenario(std::uint64_t seed) {
   what.has_times = chance.one_in(3);
   what.is_fragile = !scenario.is_comparable && chance.one_in(2);
   scenario.graphs = {random_graph(chance, what), Json::parse(kid_graph)};
+  if (what.has_queues && chance.one_in(2)) scenario.other_limit = static_cast<std::int32_t>(chance.between(1, 2));
+  scenario.is_bulky = chance.one_in(8);
   const std::uint64_t runs = chance.one_in(3) ? 3 : 1;
   for (std::uint64_t n = 0; n < runs; ++n)
     scenario.runs.push_back(random_run(chance, what.name, {{"trace", Json::array()}, {"sum", 1}}));
@@ -125,11 +151,11 @@ Scenario random_scenario(std::uint64_t seed) {
   return scenario;
 }
 
-Scenario scenario_for(std::uint64_t seed, std::vector<Json> graphs, const Json& input) {
+Scenario scenario_for(std::uint64_t seed, const std::vector<Json>& graphs, const Json& input) {
   Chance chance(seed);
   Scenario scenario;
   scenario.seed = seed;
-  scenario.graphs = std::move(graphs);
+  for (const Json& graph : graphs) scenario.graphs.push_back(with_short_times(graph));
   const std::uint64_t runs = chance.one_in(3) ? 3 : 1;
   for (std::uint64_t n = 0; n < runs; ++n)
     scenario.runs.push_back(random_run(chance, scenario.graphs.front().at("name"), input));
@@ -144,13 +170,14 @@ std::vector<std::string> lines_of(const Scenario& scenario) {
   for (const SessionPlan& session : scenario.sessions)
     lines.push_back("session " + at(session.starts_us) + ", concurrency " + std::to_string(session.concurrency) +
                     ", lanes " + std::to_string(session.lanes) + ", fuses " + std::to_string(session.fuse_steps) +
-                    (session.keep ? "" : ", keeps nothing"));
+                    (session.keep ? "" : ", keeps nothing") + (session.is_for_first_run ? ", for run 1 alone" : "") +
+                    (session.lacks_other_queue ? ", without the queue other" : ""));
+  if (scenario.other_limit > 0) lines.push_back("limit of the queue other: " + std::to_string(scenario.other_limit));
   for (const OutsideCommand& command : scenario.commands)
-    lines.push_back("command " + std::string(to_string(command.kind)) + " for run " +
-                    std::to_string(command.run + 1) + " " + at(command.at_us));
+    lines.push_back("command " + std::string(to_string(command.kind)) + " for run " + std::to_string(command.run + 1) +
+                    " " + at(command.at_us));
   for (const Fault& fault : scenario.faults)
-    lines.push_back("fault " + std::string(to_string(fault.kind)) + " of session " +
-                    std::to_string(fault.session + 1) +
+    lines.push_back("fault " + std::string(to_string(fault.kind)) + " of session " + std::to_string(fault.session + 1) +
                     (fault.call > 0 ? " at its call " + std::to_string(fault.call) : " " + at(fault.at_us)) + " " +
                     lasting(fault.lasts_us));
   return lines;

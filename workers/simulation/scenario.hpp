@@ -20,6 +20,8 @@ struct SessionPlan {
   std::int32_t lanes = 2;
   std::int32_t fuse_steps = 32;
   bool keep = true;
+  bool is_for_first_run = false;   // it executes that one, and those it calls, alone
+  bool lacks_other_queue = false;  // it does not serve the queue "other"
 };
 
 struct RunPlan {
@@ -65,10 +67,12 @@ struct Scenario {
   std::vector<SessionPlan> sessions;
   std::vector<OutsideCommand> commands;
   std::vector<Fault> faults;
-  TimeUs faults_end_us = 0;    // then everything heals
+  TimeUs faults_end_us = 0;  // then everything heals
   std::size_t clients = 2;
   std::int64_t reopens_max = 0;  // of each failed run
-  bool is_comparable = false;  // comes to the same end without its faults
+  std::int32_t other_limit = 0;  // of the queue "other", across all sessions; 0: none
+  bool is_bulky = false;         // some outcomes are too large for an event
+  bool is_comparable = false;    // comes to the same end without its faults
 };
 
 std::string_view to_string(Fault::Kind kind);
@@ -77,8 +81,8 @@ std::string_view to_string(OutsideCommand::Kind kind);
 // Graphs, runs, sessions, commands and faults from one seed.
 Scenario random_scenario(std::uint64_t seed);
 
-// The same around given graphs, of which the first is run.
-Scenario scenario_for(std::uint64_t seed, std::vector<Json> graphs, const Json& input);
+// The same around given graphs, of which the first is run. Long waits, timeouts and pauses become short ones.
+Scenario scenario_for(std::uint64_t seed, const std::vector<Json>& graphs, const Json& input);
 
 // One line for each part.
 std::vector<std::string> lines_of(const Scenario& scenario);

@@ -12,7 +12,7 @@ Failure failure(std::string error, std::string message) { return {std::move(erro
 
 class Fateful {
  public:
-  explicit Fateful(std::uint64_t salt) : salt_(salt) {}
+  Fateful(std::uint64_t salt, bool is_bulky) : salt_(salt), is_bulky_(is_bulky) {}
 
   Act operator()(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms) const {
     const std::string sees = input.tool.empty() ? input.node + input.data.value("trace", Json::array()).dump()
@@ -39,6 +39,7 @@ class Fateful {
                   {"top", number},
                   {"map", {{input.node, number}}},
                   {"last_" + std::to_string(number % 3), number}};
+    if (is_bulky_ && fate(sees + "bulk", salt_) % 4 == 0) made.patch["bulk"] = std::string(40'000, 'x');
     if (input.node.starts_with("plan")) made.facts = goals(sees, input.node);
     return made;
   }
@@ -60,6 +61,7 @@ class Fateful {
   }
 
   std::uint64_t salt_;
+  bool is_bulky_;
 };
 
 // --- as drawn, or as the user says ----------------------------------------------------------------------------------
@@ -185,8 +187,8 @@ Status check_lists(const Json& says, const char* kind, const char* outcome) {
     if (is_list && (outcome == nullptr || std::all_of(entries.begin(), entries.end(),
                                                       [&](const Json& entry) { return is_entry(entry, outcome); })))
       continue;
-    return invalid("Expected a list of outcomes for \"" + name + "\" of the handlers, but got " +
-                   excerpt(entries, 80) + ".");
+    return invalid("Expected a list of outcomes for \"" + name + "\" of the handlers, but got " + excerpt(entries, 80) +
+                   ".");
   }
   return Done{};
 }
@@ -212,7 +214,7 @@ Json value_for(const Json& schema) {
 
 }  // namespace
 
-Script fateful_script(std::uint64_t salt) { return Fateful(salt); }
+Script fateful_script(std::uint64_t salt, bool is_bulky) { return Fateful(salt, is_bulky); }
 
 Script drawn_script(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers) {
   return Drawn(salt, std::move(says), std::move(graphs), handlers);

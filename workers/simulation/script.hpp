@@ -19,12 +19,12 @@ struct Act {
   bool hangs = false;  // it never ends by itself
 };
 
-// `errors`: of the step's attempts before this one; losses do not count, so that an attempt that follows a loss does what
-// the lost one did. Of a pure handler, who cannot know, it is minus the attempt's number.
+// `errors`: of the step's attempts before this one; losses do not count, so that an attempt that follows a loss does
+// what the lost one did. Of a pure handler, who cannot know, it is minus the attempt's number.
 using Script = std::function<Act(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms)>;
 
 // For random graphs: fails, hangs (where there is a timeout), loops and plans by what it sees.
-Script fateful_script(std::uint64_t salt);
+Script fateful_script(std::uint64_t salt, bool is_bulky);
 
 // For graphs of users: a node leaves by each of its labels, and fails now and then, as drawn. `says` (or null) gives
 // outcomes by node and tool, answers and signals: {"nodes": {NODE: [{"label", "patch"?, "sub_goals"?, "takes_ms"?,

@@ -173,8 +173,8 @@ Shrunk shrink(Scenario failing, const Cast& cast, int tries_max) {
 }
 
 std::vector<std::string> lines_of(const Shrunk& shrunk, const Cast& cast) {
-  std::vector<std::string> lines{shrunk.finding, "in this scenario (after " + std::to_string(shrunk.tries) +
-                                                     " tries to make it smaller):"};
+  std::vector<std::string> lines{
+      shrunk.finding, "in this scenario (after " + std::to_string(shrunk.tries) + " tries to make it smaller):"};
   for (std::string& line : lines_of(shrunk.scenario)) lines.push_back("  " + std::move(line));
   lines.emplace_back("what happened:");
   Course course = simulate(shrunk.scenario, cast, true);

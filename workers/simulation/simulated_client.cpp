@@ -68,8 +68,9 @@ void SimulatedClient::send(StoreCall call) {
     if (world_.tells)
       world_.tell("client " + std::to_string(number_ + 1), std::string("cannot, it seems, ") + purpose(call));
   }
-  world_.send(std::move(call), trouble, [this] { return world_.agenda.now(); }, gone_,
-              [this](const StoreCall& sent, std::optional<StoreAnswer> answer) { answered(sent, std::move(answer)); });
+  world_.send(
+      std::move(call), trouble, [this] { return world_.agenda.now(); }, gone_,
+      [this](const StoreCall& sent, std::optional<StoreAnswer> answer) { answered(sent, std::move(answer)); });
 }
 
 void SimulatedClient::answered(const StoreCall& call, std::optional<StoreAnswer> answer) {

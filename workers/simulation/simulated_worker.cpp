@@ -38,6 +38,8 @@ WorkerOptions SimulatedWorker::options() const {
   of.database_lanes = plan().lanes;
   of.fuse_steps = plan().fuse_steps;
   of.keep = plan().keep;
+  if (plan().is_for_first_run) of.only_runs = {world_.runs.front()};
+  if (plan().lacks_other_queue) of.queues = {"default", "slow", std::string(timer_queue)};
   return of;
 }
 
@@ -176,7 +178,11 @@ bool SimulatedWorker::send(StoreCall call) {
     trouble.lands_late_us = fault->kind == Fault::Kind::late_landing ? fault->lasts_us : 0;
     trouble.slow_us = fault->kind == Fault::Kind::slow ? fault->lasts_us : 0;
   }
-  world_.send(std::move(call), trouble, [this] { return steady(); }, gone_,
+  // Asked a little before it lands, answered a little later: so exactly does it know the database's time.
+  const auto asked = [this, error = -world_.chance.between(0, 3'000)]() mutable {
+    return steady() + std::exchange(error, world_.chance.between(0, 3'000));
+  };
+  world_.send(std::move(call), trouble, asked, gone_,
               [this](const StoreCall& sent, std::optional<StoreAnswer> answer) { answered(sent, std::move(answer)); });
   return true;
 }

@@ -18,7 +18,7 @@ class SimulatedWorker {
 
   void begin();
   void wake();
-  void drain();           // for good
+  void drain();                  // for good
   void drain_for(TimeUs pause);  // then another begins
   void crash(TimeUs pause);
   void stall(TimeUs pause);

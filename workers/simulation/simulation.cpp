@@ -1,5 +1,6 @@
 #include "workers/simulation/simulation.hpp"
 
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <deque>
 #include <utility>
@@ -12,13 +13,13 @@ namespace {
 
 constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs care_us = 120'000;
-constexpr TimeUs heals_within_us = 100 * second_us;  // then every run has ended, or something is stuck
+constexpr TimeUs heals_within_us = 45 * second_us;  // then every run has ended or moved on, or something is stuck
 constexpr TimeUs drains_within_us = 40 * second_us;
 constexpr std::int64_t happenings_max = 2'000'000;
 
 class NoModel final : public Model {
  public:
-  boost::asio::awaitable<std::variant<ModelReply, Failure>> ask(ModelRequest) override { co_return Failure{}; }
+  boost::asio::awaitable<ModelAnswer> ask(ModelRequest) override { co_return ModelAnswer{}; }
 };
 
 // Tools are executed by the script; only their table counts here.
@@ -39,14 +40,13 @@ class Simulation {
     for (std::size_t place = 0; place < scenario.sessions.size(); ++place) workers_.emplace_back(world_, ports_, place);
     for (std::size_t number = 0; number < scenario.clients; ++number)
       clients_.emplace_back(world_, number, number % 2 == 1);
-    for (std::size_t n = 0; n < scenario.runs.size(); ++n) runs_.push_back(world_.new_run());
   }
 
   Course course() {
     Course course;
     try {
       play();
-      for (const RunId& run : runs_) course.ends.push_back(end_of(run));
+      for (const RunId& run : world_.runs) course.ends.push_back(end_of(run));
     } catch (const Finding& finding) {
       course.finding = finding.says;
     } catch (const CheckFailure& failure) {
@@ -88,7 +88,6 @@ class Simulation {
   Ports ports_;
   std::deque<SimulatedWorker> workers_;
   std::deque<SimulatedClient> clients_;
-  std::vector<RunId> runs_;
   std::map<RunId, std::int64_t> reopened_;
   std::int64_t asked_ = 0;
   bool is_over_ = false;
@@ -98,7 +97,7 @@ void Simulation::plan_all() {
   world_.woken = [this] { wake_workers(); };
   for (std::size_t place = 0; place < workers_.size(); ++place)
     world_.agenda.at(scenario_.sessions[place].starts_us, [this, place] { workers_[place].begin(); });
-  for (std::size_t n = 0; n < runs_.size(); ++n)
+  for (std::size_t n = 0; n < world_.runs.size(); ++n)
     world_.agenda.at(scenario_.runs[n].starts_us, [this, n] { start(n); });
   for (const OutsideCommand& command : scenario_.commands)
     world_.agenda.at(command.at_us, [this, &command] { give(command); });
@@ -109,9 +108,9 @@ void Simulation::plan_all() {
 
 void Simulation::play() {
   plan_all();
-  const TimeUs limit = scenario_.faults_end_us + heals_within_us;
   while (!is_over_) {
-    if (world_.agenda.now() > limit) found(stuck());
+    const TimeUs last = std::max(world_.moved_us, scenario_.faults_end_us);
+    if (world_.agenda.now() > last + heals_within_us) found(stuck());
     if (world_.agenda.done() > happenings_max) found("Too much happens: nobody waits for anything.");
     world_.agenda.step();
   }
@@ -166,15 +165,15 @@ void Simulation::ask(const RunId& run, Command command) {
 
 void Simulation::start(std::size_t run) {
   StartRun command;
-  command.run = runs_[run];
+  command.run = world_.runs[run];
   command.graph = scenario_.runs[run].graph;
   command.input = scenario_.runs[run].input;
   command.options.priority = scenario_.runs[run].priority;
-  ask(runs_[run], std::move(command));
+  ask(world_.runs[run], std::move(command));
 }
 
 void Simulation::give(const OutsideCommand& command) {
-  const RunId& run = runs_[command.run];
+  const RunId& run = world_.runs[command.run];
   const std::string name = "asked " + std::to_string(++asked_);
   switch (command.kind) {
     case OutsideCommand::Kind::pause:
@@ -195,8 +194,8 @@ void Simulation::give(const OutsideCommand& command) {
 // What people do in time: runs that did not begin are started again, questions answered, signals sent, what is paused
 // resumed, what failed tried again. After the faults nothing is left out any more.
 void Simulation::care() {
-  for (std::size_t n = 0; n < runs_.size(); ++n)
-    if (world_.checker.state(runs_[n]) == nullptr && world_.agenda.now() > scenario_.runs[n].starts_us) start(n);
+  for (std::size_t n = 0; n < world_.runs.size(); ++n)
+    if (world_.checker.state(world_.runs[n]) == nullptr && world_.agenda.now() > scenario_.runs[n].starts_us) start(n);
   for (const RunId& run : world_.checker.runs()) care_for(*world_.checker.state(run));
   is_over_ = is_settled();
   world_.agenda.after(care_us, [this] { care(); });
@@ -213,8 +212,8 @@ void Simulation::care_for(const RunState& state) {
   if (state.status == RunStatus::paused && wants()) ask(state.id, Resume{});
   for (const auto& [id, question] : state.questions) {
     const Node& node = state.graph->nodes[static_cast<std::size_t>(state.steps.at(question.step).node)];
-    const Json value = world_.says.is_null() ? Json("answer to " + node.name)
-                                             : scripted_answer(world_.says, node, world_.chance);
+    const Json value =
+        world_.says.is_null() ? Json("answer to " + node.name) : scripted_answer(world_.says, node, world_.chance);
     if (wants()) ask(state.id, Answer{id, value, "answered " + id + " " + std::to_string(++asked_), {}});
   }
   for (const auto& [id, step] : state.steps) {
@@ -232,7 +231,7 @@ void Simulation::care_for(const RunState& state) {
 bool Simulation::is_settled() const {
   const auto is_busy = [](const SimulatedClient& client) { return !client.is_idle(); };
   if (std::any_of(clients_.begin(), clients_.end(), is_busy)) return false;
-  for (const RunId& run : runs_)
+  for (const RunId& run : world_.runs)
     if (world_.checker.state(run) == nullptr) return false;
   for (const RunId& run : world_.checker.runs()) {
     const RunState& state = *world_.checker.state(run);
@@ -262,8 +261,8 @@ Json Simulation::end_of(const RunId& run) const {
 }
 
 std::string Simulation::stuck() const {
-  std::string says = "After " + std::to_string(heals_within_us / second_us) + " s without faults";
-  for (const RunId& run : runs_) {
+  std::string says = "For " + std::to_string(heals_within_us / second_us) + " s without faults nothing moved";
+  for (const RunId& run : world_.runs) {
     const RunState* state = world_.checker.state(run);
     if (state == nullptr) says += ", run " + to_string(run).substr(0, 8) + " has not begun";
   }

@@ -14,10 +14,10 @@ namespace cairn::simulation {
 
 // How one simulation went.
 struct Course {
-  std::string finding;                        // one sentence; "" if all that must hold held
-  std::map<std::string, std::int64_t> faults;  // that befell somebody, by kind
+  std::string finding;                          // one sentence; "" if all that must hold held
+  std::map<std::string, std::int64_t> faults;   // that befell somebody, by kind
   std::map<std::string, std::int64_t> endings;  // of runs, by status
-  std::vector<Json> ends;                      // of the scenario's runs: all that does not hang on who did it, and when
+  std::vector<Json> ends;  // of the scenario's runs: all that does not hang on who did it, and when
   std::int64_t happenings = 0;
   std::int64_t events = 0;  // in the log
   TimeUs lasted_us = 0;

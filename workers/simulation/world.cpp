@@ -38,9 +38,16 @@ World::World(const Scenario& of, const Cast& cast, bool is_telling)
       tools(cast.tools),
       says(cast.says) {
   add_handlers(cast);
+  for (std::size_t n = 0; n < scenario.runs.size(); ++n) runs.push_back(new_run());
+  if (scenario.other_limit > 0) {
+    const Status set = store->set_queue({.name = "other", .concurrency = scenario.other_limit});
+    CHECK(set.ok());
+    checker.limit("other", scenario.other_limit);
+  }
   std::vector<GraphRef> all;
   for (const Json& graph : scenario.graphs) all.push_back(graphs.current(graph.at("name").get<std::string>()));
-  script = says.is_null() ? fateful_script(scenario.seed) : drawn_script(scenario.seed, says, all, handlers);
+  script = says.is_null() ? fateful_script(scenario.seed, scenario.is_bulky)
+                          : drawn_script(scenario.seed, says, all, handlers);
 }
 
 void World::add_handlers(const Cast& cast) {
@@ -142,6 +149,7 @@ void World::commit(const Commit& call, std::optional<StoreAnswer>& answer, const
   answer = carry_out(*store, call, steady);
   for (const auto& [run, event] : checker.after(*call.batch.entries, std::get<std::vector<Verdict>>(*answer))) {
     ledger.came(run, event);
+    moved_us = agenda.now();
     if (tells) tell("run " + to_string(run).substr(0, 8), line_of(event));
   }
 }

@@ -1,5 +1,5 @@
-// What all of one simulation share: virtual time, the store and the way to it, draws, handlers, what is checked and told.
-// Not thread-safe.
+// What all of one simulation share: virtual time, the store and the way to it, draws, handlers, what is checked and
+// told. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -68,10 +68,12 @@ class World {
   ToolTable tools;
   Script script;
   Json says;
+  std::vector<RunId> runs;      // of the scenario
   std::function<void()> woken;  // somebody said that something may be ready
   TimeUs outage_until = 0;
   TimeUs deaf_until = 0;
   std::int64_t last_commit = 0;
+  TimeUs moved_us = 0;                         // when the log last grew
   std::map<std::string, std::int64_t> faults;  // that befell somebody, by kind
   std::vector<std::string> story;              // if it tells
 
