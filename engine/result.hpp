@@ -33,8 +33,8 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-// What a simulation does instead of dying: it throws a CheckFailure, which no `catch` of an exception takes for another.
-// Set before anything runs. The default ends the process.
+// What a simulation does instead of dying: it throws a CheckFailure, which no `catch` of an exception takes for
+// another. Set before anything runs. The default ends the process.
 struct CheckFailure {
   std::string says;
 };
