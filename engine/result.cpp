@@ -29,7 +29,14 @@ std::string_view to_string(Code code) {
   CHECK(false);
 }
 
+namespace {
+bool throws_check_failures = false;
+}
+
+void throw_on_check_failures() { throws_check_failures = true; }
+
 void check_failed(const char* condition, const char* file, int line) {
+  if (throws_check_failures) throw CheckFailure{std::string(condition) + " at " + file + ":" + std::to_string(line)};
   std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
   std::abort();
 }

@@ -33,6 +33,13 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
+// What a simulation does instead of dying: it throws a CheckFailure, which no `catch` of an exception takes for
+// another. Set before anything runs. The default ends the process.
+struct CheckFailure {
+  std::string says;
+};
+void throw_on_check_failures();
+
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
 // A bug, not a refusal: the process ends, its holds lapse, another worker takes over.

@@ -33,6 +33,7 @@ struct Line {
   RunsOptions runs;
   EventsOptions events;
   AnswerOptions answer;
+  SimulateOptions simulate;
   BenchOptions bench;
   BenchWorkerOptions bench_worker;
   std::int32_t shards = 0;
@@ -274,6 +275,24 @@ void add_asking_commands(Line& line) {
   cancel_command.add_option("--reason", line.reason, "Why, for the record")->type_name("TEXT");
 }
 
+void add_simulate_command(Line& line) {
+  CLI::App& command =
+      add_command(line.app, line, "simulate",
+                  "Run a graph in virtual time under crashes, outages and late answers; exit 1 if something breaks",
+                  [](Line& l) { return simulate(l.settings, l.simulate); });
+  command.add_option("GRAPH", line.simulate.graph, "The graph's name, or a file with it")->required()->type_name("");
+  command.add_option("--seeds", line.simulate.seeds, "So many simulations")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", line.simulate.seed, "The first seed (default: drawn); a seed always does the same")
+      ->type_name("S");
+  add_text(command, "--handlers", "FILE", "What handlers and tools do, as JSON (default: any label, and failures)",
+           [&line](const std::string& path) { line.simulate.handlers = json_file(path, "the handlers"); });
+  add_text(command, "--input", "JSON|@FILE|@-", "The runs' input, a JSON object (default {})",
+           [&line](const std::string& text) { line.simulate.input = object_argument(text, "the input"); });
+}
+
 void add_bench_commands(Line& line) {
   CLI::App& command =
       add_command(line.app, line, "bench", "Measure this machine: durable steps a second beside their limit",
@@ -316,6 +335,7 @@ void add_commands(Line& line) {
   add_runs_commands(line);
   add_reading_commands(line);
   add_asking_commands(line);
+  add_simulate_command(line);
   add_bench_commands(line);
 }
 

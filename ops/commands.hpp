@@ -107,4 +107,13 @@ Exit show_plan(const Settings& settings, const std::string& run, const Moment& a
 Exit answer(const Settings& settings, const AnswerOptions& options);
 Exit cancel(const Settings& settings, const std::vector<std::string>& runs, const std::string& reason);
 
+struct SimulateOptions {
+  std::string graph;  // a file, or the name of one that is built in or in the database
+  std::uint64_t seeds = 1'000;
+  std::optional<std::uint64_t> seed;  // the first one; nothing: drawn
+  Json handlers = Json::object();     // what they do; see workers/simulation/script.hpp
+  Json input = Json::object();
+};
+Exit simulate(const Settings& settings, const SimulateOptions& options);
+
 }  // namespace cairn

@@ -95,6 +95,10 @@ std::int64_t next_commit_id() {
   return id;
 }
 
+std::int64_t commit_id_of(std::span<const Entry> batch) {
+  return batch.empty() || batch.front().commit == 0 ? next_commit_id() : batch.front().commit;
+}
+
 std::vector<Hash> seal(Shard shard, const Entry& entry, std::int64_t commit) {
   std::vector<Hash> hashes;
   hashes.reserve(entry.events.size());

@@ -20,6 +20,9 @@ void check_batch(Shard shard, std::int32_t shards, std::span<const Entry> batch)
 // Of this process never twice, of two processes hardly ever; grows with time.
 std::int64_t next_commit_id();
 
+// The id that the batch brings along, else a new one.
+std::int64_t commit_id_of(std::span<const Entry> batch);
+
 // The chain hashes of an entry's events, in order.
 std::vector<Hash> seal(Shard shard, const Entry& entry, std::int64_t commit);
 

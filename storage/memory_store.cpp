@@ -60,13 +60,21 @@ class MemoryStore final : public Store {
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
     check_batch(shard, shards_, batch);
-    const std::int64_t commit = next_commit_id();
+    const std::int64_t commit = commit_id_of(batch);
     const std::lock_guard lock(mutex_);
     std::vector<Found> found;
-    for (const Entry& entry : batch) found.push_back(find(entry));
+    std::vector<std::vector<Hash>> hashes;
+    for (const Entry& entry : batch) {
+      hashes.push_back(seal(shard, entry, commit));
+      found.push_back(find(entry, hashes.back().back()));
+    }
     std::vector<Verdict> verdicts = judge(batch, found);
     for (std::size_t at = 0; at < batch.size(); ++at) {
-      if (verdicts[at].kind == Verdict::Kind::committed) write(shard, batch[at], commit, verdicts[at]);
+      if (verdicts[at].kind == Verdict::Kind::committed) {
+        if (!found[at].landed) write(batch[at], commit, hashes[at]);
+        verdicts[at].head = batch[at].events.back().seq;
+        verdicts[at].chain_hash = hashes[at].back();
+      }
       if (wants_missed(batch[at], verdicts[at])) verdicts[at].missed = missed(batch[at]);
     }
     return verdicts;
@@ -310,11 +318,14 @@ class MemoryStore final : public Store {
   }
 
  private:
-  Found find(const Entry& entry) const {
+  Found find(const Entry& entry, const Hash& last) const {
     Found found;
     found.fenced.resize(entry.fences.size());
     const auto run = runs_.find(entry.run.id);
     if (run == runs_.end()) return found;
+    const auto place = static_cast<std::size_t>(entry.events.back().seq - 1);
+    const std::vector<EventRow>& events = run->second.events;
+    found.landed = entry.in_doubt && place < events.size() && events[place].chain_hash == last;
     const RunRow& row = run->second.row;
     found.run = FoundRun{row.head, row.chain_hash, row.status};
     for (std::size_t at = 0; at < entry.fences.size(); ++at) {
@@ -325,8 +336,7 @@ class MemoryStore final : public Store {
     return found;
   }
 
-  void write(Shard shard, const Entry& entry, std::int64_t commit, Verdict& verdict) {
-    const std::vector<Hash> hashes = seal(shard, entry, commit);
+  void write(const Entry& entry, std::int64_t commit, const std::vector<Hash>& hashes) {
     StoredRun& run = runs_[entry.run.id];
     if (entry.head_before == 0) run.row = entry.run;
     for (std::size_t at = 0; at < hashes.size(); ++at) {
@@ -339,8 +349,8 @@ class MemoryStore final : public Store {
     run.row.version = entry.run.version;
     run.row.updated_at = entry.run.updated_at;
     run.row.reason = entry.run.reason;
-    run.row.head = verdict.head = entry.events.back().seq;
-    run.row.chain_hash = verdict.chain_hash = hashes.back();
+    run.row.head = entry.events.back().seq;
+    run.row.chain_hash = hashes.back();
     for (const JobWrite& job : entry.jobs) write_job(run, entry, job);
     for (const std::string& question : entry.closed_questions) run.questions.erase(question);
     for (const QuestionRow& question : entry.asked) {

@@ -15,7 +15,11 @@ namespace {
 class Commit {
  public:
   Commit(Shard shard, std::span<const Entry> batch)
-      : shard_(shard), batch_(batch), commit_(next_commit_id()), order_(batch.size()) {
+      : shard_(shard),
+        batch_(batch),
+        commit_(commit_id_of(batch)),
+        order_(batch.size()),
+        in_doubt_(batch.front().in_doubt) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(), [&](auto a, auto b) { return batch[a].run.id < batch[b].run.id; });
     hashes_.reserve(batch.size());
@@ -215,7 +219,7 @@ class Commit {
   PgParameters lock_jobs_;
   std::vector<Named> named_;    // in the order of lock_jobs_
   std::vector<bool> inserted_;  // by this attempt
-  bool in_doubt_ = false;       // a COMMIT was sent and its answer never came
+  bool in_doubt_;               // a COMMIT was sent and its answer never came
 };
 
 std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& entry, std::int64_t head) {

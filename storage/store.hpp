@@ -114,7 +114,9 @@ struct Entry {
   std::vector<JobWrite> jobs;  // each branch at most once
   std::vector<QuestionRow> asked;
   std::vector<std::string> closed_questions;
-  std::uint32_t link = 0;  // entries of a batch with the same non-zero link share one verdict
+  std::uint32_t link = 0;   // entries of a batch with the same non-zero link share one verdict
+  std::int64_t commit = 0;  // the id of its batch, the same in all of its entries; 0: the store makes one up
+  bool in_doubt = false;    // the batch was given before under this id; what of it has landed is `committed`
 };
 
 struct Verdict {

@@ -94,7 +94,8 @@ struct Committer::Run {
   At at = At::idle;
   std::int64_t head = 0;  // committed; state.seq is beyond it while an entry is gathered or under way
   Hash chain{};
-  std::uint64_t fresh = 0;  // when `head` was last known to be the run's
+  std::uint64_t fresh = 0;  // when what is known of the run's head was asked for
+  std::uint64_t asked = 0;  // the same of the load or commit that is under way
   TaskQueue waiting;
   std::optional<Draft> draft;
   std::vector<Task> decided;       // in the draft
@@ -229,6 +230,7 @@ void Committer::reply(const Task& task, const Run& run, std::optional<Error> ref
 
 void Committer::load(Run& run, bool snapshot, bool graphs) {
   run.at = Run::At::loading;
+  run.asked = ++serial_;  // not when it is answered: what it reads may be older than a task that came meanwhile
   actions_.loads.push_back({run.id, run.state.seq, snapshot, graphs});
 }
 
@@ -247,7 +249,7 @@ void Committer::history(History history) {
   if (fault) return fail(*run, *fault);
   if (!history.complete) return load(*run, false, false);
   run->loaded = true;
-  run->fresh = ++serial_;
+  run->fresh = run->asked;
   if (run->head == 0 && !run->waiting.empty() && !std::holds_alternative<StartRun>(run->waiting.front().what.command))
     return fail(*run, no_such_run(run->id));
   process(*run);
@@ -500,6 +502,7 @@ CommitterActions Committer::take() {
   for (auto& [id, batch] : batches_) {
     if (batch->retry_at > now_) continue;
     batch->retry_at = never_us;
+    for (Entry& entry : batch->entries) entry.in_doubt = entry.commit != 0;
     actions_.commits.push_back({id, batch->shard, &batch->entries});
   }
   depart();
@@ -536,6 +539,10 @@ bool Committer::depart(Shard shard) {
   queue.insert(queue.begin(), left.begin(), left.end());
   if (batch->entries.empty()) return false;
   batch->id = ++last_batch_;
+  if (options_.new_commit) {
+    const std::int64_t commit = options_.new_commit();
+    for (Entry& entry : batch->entries) entry.commit = commit;
+  }
   batch->shard = shard;
   ++counts_.batches;
   actions_.commits.push_back({batch->id, shard, &batch->entries});
@@ -557,6 +564,7 @@ void Committer::seal(Run& run, Batch& batch) {
   batch.entries.back().link = run.group;
   batch.runs.push_back(&run);
   run.at = Run::At::under_way;
+  run.asked = ++serial_;
   groups_.erase(run.group);
 }
 
@@ -594,7 +602,7 @@ void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
   run.at = Run::At::idle;
   run.head = verdict.head;
   run.chain = verdict.chain_hash;
-  run.fresh = ++serial_;
+  run.fresh = run.asked;
   run.folded_events += static_cast<std::int64_t>(entry.events.size());
   run.folded_bytes += bytes_of(entry.events);
   if (entry.head_before == 0 && entry.run.parent) actions_.children.emplace_back(*entry.run.parent, run.id);

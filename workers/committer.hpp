@@ -36,9 +36,11 @@ struct CommitterOptions {
   std::string actor;
   SessionId session = 0;  // 0: nothing is kept or born held
   const ToolTable* tools = nullptr;
-  std::function<RunId()> new_id;  // a new UUIDv7 each time
-  std::function<double()> draw;   // in [0,1)
-  Stays stays;                    // empty: nothing stays
+  std::function<RunId()> new_id;             // a new UUIDv7 each time
+  std::function<double()> draw;              // in [0,1)
+  std::function<std::int64_t()> new_commit;  // the id of a batch; empty: the store's, and a batch that failed and
+                                             // landed all the same is then a conflict with itself
+  Stays stays;                               // empty: nothing stays
   // The outcome of a pure step that may run at once, before anything is committed; nothing: it may not.
   std::function<std::optional<Command>(const RunState&, const Job&)> fuse;
 };

@@ -52,6 +52,7 @@ CommitterOptions Session::committer_options() {
   of.tools = &tools_;
   of.new_id = origin_.new_id;
   of.draw = origin_.draw;
+  of.new_commit = origin_.new_commit;
   of.stays = [this](const Job& job, bool born) { return stays(job, born); };
   of.fuse = [this](const RunState& state, const Job& job) { return fused(state, job); };
   return of;

@@ -28,7 +28,8 @@ struct SessionOrigin {
   SessionRow self;  // id, host, pid
   std::int32_t shards = 1;
   std::function<RunId()> new_id;
-  std::function<double()> draw;  // in [0,1)
+  std::function<double()> draw;              // in [0,1)
+  std::function<std::int64_t()> new_commit;  // the id of a batch
 };
 
 struct Effect {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "storage/commit_rules.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 #include "workers/clock.hpp"
@@ -114,9 +115,8 @@ Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
       session_(origin(), options_, executor_, catalogue.tools->table()) {}
 
 SessionOrigin Worker::Parts::origin() {
-  return {.self = self_, .shards = store_.shards(), .new_id = new_run_id, .draw = [this] {
-            return std::uniform_real_distribution<double>(0, 1)(random_);
-          }};
+  const auto draw = [this] { return std::uniform_real_distribution<double>(0, 1)(random_); };
+  return {.self = self_, .shards = store_.shards(), .new_id = new_run_id, .draw = draw, .new_commit = next_commit_id};
 }
 
 // --- threads --------------------------------------------------------------------------------------------------------

@@ -58,6 +58,9 @@ cairn_tests(workers postgres
   tests/workers/worker_test.cpp
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
+cairn_tests(simulation fast
+  tests/simulation/simulation_test.cpp
+)
 cairn_tests(ops postgres
   tests/ops/bench_test.cpp
   tests/ops/command_line_test.cpp
@@ -65,6 +68,7 @@ cairn_tests(ops postgres
   tests/ops/plan_runner_test.cpp
   tests/ops/program.cpp
   tests/ops/seven_node_test.cpp
+  tests/ops/simulate_test.cpp
 )
 cairn_tests(fuzz fast
   tests/fuzz/fuzz_test.cpp

@@ -5,150 +5,20 @@
 #include <random>
 
 #include "tests/engine/trial.hpp"
+#include "workers/simulation/random_graph.hpp"
 
 namespace cairn {
 namespace {
 
-using Random = std::mt19937_64;
-
-std::uint64_t below(Random& random, std::uint64_t n) { return random() % n; }
-
-// The same text and salt always give the same number: what a handler does depends on what it sees, not on the order.
-std::uint64_t fate(const std::string& text, std::uint64_t salt) {
-  std::uint64_t hash = 14695981039346656037ull ^ (salt * 1099511628211ull);
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  hash ^= hash >> 31;
-  hash *= 0x9e3779b97f4a7c15ull;
-  return hash ^ (hash >> 29);
-}
-
-// Builds a graph of blocks, each of which leads on to the next one.
-class GraphMaker {
- public:
-  explicit GraphMaker(Random& random) : random_(random) {}
-
-  std::string made() {
-    nodes_["z"] = {{"end", "done"}};
-    std::string next = "z";
-    for (std::uint64_t n = 1 + below(random_, 4); n > 0; --n) next = block(next, 0);
-    return Json{{"name", "t"},
-                {"start", next},
-                {"limits", {{"steps", 100000}}},
-                {"budgets", {{"coins", {{"cap", below(random_, 3)}}}}},
-                {"channels",
-                 {{"trace", {{"reducer", "append"}}},
-                  {"sum", {{"reducer", "sum"}}},
-                  {"top", {{"reducer", "max"}}},
-                  {"map", {{"reducer", "merge"}}}}},
-                {"nodes", nodes_}}
-        .dump();
-  }
-
- private:
-  std::string fresh(const std::string& kind) { return kind + "_" + std::to_string(++count_); }
-
-  std::string block(const std::string& next, int depth) {
-    switch (below(random_, depth < 3 ? 9 : 6)) {
-      case 0:
-        return ask(next);
-      case 1:
-        return wait(next);
-      case 2:
-        return loop(next);
-      case 3:
-        return call(next);
-      case 4:
-        return map(next);
-      case 5:
-        return depth == 0 ? budgeted(next) : step(next);
-      case 6:
-        return step(next);
-      default:
-        return fan(next, depth);
-    }
-  }
-
-  Json worker(const std::string& next, std::vector<std::string> labels) {
-    Json node = {{"do", "x.y"}, {"labels", labels}, {"on", {{"ok", next}, {"error", next}}}};
-    node["retry"] = {{"attempts", 1 + below(random_, 3)}, {"lost", 1000}, {"backoff_ms", below(random_, 2) * 10}};
-    return node;
-  }
-
-  std::string step(const std::string& next) {
-    const std::string name = fresh("do");
-    nodes_[name] = worker(next, {"ok"});
-    return name;
-  }
-  std::string budgeted(const std::string& next) {
-    const std::string name = step(next);
-    nodes_[name]["spends"] = "coins";
-    nodes_[name]["on"]["exhausted"] = next;
-    return name;
-  }
-  std::string loop(const std::string& next) {
-    const std::string name = fresh("loop");
-    nodes_[name] = worker(next, {"ok", "again"});
-    nodes_[name]["on"]["again"] = name;
-    return name;
-  }
-  std::string ask(const std::string& next) {
-    const std::string name = fresh("ask");
-    nodes_[name] = {{"ask", {{"kind", "question"}, {"prompt", "?"}}},
-                    {"into", name},
-                    {"on", {{"answered", next}, {"expired", next}}}};
-    return name;
-  }
-  std::string wait(const std::string& next) {
-    const std::string name = fresh("wait");
-    if (below(random_, 2) == 0)
-      nodes_[name] = {{"wait", {{"ms", 5}}}, {"on", {{"fired", next}}}};
-    else
-      nodes_[name] = {{"wait", {{"signal", name}}}, {"into", name}, {"on", {{"fired", next}}}};
-    return name;
-  }
-  std::string call(const std::string& next) {
-    const std::string name = fresh("call");
-    nodes_[name] = {{"call", "kid"}, {"into", name}, {"on", {{"done", next}, {"failed", next}}}};
-    return name;
-  }
-  std::string map(const std::string& next) {
-    const std::string work = fresh("map");
-    nodes_[work] = {{"map", "sub_goals"},
-                    {"retry", {{"attempts", 1 + below(random_, 2)}, {"lost", 1000}}},
-                    {"on", {{"joined", next}, {"partial", next}}}};
-    const std::string plan = fresh("plan");
-    nodes_[plan] = worker(work, {"ok"});
-    return plan;
-  }
-  std::string fan(const std::string& next, int depth) {
-    const std::string join = fresh("join");
-    nodes_[join] = worker(next, {"ok"});
-    nodes_[join]["join"] = true;
-    Json parts = Json::array();
-    for (std::uint64_t n = 2 + below(random_, 3); n > 0; --n) {
-      std::string part = join;
-      for (std::uint64_t m = 1 + below(random_, 2); m > 0; --m) part = block(part, depth + 1);
-      parts.push_back(part);
-    }
-    const std::string fork = fresh("fork");
-    nodes_[fork] = worker(next, {"ok"});
-    nodes_[fork]["on"] = {{"ok", parts}};
-    nodes_[fork]["retry"]["attempts"] = 1000;
-    return fork;
-  }
-
-  Random& random_;
-  Json nodes_ = Json::object();
-  int count_ = 0;
-};
+using simulation::Chance;
+using simulation::fate;
 
 // Drives one run to its end in an order of its own.
 class Driver {
  public:
   Driver(const std::string& graph, std::uint64_t salt, std::uint64_t order)
       : trial_(graph), salt_(salt), random_(order) {
-    trial_.add_graph(R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
-      "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+    trial_.add_graph(std::string(simulation::kid_graph));
     trial_.replay_every = 7;
   }
 
@@ -181,8 +51,8 @@ class Driver {
     for (const auto& [id, step] : trial_.state.steps)
       if (step.open_goals == 0) open.push_back(id);
     ASSERT_FALSE(open.empty()) << "nothing is open";
-    const Step& step = trial_.state.steps.at(open[below(random_, open.size())]);
-    trial_.now_us += static_cast<TimeUs>(below(random_, 30'000));
+    const Step& step = trial_.state.steps.at(open[random_.below(open.size())]);
+    trial_.now_us += static_cast<TimeUs>(random_.below(30'000));
     if (step.goal >= 0) return run_goal(step);
     switch (node(step).verb) {
       case Verb::do_:
@@ -204,7 +74,7 @@ class Driver {
   // What must change nothing but attempts: a double of the last report, a late one, a loss, a pause.
   void trouble() {
     if (last_) trial_.refused(*last_);
-    switch (below(random_, 12)) {
+    switch (random_.below(12)) {
       case 0:
         for (const auto& [id, step] : trial_.state.steps)
           if (step.goal >= 0 || node(step).verb == Verb::do_) {
@@ -299,7 +169,7 @@ class Driver {
 
   Trial trial_;
   std::uint64_t salt_;
-  Random random_;
+  Chance random_;
   std::optional<Command> last_;
 };
 
@@ -309,12 +179,12 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
 }
 
 void check_seed(std::uint64_t seed) {
-  Random random(seed);
-  const std::string graph = GraphMaker(random).made();
-  const std::uint64_t salt = random();
+  Chance random(seed);
+  const std::string graph = simulation::random_graph(random, {}).dump();
+  const std::uint64_t salt = random.next();
   Json first;
   for (int order = 0; order < 4; ++order) {
-    const Json outcome = Driver(graph, salt, random()).outcome();
+    const Json outcome = Driver(graph, salt, random.next()).outcome();
     if (order == 0) first = outcome;
     ASSERT_EQ(outcome, first) << "CAIRN_SEED=" << seed << " order " << order << "\n" << graph;
     ASSERT_EQ(outcome["status"], "done") << "CAIRN_SEED=" << seed << "\n" << outcome << "\n" << graph;

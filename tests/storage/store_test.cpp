@@ -364,6 +364,41 @@ TEST_P(StoreTest, linked_entries_share_a_verdict) {
   EXPECT_TRUE(store().run(child.id()));
 }
 
+TEST_P(StoreTest, a_batch_in_doubt_that_landed_is_committed_again_and_written_once) {
+  TestRun run = started_run();
+  TestRun fresh = new_run();
+  const HeldJob held = claim_one(7);
+  std::vector<Entry> batch{run.entry(2), fresh.entry()};
+  batch[0].fences.push_back(fence_of(held));
+  batch[0].jobs.push_back(offer(job_of(1, 2)));
+  for (Entry& entry : batch) entry.commit = 77;
+  const std::vector<Verdict> first = commit(batch);
+  ASSERT_EQ(first[0].kind, Kind::committed);
+  for (Entry& entry : batch) entry.in_doubt = true;
+  const std::vector<Verdict> again = commit(batch);
+  for (const std::size_t at : {0u, 1u}) {
+    EXPECT_EQ(again[at].kind, Kind::committed);
+    EXPECT_EQ(again[at].head, first[at].head);
+    EXPECT_EQ(again[at].chain_hash, first[at].chain_hash);
+  }
+  EXPECT_EQ(store().run(run.id())->head, 3);
+  EXPECT_EQ(store().events(run.id(), 0, 10).back().commit, 77);
+  EXPECT_EQ(chain_fault(store(), run.id()), "");
+  EXPECT_EQ(job(run, 1).session, 0) << "the job it offered was touched again";
+}
+
+TEST_P(StoreTest, a_batch_in_doubt_that_did_not_land_is_written) {
+  TestRun run = started_run();
+  Entry entry = run.entry();
+  entry.commit = 78;
+  entry.in_doubt = true;
+  EXPECT_EQ(run.commit(entry).kind, Kind::committed);
+  EXPECT_EQ(store().run(run.id())->head, 2);
+  Entry other = entry;  // the same place in the log, but of another batch
+  other.commit = 79;
+  EXPECT_EQ(run.commit(other).kind, Kind::conflict);
+}
+
 // --- job writes ------------------------------------------------------------------------------------------------------
 
 TEST_P(StoreTest, an_offered_job_is_free) {

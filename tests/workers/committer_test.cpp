@@ -6,6 +6,7 @@
 #include <random>
 
 #include "engine/snapshot.hpp"
+#include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/history.hpp"
@@ -71,6 +72,7 @@ class Driven {
   }
 
   std::vector<CommitBatch>& commits() { return commits_; }
+  std::vector<Load>& loads() { return loads_; }
 
   std::map<Ticket, Reply> replies;
   std::vector<HeldJob> born;
@@ -84,6 +86,7 @@ class Driven {
     of.session = session;
     of.new_id = new_run_id;
     of.draw = [] { return 0.5; };
+    of.new_commit = next_commit_id;
     of.stays = [this](const Job&, bool) { return keeps ? std::optional<TimeUs>(noon + 1'000'000) : std::nullopt; };
     return of;
   }
@@ -282,6 +285,33 @@ TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
   EXPECT_TRUE(driven.reply(wrong).refused);
 }
 
+// What the driven committer reads is older than the job and the command that come while it reads.
+TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken_for_newer) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  driven->look(900, run, 1);
+  ASSERT_TRUE(driven.collect());
+  History old = read_history(*store_, driven.loads().at(0));
+  driven.loads().clear();
+  const HeldJob timer = claim(6);
+  Driven other(*store_, 6);
+  other->tick(noon + 100'000);
+  other.submit(run, Due{timer.job.step}, fence(timer));
+  other.settle();
+
+  const HeldJob job = claim(5);
+  ASSERT_GT(job.run_head, old.rows.back().seq);
+  driven->look(901, run, job.run_head);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job));
+  driven->history(std::move(old));
+  driven.collect();
+  EXPECT_TRUE(driven.replies.contains(900));
+  EXPECT_FALSE(driven.replies.contains(901)) << "its step would be executed on a state that does not know it";
+  driven.settle();
+  EXPECT_GE(driven.reply(901).head, job.run_head);
+  EXPECT_FALSE(driven.reply(ticket).refused) << driven.reply(ticket).refused->message;
+}
+
 TEST_F(CommitterTest, a_called_run_ends_in_one_commit_with_its_step) {
   const RunId run = start("call", {{"word", "hi"}});
   Driven driven(*store_, 5);
@@ -344,6 +374,25 @@ TEST_F(CommitterTest, an_unavailable_store_gets_the_same_bytes_again) {
   EXPECT_EQ(driven.commits().at(0).entries->at(0).events.at(0).payload, before.at(0).payload);
   driven.settle();
   EXPECT_FALSE(driven.reply(ticket).refused);
+}
+
+TEST_F(CommitterTest, a_commit_that_landed_although_it_failed_is_no_conflict_with_itself) {
+  const RunId run = start("linear", {{"text", "x"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
+  std::mt19937 random(1);
+  while (driven.commits().empty() && driven.collect())
+    if (driven.commits().empty()) driven.step(random);
+  const CommitBatch batch = driven.commits().at(0);
+  ASSERT_EQ(store_->commit(batch.shard, *batch.entries).at(0).kind, Verdict::Kind::committed);
+  driven.commits().clear();
+  driven->batch_failed(batch.batch);
+  driven->tick(driven->due_us());
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).next) << "the branch that it holds was lost";
+  EXPECT_EQ(driven->counts().conflicts + driven->counts().stale, 0);
 }
 
 TEST_F(CommitterTest, a_run_that_cannot_be_read_is_refused_and_disturbs_nobody) {

@@ -54,6 +54,13 @@ TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
   EXPECT_EQ(pool.free_slots(), 5);
 }
 
+TEST(Pool, a_pool_for_any_run_stays_so_when_a_run_is_added) {
+  Pool pool(options());
+  pool.add_run(RunId{{1}});
+  EXPECT_TRUE(pool.executes(RunId{{2}}));
+  EXPECT_TRUE(pool.take().claims.at(0).only_runs.empty()) << "it would execute that run and no others any more";
+}
+
 TEST(Pool, after_an_empty_claim_it_waits_for_the_poll) {
   Pool pool(options());
   (void)pool.take();

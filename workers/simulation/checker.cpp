@@ -1,0 +1,237 @@
+#include "workers/simulation/checker.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/decide.hpp"
+#include "engine/evolve.hpp"
+#include "engine/snapshot.hpp"
+#include "storage/chain.hpp"
+#include "workers/history.hpp"
+
+namespace cairn::simulation {
+namespace {
+
+constexpr std::int32_t all = std::numeric_limits<std::int32_t>::max();
+
+std::string name_of(const RunId& run) { return "run " + to_string(run).substr(0, 8); }
+std::string name_of(const RunId& run, StepId step) { return "step " + std::to_string(step) + " of " + name_of(run); }
+
+bool holds(const HeldJob& job, const Fence& fence) {
+  return job.session == fence.session && job.epoch == fence.epoch && job.job.step == fence.step;
+}
+
+std::string text_of(const HeldJob& held) {
+  return "branch " + std::to_string(held.job.branch) + " step " + std::to_string(held.job.step) + " attempt " +
+         std::to_string(held.job.attempt) + " in " + held.job.queue + " at " + time_text(held.job.run_at_us) +
+         (held.session == 0 ? "" : " held by " + std::to_string(held.session));
+}
+
+}  // namespace
+
+void found(std::string says) { throw Finding{std::move(says)}; }
+
+Checker::Checker(Store& store, Graphs graphs) : store_(store), graphs_(std::move(graphs)) {}
+
+const RunState* Checker::state(const RunId& run) const {
+  const auto known = known_.find(run);
+  return known == known_.end() ? nullptr : &known->second.state;
+}
+
+std::vector<RunId> Checker::runs() const { return order_; }
+
+std::int32_t Checker::errors(const RunId& run, StepId step) const {
+  const RunState* folded = state(run);
+  const Step* open = folded == nullptr ? nullptr : find_step(*folded, step);
+  return open == nullptr ? 0 : open->errors;
+}
+
+void Checker::executed(const RunId& run, StepId step, std::int32_t attempt) { executed_.insert({run, step, attempt}); }
+
+void Checker::before(std::span<const Entry> batch) {
+  held_.clear();
+  for (const Entry& entry : batch) {
+    Held& held = held_[entry.run.id];
+    const RunState* folded = state(entry.run.id);
+    held.head = folded == nullptr ? 0 : folded->seq;
+    if (!entry.fences.empty()) held.jobs = store_.jobs(entry.run.id);
+  }
+}
+
+std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch, std::span<const Verdict> verdicts) {
+  if (verdicts.size() != batch.size()) found("A commit has not one verdict for each of its entries.");
+  std::vector<std::pair<RunId, Event>> came;
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    const Entry& entry = batch[at];
+    const std::size_t had = came.size();
+    const auto [known, is_new] = known_.try_emplace(entry.run.id);
+    if (is_new) known->second.state.id = entry.run.id;
+    read_on(entry.run.id, known->second, came);
+    const bool moved = came.size() > had;
+    if (known->second.state.seq == 0) {
+      known_.erase(known);
+      continue;
+    }
+    if (is_new) order_.push_back(entry.run.id);
+    const bool passed = verdicts[at].kind == Verdict::Kind::committed;
+    if (moved && !passed) found("A refused commit wrote to " + name_of(entry.run.id) + ".");
+    if (passed && !moved && !entry.in_doubt)
+      found("A commit to " + name_of(entry.run.id) + " passed, but wrote nothing.");
+    if (moved) check_fences(entry, held_[entry.run.id]);
+    check_queue(entry.run.id, known->second.state);
+    check_questions(entry.run.id, known->second.state);
+    check_row(entry.run.id, known->second);
+  }
+  for (const Entry& entry : batch)
+    if (const RunState* folded = state(entry.run.id)) check_family(*folded);
+  check_limits();
+  return came;
+}
+
+void Checker::check_limits() const {
+  for (const auto& [queue, limit] : limits_) {
+    std::int32_t held = 0;
+    for (const RunId& run : order_)
+      for (const HeldJob& job : store_.jobs(run)) held += job.session != 0 && job.job.queue == queue ? 1 : 0;
+    if (held > limit)
+      found(std::to_string(held) + " jobs of the queue " + queue + " are held, but its limit is " +
+            std::to_string(limit) + ".");
+  }
+}
+
+// --- the log --------------------------------------------------------------------------------------------------------
+
+void Checker::read_on(const RunId& run, Known& known, std::vector<std::pair<RunId, Event>>& came) {
+  std::vector<BranchId> touched;
+  for (const EventRow& row : store_.events(run, known.state.seq, all)) {
+    if (row.seq != known.state.seq + 1)
+      found("Event " + std::to_string(row.seq) + " of " + name_of(run) + " follows event " +
+            std::to_string(known.state.seq) + ".");
+    const TimeUs before = known.state.last_at;
+    if (row.at_us < before) found("Event " + std::to_string(row.seq) + " of " + name_of(run) + " goes back in time.");
+    Result<Event> event = event_of(row);
+    if (!event) found("Event " + std::to_string(row.seq) + " of " + name_of(run) + ": " + event.error().message);
+    touched.clear();
+    check_event(run, known, *event);
+    try {
+      evolve(known.state, *event, graphs_, touched);
+    } catch (const std::exception& bad) {
+      found("Event " + std::to_string(row.seq) + " of " + name_of(run) + " cannot follow: " + bad.what());
+    }
+    const Hash previous = row.seq == 1 ? chain_start(run, known.state.graph->version) : known.chain;
+    if (chain_next(previous, shard_of(run, store_.shards()), run, row) != row.chain_hash)
+      found("Event " + std::to_string(row.seq) + " of " + name_of(run) + " breaks the chain.");
+    known.chain = row.chain_hash;
+    came.emplace_back(run, *std::move(event));
+  }
+  for (const auto& [id, branch] : known.state.branches)
+    if (follow(known.state, id)) found("Branch " + std::to_string(id) + " of " + name_of(run) + " is not settled.");
+}
+
+void Checker::check_event(const RunId& run, Known& known, const Event& event) {
+  if (const auto* done = std::get_if<StepSucceeded>(&event.body)) {
+    if (done->attempt > 0 && done->worker != 0)
+      check_report(run, known, event, done->attempt, done->cached_from == 0 && done->node != "");
+  } else if (const auto* failed = std::get_if<StepFailed>(&event.body)) {
+    if (failed->attempt > 0) check_report(run, known, event, failed->attempt, failed->error == "error");
+  } else if (const auto* closed = std::get_if<SubGoalClosed>(&event.body)) {
+    if (closed->attempt > 0 && closed->worker != 0)
+      check_report(run, known, event, closed->attempt, closed->status == GoalStatus::succeeded);
+  } else if (std::holds_alternative<RunReopened>(event.body)) {
+    known.reported.clear();  // failed steps begin again with attempt 1
+  }
+}
+
+void Checker::check_report(const RunId& run, Known& known, const Event& event, std::int32_t attempt, bool was_run) {
+  const std::string of = "Attempt " + std::to_string(attempt) + " at " + name_of(run, event.step);
+  if (!known.reported.insert({event.step, attempt}).second) found(of + " is reported twice.");
+  if (was_run && !executed_.contains({run, event.step, attempt})) found(of + " is reported, but nobody executed it.");
+}
+
+void Checker::check_fences(const Entry& entry, const Held& held) const {
+  if (entry.head_before != held.head)
+    found("A commit at head " + std::to_string(entry.head_before) + " of " + name_of(entry.run.id) +
+          " was taken at head " + std::to_string(held.head) + ".");
+  for (const Fence& fence : entry.fences) {
+    const bool is_held = std::any_of(held.jobs.begin(), held.jobs.end(), [&](const HeldJob& job) {
+      return job.job.branch == fence.branch && holds(job, fence);
+    });
+    if (!is_held)
+      found("Session " + std::to_string(fence.session) + " committed " + name_of(entry.run.id, fence.step) +
+            " with epoch " + std::to_string(fence.epoch) + ", which it no longer held.");
+  }
+}
+
+// --- what is derived from the log -----------------------------------------------------------------------------------
+
+// A held row keeps its queue and times; a released one may come later than the state says, but never is forgotten.
+void Checker::check_queue(const RunId& run, const RunState& folded) const {
+  const std::vector<Job> wanted = jobs_of(folded);
+  const std::vector<HeldJob> rows = store_.jobs(run);
+  for (std::size_t at = 0; at < std::max(wanted.size(), rows.size()); ++at) {
+    if (at >= rows.size() || (at < wanted.size() && wanted[at].branch < rows[at].job.branch))
+      found("The queue of " + name_of(run) + " lacks branch " + std::to_string(wanted[at].branch) + " with " +
+            name_of(run, wanted[at].step) + ".");
+    if (at >= wanted.size() || wanted[at].branch != rows[at].job.branch)
+      found("The queue of " + name_of(run) + " has a row too many: " + text_of(rows[at]) + ".");
+    const Job& job = rows[at].job;
+    const bool is_free = rows[at].session == 0;
+    const bool fits = job.step == wanted[at].step && job.attempt == wanted[at].attempt &&
+                      job.timeout_ms == wanted[at].timeout_ms && job.queue == wanted[at].queue &&
+                      (!is_free || (job.run_at_us >= wanted[at].run_at_us || wanted[at].run_at_us == never_us));
+    const bool is_offered = wanted[at].run_at_us < never_us;
+    if (!fits || (is_free && is_offered != (job.run_at_us < never_us)))
+      found("The queue of " + name_of(run) + " has " + text_of(rows[at]) + ", but the state wants step " +
+            std::to_string(wanted[at].step) + " attempt " + std::to_string(wanted[at].attempt) + " in " +
+            wanted[at].queue + " at " + time_text(wanted[at].run_at_us) + ".");
+  }
+}
+
+void Checker::check_questions(const RunId& run, const RunState& folded) const {
+  const std::vector<QuestionRow> rows = store_.questions(run, all);
+  const bool is_open = !is_ended(folded.status);
+  if (rows.size() != (is_open ? folded.questions.size() : 0))
+    found("The store has " + std::to_string(rows.size()) + " open questions of " + name_of(run) + ", the state " +
+          std::to_string(folded.questions.size()) + ".");
+  for (const QuestionRow& row : rows)
+    if (!folded.questions.contains(row.id)) found("Question " + row.id + " of " + name_of(run) + " is not open.");
+}
+
+void Checker::check_row(const RunId& run, const Known& known) const {
+  const std::optional<RunRow> row = store_.run(run);
+  const RunState& folded = known.state;
+  if (!row || row->head != folded.seq || row->chain_hash != known.chain || row->status != folded.status ||
+      row->waiting != is_waiting(folded) || row->reason != folded.reason)
+    found("The row of " + name_of(run) + " is not what its events say.");
+}
+
+// A called run that has ended is known to its caller, in the same commit.
+void Checker::check_family(const RunState& folded) const {
+  if (folded.parent && is_ended(folded.status)) {
+    const RunState* caller = state(folded.parent->run);
+    if (caller == nullptr) found("The caller of " + name_of(folded.id) + " is not in the log.");
+    const Step* step = find_step(*caller, folded.parent->step);
+    if (!is_ended(caller->status) && step != nullptr && step->child == folded.id)
+      found(name_of(folded.id) + " has ended, but its caller waits for it.");
+  }
+  if (is_ended(folded.status)) return;
+  for (const auto& [id, step] : folded.steps)
+    if (!step.child.is_nil() && state(step.child) == nullptr)
+      found(name_of(folded.id, id) + " waits for a run that never began.");
+}
+
+void Checker::at_the_end() {
+  for (const RunId& run : order_) {
+    const Known& known = known_.at(run);
+    check_queue(run, known.state);
+    RunState again;
+    again.id = run;
+    const std::vector<EventRow> rows = store_.events(run, 0, all);
+    if (const Status folded = fold_rows(again, rows, graphs_); !folded)
+      found(name_of(run) + " cannot be folded: " + folded.error().message);
+    if (state_fingerprint(again) != state_fingerprint(known.state))
+      found("The replay of " + name_of(run) + " differs from its live state.");
+  }
+}
+
+}  // namespace cairn::simulation

@@ -1,0 +1,76 @@
+// What must hold whatever happens: looked at after every change of the store, with a fold of its own. Throws a Finding.
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "engine/event.hpp"
+#include "engine/graph.hpp"
+#include "engine/state.hpp"
+#include "storage/store.hpp"
+
+namespace cairn::simulation {
+
+struct Finding {
+  std::string says;
+};
+[[noreturn]] void found(std::string says);
+
+class Checker {
+ public:
+  Checker(Store& store, Graphs graphs);
+
+  // Around a commit. Checks fences, the log (dense, chained, decodable, each attempt reported once and only if it was
+  // executed), the queue, the questions and the run's row against the folded state, and callers against called runs.
+  // Returns the events that came new.
+  void before(std::span<const Entry> batch);
+  std::vector<std::pair<RunId, Event>> after(std::span<const Entry> batch, std::span<const Verdict> verdicts);
+
+  void limit(const std::string& queue, std::int32_t concurrency) { limits_[queue] = concurrency; }
+  void executed(const RunId& run, StepId step, std::int32_t attempt);
+
+  // When everything has ended: no row is left behind, and a second fold gives the same states.
+  void at_the_end();
+
+  const RunState* state(const RunId& run) const;  // null if it is not in the log
+  std::vector<RunId> runs() const;                // in the order they began
+  std::int32_t errors(const RunId& run, StepId step) const;
+
+ private:
+  struct Known {
+    RunState state;
+    Hash chain{};
+    std::set<std::pair<StepId, std::int32_t>> reported;
+  };
+  struct Held {  // the queue before a commit
+    std::int64_t head = 0;
+    std::vector<HeldJob> jobs;
+  };
+
+  void read_on(const RunId& run, Known& known, std::vector<std::pair<RunId, Event>>& came);
+  void check_event(const RunId& run, Known& known, const Event& event);
+  void check_report(const RunId& run, Known& known, const Event& event, std::int32_t attempt, bool was_run);
+  void check_fences(const Entry& entry, const Held& held) const;
+  void check_queue(const RunId& run, const RunState& state) const;
+  void check_questions(const RunId& run, const RunState& state) const;
+  void check_row(const RunId& run, const Known& known) const;
+  void check_family(const RunState& state) const;
+  void check_limits() const;
+
+  Store& store_;
+  Graphs graphs_;
+  std::map<RunId, Known> known_;
+  std::vector<RunId> order_;
+  std::map<RunId, Held> held_;
+  std::set<std::tuple<RunId, StepId, std::int32_t>> executed_;
+  std::map<std::string, std::int32_t> limits_;
+};
+
+}  // namespace cairn::simulation

@@ -1,0 +1,47 @@
+// What clients asked and were told, against what came to pass: an acknowledged command is in the log exactly once, a
+// refused one changed nothing. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "engine/command.hpp"
+#include "engine/event.hpp"
+
+namespace cairn::simulation {
+
+class Ledger {
+ public:
+  enum class Told : std::uint8_t { done, refused, nothing };
+
+  // A command that leaves one event: its kind, and what names it beside others of the kind.
+  struct Entry {
+    RunId run;
+    std::string_view event;
+    std::string name;
+    auto operator<=>(const Entry&) const = default;
+  };
+  static Entry entry_of(const RunId& run, const Command& command);
+
+  void asked(const Entry& entry) { ++lines_[entry].under_way; }
+  void told(const Entry& entry, Told what);
+  bool is_under_way(const Entry& entry) const;
+  void came(const RunId& run, const Event& event);
+
+  // Throws a Finding. When nothing is under way any more.
+  void check() const;
+
+ private:
+  struct Line {
+    std::int64_t under_way = 0;
+    std::int64_t done = 0;
+    std::int64_t refused = 0;
+    std::int64_t in_doubt = 0;
+    std::int64_t in_log = 0;
+  };
+  std::map<Entry, Line> lines_;
+};
+
+}  // namespace cairn::simulation

@@ -1,0 +1,90 @@
+// All that one seed decides beforehand, as lists from which a shrinker may drop; what is drawn on the way hangs on the
+// seed too. Plain values; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "engine/json.hpp"
+
+namespace cairn::simulation {
+
+struct SessionPlan {
+  TimeUs starts_us = 0;
+  TimeUs clock_us = 0;         // its monotonic clock began so much earlier
+  std::int64_t drift_ppm = 0;  // and goes faster
+  std::int32_t concurrency = 16;
+  std::int32_t lanes = 2;
+  std::int32_t fuse_steps = 32;
+  bool keep = true;
+  bool is_for_first_run = false;   // it executes that one, and those it calls, alone
+  bool lacks_other_queue = false;  // it does not serve the queue "other"
+};
+
+struct RunPlan {
+  TimeUs starts_us = 0;
+  std::string graph;
+  Json input = Json::object();
+  std::int32_t priority = 0;
+};
+
+// From outside, beside what answers questions and sends signals that are waited for.
+struct OutsideCommand {
+  enum class Kind : std::uint8_t { pause, resume, cancel, reopen, stray_answer, stray_signal };
+  Kind kind = Kind::pause;
+  TimeUs at_us = 0;
+  std::size_t run = 0;  // of the scenario's runs
+  std::size_t client = 0;
+};
+
+struct Fault {
+  enum class Kind : std::uint8_t {
+    lost_request,  // a store call fails and does not land
+    lost_answer,   // it lands, but fails for the session
+    late_landing,  // it fails at once, and lands so much later
+    slow,          // it lands, and is answered, so much later
+    crash,         // the session dies at this call; another begins so much later
+    drain,         // the session is asked to end; another begins so much later
+    stall,         // the session stands still for so long, and goes on
+    outage,        // every store call fails for so long; some land
+    deafness,      // no wake-up arrives for so long
+  };
+  Kind kind = Kind::crash;
+  std::size_t session = 0;  // of the scenario's; not of outage and deafness
+  std::int64_t call = 0;    // the session's n-th store call; 0: by time
+  TimeUs at_us = 0;
+  TimeUs lasts_us = 0;
+};
+
+struct Scenario {
+  std::uint64_t seed = 0;
+  std::int32_t shards = 1;
+  std::vector<Json> graphs;
+  std::vector<RunPlan> runs;
+  std::vector<SessionPlan> sessions;
+  std::vector<OutsideCommand> commands;
+  std::vector<Fault> faults;
+  TimeUs faults_end_us = 0;  // then everything heals
+  std::size_t clients = 2;
+  std::int64_t reopens_max = 0;  // of each failed run
+  std::int32_t other_limit = 0;  // of the queue "other", across all sessions; 0: none
+  bool is_bulky = false;         // some outcomes are too large for an event
+  bool is_comparable = false;    // comes to the same end without its faults
+};
+
+std::string_view to_string(Fault::Kind kind);
+std::string_view to_string(OutsideCommand::Kind kind);
+
+// Graphs, runs, sessions, commands and faults from one seed.
+Scenario random_scenario(std::uint64_t seed);
+
+// The same around given graphs, of which the first is run. Long waits, timeouts and pauses become short ones.
+Scenario scenario_for(std::uint64_t seed, const std::vector<Json>& graphs, const Json& input);
+
+// One line for each part.
+std::vector<std::string> lines_of(const Scenario& scenario);
+
+}  // namespace cairn::simulation

@@ -1,0 +1,255 @@
+#include "workers/simulation/script.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::simulation {
+namespace {
+
+Failure failure(std::string error, std::string message) { return {std::move(error), std::move(message), true, {}}; }
+
+// --- by fate --------------------------------------------------------------------------------------------------------
+
+class Fateful {
+ public:
+  Fateful(std::uint64_t salt, bool is_bulky) : salt_(salt), is_bulky_(is_bulky) {}
+
+  Act operator()(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms) const {
+    const std::string sees = input.tool.empty() ? input.node + input.data.value("trace", Json::array()).dump()
+                                                : input.sub_goal + canonical(input.inputs);
+    const std::uint64_t roll = fate(sees + "fail" + std::to_string(errors), salt_);
+    Act act;
+    act.takes_us = static_cast<TimeUs>(100 + roll / 7 % (roll / 5 % 4 == 0 ? 60'000 : 3'000));
+    act.hangs = timeout_ms > 0 && roll / 11 % 6 == 0;
+    if (errors >= 0 && roll % 5 == 0) {
+      act.result = failure("error", "fate");
+    } else {
+      act.result = input.tool.empty() ? outcome(input, sees) : Outcome{"", {{"v", fate(sees, salt_) % 50}}, {}};
+    }
+    return act;
+  }
+
+ private:
+  Outcome outcome(const StepInput& input, const std::string& sees) const {
+    const std::uint64_t number = fate(sees, salt_) % 100;
+    Outcome made;
+    made.label = input.node.starts_with("loop") && fate(sees + "label", salt_) % 3 == 0 ? "again" : "ok";
+    made.patch = {{"trace", {input.node}},
+                  {"sum", number},
+                  {"top", number},
+                  {"map", {{input.node, number}}},
+                  {"last_" + std::to_string(number % 3), number}};
+    if (is_bulky_ && fate(sees + "bulk", salt_) % 4 == 0) made.patch["bulk"] = std::string(40'000, 'x');
+    if (input.node.starts_with("plan")) made.facts = goals(sees, input.node);
+    return made;
+  }
+
+  std::vector<Fact> goals(const std::string& sees, const std::string& name) const {
+    std::vector<Fact> facts;
+    const std::uint64_t count = fate(sees + "goals", salt_) % 6;
+    for (std::uint64_t n = 0; n < count; ++n) {
+      const std::uint64_t roll = fate(sees + std::to_string(n), salt_);
+      SubGoalOpened goal;
+      goal.sub_goal = name + "/" + std::to_string(fate(sees, salt_) % 100'000) + "." + std::to_string(n);
+      const std::string before = goal.sub_goal.substr(0, goal.sub_goal.find('.') + 1) + std::to_string(roll % (n + 2));
+      goal.tool = roll % 7 == 0 ? "unknown" : roll % 7 == 1 ? "slow" : "echo";
+      if (roll % 3 == 0) goal.after = {before};
+      if (roll % 3 == 1) goal.inputs = {{"in", {{"from_sub_goal", before}, {"slot", roll % 5 == 0 ? "w" : "v"}}}};
+      facts.emplace_back(std::move(goal));
+    }
+    return facts;
+  }
+
+  std::uint64_t salt_;
+  bool is_bulky_;
+};
+
+// --- as drawn, or as the user says ----------------------------------------------------------------------------------
+
+// One of the entries, by their weights.
+const Json& drawn_from(const Json& entries, Chance& chance) {
+  const auto weight = [](const Json& entry) {
+    return entry.is_object() ? static_cast<std::uint64_t>(entry.value("weight", 1)) : 1;
+  };
+  std::uint64_t sum = 0;
+  for (const Json& entry : entries) sum += weight(entry);
+  std::uint64_t at = chance.below(sum);
+  for (const Json& entry : entries) {
+    if (at < weight(entry)) return entry;
+    at -= weight(entry);
+  }
+  return entries.back();
+}
+
+const Json* entries_for(const Json& says, const char* kind, const std::string& name) {
+  if (!says.is_object() || !says.contains(kind) || !says[kind].contains(name)) return nullptr;
+  return &says[kind][name];
+}
+
+std::vector<std::string> labels_of(const Node& node, const HandlerTable& handlers) {
+  const Handler* handler = handlers.find(node.target);
+  std::vector<std::string> labels = handler == nullptr || handler->labels_from_node ? node.labels : handler->labels;
+  if (labels.empty())
+    for (const auto& [label, next] : node.on)
+      if (label != "error" && label != "exhausted") labels.push_back(label);
+  return labels;
+}
+
+class Drawn {
+ public:
+  Drawn(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers)
+      : salt_(salt), says_(std::move(says)), graphs_(std::move(graphs)) {
+    for (const GraphRef& graph : graphs_)
+      for (const Node& node : graph->nodes)
+        if (node.verb == Verb::do_) labels_[{graph->name, node.name}] = labels_of(node, handlers);
+  }
+
+  Act operator()(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms) const {
+    Chance chance(fate(input.key + " " + std::to_string(errors), salt_));
+    Act act;
+    act.takes_us = chance.between(100, chance.one_in(8) ? 500'000 : 5'000);
+    const bool is_tool = !input.tool.empty();
+    const Json* entries = is_tool ? entries_for(says_, "tools", input.tool) : entries_for(says_, "nodes", input.node);
+    if (entries != nullptr) {
+      told(drawn_from(*entries, chance), is_tool, act);
+      return act;
+    }
+    act.hangs = timeout_ms > 0 && chance.one_in(20);
+    if (chance.one_in(6)) {
+      act.result = failure("error", "The simulation let it fail.");
+    } else if (is_tool) {
+      act.result = Outcome{"", Json{{"simulated", input.tool}}, {}};
+    } else {
+      const std::vector<std::string>& labels = labels_.at({input.graph, input.node});
+      act.result = Outcome{labels.empty() ? "ok" : labels[chance.below(labels.size())], Json::object(), {}};
+    }
+    return act;
+  }
+
+ private:
+  static void told(const Json& entry, bool is_tool, Act& act) {
+    if (entry.contains("takes_ms")) act.takes_us = entry["takes_ms"].get<TimeUs>() * 1000;
+    if (entry.contains("error")) {
+      act.result = Failure{entry["error"], entry.value("message", ""), entry.value("retryable", true), {}};
+      return;
+    }
+    Outcome outcome;
+    outcome.label = entry.value("label", "");
+    outcome.patch = entry.value(is_tool ? "outputs" : "patch", Json::object());
+    for (const Json& goal : entry.value("sub_goals", Json::array())) {
+      SubGoalOpened opened;
+      opened.sub_goal = goal.at("id");
+      opened.tool = goal.value("tool", "");
+      opened.inputs = goal.value("inputs", Json::object());
+      opened.after = goal.value("after", std::vector<std::string>());
+      outcome.facts.emplace_back(std::move(opened));
+    }
+    act.result = std::move(outcome);
+  }
+
+  std::uint64_t salt_;
+  Json says_;
+  std::vector<GraphRef> graphs_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> labels_;
+};
+
+// --- checking what the user says ------------------------------------------------------------------------------------
+
+Error invalid(std::string says) { return {Code::invalid, std::move(says)}; }
+
+bool fits(const Json& entry, const char* field, bool (Json::*is)() const noexcept) {
+  return !entry.contains(field) || (entry[field].*is)();
+}
+
+bool is_goal(const Json& goal) {
+  return goal.is_object() && goal.contains("id") && goal["id"].is_string() && fits(goal, "tool", &Json::is_string) &&
+         fits(goal, "inputs", &Json::is_object) && fits(goal, "after", &Json::is_array);
+}
+
+bool is_entry(const Json& entry, const char* outcome) {
+  if (!entry.is_object() || !fits(entry, outcome, &Json::is_object)) return false;
+  if (!fits(entry, "label", &Json::is_string) || !fits(entry, "error", &Json::is_string)) return false;
+  if (!fits(entry, "message", &Json::is_string) || !fits(entry, "retryable", &Json::is_boolean)) return false;
+  for (const char* number : {"weight", "takes_ms"})
+    if (entry.contains(number) && (!entry[number].is_number_integer() || entry[number] < 1)) return false;
+  if (!fits(entry, "sub_goals", &Json::is_array)) return false;
+  const Json goals = entry.value("sub_goals", Json::array());
+  return std::all_of(goals.begin(), goals.end(), is_goal);
+}
+
+Status check_lists(const Json& says, const char* kind, const char* outcome) {
+  if (!says.contains(kind)) return Done{};
+  if (!says[kind].is_object())
+    return invalid(std::string("Expected \"") + kind + "\" of the handlers to be an object, but got " +
+                   excerpt(says[kind], 60) + ".");
+  for (const auto& [name, entries] : says[kind].items()) {
+    const bool is_list = entries.is_array() && !entries.empty();
+    if (is_list && (outcome == nullptr || std::all_of(entries.begin(), entries.end(),
+                                                      [&](const Json& entry) { return is_entry(entry, outcome); })))
+      continue;
+    return invalid("Expected a list of outcomes for \"" + name + "\" of the handlers, but got " + excerpt(entries, 80) +
+                   ".");
+  }
+  return Done{};
+}
+
+// The simplest value that a schema of the usual kind takes.
+Json value_for(const Json& schema) {
+  if (!schema.is_object()) return "simulated";
+  if (schema.contains("const")) return schema["const"];
+  if (schema.contains("enum") && !schema["enum"].empty()) return schema["enum"][0];
+  Json type = schema.value("type", Json("string"));
+  if (type.is_array()) type = type.empty() ? Json("null") : type[0];
+  if (type == "object") {
+    Json made = Json::object();
+    const Json properties = schema.value("properties", Json::object());
+    for (const auto& [name, part] : properties.items()) made[name] = value_for(part);
+    return made;
+  }
+  if (type == "array") return Json::array();
+  if (type == "integer" || type == "number") return schema.value("minimum", Json(1));
+  if (type == "boolean") return true;
+  return type == "null" ? Json() : Json("simulated");
+}
+
+}  // namespace
+
+Script fateful_script(std::uint64_t salt, bool is_bulky) { return Fateful(salt, is_bulky); }
+
+Script drawn_script(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers) {
+  return Drawn(salt, std::move(says), std::move(graphs), handlers);
+}
+
+Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const HandlerTable& handlers) {
+  if (!says.is_object()) return invalid("Expected the handlers as an object, but got " + excerpt(says, 60) + ".");
+  for (const auto& [kind, outcome] : {std::pair{"nodes", "patch"}, {"tools", "outputs"}})
+    if (Status fit = check_lists(says, kind, outcome); !fit) return fit;
+  for (const char* kind : {"answers", "signals"})
+    if (Status fit = check_lists(says, kind, nullptr); !fit) return fit;
+  const Json nodes = says.value("nodes", Json::object());
+  for (const auto& [name, entries] : nodes.items()) {
+    const Node* node = nullptr;
+    for (const GraphRef& graph : graphs)
+      if (const NodeIndex at = graph->find(name); at >= 0) node = &graph->nodes[static_cast<std::size_t>(at)];
+    if (node == nullptr || node->verb != Verb::do_)
+      return invalid("Expected the handlers to name a node with \"do\", but got \"" + name + "\".");
+    const std::vector<std::string> labels = labels_of(*node, handlers);
+    for (const Json& entry : entries)
+      if (!entry.contains("error") && std::find(labels.begin(), labels.end(), entry.value("label", "")) == labels.end())
+        return invalid("Expected node \"" + name + "\" of the handlers to leave by a label that it has, but got \"" +
+                       entry.value("label", "") + "\".");
+  }
+  return Done{};
+}
+
+Json scripted_answer(const Json& says, const Node& node, Chance& chance) {
+  if (const Json* values = entries_for(says, "answers", node.name)) return (*values)[chance.below(values->size())];
+  return value_for(node.spec.value("schema", Json()));
+}
+
+Json scripted_signal(const Json& says, const std::string& name, Chance& chance) {
+  if (const Json* values = entries_for(says, "signals", name)) return (*values)[chance.below(values->size())];
+  return "simulated";
+}
+
+}  // namespace cairn::simulation

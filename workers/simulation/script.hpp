@@ -1,0 +1,41 @@
+// What scripted handlers and tools do, decided by what they see and a salt. Plain values; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/graph.hpp"
+#include "workers/handler.hpp"
+#include "workers/simulation/chance.hpp"
+
+namespace cairn::simulation {
+
+// One attempt of a step.
+struct Act {
+  StepResult result;
+  TimeUs takes_us = 0;
+  bool hangs = false;  // it never ends by itself
+};
+
+// `errors`: of the step's attempts before this one; losses do not count, so that an attempt that follows a loss does
+// what the lost one did. Of a pure handler, who cannot know, it is minus the attempt's number.
+using Script = std::function<Act(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms)>;
+
+// For random graphs: fails, hangs (where there is a timeout), loops and plans by what it sees.
+Script fateful_script(std::uint64_t salt, bool is_bulky);
+
+// For graphs of users: a node leaves by each of its labels, and fails now and then, as drawn. `says` (or null) gives
+// outcomes by node and tool, answers and signals: {"nodes": {NODE: [{"label", "patch"?, "sub_goals"?, "takes_ms"?,
+// "weight"?} | {"error", "message"?, "retryable"?, ...}]}, "tools": {TOOL: [{"outputs"} | {"error"}]},
+// "answers": {NODE: [VALUE]}, "signals": {NAME: [VALUE]}}.
+// Refuses `invalid` with one sentence.
+Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const HandlerTable& handlers);
+Script drawn_script(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers);
+
+// A value for the question that the node asks, or the signal of that name.
+Json scripted_answer(const Json& says, const Node& node, Chance& chance);
+Json scripted_signal(const Json& says, const std::string& name, Chance& chance);
+
+}  // namespace cairn::simulation

@@ -1,0 +1,111 @@
+#include "workers/simulation/simulated_client.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::simulation {
+
+SimulatedClient::SimulatedClient(World& world, std::size_t number, bool insists)
+    : world_(world), number_(number), insists_(insists) {
+  begin();
+}
+
+void SimulatedClient::begin() {
+  CommitterOptions of;
+  of.shards = world_.scenario.shards;
+  of.lanes = 1;
+  of.actor = "client:" + std::to_string(number_);
+  of.tools = &world_.tools;
+  of.new_id = [this] { return world_.new_run(); };
+  of.draw = [this] { return world_.chance.part(); };
+  of.new_commit = [this] { return ++world_.last_commit; };
+  gone_ = std::make_shared<bool>(false);
+  committer_ = std::make_unique<Committer>(std::move(of), world_.graphs);
+  next_pump_ = never_us;
+}
+
+void SimulatedClient::command(const RunId& run, Command command) {
+  const Ledger::Entry entry = Ledger::entry_of(run, command);
+  world_.ledger.asked(entry);
+  if (world_.tells)
+    world_.tell("client " + std::to_string(number_ + 1),
+                "wants " + std::string(entry.event) + " " + entry.name + " of run " + to_string(run).substr(0, 8));
+  asked_.emplace(++last_ticket_, entry);
+  committer_->tick(world_.now());
+  committer_->submit({.ticket = last_ticket_, .run = run, .command = std::move(command)});
+  pump();
+}
+
+void SimulatedClient::pump_at(TimeUs when) {
+  if (when >= next_pump_) return;
+  next_pump_ = when;
+  world_.agenda.at(when - epoch_us, [this, gone = gone_] {
+    if (*gone) return;
+    next_pump_ = never_us;
+    pump();
+  });
+}
+
+void SimulatedClient::pump() {
+  committer_->tick(world_.now());
+  CommitterActions actions = committer_->take();
+  for (Load& load : actions.loads) send(std::move(load));
+  for (const CommitBatch& batch : actions.commits) send(Commit{batch, world_.now()});
+  for (PutSnapshot& snapshot : actions.snapshots) send(std::move(snapshot));
+  for (const Reply& reply : actions.replies) replied(reply);
+  if (const TimeUs due = committer_->due_us(); due < never_us) pump_at(std::max(due, world_.now() + 1));
+}
+
+void SimulatedClient::send(StoreCall call) {
+  Trouble trouble;
+  const bool is_calm = world_.scenario.faults.empty() || world_.agenda.now() > world_.scenario.faults_end_us;
+  if (!is_calm && world_.chance.one_in(12)) {
+    const std::uint64_t kind = world_.chance.below(3);
+    trouble.is_lost = kind == 0;
+    trouble.is_answerless = kind == 1;
+    if (kind == 2) trouble.lands_late_us = world_.chance.between(1'000, 1'500'000);
+    ++world_.faults["client's call"];
+    if (world_.tells)
+      world_.tell("client " + std::to_string(number_ + 1), std::string("cannot, it seems, ") + purpose(call));
+  }
+  world_.send(
+      std::move(call), trouble, [this] { return world_.agenda.now(); }, gone_,
+      [this](const StoreCall& sent, std::optional<StoreAnswer> answer) { answered(sent, std::move(answer)); });
+}
+
+void SimulatedClient::answered(const StoreCall& call, std::optional<StoreAnswer> answer) {
+  if (!answer && !insists_) return forget();
+  committer_->tick(world_.now());
+  if (const auto* load = std::get_if<Load>(&call)) {
+    if (answer) {
+      committer_->history(std::move(std::get<HistoryRead>(*answer).history));
+    } else {
+      committer_->load_failed(load->run);
+    }
+  } else if (const auto* commit = std::get_if<Commit>(&call)) {
+    if (answer) {
+      committer_->verdicts(commit->batch.batch, std::move(std::get<std::vector<Verdict>>(*answer)));
+    } else {
+      committer_->batch_failed(commit->batch.batch);
+    }
+  }
+  pump();
+}
+
+void SimulatedClient::forget() {
+  *gone_ = true;
+  for (const auto& [ticket, entry] : std::exchange(asked_, {})) world_.ledger.told(entry, Ledger::Told::nothing);
+  begin();
+}
+
+void SimulatedClient::replied(const Reply& reply) {
+  const auto asked = asked_.extract(reply.ticket);
+  if (asked.empty()) found("A client was answered twice.");
+  world_.ledger.told(asked.mapped(), reply.refused ? Ledger::Told::refused : Ledger::Told::done);
+  if (!world_.tells) return;
+  const std::string about = std::string(asked.mapped().event) + " " + asked.mapped().name;
+  world_.tell("client " + std::to_string(number_ + 1),
+              reply.refused ? "is refused " + about + ": " + reply.refused->message : "has " + about);
+}
+
+}  // namespace cairn::simulation

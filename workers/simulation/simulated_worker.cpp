@@ -1,0 +1,239 @@
+#include "workers/simulation/simulated_worker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::simulation {
+namespace {
+
+constexpr TimeUs turn_us = 20;
+
+}  // namespace
+
+SimulatedWorker::SimulatedWorker(World& world, Ports& ports, std::size_t place)
+    : world_(world), ports_(ports), place_(place) {}
+
+std::string SimulatedWorker::name() const {
+  return "session " + std::to_string(place_ + 1) + "." + std::to_string(births_);
+}
+
+TimeUs SimulatedWorker::steady() const {
+  const TimeUs now = world_.agenda.now();
+  return plan().clock_us + now + now * plan().drift_ppm / 1'000'000;
+}
+
+TimeUs SimulatedWorker::from_steady(TimeUs steady_us) const {
+  if (steady_us > never_us / 4'000'000) return never_us;
+  return (steady_us - plan().clock_us) * 1'000'000 / (1'000'000 + plan().drift_ppm) + 1;
+}
+
+WorkerOptions SimulatedWorker::options() const {
+  WorkerOptions of;
+  of.concurrency = plan().concurrency;
+  of.poll_ms = 400;
+  of.beat_ms = 250;
+  of.dead_after_ms = 1'200;
+  of.keep_steps = 8;
+  of.default_timeout_ms = 30'000;
+  of.database_lanes = plan().lanes;
+  of.fuse_steps = plan().fuse_steps;
+  of.keep = plan().keep;
+  if (plan().is_for_first_run) of.only_runs = {world_.runs.front()};
+  if (plan().lacks_other_queue) of.queues = {"default", "slow", std::string(timer_queue)};
+  return of;
+}
+
+SessionOrigin SimulatedWorker::origin() {
+  SessionOrigin of;
+  of.self.id = static_cast<SessionId>(100 * (place_ + 1)) + births_;
+  of.shards = world_.scenario.shards;
+  of.new_id = [this] { return world_.new_run(); };
+  of.draw = [this] { return world_.chance.part(); };
+  of.new_commit = [this] { return ++world_.last_commit; };
+  return of;
+}
+
+// --- living and dying -----------------------------------------------------------------------------------------------
+
+void SimulatedWorker::begin() {
+  if (is_leaving_ || is_alive()) return;
+  ++births_;
+  gone_ = std::make_shared<bool>(false);
+  SessionOrigin of = origin();
+  executor_.emplace(world_.handlers, ports_, of.self.id);
+  session_ = std::make_unique<Session>(std::move(of), options(), *executor_, world_.tools);
+  stalled_until_ = 0;
+  next_turn_ = never_us;
+  back_after_.reset();
+  if (world_.tells) world_.tell(name(), "begins");
+  turn_at(world_.agenda.now());
+  beat();
+}
+
+void SimulatedWorker::end() {
+  *gone_ = true;
+  session_.reset();
+  executor_.reset();
+  ++turns_;
+}
+
+void SimulatedWorker::begin_again(TimeUs pause) {
+  world_.agenda.after(pause, [this] { begin(); });
+}
+
+void SimulatedWorker::crash(TimeUs pause) {
+  if (!is_alive()) return;
+  if (world_.tells) world_.tell(name(), "dies");
+  end();
+  begin_again(pause);
+}
+
+void SimulatedWorker::stall(TimeUs pause) {
+  if (!is_alive()) return;
+  if (world_.tells) world_.tell(name(), "stands still for " + std::to_string(pause / 1'000) + " ms");
+  stalled_until_ = world_.agenda.now() + pause;
+}
+
+void SimulatedWorker::drain_for(TimeUs pause) {
+  if (!is_alive()) return;
+  if (world_.tells) world_.tell(name(), "is asked to end");
+  back_after_ = pause;
+  session_->drain();
+  turn_at(world_.agenda.now());
+}
+
+void SimulatedWorker::drain() {
+  is_leaving_ = true;
+  if (!is_alive()) return;
+  session_->drain();
+  turn_at(world_.agenda.now());
+}
+
+void SimulatedWorker::wake() {
+  if (!is_alive() || is_stalled()) return;
+  session_->wake();
+  turn_at(world_.agenda.now() + turn_us);
+}
+
+void SimulatedWorker::beat() {
+  if (session_->beats() && !is_stalled() && !world_.is_out()) world_.store->beat(session_->id());
+  world_.agenda.after(options().beat_ms * 1'000, [this, gone = gone_] {
+    if (!*gone) beat();
+  });
+}
+
+// --- turns ----------------------------------------------------------------------------------------------------------
+
+void SimulatedWorker::turn_at(TimeUs when) {
+  when = std::max({when, world_.agenda.now(), stalled_until_});
+  if (when >= next_turn_ || when == never_us) return;
+  next_turn_ = when;
+  world_.agenda.at(when, [this, turn_number = ++turns_] {
+    if (turn_number == turns_ && is_alive()) turn();
+  });
+}
+
+void SimulatedWorker::turn() {
+  next_turn_ = never_us;
+  if (is_stalled()) return turn_at(stalled_until_);
+  session_->tick(steady());
+  SessionActions actions = session_->take();
+  for (StoreCall& call : actions.calls)
+    if (!send(std::move(call))) return;
+  for (Effect& effect : actions.effects) start(std::move(effect));
+  if (world_.tells)
+    for (const Note& note : actions.notes) world_.tell(name(), "notes: " + note.text);
+  if (session_->is_finished()) {
+    if (world_.tells) world_.tell(name(), "ends");
+    end();
+    if (back_after_) begin_again(*back_after_);
+    return;
+  }
+  turn_at(std::max(from_steady(session_->due_us()), world_.agenda.now() + turn_us));
+}
+
+// --- store calls ----------------------------------------------------------------------------------------------------
+
+const Fault* SimulatedWorker::fault_at(std::int64_t call) const {
+  for (const Fault& fault : world_.scenario.faults)
+    if (fault.call == call && fault.session == place_) return &fault;
+  return nullptr;
+}
+
+// False if the session died of it.
+bool SimulatedWorker::send(StoreCall call) {
+  Trouble trouble;
+  if (const Fault* fault = fault_at(++calls_)) {
+    ++world_.faults[std::string(to_string(fault->kind))];
+    if (world_.tells) world_.tell(name(), std::string(to_string(fault->kind)) + ": expected to " + purpose(call));
+    if (fault->kind == Fault::Kind::crash) {
+      const std::uint64_t phase = world_.chance.below(3);
+      if (phase == 0) return crash(fault->lasts_us), false;
+      world_.agenda.after(world_.chance.between(0, phase == 1 ? 1'500 : 20'000), [this, gone = gone_, fault] {
+        if (!*gone) crash(fault->lasts_us);
+      });
+    }
+    trouble.is_lost = fault->kind == Fault::Kind::lost_request;
+    trouble.is_answerless = fault->kind == Fault::Kind::lost_answer;
+    trouble.lands_late_us = fault->kind == Fault::Kind::late_landing ? fault->lasts_us : 0;
+    trouble.slow_us = fault->kind == Fault::Kind::slow ? fault->lasts_us : 0;
+  }
+  // Asked a little before it lands, answered a little later: so exactly does it know the database's time.
+  const auto asked = [this, error = -world_.chance.between(0, 3'000)]() mutable {
+    return steady() + std::exchange(error, world_.chance.between(0, 3'000));
+  };
+  world_.send(std::move(call), trouble, asked, gone_,
+              [this](const StoreCall& sent, std::optional<StoreAnswer> answer) { answered(sent, std::move(answer)); });
+  return true;
+}
+
+void SimulatedWorker::answered(const StoreCall& call, std::optional<StoreAnswer> answer) {
+  if (is_stalled()) {
+    world_.agenda.at(stalled_until_, [this, gone = gone_, call, answer = std::move(answer)]() mutable {
+      if (!*gone) answered(call, std::move(answer));
+    });
+    return;
+  }
+  session_->tick(steady());
+  if (answer) {
+    session_->answered(call, *std::move(answer));
+  } else {
+    session_->failed(call);
+  }
+  turn_at(world_.agenda.now() + turn_us);
+}
+
+// --- effects --------------------------------------------------------------------------------------------------------
+
+// What is cancelled may end all the same, and what has ended may be told twice.
+void SimulatedWorker::start(Effect effect) {
+  if (world_.tells)
+    world_.tell(name(), "executes step " + std::to_string(effect.work.input.step) + " of run " +
+                            to_string(effect.work.input.run).substr(0, 8) + ", attempt " +
+                            std::to_string(effect.work.input.attempt) + " (" + effect.work.input.node +
+                            effect.work.input.sub_goal + ")");
+  Act act = world_.act(effect.work.input, effect.work.timeout_ms);
+  const auto tell_it = [this, gone = gone_, slot = effect.slot, result = std::move(act.result)] {
+    if (!*gone) ended(slot, result);
+  };
+  if (act.hangs) {
+    if (world_.chance.one_in(2)) world_.agenda.after(world_.chance.between(400'000, 900'000), tell_it);
+    return;
+  }
+  world_.agenda.after(act.takes_us, tell_it);
+  if (world_.chance.one_in(10)) world_.agenda.after(act.takes_us + world_.chance.between(0, 5'000), tell_it);
+}
+
+void SimulatedWorker::ended(Ticket slot, const StepResult& result) {
+  if (is_stalled()) {
+    world_.agenda.at(stalled_until_, [this, gone = gone_, slot, result] {
+      if (!*gone) ended(slot, result);
+    });
+    return;
+  }
+  session_->tick(steady());
+  session_->ended(slot, result);
+  turn_at(world_.agenda.now() + turn_us);
+}
+
+}  // namespace cairn::simulation

@@ -1,0 +1,325 @@
+#include "workers/simulation/simulation.hpp"
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <deque>
+#include <utility>
+
+#include "workers/simulation/simulated_client.hpp"
+#include "workers/simulation/simulated_worker.hpp"
+
+namespace cairn::simulation {
+namespace {
+
+constexpr TimeUs second_us = 1'000'000;
+constexpr TimeUs care_us = 120'000;
+constexpr TimeUs heals_within_us = 45 * second_us;  // then every run has ended or moved on, or something is stuck
+constexpr TimeUs drains_within_us = 40 * second_us;
+constexpr std::int64_t happenings_max = 2'000'000;
+
+class NoModel final : public Model {
+ public:
+  boost::asio::awaitable<ModelAnswer> ask(ModelRequest) override { co_return ModelAnswer{}; }
+};
+
+// Tools are executed by the script; only their table counts here.
+class NoTools final : public Tools {
+ public:
+  explicit NoTools(const ToolTable& table) : table_(table) {}
+  boost::asio::awaitable<std::variant<Json, Failure>> call(ToolCall) override { co_return Failure{}; }
+  const ToolTable& table() const override { return table_; }
+
+ private:
+  const ToolTable& table_;
+};
+
+class Simulation {
+ public:
+  Simulation(const Scenario& scenario, const Cast& cast, bool tells)
+      : scenario_(scenario), world_(scenario, cast, tells), tools_(world_.tools), ports_(model_, tools_) {
+    for (std::size_t place = 0; place < scenario.sessions.size(); ++place) workers_.emplace_back(world_, ports_, place);
+    for (std::size_t number = 0; number < scenario.clients; ++number)
+      clients_.emplace_back(world_, number, number % 2 == 1);
+  }
+
+  Course course() {
+    Course course;
+    try {
+      play();
+      for (const RunId& run : world_.runs) course.ends.push_back(end_of(run));
+    } catch (const Finding& finding) {
+      course.finding = finding.says;
+    } catch (const CheckFailure& failure) {
+      course.finding = "The check " + failure.says + " failed.";
+    } catch (const std::exception& thrown) {
+      course.finding = std::string("An exception came out: ") + thrown.what();
+    }
+    course.happenings = world_.agenda.done();
+    course.lasted_us = world_.agenda.now();
+    course.faults = world_.faults;
+    course.story = std::move(world_.story);
+    for (const RunId& run : world_.checker.runs()) {
+      const RunState& state = *world_.checker.state(run);
+      course.events += state.seq;
+      ++course.endings[std::string(to_string(state.status))];
+    }
+    return course;
+  }
+
+ private:
+  void play();
+  void plan_all();
+  void plan(const Fault& fault);
+  void befall(const Fault& fault);
+  void wake_workers();
+  void start(std::size_t run);
+  void give(const OutsideCommand& command);
+  void care();
+  void care_for(const RunState& state);
+  void ask(const RunId& run, Command command);
+  bool is_settled() const;
+  Json end_of(const RunId& run) const;
+  std::string stuck() const;
+
+  const Scenario& scenario_;
+  World world_;
+  NoModel model_;
+  NoTools tools_;
+  Ports ports_;
+  std::deque<SimulatedWorker> workers_;
+  std::deque<SimulatedClient> clients_;
+  std::map<RunId, std::int64_t> reopened_;
+  std::int64_t asked_ = 0;
+  bool is_over_ = false;
+};
+
+void Simulation::plan_all() {
+  world_.woken = [this] { wake_workers(); };
+  for (std::size_t place = 0; place < workers_.size(); ++place)
+    world_.agenda.at(scenario_.sessions[place].starts_us, [this, place] { workers_[place].begin(); });
+  for (std::size_t n = 0; n < world_.runs.size(); ++n)
+    world_.agenda.at(scenario_.runs[n].starts_us, [this, n] { start(n); });
+  for (const OutsideCommand& command : scenario_.commands)
+    world_.agenda.at(command.at_us, [this, &command] { give(command); });
+  for (const Fault& fault : scenario_.faults)
+    if (fault.call == 0) world_.agenda.at(fault.at_us, [this, &fault] { befall(fault); });
+  world_.agenda.after(care_us, [this] { care(); });
+}
+
+void Simulation::play() {
+  plan_all();
+  while (!is_over_) {
+    const TimeUs last = std::max(world_.moved_us, scenario_.faults_end_us);
+    if (world_.agenda.now() > last + heals_within_us) found(stuck());
+    if (world_.agenda.done() > happenings_max) found("Too much happens: nobody waits for anything.");
+    world_.agenda.step();
+  }
+  for (SimulatedWorker& worker : workers_) worker.drain();
+  const TimeUs drained = world_.agenda.now() + drains_within_us;
+  const auto is_left = [](const SimulatedWorker& worker) { return worker.is_alive(); };
+  while (std::any_of(workers_.begin(), workers_.end(), is_left)) {
+    if (world_.agenda.now() > drained || world_.agenda.empty()) found("A session does not end although it drains.");
+    world_.agenda.step();
+  }
+  world_.checker.at_the_end();
+  world_.ledger.check();
+}
+
+void Simulation::befall(const Fault& fault) {
+  const std::string kind(to_string(fault.kind));
+  switch (fault.kind) {
+    case Fault::Kind::stall:
+      if (!workers_[fault.session].is_alive()) return;
+      workers_[fault.session].stall(fault.lasts_us);
+      break;
+    case Fault::Kind::drain:
+      if (!workers_[fault.session].is_alive()) return;
+      workers_[fault.session].drain_for(fault.lasts_us);
+      break;
+    case Fault::Kind::outage:
+      world_.outage_until = world_.agenda.now() + fault.lasts_us;
+      break;
+    case Fault::Kind::deafness:
+      world_.deaf_until = world_.agenda.now() + fault.lasts_us;
+      break;
+    default:
+      return;
+  }
+  if (world_.tells) world_.tell("fault", kind + " for " + std::to_string(fault.lasts_us / 1'000) + " ms");
+  ++world_.faults[kind];
+}
+
+void Simulation::wake_workers() {
+  for (SimulatedWorker& worker : workers_) {
+    if (world_.is_deaf() || world_.chance.one_in(8)) continue;
+    world_.agenda.after(world_.chance.between(50, 2'000), [&worker] { worker.wake(); });
+  }
+}
+
+// --- from outside ---------------------------------------------------------------------------------------------------
+
+void Simulation::ask(const RunId& run, Command command) {
+  if (world_.ledger.is_under_way(Ledger::entry_of(run, command))) return;
+  clients_[world_.chance.below(clients_.size())].command(run, std::move(command));
+}
+
+void Simulation::start(std::size_t run) {
+  StartRun command;
+  command.run = world_.runs[run];
+  command.graph = scenario_.runs[run].graph;
+  command.input = scenario_.runs[run].input;
+  command.options.priority = scenario_.runs[run].priority;
+  ask(world_.runs[run], std::move(command));
+}
+
+void Simulation::give(const OutsideCommand& command) {
+  const RunId& run = world_.runs[command.run];
+  const std::string name = "asked " + std::to_string(++asked_);
+  switch (command.kind) {
+    case OutsideCommand::Kind::pause:
+      return ask(run, Pause{});
+    case OutsideCommand::Kind::resume:
+      return ask(run, Resume{});
+    case OutsideCommand::Kind::cancel:
+      return ask(run, Cancel{name});
+    case OutsideCommand::Kind::reopen:
+      return ask(run, Reopen{});
+    case OutsideCommand::Kind::stray_answer:
+      return ask(run, Answer{"q0", "answer to nothing", name, {}});
+    case OutsideCommand::Kind::stray_signal:
+      return ask(run, SendSignal{"nobody", 7, name});
+  }
+}
+
+// What people do in time: runs that did not begin are started again, questions answered, signals sent, what is paused
+// resumed, what failed tried again. After the faults nothing is left out any more.
+void Simulation::care() {
+  for (std::size_t n = 0; n < world_.runs.size(); ++n)
+    if (world_.checker.state(world_.runs[n]) == nullptr && world_.agenda.now() > scenario_.runs[n].starts_us) start(n);
+  for (const RunId& run : world_.checker.runs()) care_for(*world_.checker.state(run));
+  is_over_ = is_settled();
+  world_.agenda.after(care_us, [this] { care(); });
+}
+
+void Simulation::care_for(const RunState& state) {
+  const bool is_healed = world_.agenda.now() > scenario_.faults_end_us;
+  const auto wants = [&] { return is_healed || world_.chance.one_in(2); };
+  if (state.status == RunStatus::failed && !state.parent && reopened_[state.id] < scenario_.reopens_max && wants()) {
+    ++reopened_[state.id];
+    return ask(state.id, Reopen{});
+  }
+  if (is_ended(state.status)) return;
+  if (state.status == RunStatus::paused && wants()) ask(state.id, Resume{});
+  for (const auto& [id, question] : state.questions) {
+    const Node& node = state.graph->nodes[static_cast<std::size_t>(state.steps.at(question.step).node)];
+    const Json value =
+        world_.says.is_null() ? Json("answer to " + node.name) : scripted_answer(world_.says, node, world_.chance);
+    if (wants()) ask(state.id, Answer{id, value, "answered " + id + " " + std::to_string(++asked_), {}});
+  }
+  for (const auto& [id, step] : state.steps) {
+    const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
+    const std::string name = node.verb == Verb::wait ? node.spec.value("signal", "") : "";
+    if (name.empty() || !step.came.empty() || !wants()) continue;
+    const Json value =
+        world_.says.is_null() ? Json("heard by " + name) : scripted_signal(world_.says, name, world_.chance);
+    ask(state.id, SendSignal{name, value, "signal for step " + std::to_string(id)});
+  }
+}
+
+// --- the end --------------------------------------------------------------------------------------------------------
+
+bool Simulation::is_settled() const {
+  const auto is_busy = [](const SimulatedClient& client) { return !client.is_idle(); };
+  if (std::any_of(clients_.begin(), clients_.end(), is_busy)) return false;
+  for (const RunId& run : world_.runs)
+    if (world_.checker.state(run) == nullptr) return false;
+  for (const RunId& run : world_.checker.runs()) {
+    const RunState& state = *world_.checker.state(run);
+    if (!is_ended(state.status)) return false;
+    const auto reopened = reopened_.find(run);
+    const std::int64_t times = reopened == reopened_.end() ? 0 : reopened->second;
+    if (state.status == RunStatus::failed && !state.parent && times < scenario_.reopens_max) return false;
+  }
+  return true;
+}
+
+Json Simulation::end_of(const RunId& run) const {
+  const RunState& state = *world_.checker.state(run);
+  Json goals = Json::array();
+  for (const SubGoal* goal : plan_of(state, root_branch))
+    goals.push_back({goal->id, to_string(goal->status), goal->outputs, goal->error});
+  for (const RejectedGoal* goal : rejected_of(state, root_branch)) goals.push_back({goal->id, goal->reason});
+  Json budgets = Json::object();
+  for (const auto& [name, budget] : state.budgets) budgets[name] = budget.used;
+  return {{"status", to_string(state.status)},
+          {"reason", state.reason},
+          {"output", state.output},
+          {"channels", read_channels(state, root_branch)},
+          {"steps", state.last_step},
+          {"budgets", budgets},
+          {"plan", goals}};
+}
+
+std::string Simulation::stuck() const {
+  std::string says = "For " + std::to_string(heals_within_us / second_us) + " s without faults nothing moved";
+  for (const RunId& run : world_.runs) {
+    const RunState* state = world_.checker.state(run);
+    if (state == nullptr) says += ", run " + to_string(run).substr(0, 8) + " has not begun";
+  }
+  for (const RunId& run : world_.checker.runs()) {
+    const RunState& state = *world_.checker.state(run);
+    if (is_ended(state.status)) continue;
+    says += ", run " + to_string(run).substr(0, 8) + " is " + std::string(to_string(state.status)) + " at event " +
+            std::to_string(state.seq);
+    for (const HeldJob& job : world_.store->jobs(run))
+      says += ", step " + std::to_string(job.job.step) + " in " + job.job.queue +
+              (job.session == 0 ? " held by nobody" : " held by " + std::to_string(job.session)) + " at " +
+              time_text(job.job.run_at_us);
+  }
+  return says + "; it is " + time_text(world_.now()) + ".";
+}
+
+Cast make_random_cast() {
+  Cast cast;
+  Handler pure;
+  pure.name = "x.pure";
+  pure.labels_from_node = true;
+  pure.run = PureHandler();
+  cast.handlers.add(pure);
+  cast.tools = {{"echo", {}}, {"slow", {"slow", {}}}};
+  return cast;
+}
+
+}  // namespace
+
+const Cast& random_cast() {
+  static const Cast cast = make_random_cast();
+  return cast;
+}
+
+Course simulate(const Scenario& scenario, const Cast& cast, bool tells) {
+  return Simulation(scenario, cast, tells).course();
+}
+
+Course simulate_and_compare(const Scenario& scenario, const Cast& cast) {
+  Course course = simulate(scenario, cast);
+  if (!course.finding.empty() || !scenario.is_comparable || scenario.faults.empty()) return course;
+  Scenario calm = scenario;
+  calm.faults.clear();
+  calm.commands.clear();
+  calm.sessions.resize(1);
+  const Course other = simulate(calm, cast);
+  if (!other.finding.empty()) {
+    course.finding = "Without its faults: " + other.finding;
+    return course;
+  }
+  for (std::size_t n = 0; n < course.ends.size(); ++n) {
+    if (course.ends[n] == other.ends[n]) continue;
+    course.finding = "Run " + std::to_string(n + 1) + " ends otherwise than without the faults: " +
+                     excerpt(Json::diff(other.ends[n], course.ends[n]), 1'000);
+    return course;
+  }
+  return course;
+}
+
+}  // namespace cairn::simulation

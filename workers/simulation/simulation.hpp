@@ -1,0 +1,36 @@
+// The simulator: real sessions, committers and the real core over a store in memory, in virtual time on one thread. A
+// scenario, and with it a seed, decides everything: the same scenario always takes the same course. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workers/simulation/scenario.hpp"
+#include "workers/simulation/world.hpp"
+
+namespace cairn::simulation {
+
+// How one simulation went.
+struct Course {
+  std::string finding;                          // one sentence; "" if all that must hold held
+  std::map<std::string, std::int64_t> faults;   // that befell somebody, by kind
+  std::map<std::string, std::int64_t> endings;  // of runs, by status
+  std::vector<Json> ends;  // of the scenario's runs: all that does not hang on who did it, and when
+  std::int64_t happenings = 0;
+  std::int64_t events = 0;  // in the log
+  TimeUs lasted_us = 0;
+  std::vector<std::string> story;  // if it tells
+};
+
+// The handlers and tools of random graphs.
+const Cast& random_cast();
+
+// One course of the scenario.
+Course simulate(const Scenario& scenario, const Cast& cast, bool tells = false);
+
+// The scenario's course; if it is comparable, against the one without faults.
+Course simulate_and_compare(const Scenario& scenario, const Cast& cast);
+
+}  // namespace cairn::simulation

@@ -1,0 +1,157 @@
+#include "workers/simulation/world.hpp"
+
+#include <utility>
+
+#include "engine/codec.hpp"
+#include "storage/chain.hpp"
+#include "storage/memory_store.hpp"
+
+namespace cairn::simulation {
+namespace {
+
+Graphs graphs_of(Store& store, const std::vector<Json>& texts) {
+  Graphs graphs;
+  for (const Json& graph : texts) {
+    const std::string text = canonical(graph);
+    const std::string version = graph_version(text);
+    graphs.add(stored_graph(graph, version), true);
+    store.put_graph({graph.at("name"), version, text, true});
+  }
+  return graphs;
+}
+
+std::string line_of(const Event& event) {
+  const Json payload = parse_stored(encode_payload(event.body));
+  return std::to_string(event.seq) + " " + std::string(type_of(event.body)) +
+         (event.step == 0 ? "" : " of step " + std::to_string(event.step)) + " " + excerpt(payload, 160);
+}
+
+}  // namespace
+
+World::World(const Scenario& of, const Cast& cast, bool is_telling)
+    : scenario(of),
+      tells(is_telling),
+      chance(of.seed ^ 0x5eed),
+      store(make_memory_store(of.shards, [this] { return now(); })),
+      graphs(graphs_of(*store, of.graphs)),
+      checker(*store, graphs),
+      tools(cast.tools),
+      says(cast.says) {
+  add_handlers(cast);
+  for (std::size_t n = 0; n < scenario.runs.size(); ++n) runs.push_back(new_run());
+  if (scenario.other_limit > 0) {
+    const Status set = store->set_queue({.name = "other", .concurrency = scenario.other_limit});
+    CHECK(set.ok());
+    checker.limit("other", scenario.other_limit);
+  }
+  std::vector<GraphRef> all;
+  for (const Json& graph : scenario.graphs) all.push_back(graphs.current(graph.at("name").get<std::string>()));
+  script = says.is_null() ? fateful_script(scenario.seed, scenario.is_bulky)
+                          : drawn_script(scenario.seed, says, all, handlers);
+}
+
+void World::add_handlers(const Cast& cast) {
+  const auto scripted = [this](const StepInput& input) {
+    checker.executed(input.run, input.step, input.attempt);
+    return script(input, -input.attempt, 0).result;
+  };
+  for (const Json& graph : scenario.graphs) {
+    for (const Node& node : graphs.current(graph.at("name").get<std::string>())->nodes) {
+      if (node.verb != Verb::do_ || handlers.find(node.target) != nullptr) continue;
+      Handler handler;
+      if (const Handler* known = cast.handlers.find(node.target)) handler = *known;
+      handler.labels_from_node = handler.name.empty() || handler.labels_from_node;
+      handler.name = node.target;
+      handler.reads = {"*"};
+      handler.run = handler.is_pure() && cast.handlers.find(node.target) != nullptr
+                        ? std::variant<PureHandler, EffectHandler>(PureHandler(scripted))
+                        : std::variant<PureHandler, EffectHandler>(EffectHandler{});
+      handlers.add(std::move(handler));
+    }
+  }
+}
+
+RunId World::new_run() {
+  RunId id;
+  const std::uint64_t high = chance.next();
+  const std::uint64_t low = chance.next();
+  for (std::size_t i = 0; i < 8; ++i) {
+    id.bytes[i] = static_cast<std::uint8_t>(high >> (8 * i));
+    id.bytes[i + 8] = static_cast<std::uint8_t>(low >> (8 * i));
+  }
+  return id;
+}
+
+Act World::act(const StepInput& input, std::int64_t timeout_ms) {
+  checker.executed(input.run, input.step, input.attempt);
+  return script(input, checker.errors(input.run, input.step), timeout_ms);
+}
+
+void World::tell(const std::string& who, const std::string& what) {
+  std::string time = std::to_string(1'000'000 + agenda.now() % 1'000'000).substr(1, 4);
+  story.push_back(std::to_string(agenda.now() / 1'000'000) + "." + time + " " + who + " " + what);
+}
+
+// --- the way to the store -------------------------------------------------------------------------------------------
+
+TimeUs World::delay() {
+  if (chance.one_in(24)) return chance.between(1'000, 60'000);
+  return chance.between(20, 1'500);
+}
+
+void World::send(StoreCall call, const Trouble& trouble, std::function<TimeUs()> steady,
+                 std::shared_ptr<const bool> gone, Then then) {
+  const auto sent = std::make_shared<StoreCall>(std::move(call));
+  std::shared_ptr<std::vector<Entry>> entries;  // the sender's own may be gone when they land
+  if (auto* commit = std::get_if<Commit>(sent.get())) {
+    entries = std::make_shared<std::vector<Entry>>(*commit->batch.entries);
+    commit->batch.entries = entries.get();
+  }
+  const TimeUs there = delay() + trouble.slow_us;
+  const TimeUs back = delay();
+  const auto tell_back = [this, sent, gone, then = std::move(then), back](std::optional<StoreAnswer> answer) {
+    agenda.after(back, [sent, gone, then, answer = std::move(answer)]() mutable {
+      if (!*gone) then(*sent, std::move(answer));
+    });
+  };
+  const bool survives = chance.one_in(2);
+  const bool lands_in_outage = chance.one_in(2);
+  if (trouble.lands_late_us > 0) {
+    agenda.after(there + trouble.lands_late_us, [this, sent, entries, steady] {
+      std::optional<StoreAnswer> answer;
+      land(sent, steady, answer);
+    });
+    return tell_back(std::nullopt);
+  }
+  agenda.after(there, [this, sent, entries, steady, gone, tell_back, trouble, survives, lands_in_outage] {
+    std::optional<StoreAnswer> answer;
+    const bool fails = is_out() || trouble.is_lost || trouble.is_answerless;
+    const bool lands = !trouble.is_lost && (!is_out() || lands_in_outage) && (!*gone || survives);
+    if (lands) land(sent, steady, answer);
+    if (fails) answer.reset();
+    tell_back(std::move(answer));
+  });
+}
+
+void World::land(const std::shared_ptr<StoreCall>& call, const std::function<TimeUs()>& steady,
+                 std::optional<StoreAnswer>& answer) {
+  if (const auto* batch = std::get_if<Commit>(call.get())) {
+    commit(*batch, answer, steady);
+  } else {
+    answer = carry_out(*store, *call, steady);
+  }
+  const bool may_wake = std::holds_alternative<Commit>(*call) || std::holds_alternative<LetGo>(*call);
+  if (may_wake && store->await_wake(0) && woken) woken();
+}
+
+void World::commit(const Commit& call, std::optional<StoreAnswer>& answer, const std::function<TimeUs()>& steady) {
+  checker.before(*call.batch.entries);
+  answer = carry_out(*store, call, steady);
+  for (const auto& [run, event] : checker.after(*call.batch.entries, std::get<std::vector<Verdict>>(*answer))) {
+    ledger.came(run, event);
+    moved_us = agenda.now();
+    if (tells) tell("run " + to_string(run).substr(0, 8), line_of(event));
+  }
+}
+
+}  // namespace cairn::simulation

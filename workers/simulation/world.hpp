@@ -1,0 +1,88 @@
+// What all of one simulation share: virtual time, the store and the way to it, draws, handlers, what is checked and
+// told. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workers/handler.hpp"
+#include "workers/ports.hpp"
+#include "workers/simulation/agenda.hpp"
+#include "workers/simulation/chance.hpp"
+#include "workers/simulation/checker.hpp"
+#include "workers/simulation/ledger.hpp"
+#include "workers/simulation/scenario.hpp"
+#include "workers/simulation/script.hpp"
+#include "workers/store_calls.hpp"
+
+namespace cairn::simulation {
+
+// The handlers and tools of a simulation.
+struct Cast {
+  HandlerTable handlers;  // their names, labels and whether they are pure; what they do is scripted
+  ToolTable tools;
+  Json says;  // what the user wants of the script; null: random graphs, by fate
+};
+
+inline constexpr TimeUs epoch_us = 1'700'000'000'000'000;  // the database's time when a simulation begins
+
+// What befalls one store call.
+struct Trouble {
+  bool is_lost = false;        // it does not land
+  bool is_answerless = false;  // it lands, but the answer does not arrive
+  TimeUs lands_late_us = 0;    // not 0: it fails at once, and lands so much later
+  TimeUs slow_us = 0;
+};
+
+class World {
+ public:
+  World(const Scenario& scenario, const Cast& cast, bool tells);
+
+  using Then = std::function<void(const StoreCall&, std::optional<StoreAnswer>)>;  // nothing: it failed
+  // Sends a call: it lands after a while, its answer arrives after another. Of a sender that is gone, half of the calls
+  // under way land, and nobody is answered. `steady`: the sender's clock.
+  void send(StoreCall call, const Trouble& trouble, std::function<TimeUs()> steady, std::shared_ptr<const bool> gone,
+            Then then);
+
+  TimeUs now() const { return epoch_us + agenda.now(); }  // the database's
+  RunId new_run();
+  GraphRef graph(std::string_view name) const { return graphs.current(name); }
+  Act act(const StepInput& input, std::int64_t timeout_ms);
+  void tell(const std::string& who, const std::string& what);
+  bool is_out() const { return agenda.now() < outage_until; }
+  bool is_deaf() const { return agenda.now() < deaf_until; }
+
+  const Scenario& scenario;
+  const bool tells;
+  Chance chance;
+  Agenda agenda;
+  std::unique_ptr<Store> store;
+  Graphs graphs;
+  Checker checker;
+  Ledger ledger;
+  HandlerTable handlers;
+  ToolTable tools;
+  Script script;
+  Json says;
+  std::vector<RunId> runs;      // of the scenario
+  std::function<void()> woken;  // somebody said that something may be ready
+  TimeUs outage_until = 0;
+  TimeUs deaf_until = 0;
+  std::int64_t last_commit = 0;
+  TimeUs moved_us = 0;                         // when the log last grew
+  std::map<std::string, std::int64_t> faults;  // that befell somebody, by kind
+  std::vector<std::string> story;              // if it tells
+
+ private:
+  TimeUs delay();
+  void land(const std::shared_ptr<StoreCall>& call, const std::function<TimeUs()>& steady,
+            std::optional<StoreAnswer>& answer);
+  void commit(const Commit& call, std::optional<StoreAnswer>& answer, const std::function<TimeUs()>& steady);
+  void add_handlers(const Cast& cast);
+};
+
+}  // namespace cairn::simulation
