@@ -18,7 +18,8 @@ begin
   if exists (select from pg_roles where rolname = 'cairn_app') then
     grant usage on schema cairn to cairn_app;
     grant select on all tables in schema cairn to cairn_app;
-    grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker to cairn_app;
+    grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker,
+      cairn.permit to cairn_app;
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
     grant insert on cairn.event, cairn.blob, cairn.checkpoint to cairn_app;
     revoke update, delete, truncate on cairn.event from cairn_app, public;

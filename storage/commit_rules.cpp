@@ -119,6 +119,19 @@ bool wants_missed(const Entry& entry, const Verdict& verdict) {
   return verdict.kind == Verdict::Kind::conflict && missed > 0 && missed <= missed_events_max;
 }
 
+Status check_queue(const QueueSettings& settings) {
+  if (settings.name.empty()) return Error{Code::invalid, "Expected the name of a queue, but got an empty text."};
+  if (settings.name == timer_queue && settings.binds()) {
+    return Error{Code::invalid, "Expected a queue of steps, but " + settings.name +
+                                    " is where time waits: it can be neither limited nor paused."};
+  }
+  if (settings.concurrency && *settings.concurrency < 1) {
+    return Error{Code::invalid, "Expected a concurrency of 1 or more for the queue " + settings.name + ", but got " +
+                                    std::to_string(*settings.concurrency) + "; pause it to stop it."};
+  }
+  return Done{};
+}
+
 bool matches(const RunFilter& filter, const RunRow& run) {
   if (!filter.graph.empty() && run.graph != filter.graph) return false;
   if (filter.status && run.status != *filter.status) return false;

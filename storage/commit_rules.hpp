@@ -1,4 +1,4 @@
-// The rules of a commit, the same for every store: which hashes the events get, and who may pass.
+// The rules that are the same for every store: which hashes a commit's events get, who may pass, what may be set.
 // Pure functions, safe from any thread.
 #pragma once
 
@@ -52,6 +52,9 @@ bool wants_missed(const Entry& entry, const Verdict& verdict);
 
 // The epoch of a job row that is new: beyond any that an earlier row of the same branch can have reached.
 inline std::int64_t first_epoch(std::int64_t head) { return head << 20; }
+
+// Refuses `invalid`: a queue without a name, a concurrency below 1, any setting of the timers' queue.
+Status check_queue(const QueueSettings& settings);
 
 // All of the filter but `lineage` and `limit`.
 bool matches(const RunFilter& filter, const RunRow& run);

@@ -85,9 +85,11 @@ class MemoryStore final : public Store {
       return std::tie(a->job.priority, a->job.run_at_us, a->run, a->job.branch) <
              std::tie(b->job.priority, b->job.run_at_us, b->run, b->job.branch);
     });
-    cut(due, request.limit);
+    std::map<std::string, std::int64_t> free = free_in_queues(request.queues);
     std::vector<HeldJob> claimed;
     for (HeldJob* job : due) {
+      if (static_cast<std::int32_t>(claimed.size()) >= request.limit) break;
+      if (const auto left = free.find(job->job.queue); left != free.end() && left->second-- <= 0) continue;
       job->session = request.session;
       ++job->epoch;
       job->deadline_us = deadline_of(*job, request);
@@ -221,6 +223,20 @@ class MemoryStore final : public Store {
     std::vector<QueueRow> rows;
     for (auto& [name, row] : queues) rows.push_back(std::move(row));
     return rows;
+  }
+
+  Status set_queue(const QueueSettings& settings) override {
+    if (Status fine = check_queue(settings); !fine) return fine;
+    const std::lock_guard lock(mutex_);
+    queue_settings_[settings.name] = settings;
+    return Done{};
+  }
+
+  std::vector<QueueSettings> queue_settings() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<QueueSettings> all;
+    for (const auto& [name, settings] : queue_settings_) all.push_back(settings);
+    return all;
   }
 
   void open_session(const SessionRow& session) override {
@@ -371,6 +387,19 @@ class MemoryStore final : public Store {
     return {events.begin() + entry.head_before, events.end()};
   }
 
+  // How many more may be held of each of these queues that has settings.
+  std::map<std::string, std::int64_t> free_in_queues(const std::vector<std::string>& queues) const {
+    std::map<std::string, std::int64_t> free;
+    for (const std::string& name : queues) {
+      const auto found = queue_settings_.find(name);
+      if (found == queue_settings_.end() || !found->second.binds()) continue;
+      const auto is_held = [&name](const HeldJob& job) { return job.session != 0 && job.job.queue == name; };
+      const auto held = static_cast<std::int64_t>(select(is_held, never_us).size());
+      free[name] = found->second.paused ? 0 : *found->second.concurrency - held;
+    }
+    return free;
+  }
+
   static bool is_wanted(const ClaimRequest& request, const RunId& run) {
     return request.only_runs.empty() ||
            std::find(request.only_runs.begin(), request.only_runs.end(), run) != request.only_runs.end();
@@ -430,6 +459,7 @@ class MemoryStore final : public Store {
   std::map<std::pair<Shard, Hash>, std::string> blobs_;
   std::map<std::pair<std::string, std::string>, GraphRow> graphs_;
   std::map<SessionId, SessionRow> sessions_;
+  std::map<std::string, QueueSettings> queue_settings_;
 };
 
 }  // namespace

@@ -76,35 +76,77 @@ bool earlier(const HeldJob& a, const HeldJob& b) {
 }  // namespace
 
 std::vector<HeldJob> ClaimDesk::claim(const ClaimRequest& request) {
-  if (request.limit <= 0 || request.queues.empty()) return {};
   std::vector<HeldJob> jobs;
-  if (!request.only_runs.empty()) {
-    jobs = claim_of_runs(request);
-  } else if (uses_marks(request)) {
-    jobs = claim_after_marks(request);
-    ClaimRequest rest = request;
-    rest.limit -= static_cast<std::int32_t>(jobs.size());
-    if (rest.limit > 0 && may_look_everywhere(request.shard)) {
-      for (HeldJob& job : claim_everywhere(rest)) jobs.push_back(std::move(job));
-    }
-  } else {
-    jobs = claim_everywhere(request);
+  ClaimRequest rest = request;
+  const auto gain = [&](Claimed claimed) {
+    if (!claimed) return false;
+    rest.limit -= static_cast<std::int32_t>(claimed->size());
+    for (HeldJob& job : *claimed) jobs.push_back(std::move(job));
+    return true;
+  };
+  for (bool is_known = false; !is_known;) {
+    Kinds of = kinds(rest);
+    if (of.bound_first) is_known = gain(claim_bound(of.bound));
+    of.free.limit = rest.limit;
+    is_known = gain(claim_free(of.free));
+    of.bound.limit = rest.limit;
+    if (is_known && !of.bound_first) gain(claim_bound(of.bound));
   }
   std::sort(jobs.begin(), jobs.end(), earlier);
   return jobs;
 }
 
-std::vector<HeldJob> ClaimDesk::claim_everywhere(const ClaimRequest& request) {
+// Free and bound queues go first in turns, so that neither starves the other.
+ClaimDesk::Kinds ClaimDesk::kinds(const ClaimRequest& request) {
+  Kinds of{request, request, false};
+  const std::lock_guard lock(mutex_);
+  if (bound_.empty()) {
+    of.bound.queues.clear();
+    return of;
+  }
+  const auto is_bound = [this](const std::string& queue) { return bound_.contains(queue); };
+  std::erase_if(of.free.queues, is_bound);
+  std::erase_if(of.bound.queues, [&](const std::string& queue) { return !is_bound(queue); });
+  of.bound_first = bound_first_ = !bound_first_;
+  return of;
+}
+
+ClaimDesk::Claimed ClaimDesk::claim_free(const ClaimRequest& request) {
+  if (request.limit <= 0 || request.queues.empty()) return std::vector<HeldJob>{};
+  if (!request.only_runs.empty()) return claim_of_runs(request);
+  if (!uses_marks(request)) return claim_everywhere(request);
+  Claimed jobs = claim_after_marks(request);
+  if (!jobs) return jobs;
+  ClaimRequest rest = request;
+  rest.limit -= static_cast<std::int32_t>(jobs->size());
+  if (rest.limit <= 0 || !may_look_everywhere(request.shard)) return jobs;
+  if (Claimed more = claim_everywhere(rest))
+    for (HeldJob& job : *more) jobs->push_back(std::move(job));
+  return jobs;
+}
+
+ClaimDesk::Claimed ClaimDesk::claim_bound(const ClaimRequest& request) {
+  if (request.limit <= 0 || request.queues.empty()) return std::vector<HeldJob>{};
+  PgParameters parameters;
+  parameters.add(request.shard).add(texts(rotated(request.queues))).add(request.limit).add(request.now_us);
+  parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
+  if (request.only_runs.empty()) return take("claim_limited", parameters, request, true);
+  PgArray runs(PgType::uuid);
+  for (const RunId& run : request.only_runs) runs.add(run);
+  return take("claim_limited_of_runs", parameters.add(std::move(runs)), request, true);
+}
+
+ClaimDesk::Claimed ClaimDesk::claim_everywhere(const ClaimRequest& request) {
   PgParameters parameters;
   parameters.add(request.shard).add(texts(rotated(request.queues))).add(request.limit).add(request.now_us);
   parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
   const std::int64_t began_us = monotonic_us();
-  std::vector<HeldJob> jobs = take("claim", parameters, request.shard);
-  remember(request, jobs, monotonic_us() - began_us);
+  Claimed jobs = take("claim", parameters, request, false);
+  if (jobs) remember(request, *jobs, monotonic_us() - began_us);
   return jobs;
 }
 
-std::vector<HeldJob> ClaimDesk::claim_after_marks(const ClaimRequest& request) {
+ClaimDesk::Claimed ClaimDesk::claim_after_marks(const ClaimRequest& request) {
   PgArray queue(PgType::text), priority(PgType::int4), run_at(PgType::int8), run(PgType::uuid);
   PgArray gap_queue(PgType::text), above(PgType::int4), below(PgType::int4);
   const auto marks = marks_of(request.shard);
@@ -132,44 +174,61 @@ std::vector<HeldJob> ClaimDesk::claim_after_marks(const ClaimRequest& request) {
   parameters.add(request.default_timeout_ms).add(deadline_grace_ms);
   parameters.add(std::move(queue)).add(std::move(priority)).add(std::move(run_at)).add(std::move(run));
   parameters.add(std::move(gap_queue)).add(std::move(above)).add(std::move(below));
-  std::vector<HeldJob> jobs = take("claim_after_marks", parameters, request.shard);
-  raise_marks(request, jobs);
+  Claimed jobs = take("claim_after_marks", parameters, request, false);
+  if (jobs) raise_marks(request, *jobs);
   return jobs;
 }
 
-std::vector<HeldJob> ClaimDesk::claim_of_runs(const ClaimRequest& request) {
+ClaimDesk::Claimed ClaimDesk::claim_of_runs(const ClaimRequest& request) {
   PgArray runs(PgType::uuid);
   for (const RunId& run : request.only_runs) runs.add(run);
   PgParameters parameters;
   parameters.add(request.shard).add(texts(request.queues)).add(request.limit).add(request.now_us);
   parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms).add(std::move(runs));
-  return take("claim_of_runs", parameters, request.shard);
+  return take("claim_of_runs", parameters, request, false);
 }
 
 // The rows are known before COMMIT is sent: if its answer is lost, the next attempt finds out whether they are ours, so
 // that no job is held by a worker that does not know of it.
-std::vector<HeldJob> ClaimDesk::take(std::string_view name, const PgParameters& parameters, Shard shard) {
+ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request,
+                                   bool bound) {
+  const PgParameters queues = PgParameters().add(texts(request.queues));
   std::vector<HeldJob> doubtful;
-  return pool_.run([&](PgConnection& connection) {
+  return pool_.run([&](PgConnection& connection) -> Claimed {
     if (!doubtful.empty()) {
-      std::vector<HeldJob> landed = confirm(connection, shard, doubtful);
+      std::vector<HeldJob> landed = confirm(connection, request.shard, doubtful);
       if (!landed.empty()) return landed;
       doubtful.clear();
     }
     connection.begin_pipeline();
     connection.send(begin_statement());
+    connection.send(statement("lock_queues"), queues);
+    if (bound) connection.send(statement("retire_permits"), queues);
     connection.send(statement(name), parameters);
     connection.flush();
     connection.receive();
+    const bool is_as_known = learn(request.queues, connection.receive(), bound);
+    if (bound) connection.receive();
     std::vector<HeldJob> jobs = read_claimed(connection.receive());
-    send_heads(connection, shard, jobs);
-    connection.send(commit_statement());
+    if (!is_as_known) jobs.clear();
+    send_heads(connection, request.shard, jobs);
+    connection.send(is_as_known ? commit_statement() : rollback_statement());
     doubtful = jobs;
     connection.sync();
     if (!jobs.empty()) take_heads(connection.receive(), jobs);
     connection.finish();
+    if (!is_as_known) return std::nullopt;
     return jobs;
   });
+}
+
+// What the claim found out about the settings of its queues. False: some are bound that were thought free.
+bool ClaimDesk::learn(const std::vector<std::string>& asked, const PgResult& settings, bool bound) {
+  if (!bound && settings.rows() == 0) return true;
+  const std::lock_guard lock(mutex_);
+  for (const std::string& queue : asked) bound_.erase(queue);
+  for (int row = 0; row < settings.rows(); ++row) bound_.emplace(settings.text(row, 0));
+  return bound;
 }
 
 std::vector<std::string> ClaimDesk::rotated(const std::vector<std::string>& queues) {

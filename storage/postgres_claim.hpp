@@ -4,10 +4,15 @@
 // Who has claimed much lately, or has met claims that are dear, begins at a low-water mark per (shard, queue,
 // priority): the newest run_at this process has claimed, but a little behind now, so that rows committed late are not
 // skipped. Marks are forgotten after a short time; a claim that finds too little with them looks at everything again.
+//
+// Queues that are limited or paused are claimed apart, one claim at a time in all the database, and what they hold is
+// counted by permits. Which ones they are is read in the transaction of every claim.
 #pragma once
 
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,10 +42,22 @@ class ClaimDesk {
     int dear = 0;                          // claims in a row that took long
   };
 
-  std::vector<HeldJob> claim_everywhere(const ClaimRequest& request);
-  std::vector<HeldJob> claim_after_marks(const ClaimRequest& request);
-  std::vector<HeldJob> claim_of_runs(const ClaimRequest& request);
-  std::vector<HeldJob> take(std::string_view name, const PgParameters& parameters, Shard shard);
+  // Nothing when one of the queues turned out to have settings: to be tried again.
+  using Claimed = std::optional<std::vector<HeldJob>>;
+
+  struct Kinds {  // of the queues of a request, as far as this process knows
+    ClaimRequest free;
+    ClaimRequest bound;
+    bool bound_first = false;
+  };
+  Kinds kinds(const ClaimRequest& request);
+  Claimed claim_free(const ClaimRequest& request);
+  Claimed claim_bound(const ClaimRequest& request);
+  Claimed claim_everywhere(const ClaimRequest& request);
+  Claimed claim_after_marks(const ClaimRequest& request);
+  Claimed claim_of_runs(const ClaimRequest& request);
+  Claimed take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request, bool bound);
+  bool learn(const std::vector<std::string>& asked, const PgResult& settings, bool bound);
   std::vector<std::string> rotated(const std::vector<std::string>& queues);
   void remember(const ClaimRequest& request, const std::vector<HeldJob>& jobs, std::int64_t took_us);
   void raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs);
@@ -52,7 +69,9 @@ class ClaimDesk {
   const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
-  std::size_t turn_ = 0;  // which queue comes first
+  std::size_t turn_ = 0;         // which queue comes first
+  std::set<std::string> bound_;  // queues that had settings when they were last claimed from
+  bool bound_first_ = false;     // changes with each claim
 };
 
 }  // namespace cairn

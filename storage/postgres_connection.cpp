@@ -249,6 +249,10 @@ const PgStatement& commit_statement() {
   static const PgStatement commit{"commit", "COMMIT"};
   return commit;
 }
+const PgStatement& rollback_statement() {
+  static const PgStatement rollback{"rollback", "ROLLBACK"};
+  return rollback;
+}
 
 // --- connection -----------------------------------------------------------------------------------------------------
 

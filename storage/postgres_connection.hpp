@@ -188,8 +188,9 @@ class PgConnection {
   std::deque<std::string> awaited_;        // of the pipeline; a name not "": a PREPARE of that statement
 };
 
-// BEGIN, COMMIT as statements, so that they can stand in a pipeline.
+// BEGIN, COMMIT, ROLLBACK as statements, so that they can stand in a pipeline.
 const PgStatement& begin_statement();
 const PgStatement& commit_statement();
+const PgStatement& rollback_statement();
 
 }  // namespace cairn

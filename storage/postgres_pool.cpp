@@ -20,15 +20,6 @@ void Patience::wait(const PostgresError& failure) {
 PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms)
     : options_(std::move(options)), connections_max_(std::max(connections_max, 1)), patience_ms_(patience_ms) {}
 
-PgResult PostgresPool::query_widely(std::string_view name, const PgParameters& parameters) {
-  return run([&](PgConnection& connection) {
-    connection.execute("BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on");
-    PgResult result = connection.query(statement(name), parameters);
-    connection.execute("COMMIT");
-    return result;
-  });
-}
-
 std::unique_ptr<PgConnection> PostgresPool::open() const {
   auto connection = std::make_unique<PgConnection>(options_);
   connection->execute(hot_settings);

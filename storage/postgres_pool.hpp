@@ -19,6 +19,8 @@ inline constexpr std::string_view hot_settings =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
     "SET enable_mergejoin = off; SET jit = off";
 
+inline constexpr std::string_view begin_widely = "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on";
+
 // Sleeps longer and longer, with jitter, until the patience is used up.
 class Patience {
  public:
@@ -58,8 +60,20 @@ class PostgresPool {
     return run([&](PgConnection& connection) { return connection.query(statement(name), parameters); });
   }
 
-  // For statements that look at a whole table: allows the plans that hot connections must not have.
-  PgResult query_widely(std::string_view name, const PgParameters& parameters = {});
+  // As run, inside a transaction for statements that look at a whole table: allows the plans that hot connections must
+  // not have.
+  template <class Use>
+  auto run_widely(Use&& use) {
+    return run([&](PgConnection& connection) {
+      connection.execute(begin_widely);
+      auto result = use(connection);
+      connection.execute("COMMIT");
+      return result;
+    });
+  }
+  PgResult query_widely(std::string_view name, const PgParameters& parameters = {}) {
+    return run_widely([&](PgConnection& connection) { return connection.query(statement(name), parameters); });
+  }
 
   const PgConnectOptions& options() const { return options_; }
 

@@ -116,4 +116,16 @@ std::vector<QuestionRow> read_questions(const PgResult& rows) {
   return questions;
 }
 
+std::vector<QueueSettings> read_queue_settings(const PgResult& rows) {
+  std::vector<QueueSettings> all;
+  for (int row = 0; row < rows.rows(); ++row) {
+    QueueSettings settings;
+    settings.name = rows.text(row, 0);
+    if (!rows.is_null(row, 1)) settings.concurrency = rows.int4(row, 1);
+    settings.paused = rows.boolean(row, 2);
+    all.push_back(std::move(settings));
+  }
+  return all;
+}
+
 }  // namespace cairn

@@ -174,6 +174,24 @@ class PostgresStore final : public Store {
     return queues;
   }
 
+  // Waits for the claims under way, so that what they take is counted.
+  Status set_queue(const QueueSettings& settings) override {
+    if (Status fine = check_queue(settings); !fine) return fine;
+    PgParameters parameters;
+    parameters.add(settings.name);
+    settings.concurrency ? parameters.add(*settings.concurrency) : parameters.add_null(PgType::int4);
+    parameters.add(settings.paused);
+    pool_.run_widely([&](PgConnection& connection) {
+      connection.query(statement("exclude_claims"));
+      connection.query(statement("set_queue"), parameters);
+      if (settings.concurrency) connection.query(statement("permit_queue"), PgParameters().add(settings.name));
+      return Done{};
+    });
+    return Done{};
+  }
+
+  std::vector<QueueSettings> queue_settings() override { return read_queue_settings(pool_.query("queue_settings")); }
+
   void open_session(const SessionRow& session) override {
     PgArray queues(PgType::text);
     for (const std::string& queue : session.queues) queues.add(queue);

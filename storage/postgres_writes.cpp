@@ -165,6 +165,7 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
   if (holds_.run.size() > 0) {
     send_rows(connection, "hold_jobs", on_shard, holds_.run, holds_.branch, holds_.step, holds_.attempt,
               holds_.priority, holds_.run_at, holds_.session, holds_.deadline, holds_.timeout_ms, holds_.queue);
+    send_rows(connection, "permit_held", on_shard, holds_.run, holds_.branch, holds_.queue);
   }
   if (adjustments_.run.size() > 0) {
     send_rows(connection, "adjust_jobs", on_shard, adjustments_.run, adjustments_.branch, adjustments_.queue,

@@ -152,6 +152,16 @@ struct ClaimRequest {
   std::vector<RunId> only_runs;         // not empty: claim from these runs and no others
 };
 
+// What an operator has said of a queue. Held across all workers and shards.
+struct QueueSettings {
+  std::string name;
+  std::optional<std::int32_t> concurrency = {};  // jobs held at once; nothing: any number
+  bool paused = false;                           // nothing more is claimed; what is held stays held
+
+  bool binds() const { return paused || concurrency.has_value(); }
+  friend bool operator==(const QueueSettings&, const QueueSettings&) = default;
+};
+
 struct QueueRow {
   std::string name;
   std::int64_t ready = 0;  // due and held by nobody
@@ -208,7 +218,9 @@ class Store {
   // REQUIRES: every run's shard_of is `shard`.
   virtual std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) = 0;
 
-  // Takes up to `limit` due jobs, lowest priority number and oldest run_at first.
+  // Takes up to `limit` due jobs, lowest priority number and oldest run_at first; of a queue with a limit no more than
+  // its concurrency leaves free, held jobs counted however they came to be held, and of a paused one nothing. Queues
+  // that have settings may get their turn apart from the others, whatever their priorities.
   virtual std::vector<HeldJob> claim(const ClaimRequest& request) = 0;
 
   // Lets go of held jobs without an event: offered again at `run_at_us` with a new epoch. Those no longer held as the
@@ -238,6 +250,11 @@ class Store {
   // Jobs of a run, in branch order: for tests, `explain` and rebuild.
   virtual std::vector<HeldJob> jobs(const RunId& id) = 0;
   virtual std::vector<QueueRow> queues() = 0;
+
+  // Holds from the first claim after it; the jobs held at that moment stay held, and count. Refuses `invalid` (see
+  // check_queue). A worker keeps no step in a queue that binds; it hears of a change within seconds.
+  virtual Status set_queue(const QueueSettings& settings) = 0;
+  virtual std::vector<QueueSettings> queue_settings() = 0;  // of all queues ever set, by name
 
   // Sessions. A sweeper declares one dead only when it has itself seen no change of the counter for the time-to-live.
   virtual void open_session(const SessionRow& session) = 0;

@@ -79,6 +79,11 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"claim", {"job_due", "job_pkey"}},
       {"claim_after_marks", {"job_due", "job_pkey"}},
       {"claim_of_runs", {"job_pkey"}},
+      {"lock_queues", {"queue_pkey"}},
+      {"retire_permits", {"permit_pkey", "job_pkey"}},
+      {"claim_limited", {"queue_pkey", "permit_pkey", "job_due", "job_pkey"}},
+      {"claim_limited_of_runs", {"queue_pkey", "permit_pkey", "job_pkey"}},
+      {"permit_held", {"queue_pkey"}},
       {"run", {"run_pkey"}},
       {"events", {"event_pkey"}},
       {"snapshot", {"snapshot_pkey"}},
@@ -103,8 +108,9 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
 // table read all runs of the shard for every batch.
 TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
   const std::string empty = new_database(1);
-  for (const char* name : {"lock_runs", "run_heads", "lock_jobs", "update_runs", "keep_jobs", "adjust_jobs",
-                           "drop_jobs", "release_jobs", "claim", "claim_after_marks", "claim_of_runs"}) {
+  for (const char* name :
+       {"lock_runs", "run_heads", "lock_jobs", "update_runs", "keep_jobs", "adjust_jobs", "drop_jobs", "release_jobs",
+        "claim", "claim_after_marks", "claim_of_runs", "claim_limited", "claim_limited_of_runs", "retire_permits"}) {
     const std::string plan = plan_of(name, empty);
     EXPECT_NE(plan.find(" AND (run_id = "), std::string::npos) << name << "\n" << plan;
     EXPECT_EQ(plan.find("Index Cond: (shard = $1)\n"), std::string::npos) << name << "\n" << plan;
@@ -112,13 +118,16 @@ TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
 }
 
 TEST_F(Plans, claims_walk_the_index_in_its_order_and_stop_at_the_limit) {
-  for (const char* name : {"claim", "claim_after_marks"}) {
+  for (const char* name : {"claim", "claim_after_marks", "claim_limited"}) {
     const std::string plan = plan_of(name);
     SCOPED_TRACE(plan);
-    EXPECT_EQ(plan.find("Bitmap"), std::string::npos);
+    EXPECT_EQ(plan.find("Bitmap Heap Scan on job"), std::string::npos);
     const std::size_t lock = plan.find("LockRows");
     ASSERT_NE(lock, std::string::npos);
-    EXPECT_EQ(plan.find("Sort", lock), std::string::npos) << "what is locked must not be sorted first";
+    const std::size_t scan = plan.find("job_due", lock);
+    ASSERT_NE(scan, std::string::npos);
+    EXPECT_EQ(plan.substr(lock, scan - lock).find("Sort"), std::string::npos)
+        << "what is locked must not be sorted first";
     EXPECT_NE(plan.find("(queue = ", lock), std::string::npos);
   }
 }

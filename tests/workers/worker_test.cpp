@@ -348,6 +348,8 @@ class FlakyStore final : public Store {
   }
   std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
   std::vector<QueueRow> queues() override { return store_.queues(); }
+  Status set_queue(const QueueSettings& settings) override { return store_.set_queue(settings); }
+  std::vector<QueueSettings> queue_settings() override { return store_.queue_settings(); }
   void open_session(const SessionRow& session) override { store_.open_session(session); }
   void beat(SessionId session) override { store_.beat(session); }
   void close_session(SessionId session) override { store_.close_session(session); }

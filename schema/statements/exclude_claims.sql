@@ -1,0 +1,1 @@
+lock table cairn.queue in exclusive mode

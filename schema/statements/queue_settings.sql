@@ -1,0 +1,1 @@
+select name, concurrency, paused from cairn.queue order by name
