@@ -169,6 +169,13 @@ void Session::learn(const std::vector<GraphRow>& rows) {
   for (const auto& [name, tool] : tools_) queues_.insert(tool.queue);
 }
 
+void Session::learn(const std::vector<QueueSettings>& settings) {
+  const auto before = std::exchange(bound_queues_, {});
+  for (const QueueSettings& one : settings)
+    if (one.binds()) bound_queues_.insert(one.name);
+  if (bound_queues_ != before) pool_.wake();
+}
+
 // --- between pool and committer -------------------------------------------------------------------------------------
 
 bool Session::take_from(CommitterActions actions) {
@@ -226,6 +233,7 @@ void Session::reported(Ticket slot, Reply reply) {
                                  to_string(found->second.job.run) + ", but: " + reply.refused->message);
     return let_go(slot, now_ + broken_pause_us);
   }
+  if (is_bound(found->second.job.job.queue)) pool_.wake();  // one more of its queue may be claimed
   if (!reply.refused) {
     flights_.erase(found);
     return reply.next ? pool_.goes_on(slot, *std::move(reply.next)) : pool_.done(slot);
@@ -248,14 +256,14 @@ void Session::reported(Ticket slot, Reply reply) {
 
 std::optional<TimeUs> Session::stays(const Job& job, bool born) const {
   if (!options_.keep || pool_.is_draining() || job.queue == timer_queue) return std::nullopt;
-  if (!serves(job) || job.run_at_us > now_) return std::nullopt;
+  if (!serves(job) || is_bound(job.queue) || job.run_at_us > now_) return std::nullopt;
   if (born && pool_.free_slots() <= committer_.born_under_way()) return std::nullopt;
   const std::int64_t timeout_ms = job.timeout_ms > 0 ? job.timeout_ms : options_.default_timeout_ms;
   return timeout_ms > 0 ? now_ + (timeout_ms + deadline_grace_ms) * 1000 : never_us;
 }
 
 std::optional<Command> Session::fused(const RunState& state, const Job& job) {
-  if (!serves(job) || job.run_at_us > now_ || pool_.is_draining()) return std::nullopt;
+  if (!serves(job) || is_bound(job.queue) || job.run_at_us > now_ || pool_.is_draining()) return std::nullopt;
   std::optional<Command> command = executor_.fused(state, job, now_);
   steps_ += command ? 1 : 0;
   return command;
@@ -435,6 +443,7 @@ void Session::came(const Opened& opened) {
   clock_.observe(opened.database_us, opened.asked_us, opened.answered_us);
   now_ = clock_.now(steady_);
   learn(opened.graphs);
+  learn(opened.queue_settings);
 }
 
 void Session::came(HistoryRead read) {
@@ -451,6 +460,7 @@ void Session::came(const Seen& seen) {
   is_sweeping_ = false;
   next_sweep_ = steady_ + std::clamp<TimeUs>(options_.dead_after_ms * 1000 / 5, 20'000, 2 * second_us);
   clock_.observe(seen.database_us, seen.asked_us, seen.answered_us);
+  learn(seen.queue_settings);
   std::vector<Sweeper::Executing> executing;
   executing.reserve(flights_.size());
   for (const auto& [slot, flight] : flights_)

@@ -95,6 +95,7 @@ class Session {
   bool sweeps() const { return !is_sweeping_ && (!pool_.is_draining() || !deadlines_.empty()); }
   SessionRow row() const;
   void learn(const std::vector<GraphRow>& rows);
+  void learn(const std::vector<QueueSettings>& settings);
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
 
@@ -108,6 +109,8 @@ class Session {
   std::optional<TimeUs> stays(const Job& job, bool born) const;
   std::optional<Command> fused(const RunState& state, const Job& job);
   bool serves(const Job& job) const { return queues_.contains(job.queue); }
+  // Has a limit or a pause: every step of it is claimed.
+  bool is_bound(const std::string& queue) const { return bound_queues_.contains(queue); }
   CommitterOptions committer_options();
 
   // --- executing ---
@@ -159,6 +162,7 @@ class Session {
   Committer committer_;
   Sweeper sweeper_;
   std::set<std::string, std::less<>> queues_;
+  std::set<std::string, std::less<>> bound_queues_;
   std::set<std::string, std::less<>> graph_versions_;
   std::unordered_map<Ticket, Flight> flights_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;

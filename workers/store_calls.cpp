@@ -32,6 +32,7 @@ struct CarryingOut {
     opened.database_us = store.database_time();
     opened.answered_us = steady();
     opened.graphs = store.graphs();
+    opened.queue_settings = store.queue_settings();
     SessionRow row = call.row;
     row.started_at = opened.database_us;
     store.open_session(row);
@@ -106,6 +107,7 @@ struct CarryingOut {
     seen.overdue = store.overdue(look.now_us, sweep_rows);
     seen.nobodys = store.held_by_nobody(sweep_rows);
     seen.orphans = store.orphans(sweep_rows);
+    seen.queue_settings = store.queue_settings();
     return seen;
   }
 

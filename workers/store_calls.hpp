@@ -24,6 +24,7 @@ struct Opened {
   TimeUs asked_us = 0;  // steady
   TimeUs answered_us = 0;
   std::vector<GraphRow> graphs;
+  std::vector<QueueSettings> queue_settings;
 };
 struct CloseSession {
   SessionId session = 0;
@@ -70,6 +71,7 @@ struct Seen {
   std::vector<HeldJob> overdue;
   std::vector<HeldJob> nobodys;
   std::vector<RunId> orphans;
+  std::vector<QueueSettings> queue_settings;
   TimeUs database_us = 0;
   TimeUs asked_us = 0;  // steady
   TimeUs answered_us = 0;

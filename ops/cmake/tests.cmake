@@ -47,6 +47,7 @@ cairn_tests(workers postgres
   tests/workers/loopback.cpp
   tests/workers/models_test.cpp
   tests/workers/pool_test.cpp
+  tests/workers/queue_limit_test.cpp
   tests/workers/repository_test.cpp
   tests/workers/schema_check_test.cpp
   tests/workers/seven_node_test.cpp
