@@ -92,6 +92,12 @@ Tags tags_argument(const std::vector<std::string>& texts) {
   return tags;
 }
 
+std::string concurrency_argument(const std::string& text) {
+  if (text == "none" || (is_number(text) && text.size() < 8 && std::stoi(text) >= 1 && std::stoi(text) <= 1'000'000))
+    return text;
+  refuse("Expected a concurrency from 1 to 1000000 or none, but found \"" + text + "\".");
+}
+
 TimeUs time_argument(const std::string& text) {
   const std::optional<TimeUs> at = parse_time(text);
   if (!at) refuse("Expected a time like 2026-11-21T22:23:47Z, but found \"" + text + "\".");

@@ -20,6 +20,8 @@ std::string inputs_argument(const std::string& path);
 // {"autonomy": "full", "priority": 0..9, "budgets": {NAME: CAP}}
 Options options_argument(const std::string& text);
 Tags tags_argument(const std::vector<std::string>& texts);
+// A number from 1 to 1,000,000, or "none".
+std::string concurrency_argument(const std::string& text);
 TimeUs time_argument(const std::string& text);
 Moment moment_argument(const std::string& text);
 

@@ -27,6 +27,7 @@ struct Line {
   Settings settings;
   UpOptions up;
   WorkOptions work;
+  QueueSetOptions queue_set;
   StartOptions start;
   BatchOptions batch;
   RunsOptions runs;
@@ -91,6 +92,30 @@ void add_moment(CLI::App& app, Moment& at) {
 
 // --- commands --------------------------------------------------------------------------------------------------------
 
+void add_queue_commands(Line& line) {
+  CLI::App& queue =
+      add_command(line.app, line, "queue",
+                  "What each queue holds (ready, later, held, its oldest ready job) and what is set for it",
+                  [](Line& l) { return show_queues(l.settings); });
+  queue.callback([&line, &queue] {  // called after that of `queue set`
+    if (queue.get_subcommands().empty()) line.chosen = [&line] { return show_queues(line.settings); };
+  });
+  CLI::App& set = add_command(queue, line, "set", "Limit or pause a queue, across all workers",
+                              [](Line& l) { return set_queue(l.settings, l.queue_set); });
+  set.add_option("NAME", line.queue_set.queue, "The queue's name")->required()->type_name("");
+  CLI::Option* concurrency =
+      add_text(set, "--concurrency", "N|none", "At most so many of its jobs are held at once",
+               [&line](const std::string& text) { line.queue_set.concurrency = concurrency_argument(text); });
+  CLI::Option* pause = set.add_flag("--pause", line.queue_set.pause, "Nothing more of it is begun");
+  CLI::Option* resume = set.add_flag("--resume", line.queue_set.resume, "It goes on");
+  pause->excludes(resume);
+  set.callback([&line, concurrency, pause, resume] {
+    if (concurrency->empty() && pause->empty() && resume->empty())
+      throw CLI::ValidationError("Expected --concurrency, --pause or --resume, but got none of them.");
+    line.chosen = [&line] { return set_queue(line.settings, line.queue_set); };
+  });
+}
+
 void add_server_commands(Line& line) {
   CLI::App& up_command =
       add_command(line.app, line, "up",
@@ -117,8 +142,7 @@ void add_server_commands(Line& line) {
       ->type_name("N")
       ->capture_default_str();
   add_tools(work_command, line.settings);
-  add_command(line.app, line, "queue", "What each queue holds: ready, later, held, and its oldest ready job",
-              [](Line& l) { return show_queues(l.settings); });
+  add_queue_commands(line);
   add_command(line.app, line, "workers", "The worker sessions and what they hold",
               [](Line& l) { return show_workers(l.settings); });
 }

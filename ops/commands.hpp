@@ -41,7 +41,14 @@ Exit up(const Settings& settings, const UpOptions& options);
 Exit down(const Settings& settings);
 Exit migrate_schema(const Settings& settings, std::int32_t shards);
 Exit work(const Settings& settings, const WorkOptions& options);
+struct QueueSetOptions {  // what is not given stays as it is
+  std::string queue;
+  std::string concurrency;  // a number or "none"
+  bool pause = false;
+  bool resume = false;
+};
 Exit show_queues(const Settings& settings);
+Exit set_queue(const Settings& settings, const QueueSetOptions& options);
 Exit show_workers(const Settings& settings);
 
 Exit graph_list(const Settings& settings);

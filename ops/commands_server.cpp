@@ -167,23 +167,6 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   return 0;
 }
 
-Exit show_queues(const Settings& settings) {
-  const Result<Opened> opened = open_database(settings);
-  if (!opened) return opened.error();
-  const TimeUs now_us = opened->store->database_time();
-  Table table({"QUEUE", "READY", "LATER", "HELD", "OLDEST READY"});
-  for (const QueueRow& row : opened->store->queues()) {
-    const Json oldest = row.oldest_us ? Json(time_text(*row.oldest_us)) : Json(nullptr);
-    if (settings.json)
-      print_json(
-          {{"queue", row.name}, {"ready", row.ready}, {"later", row.later}, {"held", row.held}, {"oldest", oldest}});
-    table.add({row.name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
-               row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""});
-  }
-  if (!settings.json) table.print();
-  return 0;
-}
-
 Exit show_workers(const Settings& settings) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();

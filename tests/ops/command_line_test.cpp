@@ -306,6 +306,32 @@ TEST(CommandLine, the_queue_shows_what_is_ready) {
   cairn_ok({"cancel", run});
 }
 
+TEST(CommandLine, a_queue_is_limited_paused_and_freed) {
+  const auto line = [](const std::string& name) {
+    for (const Json& queue : cairn_ok({"queue", "--json"}).lines())
+      if (queue["queue"] == name) return queue;
+    return Json(nullptr);
+  };
+  EXPECT_TRUE(line("narrow").is_null());
+  const Json set = cairn_ok({"queue", "set", "narrow", "--concurrency", "3", "--pause", "--json"}).json();
+  EXPECT_EQ(set, Json({{"queue", "narrow"}, {"concurrency", 3}, {"paused", true}}));
+  EXPECT_EQ(line("narrow")["concurrency"], 3);
+  EXPECT_EQ(line("narrow")["paused"], true);
+  EXPECT_EQ(cairn_ok({"queue", "set", "narrow", "--resume", "--json"}).json()["concurrency"], 3);
+  EXPECT_NE(cairn_ok({"queue"}).out.find("narrow"), std::string::npos);
+  cairn_ok({"queue", "set", "narrow", "--concurrency", "none"});
+  EXPECT_TRUE(line("narrow")["concurrency"].is_null());
+  EXPECT_EQ(line("narrow")["paused"], false);
+}
+
+TEST(CommandLine, a_queue_setting_that_makes_no_sense_is_refused) {
+  expect_refused(cairn({"queue", "set", "narrow"}), 2, "--concurrency");
+  expect_refused(cairn({"queue", "set", "narrow", "--concurrency", "0"}), 2, "concurrency");
+  expect_refused(cairn({"queue", "set", "narrow", "--concurrency", "many"}), 2, "many");
+  expect_refused(cairn({"queue", "set", "narrow", "--pause", "--resume"}), 2, "--resume");
+  expect_refused(cairn({"queue", "set", "cairn.timer", "--pause"}), 4, "cairn.timer");
+}
+
 TEST(CommandLine, up_runs_workers_until_it_is_told_to_stop) {
   Beside up({"up", "--workers", "2"});
   const Json ended = cairn_ok({"start", "plan_runner", "--input", echo_plan, "--wait", "--no-work", "--json"}).json();
