@@ -105,6 +105,7 @@ class Deciding {
 
   void start_child(StepId step, ChildStarted child);
   void fail_call(StepId step, std::string error, std::string message);
+  std::optional<Error> cache_fault(const Step& step, const CompleteStep& complete) const;
   std::optional<std::string> outcome_fault(const Step& step, const Outcome& outcome) const;
   Json data_after(const Step& step, const Json& patch) const;
   void succeed(const Step& step, const CompleteStep& complete);
@@ -157,6 +158,7 @@ Status Deciding::operator()(const CompleteStep& complete) {
   if (step.goal < 0 && node_of(step).verb != Verb::do_)
     return refusal(Code::invalid, "Expected a step that a handler executes, but step " + std::to_string(step.id) +
                                       " stands at " + node_of(step).name + ".");
+  if (auto fault = cache_fault(step, complete)) return *fault;
   if (auto fault = outcome_fault(step, complete.outcome)) {
     fail_attempt(complete.step, {complete.step,
                                  complete.attempt,
@@ -169,6 +171,20 @@ Status Deciding::operator()(const CompleteStep& complete) {
     succeed(step, complete);
   }
   return Done{};
+}
+
+// Whether an outcome that was not come to here is the recorded one.
+std::optional<Error> Deciding::cache_fault(const Step& step, const CompleteStep& complete) const {
+  if (complete.cached_from == 0) return std::nullopt;
+  const Outcome& outcome = complete.outcome;
+  const bool may = step.goal < 0 && node_of(step).cache && outcome.facts.empty();
+  const CachedOutcome* recorded = may ? find_cached(state_, step.branch, outcome.cache_key) : nullptr;
+  if (recorded != nullptr && recorded->step == complete.cached_from && recorded->label == outcome.label &&
+      parse_stored(recorded->patch) == outcome.patch)
+    return std::nullopt;
+  return refusal(Code::conflict, "Expected step " + std::to_string(step.id) + " of " + name_of(state_) +
+                                     " to use an outcome recorded for it, but step " +
+                                     std::to_string(complete.cached_from) + " recorded no such one.");
 }
 
 // What makes an outcome a failed attempt.
@@ -212,6 +228,9 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   succeeded.worker = complete.worker;
   succeeded.started_at = complete.started_at;
   succeeded.cached_from = complete.cached_from;
+  const bool is_whole =
+      std::all_of(facts.begin(), facts.end(), [](const Fact& fact) { return std::holds_alternative<Record>(fact); });
+  if (node.cache && is_whole && complete.cached_from == 0) succeeded.cache_key = complete.outcome.cache_key;
   emit(complete.step, std::move(succeeded));
 }
 

@@ -18,14 +18,19 @@ function(cairn_tests folder label)
 endfunction()
 
 cairn_tests(engine fast
+  tests/engine/branches_test.cpp
+  tests/engine/cache_test.cpp
   tests/engine/codec_test.cpp
+  tests/engine/commands_test.cpp
   tests/engine/decide_test.cpp
   tests/engine/graph_test.cpp
   tests/engine/id_test.cpp
   tests/engine/json_test.cpp
+  tests/engine/maps_test.cpp
   tests/engine/random_test.cpp
   tests/engine/snapshot_test.cpp
   tests/engine/trial.cpp
+  tests/engine/waiting_test.cpp
 )
 cairn_tests(storage postgres
   tests/storage/chain_test.cpp
@@ -42,6 +47,7 @@ cairn_tests(workers postgres
   tests/storage/test_database.cpp
   tests/workers/builtin_handlers_test.cpp
   tests/workers/committer_test.cpp
+  tests/workers/executor_test.cpp
   tests/workers/foreign_text_test.cpp
   tests/workers/http_client_test.cpp
   tests/workers/loopback.cpp
