@@ -107,6 +107,7 @@ class Deciding {
   void fail_call(StepId step, std::string error, std::string message);
   std::optional<Error> cache_fault(const Step& step, const CompleteStep& complete) const;
   std::optional<std::string> outcome_fault(const Step& step, const Outcome& outcome) const;
+  std::optional<std::string> revision_fault(const std::vector<Fact>& facts) const;
   Json data_after(const Step& step, const Json& patch) const;
   void succeed(const Step& step, const CompleteStep& complete);
   void close_goal(const Step& step, const CompleteStep& complete);
@@ -194,6 +195,7 @@ std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outco
            std::to_string(outcome.facts.size()) + ".";
   if (!outcome.patch.is_object()) return "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".";
   if (step.goal >= 0) return std::nullopt;
+  if (auto fault = revision_fault(outcome.facts)) return fault;
   const Node& node = node_of(step);
   if (outcome.label == "error" || outcome.label == "exhausted" || node.on.find(outcome.label) == node.on.end())
     return "Expected node " + node.name + " to leave by one of its labels, but the handler left by " + outcome.label +
@@ -203,6 +205,21 @@ std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outco
   for (const auto& [channel, value] : outcome.patch.items())
     if (state_.graph->reducer(channel) != Reducer::last) before[channel] = read_channel(state_, step.branch, channel);
   return patch_fault(before, outcome.patch, *state_.graph);
+}
+
+// A revision is made for the plan as it was read; one that another came before would change what it never saw.
+std::optional<std::string> Deciding::revision_fault(const std::vector<Fact>& facts) const {
+  std::int64_t version = state_.plan_version;
+  for (const Fact& fact : facts) {
+    if (const auto* created = std::get_if<PlanCreated>(&fact)) version = created->version;
+    const auto* revised = std::get_if<PlanRevised>(&fact);
+    if (revised == nullptr) continue;
+    if (revised->version != version + 1)
+      return "Expected version " + std::to_string(version + 1) + " of the plan, but the handler left version " +
+             std::to_string(revised->version) + ".";
+    version = revised->version;
+  }
+  return std::nullopt;
 }
 
 Json Deciding::data_after(const Step& step, const Json& patch) const {

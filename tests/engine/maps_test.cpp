@@ -109,6 +109,34 @@ TEST(Maps, closing_a_sub_goal_costs_its_dependents_and_not_the_maps_width) {
   EXPECT_EQ(touched_in_a_map_of(300), 3u);
 }
 
+// Such work waited for what never runs: the map stayed open for ever, without a job.
+TEST(Maps, work_that_comes_after_structure_is_rejected) {
+  Trial trial(branches_that_map);
+  trial.start();
+  trial.complete(1, "ok", "{}",
+                 {PlanCreated{1, "g", {{"root", "All", {}, nullptr}}}, sub_goal("part", ""), sub_goal("top"),
+                  sub_goal("w", "echo", {"part"})});
+  EXPECT_EQ(line_of(trial.history[4]),
+            "1 sub_goal_rejected w: Expected part to be work that can succeed, but it is structure, without a tool.");
+  trial.complete(3, "");
+  EXPECT_EQ(trial.complete(4, "ok", "{}", {sub_goal("v", "echo", {"root"}), sub_goal("leaf", "", {"part", "root"})}),
+            (Lines{"4 sub_goal_rejected v: Expected root to be work that can succeed, but it is structure, without a "
+                   "tool.",
+                   "4 sub_goal_opened leaf ", "4 step_succeeded q ok -> a b"}));
+}
+
+// A revision made planned work come after itself: the map stayed open for ever.
+TEST(Maps, a_revision_does_not_change_what_work_comes_after) {
+  Trial trial(branches_that_map);
+  trial.start();
+  trial.complete(1, "ok", "{}",
+                 {sub_goal("w"), PlanRevised{1, "gap", parse_stored(R"([{"op":"update","id":"w","after":["w"],"title":
+                                                                        "Work"}])")}});
+  ASSERT_NE(find_goal(trial.state, root_branch, "w")->step, 0);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "w")->title, "Work");
+  EXPECT_EQ(trial.complete(3, "").back(), "2 step_succeeded m joined -> q");
+}
+
 // --- budgets --------------------------------------------------------------------------------------------------------
 
 const char* const spending = R"({"name":"t","start":"a","limits":{"steps":6},"budgets":{"coins":{"cap":2}},"nodes":{
