@@ -10,7 +10,10 @@ constexpr std::int32_t claim_limit_max = 256;
 
 }  // namespace
 
-Pool::Pool(PoolOptions options) : options_(std::move(options)), sources_(static_cast<std::size_t>(options_.shards)) {
+Pool::Pool(PoolOptions options)
+    : options_(std::move(options)),
+      takes_any_run_(options_.only_runs.empty()),
+      sources_(static_cast<std::size_t>(options_.shards)) {
   for (const RunId& run : std::exchange(options_.only_runs, {})) add_run(run);
 }
 
@@ -32,13 +35,13 @@ void Pool::due(TimeUs run_at_us) {
 }
 
 void Pool::add_run(const RunId& run) {
-  if (!only_runs_.insert(run).second) return;
+  if (takes_any_run_ || !only_runs_.insert(run).second) return;
   Source& source = sources_[static_cast<std::size_t>(shard_of(run, options_.shards))];
   source.only_runs.push_back(run);
   source.hungry = true;
 }
 
-bool Pool::executes(const RunId& run) const { return only_runs_.empty() || only_runs_.contains(run); }
+bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs_.contains(run); }
 
 // --- what is held ---------------------------------------------------------------------------------------------------
 

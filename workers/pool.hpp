@@ -54,7 +54,7 @@ class Pool {
   void tick(TimeUs now_us);
   void wake();                            // something may be ready
   void due(TimeUs run_at_us);             // something will be ready then
-  void add_run(const RunId& run);         // one more of `only_runs`
+  void add_run(const RunId& run);         // one more of `only_runs`, if there are any
   bool executes(const RunId& run) const;  // it is one of `only_runs`, or any will do
 
   void claimed(Shard shard, std::vector<HeldJob> jobs);
@@ -96,6 +96,7 @@ class Pool {
   void settle_claim(Source& source);
 
   PoolOptions options_;
+  const bool takes_any_run_;
   TimeUs now_ = 0;
   bool draining_ = false;
   bool found_nothing_ = false;

@@ -175,11 +175,16 @@ TEST(Branches, a_loop_inside_a_branch_is_a_loop_in_that_branch) {
 }
 
 TEST(Branches, an_end_inside_a_fan_out_shows_the_data_of_its_branch) {
-  Trial trial(R"({"name":"t","start":"f","limits":{"steps":9},"nodes":{
+  const std::string graph = R"({"name":"t","start":"f","limits":{"steps":9},"nodes":{
     "f":{"do":"x.f","labels":["ok"],"on":{"ok":["a","b"]}},
-    "a":{"do":"x.a","labels":["ok","out"],"on":{"ok":"j","out":"y"}},"b":{"do":"x.b","labels":["ok"],"on":{"ok":"j"}},
+    "a":{"do":"x.a","labels":["ok","out","quit"],"on":{"ok":"j","out":"y","quit":"w"}},"w":{"end":"done"},"b":{"do":"x.b","labels":["ok"],"on":{"ok":"j"}},
     "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},
-    "y":{"end":{"status":"failed","reason":"$why","output":{"who":"$who"}}},"z":{"end":"done"}}})");
+    "y":{"end":{"status":"failed","reason":"$why","output":{"who":"$who"}}},"z":{"end":"done"}}})";
+  Trial quitting(graph);
+  quitting.start(R"({"who":"root"})");
+  quitting.complete(1, "ok");
+  EXPECT_EQ(quitting.complete(2, "quit", R"({"mine":1})").back(), R"(run_finished done {"mine":1,"who":"root"})");
+  Trial trial(graph);
   trial.start(R"({"who":"root"})");
   trial.complete(1, "ok");
   trial.complete(3, "ok", R"({"who":"b","why":"b said so"})");
@@ -205,6 +210,7 @@ TEST(Branches, the_first_end_names_the_questions_and_children_it_closes_and_refu
   EXPECT_EQ(closed.questions, (std::vector<std::string>{"q3"}));
   EXPECT_EQ(closed.children, (std::vector<RunId>{child}));
   EXPECT_EQ(trial.state.last_step, 4) << "reaching an end is not a step";
+  EXPECT_TRUE(trial.state.questions.empty());
   EXPECT_EQ(trial.refused(Answer{"q3", 1, "", {}}).code, Code::closed);
   EXPECT_EQ(trial.refused(FinishChild{4, child, RunStatus::done, "", 1}).code, Code::closed);
   EXPECT_EQ(trial.refused(Due{3}).code, Code::closed);

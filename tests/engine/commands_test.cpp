@@ -146,6 +146,20 @@ TEST(Commands, a_child_leaves_by_the_label_of_its_end) {
   }
 }
 
+TEST(Commands, a_child_is_as_autonomous_and_as_urgent_as_its_caller) {
+  Busy plain;
+  EXPECT_FALSE(plain.children[0].state.options.autonomous);
+  Trial trial(busy);
+  trial.add_graph(kid);
+  Options options;
+  options.autonomous = true;
+  options.priority = 7;
+  trial.start(R"({"n":4})", options);
+  trial.complete(1, "ok");
+  EXPECT_TRUE(trial.children[0].state.options.autonomous);
+  EXPECT_EQ(trial.children[0].state.options.priority, 7);
+}
+
 TEST(Commands, a_run_keeps_its_graph_version_and_a_call_takes_the_current_one) {
   Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
     "a":{"do":"x.a","labels":["ok"],"on":{"ok":"c"}},

@@ -23,7 +23,9 @@ TEST(Maps, a_map_takes_the_sub_goals_of_its_own_branch_and_no_others) {
   trial.complete(4, "ok", "{}", {sub_goal("late")});  // planned at the root, which then forks: for the map at the join
   trial.complete(5, "ok", "{}",
                  {sub_goal("mine"), sub_goal("uses", "echo", {}, R"({"in":{"from_sub_goal":"top","slot":"v"}})")});
-  trial.complete(6, "ok", "{}", {sub_goal("others", "echo", {"top"})});
+  EXPECT_EQ(
+      trial.complete(6, "ok", "{}", {sub_goal("others", "echo", {"top"}), sub_goal("no", "echo", {"late"})}).at(1),
+      "6 sub_goal_rejected no: Expected sub-goal late to have succeeded, but it is planned.");
   EXPECT_EQ(find_goal(trial.state, root_branch, "late")->step, 0) << "no branch's map takes what its ancestor planned";
   const StepId uses = find_goal(trial.state, trial.state.steps.at(7).branch, "uses")->step;
   ASSERT_NE(uses, 0) << "`after` and references look in the branch and its ancestors";

@@ -324,7 +324,7 @@ class Execution {
     ASSERT_TRUE(added) << added.error().message << "\n" << graph;
   }
   void work() {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::atomic<bool> over{false};
     WorkerOptions options;
     options.keep = way_.keep;
