@@ -83,14 +83,20 @@ class Admission {
     for (const std::string& id : proposal.goal.after) {
       if (id == proposal.goal.sub_goal)
         return reject(proposal, "Expected no cycle, but sub-goal " + id + " comes after itself.", {id});
-      if (by_id_.count(id) != 0) continue;
-      if (const auto reason = unusable(id)) return reject(proposal, *reason, {id});
+      if (const auto reason = unusable(id, proposal.goal.tool.empty())) return reject(proposal, *reason, {id});
     }
   }
 
-  // Why something outside the proposals cannot be waited for.
-  std::optional<std::string> unusable(const std::string& id) const {
-    const SubGoal* goal = find_goal(state_, branch_, id);
+  // Why it cannot be waited for. Structure may come after structure; work would wait for ever.
+  std::optional<std::string> unusable(const std::string& id, bool by_structure) const {
+    const auto proposed = by_id_.find(id);
+    const SubGoal* goal = proposed == by_id_.end() ? find_goal(state_, branch_, id) : nullptr;
+    const bool is_structure = goal == nullptr
+                                  ? proposed != by_id_.end() && proposals_[proposed->second].goal.tool.empty()
+                                  : goal->tool.empty();
+    if (is_structure && !by_structure)
+      return "Expected " + id + " to be work that can succeed, but it is structure, without a tool.";
+    if (proposed != by_id_.end() || is_structure) return std::nullopt;
     if (goal == nullptr) return "Expected " + id + " to be a sub-goal, but there is none of that id.";
     if (goal->status == GoalStatus::succeeded) return std::nullopt;
     const Plan& own = state_.branches.at(branch_).plan;

@@ -478,6 +478,7 @@ void fields(F& field, typename F::template Of<StepSucceeded>& e) {
   field("started_at", e.started_at);
   field.unless_empty("took", e.took);
   field.unless_empty("cached_from", e.cached_from);
+  field.unless_empty("cache_key", e.cache_key);
 }
 template <class F>
 void fields(F& field, typename F::template Of<StepFailed>& e) {

@@ -17,6 +17,9 @@ struct Outcome {
   std::string label;
   Json patch = Json::object();
   std::vector<Fact> facts;
+  // Of a pure step on a node that says `cache`: a digest of all that it depends on, set by whoever runs the handler.
+  // With the same key and no facts but records, the step's outcome may be used again; the records are not repeated.
+  std::string cache_key = {};
 };
 
 // Why an attempt failed. `error` is one word, `message` a sentence.
@@ -45,7 +48,7 @@ struct CompleteStep {
   Outcome outcome;
   SessionId worker = 0;
   TimeUs started_at = 0;
-  StepId cached_from = 0;
+  StepId cached_from = 0;  // its handler was not run: the outcome is the one that this step recorded under the key
 };
 struct FailStep {
   StepId step = 0;

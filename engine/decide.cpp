@@ -105,7 +105,9 @@ class Deciding {
 
   void start_child(StepId step, ChildStarted child);
   void fail_call(StepId step, std::string error, std::string message);
+  std::optional<Error> cache_fault(const Step& step, const CompleteStep& complete) const;
   std::optional<std::string> outcome_fault(const Step& step, const Outcome& outcome) const;
+  std::optional<std::string> revision_fault(const std::vector<Fact>& facts) const;
   Json data_after(const Step& step, const Json& patch) const;
   void succeed(const Step& step, const CompleteStep& complete);
   void close_goal(const Step& step, const CompleteStep& complete);
@@ -157,6 +159,7 @@ Status Deciding::operator()(const CompleteStep& complete) {
   if (step.goal < 0 && node_of(step).verb != Verb::do_)
     return refusal(Code::invalid, "Expected a step that a handler executes, but step " + std::to_string(step.id) +
                                       " stands at " + node_of(step).name + ".");
+  if (auto fault = cache_fault(step, complete)) return *fault;
   if (auto fault = outcome_fault(step, complete.outcome)) {
     fail_attempt(complete.step, {complete.step,
                                  complete.attempt,
@@ -171,6 +174,20 @@ Status Deciding::operator()(const CompleteStep& complete) {
   return Done{};
 }
 
+// Whether an outcome that was not come to here is the recorded one.
+std::optional<Error> Deciding::cache_fault(const Step& step, const CompleteStep& complete) const {
+  if (complete.cached_from == 0) return std::nullopt;
+  const Outcome& outcome = complete.outcome;
+  const bool may = step.goal < 0 && node_of(step).cache && outcome.facts.empty();
+  const CachedOutcome* recorded = may ? find_cached(state_, step.branch, outcome.cache_key) : nullptr;
+  if (recorded != nullptr && recorded->step == complete.cached_from && recorded->label == outcome.label &&
+      parse_stored(recorded->patch) == outcome.patch)
+    return std::nullopt;
+  return refusal(Code::conflict, "Expected step " + std::to_string(step.id) + " of " + name_of(state_) +
+                                     " to use an outcome recorded for it, but step " +
+                                     std::to_string(complete.cached_from) + " recorded no such one.");
+}
+
 // What makes an outcome a failed attempt.
 std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outcome& outcome) const {
   if (outcome.facts.size() > facts_max)
@@ -178,6 +195,7 @@ std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outco
            std::to_string(outcome.facts.size()) + ".";
   if (!outcome.patch.is_object()) return "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".";
   if (step.goal >= 0) return std::nullopt;
+  if (auto fault = revision_fault(outcome.facts)) return fault;
   const Node& node = node_of(step);
   if (outcome.label == "error" || outcome.label == "exhausted" || node.on.find(outcome.label) == node.on.end())
     return "Expected node " + node.name + " to leave by one of its labels, but the handler left by " + outcome.label +
@@ -187,6 +205,21 @@ std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outco
   for (const auto& [channel, value] : outcome.patch.items())
     if (state_.graph->reducer(channel) != Reducer::last) before[channel] = read_channel(state_, step.branch, channel);
   return patch_fault(before, outcome.patch, *state_.graph);
+}
+
+// A revision is made for the plan as it was read; one that another came before would change what it never saw.
+std::optional<std::string> Deciding::revision_fault(const std::vector<Fact>& facts) const {
+  std::int64_t version = state_.plan_version;
+  for (const Fact& fact : facts) {
+    if (const auto* created = std::get_if<PlanCreated>(&fact)) version = created->version;
+    const auto* revised = std::get_if<PlanRevised>(&fact);
+    if (revised == nullptr) continue;
+    if (revised->version != version + 1)
+      return "Expected version " + std::to_string(version + 1) + " of the plan, but the handler left version " +
+             std::to_string(revised->version) + ".";
+    version = revised->version;
+  }
+  return std::nullopt;
 }
 
 Json Deciding::data_after(const Step& step, const Json& patch) const {
@@ -212,6 +245,9 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   succeeded.worker = complete.worker;
   succeeded.started_at = complete.started_at;
   succeeded.cached_from = complete.cached_from;
+  const bool is_whole =
+      std::all_of(facts.begin(), facts.end(), [](const Fact& fact) { return std::holds_alternative<Record>(fact); });
+  if (node.cache && is_whole && complete.cached_from == 0) succeeded.cache_key = complete.outcome.cache_key;
   emit(complete.step, std::move(succeeded));
 }
 

@@ -96,8 +96,9 @@ struct StepSucceeded {
   std::int32_t attempt = 0;       // 0: the engine closed it, no worker did
   SessionId worker = 0;
   TimeUs started_at = 0;
-  std::string took;  // the question or signal whose value it used
-  StepId cached_from = 0;
+  std::string took;        // the question or signal whose value it used
+  StepId cached_from = 0;  // whose recorded outcome it used; 0: its own
+  std::string cache_key;   // a later step with this key may use the outcome; "": none may
 };
 struct StepFailed {
   std::string node;

@@ -357,6 +357,7 @@ void Fold::merge(Branch& parent, Branch& part) {
   parent.plan.next_untaken = std::min(parent.plan.next_untaken, static_cast<std::int32_t>(parent.plan.goals.size()));
   for (SubGoal& goal : part.plan.goals) add_goal(parent.plan, std::move(goal));
   for (RejectedGoal& goal : part.plan.rejected) parent.plan.rejected.push_back(std::move(goal));
+  parent.cache.merge(part.cache);  // of two with one key the first in edge order stays
 }
 
 // --- step ---------------------------------------------------------------------------------------------------------
@@ -367,6 +368,8 @@ void Fold::operator()(const StepSucceeded& succeeded) {
   Branch& in = branch(step.branch);
   in.step = 0;
   in.data.add(succeeded.patch);
+  if (!succeeded.cache_key.empty())
+    in.cache.emplace(succeeded.cache_key, CachedOutcome{step.id, succeeded.label, succeeded.patch});
   Json given;
   if (step.brought) given = *std::move(step.brought);
   if (node_of(step).verb == Verb::wait && !succeeded.took.empty()) {
@@ -516,7 +519,8 @@ void Fold::operator()(const PlanRevised& revised) {
   for (const Json& change : revised.changes) change_plan(plan, change);
 }
 
-// {"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?} on structure; work that a map took stays.
+// {"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?} on structure. Work that a map took stays, and
+// what work comes after was judged when it was admitted.
 void Fold::change_plan(Plan& plan, const Json& change) {
   const std::string id = change.value("id", "");
   const std::string op = change.value("op", "");
@@ -534,7 +538,7 @@ void Fold::change_plan(Plan& plan, const Json& change) {
   }
   goal.title = change.value("title", goal.title);
   goal.parent = change.value("parent", goal.parent);
-  goal.after = change.value("after", goal.after);
+  if (goal.tool.empty()) goal.after = change.value("after", goal.after);
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ using GraphRef = std::shared_ptr<const Graph>;  // shared: runs of one version o
 struct HandlerLabels {
   std::set<std::string> labels;
   bool declared_by_node = false;  // the node's own "labels" are the list
+  bool is_pure = true;            // only such a one may be cached
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
 

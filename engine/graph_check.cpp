@@ -371,6 +371,9 @@ class GraphCheck {
     if (!handler.is_string() || !is_handler_name(handler.get_ref<const std::string&>())) {
       return expected("the handler of " + what + " to be a name like planner.node", handler);
     }
+    const auto known = handlers_.find(handler.get_ref<const std::string&>());
+    if (member(json, "cache") == true && known != handlers_.end() && !known->second.is_pure)
+      fault(what + " to cache what a pure handler leaves", handler.get<std::string>() + " is an effect");
     if (const auto declared = declared_labels(what, json, handler.get_ref<const std::string&>())) {
       labels(what, json, *declared, {});
     }

@@ -29,6 +29,10 @@ class Saver {
   void present(const char* key, const std::optional<T>& value) {
     if (value) (*this)(key, *value);
   }
+  template <class T>
+  void unless_empty(const char* key, const T& value) {
+    if (!value.empty()) (*this)(key, value);
+  }
   void node(const char* key, NodeIndex node) {
     if (node >= 0) object_[key] = graph_->nodes.at(static_cast<std::size_t>(node)).name;
   }
@@ -105,6 +109,10 @@ class Loader {
   template <class T>
   void present(const char* key, std::optional<T>& value) {
     if (object_.contains(key)) load(object_.at(key), value.emplace());
+  }
+  template <class T>
+  void unless_empty(const char* key, T& value) {
+    if (object_.contains(key)) load(object_.at(key), value);
   }
   void node(const char* key, NodeIndex& node) {
     if (!object_.contains(key)) return;
@@ -250,6 +258,12 @@ void fields(F& field, typename F::template Of<Plan>& e) {
   field("next_untaken", e.next_untaken);
 }
 template <class F>
+void fields(F& field, typename F::template Of<CachedOutcome>& e) {
+  field("step", e.step);
+  field("label", e.label);
+  field.text("patch", e.patch);
+}
+template <class F>
 void fields(F& field, typename F::template Of<Branch>& e) {
   field("id", e.id);
   field("parent", e.parent);
@@ -261,6 +275,7 @@ void fields(F& field, typename F::template Of<Branch>& e) {
   field("arrived", e.arrived);
   field.node("at_join", e.at_join);
   field.node("at_end", e.at_end);
+  field.unless_empty("cache", e.cache);  // since fold version 2
 }
 template <class F>
 void fields(F& field, typename F::template Of<Step>& e) {
@@ -364,8 +379,9 @@ Json snapshot_json(const RunState& state) {
 
 Result<RunState> restore_snapshot(const Json& snapshot, const Graphs& graphs) {
   try {
-    if (snapshot.at("fold") != fold_version) {
-      return Error{Code::unsupported, "Expected a snapshot of fold version " + std::to_string(fold_version) +
+    const Json& fold = snapshot.at("fold");
+    if (!fold.is_number_integer() || fold < 1 || fold > fold_version) {
+      return Error{Code::unsupported, "Expected a snapshot of fold version 1 to " + std::to_string(fold_version) +
                                           ", but it is of " + excerpt(snapshot.at("fold"), 40) + "."};
     }
     GraphRef graph = graph_of(snapshot, graphs);

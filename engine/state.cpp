@@ -197,6 +197,15 @@ std::vector<const RejectedGoal*> rejected_of(const RunState& state, BranchId bra
   return goals;
 }
 
+const CachedOutcome* find_cached(const RunState& state, BranchId branch, std::string_view key) {
+  while (branch != 0) {
+    const Branch& part = branch_of(state, branch);
+    if (const auto found = part.cache.find(key); found != part.cache.end()) return &found->second;
+    branch = part.parent;
+  }
+  return nullptr;
+}
+
 const SubGoal& goal_of(const RunState& state, const Step& step) {
   CHECK(step.goal >= 0);
   const Branch& map_branch = branch_of(state, branch_of(state, step.branch).parent);

@@ -73,6 +73,13 @@ struct Plan {
   std::int32_t next_untaken = 0;  // all before it were taken by a map, or are structure
 };
 
+// What a step on a node that says `cache` left behind.
+struct CachedOutcome {
+  StepId step = 0;
+  std::string label;
+  JsonText patch = "{}";
+};
+
 struct Branch {
   BranchId id = 0;
   BranchId parent = 0;
@@ -84,6 +91,7 @@ struct Branch {
   std::int32_t arrived = 0;   // of `fan`, how many wait at the join
   NodeIndex at_join = -1;     // the join it waits at
   NodeIndex at_end = -1;      // the end it reached: follow finishes the run
+  std::map<std::string, CachedOutcome, std::less<>> cache;  // its own recorded outcomes, by key
 };
 
 struct Step {
@@ -178,6 +186,10 @@ std::vector<const SubGoal*> plan_of(const RunState& state, BranchId branch);
 
 // What was refused admission, with reasons, as the branch sees it: ancestors' first.
 std::vector<const RejectedGoal*> rejected_of(const RunState& state, BranchId branch);
+
+// The outcome recorded under that key in the branch, else in its ancestors; null if there is none. What a sibling
+// recorded is not seen before their join, so that nothing depends on who finished first.
+const CachedOutcome* find_cached(const RunState& state, BranchId branch, std::string_view key);
 
 // The inputs of a sub-goal's step with every reference replaced by the value it names.
 // Refuses `not_found` if a slot is missing.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/codec.hpp"
+#include "storage/chain.hpp"
 #include "workers/clock.hpp"
 
 namespace cairn {
@@ -23,7 +25,24 @@ void find_blobs_of(const StepInput& input, std::vector<Hash>& hashes) {
   }
 }
 
+const Node& node_of(const RunState& state, const Step& step) {
+  return state.graph->nodes[static_cast<std::size_t>(step.node)];
+}
+
+Json plan_json(const StepInput& input) {
+  Json plan = Json::array();
+  for (const GoalView& goal : input.plan)
+    plan.push_back({goal.id, goal.tool, goal.inputs, to_string(goal.status), goal.outputs, goal.error, goal.message});
+  for (const RejectedView& goal : input.rejected) plan.push_back({goal.id, goal.tool, goal.reason});
+  return plan;
+}
+
 }  // namespace
+
+std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input) {
+  return hex(sha256(canonical(Json{graph.version, input.node, handler.name, handler.version, input.with, input.data,
+                                   input.given, plan_json(input)})));
+}
 
 Executor::Executor(const HandlerTable& handlers, Ports& ports, SessionId session)
     : handlers_(handlers), ports_(ports), session_(session) {}
@@ -37,19 +56,32 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
     const std::string& tool = goal_of(state, *step).tool;
     if (!ports_.tools().table().contains(tool)) return Missing{"tool " + tool};
   } else {
-    const Node& node = state.graph->nodes[static_cast<std::size_t>(step->node)];
+    const Node& node = node_of(state, *step);
     if (node.verb != Verb::do_) return Command(Due{job.step});
     work.handler = handlers_.find(node.target);
     if (work.handler == nullptr) return Missing{"handler " + node.target};
   }
   work.input = step_input(state, *step, work.handler);
+  if (step->goal < 0 && node_of(state, *step).cache && work.handler->is_pure()) {
+    work.cache_key = cache_key(*state.graph, *work.handler, work.input);
+    if (const CachedOutcome* recorded = find_cached(state, step->branch, work.cache_key))
+      return reused(*recorded, *step, std::move(work.cache_key));
+  }
   find_blobs_of(work.input, work.blobs);
   return work;
 }
 
+// The report of a step whose outcome is known: nothing was run, so it began when it opened.
+Command Executor::reused(const CachedOutcome& recorded, const Step& step, std::string key) const {
+  return CompleteStep{step.id,  step.attempt,   {recorded.label, parse_stored(recorded.patch), {}, std::move(key)},
+                      session_, step.opened_at, recorded.step};
+}
+
 StepResult Executor::run_pure(const Work& work) {
   try {
-    return std::get<PureHandler>(work.handler->run)(work.input);
+    StepResult result = std::get<PureHandler>(work.handler->run)(work.input);
+    if (auto* outcome = std::get_if<Outcome>(&result)) outcome->cache_key = work.cache_key;
+    return result;
   } catch (const std::exception& thrown) {
     return failure("error", thrown.what());
   }
@@ -97,6 +129,7 @@ std::optional<Command> Executor::fused(const RunState& state, const Job& job, Ti
   const Handler* handler = handlers_.find(state.graph->nodes[static_cast<std::size_t>(step->node)].target);
   if (handler == nullptr || !handler->is_pure()) return std::nullopt;
   Prepared prepared = prepare(state, job);
+  if (auto* reused = std::get_if<Command>(&prepared)) return std::move(*reused);
   const Work* work = std::get_if<Work>(&prepared);
   if (work == nullptr || !work->blobs.empty()) return std::nullopt;
   std::vector<Blob> blobs;

@@ -19,6 +19,7 @@ namespace cairn {
 
 // A step with its input, ready to run once the blobs it reads are put back.
 struct Work {
+  std::string cache_key = {};  // of its outcome; "": not to be used again
   StepInput input;
   const Handler* handler = nullptr;  // null: the tool `input.tool`
   std::int64_t timeout_ms = 0;
@@ -29,6 +30,11 @@ struct Missing {    // this worker has no such handler or tool
   std::string what;
 };
 using Prepared = std::variant<Work, Command, NotOpen, Missing>;  // a command: there is nothing to run
+
+// A digest of all that a step on a node with `cache` depends on: graph version and node, handler and its version, the
+// settings and channels it reads, what its opening event brought, the plan if it reads it. Not of step, attempt, fault
+// and budgets: a handler that looks at those is not to be cached.
+std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input);
 
 class Executor {
  public:
@@ -47,6 +53,8 @@ class Executor {
   std::optional<Command> fused(const RunState& state, const Job& job, TimeUs now_us) const;
 
  private:
+  Command reused(const CachedOutcome& recorded, const Step& step, std::string key) const;
+
   const HandlerTable& handlers_;
   Ports& ports_;
   SessionId session_;

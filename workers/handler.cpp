@@ -56,7 +56,7 @@ const Handler* HandlerTable::find(std::string_view name) const {
 Handlers HandlerTable::labels() const {
   Handlers labels;
   for (const auto& [name, handler] : by_name_) {
-    labels[name] = {{handler.labels.begin(), handler.labels.end()}, handler.labels_from_node};
+    labels[name] = {{handler.labels.begin(), handler.labels.end()}, handler.labels_from_node, handler.is_pure()};
   }
   return labels;
 }

@@ -12,7 +12,7 @@ constexpr std::int32_t claim_limit_max = 256;
 
 Pool::Pool(PoolOptions options)
     : options_(std::move(options)),
-      is_for_any_(options_.only_runs.empty()),
+      takes_any_run_(options_.only_runs.empty()),
       sources_(static_cast<std::size_t>(options_.shards)) {
   for (const RunId& run : std::exchange(options_.only_runs, {})) add_run(run);
 }
@@ -35,13 +35,13 @@ void Pool::due(TimeUs run_at_us) {
 }
 
 void Pool::add_run(const RunId& run) {
-  if (is_for_any_ || !only_runs_.insert(run).second) return;
+  if (takes_any_run_ || !only_runs_.insert(run).second) return;
   Source& source = sources_[static_cast<std::size_t>(shard_of(run, options_.shards))];
   source.only_runs.push_back(run);
   source.hungry = true;
 }
 
-bool Pool::executes(const RunId& run) const { return is_for_any_ || only_runs_.contains(run); }
+bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs_.contains(run); }
 
 // --- what is held ---------------------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ Pool::Actions Pool::take() {
   for (Shard shard = 0; !draining_ && shard < options_.shards; ++shard) {
     Source& source = sources_[static_cast<std::size_t>(shard)];
     const bool is_asked = source.hungry ? slots_.empty() || free_slots() >= worth_it : false;
-    const bool is_barred = source.claiming || (!is_for_any_ && source.only_runs.empty());
+    const bool is_barred = source.claiming || (!takes_any_run_ && source.only_runs.empty());
     if (!is_barred && free_slots() > 0 && (is_asked || now_ >= source.poll_at)) claim(shard, source);
   }
   return std::exchange(actions_, {});
@@ -135,7 +135,7 @@ TimeUs Pool::due_us() const {
   TimeUs due = due_.empty() ? never_us : *due_.begin();
   if (free_slots() <= 0) return due;
   for (const Source& source : sources_)
-    if (!source.claiming && (is_for_any_ || !source.only_runs.empty())) due = std::min(due, source.poll_at);
+    if (!source.claiming && (takes_any_run_ || !source.only_runs.empty())) due = std::min(due, source.poll_at);
   return due;
 }
 

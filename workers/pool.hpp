@@ -96,7 +96,7 @@ class Pool {
   void settle_claim(Source& source);
 
   PoolOptions options_;
-  const bool is_for_any_;  // run, not for `only_runs`
+  const bool takes_any_run_;
   TimeUs now_ = 0;
   bool draining_ = false;
   bool found_nothing_ = false;

@@ -18,14 +18,20 @@ function(cairn_tests folder label)
 endfunction()
 
 cairn_tests(engine fast
+  tests/engine/branches_test.cpp
+  tests/engine/cache_test.cpp
   tests/engine/codec_test.cpp
+  tests/engine/commands_test.cpp
   tests/engine/decide_test.cpp
+  tests/engine/golden_history_test.cpp
   tests/engine/graph_test.cpp
   tests/engine/id_test.cpp
   tests/engine/json_test.cpp
+  tests/engine/maps_test.cpp
   tests/engine/random_test.cpp
   tests/engine/snapshot_test.cpp
   tests/engine/trial.cpp
+  tests/engine/waiting_test.cpp
 )
 cairn_tests(storage postgres
   tests/storage/chain_test.cpp
@@ -41,7 +47,9 @@ cairn_tests(storage postgres
 cairn_tests(workers postgres
   tests/storage/test_database.cpp
   tests/workers/builtin_handlers_test.cpp
+  tests/workers/commands_in_flight_test.cpp
   tests/workers/committer_test.cpp
+  tests/workers/executor_test.cpp
   tests/workers/foreign_text_test.cpp
   tests/workers/http_client_test.cpp
   tests/workers/loopback.cpp
@@ -49,6 +57,7 @@ cairn_tests(workers postgres
   tests/workers/pool_test.cpp
   tests/workers/queue_limit_test.cpp
   tests/workers/repository_test.cpp
+  tests/workers/same_history_test.cpp
   tests/workers/schema_check_test.cpp
   tests/workers/seven_node_test.cpp
   tests/workers/small_graphs.cpp
@@ -94,7 +103,7 @@ target_compile_definitions(test_ops PRIVATE CRASH_WORKER="$<TARGET_FILE:crash_wo
 add_dependencies(test_ops cairn crash_worker)
 
 # The tidy tests read the sources; they need nothing of the program.
-add_executable(test_tidy tests/tidy/tidy_test.cpp)
+add_executable(test_tidy tests/tidy/semantics_test.cpp tests/tidy/tidy_test.cpp)
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
 target_compile_definitions(test_tidy PRIVATE CAIRN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 add_test(NAME tidy COMMAND test_tidy)

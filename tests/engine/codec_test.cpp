@@ -67,6 +67,11 @@ std::vector<EventBody> step_samples() {
   by_engine.label = "fired";
   by_engine.took = "signal 1";
   by_engine.cached_from = 4;
+  StepSucceeded cacheable;
+  cacheable.node = "rank";
+  cacheable.label = "ok";
+  cacheable.attempt = 1;
+  cacheable.cache_key = "9f86d081884c7d659a2feaa0c55ad015";
   StepFailed again;
   again.node = "plan";
   again.attempt = 1;
@@ -81,6 +86,7 @@ std::vector<EventBody> step_samples() {
   routed.next = {"apologise"};
   return {a_success(),
           by_engine,
+          cacheable,
           again,
           routed,
           SignalReceived{"go", {{"by", "ann"}}, "s-1"},

@@ -640,6 +640,23 @@ TEST(Decide, a_plan_tree_grows_by_decomposition_and_changes_by_revision) {
   EXPECT_EQ(trial.state.steps.size(), 1u) << "structure is no work for a map";
 }
 
+TEST(Decide, a_plan_revision_made_for_another_version_is_a_failed_attempt) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"retry":{"attempts":9},"on":{"ok":"b"}},
+    "b":{"do":"x.b","labels":["ok"],"retry":{"attempts":9},"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  const auto revision = [](std::int64_t version) { return PlanRevised{version, "gap", Json::array()}; };
+  trial.start();
+  const Lines failed{"1 step_failed a attempt 1 invalid again"};
+  EXPECT_EQ(trial.complete(1, "ok", "{}", {PlanCreated{4, "g", {}}, revision(6)}), failed);
+  trial.complete(1, "ok", "{}", {PlanCreated{4, "g", {}}, revision(5), revision(6)});
+  for (const std::int64_t version : {1, 6, 8}) {
+    trial.complete(2, "ok", "{}", {revision(version)});
+    EXPECT_EQ(trial.state.plan_version, 6) << version << " was not made for version 6";
+  }
+  trial.complete(2, "ok", "{}", {revision(7)});
+  EXPECT_EQ(trial.state.plan_version, 7);
+}
+
 TEST(Decide, plans_of_branches_append_in_edge_order_at_the_join) {
   Trial trial(R"({"name":"t","start":"f","limits":{"steps":99},"nodes":{
     "f":{"do":"x.f","labels":["ok"],"on":{"ok":["a","b"]}},

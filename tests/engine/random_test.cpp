@@ -31,6 +31,7 @@ class Driver {
       act();
     }
     const RunState& state = trial_.state;
+    expect_each_step_closed_once();
     Json goals = Json::array();
     for (const SubGoal* goal : plan_of(state, root_branch))
       goals.push_back({goal->id, to_string(goal->status), goal->outputs, goal->error});
@@ -69,6 +70,20 @@ class Driver {
       case Verb::end:
         FAIL() << "a map without open sub-goals, or an end, is never open";
     }
+  }
+
+  void expect_each_step_closed_once() const {
+    std::map<StepId, int> closings;
+    for (const Event& event : trial_.history) {
+      const auto* failed = std::get_if<StepFailed>(&event.body);
+      const auto* goal = std::get_if<SubGoalClosed>(&event.body);
+      const bool closes = std::holds_alternative<StepSucceeded>(event.body) ||
+                          (failed != nullptr && !failed->retry_at) ||
+                          (goal != nullptr && goal->status != GoalStatus::skipped);
+      if (!closes) continue;
+      EXPECT_EQ(++closings[event.step], 1) << "step " << event.step;
+    }
+    EXPECT_EQ(closings.size(), static_cast<std::size_t>(trial_.state.last_step));
   }
 
   // What must change nothing but attempts: a double of the last report, a late one, a loss, a pause.

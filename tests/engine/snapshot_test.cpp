@@ -101,6 +101,7 @@ RunState full_state(const Graphs& graphs) {
   root.plan = some_plan();
   root.fan = {2, 3};
   root.arrived = 1;
+  root.cache["key"] = {2, "ok", R"({"n":1})"};
   root.data.add(R"({"list":[1],"total":2,"best":3,"all":{"x":1},"free":null})");
   root.data.add(R"({"list":[2],"total":2,"best":1,"all":{"y":2}})");
   Branch odd;
@@ -157,6 +158,7 @@ TEST(Snapshot, what_it_holds_is_the_state_itself) {
   EXPECT_EQ(back.branches.at(2).at_join, 0);
   EXPECT_EQ(back.branches.at(2).at_end, 1);
   EXPECT_EQ(back.branches.at(1).at_join, -1);
+  EXPECT_EQ(back.branches.at(1).cache.at("key").patch, R"({"n":1})");
   EXPECT_EQ(back.branches.at(1).plan.by_id, some_plan().by_id);
   EXPECT_EQ(back.steps.at(3).doomed, (std::set<std::int32_t>{1, 5}));
   EXPECT_EQ(back.steps.at(3).brought, Json(nullptr));
@@ -193,6 +195,18 @@ TEST(Snapshot, an_unknown_graph_or_fold_is_unsupported) {
   const auto refused = restore_snapshot(newer, known_graphs());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::unsupported);
+}
+
+// A fork's first event holds one for good.
+TEST(Snapshot, one_of_an_older_fold_version_is_read) {
+  const Graphs graphs = known_graphs();
+  RunState state = full_state(graphs);
+  state.branches.at(1).cache.clear();
+  Json snapshot = snapshot_json(state);
+  snapshot["fold"] = 1;
+  EXPECT_EQ(state_fingerprint(restored(snapshot, graphs)), state_fingerprint(state));
+  snapshot["fold"] = 0;
+  EXPECT_FALSE(restore_snapshot(snapshot, graphs).ok());
 }
 
 TEST(Snapshot, what_is_no_snapshot_is_corrupt) {

@@ -1,0 +1,138 @@
+// Golden histories: events as they were once written fold to the states they folded to then. A file holds its graphs,
+// its events and one state for each fold version; what stands in it is never changed. A fold that changes without a new
+// version fails here; a new version adds its state (CAIRN_UPDATE_GOLDEN=1).
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/engine/trial.hpp"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const kid = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
+  "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
+const char* const everything = R"({"name":"t","start":"f","limits":{"steps":99},"budgets":{"coins":{"cap":2}},
+  "channels":{"list":{"reducer":"append"},"map":{"reducer":"merge"},"sum":{"reducer":"sum"},"top":{"reducer":"max"}},
+  "nodes":{
+  "f":{"do":"x.f","labels":["ok"],"retry":{"attempts":2,"backoff_ms":50},"on":{"ok":["a","c","w","q","p","s"]}},
+  "a":{"do":"x.a","labels":["ok","more"],"spends":"coins","cache":true,"on":{"ok":"j","more":"a","exhausted":"j"}},
+  "c":{"call":"kid","with":{"n":"$n"},"into":"child","on":{"done":"j","failed":"j"}},
+  "w":{"wait":{"ms":5000},"on":{"fired":"j"}},
+  "q":{"ask":{"kind":"approval","prompt":"$n","schema":{"type":"string"},"default":"no"},"expires_ms":60000,
+       "into":"answer","on":{"answered":"j"}},
+  "p":{"do":"x.p","labels":["ok"],"on":{"ok":"m"}},
+  "m":{"map":"sub_goals","retry":{"attempts":2},"on":{"joined":"j","partial":"j"}},
+  "s":{"wait":{"signal":"go","timeout_ms":9000},"into":"heard","on":{"fired":"j","timeout":"j"}},
+  "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
+
+// Every kind of event but forks and moves; stopped before its end and, with `ended`, after it.
+std::vector<Event> made_history(bool ended) {
+  Trial trial(everything);
+  trial.add_graph(kid);
+  trial.start(R"({"n":4,"list":[0],"plain":"é"})");
+  trial.fail(1, "bad_reply");
+  trial.then(Pause{});
+  trial.then(Resume{});
+  trial.complete(
+      1, "ok", R"({"sum":1.5,"map":{"a":1}})",
+      {PlanCreated{1, "know", {{"root", "All of it", {}, nullptr}}}, Record{RecordKind::model_called, "{}"}});
+  trial.then(SendSignal{"go", Json{{"by", "ann"}}, "s1"});
+  trial.then(SendSignal{"later", 1, ""});
+  CompleteStep cached{2, 1, {"more", parse_stored(R"({"list":[1],"top":3})"), {}}, 7, trial.now_us, 0};
+  cached.outcome.cache_key = "key";
+  trial.then(cached);
+  trial.now_us += 6 * Trial::second_us;
+  trial.then(Due{4});
+  trial.complete(6, "ok", "{}",
+                 {sub_goal("one"), sub_goal("two", "slow", {"one"}), sub_goal("three", "nothing"), sub_goal("four"),
+                  PlanRevised{2, "gap", parse_stored(R"([{"op":"add","id":"more","title":"More"}])")}});
+  const auto step_of = [&](const char* goal, BranchId branch) { return find_goal(trial.state, branch, goal)->step; };
+  const BranchId planning = trial.state.steps.rbegin()->second.branch;
+  const BranchId map_branch = trial.state.branches.at(planning).parent;
+  trial.fail(step_of("one", map_branch));
+  trial.fail(step_of("one", map_branch), "lost");
+  if (!ended) return trial.history;
+  trial.complete(step_of("one", map_branch), "", R"({"v":1})");
+  trial.fail(step_of("two", map_branch), "error", false);
+  trial.complete(step_of("four", map_branch), "");
+  cached.step = 8;
+  cached.cached_from = 2;
+  trial.then(cached);
+  trial.then(FinishChild{3, trial.children.at(0).state.id, RunStatus::done, "", Json{{"r", 1}}});
+  trial.now_us += 60 * Trial::second_us;
+  trial.then(Due{5});
+  trial.fail(trial.state.last_step);
+  trial.then(Reopen{});
+  trial.complete(trial.state.last_step, "ok", R"({"list":[2]})");
+  return trial.history;
+}
+
+Json event_file_json(const Event& event) {
+  const EventType type = event_type(event.body);
+  return {{"seq", event.seq},
+          {"at", event.at_us},
+          {"step", event.step},
+          {"actor", event.actor},
+          {"type", type.number},
+          {"version", type.version},
+          {"payload", encode_payload(event.body)}};
+}
+
+RunState folded(const Json& golden) {
+  Graphs graphs;
+  for (const Json& graph : golden["graphs"])
+    graphs.add(stored_graph(graph, "version of " + graph["name"].get<std::string>()), true);
+  RunState state;
+  state.id = *parse_run_id(golden["run"].get<std::string>());
+  std::vector<BranchId> touched;
+  for (const Json& event : golden["events"]) {
+    Result<EventBody> body =
+        decode_payload(event["type"], event["version"], event["payload"].get_ref<const std::string&>());
+    EXPECT_TRUE(body) << event;
+    if (!body) break;
+    evolve(state, {event["seq"], event["at"], event["step"], event["actor"], *std::move(body)}, graphs, touched);
+  }
+  return state;
+}
+
+Json read_golden(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str().empty() ? Json() : Json::parse(text.str());
+}
+
+// A history that is not there yet, and the state of a fold version that is not in it yet.
+void add_what_is_missing(const fs::path& path, bool ended) {
+  Json golden = read_golden(path);
+  if (golden.is_null()) {
+    golden = {{"run", "01900000-0000-7000-8000-000000000000"}, {"states", Json::object()}, {"events", Json::array()}};
+    golden["graphs"] = {Json::parse(everything), Json::parse(kid)};
+    for (const Event& event : made_history(ended)) golden["events"].push_back(event_file_json(event));
+  }
+  const std::string version = std::to_string(fold_version);
+  if (golden["states"].contains(version)) return;
+  golden["states"][version] = snapshot_json(folded(golden));
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << golden.dump(1) << "\n";
+}
+
+TEST(GoldenHistory, events_once_written_fold_to_the_states_they_folded_to_then) {
+  const fs::path folder = fs::path(CAIRN_SOURCE_DIR) / "tests/golden/histories";
+  for (const bool ended : {false, true}) {
+    const fs::path path = folder / (ended ? "everything_ended.json" : "everything_open.json");
+    if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr) add_what_is_missing(path, ended);
+    const Json golden = read_golden(path);
+    ASSERT_TRUE(golden.is_object()) << path << " is missing; CAIRN_UPDATE_GOLDEN=1 makes it";
+    const std::string version = std::to_string(fold_version);
+    ASSERT_TRUE(golden["states"].contains(version)) << "run with CAIRN_UPDATE_GOLDEN=1 to add fold version " << version;
+    EXPECT_EQ(snapshot_json(folded(golden)).dump(1), golden["states"][version].dump(1))
+        << "the fold has changed: raise fold_version, then run with CAIRN_UPDATE_GOLDEN=1";
+  }
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,214 @@
+// Maps: whose sub-goals they take, what their steps are like, what one closing costs; budgets and limits.
+#include "tests/engine/trial.hpp"
+
+namespace cairn {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// A plan at the root, then two branches that plan and map on their own.
+const char* const branches_that_map = R"({"name":"t","start":"p","limits":{"steps":99},"nodes":{
+  "p":{"do":"x.p","labels":["ok"],"on":{"ok":"m"}},
+  "m":{"map":"sub_goals","on":{"joined":"q"}},
+  "q":{"do":"x.q","labels":["ok"],"on":{"ok":["a","b"]}},
+  "a":{"do":"x.a","labels":["ok"],"on":{"ok":"am"}},"am":{"map":"sub_goals","on":{"joined":"j"}},
+  "b":{"do":"x.b","labels":["ok"],"on":{"ok":"bm"}},"bm":{"map":"sub_goals","on":{"joined":"j"}},
+  "j":{"map":"sub_goals","join":true,"on":{"joined":"z"}},"z":{"end":"done"}}})";
+
+TEST(Maps, a_map_takes_the_sub_goals_of_its_own_branch_and_no_others) {
+  Trial trial(branches_that_map);
+  trial.start();
+  trial.complete(1, "ok", "{}", {sub_goal("top")});
+  trial.complete(3, "", R"({"v":7})");
+  trial.complete(4, "ok", "{}", {sub_goal("late")});  // planned at the root, which then forks: for the map at the join
+  trial.complete(5, "ok", "{}",
+                 {sub_goal("mine"), sub_goal("uses", "echo", {}, R"({"in":{"from_sub_goal":"top","slot":"v"}})")});
+  EXPECT_EQ(
+      trial.complete(6, "ok", "{}", {sub_goal("others", "echo", {"top"}), sub_goal("no", "echo", {"late"})}).at(1),
+      "6 sub_goal_rejected no: Expected sub-goal late to have succeeded, but it is planned.");
+  EXPECT_EQ(find_goal(trial.state, root_branch, "late")->step, 0) << "no branch's map takes what its ancestor planned";
+  const StepId uses = find_goal(trial.state, trial.state.steps.at(7).branch, "uses")->step;
+  ASSERT_NE(uses, 0) << "`after` and references look in the branch and its ancestors";
+  EXPECT_EQ(*resolved_inputs(trial.state, trial.state.steps.at(uses)), parse_stored(R"({"in":7})"));
+  EXPECT_EQ(find_goal(trial.state, trial.state.steps.at(7).branch, "others"), nullptr) << "nor in a sibling";
+  for (const StepId step : {8, 9, 11}) trial.complete(step, "");
+  ASSERT_NE(find_goal(trial.state, root_branch, "late")->step, 0);
+  EXPECT_EQ(trial.complete(find_goal(trial.state, root_branch, "late")->step, "").back(), "run_finished done {}");
+}
+
+TEST(Maps, a_reference_to_a_siblings_sub_goal_is_dangling) {
+  Trial trial(branches_that_map);
+  trial.start();
+  trial.complete(1, "ok");
+  trial.complete(3, "ok");
+  trial.complete(4, "ok", "{}", {sub_goal("mine")});
+  EXPECT_EQ(trial.complete(5, "ok", "{}", {sub_goal("x", "echo", {"mine"})}).front(),
+            "5 sub_goal_rejected x: Expected mine to be a sub-goal, but there is none of that id.");
+}
+
+TEST(Maps, sub_goals_wait_in_their_tools_queue_with_the_retry_and_timeout_of_the_map) {
+  Trial trial(R"({"name":"t","start":"p","limits":{"steps":99},"nodes":{
+    "p":{"do":"x.p","labels":["ok"],"on":{"ok":"m"}},
+    "m":{"map":"sub_goals","timeout_ms":1234,"retry":{"attempts":3,"backoff_ms":100,"lost":0},
+         "on":{"joined":"z","partial":"y"}},"y":{"end":"failed"},"z":{"end":"done"}}})");
+  trial.start();
+  trial.complete(1, "ok", "{}", {sub_goal("a", "slow"), sub_goal("b")});
+  const Job& job = trial.queue.at(trial.state.steps.at(3).branch);
+  EXPECT_EQ(job.queue, "slow");
+  EXPECT_EQ(job.timeout_ms, 1234);
+  EXPECT_EQ(trial.queue.at(trial.state.steps.at(4).branch).queue, "default");
+  trial.fail(3);
+  EXPECT_EQ(trial.queue.at(trial.state.steps.at(3).branch).run_at_us, trial.now_us + 100'000);
+  trial.fail(3);
+  EXPECT_EQ(trial.fail(3), (Lines{"3 sub_goal_closed a failed error"}));
+  EXPECT_EQ(trial.fail(4, "lost"),
+            (Lines{"4 sub_goal_closed b failed lost", "2 step_succeeded m partial -> y", "run_finished failed {}"}));
+}
+
+TEST(Maps, partial_falls_back_to_joined) {
+  Trial trial(branches_that_map);
+  trial.start();
+  trial.complete(1, "ok", "{}", {sub_goal("a"), sub_goal("b")});
+  trial.fail(3);
+  EXPECT_EQ(trial.complete(4, "").back(), "2 step_succeeded m partial -> q");
+}
+
+TEST(Maps, sub_goals_write_only_their_own_result) {
+  Trial trial(branches_that_map);
+  trial.start(R"({"x":1})");
+  trial.complete(1, "ok", "{}", {sub_goal("a")});
+  trial.complete(3, "", R"({"x":2,"y":3})");
+  EXPECT_EQ(read_channels(trial.state, root_branch), parse_stored(R"({"x":1})"));
+  EXPECT_EQ(find_goal(trial.state, root_branch, "a")->outputs, parse_stored(R"({"x":2,"y":3})"));
+}
+
+TEST(Maps, a_sub_goal_that_depends_on_two_opens_when_the_second_succeeds) {
+  Trial trial(branches_that_map);
+  trial.start();
+  trial.complete(1, "ok", "{}", {sub_goal("c", "echo", {"a", "b", "a"}), sub_goal("a"), sub_goal("b")});
+  EXPECT_EQ(trial.queue.size(), 2u);
+  trial.complete(3, "");
+  EXPECT_EQ(find_goal(trial.state, root_branch, "c")->step, 0);
+  trial.complete(4, "");
+  EXPECT_EQ(find_goal(trial.state, root_branch, "c")->step, 5);
+}
+
+// Closing one looked at every sub-goal of the map once: a map of n took n * n.
+TEST(Maps, closing_a_sub_goal_costs_its_dependents_and_not_the_maps_width) {
+  const auto touched_in_a_map_of = [](int width) {
+    Trial wide(R"({"name":"t","start":"p","limits":{"steps":100000},"nodes":{
+      "p":{"do":"x.p","labels":["ok"],"on":{"ok":"m"}},"m":{"map":"sub_goals","on":{"joined":"z"}},
+      "z":{"end":"done"}}})");
+    wide.start();
+    std::vector<Fact> goals;
+    for (int n = 0; n < width; ++n) goals.push_back(sub_goal("g" + std::to_string(n)));
+    goals.push_back(sub_goal("after", "echo", {"g0"}));
+    wide.complete(1, "ok", "{}", goals);
+    const Result<Decision> closed = wide.when(CompleteStep{3, 1, {"", Json::object(), {}}, 7, 0, 0});
+    return closed->touched.size();
+  };
+  EXPECT_EQ(touched_in_a_map_of(3), 3u) << "the closed one, the map's and the dependent";
+  EXPECT_EQ(touched_in_a_map_of(300), 3u);
+}
+
+// Such work waited for what never runs: the map stayed open for ever, without a job.
+TEST(Maps, work_that_comes_after_structure_is_rejected) {
+  Trial trial(branches_that_map);
+  trial.start();
+  trial.complete(1, "ok", "{}",
+                 {PlanCreated{1, "g", {{"root", "All", {}, nullptr}}}, sub_goal("part", ""), sub_goal("top"),
+                  sub_goal("w", "echo", {"part"})});
+  EXPECT_EQ(line_of(trial.history[4]),
+            "1 sub_goal_rejected w: Expected part to be work that can succeed, but it is structure, without a tool.");
+  trial.complete(3, "");
+  EXPECT_EQ(trial.complete(4, "ok", "{}", {sub_goal("v", "echo", {"root"}), sub_goal("leaf", "", {"part", "root"})}),
+            (Lines{"4 sub_goal_rejected v: Expected root to be work that can succeed, but it is structure, without a "
+                   "tool.",
+                   "4 sub_goal_opened leaf ", "4 step_succeeded q ok -> a b"}));
+}
+
+// A revision made planned work come after itself: the map stayed open for ever.
+TEST(Maps, a_revision_does_not_change_what_work_comes_after) {
+  Trial trial(branches_that_map);
+  trial.start();
+  trial.complete(1, "ok", "{}",
+                 {sub_goal("w"), PlanRevised{1, "gap", parse_stored(R"([{"op":"update","id":"w","after":["w"],"title":
+                                                                        "Work"}])")}});
+  ASSERT_NE(find_goal(trial.state, root_branch, "w")->step, 0);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "w")->title, "Work");
+  EXPECT_EQ(trial.complete(3, "").back(), "2 step_succeeded m joined -> q");
+}
+
+// --- budgets --------------------------------------------------------------------------------------------------------
+
+const char* const spending = R"({"name":"t","start":"a","limits":{"steps":6},"budgets":{"coins":{"cap":2}},"nodes":{
+  "a":{"do":"x.a","labels":["ok","out"],"spends":"coins","on":{"ok":"a","out":"z","exhausted":"b"}},
+  "b":{"do":"x.b","labels":["ok"],"on":{"ok":"a"}},"z":{"end":"done"}}})";
+
+TEST(Budgets, nothing_resets_on_pause_resume_retry_or_reopening) {
+  Trial trial(spending);
+  trial.start();
+  trial.then(Pause{});
+  trial.then(Resume{});
+  EXPECT_EQ(trial.state.budgets.at("coins").used, 1);
+  trial.fail(1);
+  ASSERT_EQ(trial.state.status, RunStatus::failed);
+  trial.then(Reopen{});
+  EXPECT_EQ(trial.state.budgets.at("coins").used, 1) << "the visit was paid for";
+  trial.complete(1, "ok");
+  EXPECT_EQ(trial.state.budgets.at("coins").used, 2);
+  trial.fail(2);
+  trial.then(Reopen{});
+  EXPECT_EQ(trial.complete(2, "ok"),
+            (Lines{"2 step_succeeded a ok -> a", "3 budget_exhausted coins 2/2", "3 step_succeeded a exhausted -> b"}));
+  EXPECT_EQ(trial.complete(4, "ok"), (Lines{"4 step_succeeded b ok -> a", "5 step_succeeded a exhausted -> b"}))
+      << "budget_exhausted is told once";
+}
+
+TEST(Budgets, what_is_exhausted_is_not_executed) {
+  Trial trial(spending);
+  Options options;
+  options.budgets["coins"] = 0;
+  trial.start("{}", options);
+  EXPECT_EQ(trial.queue.at(root_branch).step, 2) << "step 1 never had a job";
+  EXPECT_EQ(trial.refused(CompleteStep{1, 1, {"ok", Json::object(), {}}, 7, 0, 0}).code, Code::closed);
+}
+
+TEST(Budgets, branches_share_one) {
+  Trial trial(R"({"name":"t","start":"f","limits":{"steps":9},"budgets":{"coins":{"cap":2}},"nodes":{
+    "f":{"do":"x.f","labels":["ok"],"on":{"ok":["a","b","c"]}},
+    "a":{"do":"x.a","labels":["ok"],"spends":"coins","on":{"ok":"j","exhausted":"j"}},
+    "b":{"do":"x.a","labels":["ok"],"spends":"coins","on":{"ok":"j","exhausted":"j"}},
+    "c":{"do":"x.a","labels":["ok"],"spends":"coins","on":{"ok":"j","exhausted":"j"}},
+    "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  EXPECT_EQ(trial.complete(1, "ok"), (Lines{"1 step_succeeded f ok -> a b c", "4 budget_exhausted coins 2/2",
+                                            "4 step_succeeded c exhausted -> j"}));
+}
+
+// --- retry and loss -------------------------------------------------------------------------------------------------
+
+TEST(Losses, one_error_and_five_losses_are_allowed_unless_the_node_says_otherwise) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":6},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  for (int n = 1; n <= 5; ++n)
+    EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt " + std::to_string(n) + " lost again"}));
+  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 6 lost for good",
+                                          "1 run_finished failed (Step 1 (a) failed: lost: it "
+                                          "broke) {}"}));
+  trial.then(Reopen{});
+  EXPECT_EQ(trial.fail(1).front(), "1 step_failed a attempt 1 error for good");
+}
+
+TEST(Losses, an_outcome_that_is_refused_its_label_may_be_tried_again) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":6},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"retry":{"attempts":2},"on":{"ok":"z","error":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  EXPECT_EQ(trial.complete(1, "error"), (Lines{"1 step_failed a attempt 1 invalid again"}))
+      << "the engine's labels are not the handler's";
+  EXPECT_EQ(trial.complete(1, "ok").size(), 2u);
+}
+
+}  // namespace
+}  // namespace cairn
