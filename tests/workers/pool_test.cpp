@@ -211,17 +211,6 @@ TEST(Pool, only_runs_are_claimed_in_their_shard_alone) {
   EXPECT_TRUE(pool.executes(other));
 }
 
-// A worker that served every run served only the children of its runs from the first call on.
-TEST(Pool, a_run_that_ours_calls_does_not_narrow_a_pool_that_takes_any) {
-  Pool pool(options(32, 4));
-  const RunId child = new_run_id();
-  pool.add_run(child);
-  EXPECT_TRUE(pool.executes(new_run_id()));
-  const Pool::Actions actions = pool.take();
-  EXPECT_EQ(actions.claims.size(), 4u);
-  for (const Pool::Claim& claim : actions.claims) EXPECT_TRUE(claim.only_runs.empty());
-}
-
 // --- sweep ----------------------------------------------------------------------------------------------------------
 
 SessionRow session(SessionId id, std::int64_t counter) {
