@@ -386,7 +386,7 @@ struct Session::Answering {
   Answer& got() const {
     return std::get<Answer>(answer);
   }
-  void operator()(const OpenSession&) const { self.came(got<Opened>()); }
+  void operator()(const OpenSession&) const { self.came(got<SessionOpened>()); }
   void operator()(const CloseSession&) const { self.is_closed_ = true; }
   void operator()(const ReadGraphs&) const { self.learn(got<std::vector<GraphRow>>()); }
   void operator()(const Load&) const { self.came(std::move(got<HistoryRead>())); }
@@ -439,7 +439,7 @@ void Session::failed(const StoreCall& call) {
   std::visit(Failing{*this}, call);
 }
 
-void Session::came(const Opened& opened) {
+void Session::came(const SessionOpened& opened) {
   is_opening_ = false;
   is_open_ = true;
   clock_.observe(opened.database_us, opened.asked_us, opened.answered_us);

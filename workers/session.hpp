@@ -127,7 +127,7 @@ class Session {
   // --- answers ---
   struct Answering;
   struct Failing;
-  void came(const Opened& opened);
+  void came(const SessionOpened& opened);
   void came(HistoryRead read);
   void came(Shard shard, std::vector<HeldJob> claimed);
   void came(const Seen& seen);

@@ -27,7 +27,7 @@ struct CarryingOut {
   const std::function<TimeUs()>& steady;
 
   StoreAnswer operator()(const OpenSession& call) const {
-    Opened opened;
+    SessionOpened opened;
     opened.asked_us = steady();
     opened.database_us = store.database_time();
     opened.answered_us = steady();

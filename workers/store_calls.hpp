@@ -19,7 +19,7 @@ namespace cairn {
 struct OpenSession {
   SessionRow row;  // its start is the database's time
 };
-struct Opened {
+struct SessionOpened {
   TimeUs database_us = 0;
   TimeUs asked_us = 0;  // steady
   TimeUs answered_us = 0;
@@ -83,7 +83,7 @@ struct Bury {  // answered by what it still held; if that is nothing, its row is
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, Load, Commit, PutSnapshot, ClaimRequest, LetGo,
                                ReadBlobs, KeepBlobs, LookAround, Bury>;
 using StoreAnswer =
-    std::variant<Done, Opened, HistoryRead, std::vector<GraphRow>, std::vector<Verdict>, std::vector<HeldJob>, Seen>;
+    std::variant<Done, SessionOpened, HistoryRead, std::vector<GraphRow>, std::vector<Verdict>, std::vector<HeldJob>, Seen>;
 
 // For a sentence: "Expected to <claim steps>, but ..."
 const char* purpose(const StoreCall& call);

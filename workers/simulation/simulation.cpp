@@ -173,6 +173,7 @@ void Simulation::start(std::size_t run) {
 }
 
 void Simulation::give(const OutsideCommand& command) {
+  if (is_over_) return;  // it would begin anew
   const RunId& run = world_.runs[command.run];
   const std::string name = "asked " + std::to_string(++asked_);
   switch (command.kind) {
