@@ -82,8 +82,8 @@ struct Bury {  // answered by what it still held; if that is nothing, its row is
 
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, Load, Commit, PutSnapshot, ClaimRequest, LetGo,
                                ReadBlobs, KeepBlobs, LookAround, Bury>;
-using StoreAnswer =
-    std::variant<Done, SessionOpened, HistoryRead, std::vector<GraphRow>, std::vector<Verdict>, std::vector<HeldJob>, Seen>;
+using StoreAnswer = std::variant<Done, SessionOpened, HistoryRead, std::vector<GraphRow>, std::vector<Verdict>,
+                                 std::vector<HeldJob>, Seen>;
 
 // For a sentence: "Expected to <claim steps>, but ..."
 const char* purpose(const StoreCall& call);
