@@ -69,10 +69,14 @@ void Pool::goes_on(Slot slot, HeldJob next) {
 
 void Pool::done(Slot slot) { slots_.erase(slot); }
 
-void Pool::give_back(Slot slot, TimeUs run_at_us) {
+void Pool::pass_on(Slot slot, TimeUs run_at_us) {
   const auto taken = slots_.extract(slot);
   CHECK(!taken.empty());
   release(taken.mapped().job, run_at_us);
+}
+
+void Pool::give_back(Slot slot, TimeUs run_at_us) {
+  pass_on(slot, run_at_us);
   due(run_at_us);
 }
 

@@ -63,6 +63,7 @@ class Pool {
   void goes_on(Slot slot, HeldJob next);  // its branch's next step stays here
   void done(Slot slot);                   // nothing of it is held any more
   void give_back(Slot slot, TimeUs run_at_us);
+  void pass_on(Slot slot, TimeUs run_at_us);  // for others: as give_back, but it is not looked for at that time
 
   // May the branch's next step stay? REQUIRES: the slot is taken.
   bool may_keep(Slot slot) const;

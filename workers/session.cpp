@@ -309,7 +309,8 @@ void Session::execute(Ticket slot) {
   if (const auto* missing = std::get_if<Missing>(&prepared)) {
     note(Note::Level::debug, "Step " + std::to_string(flight.job.job.step) + " of run " + to_string(flight.job.run) +
                                  " is given back: there is no " + missing->what + " here.");
-    return let_go(slot, now_ + lacking_pause_us);
+    land(slot);
+    return pool_.pass_on(slot, now_ + lacking_pause_us);
   }
   ++steps_;
   flight.started_at = now_;

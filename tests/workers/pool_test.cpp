@@ -169,6 +169,18 @@ TEST(Pool, what_is_given_back_is_released_with_its_fence_and_not_claimed_before_
   EXPECT_TRUE(pool.is_idle() || pool.free_slots() == 8);
 }
 
+// Who lacked a step's handler claimed it again the moment it was due, before those who have it came to look.
+TEST(Pool, what_is_passed_on_is_left_to_others) {
+  Pool pool(options(32, 1));
+  (void)pool.take();
+  pool.claimed(0, jobs(1));
+  const Pool::Slot slot = pool.take().starts.at(0).slot;
+  pool.pass_on(slot, 500);
+  EXPECT_EQ(pool.take().releases.size(), 1u);
+  pool.tick(500);
+  EXPECT_TRUE(pool.take().claims.empty());
+}
+
 TEST(Pool, draining_starts_nothing_and_releases_what_still_comes) {
   Pool pool(options());
   (void)pool.take();
