@@ -2,24 +2,21 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <filesystem>
+#include <unistd.h>
 
 #include "ops/input_lines.hpp"
+#include "storage/dsn.hpp"
+#include "workers/text_file.hpp"
 
 namespace cairn {
 namespace {
 
 [[noreturn]] void refuse(const std::string& sentence) { throw CLI::ValidationError(sentence); }
 
-std::string read_all(std::istream& in) { return {std::istreambuf_iterator<char>(in), {}}; }
-
-std::string read_file(const std::string& path, const std::string& what) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text = file ? read_all(file) : "";
-  if (!file || file.bad()) refuse("Expected " + what + " in the file " + path + ", but it cannot be read.");
-  return text;
+std::string taken(Result<std::string> text) {
+  if (!text) refuse(text.error().message);
+  return *std::move(text);
 }
 
 Json parsed(const std::string& text, const std::string& what) {
@@ -31,6 +28,12 @@ Json parsed(const std::string& text, const std::string& what) {
 bool is_number(const std::string& text) {
   return !text.empty() && text.size() < 19 &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A day is its first moment, UTC.
+std::optional<TimeUs> time_or_day(const std::string& text) {
+  constexpr std::size_t day_letters = 10;
+  return parse_time(text.size() == day_letters ? text + "T00:00:00Z" : text);
 }
 
 void read_option(Options& options, const std::string& name, const Json& value) {
@@ -53,10 +56,12 @@ void read_option(Options& options, const std::string& name, const Json& value) {
 
 }  // namespace
 
-Json json_file(const std::string& path, const std::string& what) { return parsed(read_file(path, what), what); }
+Json json_file(const std::string& path, const std::string& what) {
+  return parsed(taken(read_text_file(path, what)), what);
+}
 
 Json json_argument(const std::string& text, const std::string& what) {
-  if (text == "@-") return parsed(read_all(std::cin), what);
+  if (text == "@-") return parsed(taken(read_text(STDIN_FILENO, what)), what);
   if (text.starts_with('@')) return json_file(text.substr(1), what);
   return parsed(text, what);
 }
@@ -99,16 +104,39 @@ std::string concurrency_argument(const std::string& text) {
 }
 
 TimeUs time_argument(const std::string& text) {
-  const std::optional<TimeUs> at = parse_time(text);
-  if (!at) refuse("Expected a time like 2026-11-21T22:23:47Z, but found \"" + text + "\".");
+  const std::optional<TimeUs> at = time_or_day(text);
+  if (!at) refuse("Expected a time like 2026-11-21 or 2026-11-21T22:23:47Z, but found \"" + text + "\".");
   return *at;
 }
 
 Moment moment_argument(const std::string& text) {
   if (is_number(text)) return {std::stoll(text), {}};
-  const std::optional<TimeUs> at = parse_time(text);
+  const std::optional<TimeUs> at = time_or_day(text);
   if (!at) refuse("Expected an event's number or a time like 2026-11-21T22:23:47Z, but found \"" + text + "\".");
   return {{}, at};
+}
+
+std::string dsn_argument(const std::string& text) {
+  if (text.empty()) refuse("Expected a PostgreSQL connection string or URL in --dsn, but found none.");
+  if (const std::optional<std::string> fault = dsn_fault(text)) refuse(*fault);
+  return text;
+}
+
+std::string path_argument(const std::string& text, const std::string& what) {
+  if (text.empty()) refuse("Expected " + what + ", but found none.");
+  return text;
+}
+
+std::string output_argument(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const bool exists = fs::exists(path, none);
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  const fs::path& written = exists ? fs::path(path) : folder;
+  const bool fits = exists ? !fs::is_directory(path, none) : fs::is_directory(folder, none);
+  if (path.empty() || !fits || ::access(written.c_str(), W_OK) != 0)
+    refuse("Expected a file to write the results to, but " + path + " cannot be written.");
+  return path;
 }
 
 }  // namespace cairn

@@ -17,6 +17,12 @@ Json object_argument(const std::string& text, const std::string& what);
 // The digest of a file of inputs, every line of which was looked at.
 std::string inputs_argument(const std::string& path);
 
+// Not empty, and of a form that libpq reads; the sentence shows nothing of it.
+std::string dsn_argument(const std::string& text);
+std::string path_argument(const std::string& text, const std::string& what);
+// A file that can be written, or made; it is not touched.
+std::string output_argument(const std::string& path);
+
 // {"autonomy": "full", "priority": 0..9, "budgets": {NAME: CAP}}
 Options options_argument(const std::string& text);
 Tags tags_argument(const std::vector<std::string>& texts);

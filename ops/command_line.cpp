@@ -3,16 +3,20 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <functional>
 #include <iostream>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "engine/codec.hpp"
 #include "ops/arguments.hpp"
 #include "ops/bench.hpp"
 #include "ops/commands.hpp"
+#include "ops/run_filter.hpp"
 #include "storage/store.hpp"
+#include "workers/foreign_text.hpp"
 
 namespace cairn {
 namespace {
@@ -30,9 +34,11 @@ struct Line {
   QueueSetOptions queue_set;
   StartOptions start;
   BatchOptions batch;
-  RunsOptions runs;
+  RunFilter runs;
   EventsOptions events;
   AnswerOptions answer;
+  ControlOptions control;
+  SignalOptions signal;
   SimulateOptions simulate;
   BenchOptions bench;
   BenchWorkerOptions bench_worker;
@@ -41,28 +47,34 @@ struct Line {
   std::string format = "json";
   Json graph;
   std::string run;
-  std::vector<std::string> several_runs;
-  std::string reason;
   Moment at;
   bool raw = false;
 };
 
 // --- the options that several commands have --------------------------------------------------------------------------
 
+template <class Take>
+CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,
+                      Take take) {
+  return app.add_option_function<std::string>(name, take, says)->type_name(type);
+}
+
 void add_settings(CLI::App& app, Settings& settings) {
   app.add_flag("--json", settings.json, "One JSON document, or JSON lines for lists and streams");
-  CLI::Option* dsn = app.add_option("--dsn", settings.dsn, "The database, as a PostgreSQL connection string or URL");
-  CLI::Option* data = app.add_option("--data", settings.data, "Directory of the embedded PostgreSQL");
+  CLI::Option* dsn = add_text(app, "--dsn", "DSN", "The database, as a PostgreSQL connection string or URL",
+                              [&settings](const std::string& text) { settings.dsn = dsn_argument(text); });
+  CLI::Option* data =
+      add_text(app, "--data", "DIR", "Directory of the embedded PostgreSQL",
+               [&settings](const std::string& text) { settings.data = path_argument(text, "a directory in --data"); });
   dsn->excludes(data);
   for (CLI::Option* option : app.get_options()) {
-    if (option == dsn || option == data) option->type_name(option == dsn ? "DSN" : "DIR");
     if (option->get_lnames() != std::vector<std::string>{"help"}) option->group("Every command");
   }
 }
 
 void add_tools(CLI::App& app, Settings& settings) {
-  app.add_option("--tools", settings.tools, "File that names the programs and URLs which are tools (CAIRN_TOOLS)")
-      ->type_name("FILE");
+  add_text(app, "--tools", "FILE", "File that names the programs and URLs which are tools (CAIRN_TOOLS)",
+           [&settings](const std::string& text) { settings.tools = path_argument(text, "a file in --tools"); });
 }
 
 CLI::App& add_command(CLI::App& parent, Line& line, const std::string& name, const std::string& purpose,
@@ -73,18 +85,17 @@ CLI::App& add_command(CLI::App& parent, Line& line, const std::string& name, con
   return command;
 }
 
-template <class Take>
-CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,
-                      Take take) {
-  return app.add_option_function<std::string>(name, take, says)->type_name(type);
-}
-
 CLI::Option* add_list(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,
                       std::function<void(const std::vector<std::string>&)> take) {
   return app.add_option_function<std::vector<std::string>>(name, take, says)->allow_extra_args(false)->type_name(type);
 }
 
 void add_run(CLI::App& app, std::string& run) { app.add_option("RUN", run, "The run's id")->required()->type_name(""); }
+
+CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take) {
+  return add_text(app, "--where", "FILTER", std::string(filter_says),
+                  [take = std::move(take)](const std::string& text) { take(filter_argument(text)); });
+}
 
 void add_moment(CLI::App& app, Moment& at) {
   add_text(app, "--at", "SEQ|TIME", "As of this event's number, or of the last event at or before this time",
@@ -146,6 +157,9 @@ void add_server_commands(Line& line) {
   add_queue_commands(line);
   add_command(line.app, line, "workers", "The worker sessions and what they hold",
               [](Line& l) { return show_workers(l.settings); });
+  add_command(line.app, line, "doctor",
+              "Look the database over: what is well and what is not; exit 1 if something is not",
+              [](Line& l) { return doctor(l.settings); });
 }
 
 void add_graph_file(CLI::App& command, Line& line) {
@@ -201,8 +215,8 @@ void add_batch_command(Line& line) {
     line.batch.digest = inputs_argument(path);
     line.batch.inputs = path;
   })->required();
-  command.add_option("--out", line.batch.out, "Where a line for each run goes (default: stdout with --json)")
-      ->type_name("FILE");
+  add_text(command, "--out", "FILE", "Where a line for each run goes (default: stdout with --json)",
+           [&line](const std::string& path) { line.batch.out = output_argument(path); });
   command.add_flag("--wait", line.batch.wait,
                    "Execute the runs here; return when all have ended or only questions are left");
   command.add_flag("--no-work", line.batch.no_work, "With --wait: leave the execution to other workers");
@@ -210,17 +224,20 @@ void add_batch_command(Line& line) {
 }
 
 // Which runs are meant; those of the command `runs` and of all that sums up over them.
-void add_run_filter(CLI::App& command, RunsOptions& runs) {
-  command.add_option("--graph", runs.graph, "Of this graph")->type_name("G");
-  command.add_option("--status", runs.status, "running, waiting, paused, done, failed or aborted")
-      ->check(CLI::IsMember({"running", "waiting", "paused", "done", "failed", "aborted"}))
-      ->type_name("S");
-  add_list(command, "--tag", "K=V", "With this tag (repeatable: with all of them)",
-           [&runs](const std::vector<std::string>& texts) { runs.tags = tags_argument(texts); });
-  add_text(command, "--since", "TIME", "Started at or after",
-           [&runs](const std::string& text) { runs.since = time_argument(text); });
-  command.add_option("--lineage", runs.lineage, "This run, those it continues and those that continue it")
-      ->type_name("RUN");
+void add_run_filter(CLI::App& command, RunFilter& runs) {
+  CLI::Option* where = add_where(command, [&runs](const RunFilter& filter) { runs = filter; });
+  const auto add = [&runs, &command, where](const std::string& key, const std::string& type, const std::string& says) {
+    add_text(command, "--" + key, type, says, [&runs, key](const std::string& text) {
+      add_term(runs, key, text);
+    })->excludes(where);
+  };
+  add("graph", "G", "Of this graph");
+  add("status", "S", "running, waiting, paused, done, failed or aborted");
+  add("since", "TIME", "Started at or after");
+  add("lineage", "RUN", "This run, those it continues and those that continue it");
+  add_list(command, "--tag", "K=V", "With this tag (repeatable: with all of them)", [&runs](const auto& texts) {
+    for (const auto& [key, value] : tags_argument(texts)) add_term(runs, "tag." + key, value);
+  })->excludes(where);
 }
 
 void add_runs_commands(Line& line) {
@@ -253,6 +270,9 @@ void add_reading_commands(Line& line) {
       ->capture_default_str();
   events.add_flag("--follow", line.events.follow, "Go on until the run has ended");
   events.add_flag("--raw", line.events.raw, "Leave large values as references to their blobs");
+  add_run(add_command(line.app, line, "explain", "Why a run is not moving: one reason for each open step",
+                      [](Line& l) { return explain_run(l.settings, l.run); }),
+          line.run);
   CLI::App& plan = add_command(line.app, line, "plan", "A run's plan as a tree with statuses",
                                [](Line& l) { return show_plan(l.settings, l.run, l.at); });
   add_run(plan, line.run);
@@ -269,10 +289,39 @@ void add_asking_commands(Line& line) {
            [&line](const std::string& text) { line.answer.value = json_argument(text, "the answer"); })
       ->required();
   answer_command.add_option("--by", line.answer.by, "Who answers (default: user:NAME)")->type_name("WHO");
-  CLI::App& cancel_command = add_command(line.app, line, "cancel", "End runs as aborted; their children follow",
-                                         [](Line& l) { return cancel(l.settings, l.several_runs, l.reason); });
-  cancel_command.add_option("RUN", line.several_runs, "The runs' ids")->required()->type_name("");
-  cancel_command.add_option("--reason", line.reason, "Why, for the record")->type_name("TEXT");
+  CLI::App& signal_command = add_command(line.app, line, "signal", "Send a run a signal, which one wait takes",
+                                         [](Line& l) { return send_signal(l.settings, l.signal); });
+  add_run(signal_command, line.signal.run);
+  signal_command.add_option("NAME", line.signal.name, "The signal's name")->required()->type_name("");
+  add_text(signal_command, "--value", "JSON|@FILE|@-", "What it carries, as JSON", [&line](const std::string& text) {
+    line.signal.value = json_argument(text, "the signal's value");
+  })->required();
+  signal_command.add_option("--id", line.signal.id, "The sender's id: one id is taken once")->type_name("ID");
+}
+
+CLI::App& add_control(Line& line, const std::string& name, const std::string& purpose, Control what) {
+  CLI::App& command =
+      add_command(line.app, line, name, purpose, [](Line& l) { return control(l.settings, l.control); });
+  command.preparse_callback([&line, what](std::size_t) { line.control.what = what; });
+  CLI::Option* runs = command.add_option("RUN", line.control.runs, "The runs' ids")->type_name("");
+  CLI::Option* where = add_where(command, [&line](const RunFilter& filter) { line.control.where = filter; });
+  where->excludes(runs);
+  command.add_flag("--dry-run", line.control.dry_run, "Tell what would become of the runs, and write nothing");
+  command.callback([&line, name] {
+    if (line.control.runs.empty() && !line.control.where)
+      throw CLI::ValidationError("Expected the runs to " + name + " as RUN... or by --where, but found none.");
+    line.chosen = [&line] { return control(line.settings, line.control); };
+  });
+  return command;
+}
+
+void add_control_commands(Line& line) {
+  add_control(line, "pause", "Stop runs from going on: what is held ends its step, nothing new begins", Control::pause);
+  add_control(line, "resume", "Let paused runs go on", Control::resume);
+  add_control(line, "retry", "Give failed runs another chance: their failed steps begin again", Control::retry);
+  add_control(line, "cancel", "End runs as aborted; their children follow", Control::cancel)
+      .add_option("--reason", line.control.reason, "Why, for the record")
+      ->type_name("TEXT");
 }
 
 void add_simulate_command(Line& line) {
@@ -335,22 +384,37 @@ void add_commands(Line& line) {
   add_runs_commands(line);
   add_reading_commands(line);
   add_asking_commands(line);
+  add_control_commands(line);
   add_simulate_command(line);
   add_bench_commands(line);
 }
 
 // --- running one -----------------------------------------------------------------------------------------------------
 
-void log_to_stderr() {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("cairn"));
-  const char* level = std::getenv("CAIRN_LOG");
-  spdlog::set_level(level == nullptr ? spdlog::level::warn : spdlog::level::from_str(level));
+// A descriptor 0, 1 or 2 that our caller closed would become a file or a connection of ours, and what is printed would
+// go there: something that can be neither read nor written takes its place.
+void occupy_standard_streams() {
+  for (int file = open("/dev/null", O_PATH); file >= 0; file = open("/dev/null", O_PATH)) {
+    if (file <= STDERR_FILENO) continue;
+    close(file);
+    return;
+  }
 }
 
-int say(int code, std::string sentence) {
-  for (char& c : sentence)
-    if (c == '\n' || c == '\r') c = ' ';
-  std::cerr << "cairn: " << sentence << std::endl;
+// False for a level that there is not.
+bool log_to_stderr() {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("cairn"));
+  const char* given = std::getenv("CAIRN_LOG");
+  const std::string level = given == nullptr || *given == '\0' ? "warn" : given;
+  const auto found = spdlog::level::from_str(level);  // `off` for what it does not know
+  spdlog::set_level(found);
+  return found != spdlog::level::off || level == "off";
+}
+
+constexpr std::size_t sentence_bytes_max = 2'000;
+
+int say(int code, const std::string& sentence) {
+  std::cerr << "cairn: " << readable_line(sentence, sentence_bytes_max) << std::endl;
   return code;
 }
 
@@ -403,7 +467,11 @@ ExitCode exit_code(Code code) {
 }
 
 int run_command_line(int argc, const char* const* argv) {
-  log_to_stderr();
+  occupy_standard_streams();
+  if (!log_to_stderr()) return say(exit_usage, "Expected CAIRN_LOG to be debug, info, warn or error, but it is not.");
+  for (int i = 1; i < argc; ++i)
+    if (!is_utf8(argv[i]))
+      return say(exit_usage, "Expected arguments in UTF-8, but argument " + std::to_string(i) + " is not.");
   Line line;
   add_commands(line);
   try {

@@ -77,14 +77,6 @@ struct BatchOptions {
 Exit start(const Settings& settings, const StartOptions& options);
 Exit batch(const Settings& settings, const BatchOptions& options);
 
-struct RunsOptions {
-  std::string graph;
-  std::string status;  // a word of RunStatus, or "waiting"
-  Tags tags;
-  std::optional<TimeUs> since;
-  std::string lineage;
-  std::int32_t limit = 100;
-};
 struct EventsOptions {
   std::string run;
   std::int64_t from = 1;
@@ -97,15 +89,33 @@ struct AnswerOptions {
   Json value;
   std::string by;
 };
-// Refuses `invalid`: an id that is none.
-Result<RunFilter> run_filter(const RunsOptions& options);
-Exit list_runs(const Settings& settings, const RunsOptions& options);
-Exit report_use(const Settings& settings, const RunsOptions& options);
+Exit list_runs(const Settings& settings, const RunFilter& filter);
+Exit report_use(const Settings& settings, const RunFilter& filter);
 Exit show_run(const Settings& settings, const std::string& run, const Moment& at, bool raw);
 Exit show_events(const Settings& settings, const EventsOptions& options);
 Exit show_plan(const Settings& settings, const std::string& run, const Moment& at);
 Exit answer(const Settings& settings, const AnswerOptions& options);
-Exit cancel(const Settings& settings, const std::vector<std::string>& runs, const std::string& reason);
+
+// What may be asked of runs, each named or found by a filter. Every refusal is told, and the others go on; the exit
+// code is that of the first refusal.
+enum class Control : std::uint8_t { pause, resume, retry, cancel };
+struct ControlOptions {
+  Control what = Control::pause;
+  std::vector<std::string> runs;
+  std::optional<RunFilter> where;  // in place of `runs`
+  bool dry_run = false;            // tell what would become of them and write nothing
+  std::string reason;              // of a cancel
+};
+struct SignalOptions {
+  std::string run;
+  std::string name;
+  Json value;
+  std::string id;
+};
+Exit control(const Settings& settings, const ControlOptions& options);
+Exit send_signal(const Settings& settings, const SignalOptions& options);
+Exit explain_run(const Settings& settings, const std::string& run);
+Exit doctor(const Settings& settings);
 
 struct SimulateOptions {
   std::string graph;  // a file, or the name of one that is built in or in the database

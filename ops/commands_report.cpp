@@ -4,6 +4,7 @@
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/print.hpp"
+#include "ops/run_filter.hpp"
 #include "ops/run_use.hpp"
 
 namespace cairn {
@@ -61,18 +62,24 @@ void print_report(const Json& report) {
 
 }  // namespace
 
-Exit report_use(const Settings& settings, const RunsOptions& options) {
-  Result<RunFilter> filter = run_filter(options);
-  if (!filter) return filter.error();
-  filter->limit = std::numeric_limits<std::int32_t>::max();
+Exit report_use(const Settings& settings, const RunFilter& filter) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
+  RunFilter all = filter;
+  all.limit = std::numeric_limits<std::int32_t>::max();
   UseReport report;
-  for (const RunRow& row : opened->store->runs(*filter)) {
-    const Result<RunUse> use = use_of(*opened->client, row.id);
-    if (!use) return use.error();
-    report.add(*use);
-  }
+  std::optional<Error> fault;
+  for_each_page(*opened->store, all, [&](std::span<const RunRow> page) {
+    for (const RunRow& row : page) {
+      if (fault) return;
+      const Result<RunUse> use = use_of(*opened->client, row.id);
+      if (use)
+        report.add(*use);
+      else
+        fault = use.error();
+    }
+  });
+  if (fault) return *fault;
   settings.json ? print_json(report.json()) : print_report(report.json());
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/print.hpp"
+#include "ops/run_filter.hpp"
 #include "ops/stop_signals.hpp"
 
 namespace cairn {
@@ -34,22 +35,6 @@ std::string tags_text(const Tags& tags) {
   std::string text;
   for (const auto& [key, value] : tags) text += (text.empty() ? "" : " ") + key + "=" + value;
   return text;
-}
-
-// A run of the chosen database.
-struct Found {
-  Opened opened;
-  RunId run;
-  Shard shard = 0;
-};
-
-Result<Found> find_run(const Settings& settings, const std::string& text) {
-  const Result<RunId> run = run_argument(text);
-  if (!run) return run.error();
-  Result<Opened> opened = open_database(settings);
-  if (!opened) return opened.error();
-  const Shard shard = shard_of(*run, opened->store->shards());
-  return Found{*std::move(opened), *run, shard};
 }
 
 Result<RunState> state_at(Found& found, const Moment& at) {
@@ -103,47 +88,23 @@ Result<std::string> question_meant(Found& found, const std::string& question) {
   return state->questions.size() == 1 ? state->questions.begin()->first : std::string();
 }
 
-Status cancel_one(Opened& opened, const Settings& settings, const std::string& text, const std::string& reason) {
-  const Result<RunId> run = run_argument(text);
-  if (!run) return run.error();
-  if (const Result<Done> done = opened.client->command(*run, Cancel{reason}); !done) return done.error();
-  if (settings.json)
-    print_json({{"run", text}, {"status", "aborted"}});
-  else
-    print_line(text + " " + painted_status("aborted"));
-  return Done{};
-}
-
 }  // namespace
 
-Result<RunFilter> run_filter(const RunsOptions& options) {
-  RunFilter filter;
-  filter.graph = options.graph;
-  filter.tags = options.tags;
-  filter.since = options.since;
-  filter.limit = options.limit;
-  if (options.status == "running" || options.status == "waiting") filter.waiting = options.status == "waiting";
-  if (!options.status.empty())
-    filter.status = options.status == "waiting" ? RunStatus::running : parse_run_status(options.status);
-  if (options.lineage.empty()) return filter;
-  const Result<RunId> lineage = run_argument(options.lineage);
-  if (!lineage) return lineage.error();
-  filter.lineage = *lineage;
-  return filter;
-}
-
-Exit list_runs(const Settings& settings, const RunsOptions& options) {
-  const Result<RunFilter> filter = run_filter(options);
-  if (!filter) return filter.error();
+Exit list_runs(const Settings& settings, const RunFilter& filter) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "STARTED", "TAGS AND REASON"});
-  for (const RunRow& row : opened->store->runs(*filter)) {
-    if (settings.json) print_json(run_json(row));
-    const std::string tags = tags_text(row.tags);
-    table.add({to_string(row.id), row.graph, painted_status(status_word(row)), std::to_string(row.head),
-               time_text(row.started_at).substr(0, 19), tags + (tags.empty() ? "" : " ") + row.reason});
-  }
+  for_each_page(*opened->store, filter, [&](std::span<const RunRow> page) {
+    for (const RunRow& row : page) {
+      if (settings.json) {
+        print_json(run_json(row));
+        continue;
+      }
+      const std::string tags = tags_text(row.tags);
+      table.add({to_string(row.id), row.graph, painted_status(status_word(row)), std::to_string(row.head),
+                 time_text(row.started_at).substr(0, 19), tags + (tags.empty() ? "" : " ") + row.reason});
+    }
+  });
   if (!settings.json) table.print();
   return 0;
 }
@@ -172,6 +133,7 @@ Exit show_events(const Settings& settings, const EventsOptions& options) {
       print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1);
   while (last && options.follow && !signals.came() && !has_ended_by(*found, *last)) {
     std::cout.flush();
+    if (!is_read()) break;
     std::this_thread::sleep_for(follow_pause);
     last = print_events_after(*found, settings, options, *last);
   }
@@ -203,22 +165,6 @@ Exit answer(const Settings& settings, const AnswerOptions& options) {
     print_json({{"run", options.run}, {"question", *question}});
   else
     print_line("Answered " + *question + " of " + options.run + ".");
-  return 0;
-}
-
-Exit cancel(const Settings& settings, const std::vector<std::string>& runs, const std::string& reason) {
-  Result<Opened> opened = open_database(settings);
-  if (!opened) return opened.error();
-  std::optional<Error> first;
-  for (const std::string& run : runs) {
-    const Status done = cancel_one(*opened, settings, run, reason);
-    if (done) continue;
-    if (first)
-      std::cerr << "cairn: " << done.error().message << '\n';
-    else
-      first = done.error();
-  }
-  if (first) return *first;
   return 0;
 }
 

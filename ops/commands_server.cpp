@@ -7,8 +7,10 @@
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/print.hpp"
+#include "ops/sessions.hpp"
 #include "ops/stop_signals.hpp"
 #include "storage/cluster.hpp"
+#include "storage/dsn.hpp"
 #include "storage/postgres_store.hpp"
 #include "workers/worker.hpp"
 
@@ -22,9 +24,11 @@ constexpr std::chrono::seconds restart_pause{1};
 constexpr std::int64_t worker_beat_ms = 500;
 constexpr std::int64_t worker_dead_after_ms = 2'500;
 
-std::vector<std::string> work_arguments(const Settings& settings, const std::string& dsn) {
+// A DSN from the environment stays there: everybody may read arguments, and it may hold a password.
+std::vector<std::string> work_arguments(const Settings& settings, const DatabaseChoice& choice,
+                                        const std::string& dsn) {
   std::vector<std::string> arguments = {"work"};
-  if (!dsn.empty()) arguments.insert(arguments.end(), {"--dsn", dsn});
+  if (choice.is_embedded() || !settings.dsn.empty()) arguments.insert(arguments.end(), {"--dsn", dsn});
   if (!settings.tools.empty()) arguments.insert(arguments.end(), {"--tools", settings.tools});
   if (settings.json) arguments.push_back("--json");
   return arguments;
@@ -56,10 +60,10 @@ class WorkerProcesses {
 
 void print_up(const Settings& settings, const DatabaseChoice& choice, const std::string& dsn, int workers) {
   if (settings.json) {
-    print_json({{"up", true}, {"dsn", dsn}, {"data", choice.directory}, {"workers", workers}});
+    print_json({{"up", true}, {"dsn", public_dsn(dsn)}, {"data", choice.directory}, {"workers", workers}});
   } else {
     if (choice.is_embedded()) print_line("PostgreSQL  in " + choice.directory);
-    print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : dsn));
+    print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : public_dsn(dsn)));
     print_line("Workers     " + std::to_string(workers) + " processes");
     print_line("Ctrl-C drains the workers" +
                std::string(choice.is_embedded() ? "; `cairn down` stops PostgreSQL." : "."));
@@ -97,6 +101,20 @@ void print_done(const Settings& settings, const WorkerReport& report) {
                std::to_string(report.commits) + " commits.");
 }
 
+Json session_json(const SessionRow& row, TimeUs now_us) {
+  return {{"session", row.id},
+          {"host", row.host},
+          {"pid", row.pid},
+          {"queues", row.queues},
+          {"held", row.held},
+          {"beats", row.counter},
+          {"last_beat", row.beat_at == 0 ? Json(nullptr) : Json(time_text(row.beat_at))},
+          {"alive", !is_silent(row, now_us)},
+          {"only_own", row.only_own},
+          {"tools", row.tools ? Json(*row.tools) : Json(nullptr)},
+          {"started_at", time_text(row.started_at)}};
+}
+
 }  // namespace
 
 Exit up(const Settings& settings, const UpOptions& options) {
@@ -108,7 +126,7 @@ Exit up(const Settings& settings, const UpOptions& options) {
   if (!dsn) return dsn.error();
   if (const Result<std::unique_ptr<Store>> store = open_store(*dsn); !store) return store.error();
   print_up(settings, choice, *dsn, options.workers);
-  WorkerProcesses workers(work_arguments(settings, *dsn), options.workers);
+  WorkerProcesses workers(work_arguments(settings, choice, *dsn), options.workers);
   while (!signals.came()) {
     std::this_thread::sleep_for(look_pause);
     if (!signals.came()) workers.replace_the_dead();
@@ -170,17 +188,13 @@ Exit work(const Settings& settings, const WorkOptions& options) {
 Exit show_workers(const Settings& settings) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  Table table({"SESSION", "HOST", "PID", "HELD", "STARTED", "QUEUES"});
+  const TimeUs now_us = opened->store->database_time();
+  Table table({"SESSION", "HOST", "PID", "HELD", "LAST BEAT", "STARTED", "QUEUES"});
   for (const SessionRow& row : opened->store->sessions()) {
-    if (settings.json)
-      print_json({{"session", row.id},
-                  {"host", row.host},
-                  {"pid", row.pid},
-                  {"queues", row.queues},
-                  {"held", row.held},
-                  {"beats", row.counter},
-                  {"started_at", time_text(row.started_at)}});
+    if (settings.json) print_json(session_json(row, now_us));
+    const std::string last_beat = row.beat_at == 0 ? "unknown" : duration_text(now_us - row.beat_at) + " ago";
     table.add({std::to_string(row.id), row.host, std::to_string(row.pid), std::to_string(row.held),
+               is_silent(row, now_us) ? painted(last_beat + ", gone", Paint::red) : last_beat,
                time_text(row.started_at).substr(0, 19), joined(row.queues, "all")});
   }
   if (!settings.json) table.print();

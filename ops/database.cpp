@@ -7,6 +7,7 @@
 
 #include "ops/commands.hpp"
 #include "storage/cluster.hpp"
+#include "storage/dsn.hpp"
 #include "storage/postgres_store.hpp"
 
 namespace cairn {
@@ -44,9 +45,8 @@ bool libpq_names_a_database() {
 }
 
 Error without_schema(Error error) {
-  if (error.code != Code::not_found) return error;
-  return {Code::unavailable,
-          "Expected the schema cairn in the database, but there is none yet: `cairn migrate` creates it."};
+  if (error.code == Code::not_found) error.code = Code::unavailable;
+  return error;
 }
 
 }  // namespace
@@ -61,7 +61,10 @@ DatabaseChoice choose_database(const Settings& settings) {
 }
 
 Result<std::string> reach_database(const DatabaseChoice& choice) {
-  if (!choice.is_embedded()) return choice.dsn;
+  if (!choice.is_embedded()) {
+    if (const std::optional<std::string> fault = dsn_fault(choice.dsn)) return Error{Code::invalid, *fault};
+    return choice.dsn;
+  }
   Result<Cluster> cluster = start_cluster(choice.directory);
   if (!cluster) return cluster.error();
   if (Result<MigrateReport> report = migrate(cluster->dsn, 0); !report) return report.error();
@@ -103,6 +106,15 @@ std::string current_actor() {
 Result<RunId> run_argument(const std::string& text) {
   if (const std::optional<RunId> id = parse_run_id(text)) return *id;
   return Error{Code::not_found, "Expected the id of a run, but \"" + text + "\" is none."};
+}
+
+Result<Found> find_run(const Settings& settings, const std::string& text) {
+  const Result<RunId> run = run_argument(text);
+  if (!run) return run.error();
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Shard shard = shard_of(*run, opened->store->shards());
+  return Found{*std::move(opened), *run, shard};
 }
 
 }  // namespace cairn

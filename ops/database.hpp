@@ -48,4 +48,12 @@ std::string current_actor();
 // Refuses `not_found` for a text that is no id: no run has that name.
 Result<RunId> run_argument(const std::string& text);
 
+// An id that may be a run's, and the database to look in. Refuses as the two above.
+struct Found {
+  Opened opened;
+  RunId run;
+  Shard shard = 0;
+};
+Result<Found> find_run(const Settings& settings, const std::string& text);
+
 }  // namespace cairn

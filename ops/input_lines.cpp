@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #include "storage/chain.hpp"
 
@@ -15,8 +16,22 @@ Error unreadable(const std::string& path) {
   return {Code::not_found, "Expected inputs in the file " + path + ", but it cannot be read."};
 }
 
-Result<Json> input_of(std::int64_t line, const std::string& text) {
+bool read_line(std::ifstream& file, std::vector<char>& room) {
+  file.getline(room.data(), static_cast<std::streamsize>(room.size()));
+  return file.gcount() > 0;
+}
+
+// The line just read, or as much of it as there was room for.
+std::string_view line_of(const std::ifstream& file, const std::vector<char>& room) {
+  const auto taken = static_cast<std::size_t>(file.gcount());
+  return {room.data(), file.good() ? taken - 1 : taken};
+}
+
+Result<Json> input_of(std::int64_t line, std::string_view text) {
   const std::string what = "line " + std::to_string(line);
+  if (text.size() > json_bytes_max)
+    return Error{Code::limit, "Expected " + what + " to have at most " + std::to_string(json_bytes_max) +
+                                  " bytes, but it has more."};
   Result<Json> input = parse_json(text, what);
   if (input && !input->is_object())
     return Error{Code::invalid, "Expected an input object on " + what + ", but found " + excerpt(*input, 60) + "."};
@@ -28,9 +43,10 @@ Result<Json> input_of(std::int64_t line, const std::string& text) {
 Status for_each_input(const std::string& path, const std::function<Status(std::int64_t line, Json input)>& take) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return unreadable(path);
-  std::string text;
-  for (std::int64_t line = 1; std::getline(file, text); ++line) {
-    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+  std::vector<char> room(json_bytes_max + 2);  // the longest line that may be, and a bit: longer ones are not kept
+  for (std::int64_t line = 1; read_line(file, room); ++line) {
+    const std::string_view text = line_of(file, room);
+    if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     Result<Json> input = input_of(line, text);
     if (!input) return input.error();
     if (Status taken = take(line, *std::move(input)); !taken) return taken;

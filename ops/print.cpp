@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -140,6 +141,11 @@ void print_json(const Json& document) { std::cout << canonical(document) << '\n'
 bool is_terminal() {
   static const bool terminal = isatty(STDOUT_FILENO) == 1;
   return terminal;
+}
+
+bool is_read() {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  return std::cout.good() && (poll(&out, 1, 0) <= 0 || (out.revents & (POLLERR | POLLNVAL)) == 0);
 }
 
 std::size_t line_width() {

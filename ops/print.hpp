@@ -19,6 +19,7 @@ std::string painted(std::string_view text, Paint paint);
 std::string painted_status(std::string_view word);
 
 bool is_terminal();        // stdout
+bool is_read();            // false when stdout is a pipe that nobody reads any more, or closed
 std::size_t line_width();  // of the terminal; generous when there is none
 
 // Columns as wide as their widest cell; the last one is cut to the line.

@@ -26,7 +26,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view marker_name = "CAIRN";
+constexpr std::string_view marker_next_name = "CAIRN.next";
+constexpr std::string_view lock_name = "cairn.lock";
 constexpr std::string_view marker_text = "A private PostgreSQL cluster of cairn.\n";
+constexpr std::string_view marker_begun = "A private PostgreSQL cluster of cairn, being made.\n";
+constexpr std::string_view output_name = "cairn.out";
 constexpr std::string_view server_user = "postgres";
 constexpr int port = 5432;  // names the socket; nothing listens on TCP
 constexpr std::size_t socket_path_max = 107;
@@ -165,7 +169,7 @@ Ran run_as(const Account& account, const std::vector<std::string>& command, cons
 class DirectoryLock {
  public:
   explicit DirectoryLock(const fs::path& directory)
-      : file_(open((directory / "cairn.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+      : file_(open((directory / lock_name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     held_ = file_ >= 0 && flock(file_, LOCK_EX) == 0;
   }
   ~DirectoryLock() {
@@ -185,6 +189,22 @@ class DirectoryLock {
 fs::path data_of(const fs::path& directory) { return directory / "data"; }
 
 bool is_ours(const fs::path& directory) { return read_text(directory / marker_name) == marker_text; }
+
+// An attempt to make it did not come to its end: all in it is ours.
+bool is_begun(const fs::path& directory) { return read_text(directory / marker_name) == marker_begun; }
+
+// The old marker stands until the new one is whole.
+bool write_marker(const fs::path& directory, std::string_view text) {
+  const fs::path next = directory / marker_next_name;
+  std::ofstream file(next);
+  file << text;
+  file.close();
+  std::error_code fault;
+  if (file) fs::rename(next, directory / marker_name, fault);
+  if (file && !fault) return true;
+  fs::remove(next, fault);
+  return false;
+}
 
 // The server's process, if it is alive.
 std::optional<pid_t> server_pid(const fs::path& directory) {
@@ -214,9 +234,10 @@ Status prepare_directory(const fs::path& directory) {
   if (fault) {
     return Error{Code::invalid, "Expected to make the directory " + directory.string() + ", but: " + fault.message()};
   }
-  if (is_ours(directory)) return Done{};
+  if (is_ours(directory) || is_begun(directory)) return Done{};
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, fault)) {
-    if (entry.path().filename() == "cairn.lock") continue;
+    const fs::path name = entry.path().filename();
+    if (name == lock_name || name == output_name || name == marker_next_name) continue;
     return Error{Code::invalid, "Expected " + directory.string() + " to be empty or a cluster of cairn, but it holds " +
                                     entry.path().filename().string() + "."};
   }
@@ -229,7 +250,7 @@ Status prepare_directory(const fs::path& directory) {
 Status check_version(const fs::path& directory, const fs::path& programs) {
   const int data = std::atoi(read_text(data_of(directory) / "PG_VERSION").c_str());
   const Ran ran =
-      run_as({geteuid(), getegid()}, {(programs / "pg_ctl").string(), "--version"}, directory / "cairn.out");
+      run_as({geteuid(), getegid()}, {(programs / "pg_ctl").string(), "--version"}, directory / output_name);
   const std::size_t digits = ran.says.find_first_of("0123456789");
   const int program = digits == std::string::npos ? 0 : std::atoi(ran.says.c_str() + digits);
   if (data == program) return Done{};
@@ -239,8 +260,10 @@ Status check_version(const fs::path& directory, const fs::path& programs) {
 
 Status initialise(const fs::path& directory, const fs::path& programs, const Account& account) {
   const fs::path data = data_of(directory);
+  if (!write_marker(directory, marker_begun))
+    return unavailable("Expected to write in " + directory.string() + ", but could not.");
   std::error_code fault;
-  fs::remove_all(data, fault);  // of an attempt that did not get as far as the marker
+  fs::remove_all(data, fault);  // of an attempt that did not come to its end
   fs::create_directory(data, fault);
   if (fault || !give_to(account, data) || !give_to(account, directory)) {
     return unavailable("Expected to make " + data.string() + " for the server, but could not.");
@@ -248,10 +271,13 @@ Status initialise(const fs::path& directory, const fs::path& programs, const Acc
   const Ran ran = run_as(account,
                          {(programs / "initdb").string(), "-D", data.string(), "-U", std::string(server_user), "-A",
                           "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions"},
-                         directory / "cairn.out");
+                         directory / output_name);
   if (ran.exit != 0) return unavailable("Expected to initialise a database cluster, but: " + ran.says);
-  std::ofstream(data / "postgresql.conf", std::ios::app) << "\ninclude 'cairn.conf'\n";
-  std::ofstream(directory / marker_name) << marker_text;
+  std::ofstream configuration(data / "postgresql.conf", std::ios::app);
+  configuration << "\ninclude 'cairn.conf'\n";
+  configuration.close();
+  if (!configuration || !write_marker(directory, marker_text))
+    return unavailable("Expected to write in " + directory.string() + ", but could not.");
   return Done{};
 }
 
@@ -294,7 +320,7 @@ Status launch(const fs::path& directory, const fs::path& programs, const Account
   const Ran ran = run_as(account,
                          {(programs / "pg_ctl").string(), "-D", data_of(directory).string(), "-l", log.string(), "-w",
                           "-t", "60", "start"},
-                         directory / "cairn.out");
+                         directory / output_name);
   if (ran.exit == 0) return Done{};
   return unavailable("Expected the database server to start, but: " + ran.says + " " + last_lines(read_text(log)));
 }
@@ -358,6 +384,10 @@ Result<Cluster> start_cluster(const std::string& directory) {
   if (!fs::is_directory(*path, fault)) {
     return Error{Code::invalid, "Expected a directory at " + path->string() + ", but there is none."};
   }
+  const auto is_locked_once = [&] { return fs::exists(*path / lock_name, fault); };
+  if (!is_locked_once()) {  // nobody of ours was here: no lock is left in a directory of others
+    if (const Status fit = prepare_directory(*path); !fit && !is_locked_once()) return fit.error();
+  }
   const DirectoryLock lock(*path);
   if (!lock.is_held()) {
     return Error{Code::invalid, "Expected to lock the directory " + path->string() + ", but may not write there."};
@@ -379,7 +409,7 @@ Status stop_cluster(const std::string& directory) {
   const Ran ran =
       run_as(*account,
              {(*programs / "pg_ctl").string(), "-D", data_of(*path).string(), "-m", "fast", "-w", "-t", "60", "stop"},
-             *path / "cairn.out");
+             *path / output_name);
   if (ran.exit != 0) return unavailable("Expected the database server to stop, but: " + ran.says);
   if (const fs::path socket = socket_folder(*path); socket != *path) {
     std::error_code none;

@@ -141,6 +141,7 @@ bool matches(const RunFilter& filter, const RunRow& run) {
   if (filter.status && run.status != *filter.status) return false;
   if (filter.waiting && run.waiting != *filter.waiting) return false;
   if (filter.since && run.started_at < *filter.since) return false;
+  if (filter.behind && std::pair(run.started_at, run.id) >= *filter.behind) return false;
   for (const auto& [key, value] : filter.tags) {
     const auto tag = run.tags.find(key);
     if (tag == run.tags.end() || tag->second != value) return false;

@@ -249,12 +249,18 @@ class MemoryStore final : public Store {
 
   void open_session(const SessionRow& session) override {
     const std::lock_guard lock(mutex_);
-    sessions_.try_emplace(session.id, session);
+    const auto [found, is_new] = sessions_.try_emplace(session.id, session);
+    if (is_new) return;
+    found->second.queues = session.queues;
+    found->second.handlers = session.handlers;
+    found->second.tools = session.tools;
   }
   void beat(SessionId session) override {
     const std::lock_guard lock(mutex_);
     const auto found = sessions_.find(session);
-    if (found != sessions_.end()) ++found->second.counter;
+    if (found == sessions_.end()) return;
+    ++found->second.counter;
+    found->second.beat_at = clock_();
   }
   void close_session(SessionId session) override {
     const std::lock_guard lock(mutex_);

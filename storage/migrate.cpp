@@ -65,9 +65,14 @@ std::vector<Migration> migrations() {
 int newest_schema() { return static_cast<int>(migrations().size()); }
 
 Result<SchemaFound> find_schema(Administration& database) {
-  if (!database.query("has_schema").boolean(0, 0)) return SchemaFound{};
+  const std::string owner = database.query("has_schema").text(0, 0);
+  if (owner == "nobody") return SchemaFound{};
+  if (owner != "cairn")
+    return Error{Code::conflict, "Expected a schema cairn of Cairn's own, but the database has another of that name."};
   const AdminRows rows = database.query("schema_version");
   const SchemaFound found{static_cast<int>(rows.number(0, 0)), static_cast<std::int32_t>(rows.number(0, 1))};
+  if (found.version == 0)
+    return Error{Code::corrupt, "Expected the schema cairn to say its version, but its table migration is empty."};
   if (found.version > newest_schema()) {
     return Error{Code::unsupported, "Expected a schema of at most version " + std::to_string(newest_schema()) +
                                         ", but the database has version " + std::to_string(found.version) + "."};

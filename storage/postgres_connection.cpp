@@ -171,6 +171,7 @@ PgParameters& PgParameters::add_bytes(std::string_view bytes) {
 }
 PgParameters& PgParameters::add(const Hash& hash) { return add_bytes(view(hash)); }
 PgParameters& PgParameters::add_null(PgType type) { return push(static_cast<std::uint32_t>(type), "", true); }
+PgParameters& PgParameters::add_null_array(PgType element) { return push(array_type(element), "", true); }
 PgParameters& PgParameters::add(PgArray array) {
   const std::uint32_t type = array_type(array.element());
   return push(type, array.take());

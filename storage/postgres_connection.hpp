@@ -92,6 +92,7 @@ class PgParameters {
   PgParameters& add(const Hash& hash);
   PgParameters& add_null(PgType type);
   PgParameters& add(PgArray array);
+  PgParameters& add_null_array(PgType element);
 
   const std::vector<std::uint32_t>& types() const { return types_; }
   const std::vector<std::string>& values() const { return values_; }

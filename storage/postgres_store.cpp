@@ -52,6 +52,13 @@ class DatabaseClock {
   TimeUs last_ = 0;
 };
 
+PgParameters& add_texts(PgParameters& parameters, const std::optional<std::vector<std::string>>& texts) {
+  if (!texts) return parameters.add_null_array(PgType::text);
+  PgArray array(PgType::text);
+  for (const std::string& text : *texts) array.add(text);
+  return parameters.add(std::move(array));
+}
+
 bool newer(const RunRow& a, const RunRow& b) { return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id); }
 
 class PostgresStore final : public Store {
@@ -93,6 +100,8 @@ class PostgresStore final : public Store {
     filter.status ? parameters.add(to_string(*filter.status)) : parameters.add_null(PgType::text);
     filter.waiting ? parameters.add(*filter.waiting) : parameters.add_null(PgType::boolean);
     parameters.add(filter.since.value_or(std::numeric_limits<TimeUs>::min())).add(filter.limit);
+    const auto behind = filter.behind.value_or(std::pair(never_us, RunId{}));
+    parameters.add(behind.first).add(behind.second);
     if (filter.tags.empty()) return read_runs(pool_.query("runs", parameters));
     return read_runs(pool_.query("runs_tagged", parameters.add(canonical(Json(filter.tags)))));
   }
@@ -193,11 +202,10 @@ class PostgresStore final : public Store {
   std::vector<QueueSettings> queue_settings() override { return read_queue_settings(pool_.query("queue_settings")); }
 
   void open_session(const SessionRow& session) override {
-    PgArray queues(PgType::text);
-    for (const std::string& queue : session.queues) queues.add(queue);
     PgParameters parameters;
-    parameters.add(session.id).add(session.counter).add(session.started_at).add(session.pid).add(session.host);
-    pool_.query("open_session", parameters.add(std::move(queues)));
+    parameters.add(session.id).add(session.counter).add(session.started_at).add(session.beat_at).add(session.pid);
+    add_texts(parameters.add(session.host), session.queues).add(session.only_own);
+    pool_.query("open_session", add_texts(add_texts(parameters, session.handlers), session.tools));
   }
 
   void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
@@ -215,6 +223,10 @@ class PostgresStore final : public Store {
       session.queues = rows.texts(row, 3);
       session.counter = rows.int8(row, 4);
       session.started_at = rows.int8(row, 5);
+      session.beat_at = rows.int8(row, 6);
+      session.only_own = rows.boolean(row, 7);
+      if (!rows.is_null(row, 8)) session.handlers = rows.texts(row, 8);
+      if (!rows.is_null(row, 9)) session.tools = rows.texts(row, 9);
       const auto found = held.find(session.id);
       if (found != held.end()) session.held = found->second;
       sessions.push_back(std::move(session));
@@ -334,9 +346,10 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
     if (!found) return found.error();
     if (found->version < newest_schema()) {
       return Error{Code::not_found, "Expected the schema cairn of version " + std::to_string(newest_schema()) +
-                                        ", but found " +
-                                        (found->version == 0 ? "none" : "version " + std::to_string(found->version)) +
-                                        ": run migrate first."};
+                                        " in the database, but " +
+                                        (found->version == 0 ? "there is none yet: `cairn migrate` creates it."
+                                                             : "found version " + std::to_string(found->version) +
+                                                                   ": `cairn migrate` moves it forward.")};
     }
     return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards));
   } catch (const PostgresError& failure) {

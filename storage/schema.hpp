@@ -25,7 +25,8 @@ struct SchemaFound {
   std::int32_t shards = 1;
 };
 
-// Refuses `unsupported` for a schema newer than this program. Throws PostgresError.
+// Refuses `unsupported` for a schema newer than this program, `conflict` for one that others made, `corrupt` for one
+// that does not say its version. Throws PostgresError.
 Result<SchemaFound> find_schema(Administration& database);
 
 }  // namespace cairn

@@ -179,6 +179,10 @@ struct SessionRow {
   std::vector<std::string> queues;
   std::int64_t counter = 0;  // raised by each heartbeat
   TimeUs started_at = 0;
+  TimeUs beat_at = 0;     // its last heartbeat; 0: unknown, as of a worker of an older release
+  bool only_own = false;  // executes only the runs it was started for, and those they call
+  std::optional<std::vector<std::string>> handlers = {};  // that it has; nothing: unknown
+  std::optional<std::vector<std::string>> tools = {};
   std::int64_t held = 0;  // jobs it holds; filled by sessions()
 };
 
@@ -195,9 +199,10 @@ struct RunFilter {
   std::string graph;  // "": any
   std::optional<RunStatus> status;
   std::optional<bool> waiting;
-  Tags tags;                     // all must match
-  std::optional<TimeUs> since;   // started at or after
-  std::optional<RunId> lineage;  // this run, those it continues, and those that continue them
+  Tags tags;                                            // all must match
+  std::optional<TimeUs> since;                          // started at or after
+  std::optional<RunId> lineage;                         // this run, those it continues, and those that continue them
+  std::optional<std::pair<TimeUs, RunId>> behind = {};  // started_at and id of the last run of the page before
   std::int32_t limit = 100;
 };
 
@@ -259,6 +264,7 @@ class Store {
   virtual std::vector<QueueSettings> queue_settings() = 0;  // of all queues ever set, by name
 
   // Sessions. A sweeper declares one dead only when it has itself seen no change of the counter for the time-to-live.
+  // Again: queues, handlers and tools are as now said, all else stays.
   virtual void open_session(const SessionRow& session) = 0;
   virtual void beat(SessionId session) = 0;
   virtual void close_session(SessionId session) = 0;

@@ -3,16 +3,16 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "engine/embedded.hpp"
 #include "storage/chain.hpp"
 #include "workers/builtin_handlers.hpp"
+#include "workers/http_client.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/repository_rules.hpp"
 #include "workers/repository_tools.hpp"
+#include "workers/text_file.hpp"
 
 namespace cairn {
 namespace {
@@ -23,10 +23,9 @@ std::string from_environment(const char* name) {
 }
 
 Result<Json> read_json(const std::string& name, const std::string& what) {
-  std::ifstream file(name, std::ios::binary);
-  if (!file) return Error{Code::not_found, "Expected " + what + " at " + name + ", but the file cannot be read."};
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return parse_json(text, name);
+  const Result<std::string> text = read_text_file(name, what);
+  if (!text) return text.error();
+  return parse_json(*text, what + " at " + name);
 }
 
 HandlerTable make_handlers() {
@@ -67,6 +66,8 @@ Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
     return make_scripted_model(*std::move(script));
   }
   if (options.model_url.empty()) return make_rule_model(rule_book_name, answer_by_rules);
+  if (const std::optional<std::string> fault = url_fault(options.model_url))
+    return Error{Code::invalid, "CAIRN_MODEL_URL: " + *fault};
   ModelEndpoint endpoint;
   endpoint.url = options.model_url;
   endpoint.model = options.model;

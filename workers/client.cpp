@@ -307,6 +307,30 @@ Result<Done> Client::command(const RunId& run, Command command) {
   return Done{};
 }
 
+std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const Command& command) {
+  std::vector<Status> results(runs.size(), Done{});
+  const Ticket before = parts_->last_ticket;
+  parts_->committer->tick(parts_->now());
+  for (const RunId& run : runs)
+    parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = run, .command = command});
+  for (const auto& [ticket, reply] : parts_->pump(runs.size()))
+    if (reply.refused) results[ticket - before - 1] = *reply.refused;
+  return results;
+}
+
+Result<RunState> Client::state_if(const RunId& run, const Command& command) {
+  Result<RunState> now = state(run);
+  if (!now) return now;
+  Context context;
+  context.now_us = parts_->now();
+  context.actor = parts_->actor;
+  context.id_base = new_run_id();
+  context.tools = parts_->catalogue.tools == nullptr ? nullptr : &parts_->catalogue.tools->table();
+  const Result<Decision> decided = decide(*now, command, context, graphs());
+  if (!decided) return decided.error();
+  return now;
+}
+
 // --- reading --------------------------------------------------------------------------------------------------------
 
 Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_seq) {

@@ -49,6 +49,12 @@ class Client {
   // For all that write: throws StoreUnavailable; what was asked may then have happened or not.
   Result<Done> command(const RunId& run, Command command);
 
+  // The same command, which carries no value, to many runs in few commits; results in order.
+  std::vector<Status> command_many(const std::vector<RunId>& runs, const Command& command);
+
+  // The state that the command would leave, or its refusal; nothing is written.
+  Result<RunState> state_if(const RunId& run, const Command& command);
+
   // The folded state now, or as of a sequence number or a time (the last event at or before it).
   // Refuses `not_found`, `unsupported`, `corrupt`, `invalid` (beyond the head, before the start).
   Result<RunState> state(const RunId& run, std::optional<std::int64_t> at_seq = {});

@@ -47,6 +47,15 @@ std::string readable_line(std::string_view text, std::size_t bytes_max) {
   return line;
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(text, at);
+    if (bytes == 0) return false;
+    at += bytes;
+  }
+  return true;
+}
+
 std::string_view last_line(std::string_view text) {
   text = trimmed(text);
   const std::size_t line_break = text.find_last_of("\r\n");

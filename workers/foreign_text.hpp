@@ -11,6 +11,8 @@ namespace cairn {
 // One line of valid UTF-8 without control characters, of at most `bytes_max` bytes and a "..." where it was cut.
 std::string readable_line(std::string_view text, std::size_t bytes_max);
 
+bool is_utf8(std::string_view text);
+
 // The last line that is not blank; "" if there is none.
 std::string_view last_line(std::string_view text);
 

@@ -80,9 +80,8 @@ void Session::drain() {
 
 void Session::open() {
   if (is_opening_ || pool_.is_draining() || steady_ < open_at_) return;
-  is_opening_ = true;
   ++openings_;
-  call(OpenSession{row()});
+  introduce();
 }
 
 void Session::look_after() {
@@ -142,6 +141,17 @@ SessionRow Session::row() const {
   SessionRow made = origin_.self;
   made.queues.assign(queues_.begin(), queues_.end());
   return made;
+}
+
+void Session::introduce() {
+  if (std::exchange(is_opening_, true)) return;
+  said_queues_ = queues_.size();
+  call(OpenSession{row()});
+}
+
+// When it serves more than it said: others are told by its row why a step does not move.
+void Session::introduce_again() {
+  if (is_open_ && queues_.size() != said_queues_ && !pool_.is_draining()) introduce();
 }
 
 void Session::call(StoreCall call) {
@@ -389,7 +399,10 @@ struct Session::Answering {
   }
   void operator()(const OpenSession&) const { self.came(got<SessionOpened>()); }
   void operator()(const CloseSession&) const { self.is_closed_ = true; }
-  void operator()(const ReadGraphs&) const { self.learn(got<std::vector<GraphRow>>()); }
+  void operator()(const ReadGraphs&) const {
+    self.learn(got<std::vector<GraphRow>>());
+    self.introduce_again();
+  }
   void operator()(const Load&) const { self.came(std::move(got<HistoryRead>())); }
   void operator()(const Commit& call) const {
     self.committer_.verdicts(call.batch.batch, std::move(got<std::vector<Verdict>>()));
@@ -410,6 +423,7 @@ struct Session::Failing {
 
   void operator()(const OpenSession&) const {
     self.is_opening_ = false;
+    self.said_queues_ = 0;
     self.open_at_ = self.steady_ + open_pause_us * std::min(self.openings_, open_pauses_max);
   }
   void operator()(const CloseSession&) const { self.is_closed_ = true; }  // the others see it standing still
@@ -447,6 +461,7 @@ void Session::came(const SessionOpened& opened) {
   now_ = clock_.now(steady_);
   learn(opened.graphs);
   learn(opened.queue_settings);
+  introduce_again();
 }
 
 void Session::came(HistoryRead read) {
@@ -483,7 +498,7 @@ void Session::came(const Seen& seen) {
   if (!found.is_forgotten) return;
   note(Note::Level::warning,
        "Session " + std::to_string(id()) + " was declared dead while it lives; opening it again.");
-  if (!std::exchange(is_opening_, true)) call(OpenSession{row()});
+  introduce();
 }
 
 // --- errands --------------------------------------------------------------------------------------------------------

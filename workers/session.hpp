@@ -92,6 +92,8 @@ class Session {
   // --- time, opening, closing ---
   void look_after();
   void open();
+  void introduce();
+  void introduce_again();
   void close_when_idle();
   bool sweeps() const { return !is_sweeping_ && (!pool_.is_draining() || !deadlines_.empty()); }
   SessionRow row() const;
@@ -148,6 +150,7 @@ class Session {
 
   bool is_open_ = false;
   bool is_opening_ = false;
+  std::size_t said_queues_ = 0;  // how many it said it serves
   bool is_closing_ = false;
   bool is_closed_ = false;
   bool is_sweeping_ = false;

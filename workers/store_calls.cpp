@@ -35,6 +35,7 @@ struct CarryingOut {
     opened.queue_settings = store.queue_settings();
     SessionRow row = call.row;
     row.started_at = opened.database_us;
+    row.beat_at = opened.database_us;
     store.open_session(row);
     return opened;
   }

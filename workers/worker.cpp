@@ -33,11 +33,16 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
-SessionRow new_session() {
+SessionRow new_session(const Catalogue& catalogue, const WorkerOptions& options) {
   SessionRow row;
   row.id = new_session_id();
   row.host = host_name();
   row.pid = getpid();
+  row.only_own = !options.only_runs.empty();
+  row.handlers.emplace();
+  for (const auto& [name, labels] : catalogue.handlers.labels()) row.handlers->push_back(name);
+  row.tools.emplace();
+  for (const auto& [name, tool] : catalogue.tools->table()) row.tools->push_back(name);
   return row;
 }
 
@@ -89,7 +94,7 @@ struct Worker::Parts {
 
   Store& store_;
   WorkerOptions options_;
-  SessionRow self_ = new_session();
+  SessionRow self_;
   std::mt19937_64 random_{std::random_device{}()};
   const std::function<TimeUs()> steady_ = steady_us;
 
@@ -110,6 +115,7 @@ struct Worker::Parts {
 Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
     : store_(store),
       options_(std::move(options)),
+      self_(new_session(catalogue, options_)),
       ports_(*catalogue.model, *catalogue.tools),
       executor_(catalogue.handlers, ports_, self_.id),
       session_(origin(), options_, executor_, catalogue.tools->table()) {}

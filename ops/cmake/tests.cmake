@@ -71,9 +71,14 @@ cairn_tests(simulation fast
   tests/simulation/simulation_test.cpp
 )
 cairn_tests(ops postgres
+  tests/engine/trial.cpp
+  tests/ops/bad_input_test.cpp
   tests/ops/bench_test.cpp
   tests/ops/command_line_test.cpp
+  tests/ops/control_test.cpp
   tests/ops/crash_points_test.cpp
+  tests/ops/doctor_test.cpp
+  tests/ops/explain_test.cpp
   tests/ops/plan_runner_test.cpp
   tests/ops/program.cpp
   tests/ops/seven_node_test.cpp

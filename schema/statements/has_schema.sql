@@ -1,1 +1,6 @@
-select to_regclass('cairn.migration') is not null
+-- Whose the schema of our name is: nobody's, Cairn's, or that of others.
+select case when to_regnamespace('cairn') is null then 'nobody'
+            when (select count(*) from pg_attribute
+                  where attrelid = to_regclass('cairn.migration') and not attisdropped
+                    and attname in ('number', 'name', 'shards', 'applied_at')) = 4 then 'cairn'
+            else 'others' end

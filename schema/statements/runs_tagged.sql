@@ -1,11 +1,12 @@
--- As runs.sql, and all the tags of $6.
+-- As runs.sql, and all the tags of $8.
 with tagged as materialized (
-  select * from cairn.run where tags @> $6::text::jsonb and tags <> '{}'
+  select * from cairn.run where tags @> $8::text::jsonb and tags <> '{}'
 )
 select run_id, graph, version, status, waiting, head, chain_hash, parent, continues, started_at, updated_at, reason,
   tags::text
 from tagged
 where ($1::text is null or graph = $1) and ($2::text is null or status = $2)
   and ($3::boolean is null or waiting = $3) and started_at >= $4::bigint
+  and (started_at, run_id) < ($6::bigint, $7::uuid)
 order by started_at desc, run_id desc
 limit $5::int

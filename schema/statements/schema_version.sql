@@ -1,1 +1,1 @@
-select max(number), min(shards) from cairn.migration
+select coalesce(max(number), 0), coalesce(min(shards), 1) from cairn.migration

@@ -1,1 +1,3 @@
-select session, host, pid, queues, counter, started_at from cairn.worker order by started_at, session
+select session, host, pid, queues, counter, started_at, beat_at, only_own, handlers, tools
+from cairn.worker
+order by started_at, session

@@ -112,6 +112,20 @@ TEST_F(ClusterTest, a_directory_that_holds_something_else_is_refused) {
   EXPECT_NE(cluster.error().message.find("letter.txt"), std::string::npos);
   EXPECT_TRUE(fs::exists(directory_ + "/letter.txt"));
   EXPECT_FALSE(fs::exists(directory_ + "/data"));
+  EXPECT_FALSE(fs::exists(directory_ + "/cairn.lock"));
+}
+
+// After a full disk, or a kill in the middle of it, the directory was refused for ever.
+TEST_F(ClusterTest, an_attempt_that_did_not_come_to_its_end_is_made_again) {
+  setenv("CAIRN_PG_BIN", "/nowhere", 1);
+  EXPECT_FALSE(start_cluster(directory_));
+  unsetenv("CAIRN_PG_BIN");
+  std::ofstream(directory_ + "/CAIRN") << "A private PostgreSQL cluster of cairn, being made.\n";
+  std::ofstream(directory_ + "/cairn.out") << "No space left on device\n";
+  fs::create_directories(directory_ + "/data/base");
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  EXPECT_EQ(ask_text(cluster->dsn, "select current_database()"), "cairn");
 }
 
 TEST_F(ClusterTest, a_file_is_refused) {

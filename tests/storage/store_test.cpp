@@ -948,6 +948,37 @@ TEST_P(StoreTest, sessions_are_opened_beaten_and_closed) {
   EXPECT_EQ(sessions[0].id, 8);
 }
 
+TEST_P(StoreTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
+  SessionRow session = session_row(7);
+  session.beat_at = noon;
+  session.only_own = true;
+  session.handlers = {"a", "b \"c\""};
+  store().open_session(session);
+  store().open_session(session_row(8));
+  EXPECT_EQ(store().sessions()[0].beat_at, noon);
+  store().beat(7);
+  const std::vector<SessionRow> sessions = store().sessions();
+  EXPECT_NEAR(static_cast<double>(sessions[0].beat_at), static_cast<double>(store().database_time()), 5e6);
+  EXPECT_TRUE(sessions[0].only_own);
+  EXPECT_EQ(sessions[0].handlers, session.handlers);
+  EXPECT_FALSE(sessions[0].tools) << "it did not say";
+  EXPECT_FALSE(sessions[1].only_own);
+  EXPECT_EQ(sessions[1].beat_at, 0);
+}
+
+TEST_P(StoreTest, a_session_opened_again_serves_what_it_says_now_and_keeps_its_counter) {
+  store().open_session(session_row(7));
+  store().beat(7);
+  SessionRow again = session_row(7);
+  again.queues = {"default", "model"};
+  again.tools = {"echo"};
+  store().open_session(again);
+  const SessionRow found = store().sessions().at(0);
+  EXPECT_EQ(found.queues, again.queues);
+  EXPECT_EQ(found.tools, again.tools);
+  EXPECT_EQ(found.counter, 1);
+}
+
 TEST_P(StoreTest, what_a_session_holds_is_found) {
   TestRun run = started_run();
   started_run();
@@ -1151,6 +1182,31 @@ TEST_P(StoreTest, runs_are_found_by_each_filter_newest_first) {
               filter.status = RunStatus::running;
             }),
             "2");
+}
+
+TEST_P(StoreTest, runs_are_read_page_by_page_also_when_they_started_at_once) {
+  std::set<RunId> expected;
+  for (int n = 0; n < 7; ++n) {
+    TestRun run = new_run();
+    run.row.started_at = noon + n / 4;
+    run.row.tags = {{"half", n % 2 == 0 ? "first" : "second"}};
+    run.commit(run.entry());
+    expected.insert(run.id());
+  }
+  for (const Tags& tags : {Tags{}, Tags{{"half", "first"}}}) {
+    RunFilter filter;
+    filter.tags = tags;
+    const std::vector<RunId> all = ids_of(store().runs(filter));
+    std::vector<RunId> paged;
+    filter.limit = 2;
+    for (std::vector<RunRow> page = store().runs(filter); !page.empty(); page = store().runs(filter)) {
+      for (const RunRow& row : page) paged.push_back(row.id);
+      filter.behind = {page.back().started_at, page.back().id};
+      ASSERT_LE(paged.size(), 7u);
+    }
+    EXPECT_EQ(paged, all);
+    EXPECT_EQ(paged.size(), tags.empty() ? 7u : 4u);
+  }
 }
 
 TEST_P(StoreTest, a_lineage_is_what_a_run_continues_and_what_continues_it) {

@@ -36,5 +36,11 @@ TEST(ForeignText, the_last_line_is_the_last_that_is_not_blank) {
   EXPECT_EQ(last_line(" \n"), "");
 }
 
+TEST(ForeignText, is_utf8_or_not) {
+  for (const char* good : {"", "plain", "\u00e9", "\U0001F600", "\x7f"}) EXPECT_TRUE(is_utf8(good)) << good;
+  for (const char* bad : {"\xff", "a\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"})
+    EXPECT_FALSE(is_utf8(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace cairn

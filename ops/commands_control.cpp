@@ -1,0 +1,143 @@
+// What an operator asks of runs: a signal, and pause, resume, retry and cancel of one run or of very many.
+#include <iostream>
+#include <limits>
+
+#include "ops/command_line.hpp"
+#include "ops/commands.hpp"
+#include "ops/database.hpp"
+#include "ops/print.hpp"
+#include "ops/run_filter.hpp"
+
+namespace cairn {
+namespace {
+
+Command command_of(const ControlOptions& options) {
+  switch (options.what) {
+    case Control::pause:
+      return Pause{};
+    case Control::resume:
+      return Resume{};
+    case Control::retry:
+      return Reopen{};
+    case Control::cancel:
+      return Cancel{options.reason};
+  }
+  CHECK(false);
+}
+
+// Tells what became of each run; a refusal never stops the others.
+class Controlling {
+ public:
+  Controlling(Opened& opened, const Settings& settings, const ControlOptions& options)
+      : opened_(opened), settings_(settings), dry_run_(options.dry_run), command_(command_of(options)) {}
+
+  void apply(const std::vector<RunId>& runs) {
+    std::vector<Result<std::string>> words = dry_run_ ? words_if(runs) : words_after(runs);
+    for (std::size_t i = 0; i < runs.size(); ++i) tell(to_string(runs[i]), words[i]);
+    std::cout.flush();
+  }
+
+  void tell(const std::string& run, const Result<std::string>& word) {
+    ++told_;
+    if (!word) {
+      std::cerr << "cairn: " << word.error().message << '\n';
+      if (exit_ == 0) exit_ = exit_code(word.error().code);
+    }
+    if (settings_.json)
+      print_json(json_of(run, word));
+    else if (word)
+      print_line(run + " " + (dry_run_ ? "would be " : "") + painted_status(*word));
+  }
+
+  int exit() const { return exit_; }
+  bool has_told() const { return told_ > 0; }
+
+ private:
+  Json json_of(const std::string& run, const Result<std::string>& word) const {
+    Json line = {{"run", run}};
+    if (word)
+      line["status"] = *word;
+    else
+      line["refused"] = word.error().message;
+    if (dry_run_) line["dry_run"] = true;
+    return line;
+  }
+
+  std::vector<Result<std::string>> words_after(const std::vector<RunId>& runs) {
+    std::vector<Result<std::string>> words;
+    const std::vector<Status> done = opened_.client->command_many(runs, command_);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!done[i]) {
+        words.emplace_back(done[i].error());
+        continue;
+      }
+      const std::optional<RunRow> row = opened_.store->run(runs[i]);
+      CHECK(row.has_value());
+      words.emplace_back(status_word(*row));
+    }
+    return words;
+  }
+
+  // Decided on the state as it is now; nothing is written.
+  std::vector<Result<std::string>> words_if(const std::vector<RunId>& runs) {
+    std::vector<Result<std::string>> words;
+    for (const RunId& run : runs) {
+      const Result<RunState> state = opened_.client->state_if(run, command_);
+      words.push_back(state ? Result<std::string>(status_word(*state)) : Result<std::string>(state.error()));
+    }
+    return words;
+  }
+
+  Opened& opened_;
+  const Settings& settings_;
+  const bool dry_run_;
+  const Command command_;
+  int exit_ = 0;
+  int told_ = 0;
+};
+
+void apply_to_named(Controlling& controlling, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    if (const Result<RunId> run = run_argument(text))
+      controlling.apply({*run});
+    else
+      controlling.tell(text, run.error());
+  }
+}
+
+}  // namespace
+
+Exit control(const Settings& settings, const ControlOptions& options) {
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  Controlling controlling(*opened, settings, options);
+  if (!options.where) {
+    apply_to_named(controlling, options.runs);
+    return controlling.exit();
+  }
+  RunFilter filter = *options.where;
+  filter.limit = std::numeric_limits<std::int32_t>::max();
+  for_each_page(*opened->store, filter, [&](std::span<const RunRow> page) {
+    std::vector<RunId> runs;
+    for (const RunRow& row : page) runs.push_back(row.id);
+    controlling.apply(runs);
+  });
+  if (!settings.json && !controlling.has_told()) print_line(painted("No run matches.", Paint::dim));
+  return controlling.exit();
+}
+
+Exit send_signal(const Settings& settings, const SignalOptions& options) {
+  Result<Found> found = find_run(settings, options.run);
+  if (!found) return found.error();
+  const SendSignal command{options.name, options.value, options.id};
+  if (const Result<Done> done = found->opened.client->command(found->run, command); !done) return done.error();
+  if (settings.json)
+    print_json({{"run", options.run},
+                {"signal", options.name},
+                {"id", options.id.empty() ? Json(nullptr) : Json(options.id)}});
+  else
+    print_line("Sent the signal " + options.name + " to " + options.run + ".");
+  return 0;
+}
+
+}  // namespace cairn

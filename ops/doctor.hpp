@@ -1,0 +1,86 @@
+// What is well with the database and what is not. Facts first, judged by pure functions; safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/store.hpp"
+
+namespace cairn {
+
+struct ServerFacts {
+  std::int32_t version_number = 0;  // 150004
+  std::string version;
+  std::string fsync;
+  std::string synchronous_commit;
+  std::string full_page_writes;
+  std::string autovacuum;
+  std::string track_activities;
+  std::string track_counts;
+  std::string track_io_timing;
+  std::int32_t connections_max = 0;
+  std::int64_t connections = 0;
+  std::string user;
+  bool sees_all = false;  // of other users' activity
+};
+
+struct RoleFacts {
+  std::string role;
+  bool exists = false;
+  std::string event_rights;  // those it must not have: "delete, update"; "" none
+};
+
+// Somebody who keeps vacuum from its work, or might.
+struct HolderFacts {
+  std::string kind;  // transaction, prepared, slot
+  std::string pid;
+  std::string who;                // application, name of the prepared transaction or of the slot
+  std::int64_t transactions = 0;  // begun since its snapshot; 0: it holds none
+  std::int64_t seconds = 0;
+};
+
+struct TableFacts {
+  std::string name;
+  std::int64_t live = 0;
+  std::int64_t dead = 0;
+  std::int64_t vacuumed_seconds_ago = -1;  // -1: never
+  bool autovacuum_off = false;
+};
+
+struct DiskFacts {
+  std::string directory;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t bytes = 0;
+};
+
+// What is in the schema; there only if it is this program's.
+struct SchemaFacts {
+  std::vector<RoleFacts> roles;
+  std::vector<TableFacts> tables;
+  std::vector<SessionRow> sessions;
+  std::int64_t held_by_nobody = 0;  // counted up to a hundred
+};
+
+struct DoctorFacts {
+  ServerFacts server;
+  std::string schema_fault;  // "" if the schema is this program's
+  std::int32_t schema_version = 0;
+  std::int32_t shards = 1;
+  std::vector<HolderFacts> holders;
+  std::optional<SchemaFacts> schema;
+  std::optional<DiskFacts> disk;  // of an embedded database
+  TimeUs database_us = 0;
+  TimeUs here_us = 0;  // this machine's clock at that moment
+};
+
+struct Check {
+  std::string name;
+  bool ok = false;
+  std::string found;  // one sentence or a value
+};
+
+std::vector<Check> checks_of(const DoctorFacts& facts);
+
+}  // namespace cairn

@@ -1,0 +1,30 @@
+// Which runs are meant: the FILTER of --where and the options of `cairn runs`, one meaning for both.
+// Safe from any thread.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// As --help says it.
+inline constexpr std::string_view filter_says =
+    "Runs that match all of KEY=VALUE,...: graph=G, status=S, tag.K=V, since=TIME, lineage=RUN; "
+    "a comma in a value is \\,";
+
+// Adds one term to the filter. Throws CLI::ValidationError with one sentence for an unknown key, a value that fits no
+// key's kind, and a key for the second time.
+void add_term(RunFilter& filter, const std::string& key, const std::string& value);
+
+// "graph=seven_node,status=failed,tag.team=a,since=2026-01-01". Throws as add_term, and for a text without a term.
+RunFilter filter_argument(const std::string& text);
+
+// Gives all matching runs to `take`, newest first, a page at a time: no transaction lasts longer than a page.
+// `filter.limit` is of all pages together.
+void for_each_page(Store& store, RunFilter filter, const std::function<void(std::span<const RunRow>)>& take);
+
+}  // namespace cairn

@@ -1,0 +1,19 @@
+// Worker sessions as one who only reads their rows may judge them. Pure functions, safe from any thread.
+#pragma once
+
+#include <string>
+
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// A session that has not beaten for so long is taken for gone; workers themselves look longer before they sweep.
+inline constexpr TimeUs silent_after_us = 10'000'000;
+
+// False for one that never said when it beats: nothing is known of it.
+bool is_silent(const SessionRow& session, TimeUs now_us);
+
+// "session 7 (process 12 on host)"
+std::string session_text(const SessionRow& session);
+
+}  // namespace cairn

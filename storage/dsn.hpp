@@ -1,0 +1,15 @@
+// PostgreSQL connection strings as texts. Pure functions, safe from any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace cairn {
+
+// Why the text is no connection string or URL, in a sentence that shows nothing of it, for it may hold a password.
+std::optional<std::string> dsn_fault(const std::string& dsn);
+
+// "host='a' dbname='b'": what it names, without secrets. "" for one that cannot be read.
+std::string public_dsn(const std::string& dsn);
+
+}  // namespace cairn
