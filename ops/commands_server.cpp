@@ -20,11 +20,6 @@ namespace {
 constexpr std::chrono::milliseconds look_pause{100};
 constexpr std::chrono::seconds restart_pause{1};
 
-// A pool in which somebody dies every second still has to notice it: whoever looks must live longer than this.
-constexpr std::int64_t worker_beat_ms = 500;
-constexpr std::int64_t worker_dead_after_ms = 2'500;
-
-// A DSN from the environment stays there: everybody may read arguments, and it may hold a password.
 std::vector<std::string> work_arguments(const Settings& settings, const DatabaseChoice& choice,
                                         const std::string& dsn) {
   std::vector<std::string> arguments = {"work"};
@@ -174,8 +169,6 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;
-  worker_options.beat_ms = worker_beat_ms;
-  worker_options.dead_after_ms = worker_dead_after_ms;
   Worker worker(*opened->store, *opened->catalogue, worker_options);
   signals.watch(&worker);
   print_ready(settings, options);

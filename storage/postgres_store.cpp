@@ -205,7 +205,8 @@ class PostgresStore final : public Store {
     PgParameters parameters;
     parameters.add(session.id).add(session.counter).add(session.started_at).add(session.beat_at).add(session.pid);
     add_texts(parameters.add(session.host), session.queues).add(session.only_own);
-    pool_.query("open_session", add_texts(add_texts(parameters, session.handlers), session.tools));
+    add_texts(add_texts(parameters, session.handlers), session.tools).add(session.machine);
+    pool_.query("open_session", parameters);
   }
 
   void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
@@ -227,6 +228,7 @@ class PostgresStore final : public Store {
       session.only_own = rows.boolean(row, 7);
       if (!rows.is_null(row, 8)) session.handlers = rows.texts(row, 8);
       if (!rows.is_null(row, 9)) session.tools = rows.texts(row, 9);
+      session.machine = rows.text(row, 10);
       const auto found = held.find(session.id);
       if (found != held.end()) session.held = found->second;
       sessions.push_back(std::move(session));

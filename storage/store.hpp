@@ -183,7 +183,8 @@ struct SessionRow {
   bool only_own = false;  // executes only the runs it was started for, and those they call
   std::optional<std::vector<std::string>> handlers = {};  // that it has; nothing: unknown
   std::optional<std::vector<std::string>> tools = {};
-  std::int64_t held = 0;  // jobs it holds; filled by sessions()
+  std::string machine = {};  // where `pid` means something; "": unknown
+  std::int64_t held = 0;     // jobs it holds; filled by sessions()
 };
 
 // --- reading --------------------------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ struct LookAround {
 struct Seen {
   TimeUs now_us = 0;  // when it was asked for
   std::vector<SessionRow> sessions;
+  std::vector<SessionId> gone;  // of these, whose process is no more; told by whoever carries the call out
   std::vector<HeldJob> ours;
   bool is_all_ours = true;
   std::vector<HeldJob> overdue;

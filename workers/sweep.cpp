@@ -7,7 +7,8 @@ namespace cairn {
 Sweep::Sweep(SessionId self, TimeUs dead_after_us, TimeUs look_max_us)
     : self_(self), dead_after_us_(dead_after_us), look_max_us_(look_max_us) {}
 
-std::vector<SessionId> Sweep::seen(std::span<const SessionRow> sessions, TimeUs steady_us) {
+std::vector<SessionId> Sweep::seen(std::span<const SessionRow> sessions, TimeUs steady_us,
+                                   std::span<const SessionId> gone) {
   const TimeUs passed = last_look_ ? std::min(steady_us - *last_look_, look_max_us_) : 0;
   last_look_ = steady_us;
   for (auto& [id, watched] : watched_) watched.present = false;
@@ -18,7 +19,8 @@ std::vector<SessionId> Sweep::seen(std::span<const SessionRow> sessions, TimeUs 
     watched.present = true;
     watched.still_us = is_new || watched.counter != session.counter ? 0 : watched.still_us + passed;
     watched.counter = session.counter;
-    if (session.id != self_ && watched.still_us >= dead_after_us_) dead.push_back(session.id);
+    const bool is_gone = std::find(gone.begin(), gone.end(), session.id) != gone.end();
+    if (session.id != self_ && (is_gone || watched.still_us >= dead_after_us_)) dead.push_back(session.id);
   }
   std::erase_if(watched_, [](const auto& entry) { return !entry.second.present; });
   return dead;
@@ -56,7 +58,7 @@ Sweeper::Findings Sweeper::seen(const Seen& seen, std::span<const Executing> exe
     find_stopped(seen, executing, findings);
     find_strays(seen, executing, findings);
   }
-  findings.dead = sweep_.seen(seen.sessions, steady_us);
+  findings.dead = sweep_.seen(seen.sessions, steady_us, seen.gone);
   findings.is_forgotten = std::none_of(seen.sessions.begin(), seen.sessions.end(),
                                        [this](const SessionRow& row) { return row.id == self_; });
   return findings;

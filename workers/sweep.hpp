@@ -26,9 +26,10 @@ class Sweep {
  public:
   Sweep(SessionId self, TimeUs dead_after_us, TimeUs look_max_us);
 
-  // One successful look at all sessions, at a time of our own monotonic clock. Returns the dead among them; they are
-  // named again at each look until their row is gone.
-  std::vector<SessionId> seen(std::span<const SessionRow> sessions, TimeUs steady_us);
+  // One successful look at all sessions, at a time of our own monotonic clock. Returns the dead among them, at once
+  // those whose process is known to be `gone`; they are named again at each look until their row is gone.
+  std::vector<SessionId> seen(std::span<const SessionRow> sessions, TimeUs steady_us,
+                              std::span<const SessionId> gone = {});
 
  private:
   struct Watched {

@@ -16,6 +16,7 @@
 #include "workers/clock.hpp"
 #include "workers/executor.hpp"
 #include "workers/lanes.hpp"
+#include "workers/local_process.hpp"
 #include "workers/session.hpp"
 
 namespace cairn {
@@ -38,12 +39,21 @@ SessionRow new_session(const Catalogue& catalogue, const WorkerOptions& options)
   row.id = new_session_id();
   row.host = host_name();
   row.pid = getpid();
+  row.machine = machine_id();
   row.only_own = !options.only_runs.empty();
   row.handlers.emplace();
   for (const auto& [name, labels] : catalogue.handlers.labels()) row.handlers->push_back(name);
   row.tools.emplace();
   for (const auto& [name, tool] : catalogue.tools->table()) row.tools->push_back(name);
   return row;
+}
+
+// Sessions whose process, visible from here, is gone.
+std::vector<SessionId> gone_of(const std::vector<SessionRow>& sessions) {
+  std::vector<SessionId> gone;
+  for (const SessionRow& row : sessions)
+    if (!row.machine.empty() && row.machine == machine_id() && is_gone(row.pid)) gone.push_back(row.id);
+  return gone;
 }
 
 void write(const Note& note) {
@@ -158,6 +168,7 @@ void Worker::Parts::call(StoreCall call) {
   lanes_->post([this, call = std::move(call)]() mutable {
     try {
       StoreAnswer answer = carry_out(store_, call, steady_);
+      if (Seen* seen = std::get_if<Seen>(&answer)) seen->gone = gone_of(seen->sessions);
       asio::post(
           io_, [this, call = std::move(call), answer = std::move(answer)]() mutable { came(call, std::move(answer)); });
     } catch (const std::exception& thrown) {

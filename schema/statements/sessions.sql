@@ -1,3 +1,3 @@
-select session, host, pid, queues, counter, started_at, beat_at, only_own, handlers, tools
+select session, host, pid, queues, counter, started_at, beat_at, only_own, handlers, tools, machine
 from cairn.worker
 order by started_at, session

@@ -953,6 +953,7 @@ TEST_P(StoreTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   session.beat_at = noon;
   session.only_own = true;
   session.handlers = {"a", "b \"c\""};
+  session.machine = "boot and namespace";
   store().open_session(session);
   store().open_session(session_row(8));
   EXPECT_EQ(store().sessions()[0].beat_at, noon);
@@ -961,6 +962,8 @@ TEST_P(StoreTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   EXPECT_NEAR(static_cast<double>(sessions[0].beat_at), static_cast<double>(store().database_time()), 5e6);
   EXPECT_TRUE(sessions[0].only_own);
   EXPECT_EQ(sessions[0].handlers, session.handlers);
+  EXPECT_EQ(sessions[0].machine, "boot and namespace");
+  EXPECT_EQ(sessions[1].machine, "");
   EXPECT_FALSE(sessions[0].tools) << "it did not say";
   EXPECT_FALSE(sessions[1].only_own);
   EXPECT_EQ(sessions[1].beat_at, 0);

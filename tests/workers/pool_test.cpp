@@ -2,8 +2,11 @@
 #include "workers/pool.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "workers/client.hpp"
+#include "workers/local_process.hpp"
 #include "workers/sweep.hpp"
 
 namespace cairn {
@@ -247,6 +250,35 @@ TEST(Sweep, a_beat_begins_the_time_anew) {
   EXPECT_TRUE(sweep.seen(std::vector{session(2, 8)}, 100).empty());
   EXPECT_TRUE(sweep.seen(std::vector{session(2, 8)}, 150).empty());
   EXPECT_EQ(sweep.seen(std::vector{session(2, 8)}, 200).size(), 1u);
+}
+
+TEST(Sweep, one_whose_process_is_gone_is_dead_at_once_but_never_we_ourselves) {
+  Sweep sweep(1, 100, 50);
+  const std::vector<SessionRow> rows = {session(1, 0), session(2, 7), session(3, 7)};
+  EXPECT_EQ(sweep.seen(rows, 0, std::vector<SessionId>{1, 3}), std::vector<SessionId>{3});
+}
+
+TEST(LocalProcess, a_process_is_gone_when_it_has_ended_even_if_nobody_has_asked_for_its_exit) {
+  EXPECT_FALSE(machine_id().empty());
+  EXPECT_FALSE(is_gone(getpid()));
+  EXPECT_FALSE(is_gone(1)) << "another user's";
+  EXPECT_FALSE(is_gone(0)) << "no process id";
+  int pipe_ends[2] = {};
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    char none = 0;
+    close(pipe_ends[1]);
+    _exit(read(pipe_ends[0], &none, 1) == 0 ? 0 : 1);  // until the other end is closed
+  }
+  EXPECT_FALSE(is_gone(child));
+  close(pipe_ends[1]);
+  siginfo_t ended{};
+  waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  EXPECT_TRUE(is_gone(child)) << "a zombie";
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(is_gone(child));
+  close(pipe_ends[0]);
 }
 
 TEST(Sweep, an_outage_in_which_nobody_could_look_kills_nobody) {
