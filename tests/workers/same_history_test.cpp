@@ -169,7 +169,8 @@ StepResult planned(const StepInput& input) {
     goal.tool = roll % 5 == 0 ? "fail" : roll % 11 == 1 ? "unknown" : "echo";
     goal.inputs = {{"message", "no"}, {"times", 1 + roll % 2}, {"v", roll % 50}};
     if (n > 0 && roll % 3 == 0) goal.after = {mark + std::to_string(roll % n)};
-    if (n > 0 && roll % 3 == 1) goal.inputs["v"] = {{"from_sub_goal", mark + std::to_string(roll % n)}, {"slot", "v"}};
+    if (n > 0 && roll % 3 == 1)
+      goal.inputs["v"] = {{"from_sub_goal", mark + std::to_string(roll % n)}, {"slot", roll % 2 == 0 ? "w" : "v"}};
     outcome.facts.push_back(goal);
   }
   return outcome;
