@@ -101,7 +101,7 @@ const Sources& all_sources() {
 
 // Recorded data: bytes that a test compares, in nobody's style.
 bool is_data(const Source& source) {
-  static const std::regex data("^tests/.*\\.(json|jsonl|tsv|txt|golden|bin)$");
+  static const std::regex data("^tests/(.*\\.(json|jsonl|tsv|txt|golden|bin)|fuzz/corpus/.*)$");
   return std::regex_search(source.path, data);
 }
 
