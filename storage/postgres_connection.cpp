@@ -100,7 +100,7 @@ bool PostgresError::is_transient() const {
   const std::string_view kind = std::string_view(sqlstate_).substr(0, 2);
   if (kind == "08" || kind == "53") return true;
   return sqlstate_ == "40001" || sqlstate_ == "40P01" || sqlstate_ == "40003" || sqlstate_ == "57P01" ||
-         sqlstate_ == "57P02" || sqlstate_ == "57P03" || sqlstate_ == "25006";
+         sqlstate_ == "57P02" || sqlstate_ == "57P03" || sqlstate_ == "25006" || sqlstate_ == "25P03";
 }
 
 // --- parameters -----------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@
 namespace cairn {
 
 // What a connection is told first: the planner knows nothing of our tables and must take the planned indexes all the
-// same.
+// same; and a process that falls asleep inside a transaction (stopped, swapped out) must not keep its locks.
 inline constexpr std::string_view hot_settings =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
-    "SET enable_mergejoin = off; SET jit = off";
+    "SET enable_mergejoin = off; SET jit = off; SET idle_in_transaction_session_timeout = '5s'";
 
 inline constexpr std::string_view begin_widely = "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on";
 

@@ -209,6 +209,25 @@ TEST(PostgresStore, terminated_connections_are_replaced) {
 }
 
 // Seen as an error of the program: the commit was sent anew as another one, and its first one refused the second.
+// A stopped worker held a run's row for ever: nobody else could go on with the run.
+TEST(PostgresPool, a_process_that_sleeps_inside_a_transaction_lets_go_of_its_locks) {
+  const std::string dsn = new_database(1);
+  PostgresPool pool({dsn, "asleep", true}, 1);
+  pool.run([&](PgConnection& asleep) {
+    asleep.execute("BEGIN; LOCK TABLE cairn.graph IN EXCLUSIVE MODE");
+    PgConnection other({dsn, "other", true});
+    other.execute("SET lock_timeout = '20s'");
+    EXPECT_NO_THROW(other.execute("BEGIN; LOCK TABLE cairn.graph IN EXCLUSIVE MODE; COMMIT"));
+    try {
+      asleep.execute("COMMIT");
+      ADD_FAILURE() << "it kept its transaction";
+    } catch (const PostgresError& ended) {
+      EXPECT_TRUE(ended.is_transient()) << ended.sqlstate() << " " << ended.what();
+    }
+    return 0;
+  });
+}
+
 TEST(PostgresConnection, one_terminated_before_the_end_of_a_pipeline_is_lost) {
   const std::string dsn = new_database(1);
   PgConnection connection({dsn, "test", true});

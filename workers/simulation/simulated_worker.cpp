@@ -34,7 +34,7 @@ WorkerOptions SimulatedWorker::options() const {
   of.beat_ms = 250;
   of.dead_after_ms = 1'200;
   of.keep_steps = 8;
-  of.default_timeout_ms = 30'000;
+  of.default_timeout_ms = 100'000;
   of.database_lanes = plan().lanes;
   of.fuse_steps = plan().fuse_steps;
   of.keep = plan().keep;

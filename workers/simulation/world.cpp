@@ -95,7 +95,7 @@ void World::tell(const std::string& who, const std::string& what) {
 // --- the way to the store -------------------------------------------------------------------------------------------
 
 TimeUs World::delay() {
-  if (chance.one_in(24)) return chance.between(1'000, 60'000);
+  if (chance.one_in(8)) return chance.between(1'000, 60'000);
   return chance.between(20, 1'500);
 }
 
