@@ -28,10 +28,10 @@ class Plans : public testing::Test {
     ask(dsn_,
         "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, timeout_ms, "
         "queue) "
-        "select 0, md5(n::text)::uuid, 1, 1, 1, n % 3, n, 1, 0, 0, 'default' from generate_series(1, 200000) n");
+        "select 0, md5(n::text)::uuid, 1, 1, 1, n % 3, n, 1, 0, 0, 'default' from generate_series(1, 1000000) n");
     ask(dsn_,
         "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
-        "select 0, md5(n::text)::uuid, 1, n, n, 1, 1, 0, '', '', '{}' from generate_series(1, 200000) n");
+        "select 0, md5(n::text)::uuid, 1, n, n, 1, 1, 0, '', '', '{}' from generate_series(1, 1000000) n");
   }
 
   // The plan that a hot connection makes for the statement, whatever its parameters are.
