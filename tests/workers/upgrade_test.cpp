@@ -69,9 +69,8 @@ void work_until_ended(Store& store, Catalogue& with) {
     const std::vector<QuestionRow> asked = store.questions({}, 10);
     const std::vector<RunRow> rows = store.runs({});
     const bool have_ended = std::all_of(rows.begin(), rows.end(), [&](const RunRow& row) {
-      return is_ended(row.status) || std::any_of(asked.begin(), asked.end(), [&](const QuestionRow& question) {
-               return question.run == row.id;
-             });
+      return is_ended(row.status) || std::any_of(asked.begin(), asked.end(),
+                                                 [&](const QuestionRow& question) { return question.run == row.id; });
     });
     return have_ended || std::chrono::steady_clock::now() > limit;
   };
