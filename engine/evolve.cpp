@@ -548,7 +548,11 @@ void evolve(RunState& state, const Event& event, const Graphs& graphs, std::vect
   if (event.seq == 1 && !std::holds_alternative<RunStarted>(event.body))
     corrupt(state, event, "a run begins with run_started");
   if (event.at_us < state.last_at) corrupt(state, event, "it is earlier than the one before it");
-  std::visit(Fold(state, event, graphs, touched), event.body);
+  try {
+    std::visit(Fold(state, event, graphs, touched), event.body);
+  } catch (const Json::exception& bad) {  // a value inside the event that is not of its kind
+    corrupt(state, event, bad.what());
+  }
   state.seq = event.seq;
   state.last_at = event.at_us;
 }

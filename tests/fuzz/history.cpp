@@ -121,6 +121,19 @@ SubGoalClosed goal_closed(Choices& choices) {
   return event;
 }
 
+PlanRevised revised(Choices& choices) {
+  static const std::array values = {Json("g1"),    Json("g2"),          Json(5),
+                                    Json(nullptr), Json::array({"g1"}), Json::object()};
+  static constexpr std::array ops = {"add", "update", "remove", "mend"};
+  Json change = {{"op", choices.of(ops)}};
+  for (const char* key : {"id", "title", "parent", "after"})
+    if (choices.below(3) > 0) change[key] = values[choices.below(values.size())];
+  PlanRevised event;
+  event.version = choices.below(4);
+  event.changes = choices.below(8) == 0 ? change : Json::array({change});
+  return event;
+}
+
 EventBody plan_event(Choices& choices) {
   const std::vector<PlanChild> children = {{choices.of(goals), "t", {choices.of(goals)}, nullptr}};
   switch (choices.below(6)) {
@@ -133,7 +146,7 @@ EventBody plan_event(Choices& choices) {
     case 3:
       return PlanCreated{1, "goal", children};
     case 4:
-      return PlanRevised{2, "why", {{{"op", choices.below(2) == 0 ? "remove" : "add"}, {"id", choices.of(goals)}}}};
+      return revised(choices);
     default:
       return TaskDecomposed{choices.of(goals), "m", 1, children, {}, 0};
   }
