@@ -378,7 +378,7 @@ Faults machine_paths(const Source& source) {
 
 TEST(Tidy, no_path_of_a_development_machine) {
   expect_fault(machine_paths, source("ops/a.cpp", "open(\"/home/ann/cairn\");"));
-  expect_fault(machine_paths, source("README.md", "see /work/main"));
+  expect_fault(machine_paths, source("README.md", "see /Users/ann/cairn"));
   expect_none(machine_paths, source("ops/a.cpp", "get(\"http://127.0.0.1/home/x\");"));
   expect_clean(machine_paths);
 }
