@@ -255,6 +255,8 @@ class MemoryStore final : public Store {
     found->second.handlers = session.handlers;
     found->second.tools = session.tools;
   }
+  void end_stalled(std::int64_t) override {}
+
   void beat(SessionId session) override {
     const std::lock_guard lock(mutex_);
     const auto found = sessions_.find(session);

@@ -205,7 +205,7 @@ ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& pa
     connection.send(statement("lock_queues"), queues);
     if (bound) connection.send(statement("retire_permits"), queues);
     connection.send(statement(name), parameters);
-    connection.flush();
+    connection.sync();
     connection.receive();
     const bool is_as_known = learn(request.queues, connection.receive(), bound);
     if (bound) connection.receive();

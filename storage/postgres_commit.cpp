@@ -96,7 +96,7 @@ class Commit {
     if (new_count_ > 0) connection.send(statement("insert_runs"), new_runs_);
     if (!locked_.empty()) connection.send(statement("lock_runs"), lock_runs_);
     if (!named_.empty()) connection.send(statement("lock_jobs"), lock_jobs_);
-    connection.flush();
+    connection.sync();
     connection.receive();
 
     std::vector<Found> found(batch_.size());
@@ -148,7 +148,7 @@ class Commit {
     }
     if (existing.empty()) return;
     connection.send(statement("run_heads"), PgParameters().add(shard_).add(std::move(runs)));
-    connection.flush();
+    connection.sync();
     take_runs(connection.receive(), existing, found);
     for (const std::size_t at : existing) CHECK(found[at].run.has_value());
   }
@@ -164,7 +164,7 @@ class Commit {
     }
     connection.send(statement("landed"),
                     PgParameters().add(shard_).add(std::move(runs)).add(std::move(seqs)).add(std::move(hashes)));
-    connection.flush();
+    connection.sync();
     const PgResult rows = connection.receive();
     for (int row = 0; row < rows.rows(); ++row) {
       found[order_[static_cast<std::size_t>(rows.int8(row, 0) - 1)]].landed = true;

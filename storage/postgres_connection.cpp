@@ -298,7 +298,7 @@ void PgConnection::send_prepare(const PgStatement& statement, const PgParameters
     fail();
   }
   known_.insert(statement.name);
-  awaited_.push_back(statement.name);
+  awaited_.push_back(Awaited::prepare);
 }
 
 void PgConnection::send(const PgStatement& statement, const PgParameters& parameters) {
@@ -313,11 +313,12 @@ void PgConnection::send(const PgStatement& statement, const PgParameters& parame
                              arguments.values.data(), arguments.lengths.data(), arguments.formats.data(), 1);
   }
   if (sent != 1) fail();
-  awaited_.emplace_back();
+  awaited_.push_back(Awaited::result);
 }
 
-void PgConnection::flush() {
-  if (PQsendFlushRequest(connection_.get()) != 1 || PQflush(connection_.get()) != 0) fail();
+void PgConnection::sync() {
+  if (PQpipelineSync(connection_.get()) != 1) fail();
+  awaited_.push_back(Awaited::sync);
 }
 
 PgResult PgConnection::take_result() {
@@ -329,25 +330,29 @@ PgResult PgConnection::take_result() {
   return result;
 }
 
-PgResult PgConnection::receive() {
+std::optional<PgResult> PgConnection::take_next() {
   CHECK(!awaited_.empty());
-  while (!awaited_.front().empty()) {
-    take_result();
-    awaited_.pop_front();
-  }
+  const Awaited next = awaited_.front();
   awaited_.pop_front();
-  return take_result();
+  if (next == Awaited::sync) {
+    const PgResult sync(PQgetResult(connection_.get()));
+    if (sync.get() == nullptr) fail();
+    if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) throw_error(sync.get());
+    return std::nullopt;
+  }
+  PgResult result = take_result();
+  if (next == Awaited::prepare) return std::nullopt;
+  return result;
 }
 
-void PgConnection::sync() {
-  if (PQpipelineSync(connection_.get()) != 1) fail();
+PgResult PgConnection::receive() {
+  for (;;) {
+    if (std::optional<PgResult> result = take_next()) return std::move(*result);
+  }
 }
 
 void PgConnection::finish() {
-  while (!awaited_.empty()) receive();
-  const PgResult sync(PQgetResult(connection_.get()));
-  if (sync.get() == nullptr) fail();
-  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) throw_error(sync.get());
+  while (!awaited_.empty()) take_next();
   if (PQexitPipelineMode(connection_.get()) != 1) fail();
 }
 

@@ -160,11 +160,11 @@ class PgConnection {
   // Several statements as text, without parameters: migrations, BEGIN, COMMIT, SET, LISTEN, NOTIFY.
   void execute(std::string_view text);
 
-  // A pipeline: send any number, flush() to have their results now, receive() them in order. sync() ends it (what is
-  // not inside BEGIN and COMMIT is committed by it); finish() receives what nobody has asked for and the end.
+  // A pipeline: send any number, sync() to have their results now, receive() them in order, send more; what is not
+  // inside BEGIN and COMMIT is committed by a sync. finish(), after the last sync, receives what nobody has asked for.
+  // Between two syncs the server takes us for busy; only after one does it count how long we leave a transaction idle.
   void begin_pipeline();
   void send(const PgStatement& statement, const PgParameters& parameters = {});
-  void flush();
   void sync();
   PgResult receive();
   void finish();
@@ -181,12 +181,14 @@ class PgConnection {
   };
   void send_prepare(const PgStatement& statement, const PgParameters& parameters);
   PgResult take_result();
+  std::optional<PgResult> take_next();  // nothing: it was no statement's
   [[noreturn]] void fail() const;
 
   bool prepared_;
   std::unique_ptr<pg_conn, Close> connection_;
   std::unordered_set<std::string> known_;  // statements the server has
-  std::deque<std::string> awaited_;        // of the pipeline; a name not "": a PREPARE of that statement
+  enum class Awaited { prepare, result, sync };
+  std::deque<Awaited> awaited_;  // of the pipeline
 };
 
 // BEGIN, COMMIT, ROLLBACK as statements, so that they can stand in a pipeline.

@@ -209,6 +209,8 @@ class PostgresStore final : public Store {
     pool_.query("open_session", parameters);
   }
 
+  void end_stalled(std::int64_t after_ms) override { pool_.query_widely("end_stalled", PgParameters().add(after_ms)); }
+
   void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
   void close_session(SessionId session) override { pool_.query("close_session", PgParameters().add(session)); }
 

@@ -278,6 +278,10 @@ class Store {
   // Open children of ended parents: cancelling descends by a sweep.
   virtual std::vector<RunId> orphans(std::int32_t limit) = 0;
 
+  // Ends the connections of stopped processes, which would keep their locks for ever: those of this program that have
+  // left a transaction half sent for `after_ms`.
+  virtual void end_stalled(std::int64_t after_ms) = 0;
+
   // Wake-ups: a hint that something may be ready; correctness never needs one. wake() is coalesced per process;
   // await_wake returns true if a hint came within the time. No-ops when hints are off.
   virtual void wake() = 0;

@@ -6,6 +6,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t sweep_rows = 200;
+constexpr std::int64_t stalled_after_ms = 10'000;
 
 struct Purpose {
   const char* operator()(const OpenSession&) const { return "open a session"; }
@@ -99,6 +100,7 @@ struct CarryingOut {
   StoreAnswer operator()(const LookAround& look) const {
     Seen seen;
     seen.now_us = look.now_us;
+    store.end_stalled(stalled_after_ms);
     seen.ours = store.held_by(look.session, look.ours_max);
     seen.is_all_ours = static_cast<std::int32_t>(seen.ours.size()) < look.ours_max;
     seen.asked_us = steady();

@@ -208,21 +208,85 @@ TEST(PostgresStore, terminated_connections_are_replaced) {
   EXPECT_EQ(store->run(run.id())->head, 5);
 }
 
-// A stopped worker held a run's row for ever: nobody else could go on with the run.
-TEST(PostgresPool, a_process_that_sleeps_inside_a_transaction_lets_go_of_its_locks) {
-  const std::string dsn = new_database(1);
-  PostgresPool pool({dsn, "asleep", true}, 1);
-  pool.run([&](PgConnection& asleep) {
-    asleep.execute("BEGIN; LOCK TABLE cairn.graph IN EXCLUSIVE MODE");
+// A process that is stopped inside a transaction leaves its locks to others.
+class StoppedInside : public testing::Test {
+ protected:
+  static PgStatement lock() { return {"lock_graph", "LOCK TABLE cairn.graph IN EXCLUSIVE MODE"}; }
+
+  void expect_others_can_lock() {
     PgConnection other({dsn, "other", true});
     other.execute("SET lock_timeout = '20s'");
     EXPECT_NO_THROW(other.execute("BEGIN; LOCK TABLE cairn.graph IN EXCLUSIVE MODE; COMMIT"));
+  }
+  // What the stopped one finds when it goes on.
+  static void expect_ended(const std::function<void()>& go_on) {
     try {
-      asleep.execute("COMMIT");
+      go_on();
       ADD_FAILURE() << "it kept its transaction";
     } catch (const PostgresError& ended) {
       EXPECT_TRUE(ended.is_transient()) << ended.sqlstate() << " " << ended.what();
     }
+  }
+
+  std::string dsn = new_database(1);
+  PostgresPool pool{{dsn, "cairn", true}, 1};
+};
+
+// A stopped worker held a run's row for ever: nobody else could go on with the run.
+TEST_F(StoppedInside, a_transaction) {
+  pool.run([&](PgConnection& asleep) {
+    asleep.execute("BEGIN");
+    asleep.execute(lock().text);
+    expect_others_can_lock();
+    expect_ended([&] { asleep.execute("COMMIT"); });
+    return 0;
+  });
+}
+
+// The server took a pipeline between two of its parts for a statement under way and waited for ever.
+TEST_F(StoppedInside, a_pipeline) {
+  pool.run([&](PgConnection& asleep) {
+    asleep.begin_pipeline();
+    asleep.send(begin_statement());
+    asleep.send(lock());
+    asleep.sync();
+    asleep.receive();
+    asleep.receive();
+    expect_others_can_lock();
+    expect_ended([&] {
+      asleep.send(commit_statement());
+      asleep.sync();
+      asleep.finish();
+    });
+    return 0;
+  });
+}
+
+// libpq sends a long part in several pieces; the server does not end who stops between them.
+TEST_F(StoppedInside, half_a_part_of_a_pipeline) {
+  const auto store = open_store(dsn);
+  pool.run([&](PgConnection& asleep) {
+    asleep.begin_pipeline();
+    asleep.send(begin_statement());
+    asleep.send(lock());
+    const std::string long_text(100'000, 'x');
+    asleep.send({"long", "SELECT $1::text"}, PgParameters().add(long_text));
+    const auto is_held = [&] {
+      return ask(dsn,
+                 "select exists (select from pg_locks where granted and mode = 'ExclusiveLock' and "
+                 "relation = 'cairn.graph'::regclass)")
+          .boolean(0, 0);
+    };
+    EXPECT_TRUE(wait_until(is_held));
+    store->end_stalled(60'000);
+    EXPECT_TRUE(is_held()) << "not for so long";
+    store->end_stalled(0);
+    expect_others_can_lock();
+    expect_ended([&] {
+      asleep.send(commit_statement());
+      asleep.sync();
+      asleep.finish();
+    });
     return 0;
   });
 }
@@ -233,7 +297,7 @@ void expect_lost(const std::function<void(PgConnection&)>& send_more) {
   PgConnection connection({dsn, "test", true});
   connection.begin_pipeline();
   connection.send(begin_statement());
-  connection.flush();
+  connection.sync();
   connection.receive();
   ask(dsn, "select pg_terminate_backend(" + std::to_string(connection.backend()) + ", 5000)");
   try {

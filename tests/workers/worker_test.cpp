@@ -351,6 +351,7 @@ class FlakyStore final : public Store {
   Status set_queue(const QueueSettings& settings) override { return store_.set_queue(settings); }
   std::vector<QueueSettings> queue_settings() override { return store_.queue_settings(); }
   void open_session(const SessionRow& session) override { store_.open_session(session); }
+  void end_stalled(std::int64_t after_ms) override { store_.end_stalled(after_ms); }
   void beat(SessionId session) override { store_.beat(session); }
   void close_session(SessionId session) override { store_.close_session(session); }
   std::vector<SessionRow> sessions() override {
