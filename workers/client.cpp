@@ -80,7 +80,7 @@ RunId new_run_id() {
 }
 
 SessionId new_session_id() {
-  const auto id = static_cast<SessionId>(random_numbers()() >> 1);
+  const auto id = static_cast<SessionId>(random_numbers()() >> 11);
   return id == 0 ? 1 : id;
 }
 
@@ -299,15 +299,25 @@ Result<Done> Client::command(const RunId& run, Command command) {
   }
   if (auto* signal = std::get_if<SendSignal>(&command))
     if (Status moved = move_value_out(run, signal->value); !moved) return moved;
-  parts_->committer->tick(parts_->now());
-  parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = run, .command = std::move(command)});
-  const std::map<Ticket, Reply> replies = parts_->pump(1);
-  const Reply& reply = replies.begin()->second;
-  if (reply.refused) return *reply.refused;
+  Status done = command_many({run}, command).front();
+  if (!done) return done.error();
   return Done{};
 }
 
+// A failed run's children are cancelled by a sweep, which cannot tell them from new ones once the run goes on.
+void Client::cancel_left_children(const std::vector<RunId>& failed) {
+  std::vector<RunId> left;
+  for (const RunId& run : failed) {
+    const Result<RunState> now = state(run);
+    if (!now || now->status != RunStatus::failed) continue;
+    for (const auto& [id, step] : now->steps)
+      if (!step.child.is_nil()) left.push_back(step.child);
+  }
+  if (!left.empty()) command_many(left, Cancel{"the run that called it failed and is tried again"});
+}
+
 std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const Command& command) {
+  if (std::holds_alternative<Reopen>(command)) cancel_left_children(runs);
   std::vector<Status> results(runs.size(), Done{});
   const Ticket before = parts_->last_ticket;
   parts_->committer->tick(parts_->now());

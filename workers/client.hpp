@@ -49,7 +49,8 @@ class Client {
   // For all that write: throws StoreUnavailable; what was asked may then have happened or not.
   Result<Done> command(const RunId& run, Command command);
 
-  // The same command, which carries no value, to many runs in few commits; results in order.
+  // The same command, which carries no value, to many runs in few commits; results in order. Reopen first cancels what
+  // the failed runs had called.
   std::vector<Status> command_many(const std::vector<RunId>& runs, const Command& command);
 
   // The state that the command would leave, or its refusal; nothing is written.
@@ -70,6 +71,7 @@ class Client {
   Status prepare(StartRun& command);
   Result<Started> started_before(const StartRun& command);
   Status check_answer(const RunId& run, Answer& answer);
+  void cancel_left_children(const std::vector<RunId>& failed);
   Status move_value_out(const RunId& run, Json& value);
   Result<RunState> fold_until(const RunId& run, std::int64_t until);
 
@@ -81,6 +83,6 @@ class Client {
 RunId keyed_run_id(std::string_view graph, std::string_view key);
 // UUIDv7 of now.
 RunId new_run_id();
-SessionId new_session_id();
+SessionId new_session_id();  // below 2^53, which readers of JSON keep exactly
 
 }  // namespace cairn

@@ -179,6 +179,27 @@ TEST_P(InFlight, a_failed_run_is_tried_again_where_it_failed) {
   EXPECT_EQ(count(run, "step_failed"), 6);
 }
 
+// The run that it had called before went on beside the new one.
+TEST_P(InFlight, a_failed_run_that_is_tried_again_at_once_leaves_no_child_of_before_behind) {
+  add(R"({"name":"asking","start":"q","limits":{"steps":9},"nodes":{
+      "q":{"ask":{"prompt":"?"},"on":{"answered":"z","expired":"z"}},"z":{"end":"done"}}})");
+  add(R"({"name":"calling","start":"a","limits":{"steps":9},"nodes":{
+      "a":{"do":"t.ok","on":{"ok":["c","w"]}},"w":{"wait":{"ms":100},"on":{"fired":"r"}},
+      "c":{"call":"asking","on":{"done":"z","failed":"z"}},
+      "r":{"do":"t.fail","with":{"until":99},"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  const RunId run = start("calling");
+  {
+    work(*catalogue_);
+    ASSERT_TRUE(wait_until([&] { return has_ended(run); }));
+    stop();  // so that nobody sweeps
+  }
+  const RunId before = children_of(run).at(0);
+  ASSERT_FALSE(has_ended(before));
+  ASSERT_TRUE(client_->command(run, Reopen{}));
+  EXPECT_EQ(status(before), RunStatus::aborted);
+  EXPECT_EQ(status(run), RunStatus::running);
+}
+
 TEST_P(InFlight, runs_of_two_graph_versions_go_on_in_workers_of_which_one_lacks_a_handler) {
   std::unique_ptr<Catalogue> fuller = small_catalogue();
   fuller->handlers.add({.name = "t.new",
