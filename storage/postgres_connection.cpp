@@ -298,7 +298,7 @@ void PgConnection::send_prepare(const PgStatement& statement, const PgParameters
     fail();
   }
   known_.insert(statement.name);
-  awaited_.push_back(Awaited::prepare);
+  awaited_.push_back({Awaited::Kind::prepare, statement.name});
 }
 
 void PgConnection::send(const PgStatement& statement, const PgParameters& parameters) {
@@ -313,35 +313,39 @@ void PgConnection::send(const PgStatement& statement, const PgParameters& parame
                              arguments.values.data(), arguments.lengths.data(), arguments.formats.data(), 1);
   }
   if (sent != 1) fail();
-  awaited_.push_back(Awaited::result);
+  awaited_.push_back({Awaited::Kind::result, {}});
 }
 
 void PgConnection::sync() {
   if (PQpipelineSync(connection_.get()) != 1) fail();
-  awaited_.push_back(Awaited::sync);
+  awaited_.push_back({Awaited::Kind::sync, {}});
 }
 
-PgResult PgConnection::take_result() {
+PgResult PgConnection::read_result() {
   PgResult result(PQgetResult(connection_.get()));
   if (result.get() == nullptr) fail();
-  if (!is_ok(result.get())) throw_error(result.get());
   // Each statement's results end with a null.
   while (PGresult* more = PQgetResult(connection_.get())) PQclear(more);
   return result;
 }
 
+void PgConnection::read_sync() {
+  const PgResult sync(PQgetResult(connection_.get()));
+  if (sync.get() == nullptr) fail();
+  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) throw_error(sync.get());
+}
+
 std::optional<PgResult> PgConnection::take_next() {
   CHECK(!awaited_.empty());
-  const Awaited next = awaited_.front();
+  const Awaited next = std::move(awaited_.front());
   awaited_.pop_front();
-  if (next == Awaited::sync) {
-    const PgResult sync(PQgetResult(connection_.get()));
-    if (sync.get() == nullptr) fail();
-    if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) throw_error(sync.get());
+  if (next.kind == Awaited::Kind::sync) {
+    read_sync();
     return std::nullopt;
   }
-  PgResult result = take_result();
-  if (next == Awaited::prepare) return std::nullopt;
+  PgResult result = read_result();
+  if (!is_ok(result.get())) throw_error(result.get());
+  if (next.kind == Awaited::Kind::prepare) return std::nullopt;
   return result;
 }
 
@@ -354,6 +358,29 @@ PgResult PgConnection::receive() {
 void PgConnection::finish() {
   while (!awaited_.empty()) take_next();
   if (PQexitPipelineMode(connection_.get()) != 1) fail();
+}
+
+std::optional<PostgresError> PgConnection::finish_or_fault() {
+  std::optional<PostgresError> fault;
+  for (; !awaited_.empty(); awaited_.pop_front()) {
+    const Awaited& next = awaited_.front();
+    if (next.kind == Awaited::Kind::sync) {
+      read_sync();
+      continue;
+    }
+    const PgResult result = read_result();
+    if (is_ok(result.get())) continue;
+    if (next.kind == Awaited::Kind::prepare) known_.erase(next.statement);
+    if (PQresultStatus(result.get()) == PGRES_PIPELINE_ABORTED) continue;  // it comes after the fault
+    try {
+      throw_error(result.get());
+    } catch (const PostgresError& refused) {
+      if (refused.sqlstate().empty()) throw;
+      fault = refused;
+    }
+  }
+  if (PQexitPipelineMode(connection_.get()) != 1) fail();
+  return fault;
 }
 
 bool PgConnection::is_clean() const {

@@ -168,6 +168,8 @@ class PgConnection {
   void sync();
   PgResult receive();
   void finish();
+  // As finish(), but gives back what the server refused, and stays fit for more: for ROLLBACK first of all.
+  std::optional<PostgresError> finish_or_fault();
 
   bool is_clean() const;  // connected and outside of any transaction and pipeline
   int socket() const;
@@ -180,14 +182,19 @@ class PgConnection {
     void operator()(pg_conn* connection) const;
   };
   void send_prepare(const PgStatement& statement, const PgParameters& parameters);
-  PgResult take_result();
+  PgResult read_result();
+  void read_sync();
   std::optional<PgResult> take_next();  // nothing: it was no statement's
   [[noreturn]] void fail() const;
 
   bool prepared_;
   std::unique_ptr<pg_conn, Close> connection_;
   std::unordered_set<std::string> known_;  // statements the server has
-  enum class Awaited { prepare, result, sync };
+  struct Awaited {
+    enum class Kind : std::uint8_t { prepare, result, sync };
+    Kind kind = Kind::result;
+    std::string statement;  // of a prepare
+  };
   std::deque<Awaited> awaited_;  // of the pipeline
 };
 

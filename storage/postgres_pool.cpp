@@ -11,7 +11,8 @@ void Patience::wait(const PostgresError& failure) {
     throw StoreUnavailable("Expected the database to answer within " + std::to_string(patience_ms_) +
                            " ms, but it did not: " + failure.what());
   }
-  const std::int64_t pause_ms = std::uniform_int_distribution<std::int64_t>(next_ms_ / 2, next_ms_)(random_);
+  if (!random_) random_.emplace(std::random_device{}());
+  const std::int64_t pause_ms = std::uniform_int_distribution<std::int64_t>(next_ms_ / 2, next_ms_)(*random_);
   std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
   waited_ms_ += std::max<std::int64_t>(pause_ms, 1);
   next_ms_ = std::min<std::int64_t>(next_ms_ * 2, 1'000);

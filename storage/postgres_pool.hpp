@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -33,7 +34,7 @@ class Patience {
   const std::int64_t patience_ms_;
   std::int64_t waited_ms_ = 0;
   std::int64_t next_ms_ = 5;
-  std::mt19937_64 random_{std::random_device{}()};
+  std::optional<std::mt19937_64> random_;  // dear to make, and hardly ever needed
 };
 
 class PostgresPool {

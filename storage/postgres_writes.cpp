@@ -1,5 +1,7 @@
 #include "storage/postgres_writes.hpp"
 
+#include <algorithm>
+
 #include "storage/commit_rules.hpp"
 
 namespace cairn {
@@ -7,11 +9,19 @@ namespace {
 
 std::string tags_text(const Tags& tags) { return tags.empty() ? "{}" : canonical(Json(tags)); }
 
+const Fence* fence_of(const Entry& entry, BranchId branch) {
+  for (const Fence& fence : entry.fences)
+    if (fence.branch == branch) return &fence;
+  return nullptr;
+}
+
 template <class... Arrays>
 void send_rows(PgConnection& connection, std::string_view name, PgParameters parameters, const Arrays&... arrays) {
   (parameters.add(arrays), ...);
   connection.send(statement(name), parameters);
 }
+
+std::int64_t count_of(const PgArray& rows) { return static_cast<std::int64_t>(rows.size()); }
 
 }  // namespace
 
@@ -46,6 +56,7 @@ void Writes::add(const Entry& entry, std::span<const Hash> hashes) {
   add_events(entry, hashes);
   if (entry.head_before != 0) add_run(entry, hashes.back());
   for (const JobWrite& write : entry.jobs) add_job(entry, write);
+  add_unwritten_fences(entry);
   add_questions(entry);
 }
 
@@ -73,10 +84,39 @@ void Writes::add_run(const Entry& entry, const Hash& chain_hash) {
   runs_.updated_at.add(entry.run.updated_at);
   runs_.version.add(entry.run.version);
   runs_.reason.add(entry.run.reason);
+  runs_.head_before.add(entry.head_before);
+  runs_.chain_before.add(entry.chain_before);
+}
+
+// No fence: the row may be anybody's.
+void Writes::Fenced::add(const RunId& id, BranchId of, const Fence* fence) {
+  run.add(id);
+  branch.add(of);
+  if (fence == nullptr) {
+    session.add_null();
+    epoch.add_null();
+    held_step.add_null();
+    return;
+  }
+  session.add(fence->session);
+  epoch.add(fence->epoch);
+  held_step.add(fence->step);
+  ++expected;
+}
+
+// Keeps and drops check their own fences.
+void Writes::add_unwritten_fences(const Entry& entry) {
+  for (const Fence& fence : entry.fences) {
+    const bool is_written = std::any_of(entry.jobs.begin(), entry.jobs.end(), [&](const JobWrite& write) {
+      return write.job.branch == fence.branch && (write.op == JobWrite::Op::keep || write.op == JobWrite::Op::drop);
+    });
+    if (!is_written) unwritten_fences_.add(entry.run.id, fence.branch, &fence);
+  }
 }
 
 void Writes::add_job(const Entry& entry, const JobWrite& write) {
   const Job& job = write.job;
+  const Fence* const fence = fence_of(entry, job.branch);
   switch (write.op) {
     case JobWrite::Op::offer:
       offers_.run.add(entry.run.id);
@@ -96,6 +136,9 @@ void Writes::add_job(const Entry& entry, const JobWrite& write) {
       keeps_.attempt.add(job.attempt);
       keeps_.timeout_ms.add(job.timeout_ms);
       keeps_.deadline.add(write.deadline_us);
+      keeps_.session.add(fence->session);
+      keeps_.epoch.add(fence->epoch);
+      keeps_.held_step.add(fence->step);
       return;
     case JobWrite::Op::hold:
       holds_.run.add(entry.run.id);
@@ -117,8 +160,7 @@ void Writes::add_job(const Entry& entry, const JobWrite& write) {
       adjustments_.run_at.add(job.run_at_us);
       return;
     case JobWrite::Op::drop:
-      drops_.run.add(entry.run.id);
-      drops_.branch.add(job.branch);
+      drops_.add(entry.run.id, job.branch, fence);
       return;
   }
 }
@@ -141,22 +183,28 @@ void Writes::add_questions(const Entry& entry) {
   }
 }
 
+void Writes::send_fenced(PgConnection& connection, std::string_view name, const PgParameters& on_shard,
+                         const Fenced& rows) {
+  send_rows(connection, name, on_shard, rows.run, rows.branch, rows.session, rows.epoch, rows.held_step, rows.expected);
+}
+
 void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
   PgParameters on_shard;
   on_shard.add(shard);
+  if (runs_.id.size() > 0) {
+    send_rows(connection, "update_runs", on_shard, runs_.id, runs_.head, runs_.chain_hash, runs_.status, runs_.waiting,
+              runs_.updated_at, runs_.version, runs_.reason, runs_.head_before, runs_.chain_before, count_of(runs_.id));
+  }
+  if (unwritten_fences_.run.size() > 0) send_fenced(connection, "check_fences", on_shard, unwritten_fences_);
   if (events_.run.size() > 0) {
     PgParameters parameters = on_shard;
     parameters.add(commit);
     send_rows(connection, "insert_events", std::move(parameters), events_.run, events_.seq, events_.at, events_.type,
               events_.version, events_.step, events_.chain_hash, events_.actor, events_.payload);
   }
-  if (runs_.id.size() > 0) {
-    send_rows(connection, "update_runs", on_shard, runs_.id, runs_.head, runs_.chain_hash, runs_.status, runs_.waiting,
-              runs_.updated_at, runs_.version, runs_.reason);
-  }
   if (keeps_.run.size() > 0) {
     send_rows(connection, "keep_jobs", on_shard, keeps_.run, keeps_.branch, keeps_.step, keeps_.attempt,
-              keeps_.timeout_ms, keeps_.deadline);
+              keeps_.timeout_ms, keeps_.deadline, keeps_.session, keeps_.epoch, keeps_.held_step, count_of(keeps_.run));
   }
   if (offers_.run.size() > 0) {
     send_rows(connection, "offer_jobs", on_shard, offers_.run, offers_.branch, offers_.step, offers_.attempt,
@@ -171,7 +219,7 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
     send_rows(connection, "adjust_jobs", on_shard, adjustments_.run, adjustments_.branch, adjustments_.queue,
               adjustments_.priority, adjustments_.run_at);
   }
-  if (drops_.run.size() > 0) send_rows(connection, "drop_jobs", on_shard, drops_.run, drops_.branch);
+  if (drops_.run.size() > 0) send_fenced(connection, "drop_jobs", on_shard, drops_);
   // A question closed and asked anew in one commit is open afterwards.
   if (closed_.run.size() > 0) send_rows(connection, "delete_questions", on_shard, closed_.run, closed_.id);
   if (asked_.run.size() > 0) {

@@ -13,7 +13,7 @@ class NewRunRows {
  public:
   void add(const Entry& entry, const Hash& chain_hash);
   std::size_t size() const { return id_.size(); }
-  PgParameters take(Shard shard);  // once
+  PgParameters take(Shard shard);  // once; without the number that is expected
 
  private:
   PgArray id_{PgType::uuid}, waiting_{PgType::boolean}, head_{PgType::int8}, started_at_{PgType::int8},
@@ -21,7 +21,11 @@ class NewRunRows {
       status_{PgType::text}, graph_{PgType::text}, version_{PgType::text}, reason_{PgType::text}, tags_{PgType::text};
 };
 
-// Everything else that entries gain. REQUIRES: entries are added in order of their runs' ids.
+// The sqlstate of a statement that did not find its runs and jobs as they were expected.
+inline constexpr std::string_view not_as_expected = "22012";
+
+// Everything else that entries gain. REQUIRES: entries are added in order of their runs' ids. Each statement checks
+// what the entries expect, their heads and their fences; the first that finds it otherwise fails as `not_as_expected`.
 class Writes {
  public:
   void add(const Entry& entry, std::span<const Hash> hashes);
@@ -32,7 +36,11 @@ class Writes {
   void add_events(const Entry& entry, std::span<const Hash> hashes);
   void add_run(const Entry& entry, const Hash& chain_hash);
   void add_job(const Entry& entry, const JobWrite& write);
+  void add_unwritten_fences(const Entry& entry);
   void add_questions(const Entry& entry);
+  struct Fenced;
+  static void send_fenced(PgConnection& connection, std::string_view name, const PgParameters& on_shard,
+                          const Fenced& rows);
 
   struct Events {
     PgArray run{PgType::uuid}, seq{PgType::int8}, at{PgType::int8}, type{PgType::int2}, version{PgType::int2},
@@ -40,11 +48,13 @@ class Writes {
   } events_;
   struct Runs {
     PgArray id{PgType::uuid}, head{PgType::int8}, chain_hash{PgType::bytes}, status{PgType::text},
-        waiting{PgType::boolean}, updated_at{PgType::int8}, version{PgType::text}, reason{PgType::text};
+        waiting{PgType::boolean}, updated_at{PgType::int8}, version{PgType::text}, reason{PgType::text},
+        head_before{PgType::int8}, chain_before{PgType::bytes};
   } runs_;
   struct Keeps {
     PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4},
-        timeout_ms{PgType::int8}, deadline{PgType::int8};
+        timeout_ms{PgType::int8}, deadline{PgType::int8}, session{PgType::int8}, epoch{PgType::int8},
+        held_step{PgType::int4};
   } keeps_;
   struct Offers {
     PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4}, priority{PgType::int4},
@@ -58,9 +68,12 @@ class Writes {
   struct Adjustments {
     PgArray run{PgType::uuid}, branch{PgType::int4}, queue{PgType::text}, priority{PgType::int4}, run_at{PgType::int8};
   } adjustments_;
-  struct Drops {
-    PgArray run{PgType::uuid}, branch{PgType::int4};
-  } drops_;
+  struct Fenced {
+    PgArray run{PgType::uuid}, branch{PgType::int4}, session{PgType::int8}, epoch{PgType::int8},
+        held_step{PgType::int4};
+    std::int64_t expected = 0;
+    void add(const RunId& id, BranchId of, const Fence* fence);
+  } drops_, unwritten_fences_;
   struct Asked {
     PgArray run{PgType::uuid}, id{PgType::text}, step{PgType::int4}, asked_at{PgType::int8}, expires_at{PgType::int8},
         kind{PgType::text}, prompt{PgType::text}, schema{PgType::text}, fallback{PgType::text};

@@ -1,5 +1,6 @@
--- New runs as they are after their first commit. A run that exists already comes back as no row, without an error;
--- one that another transaction is about to create is waited for.
+-- New runs as they are after their first commit. A run that exists already is left out, without an error unless as many
+-- as $15 (null: any number) are expected; one that another transaction is about to create is waited for.
+with made as (
 insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of,
   chain_hash,
                        status, graph, version, reason, tags)
@@ -12,3 +13,5 @@ from unnest($2::uuid[], $3::boolean[], $4::bigint[], $5::bigint[], $6::bigint[],
            tags)
 on conflict (shard, run_id) do nothing
 returning run_id
+)
+select array_agg(run_id), 1 / ($15::bigint is null or count(*) = $15::bigint)::int from made

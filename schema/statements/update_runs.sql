@@ -1,11 +1,16 @@
--- (offset 0: as in lock_runs.sql.)
-update cairn.run r
-set head = u.head, chain_hash = u.chain_hash, status = u.status, waiting = u.waiting, updated_at = u.updated_at,
-    version = u.version, reason = u.reason,
-    open_child_of = case when u.status in ('running', 'paused') then r.parent end
-from (select $1::int as shard, n.*
-      from unnest($2::uuid[], $3::bigint[], $4::bytea[], $5::text[], $6::boolean[], $7::bigint[], $8::text[],
-                  $9::text[])
-           as n (run_id, head, chain_hash, status, waiting, updated_at, version, reason)
-      offset 0) u
-where r.shard = u.shard and r.run_id = u.run_id
+-- (offset 0: as in lock_runs.sql.) In the order of their ids, which is the order of locks.
+-- Runs that are where they are expected to be; fails (22012) if that is not true of as many as $12.
+with moved as (
+  update cairn.run r
+  set head = u.head, chain_hash = u.chain_hash, status = u.status, waiting = u.waiting, updated_at = u.updated_at,
+      version = u.version, reason = u.reason,
+      open_child_of = case when u.status in ('running', 'paused') then r.parent end
+  from (select $1::int as shard, n.*
+        from unnest($2::uuid[], $3::bigint[], $4::bytea[], $5::text[], $6::boolean[], $7::bigint[], $8::text[],
+                    $9::text[], $10::bigint[], $11::bytea[])
+             as n (run_id, head, chain_hash, status, waiting, updated_at, version, reason, head_before, chain_before)
+        offset 0) u
+  where r.shard = u.shard and r.run_id = u.run_id and r.head = u.head_before and r.chain_hash = u.chain_before
+  returning true
+)
+select 1 / (count(*) = $12::bigint)::int from moved
