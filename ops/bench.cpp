@@ -25,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int steps_a_run = 10;
 constexpr std::size_t outcome_bytes = 300;  // of the patch: {"data":"..."}
 constexpr int start_runs = 500;
-constexpr std::int64_t ahead_runs = 2'000;  // started and not ended, when time is the measure
-constexpr std::chrono::milliseconds look_pause{10};
+constexpr std::int64_t ahead_runs = 2'000;           // started and not ended, when time is the measure
+constexpr std::chrono::milliseconds look_pause{50};  // a look at the queue reads all of it
 constexpr std::chrono::seconds stand_still_max{60};
 
 // --- the case's graph and handler ------------------------------------------------------------------------------------

@@ -68,20 +68,24 @@ std::vector<RunRow> read_runs(const PgResult& rows) {
   return runs;
 }
 
+EventRow read_event(const PgResult& rows, int row) {
+  EventRow event;
+  event.seq = rows.int8(row, 0);
+  event.at_us = rows.int8(row, 1);
+  event.type = rows.int2(row, 2);
+  event.version = rows.int2(row, 3);
+  event.step = rows.int4(row, 4);
+  event.actor = rows.text(row, 5);
+  event.payload = rows.text(row, 6);
+  event.commit = rows.int8(row, 7);
+  event.chain_hash = rows.hash(row, 8);
+  return event;
+}
+
 std::vector<EventRow> read_events(const PgResult& rows) {
-  std::vector<EventRow> events(static_cast<std::size_t>(rows.rows()));
-  for (int row = 0; row < rows.rows(); ++row) {
-    EventRow& event = events[static_cast<std::size_t>(row)];
-    event.seq = rows.int8(row, 0);
-    event.at_us = rows.int8(row, 1);
-    event.type = rows.int2(row, 2);
-    event.version = rows.int2(row, 3);
-    event.step = rows.int4(row, 4);
-    event.actor = rows.text(row, 5);
-    event.payload = rows.text(row, 6);
-    event.commit = rows.int8(row, 7);
-    event.chain_hash = rows.hash(row, 8);
-  }
+  std::vector<EventRow> events;
+  events.reserve(static_cast<std::size_t>(rows.rows()));
+  for (int row = 0; row < rows.rows(); ++row) events.push_back(read_event(rows, row));
   return events;
 }
 

@@ -13,6 +13,7 @@ namespace cairn {
 FoundRun read_found_run(const PgResult& rows, int row);  // place, head, chain_hash, status
 RunRow read_run(const PgResult& rows, int row);          // as run.sql
 std::vector<RunRow> read_runs(const PgResult& rows);
+EventRow read_event(const PgResult& rows, int row);
 std::vector<EventRow> read_events(const PgResult& rows);  // as events.sql
 HeldJob read_held_job(const PgResult& rows, int row);     // as jobs.sql, without the run's head
 std::vector<HeldJob> read_held_jobs(const PgResult& rows);

@@ -118,6 +118,17 @@ class PostgresStore final : public Store {
     return SnapshotRow{rows.int8(0, 0), rows.int4(0, 1), rows.hash(0, 2), std::string(rows.text(0, 3))};
   }
 
+  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
+    std::vector<Past> pasts(requests.size());
+    std::map<Shard, std::vector<std::size_t>> by_shard;
+    for (std::size_t at = 0; at < requests.size(); ++at) by_shard[shard_of(requests[at].run, shards_)].push_back(at);
+    for (const auto& [shard, places] : by_shard) {
+      read_snapshots(shard, requests, places, pasts);
+      read_events_of(shard, requests, places, limit, pasts);
+    }
+    return pasts;
+  }
+
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
     PgParameters parameters;
     parameters.add(shard_of(id, shards_)).add(id).add(snapshot.fold_version).add(snapshot.seq);
@@ -285,6 +296,38 @@ class PostgresStore final : public Store {
       connection.sync();
       connection.finish();
     });
+  }
+
+  void read_snapshots(Shard shard, std::span<const PastRequest> requests, const std::vector<std::size_t>& places,
+                      std::vector<Past>& pasts) {
+    PgArray runs(PgType::uuid), versions(PgType::int4);
+    std::vector<std::size_t> asked;
+    for (const std::size_t at : places) {
+      if (!requests[at].fold_version) continue;
+      runs.add(requests[at].run);
+      versions.add(*requests[at].fold_version);
+      asked.push_back(at);
+    }
+    if (asked.empty()) return;
+    const PgResult rows =
+        pool_.query("snapshots", PgParameters().add(shard).add(std::move(runs)).add(std::move(versions)));
+    for (int row = 0; row < rows.rows(); ++row) {
+      pasts[asked[static_cast<std::size_t>(rows.int8(row, 0) - 1)]].snapshot =
+          SnapshotRow{rows.int8(row, 1), rows.int4(row, 2), rows.hash(row, 3), std::string(rows.text(row, 4))};
+    }
+  }
+
+  void read_events_of(Shard shard, std::span<const PastRequest> requests, const std::vector<std::size_t>& places,
+                      std::int32_t limit, std::vector<Past>& pasts) {
+    PgArray runs(PgType::uuid), after(PgType::int8);
+    for (const std::size_t at : places) {
+      runs.add(requests[at].run);
+      after.add(pasts[at].snapshot ? pasts[at].snapshot->seq : requests[at].after_seq);
+    }
+    const PgResult rows = pool_.query(
+        "events_of_runs", PgParameters().add(shard).add(std::move(runs)).add(std::move(after)).add(std::max(limit, 0)));
+    for (int row = 0; row < rows.rows(); ++row)
+      pasts[places[static_cast<std::size_t>(rows.int8(row, 9) - 1)]].events.push_back(read_event(rows, row));
   }
 
   // The run, those before it, and all that continue one of them.

@@ -196,6 +196,16 @@ struct SnapshotRow {
   std::string state;
 };
 
+struct PastRequest {
+  RunId run;
+  std::int64_t after_seq = 0;
+  std::optional<std::int32_t> fold_version = {};  // begin with the newest snapshot of this version, if there is one
+};
+struct Past {
+  std::optional<SnapshotRow> snapshot;
+  std::vector<EventRow> events;  // after the snapshot, or after `after_seq`; in order
+};
+
 struct RunFilter {
   std::string graph;  // "": any
   std::optional<RunStatus> status;
@@ -244,6 +254,9 @@ class Store {
   // The newest snapshot of this fold version with seq <= `at_most`.
   virtual std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) = 0;
   virtual void put_snapshot(const RunId& id, const SnapshotRow& snapshot) = 0;
+
+  // What runs are folded from, of each at most `limit` events; in the order of the requests.
+  virtual std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit);
 
   // Open questions of one run, or of all when `id` is nil; oldest first.
   virtual std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) = 0;

@@ -156,10 +156,9 @@ std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
 }
 
 void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies) {
-  for (const Load& load : actions.loads) {
-    if (load.graphs) learn(store.graphs());
-    committer->history(read_history(store, load));
-  }
+  if (std::any_of(actions.loads.begin(), actions.loads.end(), [](const Load& load) { return load.graphs; }))
+    learn(store.graphs());
+  for (History& history : read_histories(store, actions.loads)) committer->history(std::move(history));
   for (const CommitBatch& batch : actions.commits)
     committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries));
   for (const PutSnapshot& snapshot : actions.snapshots) store.put_snapshot(snapshot.run, snapshot.row);

@@ -231,13 +231,13 @@ void Committer::reply(const Task& task, const Run& run, std::optional<Error> ref
 void Committer::load(Run& run, bool snapshot, bool graphs) {
   run.at = Run::At::loading;
   run.asked = ++serial_;  // not when it is answered: what it reads may be older than a task that came meanwhile
-  actions_.loads.push_back({run.id, run.state.seq, snapshot, graphs});
+  actions_.loads.push_back({run.id, run.state.seq, snapshot, graphs, false});
 }
 
 void Committer::load_failed(const RunId& id) {
   Run* run = find(id);
   if (run == nullptr || run->at != Run::At::loading) return;
-  loads_again_.push_back({now_ + again_us, {id, run->state.seq, true, false}});
+  loads_again_.push_back({now_ + again_us, {id, run->state.seq, true, false, true}});
 }
 
 void Committer::history(History history) {

@@ -60,6 +60,7 @@ struct Load {
   std::int64_t after_seq = 0;  // 0: begin with the newest snapshot, if `snapshot`
   bool snapshot = true;
   bool graphs = false;  // read the graphs first: one is missing
+  bool alone = false;   // read with others before, which failed: perhaps by this one
 };
 struct CommitBatch {
   std::uint64_t batch = 0;

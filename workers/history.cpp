@@ -1,11 +1,15 @@
 #include "workers/history.hpp"
 
+#include <algorithm>
+
 #include "engine/codec.hpp"
 #include "engine/evolve.hpp"
 #include "engine/snapshot.hpp"
 
 namespace cairn {
 namespace {
+
+constexpr std::int32_t events_min = 40;  // of each run, however many there are
 
 std::string_view graph_named_by(const EventBody& body) {
   if (const auto* started = std::get_if<RunStarted>(&body)) return started->version;
@@ -27,16 +31,24 @@ Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std:
 
 }  // namespace
 
-History read_history(Store& store, const Load& load) {
-  History history;
-  history.run = load.run;
-  history.graphs = load.graphs;
-  std::int64_t after = load.after_seq;
-  if (after == 0 && load.snapshot) history.snapshot = store.snapshot(load.run, fold_version, never_us);
-  if (history.snapshot) after = history.snapshot->seq;
-  history.rows = store.events(load.run, after, history_page);
-  history.complete = history.rows.size() < static_cast<std::size_t>(history_page);
-  return history;
+std::vector<History> read_histories(Store& store, std::span<const Load> loads) {
+  const auto count = static_cast<std::int32_t>(std::max<std::size_t>(loads.size(), 1));
+  const std::int32_t limit = std::max(history_page / count, events_min);
+  std::vector<PastRequest> requests;
+  requests.reserve(loads.size());
+  for (const Load& load : loads) {
+    requests.push_back({load.run, load.after_seq, {}});
+    if (load.after_seq == 0 && load.snapshot) requests.back().fold_version = fold_version;
+  }
+  std::vector<Past> pasts = store.pasts(requests, limit);
+  std::vector<History> histories;
+  histories.reserve(loads.size());
+  for (std::size_t at = 0; at < loads.size(); ++at) {
+    const bool is_complete = pasts[at].events.size() < static_cast<std::size_t>(limit);
+    histories.push_back(
+        {loads[at].run, std::move(pasts[at].snapshot), std::move(pasts[at].events), is_complete, loads[at].graphs});
+  }
+  return histories;
 }
 
 Result<Event> event_of(const EventRow& row) {

@@ -11,10 +11,11 @@
 
 namespace cairn {
 
-inline constexpr std::int32_t history_page = 2'000;
+inline constexpr std::int32_t history_page = 2'000;  // events read at once
 
-// The answer to a Load: one page. Throws StoreUnavailable.
-History read_history(Store& store, const Load& load);
+// The answers to loads, in their order: of each the events that come first; all of them when they are few. Throws
+// StoreUnavailable.
+std::vector<History> read_histories(Store& store, std::span<const Load> loads);
 
 // Decodes one row. Refuses `unsupported`, `corrupt`.
 Result<Event> event_of(const EventRow& row);

@@ -16,6 +16,7 @@ constexpr TimeUs graphs_every_us = 5 * second_us;
 constexpr TimeUs open_pause_us = second_us / 5;  // longer with each try
 constexpr int open_pauses_max = 5;
 constexpr std::int32_t strays_max = 200;
+constexpr std::size_t histories_max = 100;  // in one call
 constexpr std::size_t children_looks = 50;
 constexpr TimeUs children_every_us = second_us / 2;
 constexpr Ticket errand_tickets = Ticket{1} << 63;  // not a slot's
@@ -191,7 +192,7 @@ void Session::learn(const std::vector<QueueSettings>& settings) {
 
 bool Session::take_from(CommitterActions actions) {
   if (actions.empty()) return false;
-  for (Load& one : actions.loads) call(std::move(one));
+  read(std::move(actions.loads));
   for (const CommitBatch& batch : actions.commits) call(Commit{batch, now_});
   for (PutSnapshot& one : actions.snapshots) call(std::move(one));
   for (const auto& [caller, called] : actions.children)
@@ -201,6 +202,19 @@ bool Session::take_from(CommitterActions actions) {
   for (HeldJob& job : actions.born) pool_.born(std::move(job));
   for (Reply& reply : actions.replies) replied(std::move(reply));
   return true;
+}
+
+void Session::read(std::vector<Load> loads) {
+  ReadHistories together;
+  for (Load& load : loads) {
+    if (load.alone) {
+      call(ReadHistories{{load}});
+      continue;
+    }
+    together.loads.push_back(load);
+    if (together.loads.size() == histories_max) call(std::exchange(together, {}));
+  }
+  if (!together.loads.empty()) call(std::move(together));
 }
 
 bool Session::take_from(Pool::Actions actions) {
@@ -403,7 +417,7 @@ struct Session::Answering {
     self.learn(got<std::vector<GraphRow>>());
     self.introduce_again();
   }
-  void operator()(const Load&) const { self.came(std::move(got<HistoryRead>())); }
+  void operator()(const ReadHistories&) const { self.came(std::move(got<HistoriesRead>())); }
   void operator()(const Commit& call) const {
     self.committer_.verdicts(call.batch.batch, std::move(got<std::vector<Verdict>>()));
   }
@@ -428,7 +442,9 @@ struct Session::Failing {
   }
   void operator()(const CloseSession&) const { self.is_closed_ = true; }  // the others see it standing still
   void operator()(const ReadGraphs&) const {}
-  void operator()(const Load& call) const { self.committer_.load_failed(call.run); }
+  void operator()(const ReadHistories& call) const {
+    for (const Load& load : call.loads) self.committer_.load_failed(load.run);
+  }
   void operator()(const Commit& call) const { self.committer_.batch_failed(call.batch.batch); }
   void operator()(const PutSnapshot&) const {}
   void operator()(const ClaimRequest& call) const { self.pool_.claim_failed(call.shard); }
@@ -464,9 +480,9 @@ void Session::came(const SessionOpened& opened) {
   introduce_again();
 }
 
-void Session::came(HistoryRead read) {
+void Session::came(HistoriesRead read) {
   if (!read.graphs.empty()) learn(read.graphs);
-  committer_.history(std::move(read.history));
+  for (History& history : read.histories) committer_.history(std::move(history));
 }
 
 void Session::came(Shard shard, std::vector<HeldJob> claimed) {

@@ -130,7 +130,8 @@ class Session {
   struct Answering;
   struct Failing;
   void came(const SessionOpened& opened);
-  void came(HistoryRead read);
+  void came(HistoriesRead read);
+  void read(std::vector<Load> loads);
   void came(Shard shard, std::vector<HeldJob> claimed);
   void came(const Seen& seen);
   void lose(const std::vector<HeldJob>& jobs, const std::string& says);

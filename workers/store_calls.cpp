@@ -12,7 +12,7 @@ struct Purpose {
   const char* operator()(const OpenSession&) const { return "open a session"; }
   const char* operator()(const CloseSession&) const { return "close the session"; }
   const char* operator()(const ReadGraphs&) const { return "read the graphs"; }
-  const char* operator()(const Load&) const { return "read a history"; }
+  const char* operator()(const ReadHistories&) const { return "read histories"; }
   const char* operator()(const Commit&) const { return "commit"; }
   const char* operator()(const PutSnapshot&) const { return "keep a snapshot"; }
   const char* operator()(const ClaimRequest&) const { return "claim steps"; }
@@ -48,10 +48,12 @@ struct CarryingOut {
 
   StoreAnswer operator()(const ReadGraphs&) const { return store.graphs(); }
 
-  StoreAnswer operator()(const Load& load) const {
-    HistoryRead read;
-    if (load.graphs) read.graphs = store.graphs();
-    read.history = read_history(store, load);
+  StoreAnswer operator()(const ReadHistories& call) const {
+    HistoriesRead read;
+    const bool wants_graphs =
+        std::any_of(call.loads.begin(), call.loads.end(), [](const Load& one) { return one.graphs; });
+    if (wants_graphs) read.graphs = store.graphs();
+    read.histories = read_histories(store, call.loads);
     return read;
   }
 

@@ -31,9 +31,12 @@ struct CloseSession {
 };
 struct ReadGraphs {};
 
-struct HistoryRead {
-  History history;
-  std::vector<GraphRow> graphs;  // if the load asked for them
+struct ReadHistories {
+  std::vector<Load> loads;
+};
+struct HistoriesRead {
+  std::vector<History> histories;  // of the loads, in their order
+  std::vector<GraphRow> graphs;    // if a load asked for them
 };
 struct Commit {
   CommitBatch batch;
@@ -81,9 +84,9 @@ struct Bury {  // answered by what it still held; if that is nothing, its row is
   SessionId session = 0;
 };
 
-using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, Load, Commit, PutSnapshot, ClaimRequest, LetGo,
-                               ReadBlobs, KeepBlobs, LookAround, Bury>;
-using StoreAnswer = std::variant<Done, SessionOpened, HistoryRead, std::vector<GraphRow>, std::vector<Verdict>,
+using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, PutSnapshot, ClaimRequest,
+                               LetGo, ReadBlobs, KeepBlobs, LookAround, Bury>;
+using StoreAnswer = std::variant<Done, SessionOpened, HistoriesRead, std::vector<GraphRow>, std::vector<Verdict>,
                                  std::vector<HeldJob>, Seen>;
 
 // For a sentence: "Expected to <claim steps>, but ..."

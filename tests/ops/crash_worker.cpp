@@ -38,6 +38,9 @@ class CrashingStore final : public Store {
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
     return store_.snapshot(id, version, at_most);
   }
+  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
+    return store_.pasts(requests, limit);
+  }
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override { store_.put_snapshot(id, snapshot); }
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
     return store_.questions(id, limit);

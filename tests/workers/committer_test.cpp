@@ -53,7 +53,7 @@ class Driven {
     const bool is_load = commits_.empty() || (!loads_.empty() && random() % 2 == 0);
     if (is_load) {
       const Load load = take(loads_, random);
-      committer_.history(read_history(store_, load));
+      committer_.history(std::move(read_histories(store_, {&load, 1}).front()));
     } else {
       const CommitBatch batch = take(commits_, random);
       committer_.verdicts(batch.batch, store_.commit(batch.shard, *batch.entries));
@@ -291,7 +291,7 @@ TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken
   Driven driven(*store_, 5);
   driven->look(900, run, 1);
   ASSERT_TRUE(driven.collect());
-  History old = read_history(*store_, driven.loads().at(0));
+  History old = std::move(read_histories(*store_, {driven.loads().data(), 1}).front());
   driven.loads().clear();
   const HeldJob timer = claim(6);
   Driven other(*store_, 6);

@@ -332,6 +332,9 @@ class FlakyStore final : public Store {
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
     return often([&] { return store_.snapshot(id, version, at_most); });
   }
+  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
+    return often([&] { return store_.pasts(requests, limit); });
+  }
   void put_snapshot(const RunId& id, const SnapshotRow& row) override { store_.put_snapshot(id, row); }
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
     return store_.questions(id, limit);
@@ -383,7 +386,7 @@ class FlakyStore final : public Store {
 TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {
   std::vector<RunId> runs;
   for (const char* graph : {"linear", "mixed", "fan", "call", "bulk", "wait", "retry"})
-    for (int i = 0; i < 4; ++i) runs.push_back(start(graph, {{"word", "hi"}, {"text", "x"}}));
+    for (int i = 0; i < 12; ++i) runs.push_back(start(graph, {{"word", "hi"}, {"text", "x"}}));
   FlakyStore flaky(*store_);
   WorkerOptions options;
   options.dead_after_ms = 600;

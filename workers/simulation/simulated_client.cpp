@@ -49,7 +49,7 @@ void SimulatedClient::pump_at(TimeUs when) {
 void SimulatedClient::pump() {
   committer_->tick(world_.now());
   CommitterActions actions = committer_->take();
-  for (Load& load : actions.loads) send(std::move(load));
+  if (!actions.loads.empty()) send(ReadHistories{std::move(actions.loads)});
   for (const CommitBatch& batch : actions.commits) send(Commit{batch, world_.now()});
   for (PutSnapshot& snapshot : actions.snapshots) send(std::move(snapshot));
   for (const Reply& reply : actions.replies) replied(reply);
@@ -76,11 +76,11 @@ void SimulatedClient::send(StoreCall call) {
 void SimulatedClient::answered(const StoreCall& call, std::optional<StoreAnswer> answer) {
   if (!answer && !insists_) return forget();
   committer_->tick(world_.now());
-  if (const auto* load = std::get_if<Load>(&call)) {
+  if (const auto* read = std::get_if<ReadHistories>(&call)) {
     if (answer) {
-      committer_->history(std::move(std::get<HistoryRead>(*answer).history));
+      for (History& history : std::get<HistoriesRead>(*answer).histories) committer_->history(std::move(history));
     } else {
-      committer_->load_failed(load->run);
+      for (const Load& load : read->loads) committer_->load_failed(load.run);
     }
   } else if (const auto* commit = std::get_if<Commit>(&call)) {
     if (answer) {
