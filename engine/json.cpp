@@ -154,8 +154,6 @@ Json parse_stored_object(std::string_view text) {
   return value;
 }
 
-std::string canonical(const Json& value) { return value.dump(); }
-
 std::string excerpt(const Json& value, std::size_t bytes_max) {
   return cut(value.dump(-1, ' ', false, Json::error_handler_t::replace), bytes_max);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <set>
 
 #include "engine/codec.hpp"
 
@@ -110,6 +112,64 @@ Result<Json> resolved(const RunState& state, BranchId branch, const Json& value)
   return copy;
 }
 
+// --- patches that nobody needs to read
+// --------------------------------------------------------------------------------
+
+// Behind the value that begins at `at`; the end of the text if there is none.
+std::size_t behind_value(std::string_view text, std::size_t at) {
+  int open = 0;
+  for (bool in_string = false; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      at += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++open;
+    } else if (c == '}' || c == ']') {
+      if (--open < 0) return at;
+    } else if (c == ',' && open == 0) {
+      return at;
+    }
+  }
+  return text.size();
+}
+
+// The keys of an object as we write it, unread; nothing if it is written otherwise.
+std::optional<std::vector<std::string_view>> keys_of(std::string_view text) {
+  std::vector<std::string_view> keys;
+  for (std::size_t at = 0; at + 1 < text.size() && text[at + 1] == '"';) {
+    const std::size_t begin = at + 2;
+    const std::size_t end = text.find_first_of("\"\\", begin);
+    if (end == std::string_view::npos || text.substr(end, 2) != "\":") return std::nullopt;
+    keys.push_back(text.substr(begin, end - begin));
+    at = behind_value(text, end + 2);
+    if (at + 1 == text.size() && text[at] == '}') return keys;
+    if (at < text.size() && text[at] != ',') return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// A patch whose every channel keeps the last value and is set again by a later patch.
+void leave_out_superseded(std::vector<JsonText>& patches, const Graph& graph) {
+  if (patches.size() < 2) return;
+  std::set<std::string_view> later;
+  std::vector<bool> is_needed(patches.size(), true);
+  for (std::size_t at = patches.size(); at-- > 0;) {
+    const auto keys = keys_of(patches[at]);
+    if (!keys) continue;
+    is_needed[at] = std::any_of(keys->begin(), keys->end(), [&](std::string_view key) {
+      return !later.contains(key) || graph.reducer(key) != Reducer::last;
+    });
+    later.insert(keys->begin(), keys->end());
+  }
+  std::vector<JsonText> needed;
+  for (std::size_t at = 0; at < patches.size(); ++at)
+    if (is_needed[at]) needed.push_back(std::move(patches[at]));
+  patches = std::move(needed);
+}
+
 }  // namespace
 
 // --- data ---------------------------------------------------------------------------------------------------------
@@ -150,6 +210,7 @@ void Data::absorb(Data&& later, const Graph& graph) {
 }
 
 const Json& Data::composed(const Graph& graph) const {
+  leave_out_superseded(pending_, graph);
   for (const JsonText& patch : pending_) apply_patch(composed_, parse_stored_object(patch), graph);
   pending_.clear();
   return composed_;

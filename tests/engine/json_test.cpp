@@ -140,5 +140,30 @@ TEST(Json, channels_stand_for_their_values) {
   EXPECT_EQ(resolve_channels(value, read), expected);
 }
 
+// Versions of graphs and cache keys are hashes of these bytes.
+TEST(Json, canonical_text_is_what_the_library_writes) {
+  const std::string words =
+      "plain \"quoted\" back\\slash tab\t nul-ish\x01 del\x7f \xc3\xa9 \xe4\xbd\xa0 \xf0\x9f\x98\x80";
+  const Json values = {nullptr,
+                       true,
+                       0,
+                       -1,
+                       9223372036854775807LL,
+                       18446744073709551615ULL,
+                       -9223372036854775807LL - 1,
+                       1.5,
+                       -0.0,
+                       1e300,
+                       0.1,
+                       words,
+                       "",
+                       Json::object(),
+                       Json::array(),
+                       {{"", 1}, {words, {words, {{"z", {}}, {"a", -3}}}}}};
+  EXPECT_EQ(canonical(values), values.dump());
+  for (const Json& value : values) EXPECT_EQ(canonical(value), value.dump());
+  EXPECT_THROW(canonical("\xff"), Json::exception);
+}
+
 }  // namespace
 }  // namespace cairn

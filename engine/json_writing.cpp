@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "engine/json.hpp"
+
+namespace cairn {
+namespace {
+
+// Printable ASCII that stands for itself; all else is left to the library, which also checks its UTF-8.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
+}
+
+void append_string(std::string& text, const std::string& value) {
+  if (!is_plain(value)) {
+    text += Json(value).dump();
+    return;
+  }
+  text += '"';
+  text += value;
+  text += '"';
+}
+
+template <class Number>
+void append_number(std::string& text, Number value) {
+  std::array<char, 24> digits;
+  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+}
+
+void append(std::string& text, const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::object: {
+      text += '{';
+      for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+        if (text.back() != '{') text += ',';
+        append_string(text, key);
+        text += ':';
+        append(text, member);
+      }
+      text += '}';
+      return;
+    }
+    case Json::value_t::array: {
+      text += '[';
+      for (const Json& member : value.get_ref<const Json::array_t&>()) {
+        if (&member != &value.front()) text += ',';
+        append(text, member);
+      }
+      text += ']';
+      return;
+    }
+    case Json::value_t::string:
+      return append_string(text, value.get_ref<const std::string&>());
+    case Json::value_t::number_integer:
+      return append_number(text, value.get<std::int64_t>());
+    case Json::value_t::number_unsigned:
+      return append_number(text, value.get<std::uint64_t>());
+    default:
+      text += value.dump();
+  }
+}
+
+}  // namespace
+
+std::string canonical(const Json& value) {
+  std::string text;
+  append(text, value);
+  return text;
+}
+
+}  // namespace cairn
