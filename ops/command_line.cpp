@@ -12,7 +12,7 @@
 
 #include "engine/codec.hpp"
 #include "ops/arguments.hpp"
-#include "ops/bench.hpp"
+#include "ops/bench/bench.hpp"
 #include "ops/commands.hpp"
 #include "ops/run_filter.hpp"
 #include "storage/store.hpp"
@@ -344,12 +344,11 @@ void add_simulate_command(Line& line) {
 
 void add_bench_commands(Line& line) {
   CLI::App& command =
-      add_command(line.app, line, "bench", "Measure this machine: durable steps a second beside their limit",
+      add_command(line.app, line, "bench", "Measure this machine beside what its database could do alone",
                   [](Line& l) { return bench(l.settings, l.bench); });
-  command.add_option("--case", line.bench.name, "Which case")
-      ->check(CLI::IsMember({"steps"}))
-      ->type_name("NAME")
-      ->capture_default_str();
+  command.add_option("--case", line.bench.name, "Only this case")
+      ->check(CLI::IsMember(bench_cases()))
+      ->type_name("NAME");
   CLI::Option* runs = command.add_option("--runs", line.bench.runs, "Measure so many runs")
                           ->check(CLI::Range(1, 100'000'000))
                           ->type_name("N");

@@ -20,6 +20,15 @@ TEST(Bench, the_steps_case_says_what_it_measured_beside_its_limit) {
   EXPECT_EQ(line["synchronous_commit"], "on");
 }
 
+TEST(Bench, the_latency_case_says_how_long_one_run_takes) {
+  const Json line = cairn_ok({"bench", "--case", "latency", "--runs", "20", "--json"}).json();
+  EXPECT_EQ(line["case"], "latency");
+  EXPECT_EQ(line["runs"], 20);
+  for (const char* measure : {"value", "limit", "ratio", "p50_ms", "p99_ms", "start_p50_ms", "start_p99_ms"})
+    EXPECT_GT(line[measure].get<double>(), 0) << measure;
+  EXPECT_LE(line["p50_ms"], line["p99_ms"]);
+}
+
 TEST(Bench, its_databases_are_gone_afterwards_and_the_runs_untouched) {
   const std::size_t before = cairn_ok({"runs", "--limit", "100000", "--json"}).lines().size();
   cairn_ok({"bench", "--runs", "3", "--workers", "1", "--json"});

@@ -218,6 +218,11 @@ class StoppedInside : public testing::Test {
     other.execute("SET lock_timeout = '20s'");
     EXPECT_NO_THROW(other.execute("BEGIN; LOCK TABLE cairn.graph IN EXCLUSIVE MODE; COMMIT"));
   }
+  static void commit(PgConnection& connection) {
+    connection.send(commit_statement());
+    connection.sync();
+    connection.finish();
+  }
   // What the stopped one finds when it goes on.
   static void expect_ended(const std::function<void()>& go_on) {
     try {
@@ -253,11 +258,7 @@ TEST_F(StoppedInside, a_pipeline) {
     asleep.receive();
     asleep.receive();
     expect_others_can_lock();
-    expect_ended([&] {
-      asleep.send(commit_statement());
-      asleep.sync();
-      asleep.finish();
-    });
+    expect_ended([&] { commit(asleep); });
     return 0;
   });
 }
@@ -282,11 +283,7 @@ TEST_F(StoppedInside, half_a_part_of_a_pipeline) {
     EXPECT_TRUE(is_held()) << "not for so long";
     store->end_stalled(0);
     expect_others_can_lock();
-    expect_ended([&] {
-      asleep.send(commit_statement());
-      asleep.sync();
-      asleep.finish();
-    });
+    expect_ended([&] { commit(asleep); });
     return 0;
   });
 }

@@ -871,6 +871,8 @@ TEST_P(QueueSettingsTest, claimers_at_the_same_moment_never_exceed_a_limit) {
   constexpr int allowed = 3;
   std::vector<TestRun> runs = runs_in("model", 60);
   limit("model", allowed);
+  std::map<RunId, TestRun*> run_named;  // the run itself is its claimer's alone
+  for (TestRun& run : runs) run_named[run.id()] = &run;
   std::atomic<int> held{0}, most{0}, ended{0};
   const auto work = [&](SessionId session) {
     for (int idle = 0; ended < 60 && idle < 5'000; ++idle) {
@@ -880,7 +882,7 @@ TEST_P(QueueSettingsTest, claimers_at_the_same_moment_never_exceed_a_limit) {
         }
         std::this_thread::yield();
         --held;
-        end_step(run_of(runs, job), job, {drop(1)});
+        end_step(*run_named.at(job.run), job, {drop(1)});
         ++ended;
       }
     }

@@ -159,7 +159,7 @@ const std::map<std::string, Folder> arrows = {
 
 // Path and what it includes against the table -> reason.
 const std::map<std::pair<std::string, std::string>, std::string> include_exceptions = {
-    {{"ops/bench_limit.cpp", "libpq-fe.h"}, "measures PostgreSQL without Cairn"},
+    {{"ops/bench/limit.cpp", "libpq-fe.h"}, "measures PostgreSQL without Cairn"},
 };
 
 // In headers: JSON in the engine's, and what makes a function a coroutine in the workers'.

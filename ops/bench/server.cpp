@@ -1,4 +1,4 @@
-#include "ops/bench_server.hpp"
+#include "ops/bench/server.hpp"
 
 #include <filesystem>
 #include <fstream>

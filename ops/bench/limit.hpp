@@ -34,4 +34,7 @@ struct LimitReport {
 // Throws std::runtime_error if the store does not commit what it must.
 LimitReport measure_limit(const std::string& dsn, const CannedRun& run, const Extent& extent);
 
+// The same for one run after another on one connection: how long each takes, in ms.
+std::vector<double> measure_limit_alone(const std::string& dsn, const CannedRun& run, int count);
+
 }  // namespace cairn

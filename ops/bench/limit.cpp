@@ -1,4 +1,4 @@
-#include "ops/bench_limit.hpp"
+#include "ops/bench/limit.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -186,6 +186,17 @@ LimitReport measure_limit(const std::string& dsn, const CannedRun& run, const Ex
   for (const std::exception_ptr& fault : faults)
     if (fault) std::rethrow_exception(fault);
   return {steps, seconds};
+}
+
+std::vector<double> measure_limit_alone(const std::string& dsn, const CannedRun& run, int count) {
+  Lane lane(dsn, run, 0);
+  std::vector<double> times;
+  for (int n = 0; n < count; ++n) {
+    const Clock::time_point begin = Clock::now();
+    lane.do_batch(1);
+    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+  }
+  return times;
 }
 
 }  // namespace cairn

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ops/commands.hpp"
 
 namespace cairn {
 
+std::vector<std::string> bench_cases();
+
 struct BenchOptions {
-  std::string name = "steps";
-  int runs = 0;  // 0: as many as `seconds` allow
+  std::string name;  // "": all cases
+  int runs = 0;      // 0: as many as `seconds` allow, or as the case needs
   int seconds = 10;
   int workers = 2;
 };
