@@ -1,5 +1,6 @@
-// The cases of the benchmark. Each measures on databases of its own and tells its line: {"value", "unit", "limit",
-// "ratio", ...}. Throws PostgresError, or std::runtime_error if what it started does not work.
+// The cases of the benchmark, each used from one thread. It measures on databases of its own and tells its line:
+// {"value", "unit", "limit", "ratio", ...}. Throws PostgresError, or std::runtime_error if what it started does not
+// work.
 #pragma once
 
 #include <string>
