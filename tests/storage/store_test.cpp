@@ -240,6 +240,25 @@ TEST_P(StoreTest, a_fence_of_another_session_epoch_or_step_is_stale) {
   EXPECT_EQ(store().run(run.id())->head, 1);
 }
 
+// Where the write itself looks at its fence.
+TEST_P(StoreTest, what_is_kept_or_dropped_on_a_wrong_fence_is_stale_and_stays_as_it_was) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  const Fence good = fence_of(held);
+  for (Fence wrong : {Fence{1, 8, good.epoch, good.step}, Fence{1, 7, good.epoch + 1, good.step},
+                      Fence{1, 7, good.epoch, good.step + 1}}) {
+    for (const JobWrite& write : {keep(job_of(1, 2)), drop(1)}) {
+      Entry entry = run.entry();
+      entry.fences = {wrong};
+      entry.jobs = {write};
+      EXPECT_EQ(run.commit(entry).kind, Kind::stale);
+      ASSERT_EQ(store().jobs(run.id()).size(), 1u);
+      EXPECT_EQ(store().jobs(run.id())[0].job.step, held.job.step);
+      EXPECT_EQ(store().run(run.id())->head, 1);
+    }
+  }
+}
+
 TEST_P(StoreTest, stale_names_only_the_branches_whose_fence_failed) {
   TestRun run = new_run();
   Entry first = run.entry();
