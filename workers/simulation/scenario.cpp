@@ -52,8 +52,8 @@ Fault random_fault(Chance& chance, const Scenario& of, bool may_stall) {
 }
 
 void add_surroundings(Scenario& scenario, Chance& chance, bool may_stall, bool may_cancel) {
-  const std::uint64_t sessions = chance.one_in(3) ? chance.between(3, 5) : chance.between(1, 2);
-  for (std::uint64_t n = 0; n < sessions; ++n) scenario.sessions.push_back(random_session(chance, n == 0));
+  const std::int64_t sessions = chance.one_in(3) ? chance.between(3, 5) : chance.between(1, 2);
+  for (std::int64_t n = 0; n < sessions; ++n) scenario.sessions.push_back(random_session(chance, n == 0));
   scenario.faults_end_us = chance.between(100 * ms, 2'500 * ms);
   const std::uint64_t faults = chance.one_in(4) ? 0 : 1 + chance.below(6);
   for (std::uint64_t n = 0; n < faults; ++n) scenario.faults.push_back(random_fault(chance, scenario, may_stall));
