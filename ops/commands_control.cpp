@@ -127,7 +127,7 @@ Exit control(const Settings& settings, const ControlOptions& options) {
 }
 
 Exit send_signal(const Settings& settings, const SignalOptions& options) {
-  Result<Found> found = find_run(settings, options.run);
+  Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
   const SendSignal command{options.name, options.value, options.id};
   if (const Result<Done> done = found->opened.client->command(found->run, command); !done) return done.error();

@@ -22,7 +22,7 @@ std::map<RunId, std::string> runs_called(Store& store, const RunState& state) {
   return called;
 }
 
-std::map<BranchId, std::int64_t> jobs_before(const Found& found, const Situation& situation) {
+std::map<BranchId, std::int64_t> jobs_before(const OpenedRun& found, const Situation& situation) {
   std::map<BranchId, std::int64_t> before;
   std::vector<HeldJob> waiting = waiting_jobs(situation);
   if (waiting.empty()) return before;
@@ -62,7 +62,7 @@ struct Seen {
 };
 
 // State and jobs of the same moment: read again while the run moves in between.
-Result<Seen> look_at(Found& found) {
+Result<Seen> look_at(OpenedRun& found) {
   Store& store = *found.opened.store;
   for (int look = 1;; ++look) {
     Result<RunState> state = found.opened.client->state(found.run);
@@ -99,7 +99,7 @@ void print_reasons(const RunState& state, const std::vector<Reason>& reasons) {
 }  // namespace
 
 Exit explain_run(const Settings& settings, const std::string& run) {
-  Result<Found> found = find_run(settings, run);
+  Result<OpenedRun> found = find_run(settings, run);
   if (!found) return found.error();
   const Result<Seen> seen = look_at(*found);
   if (!seen) return seen.error();

@@ -37,7 +37,7 @@ std::string tags_text(const Tags& tags) {
   return text;
 }
 
-Result<RunState> state_at(Found& found, const Moment& at) {
+Result<RunState> state_at(OpenedRun& found, const Moment& at) {
   if (!at.at_us) return found.opened.client->state(found.run, at.seq);
   const Result<std::int64_t> seq = found.opened.client->seq_at(found.run, *at.at_us);
   if (!seq) return seq.error();
@@ -58,7 +58,7 @@ void print_event(const Json& event) {
 }
 
 // Prints what lies behind `after`; the number of the last event printed.
-Result<std::int64_t> print_events_after(Found& found, const Settings& settings, const EventsOptions& options,
+Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settings, const EventsOptions& options,
                                         std::int64_t after) {
   for (;;) {
     const Result<std::vector<Event>> page = found.opened.client->events(found.run, after, events_page);
@@ -76,12 +76,12 @@ Result<std::int64_t> print_events_after(Found& found, const Settings& settings, 
   }
 }
 
-bool has_ended_by(Found& found, std::int64_t seq) {
+bool has_ended_by(OpenedRun& found, std::int64_t seq) {
   const std::optional<RunRow> row = found.opened.store->run(found.run);
   return !row || (is_ended(row->status) && row->head <= seq);
 }
 
-Result<std::string> question_meant(Found& found, const std::string& question) {
+Result<std::string> question_meant(OpenedRun& found, const std::string& question) {
   if (!question.empty()) return question;
   const Result<RunState> state = found.opened.client->state(found.run);
   if (!state) return state.error();
@@ -110,7 +110,7 @@ Exit list_runs(const Settings& settings, const RunFilter& filter) {
 }
 
 Exit show_run(const Settings& settings, const std::string& run, const Moment& at, bool raw) {
-  Result<Found> found = find_run(settings, run);
+  Result<OpenedRun> found = find_run(settings, run);
   if (!found) return found.error();
   const Result<RunState> state = state_at(*found, at);
   if (!state) return state.error();
@@ -124,7 +124,7 @@ Exit show_run(const Settings& settings, const std::string& run, const Moment& at
 }
 
 Exit show_events(const Settings& settings, const EventsOptions& options) {
-  Result<Found> found = find_run(settings, options.run);
+  Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
   if (!found->opened.store->run(found->run))
     return Error{Code::not_found, "Expected a run " + options.run + ", but there is none."};
@@ -142,7 +142,7 @@ Exit show_events(const Settings& settings, const EventsOptions& options) {
 }
 
 Exit show_plan(const Settings& settings, const std::string& run, const Moment& at) {
-  Result<Found> found = find_run(settings, run);
+  Result<OpenedRun> found = find_run(settings, run);
   if (!found) return found.error();
   const Result<RunState> state = state_at(*found, at);
   if (!state) return state.error();
@@ -155,7 +155,7 @@ Exit show_plan(const Settings& settings, const std::string& run, const Moment& a
 }
 
 Exit answer(const Settings& settings, const AnswerOptions& options) {
-  Result<Found> found = find_run(settings, options.run);
+  Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
   const Result<std::string> question = question_meant(*found, options.question);
   if (!question) return question.error();

@@ -108,13 +108,13 @@ Result<RunId> run_argument(const std::string& text) {
   return Error{Code::not_found, "Expected the id of a run, but \"" + text + "\" is none."};
 }
 
-Result<Found> find_run(const Settings& settings, const std::string& text) {
+Result<OpenedRun> find_run(const Settings& settings, const std::string& text) {
   const Result<RunId> run = run_argument(text);
   if (!run) return run.error();
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   const Shard shard = shard_of(*run, opened->store->shards());
-  return Found{*std::move(opened), *run, shard};
+  return OpenedRun{*std::move(opened), *run, shard};
 }
 
 }  // namespace cairn

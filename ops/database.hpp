@@ -49,11 +49,11 @@ std::string current_actor();
 Result<RunId> run_argument(const std::string& text);
 
 // An id that may be a run's, and the database to look in. Refuses as the two above.
-struct Found {
+struct OpenedRun {
   Opened opened;
   RunId run;
   Shard shard = 0;
 };
-Result<Found> find_run(const Settings& settings, const std::string& text);
+Result<OpenedRun> find_run(const Settings& settings, const std::string& text);
 
 }  // namespace cairn
