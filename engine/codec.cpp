@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/json_reading.hpp"
+#include "engine/json_writing.hpp"
 
 namespace cairn {
 namespace {
@@ -64,10 +65,6 @@ EventType type_of_body(const Body& body) {
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 std::string dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-bool is_plain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
-}
 
 // Appends an object's members in the order it is told them. What is absent is left out.
 class Writer {

@@ -1,4 +1,5 @@
-#include <algorithm>
+#include "engine/json_writing.hpp"
+
 #include <array>
 #include <charconv>
 
@@ -6,11 +7,6 @@
 
 namespace cairn {
 namespace {
-
-// Printable ASCII that stands for itself; all else is left to the library, which also checks its UTF-8.
-bool is_plain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
-}
 
 void append_string(std::string& text, const std::string& value) {
   if (!is_plain(value)) {

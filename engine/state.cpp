@@ -112,8 +112,7 @@ Result<Json> resolved(const RunState& state, BranchId branch, const Json& value)
   return copy;
 }
 
-// --- patches that nobody needs to read
-// --------------------------------------------------------------------------------
+// --- patches that nobody needs to read ------------------------------------------------------------------------------
 
 // Behind the value that begins at `at`; the end of the text if there is none.
 std::size_t behind_value(std::string_view text, std::size_t at) {

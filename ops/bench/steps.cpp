@@ -78,8 +78,7 @@ Result<Spent> limit_of(BenchServer& server, const FreshDatabase& database, const
 }
 
 Json line_of(const BenchOptions& options, const Spent& steps, const Spent& limit) {
-  Json line = {{"case", "steps"},
-               {"value", std::round(steps.rate())},
+  Json line = {{"value", std::round(steps.rate())},
                {"unit", "steps/s"},
                {"limit", std::round(limit.rate())},
                {"ratio", rounded(steps.rate() / limit.rate(), 1'000)},
