@@ -202,11 +202,13 @@ ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& pa
     }
     connection.begin_pipeline();
     connection.send(begin_statement());
+    if (!bound) connection.send(statement("flush_later"));
     connection.send(statement("lock_queues"), queues);
     if (bound) connection.send(statement("retire_permits"), queues);
     connection.send(statement(name), parameters);
     connection.sync();
     connection.receive();
+    if (!bound) connection.receive();
     const bool is_as_known = learn(request.queues, connection.receive(), bound);
     if (bound) connection.receive();
     std::vector<HeldJob> jobs = read_claimed(connection.receive());

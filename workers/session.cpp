@@ -102,6 +102,7 @@ SessionActions Session::take() {
     is_busy = take_from(committer_.take());
     is_busy = take_from(pool_.take()) || is_busy;
   }
+  young_.clear();
   close_when_idle();
   return std::exchange(actions_, {});
 }
@@ -207,6 +208,11 @@ bool Session::take_from(CommitterActions actions) {
 void Session::read(std::vector<Load> loads) {
   ReadHistories together;
   for (Load& load : loads) {
+    const auto young = load.after_seq == 0 && !load.graphs ? young_.extract(load.run) : decltype(young_)::node_type();
+    if (!young.empty()) {
+      committer_.history(std::move(young.mapped()));
+      continue;
+    }
     if (load.alone) {
       call(ReadHistories{{load}});
       continue;
@@ -422,7 +428,7 @@ struct Session::Answering {
     self.committer_.verdicts(call.batch.batch, std::move(got<std::vector<Verdict>>()));
   }
   void operator()(const PutSnapshot&) const {}
-  void operator()(const ClaimRequest& call) const { self.came(call.shard, std::move(got<std::vector<HeldJob>>())); }
+  void operator()(const ClaimRequest& call) const { self.came(call.shard, std::move(got<Claimed>())); }
   void operator()(const LetGo&) const {}
   void operator()(const ReadBlobs& call) const {
     if (self.flights_.contains(call.slot)) self.run_work(call.slot, std::move(*call.work));
@@ -485,8 +491,9 @@ void Session::came(HistoriesRead read) {
   for (History& history : read.histories) committer_.history(std::move(history));
 }
 
-void Session::came(Shard shard, std::vector<HeldJob> claimed) {
-  pool_.claimed(shard, std::move(claimed));
+void Session::came(Shard shard, Claimed claimed) {
+  pool_.claimed(shard, std::move(claimed.jobs));
+  for (History& history : claimed.young) young_.insert_or_assign(history.run, std::move(history));
   if (!options_.only_runs.empty() && pool_.finds_nothing()) find_children();
 }
 

@@ -132,7 +132,7 @@ class Session {
   void came(const SessionOpened& opened);
   void came(HistoriesRead read);
   void read(std::vector<Load> loads);
-  void came(Shard shard, std::vector<HeldJob> claimed);
+  void came(Shard shard, Claimed claimed);
   void came(const Seen& seen);
   void lose(const std::vector<HeldJob>& jobs, const std::string& says);
   void cancel_orphans(const std::vector<RunId>& orphans);
@@ -171,6 +171,7 @@ class Session {
   std::set<std::string, std::less<>> graph_versions_;
   std::unordered_map<Ticket, Flight> flights_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
+  std::unordered_map<RunId, History> young_;  // came with a claim; for the loads of this turn
   std::unordered_map<Ticket, Errand> errands_;
   Ticket last_errand_;
   std::size_t next_child_look_ = 0;

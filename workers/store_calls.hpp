@@ -38,6 +38,10 @@ struct HistoriesRead {
   std::vector<History> histories;  // of the loads, in their order
   std::vector<GraphRow> graphs;    // if a load asked for them
 };
+struct Claimed {
+  std::vector<HeldJob> jobs;
+  std::vector<History> young;  // of their runs that have few events: nobody has held them for long, so they are wanted
+};
 struct Commit {
   CommitBatch batch;
   TimeUs now_us = 0;  // what is offered by then wakes the others
@@ -87,7 +91,7 @@ struct Bury {  // answered by what it still held; if that is nothing, its row is
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, PutSnapshot, ClaimRequest,
                                LetGo, ReadBlobs, KeepBlobs, LookAround, Bury>;
 using StoreAnswer = std::variant<Done, SessionOpened, HistoriesRead, std::vector<GraphRow>, std::vector<Verdict>,
-                                 std::vector<HeldJob>, Seen>;
+                                 Claimed, std::vector<HeldJob>, Seen>;
 
 // For a sentence: "Expected to <claim steps>, but ..."
 const char* purpose(const StoreCall& call);

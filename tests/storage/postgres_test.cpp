@@ -361,6 +361,17 @@ TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
   EXPECT_EQ(statistic(dsn, "n_tup_hot_upd", "run"), 20) << "the run's end included";
 }
 
+// --- time ------------------------------------------------------------------------------------------------------------
+
+// Half of the time that connecting took was once taken for the database's lead.
+TEST(PostgresStore, the_clock_is_right_though_the_first_question_opens_a_connection) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn + " options='-c post_auth_delay=1'");
+  const TimeUs said = store->database_time();
+  const TimeUs after = ask_number(dsn, "select extract(epoch from clock_timestamp()) * 1000000");
+  EXPECT_LE(said, after + 200'000);
+}
+
 // --- wake-ups --------------------------------------------------------------------------------------------------------
 
 TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_transaction) {

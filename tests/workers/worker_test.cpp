@@ -310,6 +310,7 @@ class FlakyStore final : public Store {
   explicit FlakyStore(Store& store) : store_(store) {}
   std::atomic<bool> is_flaky{false};
   std::atomic<int> failures{0};
+  std::atomic<int> histories_read{0};
 
   std::int32_t shards() const override { return store_.shards(); }
   TimeUs database_time() override {
@@ -333,6 +334,7 @@ class FlakyStore final : public Store {
     return often([&] { return store_.snapshot(id, version, at_most); });
   }
   std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
+    histories_read += static_cast<int>(requests.size());
     return often([&] { return store_.pasts(requests, limit); });
   }
   void put_snapshot(const RunId& id, const SnapshotRow& row) override { store_.put_snapshot(id, row); }
@@ -409,6 +411,16 @@ TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {
     }
     EXPECT_TRUE(store_->jobs(run).empty());
   }
+}
+
+TEST_P(WorkerTest, what_was_read_with_a_claim_is_not_read_again) {
+  const RunId run = start("linear", {{"text", "x"}});
+  FlakyStore counted(*store_);
+  WorkerOptions options;
+  options.until = [&] { return is_ended(status(run)); };
+  Worker(counted, *catalogue_, options).run();
+  EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_EQ(counted.histories_read, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WorkerTest,
