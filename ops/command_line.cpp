@@ -14,7 +14,9 @@
 #include "ops/arguments.hpp"
 #include "ops/bench/bench.hpp"
 #include "ops/commands.hpp"
+#include "ops/database.hpp"
 #include "ops/run_filter.hpp"
+#include "storage/dsn.hpp"
 #include "storage/store.hpp"
 #include "workers/foreign_text.hpp"
 
@@ -480,6 +482,8 @@ int run_command_line(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& fault) {
     return say(exit_usage, usage_sentence(line.app, fault.what()));
   }
+  // One in --dsn was looked at with the other arguments.
+  if (const auto fault = dsn_fault(choose_database(line.settings).dsn, "CAIRN_DSN")) return say(exit_usage, *fault);
   return run_chosen(line.chosen);
 }
 

@@ -7,7 +7,6 @@
 
 #include "ops/commands.hpp"
 #include "storage/cluster.hpp"
-#include "storage/dsn.hpp"
 #include "storage/postgres_store.hpp"
 
 namespace cairn {
@@ -61,10 +60,7 @@ DatabaseChoice choose_database(const Settings& settings) {
 }
 
 Result<std::string> reach_database(const DatabaseChoice& choice) {
-  if (!choice.is_embedded()) {
-    if (const std::optional<std::string> fault = dsn_fault(choice.dsn)) return Error{Code::invalid, *fault};
-    return choice.dsn;
-  }
+  if (!choice.is_embedded()) return choice.dsn;
   Result<Cluster> cluster = start_cluster(choice.directory);
   if (!cluster) return cluster.error();
   if (Result<MigrateReport> report = migrate(cluster->dsn, 0); !report) return report.error();

@@ -137,10 +137,8 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
     checks.push_back({"schema_version", false, facts.schema_fault});
     return;
   }
-  checks.push_back({"schema_version", facts.schema_fault.empty(),
-                    facts.schema_fault.empty()
-                        ? "version " + std::to_string(facts.schema_version) + ", shards " + std::to_string(facts.shards)
-                        : facts.schema_fault});
+  checks.push_back({"schema_version", true,
+                    "version " + std::to_string(facts.schema_version) + ", shards " + std::to_string(facts.shards)});
   checks.push_back(rights(*facts.schema, facts.server.user));
   checks.push_back(bloat(*facts.schema));
   checks.push_back(autovacuum(*facts.schema, facts.server.autovacuum));

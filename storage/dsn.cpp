@@ -43,11 +43,11 @@ std::string in_quotes(std::string_view value) {
 
 }  // namespace
 
-std::optional<std::string> dsn_fault(const std::string& dsn) {
+std::optional<std::string> dsn_fault(const std::string& dsn, const std::string& place) {
   if (is_bare_name(dsn)) return std::nullopt;
   std::string says;
   if (parsed(dsn, &says)) return std::nullopt;
-  return "Expected a PostgreSQL connection string or URL, but " + harmless(says) + ".";
+  return "Expected a PostgreSQL connection string or URL in " + place + ", but " + harmless(says) + ".";
 }
 
 std::string public_dsn(const std::string& dsn) {

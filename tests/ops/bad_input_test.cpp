@@ -314,12 +314,6 @@ TEST(BadInput, a_variable_that_says_nothing_we_know_is_told_at_once) {
     expect_refused(cairn({"runs", "--data", directory() / "no_programs"}), 5, "CAIRN_PG_BIN");
   }
   {
-    const Variable dsn("CAIRN_DSN", "host=x sesame");
-    const Ran ran = cairn({"runs"});
-    expect_refused(ran, 4, "connection string");
-    EXPECT_EQ(ran.err.find("sesame"), std::string::npos) << ran.err;
-  }
-  {
     const Variable port("PGPORT", "many");
     const Variable host("PGHOST", "localhost");
     expect_refused(cairn({"runs"}), 5, "many");
@@ -377,6 +371,17 @@ TEST(BadInput, a_wrong_password_is_unavailable_and_not_shown) {
   std::ofstream(rules) << before;
   run_sql(dsn, "SELECT pg_reload_conf()");
   run_sql(dsn, "DROP ROLE locked");
+}
+
+// It was told as a refusal, by `migrate` as a database that cannot be reached, with a piece of it.
+TEST(BadInput, a_connection_string_in_the_environment_that_is_none_is_usage_and_not_shown) {
+  const Variable dsn("CAIRN_DSN", "host=x sesame");
+  for (const char* command : {"runs", "migrate", "doctor", "work", "down"}) {
+    const Ran ran = cairn({command});
+    expect_refused(ran, 2, "CAIRN_DSN");
+    EXPECT_EQ(ran.err.find("sesame"), std::string::npos) << ran.err;
+  }
+  cairn_ok({"runs", "--data", directory() / "data"});
 }
 
 // `up` printed it, and gave it to its workers as an argument, which everybody may read.

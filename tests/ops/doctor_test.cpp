@@ -74,11 +74,13 @@ const Ill ills[] = {
     {"synchronous_commit", "off", [](DoctorFacts& f) { f.server.synchronous_commit = "off"; }},
     {"full_page_writes", "off", [](DoctorFacts& f) { f.server.full_page_writes = "off"; }},
     {"tracking", "track_counts off", [](DoctorFacts& f) { f.server.track_counts = "off"; }},
+    {"tracking", "track_activities off", [](DoctorFacts& f) { f.server.track_activities = "off"; }},
     {"connections", "90 of 100", [](DoctorFacts& f) { f.server.connections = 90; }},
     {"schema_version", "none yet", [](DoctorFacts& f) { f.schema.reset(), f.schema_fault = "there is none yet"; }},
     {"roles", "role cairn_app may update events", [](DoctorFacts& f) { f.schema->roles[0].event_rights = "update"; }},
     {"roles", "role cairn_read is missing", [](DoctorFacts& f) { f.schema->roles[1].exists = false; }},
     {"bloat", "job 200000 dead of 200010 rows", [](DoctorFacts& f) { f.schema->tables[0].dead = 200'000; }},
+    {"autovacuum", "job has it off", [](DoctorFacts& f) { f.schema->tables[0].autovacuum_off = true; }},
     {"autovacuum", "run has it off", [](DoctorFacts& f) { f.schema->tables[1].autovacuum_off = true; }},
     {"autovacuum", "off", [](DoctorFacts& f) { f.server.autovacuum = "off"; }},
     {"sessions", "dead: session 8 (process 3 on stone) with 2 held",
@@ -95,6 +97,14 @@ const Ill ills[] = {
      [](DoctorFacts& f) {
        f.holders = {{"transaction", "42", "psql", 2'000'000, 4}};
      }},
+    {"oldest_snapshot", "transaction of psql (process 42), 5 transactions and 6 min old",
+     [](DoctorFacts& f) {
+       f.holders = {{"transaction", "41", "young", 3, 1}, {"transaction", "42", "psql", 5, 400}};
+     }},
+    {"oldest_snapshot", "transaction of psql (process 42), 5 transactions and 6 min old",
+     [](DoctorFacts& f) {
+       f.holders = {{"transaction", "42", "psql", 5, 400}, {"transaction", "41", "young", 3, 1}};
+     }},
     {"long_transactions", "psql (process 42), open for 16 min",
      [](DoctorFacts& f) {
        f.holders = {{"transaction", "42", "psql", 0, 1'000}};
@@ -108,11 +118,43 @@ const Ill ills[] = {
        f.holders = {{"slot", "", "copy", 7, 0}};
      }},
     {"clock", "5000 ms behind", [](DoctorFacts& f) { f.here_us = noon - 5'000'000; }},
+    {"clock", "5000 ms ahead of", [](DoctorFacts& f) { f.here_us = noon + 5'000'000; }},
+    {"disk", "4000 MB of 100000 MB", [](DoctorFacts& f) { f.disk->free_bytes = 4'000'000'000; }},
+    {"disk", "500 MB of 2000 MB",
+     [](DoctorFacts& f) {
+       f.disk = DiskFacts{"/data", 500'000'000, 2'000'000'000};
+     }},
     {"disk", "10 MB", [](DoctorFacts& f) { f.disk->free_bytes = 10'000'000; }},
 };
 
 INSTANTIATE_TEST_SUITE_P(Ills, DoctorFinds, testing::ValuesIn(ills),
                          [](const auto& ill) { return std::string(ill.param.check) + std::to_string(ill.index); });
+
+TEST(Doctor, what_is_large_but_in_proportion_is_fine) {
+  DoctorFacts facts = healthy();
+  facts.schema->tables = {{"job", 300'000, 200'000, 30, false}, {"event", 1'000, 900'000, 30, false}};
+  EXPECT_TRUE(faults(facts).empty());
+}
+
+TEST(Doctor, says_what_it_saw_where_all_is_well) {
+  DoctorFacts facts = healthy();
+  facts.holders = {{"transaction", "41", "young", 3, 1}};
+  SessionRow session;
+  session.id = 8;
+  session.beat_at = noon;
+  facts.schema->sessions = {session};
+  std::map<std::string, std::string> found;
+  for (const Check& check : checks_of(facts)) {
+    EXPECT_TRUE(check.ok) << check.name << ": " << check.found;
+    found.emplace(check.name, check.found);
+  }
+  EXPECT_EQ(found["long_transactions"], "1, all young");
+  EXPECT_EQ(found["prepared_transactions"], "none");
+  EXPECT_EQ(found["oldest_snapshot"], "transaction of young (process 41), 3 transactions and 1000 ms old");
+  EXPECT_EQ(found["autovacuum"], "on; job 30 s ago; run never yet");
+  EXPECT_EQ(found["sessions"], "1 alive");
+  EXPECT_EQ(found["bloat"], "job 100 dead of 110 rows; run 10 dead of 1010 rows");
+}
 
 TEST(Doctor, only_what_may_be_seen_is_vouched_for) {
   DoctorFacts facts = healthy();
@@ -135,12 +177,13 @@ TEST(Dsn, is_shown_without_its_secrets) {
 // libpq quotes what it cannot read, and that was printed.
 TEST(Dsn, a_fault_shows_nothing_of_it) {
   for (const char* bad : {"host=x password=a b secret", "postgresql://u:secret@[::1", "host=x password='secret"}) {
-    const std::optional<std::string> fault = dsn_fault(bad);
+    const std::optional<std::string> fault = dsn_fault(bad, "--dsn");
     ASSERT_TRUE(fault) << bad;
     EXPECT_EQ(fault->find("secret"), std::string::npos) << *fault;
   }
-  EXPECT_NE(dsn_fault("foo=bar")->find("invalid connection option \"foo\""), std::string::npos);
-  for (const char* good : {"", "d", "host=h dbname=d", "postgresql://u:p@h/d"}) EXPECT_FALSE(dsn_fault(good)) << good;
+  EXPECT_NE(dsn_fault("foo=bar", "--dsn")->find("invalid connection option \"foo\""), std::string::npos);
+  for (const char* good : {"", "d", "host=h dbname=d", "postgresql://u:p@h/d"})
+    EXPECT_FALSE(dsn_fault(good, "--dsn")) << good;
 }
 
 // --- for real --------------------------------------------------------------------------------------------------------

@@ -109,9 +109,33 @@ TEST(Explain, a_worker_for_runs_of_its_own_is_none_for_others) {
   expect_reason(only(trial, situation), Reason::Kind::no_worker, "");
 }
 
+TEST(Explain, a_worker_for_runs_of_its_own_is_one_for_the_run_it_works_on) {
+  Trial trial = started(R"({"name":"t","start":"f","limits":{"steps":10},"nodes":{
+    "f":{"do":"x.a","labels":["ok"],"on":{"ok":["a","b"]}},
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"j"}},"b":{"do":"x.b","labels":["ok"],"on":{"ok":"j"}},
+    "j":{"do":"x.a","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  trial.complete(1, "ok");
+  Situation situation = now(trial);
+  situation.sessions[0].only_own = true;
+  EXPECT_EQ(kinds(explain(trial.state, situation)), (std::vector<std::string>{"2 a no_worker", "3 b no_worker"}));
+  situation.jobs[0].session = ann;
+  EXPECT_EQ(kinds(explain(trial.state, situation)), (std::vector<std::string>{"2 a held", "3 b ready"}));
+}
+
+TEST(Explain, a_step_that_was_let_go_for_later_is_ready_since_now_at_most) {
+  const Trial trial = started(work_graph);
+  Situation situation = now(trial);
+  situation.jobs[0].job.run_at_us = trial.now_us + 10 * second_us;
+  EXPECT_EQ(only(trial, situation).details["since"], time_text(trial.now_us));
+  EXPECT_TRUE(waiting_jobs(situation).empty());
+}
+
 TEST(Explain, a_paused_queue_and_a_full_one_say_so) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);
+  situation.queues = {{"other", 1, true}};
+  situation.held = {{"other", 1}};
+  expect_reason(only(trial, situation), Reason::Kind::ready, "");
   situation.queues = {{"model", {}, true}};
   expect_reason(only(trial, situation), Reason::Kind::queue_paused, "Queue model is paused");
   situation.queues = {{"model", 2, false}};
@@ -129,6 +153,8 @@ TEST(Explain, a_paused_queue_and_a_full_one_say_so) {
 TEST(Explain, a_held_step_is_held_by_whom_since_when) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);
+  situation.sessions.insert(situation.sessions.begin(), worker(3, trial.now_us));
+  situation.sessions[0].host = "another";
   situation.jobs[0].session = ann;
   situation.jobs[0].deadline_us = trial.now_us + 30 * second_us;
   const Reason reason = only(trial, situation);
@@ -138,6 +164,19 @@ TEST(Explain, a_held_step_is_held_by_whom_since_when) {
   EXPECT_EQ(reason.details["host"], "stone");
   EXPECT_EQ(reason.details["pid"], 12);
   EXPECT_TRUE(waiting_jobs(situation).empty());
+  situation.jobs[0].deadline_us = trial.now_us - 1 * second_us;
+  expect_reason(only(trial, situation), Reason::Kind::held, "its deadline has passed at ");
+}
+
+TEST(Explain, since_when_a_step_is_held_follows_from_its_deadline_if_it_has_one) {
+  const Trial trial = started(R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  Situation situation = now(trial);
+  situation.jobs[0].session = ann;
+  situation.jobs[0].deadline_us = trial.now_us + 605 * second_us;
+  EXPECT_EQ(only(trial, situation).details["since"], time_text(trial.now_us)) << "ten minutes and the grace";
+  situation.jobs[0].deadline_us = never_us;
+  EXPECT_FALSE(only(trial, situation).details.contains("since"));
 }
 
 TEST(Explain, a_step_held_by_a_session_that_is_gone_has_a_dead_worker) {
@@ -147,7 +186,9 @@ TEST(Explain, a_step_held_by_a_session_that_is_gone_has_a_dead_worker) {
   expect_reason(only(trial, situation), Reason::Kind::dead_worker, "session 99, which is gone");
   situation.jobs[0].session = ann;
   situation.sessions[0].beat_at -= 60 * second_us;
-  expect_reason(only(trial, situation), Reason::Kind::dead_worker, "has not been heard of since");
+  const Reason silent = only(trial, situation);
+  expect_reason(silent, Reason::Kind::dead_worker, "has not been heard of since");
+  EXPECT_EQ(silent.details["last_beat"], time_text(situation.sessions[0].beat_at));
   situation.sessions[0].beat_at = 0;  // of an older release: nobody knows
   expect_reason(only(trial, situation), Reason::Kind::held, "");
 }
@@ -177,6 +218,9 @@ TEST(Explain, a_question_waits_for_its_answer_until_it_is_overdue) {
     "z":{"end":"done"}}})");
   const Reason reason = only(trial, now(trial));
   expect_reason(reason, Reason::Kind::question, "Question q1 waits for an answer until");
+  EXPECT_NE(reason.says.find(time_text(trial.now_us + 60 * second_us) + ": \"Which region?\""), std::string::npos)
+      << reason.says;
+  EXPECT_EQ(reason.details["expires_at"], time_text(trial.now_us + 60 * second_us));
   EXPECT_EQ(reason.details["question"], "q1");
   EXPECT_EQ(reason.details["prompt"], "Which region?");
   trial.now_us += 61 * second_us;
@@ -199,6 +243,17 @@ TEST(Explain, a_wait_is_due_or_has_a_signal) {
   EXPECT_EQ(reason.details["signal"], "go");
 }
 
+TEST(Explain, a_signal_is_waited_for_until_it_is_overdue) {
+  Trial trial = started(R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{
+    "a":{"wait":{"signal":"go","timeout_ms":60000},"on":{"fired":"z","timeout":"z"}},"z":{"end":"done"}}})");
+  const std::string due = time_text(trial.now_us + 60 * second_us);
+  const Reason reason = only(trial, now(trial));
+  expect_reason(reason, Reason::Kind::signal, "the signal go until " + due);
+  EXPECT_EQ(reason.details["due"], due);
+  trial.now_us += 60 * second_us;
+  expect_reason(only(trial, now(trial)), Reason::Kind::ready, "cairn.timer");
+}
+
 TEST(Explain, a_call_waits_for_its_run) {
   Trial trial(R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{
     "a":{"call":"inner","on":{"done":"z","failed":"z"}},"z":{"end":"done"}}})");
@@ -212,6 +267,8 @@ TEST(Explain, a_call_waits_for_its_run) {
   expect_reason(reason, Reason::Kind::child, to_string(child) + ", which is running");
   EXPECT_EQ(reason.details["child"], to_string(child));
   EXPECT_EQ(reason.details["status"], "running");
+  situation.called.clear();
+  expect_reason(only(trial, situation), Reason::Kind::child, "which is unknown");
 }
 
 TEST(Explain, a_map_counts_its_open_sub_goals_and_each_has_its_own_reason) {
