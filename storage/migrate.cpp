@@ -22,6 +22,14 @@ void apply_views(Administration& database) {
   }
 }
 
+// The first migration makes the schema, which who runs the database may have done for a login that may not.
+std::string without_creation(std::string text) {
+  constexpr std::string_view creation = "create schema cairn;\n";
+  const std::size_t at = text.find(creation);
+  CHECK(at != std::string::npos);
+  return text.erase(at, creation.size());
+}
+
 // Inside the transaction that holds the lock.
 Result<MigrateReport> migrate_locked(Administration& database, std::int32_t shards) {
   const Result<SchemaFound> found = find_schema(database);
@@ -33,7 +41,8 @@ Result<MigrateReport> migrate_locked(Administration& database, std::int32_t shar
   MigrateReport report{found->version, newest_schema(), found->version > 0 ? found->shards : std::max(shards, 1)};
   for (const Migration& migration : migrations()) {
     if (migration.number <= found->version) continue;
-    database.execute(std::string(migration.text));
+    std::string text(migration.text);
+    database.execute(found->is_empty && migration.number == 1 ? without_creation(std::move(text)) : text);
     database.query("record_migration",
                    {std::to_string(migration.number), std::string(migration.name), std::to_string(report.shards)});
   }
@@ -67,6 +76,7 @@ int newest_schema() { return static_cast<int>(migrations().size()); }
 Result<SchemaFound> find_schema(Administration& database) {
   const std::string owner = database.query("has_schema").text(0, 0);
   if (owner == "nobody") return SchemaFound{};
+  if (owner == "empty") return SchemaFound{.is_empty = true};
   if (owner != "cairn")
     return Error{Code::conflict, "Expected a schema cairn of Cairn's own, but the database has another of that name."};
   const AdminRows rows = database.query("schema_version");

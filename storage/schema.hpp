@@ -23,6 +23,7 @@ int newest_schema();
 struct SchemaFound {
   int version = 0;  // 0: none
   std::int32_t shards = 1;
+  bool is_empty = false;  // version 0, but the schema is there, with nothing in it
 };
 
 // Refuses `unsupported` for a schema newer than this program, `conflict` for one that others made, `corrupt` for one

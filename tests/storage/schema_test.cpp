@@ -48,6 +48,12 @@ std::string schema_listing(const std::string& dsn) {
                   "group by grantee, table_name order by grantee collate \"C\", table_name collate \"C\"");
 }
 
+Result<std::unique_ptr<Store>> open_store(const std::string& dsn) {
+  PostgresOptions options;
+  options.dsn = dsn;
+  return open_postgres_store(options);
+}
+
 TEST(Schema, is_the_golden_one) {
   const std::string path = std::string(CAIRN_SOURCE_DIR) + "/tests/golden/schema.txt";
   const std::string found = schema_listing(new_database(1));
@@ -90,9 +96,7 @@ TEST(Migrate, again_changes_nothing_and_says_so) {
     EXPECT_EQ(report->shards, 3);
   }
   EXPECT_EQ(migrate(dsn, 4).error().code, Code::conflict);
-  PostgresOptions options;
-  options.dsn = dsn;
-  EXPECT_EQ((*open_postgres_store(options))->shards(), 3);
+  EXPECT_EQ((*open_store(dsn))->shards(), 3);
 }
 
 TEST(Migrate, several_at_once_make_one_schema) {
@@ -114,9 +118,7 @@ TEST(Migrate, a_newer_schema_is_unsupported) {
   const std::string dsn = new_database(1);
   ask(dsn, "insert into cairn.migration (number, name, shards) values (999, 'later', 1)");
   EXPECT_EQ(migrate(dsn, 0).error().code, Code::unsupported);
-  PostgresOptions options;
-  options.dsn = dsn;
-  EXPECT_EQ(open_postgres_store(options).error().code, Code::unsupported);
+  EXPECT_EQ(open_store(dsn).error().code, Code::unsupported);
 }
 
 TEST(Migrate, an_unreachable_database_is_unavailable) {
@@ -133,6 +135,33 @@ TEST(Migrate, a_login_that_may_not_make_roles_goes_on_without) {
   ASSERT_TRUE(migrate(dsn, 0)) << "the superuser may migrate after him";
   ask(dsn, "drop owned by bob");
   ask(dsn, "drop role bob");
+}
+
+// Who runs the database makes the schema for a login that may not; it was refused as that of others.
+TEST(Migrate, an_empty_schema_that_was_made_for_us_is_taken) {
+  const std::string ours = new_database(1);
+  const std::string dsn = new_empty_database();
+  ask(dsn, "create role carol login");
+  ask(dsn, "create schema cairn authorization carol");
+  EXPECT_EQ(open_store(dsn).error().code, Code::not_found);
+  const Result<MigrateReport> report = migrate(with_user(dsn, "carol"), 2);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->from, 0);
+  EXPECT_EQ((*open_store(with_user(dsn, "carol")))->shards(), 2);
+  EXPECT_EQ(schema_listing(dsn), schema_listing(ours));
+  ask(dsn, "drop owned by carol");
+  ask(dsn, "drop role carol");
+}
+
+TEST(Migrate, a_schema_with_anything_of_others_in_it_is_refused) {
+  for (const char* thing : {"table cairn.stone (n int)", "type cairn.kind as enum ('slate')",
+                            "function cairn.one() returns int language sql as 'select 1'"}) {
+    const std::string dsn = new_empty_database();
+    ask(dsn, "create schema cairn");
+    ask(dsn, std::string("create ") + thing);
+    EXPECT_EQ(migrate(dsn, 1).error().code, Code::conflict) << thing;
+    EXPECT_EQ(open_store(dsn).error().code, Code::conflict) << thing;
+  }
 }
 
 TEST(Views, name_every_event_type) {
@@ -169,9 +198,7 @@ TEST(Views, show_payloads_as_jsonb_and_survive_what_jsonb_cannot_hold) {
 
 TEST(Views, show_jobs_and_runs_with_times) {
   const std::string dsn = new_database(1);
-  PostgresOptions options;
-  options.dsn = dsn;
-  const auto store = open_postgres_store(options);
+  const auto store = open_store(dsn);
   TestRun run(**store);
   run.row.waiting = true;
   run.start(job_of(1, 1, never_us));
