@@ -1,9 +1,10 @@
-# One program per folder of tests/, labelled `fast` (needs nothing) or `postgres` (starts its own cluster).
+# One program per folder of tests/, labelled `fast` (needs nothing) or `postgres` (starts its own cluster), linked to no
+# more than it tests.
 find_package(GTest REQUIRED)
 
-function(cairn_tests folder label)
+function(cairn_tests folder label library)
   add_executable(test_${folder} ${ARGN})
-  target_link_libraries(test_${folder} PRIVATE cairn_ops GTest::gtest GTest::gtest_main)
+  target_link_libraries(test_${folder} PRIVATE ${library} GTest::gtest GTest::gtest_main)
   target_compile_definitions(test_${folder} PRIVATE CAIRN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              CAIRN_PROGRAM="$<TARGET_FILE:cairn>")
   # Tests are read and run once: optimizing them fully doubles the time of their compilation for nothing.
@@ -17,7 +18,7 @@ function(cairn_tests folder label)
   set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT 1200)
 endfunction()
 
-cairn_tests(engine fast
+cairn_tests(engine fast cairn_simulation
   tests/engine/branches_test.cpp
   tests/engine/cache_test.cpp
   tests/engine/codec_test.cpp
@@ -33,18 +34,27 @@ cairn_tests(engine fast
   tests/engine/trial.cpp
   tests/engine/waiting_test.cpp
 )
-cairn_tests(storage postgres
+cairn_tests(storage postgres cairn_storage
   tests/storage/chain_test.cpp
+  tests/storage/claim_test.cpp
   tests/storage/cluster_test.cpp
+  tests/storage/commit_test.cpp
   tests/storage/cutting_proxy.cpp
+  tests/storage/job_writes_test.cpp
+  tests/storage/oracle_test.cpp
   tests/storage/plans_test.cpp
   tests/storage/postgres_test.cpp
+  tests/storage/queue_settings_test.cpp
+  tests/storage/records_test.cpp
+  tests/storage/runs_test.cpp
   tests/storage/schema_test.cpp
+  tests/storage/sessions_test.cpp
   tests/storage/store_test.cpp
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
+  tests/storage/wake_test.cpp
 )
-cairn_tests(workers postgres
+cairn_tests(workers postgres cairn_workers
   tests/storage/test_database.cpp
   tests/workers/builtin_handlers_test.cpp
   tests/workers/commands_in_flight_test.cpp
@@ -59,6 +69,7 @@ cairn_tests(workers postgres
   tests/workers/repository_test.cpp
   tests/workers/same_history_test.cpp
   tests/workers/schema_check_test.cpp
+  tests/workers/session_test.cpp
   tests/workers/seven_node_test.cpp
   tests/workers/small_graphs.cpp
   tests/workers/tool_agent_test.cpp
@@ -67,10 +78,10 @@ cairn_tests(workers postgres
   tests/workers/worker_test.cpp
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
-cairn_tests(simulation fast
+cairn_tests(simulation fast cairn_simulation
   tests/simulation/simulation_test.cpp
 )
-cairn_tests(ops postgres
+cairn_tests(ops postgres cairn_ops
   tests/engine/trial.cpp
   tests/ops/bad_input_test.cpp
   tests/ops/bench_test.cpp
@@ -84,7 +95,7 @@ cairn_tests(ops postgres
   tests/ops/seven_node_test.cpp
   tests/ops/simulate_test.cpp
 )
-cairn_tests(fuzz fast
+cairn_tests(fuzz fast cairn_workers
   tests/fuzz/fuzz_test.cpp
   tests/fuzz/history.cpp
   tests/fuzz/targets.cpp
@@ -94,7 +105,7 @@ if(CAIRN_FUZZ)
   target_link_libraries(cairn_fuzz PRIVATE cairn_workers)
   target_link_options(cairn_fuzz PRIVATE -fsanitize=fuzzer)
 endif()
-cairn_tests(faults postgres
+cairn_tests(faults postgres cairn_storage
   tests/faults/faults_test.cpp
   tests/faults/load.cpp
   tests/ops/program.cpp

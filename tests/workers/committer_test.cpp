@@ -376,6 +376,25 @@ TEST_F(CommitterTest, an_unavailable_store_gets_the_same_bytes_again) {
   EXPECT_FALSE(driven.reply(ticket).refused);
 }
 
+TEST_F(CommitterTest, histories_whose_reading_failed_are_asked_for_again_each_alone) {
+  const std::vector<RunId> runs = {start("linear", {{"text", "x"}}), start("linear", {{"text", "y"}})};
+  Driven driven(*store_, 5);
+  for (std::size_t at = 0; at < runs.size(); ++at) driven->look(900 + at, runs[at], 1);
+  ASSERT_TRUE(driven.collect());
+  ASSERT_EQ(driven.loads().size(), 2u);
+  for (const Load& load : std::exchange(driven.loads(), {})) {
+    EXPECT_FALSE(load.alone);
+    driven->load_failed(load.run);
+  }
+  EXPECT_FALSE(driven.collect()) << "not at once";
+  driven->tick(driven->due_us());
+  ASSERT_TRUE(driven.collect());
+  ASSERT_EQ(driven.loads().size(), 2u);
+  for (const Load& load : driven.loads()) EXPECT_TRUE(load.alone);
+  driven.settle();
+  for (const Ticket ticket : {900u, 901u}) EXPECT_TRUE(driven.reply(ticket).looked);
+}
+
 TEST_F(CommitterTest, a_commit_that_landed_although_it_failed_is_no_conflict_with_itself) {
   const RunId run = start("linear", {{"text", "x"}});
   Driven driven(*store_, 5);

@@ -1,0 +1,198 @@
+// Which jobs a claim gets, and in which order; letting go of them; what a queue holds.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <thread>
+
+#include "tests/storage/store_test.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+class ClaimTest : public StoreTest {};
+
+TEST_P(ClaimTest, a_claim_holds_with_a_new_epoch_a_deadline_and_the_head) {
+  Job job = job_of(1, 1);
+  job.timeout_ms = 2'000;
+  TestRun run = started_run(job);
+  run.commit(run.entry(2));
+  const HeldJob before = this->job(run, 1);
+  const HeldJob held = claim_one(7);
+  EXPECT_EQ(held.run, run.id());
+  EXPECT_EQ(held.job, job);
+  EXPECT_EQ(held.session, 7);
+  EXPECT_EQ(held.epoch, before.epoch + 1);
+  EXPECT_EQ(held.run_head, 3);
+  EXPECT_EQ(held.deadline_us, noon + 1'000'000 + (2'000 + deadline_grace_ms) * 1000);
+  EXPECT_EQ(this->job(run, 1).deadline_us, held.deadline_us);
+  EXPECT_TRUE(claim(8).empty());
+}
+
+TEST_P(ClaimTest, a_job_without_a_timeout_gets_the_default_or_no_deadline) {
+  started_run();
+  started_run();
+  EXPECT_EQ(claim_one(7).deadline_us, noon + 1'000'000 + (60'000 + deadline_grace_ms) * 1000);
+  ClaimRequest request = claim_request(7, 1, last_shard());
+  request.default_timeout_ms = 0;
+  EXPECT_EQ(store().claim(request).at(0).deadline_us, never_us);
+}
+
+TEST_P(ClaimTest, a_timeout_beyond_all_time_does_not_break_claims) {
+  Job job = job_of(1, 1);
+  job.timeout_ms = std::numeric_limits<std::int64_t>::max();
+  started_run(job);
+  EXPECT_GT(claim_one(7).deadline_us, noon + 1'000'000);
+}
+
+TEST_P(ClaimTest, claims_go_by_priority_then_by_time) {
+  std::vector<TestRun> runs;
+  runs.push_back(started_run(job_of(1, 1, noon + 1, "default", 5)));
+  runs.push_back(started_run(job_of(1, 1, noon + 4, "default", 0)));
+  runs.push_back(started_run(job_of(1, 1, noon + 3, "default", 0)));
+  runs.push_back(started_run(job_of(1, 1, noon + 2, "default", 9)));
+  runs.push_back(started_run(job_of(1, 1, noon + 9, "default", 5)));
+  const std::vector<HeldJob> first = claim(7, 3);
+  ASSERT_EQ(first.size(), 3u);
+  EXPECT_EQ(first[0].run, runs[2].id());
+  EXPECT_EQ(first[1].run, runs[1].id());
+  EXPECT_EQ(first[2].run, runs[0].id());
+  const std::vector<HeldJob> second = claim(7, 3);
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(second[0].run, runs[4].id());
+  EXPECT_EQ(second[1].run, runs[3].id());
+}
+
+TEST_P(ClaimTest, a_level_where_nothing_is_due_does_not_hide_the_next) {
+  started_run(job_of(1, 1, never_us, "default", 0));
+  started_run(job_of(1, 1, noon + 2'000'000, "default", 1));
+  TestRun due = started_run(job_of(1, 1, noon, "default", 2));
+  EXPECT_EQ(claim_one(7).run, due.id());
+}
+
+TEST_P(ClaimTest, only_due_jobs_of_the_asked_queues_and_shard_are_claimed) {
+  started_run(job_of(1, 1, noon + 2'000'000));
+  started_run(job_of(1, 1, noon, "other"));
+  EXPECT_TRUE(claim(7).empty());
+  TestRun due = started_run(job_of(1, 1, noon + 1'000'000));
+  if (store().shards() > 1) {
+    EXPECT_TRUE(store().claim(claim_request(7, 10, 0)).empty());
+  }
+  EXPECT_EQ(claim_one(7).run, due.id());
+}
+
+TEST_P(ClaimTest, a_limit_counts_over_all_queues_and_no_queue_starves) {
+  for (int n = 0; n < 4; ++n) started_run(job_of(1, 1, noon, "default"));
+  started_run(job_of(1, 1, noon + 5, "other"));
+  ClaimRequest request = claim_request(7, 1, last_shard());
+  request.queues = {"default", "other"};
+  std::vector<std::string> queues;
+  for (int n = 0; n < 5; ++n) {
+    const std::vector<HeldJob> jobs = store().claim(request);
+    ASSERT_EQ(jobs.size(), 1u);
+    queues.push_back(jobs[0].job.queue);
+  }
+  EXPECT_EQ(std::count(queues.begin(), queues.end(), "other"), 1);
+  EXPECT_TRUE(store().claim(request).empty());
+}
+
+TEST_P(ClaimTest, a_claim_of_nothing_gets_nothing) {
+  started_run();
+  EXPECT_TRUE(claim(7, 0).empty());
+  ClaimRequest request = claim_request(7, 1, last_shard());
+  request.queues.clear();
+  EXPECT_TRUE(store().claim(request).empty());
+}
+
+TEST_P(ClaimTest, only_runs_claims_from_these_runs_and_no_others) {
+  started_run(job_of(1, 1, noon, "default", 0));
+  TestRun wanted = started_run(job_of(1, 1, noon + 5, "default", 9));
+  TestRun other_queue = started_run(job_of(1, 1, noon, "other"));
+  ClaimRequest request = claim_request(7, 10, last_shard());
+  request.only_runs = {wanted.id(), other_queue.id(), run_on(last_shard(), store().shards())};
+  const std::vector<HeldJob> jobs = store().claim(request);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].run, wanted.id());
+  EXPECT_EQ(jobs[0].run_head, 1);
+  EXPECT_TRUE(store().claim(request).empty());
+}
+
+TEST_P(ClaimTest, threads_never_claim_one_job_twice) {
+  constexpr int runs = 60;
+  for (int n = 0; n < runs; ++n) started_run();
+  std::vector<std::vector<HeldJob>> claimed(4);
+  std::vector<std::thread> threads;
+  for (std::size_t n = 0; n < claimed.size(); ++n) {
+    threads.emplace_back([&, n] {
+      for (int round = 0; round < 30; ++round) {
+        for (HeldJob& job : claim(static_cast<SessionId>(n + 1), 3)) claimed[n].push_back(std::move(job));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::map<RunId, int> times;
+  for (const auto& jobs : claimed) {
+    for (const HeldJob& job : jobs) ++times[job.run];
+  }
+  EXPECT_EQ(times.size(), static_cast<std::size_t>(runs));
+  for (const auto& [run, count] : times) EXPECT_EQ(count, 1);
+}
+
+TEST_P(ClaimTest, release_frees_only_what_is_still_held) {
+  TestRun run = started_run();
+  TestRun other = started_run();
+  const std::vector<HeldJob> held = claim(7);
+  ASSERT_EQ(held.size(), 2u);
+  Fence wrong = fence_of(held[1]);
+  ++wrong.epoch;
+  const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}, {held[1].run, wrong}};
+  store().release(holds, noon + 3);
+  const std::vector<HeldJob> again = claim(8);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].run, held[0].run);
+  EXPECT_EQ(again[0].job.run_at_us, noon + 3);
+  EXPECT_GT(again[0].epoch, held[0].epoch);
+  EXPECT_EQ(again[0].job.step, 1);
+  store().release(holds, noon);
+  EXPECT_TRUE(claim(9).empty()) << "a second release of the same hold is stale";
+}
+
+TEST_P(ClaimTest, a_job_released_while_its_run_is_paused_is_not_offered) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  Entry pausing = run.entry();
+  pausing.run.status = RunStatus::paused;
+  run.commit(pausing);
+  const std::vector<std::pair<RunId, Fence>> holds{{run.id(), fence_of(held)}};
+  store().release(holds, noon);
+  EXPECT_EQ(job(run, 1).session, 0);
+  EXPECT_EQ(job(run, 1).job.run_at_us, never_us);
+  EXPECT_TRUE(claim(8).empty());
+}
+
+TEST_P(ClaimTest, queues_count_what_is_ready_later_and_held) {
+  EXPECT_TRUE(store().queues().empty());
+  const TimeUs now = store().database_time();
+  started_run(job_of(1, 1, now - 20));
+  started_run(job_of(1, 1, now - 10));
+  started_run(job_of(1, 1, never_us));
+  started_run(job_of(1, 1, now - 5, "other"));
+  ClaimRequest request = claim_request(7, 1, last_shard());
+  request.now_us = now;
+  store().claim(request);
+  const std::vector<QueueRow> queues = store().queues();
+  ASSERT_EQ(queues.size(), 2u);
+  EXPECT_EQ(queues[0].name, "default");
+  EXPECT_EQ(queues[0].ready, 1);
+  EXPECT_EQ(queues[0].later, 1);
+  EXPECT_EQ(queues[0].held, 1);
+  EXPECT_EQ(queues[0].oldest_us, now - 10);
+  EXPECT_EQ(queues[1].name, "other");
+  EXPECT_EQ(queues[1].ready, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, ClaimTest, testing::ValuesIn(every_store()), name_of_store);
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,353 @@
+// What Store says of commits: heads, fences, links, doubt; and the log as it is read back.
+#include "tests/storage/store_test.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+using Kind = Verdict::Kind;
+
+class CommitTest : public StoreTest {};
+
+TEST_P(CommitTest, a_run_is_read_back_as_it_was_written) {
+  TestRun parent = started_run();
+  TestRun run = new_run();
+  run.row.tags = {{"batch", "a \"b\""}, {"owner", "Zoë"}};
+  run.row.parent = parent.id();
+  run.row.continues = parent.id();
+  run.row.reason = "because";
+  run.row.waiting = true;
+  const Entry entry = run.entry(3);
+  const Verdict verdict = run.commit(entry);
+  EXPECT_EQ(verdict.kind, Kind::committed);
+  EXPECT_EQ(verdict.head, 3);
+
+  const auto row = store().run(run.id());
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->graph, "test_graph");
+  EXPECT_EQ(row->version, run.row.version);
+  EXPECT_EQ(row->status, RunStatus::running);
+  EXPECT_TRUE(row->waiting);
+  EXPECT_EQ(row->head, 3);
+  EXPECT_EQ(row->chain_hash, verdict.chain_hash);
+  EXPECT_EQ(row->parent, parent.id());
+  EXPECT_EQ(row->continues, parent.id());
+  EXPECT_EQ(row->started_at, noon);
+  EXPECT_EQ(row->reason, "because");
+  EXPECT_EQ(row->tags, run.row.tags);
+
+  const std::vector<EventRow> events = store().events(run.id(), 0, 10);
+  ASSERT_EQ(events.size(), 3u);
+  for (std::size_t at = 0; at < 3; ++at) {
+    EXPECT_EQ(events[at].seq, entry.events[at].seq);
+    EXPECT_EQ(events[at].at_us, entry.events[at].at_us);
+    EXPECT_EQ(events[at].type, entry.events[at].type);
+    EXPECT_EQ(events[at].version, entry.events[at].version);
+    EXPECT_EQ(events[at].step, entry.events[at].step);
+    EXPECT_EQ(events[at].actor, entry.events[at].actor);
+    EXPECT_EQ(events[at].payload, entry.events[at].payload);
+    EXPECT_GT(events[at].commit, 0);
+  }
+  EXPECT_EQ(chain_fault(store(), run.id()), "");
+}
+
+TEST_P(CommitTest, events_are_paged) {
+  TestRun run = new_run();
+  run.commit(run.entry(5));
+  EXPECT_EQ(store().events(run.id(), 0, 2).size(), 2u);
+  const std::vector<EventRow> rest = store().events(run.id(), 3, 10);
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0].seq, 4);
+  EXPECT_TRUE(store().events(run.id(), 5, 10).empty());
+  EXPECT_TRUE(store().events(run_on(0, store().shards()), 0, 10).empty());
+}
+
+TEST_P(CommitTest, an_unknown_run_is_none) { EXPECT_FALSE(store().run(run_on(last_shard(), store().shards()))); }
+
+TEST_P(CommitTest, a_later_commit_moves_the_head_and_the_row) {
+  TestRun run = started_run();
+  Entry entry = run.entry(2);
+  entry.run.status = RunStatus::failed;
+  entry.run.version = std::string(64, 'b');
+  entry.run.reason = "broken";
+  entry.run.updated_at = noon + 5;
+  const Verdict verdict = run.commit(entry);
+  EXPECT_EQ(verdict.kind, Kind::committed);
+  EXPECT_EQ(verdict.head, 3);
+  const auto row = store().run(run.id());
+  EXPECT_EQ(row->head, 3);
+  EXPECT_EQ(row->status, RunStatus::failed);
+  EXPECT_EQ(row->version, std::string(64, 'b'));
+  EXPECT_EQ(row->reason, "broken");
+  EXPECT_EQ(row->updated_at, noon + 5);
+}
+
+TEST_P(CommitTest, an_empty_batch_has_no_verdicts) { EXPECT_TRUE(commit({}).empty()); }
+
+TEST_P(CommitTest, a_run_that_exists_cannot_be_started_again) {
+  TestRun run = new_run();
+  const Entry first = run.entry(2);
+  run.commit(first);
+  const Verdict verdict = commit({first}).at(0);
+  EXPECT_EQ(verdict.kind, Kind::conflict);
+  EXPECT_EQ(verdict.head, 2);
+  EXPECT_EQ(verdict.chain_hash, run.chain_hash);
+  ASSERT_EQ(verdict.missed.size(), 2u);
+  EXPECT_EQ(verdict.missed[0].payload, first.events[0].payload);
+  EXPECT_EQ(store().events(run.id(), 0, 10).size(), 2u);
+}
+
+TEST_P(CommitTest, a_commit_at_an_old_head_gets_the_events_it_missed) {
+  TestRun run = started_run();
+  TestRun late = run;
+  run.commit(run.entry(3));
+  const Verdict verdict = late.commit(late.entry());
+  EXPECT_EQ(verdict.kind, Kind::conflict);
+  EXPECT_EQ(verdict.head, 4);
+  EXPECT_EQ(verdict.chain_hash, run.chain_hash);
+  ASSERT_EQ(verdict.missed.size(), 3u);
+  EXPECT_EQ(verdict.missed[0].seq, 2);
+  EXPECT_EQ(verdict.missed[2].chain_hash, run.chain_hash);
+}
+
+TEST_P(CommitTest, too_many_missed_events_do_not_come_with_the_conflict) {
+  TestRun run = started_run();
+  TestRun late = run;
+  run.commit(run.entry(1'001));
+  const Verdict verdict = late.commit(late.entry());
+  EXPECT_EQ(verdict.kind, Kind::conflict);
+  EXPECT_EQ(verdict.head, 1'002);
+  EXPECT_TRUE(verdict.missed.empty());
+}
+
+TEST_P(CommitTest, a_commit_to_a_run_that_does_not_exist_is_a_conflict_at_head_0) {
+  TestRun run = new_run();
+  run.head = 3;
+  Entry entry = run.entry();
+  entry.fences.push_back({1, 7, 1, 1});
+  const Verdict verdict = commit({entry}).at(0);
+  EXPECT_EQ(verdict.kind, Kind::conflict);
+  EXPECT_EQ(verdict.head, 0);
+  EXPECT_FALSE(store().run(run.id()));
+}
+
+TEST_P(CommitTest, another_chain_at_the_same_head_is_a_conflict) {
+  TestRun run = started_run();
+  Entry entry = run.entry();
+  entry.chain_before[0] ^= 1;
+  const Verdict verdict = commit({entry}).at(0);
+  EXPECT_EQ(verdict.kind, Kind::conflict);
+  EXPECT_EQ(verdict.head, 1);
+  EXPECT_EQ(verdict.chain_hash, run.chain_hash);
+  EXPECT_TRUE(verdict.missed.empty());
+}
+
+TEST_P(CommitTest, a_fence_that_holds_passes) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  Entry entry = run.entry();
+  entry.fences.push_back(fence_of(held));
+  entry.jobs.push_back(keep(job_of(1, 2)));
+  EXPECT_EQ(run.commit(entry).kind, Kind::committed);
+}
+
+TEST_P(CommitTest, a_fence_of_another_session_epoch_or_step_is_stale) {
+  TestRun run = started_run();
+  const Fence good = fence_of(claim_one(7));
+  std::vector<Fence> bad(3, good);
+  ++bad[0].session;
+  --bad[1].epoch;
+  ++bad[2].step;
+  for (const Fence& fence : bad) {
+    Entry entry = run.entry();
+    entry.fences.push_back(fence);
+    const Verdict verdict = run.commit(entry);
+    EXPECT_EQ(verdict.kind, Kind::stale);
+    EXPECT_EQ(verdict.stale, std::vector<BranchId>{1});
+    EXPECT_EQ(verdict.head, 1);
+  }
+  EXPECT_EQ(store().run(run.id())->head, 1);
+}
+
+// Where the write itself looks at its fence.
+TEST_P(CommitTest, what_is_kept_or_dropped_on_a_wrong_fence_is_stale_and_stays_as_it_was) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  const Fence good = fence_of(held);
+  for (Fence wrong : {Fence{1, 8, good.epoch, good.step}, Fence{1, 7, good.epoch + 1, good.step},
+                      Fence{1, 7, good.epoch, good.step + 1}}) {
+    for (const JobWrite& write : {keep(job_of(1, 2)), drop(1)}) {
+      Entry entry = run.entry();
+      entry.fences = {wrong};
+      entry.jobs = {write};
+      EXPECT_EQ(run.commit(entry).kind, Kind::stale);
+      ASSERT_EQ(store().jobs(run.id()).size(), 1u);
+      EXPECT_EQ(store().jobs(run.id())[0].job.step, held.job.step);
+      EXPECT_EQ(store().run(run.id())->head, 1);
+    }
+  }
+}
+
+TEST_P(CommitTest, stale_names_only_the_branches_whose_fence_failed) {
+  TestRun run = new_run();
+  Entry first = run.entry();
+  first.jobs = {offer(job_of(1, 1)), offer(job_of(2, 2)), offer(job_of(3, 3))};
+  run.commit(first);
+  Entry entry = run.entry();
+  for (const HeldJob& held : claim(7)) entry.fences.push_back(fence_of(held));
+  ASSERT_EQ(entry.fences.size(), 3u);
+  entry.fences[1].epoch += 1;
+  EXPECT_EQ(run.commit(entry).stale, std::vector<BranchId>{2});
+}
+
+TEST_P(CommitTest, a_fence_on_a_missing_job_is_stale_while_the_run_is_open_and_closed_after_it) {
+  TestRun run = started_run();
+  const Fence fence = fence_of(claim_one(7));
+  Entry dropping = run.entry();
+  dropping.jobs.push_back(drop(1));
+  run.commit(dropping);
+  Entry entry = run.entry();
+  entry.fences.push_back(fence);
+  EXPECT_EQ(run.commit(entry).kind, Kind::stale);
+
+  Entry ending = run.entry();
+  ending.run.status = RunStatus::aborted;
+  run.commit(ending);
+  Entry late = run.entry();
+  late.fences.push_back(fence);
+  const Verdict verdict = run.commit(late);
+  EXPECT_EQ(verdict.kind, Kind::closed);
+  EXPECT_EQ(verdict.stale, std::vector<BranchId>{1});
+}
+
+TEST_P(CommitTest, a_job_held_by_another_is_stale_even_if_the_run_has_ended) {
+  TestRun run = started_run();
+  Fence fence = fence_of(claim_one(7));
+  Entry ending = run.entry();
+  ending.run.status = RunStatus::done;
+  run.commit(ending);
+  ++fence.epoch;
+  Entry late = run.entry();
+  late.fences.push_back(fence);
+  EXPECT_EQ(run.commit(late).kind, Kind::stale);
+}
+
+TEST_P(CommitTest, a_lost_hold_counts_more_than_an_old_head) {
+  TestRun run = started_run();
+  TestRun late = run;
+  Fence fence = fence_of(claim_one(7));
+  run.commit(run.entry());
+  Entry entry = late.entry();
+  ++fence.epoch;
+  entry.fences.push_back(fence);
+  EXPECT_EQ(late.commit(entry).kind, Kind::stale);
+}
+
+// The Postgres store looked at no job of a run that was to be new, and called every fence stale.
+TEST_P(CommitTest, fences_are_judged_even_if_the_run_should_have_been_new) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  Entry entry = run.entry();
+  entry.head_before = 0;
+  entry.events[0].seq = 1;
+  entry.fences.push_back(fence_of(held));
+  EXPECT_EQ(commit({entry}).at(0).kind, Kind::conflict);
+  ++entry.fences[0].epoch;
+  EXPECT_EQ(commit({entry}).at(0).kind, Kind::stale);
+}
+
+TEST_P(CommitTest, one_refused_entry_does_not_disturb_its_batch) {
+  TestRun good = started_run();
+  TestRun conflicting = started_run();
+  TestRun stale = started_run();
+  TestRun fresh = new_run();
+  TestRun existing = started_run();
+  conflicting.commit(conflicting.entry());
+  std::vector<Entry> batch{good.entry(), conflicting.entry(), stale.entry(), fresh.entry(2), existing.entry()};
+  batch[1].head_before = 1;
+  batch[1].events[0].seq = 2;
+  batch[2].fences.push_back({1, 7, 1, 1});
+  batch[4].head_before = 0;
+  batch[4].events[0].seq = 1;
+  const std::vector<Verdict> verdicts = commit(batch);
+  EXPECT_EQ(verdicts[0].kind, Kind::committed);
+  EXPECT_EQ(verdicts[1].kind, Kind::conflict);
+  EXPECT_EQ(verdicts[2].kind, Kind::stale);
+  EXPECT_EQ(verdicts[3].kind, Kind::committed);
+  EXPECT_EQ(verdicts[4].kind, Kind::conflict);
+  EXPECT_EQ(store().run(good.id())->head, 2);
+  EXPECT_EQ(store().run(conflicting.id())->head, 2);
+  EXPECT_EQ(store().run(stale.id())->head, 1);
+  EXPECT_EQ(store().run(fresh.id())->head, 2);
+  for (const TestRun* run : {&good, &conflicting, &stale, &fresh, &existing}) {
+    EXPECT_EQ(chain_fault(store(), run->id()), "");
+  }
+}
+
+TEST_P(CommitTest, linked_entries_share_a_verdict) {
+  TestRun refused = started_run();
+  TestRun linked = started_run();
+  TestRun child = new_run();
+  TestRun other = started_run();
+  std::vector<Entry> batch{refused.entry(), linked.entry(), child.entry(), other.entry()};
+  batch[0].chain_before[0] ^= 1;
+  batch[0].link = batch[1].link = batch[2].link = 5;
+  batch[2].jobs.push_back(offer(job_of(1, 1)));
+  batch[3].link = 6;
+  const std::vector<Verdict> verdicts = commit(batch);
+  EXPECT_EQ(verdicts[0].kind, Kind::conflict);
+  EXPECT_EQ(verdicts[1].kind, Kind::conflict);
+  EXPECT_EQ(verdicts[1].head, 1);
+  EXPECT_EQ(verdicts[1].chain_hash, linked.chain_hash);
+  EXPECT_EQ(verdicts[2].kind, Kind::conflict);
+  EXPECT_EQ(verdicts[2].head, 0);
+  EXPECT_EQ(verdicts[3].kind, Kind::committed);
+  EXPECT_EQ(store().run(linked.id())->head, 1);
+  EXPECT_FALSE(store().run(child.id())) << "a refused child must leave nothing behind";
+  EXPECT_TRUE(store().jobs(child.id()).empty());
+
+  batch[0].chain_before[0] ^= 1;
+  batch.pop_back();
+  for (const Verdict& verdict : commit(batch)) EXPECT_EQ(verdict.kind, Kind::committed);
+  EXPECT_TRUE(store().run(child.id()));
+}
+
+TEST_P(CommitTest, a_batch_in_doubt_that_landed_is_committed_again_and_written_once) {
+  TestRun run = started_run();
+  TestRun fresh = new_run();
+  const HeldJob held = claim_one(7);
+  std::vector<Entry> batch{run.entry(2), fresh.entry()};
+  batch[0].fences.push_back(fence_of(held));
+  batch[0].jobs.push_back(offer(job_of(1, 2)));
+  for (Entry& entry : batch) entry.commit = 77;
+  const std::vector<Verdict> first = commit(batch);
+  ASSERT_EQ(first[0].kind, Kind::committed);
+  for (Entry& entry : batch) entry.in_doubt = true;
+  const std::vector<Verdict> again = commit(batch);
+  for (const std::size_t at : {0u, 1u}) {
+    EXPECT_EQ(again[at].kind, Kind::committed);
+    EXPECT_EQ(again[at].head, first[at].head);
+    EXPECT_EQ(again[at].chain_hash, first[at].chain_hash);
+  }
+  EXPECT_EQ(store().run(run.id())->head, 3);
+  EXPECT_EQ(store().events(run.id(), 0, 10).back().commit, 77);
+  EXPECT_EQ(chain_fault(store(), run.id()), "");
+  EXPECT_EQ(job(run, 1).session, 0) << "the job it offered was touched again";
+}
+
+TEST_P(CommitTest, a_batch_in_doubt_that_did_not_land_is_written) {
+  TestRun run = started_run();
+  Entry entry = run.entry();
+  entry.commit = 78;
+  entry.in_doubt = true;
+  EXPECT_EQ(run.commit(entry).kind, Kind::committed);
+  EXPECT_EQ(store().run(run.id())->head, 2);
+  Entry other = entry;  // the same place in the log, but of another batch
+  other.commit = 79;
+  EXPECT_EQ(run.commit(other).kind, Kind::conflict);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, CommitTest, testing::ValuesIn(every_store()), name_of_store);
+
+}  // namespace
+}  // namespace cairn

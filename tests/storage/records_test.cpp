@@ -1,0 +1,112 @@
+// What is kept beside the log: questions, blobs, snapshots, graphs.
+#include "storage/chain.hpp"
+#include "tests/storage/store_test.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+class RecordsTest : public StoreTest {};
+
+QuestionRow question_row(const TestRun& run, const std::string& id, TimeUs asked_at) {
+  QuestionRow question;
+  question.run = run.id();
+  question.id = id;
+  question.step = 3;
+  question.kind = "question";
+  question.prompt = {{"text", "Which region?"}};
+  question.schema = {{"type", "number"}, {"minimum", 1.0}};
+  question.asked_at = asked_at;
+  return question;
+}
+
+TEST_P(RecordsTest, questions_are_open_until_they_are_closed) {
+  TestRun run = started_run();
+  TestRun other = started_run();
+  Entry entry = run.entry();
+  entry.asked = {question_row(run, "q3", noon + 2), question_row(run, "q4", noon + 1)};
+  entry.asked[0].fallback = Json(nullptr);
+  entry.asked[0].expires_at = noon + 500;
+  run.commit(entry);
+  Entry more = other.entry();
+  more.asked = {question_row(other, "q3", noon)};
+  other.commit(more);
+
+  const std::vector<QuestionRow> of_run = store().questions(run.id(), 10);
+  ASSERT_EQ(of_run.size(), 2u);
+  EXPECT_EQ(of_run[0].id, "q4");
+  EXPECT_FALSE(of_run[0].fallback);
+  EXPECT_FALSE(of_run[0].expires_at);
+  EXPECT_EQ(of_run[1].id, "q3");
+  EXPECT_EQ(of_run[1].run, run.id());
+  EXPECT_EQ(of_run[1].step, 3);
+  EXPECT_EQ(of_run[1].kind, "question");
+  EXPECT_EQ(of_run[1].prompt, entry.asked[0].prompt);
+  EXPECT_EQ(of_run[1].schema, entry.asked[0].schema);
+  ASSERT_TRUE(of_run[1].fallback);
+  EXPECT_TRUE(of_run[1].fallback->is_null()) << "a default of null is a default";
+  EXPECT_EQ(of_run[1].expires_at, noon + 500);
+  EXPECT_EQ(of_run[1].asked_at, noon + 2);
+
+  EXPECT_EQ(store().questions({}, 10).size(), 3u);
+  EXPECT_EQ(store().questions({}, 10)[0].run, other.id());
+  EXPECT_EQ(store().questions({}, 2).size(), 2u);
+  Entry closing = run.entry();
+  closing.closed_questions = {"q3"};
+  run.commit(closing);
+  ASSERT_EQ(store().questions(run.id(), 10).size(), 1u);
+  EXPECT_EQ(store().questions(run.id(), 10)[0].id, "q4");
+}
+
+TEST_P(RecordsTest, a_blob_is_stored_once) {
+  const std::string bytes("a\0b\xff", 4);
+  const Hash hash = sha256(bytes);
+  EXPECT_FALSE(store().blob(last_shard(), hash));
+  store().put_blob(last_shard(), hash, bytes);
+  store().put_blob(last_shard(), hash, "something else");
+  EXPECT_EQ(store().blob(last_shard(), hash), bytes);
+}
+
+TEST_P(RecordsTest, the_newest_fitting_snapshot_is_found) {
+  TestRun run = started_run();
+  const auto put = [&](std::int64_t seq, std::int32_t version, const std::string& state) {
+    store().put_snapshot(run.id(), {seq, version, sha256(state), state});
+  };
+  put(2, 1, "two");
+  put(5, 1, "five");
+  put(4, 2, "other");
+  EXPECT_EQ(store().snapshot(run.id(), 1, 9)->state, "five");
+  EXPECT_EQ(store().snapshot(run.id(), 1, 5)->seq, 5);
+  EXPECT_EQ(store().snapshot(run.id(), 1, 4)->state, "two");
+  EXPECT_EQ(store().snapshot(run.id(), 1, 4)->chain_hash, sha256("two"));
+  EXPECT_FALSE(store().snapshot(run.id(), 1, 1));
+  EXPECT_EQ(store().snapshot(run.id(), 2, 9)->state, "other");
+  EXPECT_FALSE(store().snapshot(run.id(), 3, 9));
+  put(5, 1, "five again");
+  EXPECT_EQ(store().snapshot(run.id(), 1, 9)->state, "five again");
+}
+
+TEST_P(RecordsTest, a_name_has_one_current_graph) {
+  store().put_graph({"g", "v1", "{1}", true});
+  store().put_graph({"g", "v2", "{2}", false});
+  store().put_graph({"h", "v1", "{3}", true});
+  store().put_graph({"g", "v1", "other text", false});
+  std::vector<GraphRow> graphs = store().graphs();
+  ASSERT_EQ(graphs.size(), 3u);
+  EXPECT_EQ(graphs[0].name, "g");
+  EXPECT_EQ(graphs[0].version, "v1");
+  EXPECT_EQ(graphs[0].text, "{1}");
+  EXPECT_TRUE(graphs[0].current);
+  EXPECT_FALSE(graphs[1].current);
+  store().put_graph({"g", "v2", "{2}", true});
+  graphs = store().graphs();
+  EXPECT_FALSE(graphs[0].current);
+  EXPECT_TRUE(graphs[1].current);
+  EXPECT_TRUE(graphs[2].current);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, RecordsTest, testing::ValuesIn(every_store()), name_of_store);
+
+}  // namespace
+}  // namespace cairn

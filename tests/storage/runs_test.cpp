@@ -1,0 +1,117 @@
+// Finding runs: filters, pages, lineages.
+#include <functional>
+#include <set>
+
+#include "tests/storage/store_test.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+class RunsTest : public StoreTest {};
+
+std::vector<RunId> ids_of(const std::vector<RunRow>& rows) {
+  std::vector<RunId> ids;
+  for (const RunRow& row : rows) ids.push_back(row.id);
+  return ids;
+}
+
+TEST_P(RunsTest, runs_are_found_by_each_filter_newest_first) {
+  std::vector<TestRun> runs;
+  for (int n = 0; n < 4; ++n) {
+    runs.push_back(new_run());
+    TestRun& run = runs.back();
+    run.row.started_at = noon + n;
+    run.row.graph = n < 2 ? "old" : "new";
+    run.row.waiting = n == 1;
+    run.row.tags = {{"n", std::to_string(n)}, {"half", n < 2 ? "first" : "second"}};
+    Entry entry = run.entry();
+    if (n == 3) entry.run.status = RunStatus::done;
+    run.commit(entry);
+  }
+  const auto found = [&](const std::function<void(RunFilter&)>& set) {
+    RunFilter filter;
+    set(filter);
+    std::string places;
+    for (const RunId& id : ids_of(store().runs(filter))) {
+      for (std::size_t n = 0; n < runs.size(); ++n) {
+        if (runs[n].id() == id) places += std::to_string(n);
+      }
+    }
+    return places;
+  };
+  EXPECT_EQ(found([](RunFilter&) {}), "3210");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.limit = 2; }), "32");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.limit = 0; }), "");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.graph = "old"; }), "10");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.status = RunStatus::done; }), "3");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.waiting = true; }), "1");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.waiting = false; }), "320");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.since = noon + 2; }), "32");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.tags = {{"half", "first"}}; }), "10");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.tags = {{"half", "first"}, {"n", "1"}}; }), "1");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.tags = {{"half", "third"}}; }), "");
+  EXPECT_EQ(found([](RunFilter& filter) {
+              filter.tags = {{"half", "second"}};
+              filter.status = RunStatus::running;
+            }),
+            "2");
+}
+
+TEST_P(RunsTest, runs_are_read_page_by_page_also_when_they_started_at_once) {
+  std::set<RunId> expected;
+  for (int n = 0; n < 7; ++n) {
+    TestRun run = new_run();
+    run.row.started_at = noon + n / 4;
+    run.row.tags = {{"half", n % 2 == 0 ? "first" : "second"}};
+    run.commit(run.entry());
+    expected.insert(run.id());
+  }
+  for (const Tags& tags : {Tags{}, Tags{{"half", "first"}}}) {
+    RunFilter filter;
+    filter.tags = tags;
+    const std::vector<RunId> all = ids_of(store().runs(filter));
+    std::vector<RunId> paged;
+    filter.limit = 2;
+    for (std::vector<RunRow> page = store().runs(filter); !page.empty(); page = store().runs(filter)) {
+      for (const RunRow& row : page) paged.push_back(row.id);
+      filter.behind = {page.back().started_at, page.back().id};
+      ASSERT_LE(paged.size(), 7u);
+    }
+    EXPECT_EQ(paged, all);
+    EXPECT_EQ(paged.size(), tags.empty() ? 7u : 4u);
+  }
+}
+
+TEST_P(RunsTest, a_lineage_is_what_a_run_continues_and_what_continues_it) {
+  std::vector<TestRun> runs;
+  const auto add = [&](std::optional<RunId> continues) {
+    runs.push_back(new_run());
+    runs.back().row.started_at = noon + static_cast<TimeUs>(runs.size());
+    runs.back().row.continues = continues;
+    runs.back().commit(runs.back().entry());
+    return runs.back().id();
+  };
+  const RunId first = add({});
+  const RunId second = add(first);
+  const RunId third = add(second);
+  const RunId branch = add(first);
+  add({});
+  for (const RunId& start : {first, second, third, branch}) {
+    RunFilter filter;
+    filter.lineage = start;
+    EXPECT_EQ(ids_of(store().runs(filter)), (std::vector<RunId>{branch, third, second, first}));
+  }
+  RunFilter filter;
+  filter.lineage = second;
+  filter.limit = 1;
+  EXPECT_EQ(ids_of(store().runs(filter)), std::vector<RunId>{branch});
+  filter.lineage = run_on(0, store().shards());
+  EXPECT_TRUE(store().runs(filter).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, RunsTest, testing::ValuesIn(every_store()), name_of_store);
+
+}  // namespace
+}  // namespace cairn

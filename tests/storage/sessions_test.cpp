@@ -1,0 +1,138 @@
+// The rows of sessions, and what the sweeps look for: lapsed and ownerless holds, orphans.
+#include "tests/storage/store_test.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+class SessionsTest : public StoreTest {};
+
+SessionRow session_row(SessionId id) {
+  SessionRow session;
+  session.id = id;
+  session.host = "host";
+  session.pid = 12;
+  session.queues = {"default", "a,b \"c\""};
+  session.started_at = noon + id;
+  return session;
+}
+
+TEST_P(SessionsTest, sessions_are_opened_beaten_and_closed) {
+  store().open_session(session_row(7));
+  store().open_session(session_row(8));
+  store().beat(7);
+  store().beat(7);
+  store().beat(99);
+  started_run();
+  claim_one(7);
+  std::vector<SessionRow> sessions = store().sessions();
+  ASSERT_EQ(sessions.size(), 2u);
+  EXPECT_EQ(sessions[0].id, 7);
+  EXPECT_EQ(sessions[0].host, "host");
+  EXPECT_EQ(sessions[0].pid, 12);
+  EXPECT_EQ(sessions[0].queues, session_row(7).queues);
+  EXPECT_EQ(sessions[0].counter, 2);
+  EXPECT_EQ(sessions[0].held, 1);
+  EXPECT_EQ(sessions[1].counter, 0);
+  EXPECT_EQ(sessions[1].held, 0);
+  store().close_session(7);
+  sessions = store().sessions();
+  ASSERT_EQ(sessions.size(), 1u);
+  EXPECT_EQ(sessions[0].id, 8);
+}
+
+TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
+  SessionRow session = session_row(7);
+  session.beat_at = noon;
+  session.only_own = true;
+  session.handlers = {"a", "b \"c\""};
+  session.machine = "boot and namespace";
+  store().open_session(session);
+  store().open_session(session_row(8));
+  EXPECT_EQ(store().sessions()[0].beat_at, noon);
+  store().beat(7);
+  const std::vector<SessionRow> sessions = store().sessions();
+  EXPECT_NEAR(static_cast<double>(sessions[0].beat_at), static_cast<double>(store().database_time()), 5e6);
+  EXPECT_TRUE(sessions[0].only_own);
+  EXPECT_EQ(sessions[0].handlers, session.handlers);
+  EXPECT_EQ(sessions[0].machine, "boot and namespace");
+  EXPECT_EQ(sessions[1].machine, "");
+  EXPECT_FALSE(sessions[0].tools) << "it did not say";
+  EXPECT_FALSE(sessions[1].only_own);
+  EXPECT_EQ(sessions[1].beat_at, 0);
+}
+
+TEST_P(SessionsTest, a_session_opened_again_serves_what_it_says_now_and_keeps_its_counter) {
+  store().open_session(session_row(7));
+  store().beat(7);
+  SessionRow again = session_row(7);
+  again.queues = {"default", "model"};
+  again.tools = {"echo"};
+  store().open_session(again);
+  const SessionRow found = store().sessions().at(0);
+  EXPECT_EQ(found.queues, again.queues);
+  EXPECT_EQ(found.tools, again.tools);
+  EXPECT_EQ(found.counter, 1);
+}
+
+TEST_P(SessionsTest, what_a_session_holds_is_found) {
+  TestRun run = started_run();
+  started_run();
+  started_run();
+  claim_one(7);
+  claim(8);
+  EXPECT_EQ(store().held_by(7, 10).size(), 1u);
+  EXPECT_EQ(store().held_by(8, 10).size(), 2u);
+  EXPECT_EQ(store().held_by(8, 1).size(), 1u);
+  EXPECT_TRUE(store().held_by(9, 10).empty());
+  EXPECT_EQ(store().held_by(7, 10)[0].run_head, 1);
+}
+
+TEST_P(SessionsTest, what_is_held_beyond_its_deadline_is_found) {
+  started_run();
+  started_run();
+  const HeldJob held = claim_one(7);
+  EXPECT_TRUE(store().overdue(held.deadline_us, 10).empty());
+  ASSERT_EQ(store().overdue(held.deadline_us + 1, 10).size(), 1u);
+  EXPECT_EQ(store().overdue(held.deadline_us + 1, 10)[0].run, held.run);
+}
+
+TEST_P(SessionsTest, what_is_held_by_a_session_without_a_row_is_found) {
+  store().open_session(session_row(7));
+  started_run();
+  started_run();
+  const HeldJob of_open = claim_one(7);
+  EXPECT_TRUE(store().held_by_nobody(10).empty());
+  const HeldJob of_unknown = claim_one(8);
+  ASSERT_EQ(store().held_by_nobody(10).size(), 1u);
+  EXPECT_EQ(store().held_by_nobody(10)[0].run, of_unknown.run);
+  store().close_session(7);
+  EXPECT_EQ(store().held_by_nobody(10).size(), 2u);
+  EXPECT_EQ(store().held_by_nobody(1).size(), 1u);
+}
+
+TEST_P(SessionsTest, open_children_of_ended_parents_are_found) {
+  TestRun parent = started_run();
+  TestRun open = new_run();
+  TestRun ended = new_run();
+  open.row.parent = ended.row.parent = parent.id();
+  open.commit(open.entry());
+  Entry entry = ended.entry();
+  entry.run.status = RunStatus::done;
+  ended.commit(entry);
+  EXPECT_TRUE(store().orphans(10).empty());
+  Entry ending = parent.entry();
+  ending.run.status = RunStatus::aborted;
+  parent.commit(ending);
+  EXPECT_EQ(store().orphans(10), std::vector<RunId>{open.id()});
+  Entry last = open.entry();
+  last.run.status = RunStatus::aborted;
+  open.commit(last);
+  EXPECT_TRUE(store().orphans(10).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, SessionsTest, testing::ValuesIn(every_store()), name_of_store);
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,47 @@
+// The contract of Store, the same for every implementation and setting: the fixture of the tests of this folder that
+// run on each of them. Not thread-safe.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/store.hpp"
+#include "tests/storage/test_runs.hpp"
+
+namespace cairn::test {
+
+struct StoreVariant {
+  std::string name;
+  bool memory = false;
+  std::int32_t shards = 1;
+  bool notify = true;
+  bool prepared = true;
+};
+
+void PrintTo(const StoreVariant& variant, std::ostream* out);
+
+// Memory and PostgreSQL, with one shard and several, without notifications, without prepared statements.
+std::vector<StoreVariant> every_store();
+std::string name_of_store(const testing::TestParamInfo<StoreVariant>& variant);
+
+// An empty store; runs live on its last shard.
+class StoreTest : public testing::TestWithParam<StoreVariant> {
+ protected:
+  void SetUp() override;
+
+  Store& store() { return *store_; }
+  Shard last_shard() const { return GetParam().shards - 1; }
+  std::vector<Verdict> commit(const std::vector<Entry>& batch) { return store_->commit(last_shard(), batch); }
+  TestRun new_run() { return TestRun(store(), last_shard()); }
+  TestRun started_run(Job job = job_of(1, 1));
+  std::vector<HeldJob> claim(SessionId session, std::int32_t limit = 10);
+  HeldJob claim_one(SessionId session);
+  HeldJob job(const TestRun& run, BranchId branch);
+
+ private:
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace cairn::test
