@@ -9,7 +9,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t snapshot_events = 2'000;
 constexpr std::int64_t snapshot_bytes = 1'000'000;
 constexpr TimeUs again_us = 200'000;
 constexpr TimeUs again_max_us = 5'000'000;
@@ -181,6 +180,7 @@ void Committer::shrink() {
     if (run.is_busy()) continue;
     ++oldest;
     forget(run);
+    ++counts_.forgotten;
   }
 }
 
@@ -621,7 +621,7 @@ void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
   for (HeldJob& born : run.draft->born()) actions_.born.push_back(std::move(born));
   run.decided.clear();
   run.draft.reset();
-  if (run.folded_events > snapshot_events || run.folded_bytes > snapshot_bytes) keep_snapshot(run);
+  if (run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes) keep_snapshot(run);
 }
 
 void Committer::keep_snapshot(Run& run) {

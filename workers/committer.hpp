@@ -29,10 +29,11 @@ using Ticket = std::uint64_t;  // whose answer it is; 0: nobody waits for it
 
 struct CommitterOptions {
   std::int32_t shards = 1;
-  int lanes = 2;                  // batches under way at once
-  std::size_t batch_max = 500;    // entries
-  std::size_t runs_max = 20'000;  // folded states kept
-  int fuse_steps = 32;            // consecutive pure steps of a branch in one entry
+  int lanes = 2;                         // batches under way at once
+  std::size_t batch_max = 500;           // entries
+  std::size_t runs_max = 20'000;         // folded states kept
+  std::int64_t snapshot_events = 2'000;  // so many since the last one, or a megabyte, are worth a snapshot
+  int fuse_steps = 32;                   // consecutive pure steps of a branch in one entry
   std::string actor;
   SessionId session = 0;  // 0: nothing is kept or born held
   const ToolTable* tools = nullptr;
@@ -106,6 +107,7 @@ struct CommitterCounts {
   std::int64_t batches = 0;
   std::int64_t conflicts = 0;
   std::int64_t stale = 0;
+  std::int64_t forgotten = 0;  // folded states that made room for others
 };
 
 class Committer {

@@ -48,6 +48,8 @@ CommitterOptions Session::committer_options() {
   of.shards = origin_.shards;
   of.lanes = std::max(1, options_.database_lanes);
   of.fuse_steps = options_.fuse_steps;
+  of.runs_max = options_.runs_max;
+  of.snapshot_events = options_.snapshot_events;
   of.actor = "worker:" + std::to_string(id());
   of.session = id();
   of.tools = &tools_;
@@ -136,7 +138,8 @@ WorkerReport Session::report() const {
           .commits = counts.batches,
           .conflicts = counts.conflicts,
           .stale = late_,
-          .lost_swept = lost_swept_};
+          .lost_swept = lost_swept_,
+          .forgotten = counts.forgotten};
 }
 
 SessionRow Session::row() const {

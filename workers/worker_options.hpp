@@ -20,9 +20,11 @@ struct WorkerOptions {
   std::int64_t default_timeout_ms = 600'000;
   std::int32_t database_lanes = 2;  // commits and claims under way at once
   std::int32_t fuse_steps = 32;     // consecutive pure steps in one commit; 1: none
-  bool keep = true;                 // keep the next step of a branch; off: offer every step
-  std::vector<RunId> only_runs;     // execute these (and their children) and no others
-  std::function<bool()> until;      // asked now and then: return true to drain and stop
+  std::size_t runs_max = 20'000;    // folded states kept
+  std::int64_t snapshot_events = 2'000;
+  bool keep = true;              // keep the next step of a branch; off: offer every step
+  std::vector<RunId> only_runs;  // execute these (and their children) and no others
+  std::function<bool()> until;   // asked now and then: return true to drain and stop
 };
 
 struct WorkerReport {
@@ -31,6 +33,7 @@ struct WorkerReport {
   std::int64_t conflicts = 0;
   std::int64_t stale = 0;  // reports refused, for the hold was lost or the run had ended
   std::int64_t lost_swept = 0;
+  std::int64_t forgotten = 0;  // folded states that made room for others
 };
 
 }  // namespace cairn

@@ -36,6 +36,7 @@ TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
   const std::uint64_t seeds = is_one ? 1 : number_from("CAIRN_SEEDS", 400);
   std::cout << "seeds " << first << " to " << first + seeds - 1 << "\n";
   std::map<std::string, std::int64_t> faults;
+  std::map<std::string, std::int64_t> reached;
   std::map<std::string, std::int64_t> endings;
   std::int64_t happenings = 0;
   const auto began = std::chrono::steady_clock::now();
@@ -43,13 +44,17 @@ TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
     const Course course = simulate_and_compare(random_scenario(seed), random_cast());
     ASSERT_EQ(course.finding, "") << report(seed);
     for (const auto& [kind, times] : course.faults) faults[kind] += times;
+    for (const auto& [what, times] : course.reached) reached[what] += times;
     for (const auto& [status, times] : course.endings) endings[status] += times;
     happenings += course.happenings;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   std::cout << static_cast<double>(seeds) / took.count() << " seeds/s, " << happenings << " happenings\n";
   for (const auto& [kind, times] : faults) std::cout << "  " << kind << ": " << times << "\n";
+  for (const auto& [what, times] : reached) std::cout << "  " << what << ": " << times << "\n";
   for (const auto& [status, times] : endings) std::cout << "  runs " << status << ": " << times << "\n";
+  if (seeds < 100) return;
+  for (const char* what : {"snapshots kept", "snapshots read", "states forgotten"}) EXPECT_GT(reached[what], 0) << what;
 }
 
 TEST_F(Simulation, a_seed_always_takes_the_same_course) {

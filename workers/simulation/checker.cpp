@@ -64,6 +64,7 @@ std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch
   for (std::size_t at = 0; at < batch.size(); ++at) {
     const Entry& entry = batch[at];
     const std::size_t had = came.size();
+    reporting_.clear();
     const auto [known, is_new] = known_.try_emplace(entry.run.id);
     if (is_new) known->second.state.id = entry.run.id;
     read_on(entry.run.id, known->second, came);
@@ -78,7 +79,7 @@ std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch
     if (passed && !moved && !entry.in_doubt)
       found("A commit to " + name_of(entry.run.id) + " passed, but wrote nothing.");
     if (moved) check_fences(entry, held_[entry.run.id]);
-    check_queue(entry.run.id, known->second.state);
+    check_queue(entry.run.id, known->second);
     check_questions(entry.run.id, known->second.state);
     check_row(entry.run.id, known->second);
   }
@@ -144,6 +145,7 @@ void Checker::check_event(const RunId& run, Known& known, const Event& event) {
 
 void Checker::check_report(const RunId& run, Known& known, const Event& event, std::int32_t attempt, bool was_run) {
   const std::string of = "Attempt " + std::to_string(attempt) + " at " + name_of(run, event.step);
+  if (const Step* step = find_step(known.state, event.step)) reporting_[step->branch] = event.step;
   if (!known.reported.insert({event.step, attempt}).second) found(of + " is reported twice.");
   if (was_run && !executed_.contains({run, event.step, attempt})) found(of + " is reported, but nobody executed it.");
 }
@@ -160,13 +162,18 @@ void Checker::check_fences(const Entry& entry, const Held& held) const {
       found("Session " + std::to_string(fence.session) + " committed " + name_of(entry.run.id, fence.step) +
             " with epoch " + std::to_string(fence.epoch) + ", which it no longer held.");
   }
+  for (const auto& [branch, step] : reporting_) {
+    const auto speaks_for = [at = branch](const Fence& fence) { return fence.branch == at; };
+    if (std::none_of(entry.fences.begin(), entry.fences.end(), speaks_for))
+      found("An attempt at " + name_of(entry.run.id, step) + " is reported without a fence.");
+  }
 }
 
 // --- what is derived from the log -----------------------------------------------------------------------------------
 
 // A held row keeps its queue and times; a released one may come later than the state says, but never is forgotten.
-void Checker::check_queue(const RunId& run, const RunState& folded) const {
-  const std::vector<Job> wanted = jobs_of(folded);
+void Checker::check_queue(const RunId& run, Known& known) {
+  const std::vector<Job> wanted = jobs_of(known.state);
   const std::vector<HeldJob> rows = store_.jobs(run);
   for (std::size_t at = 0; at < std::max(wanted.size(), rows.size()); ++at) {
     if (at >= rows.size() || (at < wanted.size() && wanted[at].branch < rows[at].job.branch))
@@ -184,6 +191,17 @@ void Checker::check_queue(const RunId& run, const RunState& folded) const {
       found("The queue of " + name_of(run) + " has " + text_of(rows[at]) + ", but the state wants step " +
             std::to_string(wanted[at].step) + " attempt " + std::to_string(wanted[at].attempt) + " in " +
             wanted[at].queue + " at " + time_text(wanted[at].run_at_us) + ".");
+    known.epochs[job.step] = std::max(known.epochs[job.step], rows[at].epoch);
+  }
+}
+
+void Checker::claimed(std::span<const HeldJob> jobs) {
+  for (const HeldJob& job : jobs) {
+    std::int64_t& newest = known_.at(job.run).epochs[job.job.step];
+    if (job.epoch <= newest)
+      found("Session " + std::to_string(job.session) + " claimed " + name_of(job.run, job.job.step) + " with epoch " +
+            std::to_string(job.epoch) + ", but it had epoch " + std::to_string(newest) + " before.");
+    newest = job.epoch;
   }
 }
 
@@ -222,8 +240,8 @@ void Checker::check_family(const RunState& folded) const {
 
 void Checker::at_the_end() {
   for (const RunId& run : order_) {
-    const Known& known = known_.at(run);
-    check_queue(run, known.state);
+    Known& known = known_.at(run);
+    check_queue(run, known);
     RunState again;
     again.id = run;
     const std::vector<EventRow> rows = store_.events(run, 0, all);

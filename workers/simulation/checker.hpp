@@ -29,9 +29,12 @@ class Checker {
 
   // Around a commit. Checks fences, the log (dense, chained, decodable, each attempt reported once and only if it was
   // executed), the queue, the questions and the run's row against the folded state, and callers against called runs.
-  // Returns the events that came new.
+  // Whoever reports an attempt has to hold its branch. Returns the events that came new.
   void before(std::span<const Entry> batch);
   std::vector<std::pair<RunId, Event>> after(std::span<const Entry> batch, std::span<const Verdict> verdicts);
+
+  // Of each claim: its epoch is newer than any that its step had.
+  void claimed(std::span<const HeldJob> jobs);
 
   void limit(const std::string& queue, std::int32_t concurrency) { limits_[queue] = concurrency; }
   void executed(const RunId& run, StepId step, std::int32_t attempt);
@@ -48,6 +51,7 @@ class Checker {
     RunState state;
     Hash chain{};
     std::set<std::pair<StepId, std::int32_t>> reported;
+    std::map<StepId, std::int64_t> epochs;  // the newest with which each step stood in the queue
   };
   struct Held {  // the queue before a commit
     std::int64_t head = 0;
@@ -58,7 +62,7 @@ class Checker {
   void check_event(const RunId& run, Known& known, const Event& event);
   void check_report(const RunId& run, Known& known, const Event& event, std::int32_t attempt, bool was_run);
   void check_fences(const Entry& entry, const Held& held) const;
-  void check_queue(const RunId& run, const RunState& state) const;
+  void check_queue(const RunId& run, Known& known);
   void check_questions(const RunId& run, const RunState& state) const;
   void check_row(const RunId& run, const Known& known) const;
   void check_family(const RunState& state) const;
@@ -69,6 +73,7 @@ class Checker {
   std::map<RunId, Known> known_;
   std::vector<RunId> order_;
   std::map<RunId, Held> held_;
+  std::map<BranchId, StepId> reporting_;  // what the entry that is looked at reports attempts at
   std::set<std::tuple<RunId, StepId, std::int32_t>> executed_;
   std::map<std::string, std::int32_t> limits_;
 };

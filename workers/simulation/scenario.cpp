@@ -26,6 +26,8 @@ SessionPlan random_session(Chance& chance, bool is_first) {
   plan.keep = !chance.one_in(5);
   plan.is_for_first_run = !is_first && chance.one_in(5);
   plan.lacks_other_queue = !is_first && chance.one_in(5);
+  if (chance.one_in(4)) plan.runs_max = 1 + chance.below(2);
+  if (chance.one_in(4)) plan.snapshot_events = chance.between(1, 30);
   return plan;
 }
 
@@ -170,7 +172,9 @@ std::vector<std::string> lines_of(const Scenario& scenario) {
   for (const SessionPlan& session : scenario.sessions)
     lines.push_back("session " + at(session.starts_us) + ", concurrency " + std::to_string(session.concurrency) +
                     ", lanes " + std::to_string(session.lanes) + ", fuses " + std::to_string(session.fuse_steps) +
-                    (session.keep ? "" : ", keeps nothing") + (session.is_for_first_run ? ", for run 1 alone" : "") +
+                    ", states " + std::to_string(session.runs_max) + ", snapshots after " +
+                    std::to_string(session.snapshot_events) + (session.keep ? "" : ", keeps nothing") +
+                    (session.is_for_first_run ? ", for run 1 alone" : "") +
                     (session.lacks_other_queue ? ", without the queue other" : ""));
   if (scenario.other_limit > 0) lines.push_back("limit of the queue other: " + std::to_string(scenario.other_limit));
   for (const OutsideCommand& command : scenario.commands)

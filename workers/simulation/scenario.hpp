@@ -19,6 +19,8 @@ struct SessionPlan {
   std::int32_t concurrency = 16;
   std::int32_t lanes = 2;
   std::int32_t fuse_steps = 32;
+  std::size_t runs_max = 1'000;          // folded states kept
+  std::int64_t snapshot_events = 2'000;  // between two snapshots
   bool keep = true;
   bool is_for_first_run = false;   // it executes that one, and those it calls, alone
   bool lacks_other_queue = false;  // it does not serve the queue "other"

@@ -37,6 +37,8 @@ WorkerOptions SimulatedWorker::options() const {
   of.default_timeout_ms = 100'000;
   of.database_lanes = plan().lanes;
   of.fuse_steps = plan().fuse_steps;
+  of.runs_max = plan().runs_max;
+  of.snapshot_events = plan().snapshot_events;
   of.keep = plan().keep;
   if (plan().is_for_first_run) of.only_runs = {world_.runs.front()};
   if (plan().lacks_other_queue) of.queues = {"default", "slow", std::string(timer_queue)};
@@ -72,6 +74,7 @@ void SimulatedWorker::begin() {
 
 void SimulatedWorker::end() {
   *gone_ = true;
+  world_.reached["states forgotten"] += session_->report().forgotten;
   session_.reset();
   executor_.reset();
   ++turns_;

@@ -57,6 +57,7 @@ class Simulation {
     course.happenings = world_.agenda.done();
     course.lasted_us = world_.agenda.now();
     course.faults = world_.faults;
+    course.reached = world_.reached;
     course.story = std::move(world_.story);
     for (const RunId& run : world_.checker.runs()) {
       const RunState& state = *world_.checker.state(run);
@@ -309,6 +310,8 @@ Course simulate_and_compare(const Scenario& scenario, const Cast& cast) {
   calm.faults.clear();
   calm.commands.clear();
   calm.sessions.resize(1);
+  calm.sessions.front().runs_max = SessionPlan().runs_max;
+  calm.sessions.front().snapshot_events = SessionPlan().snapshot_events;
   const Course other = simulate(calm, cast);
   if (!other.finding.empty()) {
     course.finding = "Without its faults: " + other.finding;

@@ -16,6 +16,7 @@ namespace cairn::simulation {
 struct Course {
   std::string finding;                          // one sentence; "" if all that must hold held
   std::map<std::string, std::int64_t> faults;   // that befell somebody, by kind
+  std::map<std::string, std::int64_t> reached;  // what not every course comes to, by its name
   std::map<std::string, std::int64_t> endings;  // of runs, by status
   std::vector<Json> ends;  // of the scenario's runs: all that does not hang on who did it, and when
   std::int64_t happenings = 0;

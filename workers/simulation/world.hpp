@@ -73,14 +73,16 @@ class World {
   TimeUs outage_until = 0;
   TimeUs deaf_until = 0;
   std::int64_t last_commit = 0;
-  TimeUs moved_us = 0;                         // when the log last grew
-  std::map<std::string, std::int64_t> faults;  // that befell somebody, by kind
-  std::vector<std::string> story;              // if it tells
+  TimeUs moved_us = 0;                          // when the log last grew
+  std::map<std::string, std::int64_t> faults;   // that befell somebody, by kind
+  std::map<std::string, std::int64_t> reached;  // what not every course comes to, by its name
+  std::vector<std::string> story;               // if it tells
 
  private:
   TimeUs delay();
   void land(const std::shared_ptr<StoreCall>& call, const std::function<TimeUs()>& steady,
             std::optional<StoreAnswer>& answer);
+  void note(const StoreCall& call, const StoreAnswer& answer);
   void commit(const Commit& call, std::optional<StoreAnswer>& answer, const std::function<TimeUs()>& steady);
   void add_handlers(const Cast& cast);
 };
