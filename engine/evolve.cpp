@@ -88,7 +88,7 @@ class Fold {
   void operator()(const TaskDecomposed& decomposed) { add_children(decomposed.target, decomposed.children); }
   void operator()(const Record&) {}
   void operator()(const BudgetExhausted& exhausted) {
-    state_.budgets[exhausted.name].told = true;
+    state_.budgets[exhausted.name] = {exhausted.cap, exhausted.used, true};
     touch(open_step().branch);
   }
 

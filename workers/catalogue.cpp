@@ -9,6 +9,8 @@
 #include "storage/chain.hpp"
 #include "workers/builtin_handlers.hpp"
 #include "workers/http_client.hpp"
+#include "workers/planners/plan_decomposer_prompts.hpp"
+#include "workers/planners/plan_decomposer_rules.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/repository_rules.hpp"
 #include "workers/repository_tools.hpp"
@@ -34,6 +36,8 @@ HandlerTable make_handlers() {
   add_seven_node(table);
   add_plan_runner(table);
   add_tool_agent(table);
+  add_plan_decomposer(table);
+  add_plan_handlers(table);
   return table;
 }
 
@@ -58,6 +62,12 @@ Result<double> read_cost(const std::string& name, const std::string& text) {
   return Error{Code::invalid, "Expected " + name + " to be a number of at least 0, but it is \"" + text + "\"."};
 }
 
+// Each domain has rules of its own; the schema of a request says whose it is.
+ModelAnswer rule_book(const ModelRequest& request) {
+  if (request.schema_name == decomposition_schema) return decompose_by_rules(request);
+  return answer_by_rules(request);
+}
+
 Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
   if (!options.model_script.empty()) {
     Result<Json> script = read_json(options.model_script, "the model's script");
@@ -65,7 +75,7 @@ Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
     if (std::optional<std::string> fault = script_fault(*script)) return Error{Code::invalid, std::move(*fault)};
     return make_scripted_model(*std::move(script));
   }
-  if (options.model_url.empty()) return make_rule_model(rule_book_name, answer_by_rules);
+  if (options.model_url.empty()) return make_rule_model(rule_book_name, rule_book);
   if (const std::optional<std::string> fault = url_fault(options.model_url))
     return Error{Code::invalid, "CAIRN_MODEL_URL: " + *fault};
   ModelEndpoint endpoint;

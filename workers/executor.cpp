@@ -32,8 +32,10 @@ const Node& node_of(const RunState& state, const Step& step) {
 Json plan_json(const StepInput& input) {
   Json plan = Json::array();
   for (const GoalView& goal : input.plan)
-    plan.push_back({goal.id, goal.tool, goal.inputs, to_string(goal.status), goal.outputs, goal.error, goal.message});
+    plan.push_back({goal.id, goal.tool, goal.inputs, to_string(goal.status), goal.outputs, goal.error, goal.message,
+                    goal.title, goal.parent, goal.after, goal.context});
   for (const RejectedView& goal : input.rejected) plan.push_back({goal.id, goal.tool, goal.reason});
+  if (input.plan_version != 0) plan.push_back(input.plan_version);
   return plan;
 }
 

@@ -8,7 +8,8 @@ namespace cairn {
 namespace {
 
 GoalView view_of(const SubGoal& goal) {
-  return {goal.id, goal.tool, goal.inputs, goal.status, goal.outputs, goal.error, goal.message};
+  return {goal.id,      goal.tool,  goal.inputs, goal.status, goal.outputs, goal.error,
+          goal.message, goal.title, goal.parent, goal.after,  goal.context};
 }
 
 // The data of one step: the channels its handler reads. A `do` whose handler lives elsewhere gets all of them.
@@ -25,6 +26,7 @@ Json data_of(const RunState& state, const Step& step, const Handler* handler) {
 }
 
 void add_plan(StepInput& input, const RunState& state, const Step& step) {
+  input.plan_version = state.plan_version;
   for (const SubGoal* goal : plan_of(state, step.branch)) input.plan.push_back(view_of(*goal));
   for (const RejectedGoal* goal : rejected_of(state, step.branch)) {
     input.rejected.push_back({goal->id, goal->tool, goal->reason});
@@ -72,6 +74,8 @@ StepInput step_input(const RunState& state, const Step& step, const Handler* han
   input.key = to_string(state.id) + "/" + std::to_string(step.id);
   input.given = step.given;
   input.budgets = step.budgets;
+  input.elapsed_ms = (step.opened_at - state.started_at) / 1000;
+  input.errors = step.errors;
   input.fault = step.message;
   input.fault_error = step.error;
   if (step.goal >= 0) {

@@ -26,6 +26,10 @@ struct GoalView {
   Json outputs;  // object when it succeeded
   std::string error;
   std::string message;
+  std::string title = {};
+  std::string parent = {};  // "" at the top
+  std::vector<std::string> after = {};
+  Json context = nullptr;
 };
 
 // A sub-goal that the engine did not admit to the plan, and why.
@@ -49,6 +53,9 @@ struct StepInput {
   std::vector<RejectedView> rejected;           // likewise, in the order of their rejection
   Json given;                                   // what the opening event brought; null: nothing
   std::map<std::string, std::int64_t> budgets;  // used counts when the step opened
+  std::int64_t plan_version = 0;                // likewise; 0: the run has no plan
+  std::int64_t elapsed_ms = 0;                  // from the run's start to the step's opening; not for a cached step
+  std::int32_t errors = 0;                      // failed attempts before this one; lost ones do not count
   std::string fault;                            // message of the failed attempt before this one; "" at the first
   std::string fault_error;                      // and its one word: bad_reply, timeout, lost ...
   std::string sub_goal;                         // for a tool's step: the sub-goal, its tool and its resolved inputs

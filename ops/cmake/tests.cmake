@@ -64,6 +64,8 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/http_client_test.cpp
   tests/workers/loopback.cpp
   tests/workers/models_test.cpp
+  tests/workers/plan_decomposer_test.cpp
+  tests/workers/plan_outline_test.cpp
   tests/workers/pool_test.cpp
   tests/workers/queue_limit_test.cpp
   tests/workers/repository_test.cpp
@@ -90,6 +92,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/crash_points_test.cpp
   tests/ops/doctor_test.cpp
   tests/ops/explain_test.cpp
+  tests/ops/plan_decomposer_test.cpp
   tests/ops/plan_runner_test.cpp
   tests/ops/program.cpp
   tests/ops/seven_node_test.cpp

@@ -125,6 +125,8 @@ TEST(CacheKey, depends_on_all_that_a_handler_may_look_at_but_step_attempt_and_bu
   same.attempt = 2;
   same.key = "RUN/9";
   same.fault = "It broke.";
+  same.errors = 1;
+  same.elapsed_ms = 20;
   same.budgets = {{"coins", 3}};
   EXPECT_EQ(cache_key(graph, handler, same), key);
 
@@ -155,6 +157,8 @@ TEST(CacheKey, depends_on_all_that_a_handler_may_look_at_but_step_attempt_and_bu
   EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::planned, nullptr, "", ""}}; }));
   EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::open, nullptr, "", ""}}; }));
   EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::open, 1, "", ""}}; }));
+  EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::open, 1, "", "", "Title"}}; }));
+  EXPECT_TRUE(with([](StepInput& i) { i.plan_version = 2; }));
   EXPECT_TRUE(with([](StepInput& i) { i.rejected = {{"g", "t", "No."}}; }));
 }
 
