@@ -131,7 +131,7 @@ TEST(CrashPoints, plan_decomposer_is_the_same_wherever_it_died) {
                         "## Test (after Freeze)", "- Unit tests", "- Load test (after Nobody)"}}};
   const int crashes = crash_everywhere(
       {"plan_decomposer", input.dump()}, [](const std::vector<Json>&) {}, [] {});
-  EXPECT_GE(crashes, 10);
+  EXPECT_GE(crashes, 4) << "the beginning, and with each reply what follows from it";
 }
 
 }  // namespace

@@ -727,6 +727,18 @@ TEST(PlanDecomposer, S1_31_the_result_is_a_sentence_in_english_and_chinese) {
             "已去除 1 个依赖；已达到新增任务上限，停止分解。");
 }
 
+TEST(PlanDecomposer, S1_31_a_sentence_stays_short_when_much_fails) {
+  PlanTree plan;
+  plan.plan_id = 8;
+  Decomposition done{"plan_bfs", "", {}, {}, {}, "", Json::object()};
+  for (int i = 1; i <= 12; ++i) done.failed.push_back({std::to_string(i), "unreachable"});
+  EXPECT_EQ(feedback_in_english(plan, done),
+            "Plan #8: 0 sub-tasks created; nodes 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more not processed because the "
+            "LLM did not answer.");
+  EXPECT_EQ(feedback_in_chinese(plan, done),
+            "计划 #8 已生成 0 个子任务，其中节点 1、2、3、4、5、6、7、8、9、10 等 12 个 因 LLM 无响应未处理。");
+}
+
 TEST(PlanDecomposer, S1_31_every_reason_to_stop_has_words_in_both_languages) {
   PlanTree plan;
   plan.goal = "Ship it";

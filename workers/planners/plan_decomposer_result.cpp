@@ -1,10 +1,13 @@
 #include "workers/planners/plan_decomposer_result.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 namespace cairn {
 namespace {
+
+constexpr std::size_t ids_shown_max = 10;
 
 // The classes of failure that a reader can do something about.
 enum class Cause : std::uint8_t { no_answer, format, write };
@@ -23,11 +26,20 @@ std::vector<std::string> failed_by(const Decomposition& done, Cause cause) {
   return ids;
 }
 
+// The first of them, and how many there are more.
 std::string listed(const std::vector<std::string>& ids, const std::string& joint, const std::string& last_joint) {
+  const std::size_t shown = std::min(ids.size(), ids_shown_max);
   std::string text;
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == ids.size() ? last_joint : joint) + ids[i];
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : i + 1 == ids.size() ? last_joint : joint) + ids[i];
   return text;
+}
+
+std::string more_in_english(std::size_t ids) {
+  return ids <= ids_shown_max ? "" : " and " + std::to_string(ids - ids_shown_max) + " more";
+}
+
+std::string more_in_chinese(std::size_t ids) {
+  return ids <= ids_shown_max ? "" : " 等 " + std::to_string(ids) + " 个";
 }
 
 std::string id_text(const Json& id) { return id.is_string() ? id.get<std::string>() : id.dump(); }
@@ -128,7 +140,7 @@ std::string feedback_in_english(const PlanTree& plan, const Decomposition& done)
     const std::vector<std::string> ids = failed_by(done, cause);
     if (ids.empty()) continue;
     text += std::string("; ") + (ids.size() == 1 ? "node " : "nodes ") + listed(ids, ", ", " and ") +
-            " not processed " + std::string(because(cause));
+            more_in_english(ids.size()) + " not processed " + std::string(because(cause));
   }
   if (const std::int64_t truncated = stat(done, "truncated"); truncated > 0)
     text += "; " + counted(truncated, "sub-task", "sub-tasks") + " beyond the limits left out";
@@ -150,8 +162,8 @@ std::string feedback_in_chinese(const PlanTree& plan, const Decomposition& done)
   for (const Cause cause : causes) {
     const std::vector<std::string> ids = failed_by(done, cause);
     if (ids.empty()) continue;
-    text += (std::exchange(is_first, false) ? "，其中节点 " : "，节点 ") + listed(ids, "、", "、") + " " +
-            std::string(because_in_chinese(cause));
+    text += (std::exchange(is_first, false) ? "，其中节点 " : "，节点 ") + listed(ids, "、", "、") +
+            more_in_chinese(ids.size()) + " " + std::string(because_in_chinese(cause));
   }
   if (const std::int64_t truncated = stat(done, "truncated"); truncated > 0)
     text += "；" + std::to_string(truncated) + " 个子任务超出上限，未写入";
