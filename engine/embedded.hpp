@@ -13,5 +13,6 @@ struct EmbeddedFile {
 
 std::span<const EmbeddedFile> schema_files();  // of `schema`
 std::span<const EmbeddedFile> graph_files();   // of `engine/graphs`
+std::span<const EmbeddedFile> page_files();    // of `workers/pages`
 
 }  // namespace cairn

@@ -137,7 +137,7 @@ class Following {
     asked.question = "q" + std::to_string(step().id);
     asked.kind = spec.value("kind", "question");
     asked.prompt = data(spec.value("prompt", Json()));
-    asked.schema = spec.value("schema", Json());
+    asked.schema = data(spec.value("schema", Json()));
     if (spec.contains("default")) asked.fallback = data(spec["default"]);
     asked.expires_at = step().due;
     return asked;

@@ -5,6 +5,7 @@
 #include "engine/codec.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
+#include "ops/plan_status.hpp"
 #include "ops/print.hpp"
 #include "ops/run_filter.hpp"
 #include "ops/stop_signals.hpp"
@@ -144,8 +145,9 @@ Exit show_events(const Settings& settings, const EventsOptions& options) {
 Exit show_plan(const Settings& settings, const std::string& run, const Moment& at) {
   Result<OpenedRun> found = find_run(settings, run);
   if (!found) return found.error();
-  const Result<RunState> state = state_at(*found, at);
+  Result<RunState> state = state_at(*found, at);
   if (!state) return state.error();
+  if (const Status told = project_plan_status(*found->opened.client, *state); !told) return told.error();
   Json plan = state_json(*state)["plan"];
   if (settings.json)
     print_json(found->opened.client->expand_blobs(std::move(plan), found->shard));

@@ -9,6 +9,8 @@
 #include "storage/chain.hpp"
 #include "workers/builtin_handlers.hpp"
 #include "workers/http_client.hpp"
+#include "workers/page_rules.hpp"
+#include "workers/page_tools.hpp"
 #include "workers/planners/plan_decomposer_prompts.hpp"
 #include "workers/planners/plan_decomposer_rules.hpp"
 #include "workers/planners/planners.hpp"
@@ -38,6 +40,7 @@ HandlerTable make_handlers() {
   add_tool_agent(table);
   add_plan_decomposer(table);
   add_plan_handlers(table);
+  add_page_agent(table);
   return table;
 }
 
@@ -65,6 +68,7 @@ Result<double> read_cost(const std::string& name, const std::string& text) {
 // Each domain has rules of its own; the schema of a request says whose it is.
 ModelAnswer rule_book(const ModelRequest& request) {
   if (request.schema_name == decomposition_schema) return decompose_by_rules(request);
+  if (is_page_prompt(request)) return answer_page_by_rules(request);
   return answer_by_rules(request);
 }
 
@@ -94,6 +98,8 @@ Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
 Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options) {
   std::vector<ToolSpec> specs = builtin_tools();
   for (ToolSpec& spec : repository_tools()) specs.push_back(std::move(spec));
+  for (ToolSpec& spec : page_tools({options.browser_pages, options.browser_screenshots}))
+    specs.push_back(std::move(spec));
   if (!options.tools_file.empty()) {
     const Result<Json> document = read_json(options.tools_file, "the tools file");
     if (!document) return document.error();
@@ -115,6 +121,8 @@ CatalogueOptions catalogue_options_from_environment() {
   options.model_cost_in = from_environment("CAIRN_MODEL_COST_IN");
   options.model_cost_out = from_environment("CAIRN_MODEL_COST_OUT");
   options.model_script = from_environment("CAIRN_MODEL_SCRIPT");
+  options.browser_pages = from_environment("CAIRN_BROWSER_PAGES");
+  options.browser_screenshots = from_environment("CAIRN_BROWSER_SCREENSHOTS");
   return options;
 }
 

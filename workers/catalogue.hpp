@@ -14,13 +14,15 @@
 namespace cairn {
 
 struct CatalogueOptions {
-  std::string tools_file;      // "" none; else as --tools or CAIRN_TOOLS name it
-  std::string model_url;       // CAIRN_MODEL_URL; "" the rule book answers
-  std::string model;           // CAIRN_MODEL
-  std::string model_key;       // CAIRN_MODEL_KEY
-  std::string model_cost_in;   // CAIRN_MODEL_COST_IN: what a million tokens cost; "": nothing
-  std::string model_cost_out;  // CAIRN_MODEL_COST_OUT
-  std::string model_script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
+  std::string tools_file;           // "" none; else as --tools or CAIRN_TOOLS name it
+  std::string model_url;            // CAIRN_MODEL_URL; "" the rule book answers
+  std::string model;                // CAIRN_MODEL
+  std::string model_key;            // CAIRN_MODEL_KEY
+  std::string model_cost_in;        // CAIRN_MODEL_COST_IN: what a million tokens cost; "": nothing
+  std::string model_cost_out;       // CAIRN_MODEL_COST_OUT
+  std::string model_script;         // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
+  std::string browser_pages;        // CAIRN_BROWSER_PAGES: which URLs a browser may open, see page_tools.hpp
+  std::string browser_screenshots;  // CAIRN_BROWSER_SCREENSHOTS
   int tool_threads = 4;
 };
 

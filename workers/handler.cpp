@@ -71,6 +71,7 @@ StepInput step_input(const RunState& state, const Step& step, const Handler* han
   input.attempt = step.attempt;
   input.graph = state.graph->name;
   input.node = node.name;
+  input.tags = state.tags;
   input.key = to_string(state.id) + "/" + std::to_string(step.id);
   input.given = step.given;
   input.budgets = step.budgets;

@@ -46,6 +46,7 @@ struct StepInput {
   std::int32_t attempt = 1;
   std::string graph;
   std::string node;
+  Tags tags;                                    // of the run
   std::string key;                              // "RUN/STEP"
   Json with;                                    // the node's settings, "$channel" replaced
   Json data;                                    // the channels the handler declared it reads; absent ones are missing

@@ -10,6 +10,7 @@ Json asked(const ModelRequest& request) {
   if (!request.model.empty()) asked["model"] = request.model;
   if (!request.schema.is_null()) asked["schema"] = request.schema;
   if (!request.tools.is_null()) asked["tools"] = request.tools;
+  if (!request.options.is_null()) asked["options"] = request.options;
   return asked;
 }
 

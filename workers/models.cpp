@@ -84,13 +84,22 @@ std::optional<Failure> read_value(const ModelRequest& request, ModelReply& reply
 
 // --- http -----------------------------------------------------------------------------------------------------------
 
+// A strict endpoint takes only schemas that say everything.
+bool is_closed(const Json& schema) {
+  const Json* others = member(schema, "additionalProperties");
+  return others != nullptr && *others == false;
+}
+
 Json body_of(const ModelRequest& request, const std::string& model) {
-  Json body = {{"model", model}, {"messages", request.messages}};
+  Json body = request.options.is_object() ? request.options : Json::object();
+  body["model"] = model;
+  body["messages"] = request.messages;
   if (!request.tools.is_null()) body["tools"] = request.tools;
   if (!request.schema.is_null()) {
     const std::string name = request.schema_name.empty() ? "reply" : request.schema_name;
-    body["response_format"] = {{"type", "json_schema"},
-                               {"json_schema", {{"name", name}, {"schema", request.schema}, {"strict", true}}}};
+    body["response_format"] = {
+        {"type", "json_schema"},
+        {"json_schema", {{"name", name}, {"schema", request.schema}, {"strict", is_closed(request.schema)}}}};
   }
   return body;
 }

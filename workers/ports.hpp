@@ -19,6 +19,7 @@ struct ModelRequest {
   Json schema;              // JSON Schema of the reply's content; null: free text
   std::string schema_name;  // for structured output
   Json tools;               // function schemas; null: none
+  Json options;             // more fields of the request, as the endpoint knows them: {"reasoning_effort": "high"}
   std::string key;          // idempotency key
   std::string node;         // who asks; scripted answers may go by it
 };

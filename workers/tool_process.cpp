@@ -3,6 +3,7 @@
 #include <array>
 #include <boost/asio.hpp>
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <memory>
 #include <poll.h>
@@ -331,6 +332,40 @@ bool is_secret_variable(std::string_view name) {
   if (name == "CAIRN_DSN" || name == "PGPASSWORD") return true;
   if (name.substr(0, 6) != "CAIRN_") return false;
   return ends_with(name, "KEY") || ends_with(name, "TOKEN") || ends_with(name, "SECRET") || ends_with(name, "PASSWORD");
+}
+
+LastingProcess::LastingProcess(std::vector<std::string> argv) {
+  CHECK(!argv.empty());
+  argv.insert(argv.begin(), {"setpriv", "--pdeathsig", "KILL", "--"});
+  Pipe in;
+  Pipe out;
+  std::vector<std::string> environment = environment_without_secrets();
+  SpawnPlan plan(in.from.get(), out.to.get(), out.to.get());
+  errno = plan.start(pid_, argv, environment);
+  if (errno != 0) fail("starting a program");
+  out_ = out.from.release();
+}
+
+LastingProcess::~LastingProcess() {
+  ::kill(-pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  ::close(out_);
+}
+
+std::string LastingProcess::hear(std::string_view part, std::int64_t timeout_ms) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  std::string heard;
+  while (heard.find(part) == std::string::npos && heard.size() < err_bytes_kept) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    pollfd readable{out_, POLLIN, 0};
+    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(left)) <= 0) break;
+    char chunk[512];
+    const ssize_t bytes = ::read(out_, chunk, sizeof chunk);
+    if (bytes <= 0) break;
+    heard.append(chunk, static_cast<std::size_t>(bytes));
+  }
+  return heard;
 }
 
 boost::asio::awaitable<ProcessEnd> run_process(std::vector<std::string> argv, std::string input, ProcessLimits limits) {

@@ -33,6 +33,24 @@ struct ProcessEnd {
 // REQUIRES: argv is not empty; nothing else reaps the children of this process.
 boost::asio::awaitable<ProcessEnd> run_process(std::vector<std::string> argv, std::string input, ProcessLimits limits);
 
+// A program that serves until it is ended. Started as run_process starts one; it also ends when the thread that started
+// it does. Blocks; for one thread at a time.
+class LastingProcess {
+ public:
+  // Throws std::system_error if it cannot be started.
+  explicit LastingProcess(std::vector<std::string> argv);
+  LastingProcess(const LastingProcess&) = delete;
+  LastingProcess& operator=(const LastingProcess&) = delete;
+  ~LastingProcess();  // kills its group and reaps it
+
+  // What it says until a line holds `part`; all it said so far if none does in time or it ends.
+  std::string hear(std::string_view part, std::int64_t timeout_ms);
+
+ private:
+  int pid_ = 0;
+  int out_ = -1;
+};
+
 // CAIRN_DSN, PGPASSWORD, and CAIRN_ names that end in KEY, TOKEN, SECRET or PASSWORD.
 bool is_secret_variable(std::string_view name);
 

@@ -64,6 +64,9 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/http_client_test.cpp
   tests/workers/loopback.cpp
   tests/workers/models_test.cpp
+  tests/workers/page_agent_test.cpp
+  tests/workers/page_dom_test.cpp
+  tests/workers/page_tools_test.cpp
   tests/workers/plan_decomposer_test.cpp
   tests/workers/plan_outline_test.cpp
   tests/workers/pool_test.cpp
@@ -92,6 +95,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/crash_points_test.cpp
   tests/ops/doctor_test.cpp
   tests/ops/explain_test.cpp
+  tests/ops/page_agent_test.cpp
   tests/ops/plan_decomposer_test.cpp
   tests/ops/plan_runner_test.cpp
   tests/ops/program.cpp

@@ -37,6 +37,14 @@ TEST(Waiting, a_signal_after_its_wait_timed_out_waits_for_the_next) {
   EXPECT_EQ(trial.complete(4, "ok").back(), R"(5 step_succeeded c2 fired -> j {"c":2} took event 7)");
 }
 
+TEST(Waiting, the_schema_of_a_question_may_hold_the_runs_data) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"ask":{"kind":"question","prompt":"?","schema":{"const":"$tenant","title":"$$x"}},
+         "on":{"answered":"z","expired":"z"}},"z":{"end":"done"}}})");
+  trial.start(R"({"tenant":"clinic"})");
+  EXPECT_EQ(trial.state.questions.begin()->second.schema, (Json{{"const", "clinic"}, {"title", "$x"}}));
+}
+
 TEST(Waiting, several_signals_at_once_go_to_several_waits_in_their_order) {
   Trial trial(R"({"name":"t","start":"x","limits":{"steps":99},"nodes":{
     "x":{"do":"x.x","labels":["ok"],"on":{"ok":["a","b"]}},

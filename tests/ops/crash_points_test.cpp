@@ -1,5 +1,6 @@
 // The process dies after every single commit of a run; another one goes on from there. What comes out is the same, and
 // no call that was recorded is made again.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <sstream>
@@ -48,6 +49,7 @@ std::map<std::string, int> records_of(const std::vector<Json>& events) {
 struct Case {
   std::string graph;
   std::string input;
+  std::vector<std::string> answers = {};  // to its questions, in their order
 };
 
 std::string start_run(const Case& a) {
@@ -56,6 +58,23 @@ std::string start_run(const Case& a) {
 
 int crash_at(const std::string& run, std::int64_t event) {
   return run_program(CRASH_WORKER, {dsn(), run, std::to_string(event)}).exit;
+}
+
+// The case's next answer, if the run waits for one.
+bool answer_next(const Case& a, const std::string& run) {
+  const std::vector<Json> events = events_of(run);
+  const auto is_answer = [](const Json& event) { return event["type"] == "question_answered"; };
+  const auto answered = static_cast<std::size_t>(std::count_if(events.begin(), events.end(), is_answer));
+  if (answered == a.answers.size() || events.back()["type"] != "question_asked") return false;
+  cairn_ok({"answer", run, "--value", a.answers[answered]});
+  return true;
+}
+
+// Executes the run to its end, or until it dies at the event; the exit code of the last worker.
+int execute(const Case& a, const std::string& run, std::int64_t event) {
+  int exit = crash_at(run, event);
+  while (exit == 0 && answer_next(a, run)) exit = crash_at(run, event);
+  return exit;
 }
 
 int executions_in(const std::filesystem::path& log, const std::string& sub_goal) {
@@ -69,16 +88,16 @@ int executions_in(const std::filesystem::path& log, const std::string& sub_goal)
 int crash_everywhere(const Case& a, const std::function<void(const std::vector<Json>& before)>& crashed,
                      const std::function<void()>& ended) {
   const std::string whole = start_run(a);
-  EXPECT_EQ(crash_at(whole, 0), 0);
+  EXPECT_EQ(execute(a, whole, 0), 0);
   const Json expected = comparable(whole);
   const std::map<std::string, int> records = records_of(events_of(whole));
   int crashes = 0;
   for (std::int64_t event = 2;; ++crashes) {
     const std::string run = start_run(a);
-    if (crash_at(run, event) != 137) return crashes;
+    if (execute(a, run, event) != 137) return crashes;
     const std::vector<Json> before = events_of(run);
     crashed(before);
-    EXPECT_EQ(crash_at(run, 0), 0);
+    EXPECT_EQ(execute(a, run, 0), 0);
     EXPECT_EQ(comparable(run), expected) << "after a crash at event " << event;
     EXPECT_EQ(records_of(events_of(run)), records) << "after a crash at event " << event;
     ended();
@@ -132,6 +151,26 @@ TEST(CrashPoints, plan_decomposer_is_the_same_wherever_it_died) {
   const int crashes = crash_everywhere(
       {"plan_decomposer", input.dump()}, [](const std::vector<Json>&) {}, [] {});
   EXPECT_GE(crashes, 4) << "the beginning, and with each reply what follows from it";
+}
+
+// A client that brings its DOM and does what it is told; the rule book plans.
+TEST(CrashPoints, page_agent_is_the_same_wherever_it_died) {
+  const auto page = [](const std::string& rows, const std::string& form) {
+    return "<button id=1>New patient</button><table>" + rows + "</table>" + form;
+  };
+  const auto form = [](const std::string& name) {
+    return "<form label=\"New patient\"><input id=2 name=\"name\" value=\"" + name +
+           "\"><button id=3>Save</button></form>";
+  };
+  const auto turn = [](const std::string& dom) { return Json{{"dom", dom}, {"url", "http://a/"}}.dump(); };
+  const Json input = {
+      {"goal", "Add a new patient with name Jas"}, {"client", true}, {"url", "http://a/"}, {"dom", page("", "")}};
+  const int crashes = crash_everywhere(
+      {"page_agent",
+       input.dump(),
+       {turn(page("", form(""))), turn(page("", form("Jas"))), turn(page("<tr><td>Jas</td></tr>", ""))}},
+      [](const std::vector<Json>&) {}, [] {});
+  EXPECT_GE(crashes, 12);
 }
 
 }  // namespace

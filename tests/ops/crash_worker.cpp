@@ -1,6 +1,6 @@
 // A worker that executes one run: to its end, or until the commit that brings the run's head to a given event, after
 // which the process is gone without a word. The crash is here, in a store around the real one; the product has none.
-//   crash_worker DSN RUN EVENT      EVENT 0: no crash; exit 137 after the crash, 0 when the run has ended
+//   crash_worker DSN RUN EVENT      EVENT 0: no crash; exit 137 after the crash, 0 when the run has ended or waits
 #include <cstdlib>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ int execute(const std::string& dsn, const RunId& run, std::int64_t event) {
   options.dead_after_ms = 250;
   options.until = [&] {
     const std::optional<RunRow> row = (*store)->run(run);
-    return !row || is_ended(row->status);
+    return !row || is_ended(row->status) || row->waiting;
   };
   Worker(crashing, **catalogue, options).run();
   return 0;

@@ -90,6 +90,20 @@ TEST(HttpModel, sends_a_chat_completion) {
   EXPECT_EQ(Json::parse(seen.body()), expected);
 }
 
+TEST(HttpModel, an_open_schema_is_not_strict_and_options_are_sent) {
+  const LoopbackServer server([](const LoopbackServer::Request&) {
+    return Reply{200, completion(says_text("{\"more\": 1}")).dump(), false};
+  });
+  const auto model = make_http_model(endpoint_at(server.url("/v1")));
+  ModelRequest request = request_of(Json{{"type", "object"}});
+  request.options = {{"reasoning_effort", "high"}, {"model", "not this one"}};
+  EXPECT_EQ(reply_of(testing::run(model->ask(request))).value, (Json{{"more", 1}}));
+  const Json body = Json::parse(server.requests().at(0).body());
+  EXPECT_EQ(body["response_format"]["json_schema"]["strict"], false);
+  EXPECT_EQ(body["reasoning_effort"], "high");
+  EXPECT_EQ(body["model"], "default-model");
+}
+
 TEST(HttpModel, without_schema_tools_and_key_none_is_sent) {
   const LoopbackServer server([](const LoopbackServer::Request&) {
     return Reply{200, completion(says_text("Ann.")).dump(), false};

@@ -11,5 +11,6 @@ void add_plan_runner(HandlerTable& table);
 void add_tool_agent(HandlerTable& table);
 void add_plan_decomposer(HandlerTable& table);
 void add_plan_handlers(HandlerTable& table);  // plan.create, plan.read, plan.merge
+void add_page_agent(HandlerTable& table);
 
 }  // namespace cairn
