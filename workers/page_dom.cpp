@@ -200,7 +200,8 @@ std::string line_of(const PageElement& element) {
 }
 
 bool says_nothing(const PageElement& element) {
-  return !element.is_interactive && element.text.empty() && element.tag != "form";
+  const bool is_frame = element.tag == "form" || element.tag == "dialog" || element.has("role");
+  return !element.is_interactive && !is_frame && element.text.empty();
 }
 
 Error no_action(std::string_view text) {

@@ -483,7 +483,8 @@ TEST(PageAgent, S2_23_small_changes_are_applied_and_the_other_steps_keep_their_i
   EXPECT_EQ(task.events("plan_revised")[0]["version"], 2);
   EXPECT_EQ(task.events("plan_revised")[0]["changes"].size(), 3U);
   std::vector<std::pair<std::string, std::string>> kept;
-  for (const Json& one : task.channel("plan")["steps"]) kept.emplace_back(one["id"], one["description"]);
+  const Json plan = task.channel("plan");
+  for (const Json& one : plan["steps"]) kept.emplace_back(one["id"], one["description"]);
   EXPECT_EQ(kept,
             (std::vector<std::pair<std::string, std::string>>{
                 {"1.1", "step 0"}, {"1.3", "another"}, {"1.6", "one more"}, {"1.4", "step 3"}, {"1.5", "step 4"}}));

@@ -41,6 +41,11 @@ TEST(PageDom, a_value_typed_and_other_numbers_are_the_same_page) {
   EXPECT_EQ(page_similarity({}, {}), 1);
 }
 
+TEST(PageDom, a_dialog_that_opens_is_seen_though_it_has_no_text_of_its_own) {
+  const PageElements page = read_page("<dialog label=Notice><p>Hello</p></dialog>");
+  EXPECT_EQ(only_in(page, {}, 9), (std::vector<std::string>{"dialog \"Notice\"", "p \"Hello\""}));
+}
+
 TEST(PageDom, lost_structures_are_counted) {
   const PageElements two = read_page("<form label=a></form><form label=a></form><nav>x</nav>");
   EXPECT_EQ(lost_structures(two, read_page("<form label=a></form><nav>y</nav>")).size(), 2U);

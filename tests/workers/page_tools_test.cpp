@@ -48,7 +48,7 @@ bool wait_until_no_browser() {
 class Calls {
  public:
   explicit Calls(Tools& tools) : tools_(tools), run_(new_run_id()) {}
-  std::variant<Json, Failure> call(const std::string& tool, Json inputs, std::int64_t step = 1) {
+  std::variant<Json, Failure> call(const std::string& tool, Json inputs, StepId step = 1) {
     ToolCall call;
     call.run = run_;
     call.step = step;
@@ -63,7 +63,7 @@ class Calls {
     EXPECT_EQ(failure, nullptr) << failure->message;
     return failure == nullptr ? std::get<Json>(answer) : Json::object();
   }
-  Json act(const std::string& action, const Json& page, std::int64_t step) {
+  Json act(const std::string& action, const Json& page, StepId step) {
     const PageElements elements = read_page(page.value("dom", ""));
     const PageElement* element = find_element(elements, parse_action(action)->number);
     auto answer = call(
@@ -227,10 +227,11 @@ TEST(PageAgentInBrowser, a_browser_that_is_lost_between_acts_leads_to_a_new_plan
   PlannerRun planner(rules(), std::make_unique<ForgetfulTools>(browser_tools()));
   const RunId run = planner.run("page_agent", add_jas());
   expect_jas(planner, run);
-  const std::vector<Json> decided = planner.events(run, "replan_decided");
-  ASSERT_FALSE(decided.empty());
-  EXPECT_EQ(decided[0]["cause"], "session_lost");
-  EXPECT_EQ(decided[0]["action"], "regenerate");
+  std::vector<std::string> after_loss;
+  for (const Json& decided : planner.events(run, "replan_decided")) {
+    if (decided["cause"] == "session_lost") after_loss.push_back(decided["action"].get<std::string>());
+  }
+  EXPECT_EQ(after_loss, std::vector<std::string>{"regenerate"});
   EXPECT_EQ(planner.channel(run, "plan_version"), 2);
 }
 
