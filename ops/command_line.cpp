@@ -13,6 +13,7 @@
 #include "engine/codec.hpp"
 #include "ops/arguments.hpp"
 #include "ops/bench/bench.hpp"
+#include "ops/bench/slow_model.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/run_filter.hpp"
@@ -44,6 +45,7 @@ struct Line {
   SimulateOptions simulate;
   BenchOptions bench;
   BenchWorkerOptions bench_worker;
+  SlowModelOptions slow_model;
   std::int32_t shards = 0;
   std::string graph_name;
   std::string format = "json";
@@ -344,6 +346,31 @@ void add_simulate_command(Line& line) {
            [&line](const std::string& text) { line.simulate.input = object_argument(text, "the input"); });
 }
 
+void add_bench_sizes(CLI::App& command, BenchOptions& bench) {
+  command.add_option("--waiting", bench.waiting, "Case scale.waiting: with so many jobs waiting")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N...")
+      ->capture_default_str();
+  command.add_option("--finished", bench.finished, "Case scale.finished: with so many finished runs")
+      ->check(CLI::Range(1, 100'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--events", bench.events, "Cases fold and scale.long_run: so many events")
+      ->check(CLI::Range(100, 100'000'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--instances", bench.instances, "Case shapes.instances: workflow instances (WfFormat 1.5)")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE...");
+  command.add_option("--arrivals", bench.arrivals, "Case shapes.arrivals: a table whose first column is a time")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
+  command.add_option("--snapshot-seconds", bench.snapshot_seconds, "Case scale.snapshot: held open so long")
+      ->check(CLI::Range(1, 86'400))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
 void add_bench_commands(Line& line) {
   CLI::App& command =
       add_command(line.app, line, "bench", "Measure this machine beside what its database could do alone",
@@ -359,14 +386,24 @@ void add_bench_commands(Line& line) {
       ->type_name("N")
       ->capture_default_str()
       ->excludes(runs);
-  command.add_option("--workers", line.bench.workers, "Worker processes")
+  command.add_option("--workers", line.bench.workers, "Worker processes (default: 1, 2 and 4 in turn, or 2)")
       ->check(CLI::Range(1, 64))
-      ->type_name("N")
-      ->capture_default_str();
+      ->type_name("N");
+  add_bench_sizes(command, line.bench);
+  command.add_flag("--hold", line.bench.hold, "Wait for a line on stdin when the tables of a case are prepared");
+  command.add_option("--report", line.bench.report, "Measure nothing: print the lines of --json in FILE as Markdown")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
   CLI::App& worker = add_command(line.app, line, "bench-worker", "A worker process of the benchmark",
                                  [](Line& l) { return bench_worker(l.settings, l.bench_worker); });
   worker.add_option("--concurrency", line.bench_worker.concurrency, "Branches held at once");
+  worker.add_option("--fuse", line.bench_worker.fuse_steps, "Pure steps in one commit");
+  worker.add_option("--model-url", line.bench_worker.model_url, "The model");
   worker.group("");
+  CLI::App& model = add_command(line.app, line, "bench-model", "The model of the benchmark",
+                                [](Line& l) { return bench_model(l.settings, l.slow_model); });
+  model.add_option("--latency", line.slow_model.latency_ms, "How long it takes to answer, in ms");
+  model.group("");
 }
 
 void add_commands(Line& line) {

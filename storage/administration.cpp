@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <pqxx/pqxx>
+#include <pqxx/stream_from>
 
 #include "engine/result.hpp"
 #include "storage/postgres_connection.hpp"
@@ -78,6 +79,14 @@ AdminRows Administration::query(std::string_view name, const std::vector<std::st
 
 void Administration::execute(const std::string& text) {
   parts_->use([&](pqxx::transaction_base& transaction) { transaction.exec(text); });
+}
+
+void Administration::copy_out(const std::string& table, const std::function<void(const std::string& row)>& use) {
+  parts_->use([&](pqxx::transaction_base& transaction) {
+    pqxx::stream_from rows(transaction, table);
+    for (std::string row; rows.get_raw_line(row);) use(row);
+    rows.complete();
+  });
 }
 
 void Administration::begin() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ class Administration {
   AdminRows query(std::string_view statement, const std::vector<std::string>& parameters = {});
   // Statements as text, without parameters: migrations, CREATE DATABASE, CHECKPOINT.
   void execute(const std::string& text);
+  // Every row of a table as COPY writes it in text.
+  void copy_out(const std::string& table, const std::function<void(const std::string& row)>& use);
 
   // What follows is one transaction; without commit() nothing of it stays.
   void begin();

@@ -1,85 +1,124 @@
 #include "ops/bench/bench.hpp"
 
-#include <array>
+#include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/rig.hpp"
+#include "ops/bench/report.hpp"
+#include "ops/database.hpp"
 #include "ops/print.hpp"
-#include "ops/stop_signals.hpp"
 #include "storage/postgres_connection.hpp"
-#include "storage/postgres_store.hpp"
-#include "workers/worker.hpp"
+#include "workers/text_file.hpp"
 
 namespace cairn {
 namespace {
 
+using Measure = Result<Json> (*)(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 struct Case {
-  std::string_view name;
-  std::string_view title;
-  Result<Json> (*measure)(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+  CaseText text;
+  Measure measure;
 };
 
-constexpr std::array<Case, 2> cases{{
-    {"steps", "Durable steps: 10-step runs, each step queued in PostgreSQL, full history and hash chain",
+constexpr Case cases[] = {
+    {{"steps", "Durable steps: 10-step runs, each step queued in PostgreSQL, full history and hash chain",
+      "half of the limit; more than 37,000 where the limit is above 75,000"},
      measure_steps},
-    {"latency", "Latency: one 10-step run at a time, a worker process that has nothing else to do", measure_latency},
-}};
+    {{"pure", "Pure steps, fused in one commit, beside the same steps one by one", "twice case steps; same history"},
+     measure_pure},
+    {{"latency", "One 10-step run at a time, a worker process that has nothing else to do",
+      "p50 6 ms, p99 20 ms; start p50 2 ms"},
+     measure_latency},
+    {{"fan_out", "Fan-out and join of one run alone, 100 and 10,000 wide",
+      "100: p50 8 ms; 10,000: 500 ms; cost per branch flat"},
+     measure_fan_out},
+    {{"start", "Runs created, one by one and 500 at once", "20,000 in batches"}, measure_start},
+    {{"fold", "Events folded on one core: decoded, from JSON, verified; envelopes read from the database beside COPY",
+      "1,000,000 decoded; 250,000 from JSON; 300,000 verified; envelopes 0.7 of COPY"},
+     measure_fold},
+    {{"scale.waiting", "Steps while so many jobs wait, beside empty tables", "0.9"}, measure_waiting},
+    {{"scale.finished", "Steps with finished runs in the tables, beside empty tables", "0.9"}, measure_finished},
+    {{"scale.snapshot", "Steps while an old snapshot is held open, beside none", "0.6"}, measure_old_snapshot},
+    {{"scale.long_run", "Steps of a run of very many events, beside its beginning", "0.9"}, measure_long_run},
+    {{"scale.in_flight", "Memory of a worker with 10,000 runs in flight", "150 MB"}, measure_in_flight},
+    {{"model_load", "Steps that each wait 2 s for a model, thousands of them in one worker process",
+      "0.95 of the ideal, 300 MB"},
+     measure_model_load},
+    {{"shapes.instances", "Real workflows as plans of tools that take no time", ""}, measure_instances},
+    {{"shapes.arrivals", "Recorded arrivals at 50 times their pace: how long each waits", ""}, measure_arrivals},
+    {{"planners", "Processor time of the planners' own handlers, without model and tools", "200"}, measure_planners},
+};
 
-void print_line_of(const Case& which, const Json& line) {
-  print_line(std::string(which.title));
+bool is_asked(std::string_view name, const std::string& asked) {
+  return asked.empty() || name == asked || name.starts_with(asked + ".");
+}
+
+void print_table(std::string_view title, const Json& values) {
+  print_line(title);
   Table table({"MEASURE", "VALUE"});
-  for (const auto& [name, value] : line.items())
-    table.add({name, value.is_string() ? value.get<std::string>() : value.dump()});
+  for (const auto& [name, value] : flat(values)) table.add({name, value});
   table.print();
+}
+
+Exit measure(const std::string& dsn, const Settings& settings, const BenchOptions& options) {
+  BenchServer server(dsn);
+  const Json environment = server.settings();
+  if (!settings.json) print_table("The machine and the settings of its database server", environment);
+  for (const Case& one : cases) {
+    if (!is_asked(one.text.name, options.name)) continue;
+    Result<Json> line = one.measure(dsn, server, options);
+    if (!line) return line.error();
+    (*line)["case"] = one.text.name;
+    if (settings.json) {
+      line->update(environment);
+      print_json(*line);
+    } else {
+      print_table(one.text.title, *line);
+    }
+    std::cout.flush();
+  }
+  return 0;
 }
 
 }  // namespace
 
 std::vector<std::string> bench_cases() {
   std::vector<std::string> names;
-  for (const Case& one : cases) names.emplace_back(one.name);
+  for (const Case& one : cases) {
+    names.emplace_back(one.text.name);
+    const std::string group(one.text.name.substr(0, one.text.name.find('.')));
+    if (std::find(names.begin(), names.end(), group) == names.end()) names.push_back(group);
+  }
   return names;
 }
 
 Exit bench(const Settings& settings, const BenchOptions& options) {
+  if (!options.report.empty()) return bench_report(options.report);
   const Result<std::string> dsn = reach_database(choose_database(settings));
   if (!dsn) return dsn.error();
   try {
-    BenchServer server(*dsn);
-    for (const Case& one : cases) {
-      if (!options.name.empty() && options.name != one.name) continue;
-      Result<Json> line = one.measure(*dsn, server, options);
-      if (!line) return line.error();
-      (*line)["case"] = one.name;
-      line->update(server.settings());
-      if (settings.json)
-        print_json(*line);
-      else
-        print_line_of(one, *line);
-      std::cout.flush();
-    }
-    return 0;
+    return measure(*dsn, settings, options);
   } catch (const PostgresError& fault) {
     return Error{Code::unavailable, fault.what()};
   }
 }
 
-Exit bench_worker(const Settings& settings, const BenchWorkerOptions& options) {
-  StopSignals signals;
-  Result<std::unique_ptr<Catalogue>> catalogue = bench_catalogue();
-  if (!catalogue) return catalogue.error();
-  Result<std::unique_ptr<Store>> store = open_store(settings.dsn);
-  if (!store) return store.error();
-  WorkerOptions worker_options;
-  worker_options.concurrency = options.concurrency;
-  Worker worker(**store, **catalogue, worker_options);
-  signals.watch(&worker);
-  print_json({{"ready", true}});
-  std::cout.flush();
-  const WorkerReport report = worker.run();
-  signals.watch(nullptr);
-  print_json({{"steps", report.steps}, {"commits", report.commits}, {"conflicts", report.conflicts}});
+Exit bench_report(const std::string& path) {
+  const Result<std::string> text = read_text_file(path, "the lines of the benchmark");
+  if (!text) return text.error();
+  std::vector<Json> lines;
+  std::istringstream in(*text);
+  for (std::string line; std::getline(in, line);) {
+    Result<Json> parsed = parse_json(line, "a line of the benchmark");
+    if (!parsed) return parsed.error();
+    if (!parsed->is_object() || !parsed->contains("machine") || !parsed->contains("settings"))
+      return Error{Code::invalid, "Expected lines of `cairn bench --json`, but got: " + excerpt(*parsed, 100)};
+    lines.push_back(*std::move(parsed));
+  }
+  std::vector<CaseText> texts;
+  for (const Case& one : cases) texts.push_back(one.text);
+  std::cout << report_text(texts, lines);
   return 0;
 }
 

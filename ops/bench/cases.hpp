@@ -12,9 +12,37 @@
 
 namespace cairn {
 
+// With 1, 2 and 4 worker processes; the value is the best of them. From two minutes on it is a sustained one.
 Result<Json> measure_steps(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// Fused. Throws if they leave another history than the same steps one by one.
+Result<Json> measure_pure(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Of one run alone on an idle machine.
 Result<Json> measure_latency(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// Of one run alone, 100 and 10,000 wide.
+Result<Json> measure_fan_out(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+Result<Json> measure_start(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// Case `steps` while it flows, beside the same on empty tables: with jobs waiting, with finished runs in the tables,
+// with an old snapshot held open; a run of very many events beside its own beginning; very many runs in one worker.
+Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// Thousands of steps that wait for a model.
+Result<Json> measure_model_load(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// Of files that the options name: workflows as plans, alone on an idle machine; arrivals at 50 times their pace.
+Result<Json> measure_instances(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+Result<Json> measure_arrivals(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// Of the planner whose own handlers cost most.
+Result<Json> measure_planners(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 }  // namespace cairn

@@ -60,6 +60,11 @@ class Lane {
     return run_.steps() * runs;
   }
 
+  void only_start(std::int32_t runs) {
+    start(runs);
+    under_.clear();
+  }
+
  private:
   void start(std::int32_t runs) {
     const RunId base = new_run_id();
@@ -158,7 +163,7 @@ CannedRun canned_run(Store& store, const RunRow& row) {
     begins = type == "run_started" || type == "step_succeeded";
     canned.commits.back().push_back(std::move(event));
   }
-  CHECK(canned.commits.size() > 1);
+  CHECK(!canned.commits.empty());
   return canned;
 }
 
@@ -185,7 +190,22 @@ LimitReport measure_limit(const std::string& dsn, const CannedRun& run, const Ex
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   for (const std::exception_ptr& fault : faults)
     if (fault) std::rethrow_exception(fault);
-  return {steps, seconds};
+  return {steps / run.steps(), steps, seconds};
+}
+
+LimitReport measure_limit_of_starts(const std::string& dsn, const CannedRun& run, const Extent& extent) {
+  Lane lane(dsn, run, 0);
+  const Clock::time_point begin = Clock::now();
+  const Clock::time_point end = begin + std::chrono::seconds(extent.seconds);
+  LimitReport report;
+  while (extent.runs > 0 ? report.runs < extent.runs : Clock::now() < end) {
+    const std::int64_t most = extent.runs > 0 ? extent.runs - report.runs : batch_runs;
+    const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(most, batch_runs));
+    lane.only_start(count);
+    report.runs += count;
+  }
+  report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return report;
 }
 
 std::vector<double> measure_limit_alone(const std::string& dsn, const CannedRun& run, int count) {

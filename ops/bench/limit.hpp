@@ -17,7 +17,7 @@ struct CannedRun {
   std::int64_t steps() const { return static_cast<std::int64_t>(commits.size()) - 1; }
 };
 
-// REQUIRES: a linear run that has ended, on branch 1, in `store`.
+// REQUIRES: a linear run that has ended, or one that has just been started, on branch 1, in `store`.
 CannedRun canned_run(Store& store, const RunRow& row);
 
 struct Extent {
@@ -26,6 +26,7 @@ struct Extent {
 };
 
 struct LimitReport {
+  std::int64_t runs = 0;
   std::int64_t steps = 0;
   double seconds = 0;
 };
@@ -34,7 +35,10 @@ struct LimitReport {
 // Throws std::runtime_error if the store does not commit what it must.
 LimitReport measure_limit(const std::string& dsn, const CannedRun& run, const Extent& extent);
 
-// The same for one run after another on one connection: how long each takes, in ms.
+// Their starts alone, on one connection.
+LimitReport measure_limit_of_starts(const std::string& dsn, const CannedRun& run, const Extent& extent);
+
+// The whole for one run after another on one connection: how long each takes, in ms.
 std::vector<double> measure_limit_alone(const std::string& dsn, const CannedRun& run, int count);
 
 }  // namespace cairn

@@ -1,60 +1,42 @@
-// What the benchmark's cases share: a fresh database with the graph of no-op steps, worker processes, meters.
+// What the benchmark's cases share: a fresh database with the benchmark's graphs, runs, and waiting for their ends.
 // Not thread-safe.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "ops/bench/bench.hpp"
 #include "ops/bench/server.hpp"
-#include "ops/child_process.hpp"
 #include "ops/database.hpp"
+#include "storage/postgres_connection.hpp"
 
 namespace cairn {
 
-inline constexpr int bench_steps = 10;  // of each run of the graph bench_steps, one after another
-
-// The handlers of the benchmark beside the built-in ones.
-Result<std::unique_ptr<Catalogue>> bench_catalogue();
-
-// A schema with one shard and the graph.
+// A schema with one shard and the graphs.
 Result<Opened> open_bench(const std::string& dsn);
 
-// Throws std::runtime_error if a process does not begin, or breaks.
-std::vector<ChildProcess> start_workers(const std::string& dsn, int count);
-void stop_workers(std::vector<ChildProcess>& workers);
-
-// New runs of the graph. Throws std::runtime_error.
-std::vector<RunId> start_runs(Client& client, std::int64_t count);
+// New runs of a graph. Throws std::runtime_error.
+std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int64_t count, const Json& input);
 
 // Throws std::runtime_error if the runs stand still.
-void wait_for_all(Store& store);
-std::int64_t jobs_left(Store& store);
-inline constexpr std::chrono::milliseconds look_pause{50};  // a look at the queue reads all of it
+void wait_for_all(FreshDatabase& database, std::int64_t runs);
+inline constexpr std::chrono::milliseconds look_pause{20};
 
-struct Meter {
-  std::chrono::steady_clock::time_point at;
-  double client_cpu = 0;
-  ServerMeter server;
+// The end of each run at the moment of its commit, told by the database itself.
+class Ends {
+ public:
+  explicit Ends(FreshDatabase& database);
+  // Throws std::runtime_error if no run ends for a minute.
+  void wait_for_one();
+
+ private:
+  PgConnection connection_;
 };
-Meter read_meter(BenchServer& server, const std::string& database, const std::vector<ChildProcess>& workers);
 
-struct Spent {
-  std::int64_t steps = 0;
-  double seconds = 0;
-  double client_cpu = 0;
-  std::optional<double> server_cpu;
-  double wal_bytes = 0;
-  double commits = 0;
-
-  double rate() const { return static_cast<double>(steps) / seconds; }
-  double each(double total) const { return total / static_cast<double>(steps); }
-};
-Spent between(const Meter& before, const Meter& after, std::int64_t steps);
-
-double rounded(double value, double parts);  // to 1/parts
+// All is prepared: with --hold this waits until somebody says so.
+void hold(const BenchOptions& options);
 
 }  // namespace cairn

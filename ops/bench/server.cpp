@@ -4,6 +4,7 @@
 #include <fstream>
 #include <spdlog/spdlog.h>
 #include <sstream>
+#include <sys/utsname.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -48,7 +49,7 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
 std::optional<double> cpu_of_server(pid_t backend_pid) {
   const std::optional<ProcessStat> backend = process_stat(backend_pid);
   if (!backend || backend->name.find("postgres") == std::string::npos) return std::nullopt;
-  double seconds = cpu_seconds(backend->parent).value_or(0);
+  double seconds = process_cpu_seconds(backend->parent).value_or(0);
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -56,6 +57,26 @@ std::optional<double> cpu_of_server(pid_t backend_pid) {
     if (stat && stat->parent == backend->parent) seconds += stat->seconds;
   }
   return seconds;
+}
+
+// The value of the first line "name : value" of a file.
+std::string line_of(const char* path, const std::string& name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (!line.starts_with(name) || colon == std::string::npos) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+Json machine() {
+  utsname kernel{};
+  uname(&kernel);
+  return {{"cpu", line_of("/proc/cpuinfo", "model name")},
+          {"memory", line_of("/proc/meminfo", "MemTotal")},
+          {"kernel", std::string(kernel.sysname) + " " + kernel.release}};
 }
 
 bool is_uri(const std::string& dsn) { return dsn.starts_with("postgres://") || dsn.starts_with("postgresql://"); }
@@ -67,7 +88,7 @@ std::string with_database(const std::string& dsn, const std::string& database) {
   return dsn + (dsn.empty() ? "" : " ") + "dbname=" + database;
 }
 
-std::optional<double> cpu_seconds(pid_t pid) {
+std::optional<double> process_cpu_seconds(pid_t pid) {
   const std::optional<ProcessStat> stat = process_stat(pid);
   if (!stat) return std::nullopt;
   return stat->seconds + stat->ended_children;
@@ -77,10 +98,15 @@ BenchServer::BenchServer(const std::string& dsn) : server_(with_database(dsn, "p
 
 Json BenchServer::settings() {
   const AdminRows found = server_.query("server_settings");
+  Json set = Json::object();
+  const AdminRows names = server_.query("bench_settings");
+  for (std::size_t row = 0; row < names.size(); ++row) set[names.text(row, 0)] = names.text(row, 1);
   return {{"postgres", found.text(0, 0)},
           {"fsync", found.text(0, 1)},
           {"synchronous_commit", found.text(0, 2)},
-          {"cores", std::thread::hardware_concurrency()}};
+          {"cores", std::thread::hardware_concurrency()},
+          {"machine", machine()},
+          {"settings", std::move(set)}};
 }
 
 ServerMeter BenchServer::read(const std::string& database) {
@@ -106,7 +132,25 @@ FreshDatabase::FreshDatabase(const std::string& dsn) : server_dsn_(dsn) {
   Administration(with_database(dsn, "postgres"), "cairn bench").execute("CREATE DATABASE " + name_);
 }
 
+FreshDatabase::Runs FreshDatabase::runs() {
+  const AdminRows found = administration().query("bench_runs");
+  return {found.number(0, 0), found.number(0, 1), found.number(0, 2)};
+}
+
+Json FreshDatabase::tables() {
+  const AdminRows found = administration().query("bench_tables");
+  return {{"dead_jobs", found.number(0, 0)},
+          {"dead_runs", found.number(0, 1)},
+          {"hot_updates", std::stod(found.text(0, 2))}};
+}
+
+Administration& FreshDatabase::administration() {
+  if (!inside_) inside_ = std::make_unique<Administration>(dsn(), "cairn bench");
+  return *inside_;
+}
+
 FreshDatabase::~FreshDatabase() {
+  inside_.reset();
   try {
     Administration server(with_database(server_dsn_, "postgres"), "cairn bench");
     server.execute("DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");

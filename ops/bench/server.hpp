@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -16,7 +17,7 @@ namespace cairn {
 std::string with_database(const std::string& dsn, const std::string& database);
 
 // Seconds of processor time of a process, and of its ended children; nothing if there is none such.
-std::optional<double> cpu_seconds(pid_t pid);
+std::optional<double> process_cpu_seconds(pid_t pid);
 
 struct ServerMeter {
   std::int64_t wal_bytes = 0;
@@ -29,7 +30,7 @@ class BenchServer {
  public:
   explicit BenchServer(const std::string& dsn);  // throws PostgresError
 
-  // {"postgres", "fsync", "synchronous_commit", "cores"}
+  // {"postgres", "fsync", "synchronous_commit", "cores", "machine", "settings"}
   Json settings();
   ServerMeter read(const std::string& database);
   void checkpoint();  // if this role may
@@ -48,9 +49,21 @@ class FreshDatabase {
   const std::string& name() const { return name_; }
   std::string dsn() const { return with_database(server_dsn_, name_); }
 
+  struct Runs {
+    std::int64_t all = 0;
+    std::int64_t done = 0;
+    std::int64_t events = 0;
+  };
+  Runs runs();
+
+  // {"dead_jobs", "dead_runs", "hot_updates"}: rows, and the share of updates that moved no index entry.
+  Json tables();
+  Administration& administration();
+
  private:
   std::string server_dsn_;
   std::string name_;
+  std::unique_ptr<Administration> inside_;
 };
 
 }  // namespace cairn

@@ -6,32 +6,143 @@
 namespace cairn::program {
 namespace {
 
+// A small pass of one case.
+Json measured(Arguments arguments) {
+  Arguments command = {"bench", "--json", "--case"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const Json line = cairn_ok(command).json();
+  EXPECT_EQ(line["case"], arguments[0]);
+  return line;
+}
+
+void expect_positive(const Json& line, const std::vector<const char*>& measures) {
+  for (const char* measure : measures) {
+    ASSERT_TRUE(line.contains(measure)) << measure << " in " << line.dump();
+    EXPECT_GT(line[measure].get<double>(), 0) << measure;
+  }
+}
+
 TEST(Bench, the_steps_case_says_what_it_measured_beside_its_limit) {
-  const Json line = cairn_ok({"bench", "--case", "steps", "--runs", "300", "--workers", "2", "--json"}).json();
-  EXPECT_EQ(line["case"], "steps");
+  const Json line = measured({"steps", "--runs", "300", "--workers", "2"});
   EXPECT_EQ(line["unit"], "steps/s");
   EXPECT_EQ(line["runs"], 300);
   EXPECT_EQ(line["steps"], 3000);
   EXPECT_EQ(line["workers"], 2);
-  for (const char* measure : {"value", "limit", "ratio", "client_cpu_us_per_step", "server_cpu_us_per_step",
-                              "wal_bytes_per_step", "commits_per_step"})
-    EXPECT_GT(line[measure].get<double>(), 0) << measure;
+  expect_positive(line, {"value", "limit", "ratio", "client_cpu_us_per_step", "server_cpu_us_per_step",
+                         "wal_bytes_per_step", "commits_per_step", "worker_memory_mb"});
   EXPECT_EQ(line["fsync"], "on");
   EXPECT_EQ(line["synchronous_commit"], "on");
+  EXPECT_FALSE(line["machine"]["memory"].get<std::string>().empty());
+  EXPECT_TRUE(line["settings"].contains("shared_buffers"));
+}
+
+TEST(Bench, the_steps_case_tries_1_2_and_4_workers) {
+  const Json line = measured({"steps", "--runs", "100"});
+  ASSERT_EQ(line["by_workers"].size(), 3U);
+  for (const char* workers : {"1", "2", "4"}) EXPECT_LE(line["by_workers"][workers]["value"], line["value"]);
+}
+
+TEST(Bench, fused_steps_leave_the_same_history_in_fewer_commits) {
+  const Json line = measured({"pure", "--runs", "200"});
+  EXPECT_EQ(line["same_history"], true);
+  EXPECT_LT(line["commits_per_step"], line["limit_costs"]["commits_per_step"]);
 }
 
 TEST(Bench, the_latency_case_says_how_long_one_run_takes) {
-  const Json line = cairn_ok({"bench", "--case", "latency", "--runs", "20", "--json"}).json();
-  EXPECT_EQ(line["case"], "latency");
+  const Json line = measured({"latency", "--runs", "20"});
   EXPECT_EQ(line["runs"], 20);
-  for (const char* measure : {"value", "limit", "ratio", "p50_ms", "p99_ms", "start_p50_ms", "start_p99_ms"})
-    EXPECT_GT(line[measure].get<double>(), 0) << measure;
+  expect_positive(line, {"value", "limit", "ratio", "p50_ms", "p99_ms", "start_p50_ms", "start_p99_ms"});
   EXPECT_LE(line["p50_ms"], line["p99_ms"]);
+  EXPECT_LT(line["start_p50_ms"], line["p50_ms"]);
+}
+
+TEST(Bench, the_fan_out_case_joins_100_and_10_000_branches) {
+  const Json line = measured({"fan_out", "--runs", "1"});
+  EXPECT_EQ(line["map_100"]["branches"], 100);
+  EXPECT_EQ(line["map_10000"]["branches"], 10'000);
+  EXPECT_EQ(line["edges_100"]["branches"], 100);
+  EXPECT_EQ(line["value"], line["map_100"]["p50_ms"]);
+}
+
+TEST(Bench, the_start_case_makes_runs_one_by_one_and_in_batches) {
+  const Json line = measured({"start", "--runs", "1000"});
+  EXPECT_EQ(line["runs"], 1'000);
+  EXPECT_EQ(line["one_by_one"]["runs"], 1'000);
+  expect_positive(line, {"value", "limit", "ratio", "wal_bytes_per_run"});
+}
+
+TEST(Bench, the_fold_case_folds_and_verifies_real_histories) {
+  const Json line = measured({"fold", "--events", "1200"});
+  EXPECT_EQ(line["events"], 1'200);
+  expect_positive(line, {"value", "from_json", "verified", "verified_from_json", "envelopes", "limit", "ratio"});
+}
+
+TEST(Bench, a_full_database_is_held_against_an_empty_one) {
+  const Json line = measured({"scale.waiting", "--waiting", "30", "--seconds", "1"});
+  expect_positive(line, {"value", "limit", "ratio"});
+  expect_positive(line["by_waiting_jobs"]["30"], {"value", "ratio"});
+  expect_positive(measured({"scale.finished", "--finished", "50", "--seconds", "1"}), {"value", "limit", "ratio"});
+  expect_positive(measured({"scale.snapshot", "--snapshot-seconds", "1", "--seconds", "1"}),
+                  {"value", "limit", "ratio"});
+}
+
+TEST(Bench, a_long_run_is_held_against_its_beginning) {
+  const Json line = measured({"scale.long_run", "--events", "2000"});
+  EXPECT_GE(line["events"], 2'000);
+  expect_positive(line, {"value", "limit", "ratio", "taken_over_ms"});
+}
+
+TEST(Bench, runs_in_flight_are_in_memory_at_once) {
+  const Json line = measured({"scale.in_flight", "--runs", "200"});
+  EXPECT_EQ(line["runs"], 200);
+  EXPECT_GT(line["value"], line["idle_mb"]);
+}
+
+TEST(Bench, the_model_is_waited_for_by_all_steps_at_once) {
+  const Json line = measured({"model_load", "--runs", "20"});
+  EXPECT_EQ(line["in_flight"], 20);
+  EXPECT_LE(line["ratio"], 1);
+  expect_positive(line, {"value", "limit", "ratio", "worker_memory_mb"});
+}
+
+TEST(Bench, real_workflows_and_arrivals_are_taken_from_files) {
+  const std::string instance = write_file("diamond.json", R"({"workflow": {"specification": {"tasks": [
+        {"id": "a", "parents": []}, {"id": "b", "parents": ["a"]}, {"id": "c", "parents": ["a"]},
+        {"id": "d", "parents": ["b", "c"]}]}}})");
+  const Json line = measured({"shapes.instances", "--runs", "2", "--instances", instance});
+  EXPECT_EQ(line["by_instance"]["diamond.json"]["tasks"], 4);
+  EXPECT_EQ(line["by_instance"]["diamond.json"]["depth"], 3);
+  const std::string arrivals =
+      write_file("arrivals.csv",
+                 "TIMESTAMP,TOKENS\n2023-11-16 18:17:03.97,1\n2023-11-16 18:17:05.01,2\n2023-11-16 18:17:04.5,3\n");
+  const Json waits = measured({"shapes.arrivals", "--arrivals", arrivals});
+  EXPECT_EQ(waits["arrivals"], 3);
+  EXPECT_LE(waits["p50_ms"], waits["p99_ms"]);
+  expect_refused(cairn({"bench", "--json", "--case", "shapes", "--instances", arrivals}), 2, "workflow instance");
+  EXPECT_TRUE(measured({"shapes.arrivals"}).contains("left_out"));
+}
+
+TEST(Bench, each_planner_is_charged_for_its_own_handlers) {
+  const Json line = measured({"planners", "--runs", "2"});
+  for (const char* planner : {"seven_node", "plan_runner", "tool_agent"}) {
+    const Json& part = line["by_planner"][planner];
+    EXPECT_GT(part["cpu_us_per_step"], 0) << planner;
+    for (const auto& [handler, us] : part["cpu_us_by_handler"].items()) EXPECT_TRUE(handler.starts_with(planner));
+  }
+}
+
+TEST(Bench, its_lines_become_a_document) {
+  const Ran ran = cairn_ok({"bench", "--json", "--case", "start", "--runs", "1234"});
+  const std::string text = cairn_ok({"bench", "--report", write_file("lines.jsonl", ran.out)}).out;
+  EXPECT_NE(text.find("\n| start | "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n| one_by_one runs | 1234 |\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("shared_buffers = "), std::string::npos) << text;
+  expect_refused(cairn({"bench", "--report", write_file("other.jsonl", "{\"run\": 1}\n")}), 2, "cairn bench --json");
 }
 
 TEST(Bench, its_databases_are_gone_afterwards_and_the_runs_untouched) {
   const std::size_t before = cairn_ok({"runs", "--limit", "100000", "--json"}).lines().size();
-  cairn_ok({"bench", "--runs", "3", "--workers", "1", "--json"});
+  cairn_ok({"bench", "--case", "steps", "--runs", "3", "--workers", "1"});
   EXPECT_EQ(cairn_ok({"runs", "--limit", "100000", "--json"}).lines().size(), before);
   expect_refused(cairn({"bench", "--case", "nothing"}), 2, "nothing");
 }

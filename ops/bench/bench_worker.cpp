@@ -1,0 +1,59 @@
+// The worker process of the benchmark, from the inside.
+#include <iostream>
+
+#include "ops/bench/bench.hpp"
+#include "ops/bench/handlers.hpp"
+#include "ops/database.hpp"
+#include "ops/print.hpp"
+#include "ops/stop_signals.hpp"
+#include "workers/lanes.hpp"
+#include "workers/worker.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr long tell_ms = 5;
+
+// Tells how far this process is whenever that has changed.
+class Telling {
+ public:
+  long tell() {
+    const Executed now = executed();
+    if (now.steps == told_.steps) return tell_ms;
+    told_ = now;
+    print_json({{"executed", now.steps}, {"first_at_us", now.first_at_us}});
+    std::cout.flush();
+    return tell_ms;
+  }
+
+ private:
+  Executed told_;
+};
+
+}  // namespace
+
+Exit bench_worker(const Settings& settings, const BenchWorkerOptions& options) {
+  StopSignals signals;
+  Result<std::unique_ptr<Catalogue>> catalogue = bench_catalogue(options.model_url);
+  if (!catalogue) return catalogue.error();
+  Result<std::unique_ptr<Store>> store = open_store(settings.dsn);
+  if (!store) return store.error();
+  WorkerOptions worker_options;
+  worker_options.concurrency = options.concurrency;
+  worker_options.fuse_steps = options.fuse_steps;
+  Worker worker(**store, **catalogue, worker_options);
+  signals.watch(&worker);
+  print_json({{"ready", true}});
+  std::cout.flush();
+  WorkerReport report;
+  {
+    Telling telling;
+    const Repeating tells([&telling] { return telling.tell(); });
+    report = worker.run();
+  }
+  signals.watch(nullptr);
+  print_json({{"steps", report.steps}, {"commits", report.commits}, {"conflicts", report.conflicts}});
+  return 0;
+}
+
+}  // namespace cairn

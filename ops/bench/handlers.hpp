@@ -1,0 +1,33 @@
+// What the benchmark executes: handlers that cost nothing themselves, and graphs of them. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workers/catalogue.hpp"
+
+namespace cairn {
+
+inline constexpr int bench_steps = 10;  // of each run of the graphs bench_steps and bench_pure, one after another
+
+// The handlers of the benchmark beside the built-in ones; the model at `model_url`, if there is one.
+Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url = {});
+
+// bench_steps: no-op effects that leave 300 bytes each. bench_pure: the same nodes on a pure handler.
+// bench_loop: pure steps without end. bench_hold: one step that waits for `ms`. bench_chat: ten calls of the model.
+// bench_map: a plan of `width` sub-goals, run side by side and joined. bench_one: a single step.
+std::vector<Json> bench_graphs();
+
+// bench_edges: a step that fans out into so many branches of one step each, and their join.
+Json edges_graph(int width);
+
+// What this process has executed of the benchmark's handlers.
+struct Executed {
+  std::int64_t steps = 0;
+  std::int64_t first_at_us = 0;  // steady: when the latest first step of a run began
+};
+Executed executed();
+
+}  // namespace cairn

@@ -1,0 +1,119 @@
+// What a database that is full does to a step: cases that hold the same stream of runs against empty tables.
+#include <cmath>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include "ops/bench/cases.hpp"
+#include "ops/bench/copies.hpp"
+#include "ops/bench/traffic.hpp"
+
+namespace cairn {
+namespace {
+
+Traffic flow_of(const BenchOptions& options, int seconds) {
+  Traffic traffic;
+  traffic.workers = options.workers > 0 ? options.workers : 2;
+  traffic.extent.seconds = seconds;
+  return traffic;
+}
+
+Json part_of(const TrafficReport& report) {
+  Json part = per_step(report.spent);
+  part.update(report.tables);
+  part["value"] = std::round(report.spent.rate());
+  part["seconds"] = rounded(report.spent.seconds, 1'000);
+  return part;
+}
+
+// One run of the stream, done or still waiting for its first step.
+RunId sample_run(BenchServer& server, FreshDatabase& database, Opened& opened, bool done) {
+  if (!done) return start_runs(*opened.client, "bench_steps", 1, Json::object()).front();
+  Traffic traffic;
+  traffic.workers = 1;
+  traffic.extent.runs = 1;
+  measure_traffic(server, database, opened, traffic);
+  return opened.store->runs({}).front().id;
+}
+
+struct Full {
+  std::int64_t runs = 0;
+  bool done = false;
+};
+
+Result<TrafficReport> measure_with(const std::string& dsn, BenchServer& server, const BenchOptions& options,
+                                   const Full& full) {
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database.dsn());
+  if (!opened) return opened.error();
+  if (full.runs > 0) Copies(database, sample_run(server, database, *opened, full.done), full.runs);
+  if (full.runs > 0) hold(options);
+  return measure_flow(server, database, *opened, flow_of(options, options.seconds));
+}
+
+double ratio_of(const TrafficReport& report, const TrafficReport& empty) {
+  return rounded(report.spent.rate() / empty.spent.rate(), 1'000);
+}
+
+Json line_of(const TrafficReport& report, const TrafficReport& empty) {
+  Json line = part_of(report);
+  line["unit"] = "steps/s";
+  line["limit"] = std::round(empty.spent.rate());
+  line["limit_is"] = "the same on empty tables";
+  line["limit_costs"] = per_step(empty.spent);
+  line["ratio"] = ratio_of(report, empty);
+  return line;
+}
+
+}  // namespace
+
+Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
+  const Result<TrafficReport> empty = measure_with(dsn, server, options, {});
+  if (!empty) return empty.error();
+  Json line;
+  Json by_number = Json::object();
+  for (const std::int64_t waiting : options.waiting) {
+    const Result<TrafficReport> report = measure_with(dsn, server, options, {waiting, false});
+    if (!report) return report.error();
+    Json part = part_of(*report);
+    part["ratio"] = ratio_of(*report, *empty);
+    by_number[std::to_string(waiting)] = std::move(part);
+    line = line_of(*report, *empty);
+  }
+  line["by_waiting_jobs"] = std::move(by_number);
+  return line;
+}
+
+Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
+  const Result<TrafficReport> empty = measure_with(dsn, server, options, {});
+  if (!empty) return empty.error();
+  const Result<TrafficReport> report = measure_with(dsn, server, options, {options.finished, true});
+  if (!report) return report.error();
+  Json line = line_of(*report, *empty);
+  line["finished_runs"] = options.finished;
+  return line;
+}
+
+// Nothing that dies after the snapshot's beginning can be cleared away before its end.
+Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
+  const Result<TrafficReport> empty = measure_with(dsn, server, options, {});
+  if (!empty) return empty.error();
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database.dsn());
+  if (!opened) return opened.error();
+  hold(options);
+  Administration reader(database.dsn(), "cairn bench");
+  reader.begin();
+  reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  reader.query("bench_runs");
+  const TrafficReport report = measure_flow(server, database, *opened, flow_of(options, options.snapshot_seconds));
+  reader.roll_back();
+  Json line = line_of(report, *empty);
+  if (!report.rates.empty()) {
+    line["last_10_s"] = std::round(report.rates.back());
+    line["ratio"] = rounded(report.rates.back() / empty->spent.rate(), 1'000);
+  }
+  return line;
+}
+
+}  // namespace cairn

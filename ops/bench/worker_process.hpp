@@ -1,0 +1,38 @@
+// The worker processes of the benchmark, as whoever started them sees them. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/bench/handlers.hpp"
+#include "ops/child_process.hpp"
+
+namespace cairn {
+
+class WorkerProcesses {
+ public:
+  // `arguments`: of `cairn bench-worker`, beside the database. Throws std::runtime_error if one does not begin.
+  WorkerProcesses(const std::string& dsn, int count, const std::vector<std::string>& arguments = {});
+  ~WorkerProcesses();  // kills them
+  WorkerProcesses(const WorkerProcesses&) = delete;
+  WorkerProcesses& operator=(const WorkerProcesses&) = delete;
+
+  // What they told last; some milliseconds old. Steps of all; the latest first step of any.
+  Executed executed() const;
+  double cpu_seconds() const;
+  double peak_memory_mb() const;  // of the largest
+
+  // Drains them. Throws std::runtime_error if one breaks.
+  void stop();
+
+ private:
+  struct One;
+  std::vector<std::unique_ptr<One>> workers_;
+};
+
+// Peak resident memory of a process so far.
+double peak_memory_mb(pid_t pid);
+
+}  // namespace cairn
