@@ -105,11 +105,9 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url)
 }
 
 std::vector<Json> bench_graphs() {
-  const Json chat = {{"do", "model.chat"}, {"with", {{"prompt", "Say something."}, {"into", "reply"}}}};
   const Json map = {{"plan", node("bench.plan", "run")}, {"run", {{"map", "sub_goals"}, {"on", {{"joined", "done"}}}}}};
   return {linear("bench_steps", {{"do", "bench.step"}}),
           linear("bench_pure", {{"do", "bench.pure"}}),
-          linear("bench_chat", chat),
           graph("bench_loop", "s1", {{"s1", {{"do", "bench.loop"}, {"on", {{"again", "s1"}, {"ok", "done"}}}}}}),
           graph("bench_hold", "s1", {{"s1", node("bench.hold", "done")}}),
           graph("bench_one", "s1", {{"s1", node("bench.step", "done")}}),

@@ -16,8 +16,8 @@ inline constexpr int bench_steps = 10;  // of each run of the graphs bench_steps
 Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url = {});
 
 // bench_steps: no-op effects that leave 300 bytes each. bench_pure: the same nodes on a pure handler.
-// bench_loop: pure steps without end. bench_hold: one step that waits for `ms`. bench_chat: ten calls of the model.
-// bench_map: a plan of `width` sub-goals, run side by side and joined. bench_one: a single step.
+// bench_loop: pure steps without end. bench_hold: one step that waits for `ms`. bench_one: a single step.
+// bench_map: a plan of `width` sub-goals, run side by side and joined.
 std::vector<Json> bench_graphs();
 
 // bench_edges: a step that fans out into so many branches of one step each, and their join.

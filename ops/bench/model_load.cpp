@@ -14,7 +14,18 @@ namespace {
 
 constexpr int in_flight_default = 5'000;
 constexpr int latency_ms = 2'000;
+constexpr int calls = 10;  // of each run, one after another
+constexpr int calls_small = 2;
 constexpr int start_at_once = 500;
+
+Json chat_graph(int count) {
+  Json nodes = {{"done", {{"end", "done"}}}};
+  for (int i = 1; i <= count; ++i)
+    nodes["s" + std::to_string(i)] = {{"do", "model.chat"},
+                                      {"with", {{"prompt", "Say something."}}},
+                                      {"on", {{"ok", i == count ? "done" : "s" + std::to_string(i + 1)}}}};
+  return {{"name", "bench_chat"}, {"start", "s1"}, {"limits", {{"steps", count}}}, {"nodes", std::move(nodes)}};
+}
 
 class ModelProcess {
  public:
@@ -54,17 +65,19 @@ void start_all(Client& client, std::int64_t runs) {
 
 Result<Json> measure_model_load(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   const int in_flight = options.runs > 0 ? options.runs : in_flight_default;
+  const int steps_of_run = options.runs > 0 ? calls_small : calls;
   allow_connections(in_flight);
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
+  if (const Result<GraphRef> added = opened->client->add_graph(chat_graph(steps_of_run)); !added) return added.error();
   start_all(*opened->client, in_flight);
   const ModelProcess model;
   server.checkpoint();
   WorkerProcesses workers(database.dsn(), 1, {"--concurrency", std::to_string(in_flight), "--model-url", model.url()});
   const Meter before = read_meter(server, database.name(), &workers);
   wait_for_all(database, in_flight);
-  Spent spent = between(before, read_meter(server, database.name(), &workers), std::int64_t{in_flight} * bench_steps);
+  Spent spent = between(before, read_meter(server, database.name(), &workers), std::int64_t{in_flight} * steps_of_run);
   spent.worker_memory_mb = workers.peak_memory_mb();
   workers.stop();
   const double ideal = 1'000.0 * in_flight / latency_ms;
