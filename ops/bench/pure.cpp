@@ -1,5 +1,6 @@
 // Pure steps: as many in one commit as a worker fuses, beside the same steps one by one.
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "engine/codec.hpp"
@@ -9,12 +10,21 @@
 namespace cairn {
 namespace {
 
-// What happened in the run, without when, and in which process.
-Json history_of(Opened& opened, const std::string& graph) {
+RunId newest_run(Store& store) {
   RunFilter one;
-  one.graph = graph;
   one.limit = 1;
-  const RunId run = opened.store->runs(one).at(0).id;
+  return store.runs(one).at(0).id;
+}
+
+// In which the run's events were written, its start included.
+std::size_t commits_of(Store& store, const RunId& run) {
+  std::set<std::int64_t> commits;
+  for (const EventRow& row : store.events(run, 0, 1'000)) commits.insert(row.commit);
+  return commits.size();
+}
+
+// What happened in the run, without when, and in which process.
+Json history_of(Opened& opened, const RunId& run) {
   const Result<std::vector<Event>> events = opened.client->events(run, 0, 1'000);
   if (!events) throw std::runtime_error(events.error().message);
   Json history = Json::array();
@@ -29,14 +39,17 @@ Json history_of(Opened& opened, const std::string& graph) {
 struct Part {
   TrafficReport report;
   Json history;
+  std::size_t commits_of_a_run = 0;
 };
 
 Result<Part> measure_part(const std::string& dsn, BenchServer& server, const Traffic& traffic) {
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
-  Part part{measure_traffic(server, database, *opened, traffic), {}};
-  part.history = history_of(*opened, traffic.graph);
+  Part part{measure_traffic(server, database, *opened, traffic), {}, 0};
+  const RunId run = newest_run(*opened->store);
+  part.history = history_of(*opened, run);
+  part.commits_of_a_run = commits_of(*opened->store, run);
   return part;
 }
 
@@ -60,6 +73,7 @@ Result<Json> measure_pure(const std::string& dsn, BenchServer& server, const Ben
   line["ratio"] = rounded(fused->report.spent.rate() / one_by_one->report.spent.rate(), 1'000);
   line["limit_is"] = "case steps, in the same run";
   line["same_history"] = true;
+  line["commits_of_a_run"] = {{"fused", fused->commits_of_a_run}, {"one_by_one", one_by_one->commits_of_a_run}};
   line["workers"] = traffic.workers;
   line["runs"] = fused->report.runs;
   line["limit_costs"] = per_step(one_by_one->report.spent);
