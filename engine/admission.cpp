@@ -9,18 +9,28 @@
 namespace cairn {
 namespace {
 
-void add_references(const Json& value, std::vector<std::string>& after) {
+struct Reference {
+  std::string sub_goal;
+  std::string slot;  // "": it names none
+};
+
+void find_references(const Json& value, std::vector<Reference>& found) {
   if (!value.is_structured()) return;
   if (value.is_object() && value.contains("from_sub_goal") && value["from_sub_goal"].is_string()) {
-    const auto& id = value["from_sub_goal"].get_ref<const std::string&>();
-    if (std::find(after.begin(), after.end(), id) == after.end()) after.push_back(id);
+    const Json slot = value.value("slot", Json(""));
+    found.push_back({value["from_sub_goal"].get<std::string>(), slot.is_string() ? slot.get<std::string>() : ""});
     return;
   }
-  for (const Json& part : value) add_references(part, after);
+  for (const Json& part : value) find_references(part, found);
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 struct Proposal {
   SubGoalOpened goal;
+  std::vector<Reference> references;
   std::string reason;  // "": admitted so far
   std::vector<std::string> unmet;
 };
@@ -31,8 +41,10 @@ class Admission {
       : state_(state), branch_(branch), data_(data), tools_(tools) {}
 
   void propose(SubGoalOpened goal) {
-    add_references(goal.inputs, goal.after);
-    Proposal proposal{std::move(goal), "", {}};
+    Proposal proposal{std::move(goal), {}, "", {}};
+    find_references(proposal.goal.inputs, proposal.references);
+    for (const Reference& reference : proposal.references)
+      if (!contains(proposal.goal.after, reference.sub_goal)) proposal.goal.after.push_back(reference.sub_goal);
     const std::string& id = proposal.goal.sub_goal;
     if (id.empty()) {
       proposal.reason = "Expected a sub-goal to have an id, but it has none.";
@@ -45,9 +57,21 @@ class Admission {
     proposals_.push_back(std::move(proposal));
   }
 
+  // One that the handler rejects: what depends on it goes with it.
+  void propose(const SubGoalRejected& rejected) {
+    SubGoalOpened goal;
+    goal.sub_goal = rejected.sub_goal;
+    goal.tool = rejected.tool;
+    by_id_.try_emplace(rejected.sub_goal, proposals_.size());
+    proposals_.push_back({std::move(goal), {}, rejected.reason, rejected.unmet});
+  }
+
   // Judges what each depends on, then cycles; a rejection rejects the dependents.
   std::vector<Proposal> judged() && {
-    for (Proposal& proposal : proposals_) check_references(proposal);
+    for (Proposal& proposal : proposals_) {
+      check_references(proposal);
+      check_slots(proposal);
+    }
     spread_rejections();
     reject_cycles();
     return std::move(proposals_);
@@ -69,9 +93,18 @@ class Admission {
     proposal.goal.queue = found->second.queue;
     std::vector<std::string> unmet;
     for (const std::string& need : found->second.needs)
-      if (value_of(need).is_null()) unmet.push_back(need);
+      if (!is_met(need, proposal)) unmet.push_back(need);
     if (!unmet.empty())
       reject(proposal, "Expected tool " + tool + " to find " + unmet.front() + ", but it is not there.", unmet);
+  }
+
+  bool is_met(const std::string& need, const Proposal& proposal) const {
+    if (need.starts_with("$")) return !value_of(need).is_null();
+    if (need.starts_with("*."))
+      return std::any_of(proposal.references.begin(), proposal.references.end(),
+                         [&](const Reference& reference) { return reference.slot == need.substr(2); });
+    const auto input = proposal.goal.inputs.find(need);
+    return input != proposal.goal.inputs.end() && !input->is_null();
   }
 
   Json value_of(const std::string& need) const {
@@ -85,6 +118,27 @@ class Admission {
         return reject(proposal, "Expected no cycle, but sub-goal " + id + " comes after itself.", {id});
       if (const auto reason = unusable(id, proposal.goal.tool.empty())) return reject(proposal, *reason, {id});
     }
+  }
+
+  // A slot that was not left, or that the tool does not give.
+  void check_slots(Proposal& proposal) const {
+    for (const Reference& reference : proposal.references) {
+      if (reference.slot.empty() || gives(reference)) continue;
+      return reject(proposal,
+                    "Expected sub-goal " + reference.sub_goal + " to give " + reference.slot + ", but it does not.",
+                    {reference.sub_goal + "." + reference.slot});
+    }
+  }
+
+  bool gives(const Reference& reference) const {
+    const auto proposed = by_id_.find(reference.sub_goal);
+    const SubGoal* goal = proposed == by_id_.end() ? find_goal(state_, branch_, reference.sub_goal) : nullptr;
+    if (goal != nullptr && goal->status == GoalStatus::succeeded) return goal->outputs.contains(reference.slot);
+    if (goal == nullptr && proposed == by_id_.end()) return true;  // rejected for another reason
+    const std::string& tool = goal == nullptr ? proposals_[proposed->second].goal.tool : goal->tool;
+    const auto facts = tools_ == nullptr ? ToolTable::const_iterator{} : tools_->find(tool);
+    if (tools_ == nullptr || facts == tools_->end()) return true;
+    return facts->second.gives.empty() || contains(facts->second.gives, reference.slot);
   }
 
   // Why it cannot be waited for. Structure may come after structure; work would wait for ever.
@@ -175,13 +229,15 @@ EventBody as_event(Proposal proposal) {
 std::vector<EventBody> admit(const RunState& state, BranchId branch, const std::vector<Fact>& facts, const Json& data,
                              const ToolTable* tools) {
   Admission admission(state, branch, data, tools);
-  for (const Fact& fact : facts)
+  for (const Fact& fact : facts) {
     if (const auto* goal = std::get_if<SubGoalOpened>(&fact)) admission.propose(*goal);
+    if (const auto* rejected = std::get_if<SubGoalRejected>(&fact)) admission.propose(*rejected);
+  }
   std::vector<Proposal> judged = std::move(admission).judged();
   std::vector<EventBody> events;
   std::size_t next = 0;
   for (const Fact& fact : facts) {
-    if (std::holds_alternative<SubGoalOpened>(fact))
+    if (std::holds_alternative<SubGoalOpened>(fact) || std::holds_alternative<SubGoalRejected>(fact))
       events.push_back(as_event(std::move(judged[next++])));
     else
       std::visit([&](const auto& other) { events.emplace_back(other); }, fact);

@@ -10,8 +10,9 @@ namespace cairn {
 
 // The facts with every proposed sub-goal turned into `sub_goal_opened` (its tool's queue and the `after` that its
 // inputs imply filled in) or `sub_goal_rejected` with a reason; all others as they came, in their order.
-// Rejected: the second of a double id, an unknown tool, an unmet precondition, a dangling reference, a cycle, and
-// whatever depends on one of those or on a sub-goal that did not succeed.
+// Rejected: what the handler itself rejects, the second of a double id, an unknown tool, an unmet precondition, a
+// reference to no sub-goal or to a slot that it does not give, a cycle, and whatever depends on one of those or on a
+// sub-goal that did not succeed.
 // `data`: the channels as the proposing step leaves them.
 std::vector<EventBody> admit(const RunState& state, BranchId branch, const std::vector<Fact>& facts, const Json& data,
                              const ToolTable* tools);

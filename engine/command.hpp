@@ -91,10 +91,15 @@ struct EditChannels {
 using Command = std::variant<StartRun, CompleteStep, FailStep, Due, Answer, SendSignal, Cancel, Pause, Resume, Reopen,
                              FinishChild, EditChannels>;
 
-// What the engine must know of a tool to admit a sub-goal.
+// What the engine must know of a tool to admit a sub-goal. A need is one of
+//   "$channel", "$channel/pointer"   a value of the run's data that must not be null
+//   "name"                           an input of that name that must not be null
+//   "*.slot"                         an input that refers to that slot of another sub-goal
 struct ToolFacts {
   std::string queue = "default";
-  std::vector<std::string> needs;  // "$channel" or "$channel/pointer" that must not be null
+  std::vector<std::string> needs;
+  std::vector<std::string> gives = {};  // the slots of its outputs; empty: it does not say
+  std::string about = {};               // for planners: what it does and takes, in a sentence or two; "": not for them
 };
 using ToolTable = std::map<std::string, ToolFacts, std::less<>>;
 

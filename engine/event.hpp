@@ -244,8 +244,9 @@ struct Event {
 // The wire word of the body's type: "step_succeeded".
 std::string_view type_of(const EventBody& body);
 
-// What a handler may put on record; decide puts its sub-goals through admission. A budget that counts something else
-// than visits is counted in a channel, and its handler says when it is exhausted.
-using Fact = std::variant<Record, SubGoalOpened, PlanCreated, PlanRevised, TaskDecomposed, BudgetExhausted>;
+// What a handler may put on record; decide puts its sub-goals through admission, those it rejects itself included. A
+// budget that counts something else than visits is counted in a channel, and its handler says when it is exhausted.
+using Fact =
+    std::variant<Record, SubGoalOpened, SubGoalRejected, PlanCreated, PlanRevised, TaskDecomposed, BudgetExhausted>;
 
 }  // namespace cairn

@@ -92,13 +92,26 @@ class Following {
   }
 
   std::optional<EventBody> sub_goal() const {
-    if (!step().unfit) return std::nullopt;
+    if (!step().unfit) return reused();
     SubGoalClosed closed;
     closed.sub_goal = goal_of(state_, step()).id;
     closed.status = GoalStatus::failed;
     closed.error = step().error;
     closed.message = step().message;
     closed.started_at = step().opened_at;
+    return closed;
+  }
+
+  // A map that caches does no work twice.
+  std::optional<EventBody> reused() const {
+    const bool is_new = step().attempt == 1 && step().errors == 0 && step().losses == 0;
+    const SubGoal* same = node().cache && is_new ? find_same_success(state_, step()) : nullptr;
+    if (same == nullptr) return std::nullopt;
+    SubGoalClosed closed;
+    closed.sub_goal = goal_of(state_, step()).id;
+    closed.outputs = canonical(same->outputs);
+    closed.started_at = step().opened_at;
+    closed.reused_from = same->id;
     return closed;
   }
 

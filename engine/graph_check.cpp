@@ -433,7 +433,7 @@ class GraphCheck {
   }
 
   void map_node(const std::string& what, const Json& json) {
-    keys(json, what, {"map", "on", "join", "timeout_ms", "spends", "retry"});
+    keys(json, what, {"map", "on", "join", "cache", "timeout_ms", "spends", "retry"});
     if (json["map"] != "sub_goals") expected(what + " to map \"sub_goals\"", json["map"]);
     labels(what, json, {"joined"}, {"partial"});
   }

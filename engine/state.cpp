@@ -276,6 +276,19 @@ Result<Json> resolved_inputs(const RunState& state, const Step& step) {
   return resolved(state, branch_of(state, step.branch).parent, goal_of(state, step).inputs);
 }
 
+const SubGoal* find_same_success(const RunState& state, const Step& step) {
+  const BranchId branch = branch_of(state, step.branch).parent;
+  const SubGoal& wanted = goal_of(state, step);
+  const Result<Json> inputs = resolved(state, branch, wanted.inputs);
+  if (!inputs) return nullptr;
+  for (const SubGoal* goal : plan_of(state, branch)) {
+    const bool may = goal->status == GoalStatus::succeeded && goal->tool == wanted.tool && goal->map < wanted.map;
+    if (!may) continue;
+    if (const Result<Json> same = resolved(state, branch, goal->inputs); same && *same == *inputs) return goal;
+  }
+  return nullptr;
+}
+
 const Step* find_step(const RunState& state, StepId step) {
   const auto found = state.steps.find(step);
   return found == state.steps.end() ? nullptr : &found->second;

@@ -195,6 +195,10 @@ const CachedOutcome* find_cached(const RunState& state, BranchId branch, std::st
 // Refuses `not_found` if a slot is missing.
 Result<Json> resolved_inputs(const RunState& state, const Step& step);
 
+// The sub-goal whose outputs a sub-goal's step may take for its own: of the same tool, with the same resolved inputs,
+// succeeded, and taken by an earlier map, so that nothing depends on who finished first. Null if there is none.
+const SubGoal* find_same_success(const RunState& state, const Step& step);
+
 // running but with nothing open except questions, waits and calls.
 bool is_waiting(const RunState& state);
 

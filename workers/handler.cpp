@@ -8,8 +8,8 @@ namespace cairn {
 namespace {
 
 GoalView view_of(const SubGoal& goal) {
-  return {goal.id,      goal.tool,  goal.inputs, goal.status, goal.outputs, goal.error,
-          goal.message, goal.title, goal.parent, goal.after,  goal.context};
+  return {goal.id,      goal.tool,     goal.inputs, goal.status, goal.outputs, goal.error,
+          goal.message, goal.attempts, goal.title,  goal.parent, goal.after,   goal.context};
 }
 
 // The data of one step: the channels its handler reads. A `do` whose handler lives elsewhere gets all of them.

@@ -26,6 +26,7 @@ struct GoalView {
   Json outputs;  // object when it succeeded
   std::string error;
   std::string message;
+  std::int32_t attempts = 0;
   std::string title = {};
   std::string parent = {};  // "" at the top
   std::vector<std::string> after = {};

@@ -82,6 +82,7 @@ class Ports {
   Tools& tools_;
 };
 
+// `inputs_hash`: SHA-256 of the inputs as they were when the call was made, every reference replaced by its value.
 Record tool_called(const ToolCall& call, bool ok, std::int64_t latency_ms);
 
 }  // namespace cairn

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -332,6 +333,28 @@ Status read_work(const Json& entry, ToolSpec& spec) {
   return Done{};
 }
 
+bool is_need(const Json& need) {
+  const std::string_view text = need.get_ref<const std::string&>();
+  if (text.starts_with("$")) return text.size() > 1;
+  if (text.starts_with("*.")) return text.size() > 2;
+  return !text.empty();
+}
+
+Status read_facts(const Json& entry, ToolSpec& spec) {
+  const Json needs = entry.value("needs", Json::array());
+  if (!is_text_list(needs) || !std::all_of(needs.begin(), needs.end(), is_need)) {
+    return tool_fault(spec.name, "\"needs\" to be [\"$channel\", \"*.slot\", \"input\", ...]", needs);
+  }
+  const Json gives = entry.value("gives", Json::array());
+  if (!is_text_list(gives)) return tool_fault(spec.name, "\"gives\" to be [\"slot\", ...]", gives);
+  const Json about = entry.value("about", Json(""));
+  if (!about.is_string()) return tool_fault(spec.name, "\"about\" to be a text", about);
+  spec.facts.needs = needs.get<std::vector<std::string>>();
+  spec.facts.gives = gives.get<std::vector<std::string>>();
+  spec.facts.about = about.get<std::string>();
+  return Done{};
+}
+
 Status read_settings(const Json& entry, ToolSpec& spec) {
   const Json timeout = entry.value("timeout_ms", Json(spec.timeout_ms));
   if (!timeout.is_number_integer() || timeout < 1 || timeout > timeout_ms_max) {
@@ -341,26 +364,19 @@ Status read_settings(const Json& entry, ToolSpec& spec) {
   if (!queue.is_string() || queue.get_ref<const std::string&>().empty()) {
     return tool_fault(spec.name, "\"queue\" to be a queue's name", queue);
   }
-  const Json needs = entry.value("needs", Json::array());
-  const auto is_need = [](const Json& need) {
-    return need.is_string() && need.get_ref<const std::string&>().size() > 1 &&
-           need.get_ref<const std::string&>()[0] == '$';
-  };
-  if (!needs.is_array() || !std::all_of(needs.begin(), needs.end(), is_need)) {
-    return tool_fault(spec.name, "\"needs\" to be [\"$channel\", ...]", needs);
-  }
   spec.timeout_ms = timeout.get<std::int64_t>();
   spec.facts.queue = queue.get<std::string>();
-  spec.facts.needs = needs.get<std::vector<std::string>>();
-  return Done{};
+  return read_facts(entry, spec);
 }
 
 Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
   if (name.empty()) return Error{Code::invalid, "Expected every tool to have a name, but one has none."};
   if (!entry.is_object()) return tool_fault(name, "an object", entry);
   for (const auto& [key, value] : entry.items()) {
-    const bool known = key == "exec" || key == "http" || key == "timeout_ms" || key == "queue" || key == "needs";
-    if (!known) return tool_fault(name, "only exec, http, timeout_ms, queue and needs", Json(key));
+    static const std::set<std::string, std::less<>> known = {"exec",  "http",  "timeout_ms", "queue",
+                                                             "needs", "gives", "about"};
+    if (!known.contains(key))
+      return tool_fault(name, "only exec, http, timeout_ms, queue, needs, gives and about", Json(key));
   }
   ToolSpec spec;
   spec.name = name;

@@ -37,7 +37,7 @@ struct ToolSpec {
 std::vector<ToolSpec> builtin_tools();
 
 // {"tools": {"NAME": {"exec": ["program", "argument"], "timeout_ms": 10000, "queue": "default", "needs": ["$channel"]},
-//            "OTHER": {"http": "http://127.0.0.1:9000/x"}}}
+//            "OTHER": {"http": "http://127.0.0.1:9000/x", "gives": ["slot"], "about": "What it does, for planners."}}}
 // Refuses `invalid` with a sentence that names the tool and the fault.
 Result<std::vector<ToolSpec>> parse_tools(const Json& document);
 

@@ -341,10 +341,9 @@ TEST(GraphFaults, a_key_that_the_verb_does_not_know) {
       faults_with("/nodes/question/cache", true),
       Faults{"Expected node \"question\" to have only the keys ask, on, join, expires_ms, spends and into, but it has "
              "\"cache\"."});
-  EXPECT_EQ(
-      faults_with("/nodes/goals/queue", "q"),
-      Faults{"Expected node \"goals\" to have only the keys map, on, join, timeout_ms, spends and retry, but it has "
-             "\"queue\"."});
+  EXPECT_EQ(faults_with("/nodes/goals/queue", "q"), Faults{"Expected node \"goals\" to have only the keys map, on, "
+                                                           "join, cache, timeout_ms, spends and retry, but it has "
+                                                           "\"queue\"."});
   EXPECT_EQ(
       faults_with("/nodes/pause/retry", Json::object()),
       Faults{"Expected node \"pause\" to have only the keys wait, on, join, spends and into, but it has \"retry\"."});

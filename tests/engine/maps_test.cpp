@@ -210,5 +210,93 @@ TEST(Losses, an_outcome_that_is_refused_its_label_may_be_tried_again) {
   EXPECT_EQ(trial.complete(1, "ok").size(), 2u);
 }
 
+// --- a map that caches -----------------------------------------------------------------------------------------------
+Json looping_map(bool caches) {
+  Json graph = parse_stored(R"({"name":"t","start":"p","limits":{"steps":99},"nodes":{
+    "p":{"do":"x.p","labels":["more","end"],"on":{"more":"m","end":"z"}},
+    "m":{"map":"sub_goals","on":{"joined":"p"}},"z":{"end":"done"}}})");
+  graph["nodes"]["m"]["cache"] = caches;
+  return graph;
+}
+
+TEST(Maps, a_map_that_caches_takes_the_outputs_of_the_same_work_in_an_earlier_map) {
+  Trial trial(canonical(looping_map(true)));
+  trial.start();
+  trial.complete(1, "more", "{}", {sub_goal("a", "echo", {}, R"({"x":1})")});
+  trial.complete(3, "", R"({"v":7})");
+  const Lines lines =
+      trial.complete(4, "more", "{}",
+                     {sub_goal("same", "echo", {}, R"({"x":1})"), sub_goal("other", "echo", {}, R"({"x":2})"),
+                      sub_goal("uses", "echo", {}, R"({"x":{"from_sub_goal":"a","slot":"v"}})"),
+                      sub_goal("after", "echo", {}, R"({"x":{"from_sub_goal":"same","slot":"v"}})")});
+  EXPECT_EQ(find_goal(trial.state, root_branch, "same")->status, GoalStatus::succeeded);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "same")->outputs, parse_stored(R"({"v":7})"));
+  EXPECT_EQ(find_goal(trial.state, root_branch, "other")->status, GoalStatus::open);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "uses")->status, GoalStatus::open);
+  EXPECT_NE(find_goal(trial.state, root_branch, "after")->step, 0) << "what waits for it goes on";
+  const auto* closed = std::get_if<SubGoalClosed>(&trial.history.back().body);
+  ASSERT_NE(closed, nullptr) << lines.back();
+  EXPECT_EQ(closed->reused_from, "a");
+  EXPECT_EQ(closed->attempt, 0);
+}
+
+TEST(Maps, a_map_that_does_not_cache_works_again) {
+  Trial trial(canonical(looping_map(false)));
+  trial.start();
+  trial.complete(1, "more", "{}", {sub_goal("a", "echo", {}, R"({"x":1})")});
+  trial.complete(3, "", R"({"v":7})");
+  trial.complete(4, "more", "{}", {sub_goal("same", "echo", {}, R"({"x":1})")});
+  EXPECT_EQ(find_goal(trial.state, root_branch, "same")->status, GoalStatus::open);
+}
+
+// Which of two finished first would show, were work of the same map taken over.
+TEST(Maps, a_map_that_caches_takes_nothing_from_itself_nor_what_failed) {
+  Trial trial(canonical(looping_map(true)));
+  trial.start();
+  trial.complete(1, "more", "{}", {sub_goal("a"), sub_goal("first"), sub_goal("late", "echo", {"first"})});
+  trial.complete(3, "", R"({"v":7})");
+  trial.complete(4, "");
+  EXPECT_EQ(find_goal(trial.state, root_branch, "late")->status, GoalStatus::open);
+  trial.fail(5);
+  trial.complete(6, "more", "{}", {sub_goal("slow", "slow")});
+  trial.fail(8);
+  trial.complete(9, "more", "{}", {sub_goal("again", "slow")});
+  EXPECT_EQ(find_goal(trial.state, root_branch, "again")->status, GoalStatus::open);
+}
+
+// --- what a tool needs and gives -------------------------------------------------------------------------------------
+TEST(Maps, needs_of_inputs_and_slots_and_what_the_handler_rejects) {
+  Trial trial(canonical(looping_map(false)));
+  trial.tools["maker"] = {"default", {}, {"query"}};
+  trial.tools["taker"] = {"default", {"*.query", "page"}};
+  trial.start();
+  const std::string query = R"("q":{"from_sub_goal":"m","slot":"query"})";
+  SubGoalRejected mine;
+  mine.sub_goal = "mine";
+  mine.tool = "echo";
+  mine.reason = "Not wanted.";
+  trial.complete(1, "more", "{}",
+                 {sub_goal("m", "maker"), sub_goal("good", "taker", {}, "{" + query + R"(,"page":2})"),
+                  sub_goal("no_page", "taker", {}, "{" + query + "}"),
+                  sub_goal("null_page", "taker", {}, "{" + query + R"(,"page":null})"),
+                  sub_goal("no_query", "taker", {}, R"({"q":"select 1","page":2})"),
+                  sub_goal("no_slot", "echo", {}, R"({"x":{"from_sub_goal":"m","slot":"rows"}})"), mine,
+                  sub_goal("behind", "echo", {"mine"})});
+  Lines rejected;
+  for (const Event& event : trial.history)
+    if (std::holds_alternative<SubGoalRejected>(event.body)) rejected.push_back(line_of(event));
+  EXPECT_EQ(rejected,
+            (Lines{"1 sub_goal_rejected no_page: Expected tool taker to find page, but it is not there.",
+                   "1 sub_goal_rejected null_page: Expected tool taker to find page, but it is not there.",
+                   "1 sub_goal_rejected no_query: Expected tool taker to find *.query, but it is not there.",
+                   "1 sub_goal_rejected no_slot: Expected sub-goal m to give rows, but it does not.",
+                   "1 sub_goal_rejected mine: Not wanted.",
+                   "1 sub_goal_rejected behind: Expected sub-goal mine to be part of the plan, but it was rejected."}));
+  trial.complete(3, "", R"({"query":"q"})");
+  trial.complete(4, "");
+  trial.complete(5, "more", "{}", {sub_goal("left_none", "echo", {}, R"({"x":{"from_sub_goal":"m","slot":"rows"}})")});
+  EXPECT_EQ(find_goal(trial.state, root_branch, "left_none"), nullptr) << "m has ended and left no such slot";
+}
+
 }  // namespace
 }  // namespace cairn

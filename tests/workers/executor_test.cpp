@@ -157,7 +157,7 @@ TEST(CacheKey, depends_on_all_that_a_handler_may_look_at_but_step_attempt_and_bu
   EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::planned, nullptr, "", ""}}; }));
   EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::open, nullptr, "", ""}}; }));
   EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::open, 1, "", ""}}; }));
-  EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::open, 1, "", "", "Title"}}; }));
+  EXPECT_TRUE(with([](StepInput& i) { i.plan = {{"g", "t", nullptr, GoalStatus::open, 1, "", "", 0, "Title"}}; }));
   EXPECT_TRUE(with([](StepInput& i) { i.plan_version = 2; }));
   EXPECT_TRUE(with([](StepInput& i) { i.rejected = {{"g", "t", "No."}}; }));
 }

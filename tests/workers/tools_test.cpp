@@ -590,7 +590,7 @@ TEST(ToolsFile, each_fault_is_refused_and_names_the_tool) {
         R"({"http": 5})", R"({"http": "ftp://x/"})", R"({"exec": ["a"], "http": "http://x/"})",
         R"({"exec": ["a"], "timeout_ms": 0})", R"({"exec": ["a"], "timeout_ms": "1"})",
         R"({"exec": ["a"], "timeout_ms": 1e99})", R"({"exec": ["a"], "queue": ""})", R"({"exec": ["a"], "queue": 1})",
-        R"({"exec": ["a"], "needs": "$x"})", R"({"exec": ["a"], "needs": ["x"]})",
+        R"({"exec": ["a"], "needs": "$x"})", R"({"exec": ["a"], "needs": ["*."]})",
         R"({"exec": ["a"], "shell": true})"}) {
     const auto specs = parse_tools({{"tools", {{"my_tool", Json::parse(entry)}}}});
     ASSERT_FALSE(specs.ok()) << entry;
