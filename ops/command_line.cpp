@@ -190,6 +190,13 @@ void add_graph_commands(Line& line) {
                  line);
 }
 
+void add_dataset_commands(Line& line) {
+  CLI::App& dataset = *line.app.add_subcommand("dataset", "The sample data that round_planner answers questions on")
+                           ->require_subcommand(1);
+  add_command(dataset, line, "load", "Load it into the database, with a login that may only read it",
+              [](Line& l) { return load_dataset(l.settings); });
+}
+
 void add_start_command(Line& line) {
   CLI::App& command = add_command(line.app, line, "start", "Start a run of a graph and print its id",
                                   [](Line& l) { return start(l.settings, l.start); });
@@ -417,6 +424,7 @@ void add_commands(Line& line) {
   add_settings(line.app, line.settings);
   add_server_commands(line);
   add_graph_commands(line);
+  add_dataset_commands(line);
   add_start_command(line);
   add_batch_command(line);
   add_runs_commands(line);

@@ -47,6 +47,7 @@ struct QueueSetOptions {  // what is not given stays as it is
   bool pause = false;
   bool resume = false;
 };
+Exit load_dataset(const Settings& settings);
 Exit show_queues(const Settings& settings);
 Exit set_queue(const Settings& settings, const QueueSetOptions& options);
 Exit show_workers(const Settings& settings);

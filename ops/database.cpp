@@ -89,6 +89,7 @@ Result<Opened> open_database(const Settings& settings) {
   Result<std::unique_ptr<Store>> store = open_store(*dsn);
   if (!store) return store.error();
   Opened opened{*dsn, std::move(*store), std::move(*catalogue), nullptr};
+  opened.catalogue->use_database(*dsn, choose_database(settings).is_embedded());
   opened.client = std::make_unique<Client>(*opened.store, *opened.catalogue, current_actor());
   opened.client->load_graphs();
   return opened;

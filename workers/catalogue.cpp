@@ -7,7 +7,9 @@
 
 #include "engine/embedded.hpp"
 #include "storage/chain.hpp"
+#include "storage/dsn.hpp"
 #include "workers/builtin_handlers.hpp"
+#include "workers/data_tools.hpp"
 #include "workers/http_client.hpp"
 #include "workers/page_rules.hpp"
 #include "workers/page_tools.hpp"
@@ -16,6 +18,7 @@
 #include "workers/planners/planners.hpp"
 #include "workers/repository_rules.hpp"
 #include "workers/repository_tools.hpp"
+#include "workers/round_rules.hpp"
 #include "workers/text_file.hpp"
 
 namespace cairn {
@@ -37,6 +40,7 @@ HandlerTable make_handlers() {
   add_builtin_handlers(table);
   add_seven_node(table);
   add_plan_runner(table);
+  add_round_planner(table);
   add_tool_agent(table);
   add_plan_decomposer(table);
   add_plan_handlers(table);
@@ -65,10 +69,11 @@ Result<double> read_cost(const std::string& name, const std::string& text) {
   return Error{Code::invalid, "Expected " + name + " to be a number of at least 0, but it is \"" + text + "\"."};
 }
 
-// Each domain has rules of its own; the schema of a request says whose it is.
+// Each planner's rule book knows its own prompts.
 ModelAnswer rule_book(const ModelRequest& request) {
   if (request.schema_name == decomposition_schema) return decompose_by_rules(request);
   if (is_page_prompt(request)) return answer_page_by_rules(request);
+  if (is_round_prompt(request)) return answer_round_prompt(request);
   return answer_by_rules(request);
 }
 
@@ -95,11 +100,40 @@ Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
   return make_http_model(std::move(endpoint));
 }
 
-Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options) {
+Result<std::int64_t> read_limit(const std::string& name, const std::string& text, std::int64_t otherwise,
+                                std::int64_t most) {
+  if (text.empty()) return otherwise;
+  std::int64_t limit = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (fault == std::errc{} && end == text.data() + text.size() && limit >= 1 && limit <= most) return limit;
+  return Error{Code::invalid,
+               "Expected " + name + " to be from 1 to " + std::to_string(most) + ", but it is \"" + text + "\"."};
+}
+
+// What the tools for data ask; which database the sample stands in is said when one is opened.
+Result<Dataset> make_dataset(const CatalogueOptions& options) {
+  Dataset dataset;
+  if (const std::optional<std::string> fault = dsn_fault(options.dataset_dsn, "CAIRN_DATASET_DSN"))
+    return Error{Code::invalid, *fault};
+  if (!options.dataset_dsn.empty()) dataset.dsn = options.dataset_dsn;
+  if (!options.dataset_schema.empty()) dataset.schema = options.dataset_schema;
+  const Result<std::int64_t> rows = read_limit("CAIRN_QUERY_ROWS", options.query_rows, dataset.limits.rows, 10'000);
+  if (!rows) return rows.error();
+  const Result<std::int64_t> time = read_limit("CAIRN_QUERY_MS", options.query_ms, dataset.limits.timeout_ms, 50'000);
+  if (!time) return time.error();
+  dataset.limits.rows = *rows;
+  dataset.limits.timeout_ms = *time;
+  return dataset;
+}
+
+Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset) {
   std::vector<ToolSpec> specs = builtin_tools();
   for (ToolSpec& spec : repository_tools()) specs.push_back(std::move(spec));
   for (ToolSpec& spec : page_tools({options.browser_pages, options.browser_screenshots}))
     specs.push_back(std::move(spec));
+  const Result<const QueryLanguage*> language = find_query_language(options.query_language);
+  if (!language) return language.error();
+  for (ToolSpec& spec : data_tools(dataset, **language)) specs.push_back(std::move(spec));
   if (!options.tools_file.empty()) {
     const Result<Json> document = read_json(options.tools_file, "the tools file");
     if (!document) return document.error();
@@ -123,7 +157,20 @@ CatalogueOptions catalogue_options_from_environment() {
   options.model_script = from_environment("CAIRN_MODEL_SCRIPT");
   options.browser_pages = from_environment("CAIRN_BROWSER_PAGES");
   options.browser_screenshots = from_environment("CAIRN_BROWSER_SCREENSHOTS");
+  options.dataset_dsn = from_environment("CAIRN_DATASET_DSN");
+  options.dataset_schema = from_environment("CAIRN_DATASET_SCHEMA");
+  options.query_rows = from_environment("CAIRN_QUERY_ROWS");
+  options.query_ms = from_environment("CAIRN_QUERY_MS");
+  if (const std::string language = from_environment("CAIRN_QUERY_LANGUAGE"); !language.empty())
+    options.query_language = language;
   return options;
+}
+
+void Catalogue::use_database(const std::string& dsn, bool is_embedded) {
+  if (dataset.dsn) return;
+  dataset.dsn = dsn;
+  dataset.login = sample_login;
+  if (is_embedded) dataset.load_dsn = dsn;
 }
 
 Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options) {
@@ -135,7 +182,10 @@ Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& option
   Result<std::unique_ptr<Model>> model = make_model(options);
   if (!model) return model.error();
   catalogue->model = *std::move(model);
-  Result<std::unique_ptr<Tools>> tools = make_all_tools(options);
+  Result<Dataset> dataset = make_dataset(options);
+  if (!dataset) return dataset.error();
+  catalogue->dataset = *std::move(dataset);
+  Result<std::unique_ptr<Tools>> tools = make_all_tools(options, catalogue->dataset);
   if (!tools) return tools.error();
   catalogue->tools = *std::move(tools);
   return catalogue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/graph.hpp"
+#include "storage/dataset.hpp"
 #include "workers/handler.hpp"
 #include "workers/models.hpp"
 #include "workers/tools.hpp"
@@ -23,6 +24,11 @@ struct CatalogueOptions {
   std::string model_script;         // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
   std::string browser_pages;        // CAIRN_BROWSER_PAGES: which URLs a browser may open, see page_tools.hpp
   std::string browser_screenshots;  // CAIRN_BROWSER_SCREENSHOTS
+  std::string dataset_dsn;     // CAIRN_DATASET_DSN: whose data the tools for data ask; "": the sample in our database
+  std::string dataset_schema;  // CAIRN_DATASET_SCHEMA; "": the sample's
+  std::string query_rows;      // CAIRN_QUERY_ROWS; "": 200
+  std::string query_ms;        // CAIRN_QUERY_MS; "": 5000
+  std::string query_language = "sql";  // CAIRN_QUERY_LANGUAGE
   int tool_threads = 4;
 };
 
@@ -32,7 +38,12 @@ struct Catalogue {
   HandlerTable handlers;
   std::vector<GraphRef> graphs;  // built in
   std::unique_ptr<Model> model;
+  Dataset dataset;  // what the tools for data ask; they look here when they run
   std::unique_ptr<Tools> tools;
+
+  // Where the sample data set is to be found, unless another is configured; said before any tool runs. An embedded
+  // database is ours, so that the sample is loaded into it when it is first asked for.
+  void use_database(const std::string& dsn, bool is_embedded);
 };
 
 // Refuses `invalid`, `not_found` (a file) with one sentence.

@@ -329,7 +329,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 }  // namespace
 
 bool is_secret_variable(std::string_view name) {
-  if (name == "CAIRN_DSN" || name == "PGPASSWORD") return true;
+  if (name == "CAIRN_DSN" || name == "CAIRN_DATASET_DSN" || name == "PGPASSWORD") return true;
   if (name.substr(0, 6) != "CAIRN_") return false;
   return ends_with(name, "KEY") || ends_with(name, "TOKEN") || ends_with(name, "SECRET") || ends_with(name, "PASSWORD");
 }

@@ -35,6 +35,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/waiting_test.cpp
 )
 cairn_tests(storage postgres cairn_storage
+  tests/storage/bounded_query_test.cpp
   tests/storage/chain_test.cpp
   tests/storage/claim_test.cpp
   tests/storage/cluster_test.cpp
@@ -59,6 +60,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/builtin_handlers_test.cpp
   tests/workers/commands_in_flight_test.cpp
   tests/workers/committer_test.cpp
+  tests/workers/data_question_test.cpp
   tests/workers/executor_test.cpp
   tests/workers/foreign_text_test.cpp
   tests/workers/http_client_test.cpp
@@ -72,6 +74,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/pool_test.cpp
   tests/workers/queue_limit_test.cpp
   tests/workers/repository_test.cpp
+  tests/workers/round_planner_test.cpp
   tests/workers/same_history_test.cpp
   tests/workers/schema_check_test.cpp
   tests/workers/session_test.cpp
@@ -99,6 +102,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/plan_decomposer_test.cpp
   tests/ops/plan_runner_test.cpp
   tests/ops/program.cpp
+  tests/ops/round_planner_test.cpp
   tests/ops/seven_node_test.cpp
   tests/ops/simulate_test.cpp
 )

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <sstream>
 #include <stdexcept>
 #include <stdlib.h>
 
@@ -133,6 +134,13 @@ void LoopbackServer::serve_one(Stream& stream) {
   response.body() = reply.body;
   response.keep_alive(false);
   response.prepare_payload();
+  if (reply.cut) {
+    std::ostringstream text;
+    text << response;
+    const std::string whole = text.str();
+    boost::asio::write(stream, boost::asio::buffer(whole.data(), whole.size() - reply.body.size() / 2));
+    return;
+  }
   http::write(stream, response);
 }
 

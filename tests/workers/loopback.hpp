@@ -73,6 +73,7 @@ class LoopbackServer {
     unsigned status = 200;
     std::string body;
     bool never = false;  // keeps the connection open and says nothing
+    bool cut = false;    // promises the whole body, gives half of it and ends the connection
   };
   using Answers = std::function<Reply(const Request&)>;
 

@@ -99,6 +99,14 @@ class PlannerRun {
     EXPECT_TRUE(rests()) << "the run did not come to rest";
   }
 
+  // A worker of certain queues alone, until the run rests or `is_enough`.
+  void work_in(const RunId& run, std::vector<std::string> queues, std::function<bool()> is_enough) {
+    WorkerOptions options;
+    options.queues = std::move(queues);
+    options.until = [&] { return is_enough() || is_ended(store_->run(run)->status); };
+    Worker(*store_, *catalogue_, options).run();
+  }
+
   RunState state(const RunId& run) {
     Result<RunState> state = client_->state(run);
     if (!state) throw std::runtime_error(state.error().message);

@@ -1,0 +1,50 @@
+// Queries that others wrote, run so that they can do no harm: each alone on a connection of its own, in a read-only
+// transaction that is always rolled back, as one cursor from which a bounded number of rows is fetched, within a time
+// limit that the server and we both watch. What it may read is the login's affair; a superuser's login is refused, for
+// nothing binds it. Safe from any thread; each call blocks its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/json.hpp"
+#include "engine/result.hpp"
+
+namespace cairn {
+
+struct QueryLimits {
+  std::int64_t rows = 200;
+  std::int64_t timeout_ms = 5'000;
+  std::int64_t value_chars = 500;  // longer values are cut
+  std::int64_t columns = 50;
+};
+
+struct QueryColumn {
+  std::string name;
+  std::string type;  // number, text, date, boolean
+};
+
+struct QueryRows {
+  std::vector<QueryColumn> columns;
+  Json rows = Json::array();  // arrays of values, in the order of the columns
+  bool more = false;          // the limit cut them
+};
+
+struct BoundedQuery {
+  std::string dsn;
+  std::string login;      // in place of the DSN's; "": the DSN's
+  std::string schema;     // names without one are looked up here; a plain name
+  std::string text;       // one query in SQL
+  std::int64_t skip = 0;  // rows left out first
+};
+
+// Refuses `invalid` (it is no single query, or the server refuses it: the sentence says why), `limit` (too long, too
+// many columns), `closed` (the login may not, or may too much), `unavailable`.
+Result<QueryRows> run_bounded(const BoundedQuery& query, const QueryLimits& limits);
+
+// As an identifier or a text of SQL.
+std::string quoted_name(const std::string& name);
+std::string quoted_text(const std::string& text);
+
+}  // namespace cairn

@@ -1,0 +1,15 @@
+// What a question on data asks, read by word rules: the goal's analysis in a language model's place. Pure functions,
+// safe from any thread.
+#pragma once
+
+#include <string>
+
+#include "engine/json.hpp"
+
+namespace cairn {
+
+// {"kind", "references", "measure", "group_by", "month", "year", "order", "limit", "page", "wants_analysis", "reason"},
+// as the prompt of goal_analysis wants it. `clarification`: what was answered to a question back; "" nothing.
+Json read_data_question(const std::string& question, const std::string& clarification);
+
+}  // namespace cairn
