@@ -261,7 +261,7 @@ TEST(RoundPlanner, S4_24_and_S4_25_sub_goals_and_reasoning_of_every_round_are_ke
   const RunId run = scripted.run();
   const Json plan = state_json(scripted->state(run))["plan"];
   ASSERT_EQ(plan.size(), 2U);
-  EXPECT_EQ(plan[0]["sub_goal"], "a");
+  EXPECT_EQ(plan[0]["id"], "a");
   EXPECT_EQ(plan[0]["title"], "round 1");
   EXPECT_EQ(plan[1]["title"], "round 2");
   EXPECT_EQ(scripted->channel(run, "planner_reasoning"), Json::parse(R"([
@@ -346,13 +346,13 @@ TEST(RoundPlanner, S4_08_judgements_are_facts_that_are_checked_like_data) {
 // --- references ------------------------------------------------------------------------------------------------------
 TEST(RoundPlanner, S4_09_references_are_resolved_at_dispatch_and_kept_with_a_hash_of_what_they_were) {
   Scripted scripted({understood, goes_on({goal("a", "give", {{"x", {1, 2}}})}),
-                     goes_on({goal("b", "give", {{"x", from("a", "v")}})}), is_done({{"r", from("b", "v")}}),
+                     goes_on({goal("b", "give", {{"x", from("a", "v")}, {"y", 3}})}), is_done({{"r", from("b", "v")}}),
                      answers("One and two.")});
   const RunId run = scripted.run();
   const Json opened = scripted->events(run, "sub_goal_opened").at(1);
   EXPECT_EQ(opened["inputs"]["x"], from("a", "v")) << "the event keeps the reference";
   EXPECT_EQ(scripted->events(run, "sub_goal_closed").at(1)["outputs"]["v"], Json::parse("[1, 2]"));
-  EXPECT_EQ(scripted->events(run, "tool_called").at(1)["inputs_hash"], hex(sha256(R"({"x":[1,2]})")));
+  EXPECT_EQ(scripted->events(run, "tool_called").at(1)["inputs_hash"], hex(sha256(R"({"x":[1,2],"y":3})")));
 }
 
 TEST(RoundPlanner, S4_11_a_reference_to_no_sub_goal_is_rejected_and_the_rest_runs) {
