@@ -108,6 +108,7 @@ class Deciding {
   std::optional<Error> cache_fault(const Step& step, const CompleteStep& complete) const;
   std::optional<std::string> outcome_fault(const Step& step, const Outcome& outcome) const;
   std::optional<std::string> revision_fault(const std::vector<Fact>& facts) const;
+  std::optional<std::string> budget_fault(const std::vector<Fact>& facts) const;
   Json data_after(const Step& step, const Json& patch) const;
   void succeed(const Step& step, const CompleteStep& complete);
   void close_goal(const Step& step, const CompleteStep& complete);
@@ -196,6 +197,7 @@ std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outco
   if (!outcome.patch.is_object()) return "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".";
   if (step.goal >= 0) return std::nullopt;
   if (auto fault = revision_fault(outcome.facts)) return fault;
+  if (auto fault = budget_fault(outcome.facts)) return fault;
   const Node& node = node_of(step);
   if (outcome.label == "error" || outcome.label == "exhausted" || node.on.find(outcome.label) == node.on.end())
     return "Expected node " + node.name + " to leave by one of its labels, but the handler left by " + outcome.label +
@@ -222,6 +224,19 @@ std::optional<std::string> Deciding::revision_fault(const std::vector<Fact>& fac
   return std::nullopt;
 }
 
+// Of a budget of the graph a handler may only say what the counts say.
+std::optional<std::string> Deciding::budget_fault(const std::vector<Fact>& facts) const {
+  for (const Fact& fact : facts) {
+    const auto* exhausted = std::get_if<BudgetExhausted>(&fact);
+    if (exhausted == nullptr) continue;
+    const auto use = state_.budgets.find(exhausted->name);
+    if (use != state_.budgets.end() && use->second.used < use->second.cap)
+      return "Expected budget " + exhausted->name + " to be used up, but " + std::to_string(use->second.used) + " of " +
+             std::to_string(use->second.cap) + " are used.";
+  }
+  return std::nullopt;
+}
+
 Json Deciding::data_after(const Step& step, const Json& patch) const {
   Json data = read_channels(state_, step.branch);
   apply_patch(data, patch, *state_.graph);
@@ -234,7 +249,15 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   const bool plans = std::any_of(facts.begin(), facts.end(),
                                  [](const Fact& fact) { return std::holds_alternative<SubGoalOpened>(fact); });
   const Json data = plans ? data_after(step, complete.outcome.patch) : Json();
-  for (EventBody& fact : admit(state_, step.branch, facts, data, context_.tools)) emit(complete.step, std::move(fact));
+  for (EventBody& fact : admit(state_, step.branch, facts, data, context_.tools)) {
+    if (auto* exhausted = std::get_if<BudgetExhausted>(&fact)) {
+      const auto use = state_.budgets.find(exhausted->name);
+      const bool is_counted = use != state_.budgets.end();
+      if (is_counted && use->second.told) continue;
+      if (is_counted) *exhausted = {exhausted->name, use->second.cap, use->second.used};
+    }
+    emit(complete.step, std::move(fact));
+  }
   StepSucceeded succeeded;
   succeeded.node = node.name;
   succeeded.label = complete.outcome.label;

@@ -190,7 +190,8 @@ struct PlanCreated {
 struct PlanRevised {
   std::int64_t version = 1;
   std::string cause;
-  Json changes = Json::array();  // [{"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?}]
+  Json changes = Json::array();  // [{"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?,
+                                 //   "status"? of structure}]
 };
 struct TaskDecomposed {
   std::string target;
@@ -245,7 +246,8 @@ struct Event {
 std::string_view type_of(const EventBody& body);
 
 // What a handler may put on record; decide puts its sub-goals through admission, those it rejects itself included. A
-// budget that counts something else than visits is counted in a channel, and its handler says when it is exhausted.
+// budget_exhausted is told once in a run: of a budget of the graph with the counts that decide knows, of another, which
+// the handler counts in a channel, with its own.
 using Fact =
     std::variant<Record, SubGoalOpened, SubGoalRejected, PlanCreated, PlanRevised, TaskDecomposed, BudgetExhausted>;
 

@@ -480,8 +480,8 @@ class GraphCheck {
       if (!reason.is_discarded() && !reason.is_string()) expected("the reason of " + what + " to be a text", reason);
     }
     const Json& status = end.is_object() ? member(end, "status") : end;
-    const bool is_known = status == "done" || status == "failed";
-    if (!is_known) expected("the status of " + what + " to be done or failed", status);
+    const bool is_known = status == "done" || status == "failed" || status == "aborted";
+    if (!is_known) expected("the status of " + what + " to be done, failed or aborted", status);
   }
 
   const Json& graph_;

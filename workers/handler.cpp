@@ -75,6 +75,7 @@ StepInput step_input(const RunState& state, const Step& step, const Handler* han
   input.key = to_string(state.id) + "/" + std::to_string(step.id);
   input.given = step.given;
   input.budgets = step.budgets;
+  for (const auto& [name, use] : state.budgets) input.caps[name] = use.cap;
   input.elapsed_ms = (step.opened_at - state.started_at) / 1000;
   input.errors = step.errors;
   input.fault = step.message;

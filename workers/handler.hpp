@@ -55,6 +55,7 @@ struct StepInput {
   std::vector<RejectedView> rejected;           // likewise, in the order of their rejection
   Json given;                                   // what the opening event brought; null: nothing
   std::map<std::string, std::int64_t> budgets;  // used counts when the step opened
+  std::map<std::string, std::int64_t> caps;     // of the same budgets
   std::int64_t plan_version = 0;                // likewise; 0: the run has no plan
   std::int64_t elapsed_ms = 0;                  // from the run's start to the step's opening; not for a cached step
   std::int32_t errors = 0;                      // failed attempts before this one; lost ones do not count

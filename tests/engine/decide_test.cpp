@@ -621,6 +621,43 @@ TEST(Decide, time_never_decreases_within_a_run) {
   EXPECT_EQ(trial.history[1].at_us, trial.history[0].at_us);
 }
 
+// --- ends and budgets that handlers know of
+// ---------------------------------------------------------------------------
+
+TEST(Decide, an_end_may_abort_the_run) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},"z":{"end":{"status":"aborted","reason":"$why"}}}})");
+  trial.start(R"({"why":"Enough."})");
+  trial.complete(1, "ok");
+  EXPECT_EQ(trial.state.status, RunStatus::aborted);
+  EXPECT_EQ(trial.state.reason, "Enough.");
+}
+
+TEST(Decide, a_handler_tells_once_that_a_budget_is_used_up_and_only_when_it_is) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"budgets":{"coins":{"cap":1}},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"retry":{"attempts":9},"on":{"ok":"b"}},
+    "b":{"do":"x.b","labels":["ok"],"spends":"coins","on":{"ok":"c"}},
+    "c":{"do":"x.c","labels":["ok"],"on":{"ok":"d"}},
+    "d":{"do":"x.d","labels":["ok"],"on":{"ok":"e"}},
+    "e":{"do":"x.e","labels":["ok"],"spends":"coins","on":{"ok":"z","exhausted":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  const Lines failed{"1 step_failed a attempt 1 invalid again"};
+  EXPECT_EQ(trial.complete(1, "ok", "{}", {BudgetExhausted{"coins", 0, 0}}), failed) << "none is used";
+  trial.complete(1, "ok", "{}", {BudgetExhausted{"stones", 0, 0}});
+  EXPECT_EQ(trial.state.steps.at(1).attempt, 3) << "there is no such budget";
+  trial.complete(1, "ok");
+  trial.complete(2, "ok");
+  trial.complete(3, "ok", "{}", {BudgetExhausted{"coins", 0, 0}});
+  trial.complete(4, "ok", "{}", {BudgetExhausted{"coins", 0, 0}});
+  std::vector<BudgetExhausted> told;
+  for (const Event& event : trial.history)
+    if (const auto* exhausted = std::get_if<BudgetExhausted>(&event.body)) told.push_back(*exhausted);
+  ASSERT_EQ(told.size(), 1u) << "neither twice by handlers nor once more by the engine";
+  EXPECT_EQ(told[0].cap, 1);
+  EXPECT_EQ(told[0].used, 1);
+  EXPECT_EQ(trial.state.status, RunStatus::done);
+}
+
 // --- plan -----------------------------------------------------------------------------------------------------------
 
 TEST(Decide, a_plan_tree_grows_by_decomposition_and_changes_by_revision) {
@@ -655,6 +692,20 @@ TEST(Decide, a_plan_revision_made_for_another_version_is_a_failed_attempt) {
   }
   trial.complete(2, "ok", "{}", {revision(7)});
   EXPECT_EQ(trial.state.plan_version, 7);
+}
+
+TEST(Decide, a_revision_says_how_far_structure_has_come) {
+  Trial trial(mapping);
+  trial.start();
+  const auto revised = [](const char* changes) { return PlanRevised{2, "gap", parse_stored(changes)}; };
+  trial.complete(1, "ok", "{}",
+                 {PlanCreated{1, "g", {{"one", "One", {}, nullptr}, {"two", "Two", {}, nullptr}}}, sub_goal("work"),
+                  revised(R"([{"op":"update","id":"one","status":"succeeded"},
+                              {"op":"update","id":"two","status":"nonsense"},
+                              {"op":"update","id":"work","status":"failed"}])")});
+  EXPECT_EQ(find_goal(trial.state, root_branch, "one")->status, GoalStatus::succeeded);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "two")->status, GoalStatus::planned);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "work")->status, GoalStatus::open) << "work says itself how it went";
 }
 
 TEST(Decide, plans_of_branches_append_in_edge_order_at_the_join) {

@@ -442,10 +442,10 @@ TEST(GraphFaults, wait) {
 }
 
 TEST(GraphFaults, end) {
-  EXPECT_EQ(faults_with("/nodes/failed/end", "aborted"),
-            Faults{"Expected the status of node \"failed\" to be done or failed, but it is \"aborted\"."});
+  EXPECT_EQ(faults_with("/nodes/failed/end", "late"),
+            Faults{"Expected the status of node \"failed\" to be done, failed or aborted, but it is \"late\"."});
   EXPECT_EQ(faults_without("/nodes/over/end", "status"),
-            Faults{"Expected the status of node \"over\" to be done or failed, but it is missing."});
+            Faults{"Expected the status of node \"over\" to be done, failed or aborted, but it is missing."});
   EXPECT_EQ(faults_with("/nodes/over/end/reason", 1),
             Faults{"Expected the reason of node \"over\" to be a text, but it is 1."});
   EXPECT_EQ(
