@@ -50,6 +50,9 @@ struct Line {
   std::string graph_name;
   std::string format = "json";
   Json graph;
+  std::string corpus;
+  std::string directory;
+  std::string words;
   std::string run;
   Moment at;
   bool raw = false;
@@ -195,6 +198,27 @@ void add_dataset_commands(Line& line) {
                            ->require_subcommand(1);
   add_command(dataset, line, "load", "Load it into the database, with a login that may only read it",
               [](Line& l) { return load_dataset(l.settings); });
+}
+
+void add_corpus_commands(Line& line) {
+  CLI::App& corpus = *line.app.add_subcommand("corpus", "Documents that planners search")->require_subcommand(1);
+  const auto add_name = [&line](CLI::App& command) {
+    command.add_option("NAME", line.corpus, "The corpus's name")->required()->type_name("");
+  };
+  CLI::App& load =
+      add_command(corpus, line, "load", "Load a folder's text and Markdown files; again: what changed in the folder",
+                  [](Line& l) { return corpus_load(l.settings, l.corpus, l.directory); });
+  add_name(load);
+  add_text(load, "DIR", "", "The folder", [&line](const std::string& text) {
+    line.directory = path_argument(text, "a folder");
+  })->required();
+  add_command(corpus, line, "list", "The corpora and their size", [](Line& l) { return corpus_list(l.settings); });
+  CLI::App& search = add_command(corpus, line, "search", "The passages that a planner's search would find",
+                                 [](Line& l) { return corpus_search(l.settings, l.corpus, l.words); });
+  add_name(search);
+  search.add_option("WORDS", line.words, "What is looked for")->required()->type_name("");
+  add_name(add_command(corpus, line, "drop", "Remove a corpus and all its documents",
+                       [](Line& l) { return corpus_drop(l.settings, l.corpus); }));
 }
 
 void add_start_command(Line& line) {
@@ -425,6 +449,7 @@ void add_commands(Line& line) {
   add_server_commands(line);
   add_graph_commands(line);
   add_dataset_commands(line);
+  add_corpus_commands(line);
   add_start_command(line);
   add_batch_command(line);
   add_runs_commands(line);

@@ -118,6 +118,11 @@ Exit send_signal(const Settings& settings, const SignalOptions& options);
 Exit explain_run(const Settings& settings, const std::string& run);
 Exit doctor(const Settings& settings);
 
+Exit corpus_load(const Settings& settings, const std::string& name, const std::string& directory);
+Exit corpus_list(const Settings& settings);
+Exit corpus_search(const Settings& settings, const std::string& name, const std::string& words);
+Exit corpus_drop(const Settings& settings, const std::string& name);
+
 struct SimulateOptions {
   std::string graph;  // a file, or the name of one that is built in or in the database
   std::uint64_t seeds = 1'000;

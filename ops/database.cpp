@@ -78,6 +78,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& dsn) {
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings) {
   CatalogueOptions options = catalogue_options_from_environment();
   if (!settings.tools.empty()) options.tools_file = settings.tools;
+  options.corpora = corpora_in_database([choice = choose_database(settings)] { return reach_database(choice); });
   return make_catalogue(options);
 }
 

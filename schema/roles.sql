@@ -21,6 +21,7 @@ begin
     grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker,
       cairn.permit to cairn_app;
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
+    grant insert, delete on cairn.passage to cairn_app;
     grant insert on cairn.event, cairn.blob, cairn.checkpoint to cairn_app;
     revoke update, delete, truncate on cairn.event from cairn_app, public;
   end if;

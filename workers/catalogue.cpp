@@ -45,6 +45,7 @@ HandlerTable make_handlers() {
   add_plan_decomposer(table);
   add_plan_handlers(table);
   add_page_agent(table);
+  add_venture_scope(table);
   return table;
 }
 
@@ -134,6 +135,8 @@ Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, c
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
   for (ToolSpec& spec : data_tools(dataset, **language)) specs.push_back(std::move(spec));
+  specs.push_back(
+      corpus_tool(options.corpora ? options.corpora : corpora_in_memory({{example_corpus, example_documents()}})));
   if (!options.tools_file.empty()) {
     const Result<Json> document = read_json(options.tools_file, "the tools file");
     if (!document) return document.error();

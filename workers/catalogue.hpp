@@ -8,6 +8,7 @@
 
 #include "engine/graph.hpp"
 #include "storage/dataset.hpp"
+#include "workers/corpus_tool.hpp"
 #include "workers/handler.hpp"
 #include "workers/models.hpp"
 #include "workers/tools.hpp"
@@ -30,6 +31,7 @@ struct CatalogueOptions {
   std::string query_ms;        // CAIRN_QUERY_MS; "": 5000
   std::string query_language = "sql";  // CAIRN_QUERY_LANGUAGE
   int tool_threads = 4;
+  SearchCorpus corpora;  // where `corpus_search` looks; none: the example in memory
 };
 
 CatalogueOptions catalogue_options_from_environment();

@@ -35,7 +35,6 @@ Json plan_json(const StepInput& input) {
     plan.push_back({goal.id, goal.tool, goal.inputs, to_string(goal.status), goal.outputs, goal.error, goal.message,
                     goal.title, goal.parent, goal.after, goal.context});
   for (const RejectedView& goal : input.rejected) plan.push_back({goal.id, goal.tool, goal.reason});
-  if (input.plan_version != 0) plan.push_back(input.plan_version);
   return plan;
 }
 
@@ -43,7 +42,7 @@ Json plan_json(const StepInput& input) {
 
 std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input) {
   return hex(sha256(canonical(Json{graph.version, input.node, handler.name, handler.version, input.with, input.data,
-                                   input.given, plan_json(input)})));
+                                   input.given, plan_json(input), handler.reads_plan ? input.plan_version : 0})));
 }
 
 Executor::Executor(const HandlerTable& handlers, Ports& ports, SessionId session)

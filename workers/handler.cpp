@@ -26,7 +26,6 @@ Json data_of(const RunState& state, const Step& step, const Handler* handler) {
 }
 
 void add_plan(StepInput& input, const RunState& state, const Step& step) {
-  input.plan_version = state.plan_version;
   for (const SubGoal* goal : plan_of(state, step.branch)) input.plan.push_back(view_of(*goal));
   for (const RejectedGoal* goal : rejected_of(state, step.branch)) {
     input.rejected.push_back({goal->id, goal->tool, goal->reason});
@@ -76,6 +75,7 @@ StepInput step_input(const RunState& state, const Step& step, const Handler* han
   input.given = step.given;
   input.budgets = step.budgets;
   for (const auto& [name, use] : state.budgets) input.caps[name] = use.cap;
+  input.plan_version = state.plan_version;
   input.elapsed_ms = (step.opened_at - state.started_at) / 1000;
   input.errors = step.errors;
   input.fault = step.message;

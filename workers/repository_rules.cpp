@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "workers/planners/venture_scope_prompts.hpp"
 #include "workers/repository_question.hpp"
 
 namespace cairn {
@@ -241,6 +242,7 @@ Json answer(const Json& data) {
 
 Reply reply_to(const ModelRequest& request, const Json& data) {
   const std::string& role = request.schema_name;
+  if (role == planner_decision_schema) return decide_by_rules(data);
   if (role == "guardrail") return guard(data, request.messages);
   if (role == "intent_parser") return intent(data, request.messages);
   if (role == "query_planner") return plan(data, request.messages);
@@ -248,7 +250,7 @@ Reply reply_to(const ModelRequest& request, const Json& data) {
   if (role == "response_generator") return answer(data);
   return Failure{"refused",
                  "Expected a language model to answer node " + request.node +
-                     ", but none is configured and the rule book only answers for seven_node.",
+                     ", but none is configured and the rule book does not know such prompts.",
                  false,
                  {}};
 }

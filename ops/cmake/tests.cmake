@@ -40,6 +40,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/claim_test.cpp
   tests/storage/cluster_test.cpp
   tests/storage/commit_test.cpp
+  tests/storage/corpus_test.cpp
   tests/storage/cutting_proxy.cpp
   tests/storage/job_writes_test.cpp
   tests/storage/oracle_test.cpp
@@ -60,9 +61,12 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/builtin_handlers_test.cpp
   tests/workers/commands_in_flight_test.cpp
   tests/workers/committer_test.cpp
+  tests/workers/corpus_tool_test.cpp
+  tests/workers/evidence_test.cpp
   tests/workers/data_question_test.cpp
   tests/workers/executor_test.cpp
   tests/workers/foreign_text_test.cpp
+  tests/workers/formula_test.cpp
   tests/workers/http_client_test.cpp
   tests/workers/loopback.cpp
   tests/workers/models_test.cpp
@@ -83,6 +87,8 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tool_agent_test.cpp
   tests/workers/tools_test.cpp
   tests/workers/upgrade_test.cpp
+  tests/workers/venture_scope_nodes_test.cpp
+  tests/workers/venture_scope_test.cpp
   tests/workers/worker_test.cpp
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
@@ -95,6 +101,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/bench_test.cpp
   tests/ops/command_line_test.cpp
   tests/ops/control_test.cpp
+  tests/ops/corpus_test.cpp
   tests/ops/crash_points_test.cpp
   tests/ops/doctor_test.cpp
   tests/ops/explain_test.cpp

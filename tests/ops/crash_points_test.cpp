@@ -180,5 +180,15 @@ TEST(CrashPoints, round_planner_is_the_same_wherever_it_died) {
   EXPECT_GE(crashes, 9);
 }
 
+TEST(CrashPoints, venture_scope_is_the_same_wherever_it_died) {
+  const Json input = {{"question", "How large is the market for e-bikes in Norland?"},
+                      {"region", "Norland"},
+                      {"currency", "EUR"},
+                      {"fields", {{"core.product", "e-bikes"}}}};
+  const int crashes = crash_everywhere(
+      {"venture_scope", input.dump()}, [](const std::vector<Json>&) {}, [] {});
+  EXPECT_GE(crashes, 20);
+}
+
 }  // namespace
 }  // namespace cairn::program

@@ -113,6 +113,7 @@ TEST(CacheKey, depends_on_all_that_a_handler_may_look_at_but_step_attempt_and_bu
   graph.version = "v1";
   Handler handler;
   handler.name = "x.y";
+  handler.reads_plan = true;
   StepInput input;
   input.node = "n";
   input.with = Json::object();

@@ -41,8 +41,10 @@ class WatchedModel final : public Model {
 
 class PlannerRun {
  public:
-  explicit PlannerRun(std::unique_ptr<Model> model, std::unique_ptr<Tools> tools = nullptr)
-      : store_(make_memory_store(1)) {
+  // `clock`: what the store takes for the time; the system's if empty.
+  explicit PlannerRun(std::unique_ptr<Model> model, std::unique_ptr<Tools> tools = nullptr,
+                      std::function<TimeUs()> clock = {})
+      : store_(make_memory_store(1, std::move(clock))) {
     Result<std::unique_ptr<Catalogue>> made = make_catalogue({});
     if (!made) throw std::runtime_error(made.error().message);
     catalogue_ = *std::move(made);
@@ -64,8 +66,9 @@ class PlannerRun {
     return started;
   }
 
-  RunId start(const std::string& graph, Json input, std::optional<RunId> continues = {}) {
+  RunId start(const std::string& graph, Json input, std::optional<RunId> continues = {}, Options asked = {}) {
     StartRun start;
+    start.options = std::move(asked);
     start.graph = graph;
     start.input = std::move(input);
     start.continues = continues;

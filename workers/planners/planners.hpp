@@ -13,5 +13,6 @@ void add_tool_agent(HandlerTable& table);
 void add_plan_decomposer(HandlerTable& table);
 void add_plan_handlers(HandlerTable& table);  // plan.create, plan.read, plan.merge
 void add_page_agent(HandlerTable& table);
+void add_venture_scope(HandlerTable& table);
 
 }  // namespace cairn

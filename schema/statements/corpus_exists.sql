@@ -1,0 +1,1 @@
+select exists (select from cairn.passage where corpus = $1::text)

@@ -1,0 +1,70 @@
+// Corpora in PostgreSQL: documents cut into passages, found by full-text search in English. On no step's way: a
+// connection of its own, opened at the first use. Safe from any thread (one lock).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/result.hpp"
+
+namespace cairn {
+
+struct Document {
+  std::string source;  // "FOLDER/path/of/file.md"
+  std::string title;
+  std::vector<std::string> passages;
+};
+
+struct FoundPassage {
+  std::string source;
+  std::string title;
+  std::string text;
+};
+
+struct CorpusQuery {
+  std::string corpus;
+  std::string words;
+  std::int32_t limit = 5;
+};
+
+struct CorpusRow {
+  std::string name;
+  std::int64_t documents = 0;
+  std::int64_t passages = 0;
+  std::int64_t characters = 0;
+};
+
+struct CorpusLoad {
+  std::int64_t added = 0;
+  std::int64_t changed = 0;
+  std::int64_t unchanged = 0;
+  std::int64_t removed = 0;
+};
+
+class Corpora {
+ public:
+  // `dsn` is asked for at each connecting; its refusal is the caller's.
+  explicit Corpora(std::function<Result<std::string>()> dsn);
+  ~Corpora();
+  Corpora(const Corpora&) = delete;
+  Corpora& operator=(const Corpora&) = delete;
+
+  // The corpus has these documents of the folder afterwards and no others of it; other folders' stay. All or nothing.
+  // REQUIRES: each source begins "FOLDER/". All refuse `unavailable` (no database).
+  Result<CorpusLoad> load(const std::string& corpus, const std::string& folder, const std::vector<Document>& documents);
+
+  // Refuses `not_found` if there is no such corpus.
+  Result<std::vector<FoundPassage>> search(const CorpusQuery& query);
+  Status drop(const std::string& corpus);
+
+  Result<std::vector<CorpusRow>> list();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace cairn
