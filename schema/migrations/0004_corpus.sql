@@ -6,9 +6,9 @@ create table cairn.passage (
   source text not null,
   title text not null,
   text text not null,
-  words tsvector not null generated always as
-    (setweight(to_tsvector('pg_catalog.english', title), 'A') || setweight(to_tsvector('pg_catalog.english', text), 'D'))
-    stored,
+  words tsvector not null generated always as (
+    setweight(to_tsvector('pg_catalog.english', title), 'A') || setweight(to_tsvector('pg_catalog.english', text), 'D')
+  ) stored,
   primary key (corpus, source, position)
 );
 
