@@ -174,6 +174,7 @@ TEST(CrashPoints, page_agent_is_the_same_wherever_it_died) {
 }
 
 TEST(CrashPoints, round_planner_is_the_same_wherever_it_died) {
+  cairn_ok({"dataset", "load"});
   const int crashes = crash_everywhere(
       {"round_planner", R"({"question": "How many orders were there in Berlin in March?"})"},
       [](const std::vector<Json>&) {}, [] {});
