@@ -1,6 +1,7 @@
 #include "ops/plan_status.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "engine/codec.hpp"
 
@@ -23,13 +24,17 @@ void each_structure(RunState& state, Do work) {
 // Of what the plan holds at the end only that which a plan before brought along is passed over by a new one.
 class Projection {
  public:
-  explicit Projection(RunState& state) : state_(state) {}
+  explicit Projection(RunState& state) : state_(state) {
+    each_structure(state_, [this](const SubGoal& goal) {
+      if (goal.status != GoalStatus::planned) told_.insert(goal.id);
+    });
+  }
 
   void take(const EventBody& body) {
     if (const auto* created = std::get_if<PlanCreated>(&body)) {
       each_structure(state_, [this](SubGoal& goal) {
         const bool is_left = goal.status == GoalStatus::planned || goal.status == GoalStatus::open;
-        if (is_left && made_.count(goal.id) != 0) goal.status = GoalStatus::skipped;
+        if (is_left && made_.contains(goal.id) && !told_.contains(goal.id)) goal.status = GoalStatus::skipped;
       });
       for (const PlanChild& child : created->children) made_.insert(child.id);
     }
@@ -46,7 +51,7 @@ class Projection {
     const Json fields = parse_stored(record.fields);
     const Json target = fields.value("target", Json());
     each_structure(state_, [&](SubGoal& goal) {
-      if (target != goal.id || goal.status == GoalStatus::skipped) return;
+      if (target != goal.id || goal.status == GoalStatus::skipped || told_.contains(goal.id)) return;
       goal.status = !is_verified                              ? GoalStatus::open
                     : fields.value("ok", Json(false)) == true ? GoalStatus::succeeded
                                                               : GoalStatus::failed;
@@ -54,6 +59,7 @@ class Projection {
   }
 
   RunState& state_;
+  std::set<std::string> told_;  // whose status the history says itself, by revisions of the plan
   std::set<std::string> made_;
 };
 

@@ -144,10 +144,10 @@ Browser::Answer Browser::command(const std::string& path, const Json& body) {
   request.body = canonical(body);
   request.timeout_ms = command_ms_max;
   std::optional<HttpResult> result;
-  asio::co_spawn(io_, http_.post(std::move(request)),
+  asio::io_context io;
+  asio::co_spawn(io, http_.post(std::move(request)),
                  [&result](const std::exception_ptr&, HttpResult came) { result = std::move(came); });
-  io_.restart();
-  io_.run();
+  io.run();
   if (const auto* fault = std::get_if<HttpFault>(&*result)) return BrowserFault{"gone", fault->message};
   Result<Json> answer = parse_json(std::get<HttpAnswer>(*result).body, "chromedriver's answer");
   if (!answer) return BrowserFault{"gone", answer.error().message};

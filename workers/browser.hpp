@@ -2,12 +2,12 @@
 // Blocks; for one thread at a time. Ends with the object, and with the process that holds it.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "engine/json.hpp"
 #include "engine/result.hpp"
@@ -43,7 +43,6 @@ class Browser {
 
   std::filesystem::path profile_;
   std::unique_ptr<LastingProcess> driver_;
-  boost::asio::io_context io_;
   HttpClient http_;
   std::string session_;  // the URL of the WebDriver session
 };

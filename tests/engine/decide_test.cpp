@@ -643,18 +643,19 @@ TEST(Decide, a_handler_tells_once_that_a_budget_is_used_up_and_only_when_it_is) 
   trial.start();
   const Lines failed{"1 step_failed a attempt 1 invalid again"};
   EXPECT_EQ(trial.complete(1, "ok", "{}", {BudgetExhausted{"coins", 0, 0}}), failed) << "none is used";
-  trial.complete(1, "ok", "{}", {BudgetExhausted{"stones", 0, 0}});
-  EXPECT_EQ(trial.state.steps.at(1).attempt, 3) << "there is no such budget";
-  trial.complete(1, "ok");
+  trial.complete(1, "ok", "{}", {BudgetExhausted{"stones", 3, 3}});
   trial.complete(2, "ok");
-  trial.complete(3, "ok", "{}", {BudgetExhausted{"coins", 0, 0}});
+  trial.complete(3, "ok", "{}", {BudgetExhausted{"coins", 0, 0}, BudgetExhausted{"stones", 9, 9}});
   trial.complete(4, "ok", "{}", {BudgetExhausted{"coins", 0, 0}});
   std::vector<BudgetExhausted> told;
   for (const Event& event : trial.history)
     if (const auto* exhausted = std::get_if<BudgetExhausted>(&event.body)) told.push_back(*exhausted);
-  ASSERT_EQ(told.size(), 1u) << "neither twice by handlers nor once more by the engine";
-  EXPECT_EQ(told[0].cap, 1);
-  EXPECT_EQ(told[0].used, 1);
+  ASSERT_EQ(told.size(), 2u) << "neither twice by handlers nor once more by the engine";
+  EXPECT_EQ(told[0].name, "stones");
+  EXPECT_EQ(told[0].cap, 3) << "it is no budget of the graph: its handler counts";
+  EXPECT_EQ(told[1].name, "coins");
+  EXPECT_EQ(told[1].cap, 1);
+  EXPECT_EQ(told[1].used, 1);
   EXPECT_EQ(trial.state.status, RunStatus::done);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/chain.hpp"
 #include "tests/workers/loopback.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/model_call.hpp"
@@ -286,7 +287,10 @@ TEST(ToolCalled, tells_tool_and_time) {
   call.tool = "owners";
   const Record record = tool_called(call, false, 12);
   EXPECT_EQ(record.kind, RecordKind::tool_called);
-  EXPECT_EQ(Json::parse(record.fields), (Json{{"tool", "owners"}, {"ok", false}, {"latency_ms", 12}}));
+  EXPECT_EQ(Json::parse(record.fields), (Json{{"tool", "owners"},
+                                              {"ok", false},
+                                              {"latency_ms", 12},
+                                              {"inputs_hash", hex(sha256(canonical(call.inputs)))}}));
 }
 
 // --- scripted and rules ---------------------------------------------------------------------------------------------

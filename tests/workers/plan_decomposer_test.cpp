@@ -957,8 +957,7 @@ Json two_at_once() {
   return graph;
 }
 
-TEST(PlanDecomposer,
-     S1_35_of_two_decompositions_at_once_the_second_is_refused_and_S1_06_made_again_on_the_newest_plan) {
+TEST(PlanDecomposer, S1_35_the_second_of_two_at_once_is_refused_and_S1_06_made_again_on_the_newest_plan) {
   PlannerRun planner(generous(2));
   add_graph(planner, two_at_once());
   const RunId run = planner.start("two_at_once", {{"draft", plan_of({{"1"}, {"2"}})}, {"node", "2"}});
@@ -1019,7 +1018,7 @@ TEST(PlanDecomposer, what_is_no_decomposition_is_not_merged) {
   StepInput input;
   input.data = Json::object();
   input.plan_version = 1;
-  input.plan = {{"1", "", nullptr, GoalStatus::planned, nullptr, "", "", "One"}};
+  input.plan = {{"1", "", nullptr, GoalStatus::planned, nullptr, "", "", 0, "One"}};
   const Json task = {{"id", "1.1"},        {"parent_id", "1"},  {"position", 0},
                      {"name", "a"},        {"instruction", ""}, {"dependencies", Json::array()},
                      {"context", nullptr}, {"leaf", true}};

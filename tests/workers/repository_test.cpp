@@ -385,9 +385,10 @@ TEST(RuleBook, refuses_prompts_of_others) {
   request.messages = {{{"role", "user"}, {"content", "Hello"}}};
   const ModelAnswer answer = answer_by_rules(request);
   ASSERT_TRUE(answer.failure);
-  EXPECT_EQ(answer.failure->message,
-            "Expected a language model to answer node turn, but none is configured and the rule book only answers for "
-            "seven_node.");
+  EXPECT_EQ(
+      answer.failure->message,
+      "Expected a language model to answer node turn, but none is configured and the rule book does not know such "
+      "prompts.");
 }
 
 }  // namespace
