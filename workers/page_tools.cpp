@@ -57,7 +57,8 @@ std::string unescaped(std::string_view text) {
 std::string escaped(const std::string& path) {
   static constexpr std::string_view digits = "0123456789ABCDEF";
   std::string text;
-  for (const unsigned char c : path) {
+  for (const char letter : path) {
+    const auto c = static_cast<unsigned char>(letter);
     const bool is_plain =
         std::isalnum(c) != 0 || std::string_view("/-._~").find(static_cast<char>(c)) != std::string_view::npos;
     if (is_plain) {
