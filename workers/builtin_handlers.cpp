@@ -1,11 +1,11 @@
 #include "workers/builtin_handlers.hpp"
 
-#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "workers/model_call.hpp"
 #include "workers/schema_check.hpp"
+#include "workers/tool_call.hpp"
 
 namespace cairn {
 namespace {
@@ -128,33 +128,22 @@ std::variant<ToolCall, Failure> call_of(const StepInput& input) {
   if (inputs.is_null()) inputs = Json::object();
   if (!inputs.is_object()) return bad_setting(input, "an object as \"inputs\"", inputs);
   ToolCall call;
-  call.run = input.run;
-  call.step = input.step;
   call.tool = tool.get<std::string>();
-  call.attempt = input.attempt;
-  call.key = input.key;
   call.inputs = std::move(inputs);
   return call;
 }
 
-awaitable<StepResult> call_tool(StepInput input, Ports& ports) {
+awaitable<StepResult> call_named_tool(StepInput input, Ports& ports) {
   auto into = text_setting(input, "into", "result");
   if (auto* failure = std::get_if<Failure>(&into)) co_return std::move(*failure);
   auto call = call_of(input);
   if (auto* failure = std::get_if<Failure>(&call)) co_return std::move(*failure);
-  const ToolCall& asked = std::get<ToolCall>(call);
-  const auto began = std::chrono::steady_clock::now();
-  std::variant<Json, Failure> answer = co_await ports.tools().call(asked);
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
-  Record record = tool_called(asked, std::holds_alternative<Json>(answer), took.count());
-  if (auto* failure = std::get_if<Failure>(&answer)) {
-    failure->facts.push_back(std::move(record));
-    co_return std::move(*failure);
-  }
-  Outcome outcome{"ok", Json::object(), {}};
-  outcome.facts.push_back(std::move(record));
-  outcome.patch[std::get<std::string>(into)] = std::get<Json>(std::move(answer));
-  co_return outcome;
+  const ReadOutputs read = [into = std::get<std::string>(into)](Json outputs) {
+    Outcome outcome{"ok", Json::object(), {}};
+    outcome.patch[into] = std::move(outputs);
+    return outcome;
+  };
+  co_return co_await call_tool(std::move(input), ports, std::get<ToolCall>(std::move(call)), read);
 }
 
 // --- data -----------------------------------------------------------------------------------------------------------
@@ -190,7 +179,7 @@ Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, 
 void add_builtin_handlers(HandlerTable& table) {
   table.add(handler("model.chat", EffectHandler(chat), false));
   table.add(handler("model.decide", EffectHandler(decide_by_model), true));
-  table.add(handler("tool.call", EffectHandler(call_tool), false));
+  table.add(handler("tool.call", EffectHandler(call_named_tool), false));
   table.add(handler("data.set", PureHandler(set_data), false));
   table.add(handler("data.pick", PureHandler(pick), true));
 }

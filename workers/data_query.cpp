@@ -10,6 +10,7 @@
 
 #include "storage/bounded_query.hpp"
 #include "workers/data_metadata.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
@@ -18,11 +19,6 @@ constexpr std::size_t parts_max = 8;  // by which a change is looked at
 constexpr std::array<const char*, 13> months = {"",        "January",  "February", "March",  "April",
                                                 "May",     "June",     "July",     "August", "September",
                                                 "October", "November", "December"};
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 std::int64_t number_of(const Json& object, const char* name) {
   const auto at = object.find(name);

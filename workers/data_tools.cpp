@@ -6,6 +6,7 @@
 
 #include "workers/data_metadata.hpp"
 #include "workers/data_results.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
@@ -33,11 +34,6 @@ const Json* carried(const ToolCall& call, const std::string& slot) {
   for (const auto& [name, value] : call.inputs.items())
     if (value.is_object() && slot.find(name) != std::string::npos) return &value;
   return nullptr;
-}
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
 // --- words -----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workers/models.hpp"
+
 namespace cairn {
 namespace {
 
@@ -43,5 +45,21 @@ boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports,
   facts.insert(facts.begin(), call);
   co_return result;
 }
+
+boost::asio::awaitable<StepResult> ask_model_counted(ModelRequest request, Ports& ports, ReadReply read) {
+  const ReadReply read_and_count = [&read](const ModelReply& reply) {
+    StepResult result = read(reply);
+    if (auto* outcome = std::get_if<Outcome>(&result)) {
+      outcome->patch["model_calls"] = 1;
+      outcome->patch["tokens_in"] = reply.tokens_in;
+      outcome->patch["tokens_out"] = reply.tokens_out;
+      outcome->patch["cost"] = reply.cost;
+    }
+    return result;
+  };
+  co_return co_await ask_model(std::move(request), ports, read_and_count);
+}
+
+const char* source_of(const ModelReply& reply) { return reply.model == rule_book_name ? "rule" : "model"; }
 
 }  // namespace cairn

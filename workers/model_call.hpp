@@ -16,4 +16,10 @@ Record model_called(const ModelRequest& request, const ModelAnswer& answer);
 using ReadReply = std::function<StepResult(const ModelReply&)>;
 boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports, ReadReply read);
 
+// As ask_model; an outcome counts the call in the channels model_calls, tokens_in, tokens_out and cost.
+boost::asio::awaitable<StepResult> ask_model_counted(ModelRequest request, Ports& ports, ReadReply read);
+
+// Whose words they are, for a decision's `source`: "rule" (the rule book's) or "model".
+const char* source_of(const ModelReply& reply);
+
 }  // namespace cairn

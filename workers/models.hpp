@@ -30,6 +30,9 @@ std::optional<std::string> script_fault(const Json& script);
 // each is used once, in order, the first whose node fits; when none fits: Failure `script_ended`.
 std::unique_ptr<Model> make_scripted_model(Json script);
 
+// What the records name in the model's place where a rule book answers.
+inline constexpr const char* rule_book_name = "rules";
+
 // A deterministic function in a model's place, named `name` in the records.
 using Rules = std::function<ModelAnswer(const ModelRequest&)>;
 std::unique_ptr<Model> make_rule_model(std::string name, Rules rules);

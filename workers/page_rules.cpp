@@ -5,8 +5,10 @@
 #include <optional>
 #include <string_view>
 
+#include "workers/models.hpp"
 #include "workers/page_dom.hpp"
 #include "workers/planners/page_agent_prompts.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
@@ -18,11 +20,6 @@ constexpr std::array<std::string_view, 9> opening = {"add",    "new", "create", 
                                                      "insert", "a",   "an",     "the"};
 constexpr std::array<std::string_view, 7> saving = {"save", "submit", "add", "ok", "send", "create", "register"};
 constexpr std::array<std::string_view, 5> leaving = {"cancel", "close", "back", "reset", "delete"};
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 template <std::size_t n>
 bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
@@ -358,7 +355,7 @@ ModelAnswer answer_page_by_rules(const ModelRequest& request) {
                    {}};
   }
   ModelReply reply;
-  reply.model = "rules";
+  reply.model = rule_book_name;
   reply.value = *std::move(value);
   reply.message = {{"role", "assistant"}, {"content", canonical(reply.value)}};
   return reply;

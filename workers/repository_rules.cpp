@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "workers/models.hpp"
 #include "workers/planners/venture_scope_prompts.hpp"
 #include "workers/repository_question.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
@@ -17,11 +19,6 @@ using Reply = std::variant<Json, Failure>;
 
 constexpr const char* signature = "(Answered by the built-in rule book, not by a language model.)";
 constexpr std::size_t rows_shown_max = 5;
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 // The questions of earlier turns, oldest first: every user message but the last.
 std::vector<std::string> earlier_questions(const Json& messages) {

@@ -7,8 +7,6 @@
 
 namespace cairn {
 
-inline constexpr const char* rule_book_name = "rules";
-
 // Goes by the request's schema name and the JSON object in its last message. Anything else than a prompt of a planner
 // is a Failure `refused`.
 ModelAnswer answer_by_rules(const ModelRequest& request);

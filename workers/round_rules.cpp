@@ -7,19 +7,15 @@
 #include <vector>
 
 #include "workers/data_question.hpp"
+#include "workers/models.hpp"
 #include "workers/planners/round_planner_prompts.hpp"
-#include "workers/repository_rules.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr const char* signature = "(Answered by the built-in rule book, not by a language model.)";
 constexpr int retries_max = 2;
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 // --- planning a round ------------------------------------------------------------------------------------------------
 bool is_worth_a_retry(const Json& failed) {

@@ -2,12 +2,13 @@
 // way of a turn: the first observation, the task, what the next turn begins with, and what ends it.
 #include "workers/planners/page_agent.hpp"
 
-#include <chrono>
 #include <utility>
 
 #include "workers/page_dom.hpp"
 #include "workers/planners/page_agent_prompts.hpp"
 #include "workers/planners/planners.hpp"
+#include "workers/step_data.hpp"
+#include "workers/tool_call.hpp"
 
 namespace cairn {
 namespace page_agent {
@@ -175,42 +176,9 @@ void add(HandlerTable& table, std::string name, std::vector<std::string> labels,
 
 }  // namespace
 
-std::string text_of(const Json& object, const char* name) {
-  if (!object.is_object()) return "";
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-Json channel(const StepInput& input, const char* name, Json otherwise) {
-  const auto at = input.data.find(name);
-  return at == input.data.end() || at->is_null() ? std::move(otherwise) : *at;
-}
-
 Json setting(const StepInput& input, const char* name, Json otherwise) {
   const Json value = input.with.is_object() ? input.with.value(name, Json()) : Json();
   return value.is_null() || (otherwise.is_number() && !value.is_number()) ? otherwise : value;
-}
-
-Record record(RecordKind kind, const Json& fields) { return {kind, canonical(fields)}; }
-
-std::string source_of(const ModelReply& reply) { return reply.model == "rules" ? "rule" : "model"; }
-
-Waiting call_tool(StepInput input, Ports& ports, ToolCall call, std::function<StepResult(Json)> read) {
-  call.run = input.run;
-  call.step = input.step;
-  call.attempt = input.attempt;
-  call.key = input.key;
-  const auto began = std::chrono::steady_clock::now();
-  std::variant<Json, Failure> answer = co_await ports.tools().call(call);
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
-  Record fact = tool_called(call, std::holds_alternative<Json>(answer), took.count());
-  if (Failure* failure = std::get_if<Failure>(&answer)) {
-    failure->facts.emplace_back(std::move(fact));
-    co_return std::move(*failure);
-  }
-  StepResult result = read(std::get<Json>(std::move(answer)));
-  if (Outcome* outcome = std::get_if<Outcome>(&result)) outcome->facts.insert(outcome->facts.begin(), std::move(fact));
-  co_return result;
 }
 
 }  // namespace page_agent

@@ -24,13 +24,7 @@ namespace cairn::page_agent {
 using Waiting = boost::asio::awaitable<StepResult>;
 
 // page_agent.cpp: the way of a turn.
-std::string text_of(const Json& object, const char* name);
-Json channel(const StepInput& input, const char* name, Json otherwise = nullptr);
 Json setting(const StepInput& input, const char* name, Json otherwise);
-Record record(RecordKind kind, const Json& fields);
-std::string source_of(const ModelReply& reply);
-// One call of a tool; `read` makes the outcome of what it answered.
-Waiting call_tool(StepInput input, Ports& ports, ToolCall call, std::function<StepResult(Json)> read);
 
 // page_agent_plan.cpp: making the plan, and its sub-tasks.
 Waiting analyse_context(StepInput input, Ports& ports);

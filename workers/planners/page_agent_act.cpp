@@ -7,6 +7,7 @@
 #include "workers/page_dom.hpp"
 #include "workers/planners/page_agent.hpp"
 #include "workers/planners/page_agent_prompts.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn::page_agent {
 namespace {
@@ -196,8 +197,8 @@ Waiting refine_step(StepInput input, Ports& ports) {
                                                                        {"reason", action.error().message}}));
     return outcome;
   };
-  StepResult result =
-      co_await ask(request_of(input, Role::step_refinement, std::move(data), recent.summary), ports, read);
+  StepResult result = co_await ask_model_counted(
+      request_of(input, Role::step_refinement, std::move(data), recent.summary), ports, read);
   Failure* failure = std::get_if<Failure>(&result);
   if (failure == nullptr || failure->error != "bad_reply") co_return result;
   co_return Outcome{"fallback", Json::object(), std::move(failure->facts)};
@@ -214,7 +215,8 @@ Waiting generate_action(StepInput input, Ports& ports) {
     return proposed(input, {"generated", *action, "generation", text_of(reply.value, "thought"), step, true},
                     source_of(reply));
   };
-  co_return co_await ask(request_of(input, Role::action_generation, std::move(data), recent.summary), ports, read);
+  co_return co_await ask_model_counted(request_of(input, Role::action_generation, std::move(data), recent.summary),
+                                       ports, read);
 }
 
 // --- after a failure -------------------------------------------------------------------------------------------------
@@ -261,7 +263,8 @@ Waiting correct(StepInput input, Ports& ports) {
     return proposed(input, {"corrected", *action, "correction", text_of(reply.value, "thought"), step, true},
                     source_of(reply));
   };
-  co_return co_await ask(request_of(input, Role::correction, std::move(data), recent.summary), ports, read);
+  co_return co_await ask_model_counted(request_of(input, Role::correction, std::move(data), recent.summary), ports,
+                                       read);
 }
 
 }  // namespace cairn::page_agent

@@ -5,6 +5,8 @@
 
 #include "workers/planners/page_agent.hpp"
 #include "workers/planners/page_agent_prompts.hpp"
+#include "workers/step_data.hpp"
+#include "workers/tool_call.hpp"
 
 namespace cairn::page_agent {
 namespace {
@@ -119,7 +121,7 @@ std::int64_t current_index(const Json& plan, const Json& actions, std::int64_t r
 // --- before the plan -------------------------------------------------------------------------------------------------
 Waiting analyse_context(StepInput input, Ports& ports) {
   ModelRequest request = request_of(input, Role::context_analysis, planning_data(input));
-  return ask(std::move(request), ports, [](const ModelReply& reply) -> StepResult {
+  return ask_model_counted(std::move(request), ports, [](const ModelReply& reply) -> StepResult {
     const bool searches = reply.value.at("needs_search").get<bool>();
     Outcome outcome{searches ? "search" : "enough", {{"context_analysis", reply.value}}, {}};
     outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", searches ? "search_web" : "plan"},
@@ -158,8 +160,8 @@ Waiting search(StepInput input, Ports& ports) {
 Waiting make_plan(StepInput input, Ports& ports) {
   if (channel(input, "plan").is_object()) co_return Outcome{"reused", Json::object(), {}};
   ModelRequest request = request_of(input, Role::planning, planning_data(input));
-  co_return co_await ask(std::move(request), ports,
-                         [&input](const ModelReply& reply) { return read_plan(input, reply); });
+  co_return co_await ask_model_counted(std::move(request), ports,
+                                       [&input](const ModelReply& reply) { return read_plan(input, reply); });
 }
 
 Waiting decompose_plan(StepInput input, Ports& ports) {
@@ -169,8 +171,8 @@ Waiting decompose_plan(StepInput input, Ports& ports) {
   }
   ModelRequest request =
       request_of(input, Role::decompose_plan, {{"goal", channel(input, "goal")}, {"steps", std::move(steps)}});
-  co_return co_await ask(std::move(request), ports,
-                         [&input](const ModelReply& reply) { return read_sub_tasks(input, reply); });
+  co_return co_await ask_model_counted(std::move(request), ports,
+                                       [&input](const ModelReply& reply) { return read_sub_tasks(input, reply); });
 }
 
 }  // namespace cairn::page_agent

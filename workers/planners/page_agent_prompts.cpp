@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workers/planners/page_agent.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn::page_agent {
 namespace {
@@ -206,20 +207,6 @@ Json data_of_prompt(const Json& messages) {
   const std::size_t line = prompt.rfind('\n');
   const Result<Json> data = parse_json(prompt.substr(line == std::string::npos ? 0 : line + 1), "the prompt's data");
   return data && data->is_object() ? *data : Json();
-}
-
-boost::asio::awaitable<StepResult> ask(ModelRequest request, Ports& ports, Read read) {
-  const auto read_with_use = [read = std::move(read)](const ModelReply& reply) {
-    StepResult result = read(reply);
-    if (Outcome* outcome = std::get_if<Outcome>(&result)) {
-      outcome->patch["model_calls"] = 1;
-      outcome->patch["tokens_in"] = reply.tokens_in;
-      outcome->patch["tokens_out"] = reply.tokens_out;
-      outcome->patch["cost"] = reply.cost;
-    }
-    return result;
-  };
-  co_return co_await ask_model(std::move(request), ports, read_with_use);
 }
 
 }  // namespace cairn::page_agent

@@ -50,8 +50,4 @@ ModelRequest request_of(const StepInput& input, Role role, Json data, const std:
 // The data of such a message; null if it is none.
 Json data_of_prompt(const Json& messages);
 
-// One call; `read` makes the outcome of the reply, to which the use is added.
-using Read = std::function<StepResult(const ModelReply&)>;
-boost::asio::awaitable<StepResult> ask(ModelRequest request, Ports& ports, Read read);
-
 }  // namespace cairn::page_agent

@@ -6,6 +6,7 @@
 #include "workers/page_dom.hpp"
 #include "workers/planners/page_agent.hpp"
 #include "workers/planners/page_agent_prompts.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn::page_agent {
 namespace {
@@ -268,7 +269,7 @@ Waiting verify(StepInput input, Ports& ports) {
     co_return Verdict(input, said).outcome("rule");
   }
   ModelRequest request = request_of(input, Role::verification, verifying_data(input));
-  co_return co_await ask(std::move(request), ports, [&input](const ModelReply& reply) -> StepResult {
+  co_return co_await ask_model_counted(std::move(request), ports, [&input](const ModelReply& reply) -> StepResult {
     return Verdict(input, reply.value).outcome(source_of(reply));
   });
 }
@@ -301,7 +302,7 @@ Waiting replan(StepInput input, Ports& ports) {
                                      {"remaining_steps", std::move(remaining)},
                                      {"url", text_of(page, "url")},
                                      {"dom", text_of(page, "dom")}});
-  co_return co_await ask(std::move(request), ports, [&input](const ModelReply& reply) -> StepResult {
+  co_return co_await ask_model_counted(std::move(request), ports, [&input](const ModelReply& reply) -> StepResult {
     return replanned(input, replan_of(input, reply.value), reply.value);
   });
 }

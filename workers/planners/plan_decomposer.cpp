@@ -14,7 +14,7 @@
 #include "workers/planners/plan_decomposer_settings.hpp"
 #include "workers/planners/plan_outline.hpp"
 #include "workers/planners/planners.hpp"
-#include "workers/repository_rules.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
@@ -24,13 +24,7 @@ namespace asio = boost::asio;
 constexpr std::size_t skips_max = 2000;  // in one step
 constexpr std::size_t name_bytes_max = 200;
 
-Json channel(const StepInput& input, const char* name, Json otherwise = nullptr) {
-  return input.data.value(name, std::move(otherwise));
-}
-
 std::int64_t count(const StepInput& input, const char* name) { return channel(input, name, 0).get<std::int64_t>(); }
-
-Record record(RecordKind kind, const Json& fields) { return {kind, canonical(fields)}; }
 
 Record rewritten(const char* rule, Json from, Json to) {
   return record(RecordKind::decision_rewritten, {{"rule", rule}, {"from", std::move(from)}, {"to", std::move(to)}});
@@ -255,7 +249,7 @@ StepResult read_reply(const StepInput& input, const DecompositionTask& task, con
   if (std::optional<std::string> fault = reply_fault(reply.value, task))
     return Failure{"bad_reply", *std::move(fault), true, {}};
   Outcome outcome{"replied", {{"reply", reply.value}}, {}};
-  outcome.patch["source"] = reply.model == rule_book_name ? "rule" : "model";
+  outcome.patch["source"] = source_of(reply);
   outcome.patch["llm_calls"] = input.errors + 1;
   outcome.patch["tokens_in"] = reply.tokens_in;
   outcome.patch["tokens_out"] = reply.tokens_out;

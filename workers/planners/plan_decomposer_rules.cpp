@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/models.hpp"
 #include "workers/planners/plan_decomposer_prompts.hpp"
 #include "workers/planners/plan_outline.hpp"
-#include "workers/repository_rules.hpp"
 
 namespace cairn {
 namespace {

@@ -9,6 +9,7 @@
 #include "workers/planners/planners.hpp"
 #include "workers/planners/round_planner_policy.hpp"
 #include "workers/planners/round_planner_prompts.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
@@ -18,17 +19,6 @@ using Role = RoundRole;
 
 constexpr std::size_t shown_bytes_max = 16 * 1024;  // of one value in a prompt
 constexpr int repairs_max = 1;
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-Json channel(const StepInput& input, const char* name, Json otherwise = nullptr) {
-  return input.data.value(name, std::move(otherwise));
-}
-
-Record record(RecordKind kind, const Json& fields) { return {kind, canonical(fields)}; }
 
 // --- asking the model ------------------------------------------------------------------------------------------------
 ModelRequest request_of(const StepInput& input, Role role, const Json& data, const std::string& fault) {
@@ -41,24 +31,6 @@ ModelRequest request_of(const StepInput& input, Role role, const Json& data, con
   request.node = input.node;
   return request;
 }
-
-void add_use(const ModelReply& reply, Json& patch) {
-  patch["model_calls"] = 1;
-  patch["tokens_in"] = reply.tokens_in;
-  patch["tokens_out"] = reply.tokens_out;
-  patch["cost"] = reply.cost;
-}
-
-asio::awaitable<StepResult> ask(ModelRequest request, Ports& ports, ReadReply read) {
-  const ReadReply read_with_use = [&read](const ModelReply& reply) {
-    StepResult result = read(reply);
-    if (Outcome* outcome = std::get_if<Outcome>(&result)) add_use(reply, outcome->patch);
-    return result;
-  };
-  co_return co_await ask_model(std::move(request), ports, read_with_use);
-}
-
-const char* source_of(const ModelReply& reply) { return reply.model == "rules" ? "rule" : "model"; }
 
 // --- understanding the goal (F01) ------------------------------------------------------------------------------------
 // What later nodes go by: facts that hold, and what is to be looked up; null where there is nothing.
@@ -95,7 +67,7 @@ asio::awaitable<StepResult> understand_goal(StepInput input, Ports& ports) {
   if (input.data.contains("clarification")) data["clarification"] = input.data["clarification"];
   ModelRequest request = request_of(input, Role::goal_analysis, data, input.fault);
   const ReadReply read = [&input](const ModelReply& reply) { return understood(input, reply); };
-  co_return co_await ask(std::move(request), ports, read);
+  co_return co_await ask_model_counted(std::move(request), ports, read);
 }
 
 // --- planning a round (F02) ------------------------------------------------------------------------------------------
@@ -230,7 +202,7 @@ asio::awaitable<StepResult> plan_round(StepInput input, Ports& ports) {
       input.fault.empty() ? text_of(channel(input, "repair", Json::object()), "says") : input.fault;
   ModelRequest request = request_of(input, Role::round_plan, data, fault);
   const ReadReply read = [&](const ModelReply& reply) { return planned(input, tools, reply); };
-  co_return co_await ask(std::move(request), ports, read);
+  co_return co_await ask_model_counted(std::move(request), ports, read);
 }
 
 // --- joining a round (F13) -------------------------------------------------------------------------------------------
@@ -355,7 +327,7 @@ asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
                      {"missing", missing}};
   ModelRequest request = request_of(input, Role::synthesis, data, input.fault);
   const ReadReply read = [&](const ModelReply& reply) { return synthesized(input, how, missing, reply); };
-  co_return co_await ask(std::move(request), ports, read);
+  co_return co_await ask_model_counted(std::move(request), ports, read);
 }
 
 void add(HandlerTable& table, const std::string& name, std::vector<std::string> labels, std::vector<std::string> reads,

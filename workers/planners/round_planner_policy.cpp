@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/step_data.hpp"
+
 namespace cairn {
 namespace {
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 const GoalView* find(const std::vector<GoalView>& plan, const std::string& id) {
   const auto found = std::find_if(plan.begin(), plan.end(), [&id](const GoalView& goal) { return goal.id == id; });

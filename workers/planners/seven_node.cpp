@@ -8,6 +8,7 @@
 #include "workers/model_call.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/planners/seven_node_prompts.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
@@ -17,17 +18,6 @@ using Role = SevenNodeRole;
 
 constexpr std::size_t keep_last_default = 5;
 constexpr std::size_t result_bytes_max = 32 * 1024;
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-Json channel(const StepInput& input, const char* name, Json otherwise = nullptr) {
-  return input.data.value(name, std::move(otherwise));
-}
-
-Record record(RecordKind kind, const Json& fields) { return {kind, canonical(fields)}; }
 
 // --- asking the model ------------------------------------------------------------------------------------------------
 using Read = StepResult (*)(const StepInput&, const ModelReply&);
@@ -43,27 +33,14 @@ ModelRequest request_of(const StepInput& input, Role role, Json data) {
   return request;
 }
 
-void add_use(const ModelReply& reply, Json& patch) {
-  patch["model_calls"] = 1;
-  patch["tokens_in"] = reply.tokens_in;
-  patch["tokens_out"] = reply.tokens_out;
-  patch["cost"] = reply.cost;
-}
-
-// One call; `read` makes the outcome of the reply, to which the use is added.
 asio::awaitable<StepResult> ask(StepInput input, Ports& ports, ModelRequest request, Read read) {
-  const auto read_with_use = [&input, read](const ModelReply& reply) {
-    StepResult result = read(input, reply);
-    if (Outcome* outcome = std::get_if<Outcome>(&result)) add_use(reply, outcome->patch);
-    return result;
-  };
-  co_return co_await ask_model(std::move(request), ports, read_with_use);
+  const ReadReply read_with_input = [&input, read](const ModelReply& reply) { return read(input, reply); };
+  co_return co_await ask_model_counted(std::move(request), ports, read_with_input);
 }
 
 Record decision(const ModelReply& reply, const std::string& action, const Json& target, const std::string& reason) {
-  const char* source = reply.model == "rules" ? "rule" : "model";
   return record(RecordKind::decision_proposed,
-                {{"action", action}, {"target", target}, {"reason", reason}, {"source", source}});
+                {{"action", action}, {"target", target}, {"reason", reason}, {"source", source_of(reply)}});
 }
 
 Failure bad_reply(std::string message) { return {"bad_reply", std::move(message), true, {}}; }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workers/foreign_text.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
@@ -63,11 +64,6 @@ std::string first_sentence(const std::string& text) {
 }
 
 Json message(std::string_view role, std::string content) { return {{"role", role}, {"content", std::move(content)}}; }
-
-std::string text_of(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // The nodes of venture_scope: each does one thing, and where it leads is an edge of the graph. What they know and
 // decide by is in the files beside: fields and recipes, the policy, the prompt, answers and documents.
 #include <boost/asio/awaitable.hpp>
-#include <chrono>
 #include <utility>
 
 #include "workers/model_call.hpp"
@@ -11,6 +10,8 @@
 #include "workers/planners/venture_scope_policy.hpp"
 #include "workers/planners/venture_scope_profile.hpp"
 #include "workers/planners/venture_scope_prompts.hpp"
+#include "workers/step_data.hpp"
+#include "workers/tool_call.hpp"
 
 namespace cairn {
 namespace {
@@ -21,18 +22,7 @@ constexpr std::size_t region_bytes_max = 200;
 constexpr const char* region_field = "core.region";
 constexpr const char* currency_field = "core.currency";
 
-std::string text_in(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-Json channel(const StepInput& input, const char* name, Json otherwise = nullptr) {
-  return input.data.value(name, std::move(otherwise));
-}
-
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
-
-Record record(RecordKind kind, const Json& fields) { return {kind, canonical(fields)}; }
 
 Record proposed(const VentureDecision& decision) {
   return record(RecordKind::decision_proposed, {{"action", decision.action},
@@ -52,9 +42,9 @@ Outcome bootstrap(const char* label, const char* field) {
 
 // The iteration was counted when the step opened; at the cap the engine has closed it before it came here.
 StepResult tick(const StepInput& input) {
-  if (text_in(input.data, "status") == "aborted") return leave_by("aborted");
-  if (is_blank(text_in(input.data, "region"))) return bootstrap("needs_region", region_field);
-  if (currency_code(text_in(input.data, "currency")).empty()) return bootstrap("needs_currency", currency_field);
+  if (text_of(input.data, "status") == "aborted") return leave_by("aborted");
+  if (is_blank(text_of(input.data, "region"))) return bootstrap("needs_region", region_field);
+  if (currency_code(text_of(input.data, "currency")).empty()) return bootstrap("needs_currency", currency_field);
   return leave_by("ready");
 }
 
@@ -74,7 +64,7 @@ std::string take_given_fields(Venture& venture, const Json& given) {
 Status begin(Venture& venture, const StepInput& input, Outcome& outcome) {
   Result<Json> profile = read_profile(channel(input, "profile"));
   if (!profile) return profile.error();
-  if (const std::string corpus = text_in(input.data, "corpus"); !corpus.empty())
+  if (const std::string corpus = text_of(input.data, "corpus"); !corpus.empty())
     (*profile)["search"]["corpus"] = corpus;
   venture.schema = (*profile)["fields"];
   venture.schema_changed = true;
@@ -117,7 +107,7 @@ StepResult prepare(const StepInput& input) {
                    {{"pass", "composition"}, {"composed", paths_since(venture.set, set_before)}, {"faults", faults}}});
   outcome.patch["schema_changed"] = venture.schema_changed;
   outcome.patch["open_tasks"] = open_tasks(venture);
-  if (input.plan_version == 0) create_plan(venture, text_in(input.data, "question"), outcome);
+  if (input.plan_version == 0) create_plan(venture, text_of(input.data, "question"), outcome);
   add_changes(venture, input, outcome);
   return outcome;
 }
@@ -125,7 +115,7 @@ StepResult prepare(const StepInput& input) {
 // --- the gates -------------------------------------------------------------------------------------------------------
 StepResult calc_gate(const StepInput& input) {
   const Venture venture = venture_of(input);
-  const std::string last = text_in(venture.calculation, "status");
+  const std::string last = text_of(venture.calculation, "status");
   const bool has_stopped = last == "BLOCKED" || last == "ERROR";
   Outcome outcome = leave_by("continue");
   if (!is_calculator_backed(venture)) return outcome;
@@ -142,8 +132,8 @@ StepResult calc_gate(const StepInput& input) {
 
 // Rules 1 and 2: what a blocked calculation lacks, if need be in parts.
 std::optional<Json> unblocking_task(Venture& venture) {
-  if (text_in(venture.calculation, "status") != "BLOCKED") return std::nullopt;
-  const std::string blocked = text_in(venture.calculation, "blocked_path");
+  if (text_of(venture.calculation, "status") != "BLOCKED") return std::nullopt;
+  const std::string blocked = text_of(venture.calculation, "blocked_path");
   std::string stuck;
   std::optional<Json> task = next_acquisition_task(venture, blocked, stuck);
   while (!task && !venture.recipes.contains(stuck) && decompose(venture, stuck))
@@ -182,11 +172,11 @@ StepResult calc_adjust(const StepInput& input) {
 StepResult route_direct(const StepInput& input) {
   const Venture venture = venture_of(input);
   const Json task = channel(input, "task", Json::object());
-  const std::string kind = text_in(task, "kind");
+  const std::string kind = text_of(task, "kind");
   VentureDecision decision{kind == "derive" ? "calculate" : kind,
-                           text_in(task, "path"),
-                           text_in(task, "query"),
-                           text_in(task, "question"),
+                           text_of(task, "path"),
+                           text_of(task, "query"),
+                           text_of(task, "question"),
                            "blocked_task",
                            "rule"};
   return propose("routed", adjusted(venture, std::move(decision)));
@@ -195,7 +185,7 @@ StepResult route_direct(const StepInput& input) {
 // --- decide ----------------------------------------------------------------------------------------------------------
 StepResult read_decision(const ModelReply& reply) {
   VentureDecision decision = decision_of(reply.value);
-  decision.source = reply.model == "rules" ? "rule" : "model";
+  decision.source = source_of(reply);
   const bool needs_target = decision.action == "search" || decision.action == "ask_user";
   if (needs_target && decision.target.empty())
     return Failure{
@@ -208,7 +198,7 @@ StepResult read_decision(const ModelReply& reply) {
 asio::awaitable<StepResult> decide_next(StepInput input, Ports& ports) {
   const Venture venture = venture_of(input);
   ModelRequest request;
-  request.model = text_in(input.with, "model");
+  request.model = text_of(input.with, "model");
   request.messages = planner_prompt(venture, input);
   request.schema = planner_decision(venture);
   request.schema_name = planner_decision_schema;
@@ -279,14 +269,10 @@ Json tries_after(const Venture& venture, const std::string& path, const char* ho
   return {{path, std::move(tries)}};
 }
 
-ToolCall search_call(const StepInput& input, const Venture& venture, const std::string& query) {
+ToolCall search_call(const Venture& venture, const std::string& query) {
   const Json search = venture.profile.value("search", Json::object());
   ToolCall call;
-  call.run = input.run;
-  call.step = input.step;
-  call.attempt = input.attempt;
-  call.key = input.key;
-  call.tool = text_in(search, "tool");
+  call.tool = text_of(search, "tool");
   call.inputs = {{"corpus", search.value("corpus", "")}, {"query", query}, {"limit", search.value("limit", 5)}};
   return call;
 }
@@ -308,31 +294,22 @@ asio::awaitable<StepResult> search(StepInput input, Ports& ports) {
   const VentureDecision decision = decision_of(channel(input, "decision"));
   const std::string query =
       is_blank(decision.query) ? text_of_field(venture, decision.target, "query") : decision.query;
-  const ToolCall call = search_call(input, venture, query);
-  const auto began = std::chrono::steady_clock::now();
-  std::variant<Json, Failure> answer = co_await ports.tools().call(call);
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
-  Record called = tool_called(call, std::holds_alternative<Json>(answer), took.count());
-  if (auto* failure = std::get_if<Failure>(&answer)) {
-    failure->facts.emplace_back(std::move(called));
-    co_return std::move(*failure);
-  }
-  Outcome outcome = found(venture, decision, query, std::get<Json>(answer));
-  outcome.facts.emplace_back(std::move(called));
-  co_return outcome;
+  ToolCall call = search_call(venture, query);
+  const ReadOutputs read = [&](const Json& answer) { return found(venture, decision, query, answer); };
+  co_return co_await call_tool(std::move(input), ports, std::move(call), read);
 }
 
 StepResult observe(const StepInput& input) {
   Venture venture = venture_of(input);
   const Json observation = channel(input, "observation", Json::object());
-  const std::string path = text_in(observation, "path");
+  const std::string path = text_of(observation, "path");
   const Json hits = observation.value("hits", Json::array());
   const Json taken = read_hits(venture, path, hits);
   if (!taken.is_null())
     set_field(venture, path, taken.at("value"), {{"source", "search"}, {"evidence", taken.at("evidence")}});
   Outcome outcome = leave_by("observed");
   Json sources = Json::array();
-  for (const Json& hit : hits) sources.push_back(text_in(hit, "source"));
+  for (const Json& hit : hits) sources.push_back(text_of(hit, "source"));
   outcome.patch["observations"] = Json::array({{{"path", path},
                                                 {"query", observation.value("query", "")},
                                                 {"hits", hits.size()},
@@ -384,7 +361,7 @@ void hear_field(const std::string& path, const StepInput& input, Outcome& outcom
 // An answer that does not fit is not stored; what it was asked for is still missing at the next tick.
 StepResult observe_user(const StepInput& input) {
   Outcome outcome = leave_by("observed");
-  const std::string path = text_in(channel(input, "pending_question", Json::object()), "field");
+  const std::string path = text_of(channel(input, "pending_question", Json::object()), "field");
   if (input.given.is_object() && input.given.value("abort", Json()) == true) {
     outcome.patch = {{"status", "aborted"}, {"reason", "aborted by a person"}};
   } else if (path == region_field) {
@@ -427,8 +404,8 @@ struct Ending {
 // Who led here: an abort or the calculator's gate has said so; a decision to finish is the last one; else the cap on
 // iterations closed tick.
 Ending ending_of(const StepInput& input, const Venture& venture) {
-  const std::string status = text_in(input.data, "status");
-  if (status == "aborted" || status == "done") return {status, text_in(input.data, "reason")};
+  const std::string status = text_of(input.data, "status");
+  if (status == "aborted" || status == "done") return {status, text_of(input.data, "reason")};
   const VentureDecision decision = decision_of(channel(input, "decision"));
   if (decision.action != "finish") return {"aborted", "max_iters"};
   if (has_current_success(venture)) return {"done", "calculated"};
@@ -439,7 +416,7 @@ Ending ending_of(const StepInput& input, const Venture& venture) {
 StepResult finish(const StepInput& input) {
   const Venture venture = venture_of(input);
   const Ending ending = ending_of(input, venture);
-  const std::string decided_by = text_in(input.data, "decided_by");
+  const std::string decided_by = text_of(input.data, "decided_by");
   Json missing = Json::array();
   for (const std::string& path : required_leaves(venture))
     if (!is_known(venture, path)) missing.push_back(path);

@@ -8,17 +8,14 @@
 #include <utility>
 
 #include "workers/evidence.hpp"
+#include "workers/models.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t text_bytes_max = 1000;
 constexpr double no_limit = std::numeric_limits<double>::max();
-
-std::string text_in(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 std::vector<std::string> phrases(const Venture& venture, const Json& find, const char* name) {
   std::vector<std::string> texts;
@@ -27,7 +24,7 @@ std::vector<std::string> phrases(const Venture& venture, const Json& find, const
 }
 
 Sought::Kind kind_of(const Json& field) {
-  const std::string type = text_in(field, "type");
+  const std::string type = text_of(field, "type");
   if (type == "share") return Sought::Kind::share;
   return type == "money" ? Sought::Kind::money : Sought::Kind::number;
 }
@@ -66,20 +63,20 @@ std::string value_text(const Venture& venture, const std::string& path, const Js
   const Json& field = venture.schema.at(path);
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number()) return canonical(value);
-  const std::string type = text_in(field, "type");
+  const std::string type = text_of(field, "type");
   if (type == "share") return number_text(value.get<double>() * 100) + " %";
-  const std::string unit = type == "money" ? venture.currency : filled(venture, text_in(field, "unit"));
+  const std::string unit = type == "money" ? venture.currency : filled(venture, text_of(field, "unit"));
   return number_text(value.get<double>()) + (unit.empty() ? "" : " " + unit);
 }
 
 std::string origin_text(const Json& field) {
-  const std::string source = text_in(field, "source");
-  if (source == "derived") return "= " + text_in(field, "formula");
+  const std::string source = text_of(field, "source");
+  if (source == "derived") return "= " + text_of(field, "formula");
   if (source == "user")
-    return "said by " + (text_in(field, "by").empty() ? std::string("a person") : text_in(field, "by"));
+    return "said by " + (text_of(field, "by").empty() ? std::string("a person") : text_of(field, "by"));
   if (source != "search") return "given";
   const Json evidence = field.value("evidence", Json::object());
-  return text_in(evidence, "source") + ": \"" + text_in(evidence, "says") + "\"";
+  return text_of(evidence, "source") + ": \"" + text_of(evidence, "says") + "\"";
 }
 
 // Derived fields before their components.
@@ -112,7 +109,7 @@ std::variant<Json, std::string> read_answer(const Venture& venture, const std::s
   const auto found = venture.schema.find(path);
   const std::string expected = "Expected a value for " + path + " ";
   if (found == venture.schema.end()) return expected + "to have a field, but there is none.";
-  if (text_in(*found, "type") == "text") {
+  if (text_of(*found, "type") == "text") {
     if (answer.is_string() && answer.get_ref<const std::string&>().size() <= text_bytes_max) return answer;
     return expected + "to be a text, but it is " + excerpt(answer, 60) + ".";
   }
@@ -137,14 +134,14 @@ std::variant<Json, std::string> read_answer(const Venture& venture, const std::s
 
 Json read_hits(const Venture& venture, const std::string& path, const Json& hits) {
   const auto found = venture.schema.find(path);
-  if (found == venture.schema.end() || text_in(*found, "type") == "text") return nullptr;
+  if (found == venture.schema.end() || text_of(*found, "type") == "text") return nullptr;
   const Sought sought = sought_of(venture, *found);
   for (const Json& hit : hits) {
-    const std::string title = text_in(hit, "title");
-    const std::optional<Evidence> evidence = find_evidence(title, text_in(hit, "excerpt"), sought);
+    const std::string title = text_of(hit, "title");
+    const std::optional<Evidence> evidence = find_evidence(title, text_of(hit, "excerpt"), sought);
     if (!evidence) continue;
     return {{"value", evidence->value},
-            {"evidence", {{"title", title}, {"source", text_in(hit, "source")}, {"says", evidence->says}}}};
+            {"evidence", {{"title", title}, {"source", text_of(hit, "source")}, {"says", evidence->says}}}};
   }
   return nullptr;
 }
@@ -159,19 +156,19 @@ std::string told(const Venture& venture, const std::string& status, const std::s
     text = title + ": " + value_text(venture, target, venture.calculation.at("result")) + ".";
   } else if (!target.empty()) {
     text = "There is no result for " + target + ": " + reason + ".";
-    if (venture.calculation.contains("message")) text += " " + text_in(venture.calculation, "message");
+    if (venture.calculation.contains("message")) text += " " + text_of(venture.calculation, "message");
   } else {
     text = status == "done" ? "This is what was found." : "It was not finished: " + reason + ".";
   }
   text += "\n\n";
   std::set<std::string> seen;
   if (!target.empty()) {
-    text += "  " + target + " = " + text_in(venture.schema.at(target), "formula") + "\n";
+    text += "  " + target + " = " + text_of(venture.schema.at(target), "formula") + "\n";
     add_lines(venture, target, seen, text);
   }
   for (const auto& [path, field] : venture.schema.items())
     if (field.value("required", true)) add_lines(venture, path, seen, text);
-  if (decided_by == "rules")
+  if (decided_by == rule_book_name)
     text +=
         "\nNo language model is configured: a rule book decided what to look for, and word rules read the documents.";
   else if (!decided_by.empty())

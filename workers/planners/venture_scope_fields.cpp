@@ -5,20 +5,12 @@
 #include <set>
 
 #include "workers/formula.hpp"
+#include "workers/step_data.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr int depth_max = 32;  // of formulas in formulas; the profile's check refuses cycles
-
-Json channel(const StepInput& input, const char* name, Json otherwise) {
-  return input.data.value(name, std::move(otherwise));
-}
-
-std::string text_in(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 const Json& field_of(const Venture& venture, const std::string& path) {
   static const Json none = Json::object();
@@ -115,7 +107,7 @@ PlanChild plan_child(const Venture& venture, const std::string& path) {
 // Children that stand elsewhere in the tree already are left out: a field is in the plan once.
 void add_decomposition(const Venture& venture, const std::string& path, std::set<std::string>& planned,
                        Outcome& outcome) {
-  TaskDecomposed fact{path, text_in(venture.recipes.at(path), "origin"), depth_of(venture, path) + 1, {}, {}, 0};
+  TaskDecomposed fact{path, text_of(venture.recipes.at(path), "origin"), depth_of(venture, path) + 1, {}, {}, 0};
   for (const Json& component : components_of(venture, path))
     if (planned.insert(component.get<std::string>()).second)
       fact.children.push_back(plan_child(venture, component.get<std::string>()));
@@ -174,8 +166,8 @@ std::vector<std::string> venture_channels() {
 
 Venture venture_of(const StepInput& input) {
   Venture venture;
-  venture.region = text_in(input.data, "region");
-  venture.currency = currency_code(text_in(input.data, "currency"));
+  venture.region = text_of(input.data, "region");
+  venture.currency = currency_code(text_of(input.data, "currency"));
   venture.used = input.budgets;
   venture.caps = input.caps;
   venture.schema = channel(input, "schema", Json::object());
@@ -266,15 +258,15 @@ std::string filled(const Venture& venture, std::string text) {
     const Json& value = field.at("value");
     put(path, value.is_string() ? value.get<std::string>() : canonical(value));
   }
-  for (const auto& [path, field] : venture.schema.items()) put(path, text_in(field, "title"));
+  for (const auto& [path, field] : venture.schema.items()) put(path, text_of(field, "title"));
   return text;
 }
 
 std::string text_of_field(const Venture& venture, const std::string& path, const char* name) {
   const Json& field = field_of(venture, path);
-  std::string text = text_in(field, name);
-  if (text.empty()) text = text_in(field, "title").empty() ? path : text_in(field, "title");
-  if (text_in(field, name).empty() && std::string_view(name) == "question")
+  std::string text = text_of(field, name);
+  if (text.empty()) text = text_of(field, "title").empty() ? path : text_of(field, "title");
+  if (text_of(field, name).empty() && std::string_view(name) == "question")
     text = "What is the value of: " + text + "?";
   return filled(venture, std::move(text));
 }
@@ -287,13 +279,13 @@ bool is_used_up(const Venture& venture, const std::string& budget) {
 
 // --- the calculation -------------------------------------------------------------------------------------------------
 std::string target_of(const Venture& venture) {
-  return text_in(venture.profile.value("calculator", Json::object()), "target");
+  return text_of(venture.profile.value("calculator", Json::object()), "target");
 }
 
 bool is_calculator_backed(const Venture& venture) { return !target_of(venture).empty(); }
 
 bool has_current_success(const Venture& venture) {
-  if (text_in(venture.calculation, "status") != "SUCCESS") return false;
+  if (text_of(venture.calculation, "status") != "SUCCESS") return false;
   const Json inputs = venture.calculation.value("inputs", Json::object());
   for (const auto& [path, version] : inputs.items())
     if (version != version_of(venture, path)) return false;
@@ -302,7 +294,7 @@ bool has_current_success(const Venture& venture) {
 
 Json calculated(const Venture& venture) {
   const std::string target = target_of(venture);
-  const std::string formula = text_in(field_of(venture, target), "formula");
+  const std::string formula = text_of(field_of(venture, target), "formula");
   const Calculation calculation = calculate_field(venture, formula);
   Json made = {{"status", to_string(calculation.status)}, {"path", target}, {"formula", formula}};
   if (calculation.status == CalculationStatus::success) made["result"] = number_json(calculation.value);
@@ -340,9 +332,9 @@ void build_recipes(Venture& venture) {
     venture.recipes[path] = {{"formula", formula}, {"components", *names}, {"origin", origin}};
     venture.recipes_changed = true;
   };
-  for (const auto& [path, field] : venture.schema.items()) add(path, text_in(field, "formula"), "static");
+  for (const auto& [path, field] : venture.schema.items()) add(path, text_of(field, "formula"), "static");
   for (const auto& [path, decomposition] : venture.decompositions.items())
-    add(path, text_in(decomposition, "formula"), "dynamic");
+    add(path, text_of(decomposition, "formula"), "dynamic");
 }
 
 Json compose_ready_fields(Venture& venture) {
@@ -352,7 +344,7 @@ Json compose_ready_fields(Venture& venture) {
     bool has_more = false;
     for (const auto& [path, recipe] : venture.recipes.items()) {
       if (path == target_of(venture) || faults.contains(path) || !is_ready(venture, path)) continue;
-      const Calculation made = calculate_field(venture, text_in(recipe, "formula"));
+      const Calculation made = calculate_field(venture, text_of(recipe, "formula"));
       if (made.status != CalculationStatus::success) {
         faults[path] = made.message;
         continue;

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "workers/step_data.hpp"
+
 namespace cairn {
 namespace {
 
@@ -96,11 +98,6 @@ constexpr std::array<PolicyRule, 6> chain = {{{"requires_components", decompose_
                                               {"ask_cap", keep_ask_cap},
                                               {"calculation", adjust_calculation}}};
 
-std::string text_in(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
 }  // namespace
 
 bool is_venture_action(const std::string& action) {
@@ -114,8 +111,8 @@ Json decision_json(const VentureDecision& decision) {
 
 VentureDecision decision_of(const Json& json) {
   if (!json.is_object()) return {};
-  return {text_in(json, "action"),   text_in(json, "target_path"), text_in(json, "query"),
-          text_in(json, "question"), text_in(json, "reason"),      text_in(json, "source")};
+  return {text_of(json, "action"),   text_of(json, "target_path"), text_of(json, "query"),
+          text_of(json, "question"), text_of(json, "reason"),      text_of(json, "source")};
 }
 
 VentureDecision decision_for(const Venture& venture, const std::string& action, const std::string& path,
