@@ -26,6 +26,15 @@ void add_reply(Json& fields, const ModelReply& reply) {
 
 }  // namespace
 
+Json object_schema(Json properties) {
+  Json required = Json::array();
+  for (const auto& [name, schema] : properties.items()) required.push_back(name);
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
 Record model_called(const ModelRequest& request, const ModelAnswer& answer) {
   Json fields = {{"node", request.node}, {"request", asked(request)}, {"latency_ms", answer.reply.latency_ms}};
   if (!answer.failure || !answer.reply.message.is_null()) add_reply(fields, answer.reply);

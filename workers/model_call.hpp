@@ -9,6 +9,10 @@
 
 namespace cairn {
 
+// The JSON Schema of an object with these properties, all of them required, and no others: what a strict endpoint
+// takes.
+Json object_schema(Json properties);
+
 // The fact of a call, ok or failed alike: node, what was asked of which model, what came and what it cost.
 Record model_called(const ModelRequest& request, const ModelAnswer& answer);
 

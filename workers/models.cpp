@@ -1,5 +1,6 @@
 #include "workers/models.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -84,10 +85,17 @@ std::optional<Failure> read_value(const ModelRequest& request, ModelReply& reply
 
 // --- http -----------------------------------------------------------------------------------------------------------
 
-// A strict endpoint takes only schemas that say everything.
-bool is_closed(const Json& schema) {
-  const Json* others = member(schema, "additionalProperties");
-  return others != nullptr && *others == false;
+// A strict endpoint takes only schemas whose objects, at any depth, have all of their properties and no others.
+bool is_strict(const Json& schema) {
+  if (const Json* type = member(schema, "type"); type != nullptr && *type == "object") {
+    const Json* others = member(schema, "additionalProperties");
+    if (others == nullptr || *others != false) return false;
+    const Json properties = schema.value("properties", Json::object());
+    const Json required = schema.value("required", Json::array());
+    for (const auto& [name, property] : properties.items())
+      if (std::find(required.begin(), required.end(), name) == required.end()) return false;
+  }
+  return !schema.is_structured() || std::all_of(schema.begin(), schema.end(), is_strict);
 }
 
 Json body_of(const ModelRequest& request, const std::string& model) {
@@ -99,7 +107,7 @@ Json body_of(const ModelRequest& request, const std::string& model) {
     const std::string name = request.schema_name.empty() ? "reply" : request.schema_name;
     body["response_format"] = {
         {"type", "json_schema"},
-        {"json_schema", {{"name", name}, {"schema", request.schema}, {"strict", is_closed(request.schema)}}}};
+        {"json_schema", {{"name", name}, {"schema", request.schema}, {"strict", is_strict(request.schema)}}}};
   }
   return body;
 }

@@ -105,6 +105,20 @@ TEST(HttpModel, an_open_schema_is_not_strict_and_options_are_sent) {
   EXPECT_EQ(body["model"], "default-model");
 }
 
+// Endpoints refuse a strict schema with a property that may be left out.
+TEST(HttpModel, a_schema_with_a_member_that_may_be_missing_is_not_strict) {
+  const LoopbackServer server([](const LoopbackServer::Request&) {
+    return Reply{200, completion(says_text("{\"inner\": {}}")).dump(), false};
+  });
+  const auto model = make_http_model(endpoint_at(server.url("/v1")));
+  const Json inner = object_schema({{"more", {{"type", "string"}}}});
+  Json loose = inner;
+  loose["required"] = Json::array();
+  for (const Json& one : {inner, loose}) testing::run(model->ask(request_of(object_schema({{"inner", one}}))));
+  EXPECT_EQ(Json::parse(server.requests().at(0).body())["response_format"]["json_schema"]["strict"], true);
+  EXPECT_EQ(Json::parse(server.requests().at(1).body())["response_format"]["json_schema"]["strict"], false);
+}
+
 TEST(HttpModel, without_schema_tools_and_key_none_is_sent) {
   const LoopbackServer server([](const LoopbackServer::Request&) {
     return Reply{200, completion(says_text("Ann.")).dump(), false};

@@ -73,25 +73,16 @@ Json list_of(Json items, int count_max) {
 
 Json one_of(std::vector<std::string> words) { return {{"type", "string"}, {"enum", std::move(words)}}; }
 
-Json object_of(Json properties) {
-  Json required = Json::array();
-  for (const auto& [name, schema] : properties.items()) required.push_back(name);
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
-}
-
 Json step_schema() {
-  return object_of({{"description", text},
-                    {"reasoning", text},
-                    {"tool_type", one_of({"DOM", "SERVER"})},
-                    {"expected_outcome", text},
-                    {"phase", text}});
+  return object_schema({{"description", text},
+                        {"reasoning", text},
+                        {"tool_type", one_of({"DOM", "SERVER"})},
+                        {"expected_outcome", text},
+                        {"phase", text}});
 }
 
 Json contingency_schema() {
-  return object_of(
+  return object_schema(
       {{"type", one_of({"POPUP_DETECTED", "ELEMENT_MISSING", "ERROR_DISPLAYED", "FORM_VALIDATION", "URL_CHANGED"})},
        {"match", text},
        {"action", text},
@@ -100,7 +91,7 @@ Json contingency_schema() {
 
 // Open: what else a verification says is kept untouched.
 Json verification_schema() {
-  Json schema = object_of({{"action_succeeded", truth}, {"task_completed", truth}, {"confidence", share}});
+  Json schema = object_schema({{"action_succeeded", truth}, {"task_completed", truth}, {"confidence", share}});
   schema["properties"]["sub_task_completed"] = {{"type", {"boolean", "null"}}};
   schema["properties"]["outputs"] = {{"type", "object"}};
   schema.erase("additionalProperties");
@@ -108,7 +99,7 @@ Json verification_schema() {
 }
 
 Json changes_schema() {
-  Json change = object_of({{"op", one_of({"skip", "replace", "insert"})}, {"index", {{"type", "integer"}}}});
+  Json change = object_schema({{"op", one_of({"skip", "replace", "insert"})}, {"index", {{"type", "integer"}}}});
   change["properties"]["step"] = {{"anyOf", {step_schema(), {{"type", "null"}}}}};
   change["required"].push_back("step");
   return list_of(std::move(change), 20);
@@ -117,35 +108,35 @@ Json changes_schema() {
 Json reply_schema(Role role) {
   switch (role) {
     case Role::context_analysis:
-      return object_of({{"needs_search", truth},
-                        {"query", text},
-                        {"rag_sufficient", truth},
-                        {"grounding_confidence", share},
-                        {"reason", text}});
+      return object_schema({{"needs_search", truth},
+                            {"query", text},
+                            {"rag_sufficient", truth},
+                            {"grounding_confidence", share},
+                            {"reason", text}});
     case Role::planning: {
       Json steps = list_of(step_schema(), 50);
       steps["minItems"] = 1;
-      return object_of({{"steps", std::move(steps)}, {"contingencies", list_of(contingency_schema(), 20)}});
+      return object_schema({{"steps", std::move(steps)}, {"contingencies", list_of(contingency_schema(), 20)}});
     }
     case Role::decompose_plan: {
-      Json tasks = list_of(object_of({{"name", text},
-                                      {"objective", text},
-                                      {"inputs", list_of(text, 20)},
-                                      {"outputs", list_of(text, 20)},
-                                      {"estimated_steps", {{"type", "integer"}}}}),
+      Json tasks = list_of(object_schema({{"name", text},
+                                          {"objective", text},
+                                          {"inputs", list_of(text, 20)},
+                                          {"outputs", list_of(text, 20)},
+                                          {"estimated_steps", {{"type", "integer"}}}}),
                            20);
       tasks["minItems"] = 1;
-      return object_of({{"sub_tasks", std::move(tasks)}});
+      return object_schema({{"sub_tasks", std::move(tasks)}});
     }
     case Role::step_refinement:
-      return object_of({{"thought", text}, {"tool_type", one_of({"DOM", "SERVER"})}, {"action", text}});
+      return object_schema({{"thought", text}, {"tool_type", one_of({"DOM", "SERVER"})}, {"action", text}});
     case Role::action_generation:
     case Role::correction:
-      return object_of({{"thought", text}, {"action", text}});
+      return object_schema({{"thought", text}, {"action", text}});
     case Role::verification:
       return verification_schema();
     case Role::replanning:
-      return object_of(
+      return object_schema(
           {{"valid", truth}, {"reason", text}, {"suggested_changes", changes_schema()}, {"needs_full_replan", truth}});
   }
   return nullptr;

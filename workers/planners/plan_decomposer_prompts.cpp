@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workers/foreign_text.hpp"
+#include "workers/model_call.hpp"
 
 namespace cairn {
 namespace {
@@ -27,15 +28,6 @@ constexpr std::string_view system_text =
     "order, "
     "so they may depend on one another; other dependencies are ids of plan_outline. Do not repeat tasks the plan has. "
     "Write in the language of the target task. If it cannot sensibly be broken down, reply with no children.";
-
-Json object_schema(Json properties) {
-  Json required = Json::array();
-  for (const auto& [name, schema] : properties.items()) required.push_back(name);
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
-}
 
 Json list_of(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workers/foreign_text.hpp"
+#include "workers/model_call.hpp"
 #include "workers/step_data.hpp"
 
 namespace cairn {
@@ -36,15 +37,6 @@ std::string_view task_of(SevenNodeRole role) {
              "the results. Reply with {answer}.";
   }
   return "";
-}
-
-Json object_schema(Json properties) {
-  Json required = Json::array();
-  for (const auto& [name, schema] : properties.items()) required.push_back(name);
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
 }
 
 const Json text_schema = {{"type", "string"}};

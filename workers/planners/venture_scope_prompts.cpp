@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/model_call.hpp"
+
 namespace cairn {
 namespace {
 
@@ -94,16 +96,13 @@ Json planner_decision(const Venture& venture) {
   Json paths = {""};
   for (const auto& [path, field] : venture.schema.items()) paths.push_back(path);
   const Json names = {"search", "ask_user", "reflect", "calculate", "finish"};
-  return {{"title", planner_decision_schema},
-          {"type", "object"},
-          {"properties",
-           {{"action", {{"type", "string"}, {"enum", names}}},
-            {"target_path", {{"type", "string"}, {"enum", std::move(paths)}}},
-            {"query", text_schema()},
-            {"question", text_schema()},
-            {"reason", text_schema()}}},
-          {"required", {"action", "target_path", "query", "question", "reason"}},
-          {"additionalProperties", false}};
+  Json schema = object_schema({{"action", {{"type", "string"}, {"enum", names}}},
+                               {"target_path", {{"type", "string"}, {"enum", std::move(paths)}}},
+                               {"query", text_schema()},
+                               {"question", text_schema()},
+                               {"reason", text_schema()}});
+  schema["title"] = planner_decision_schema;
+  return schema;
 }
 
 Json decide_by_rules(const Json& data) {
