@@ -1,12 +1,12 @@
 # One program per folder of tests/, labelled `fast` (needs nothing) or `postgres` (starts its own cluster), linked to no
 # more than it tests.
 find_package(GTest REQUIRED)
+set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_DEFINITIONS
+                            "CAIRN_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\";CAIRN_PROGRAMS=\"${CMAKE_BINARY_DIR}\"")
 
 function(cairn_tests folder label library)
-  add_executable(test_${folder} ${ARGN})
+  add_executable(test_${folder} ${ARGN} tests/paths.cpp)
   target_link_libraries(test_${folder} PRIVATE ${library} GTest::gtest GTest::gtest_main)
-  target_compile_definitions(test_${folder} PRIVATE CAIRN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                             CAIRN_PROGRAM="$<TARGET_FILE:cairn>")
   # Tests are read and run once: optimizing them fully doubles the time of their compilation for nothing.
   target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(TARGET test_engine AND NOT folder STREQUAL engine)
@@ -133,15 +133,13 @@ cairn_tests(faults postgres cairn_storage
 add_dependencies(test_faults cairn)
 add_executable(crash_worker tests/ops/crash_worker.cpp)
 target_link_libraries(crash_worker PRIVATE cairn_ops)
-target_compile_definitions(test_ops PRIVATE CRASH_WORKER="$<TARGET_FILE:crash_worker>")
 add_dependencies(test_ops cairn crash_worker)
 
 # The tidy tests read the sources; they need nothing of the program.
-add_executable(test_tidy tests/tidy/semantics_test.cpp tests/tidy/tidy_test.cpp)
+add_executable(test_tidy tests/paths.cpp tests/tidy/semantics_test.cpp tests/tidy/tidy_test.cpp)
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
 if(CAIRN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(test_tidy PRIVATE -Wno-maybe-uninitialized)  # seen in <regex> where nothing is
 endif()
-target_compile_definitions(test_tidy PRIVATE CAIRN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 add_test(NAME tidy COMMAND test_tidy)
 set_tests_properties(tidy PROPERTIES LABELS fast)

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "tests/paths.hpp"
+
 namespace cairn {
 namespace {
 
@@ -163,7 +165,7 @@ std::string fault_of(const EventBody& like, std::string_view payload) {
 }
 
 std::filesystem::path golden_file(const EventType& type) {
-  return std::filesystem::path(CAIRN_SOURCE_DIR) / "tests/golden/events" /
+  return std::filesystem::path(testing::source_dir()) / "tests/golden/events" /
          (std::string(type.name) + "." + std::to_string(type.version) + ".json");
 }
 

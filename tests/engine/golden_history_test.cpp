@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/engine/trial.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn {
 namespace {
@@ -121,7 +122,7 @@ void add_what_is_missing(const fs::path& path, bool ended) {
 }
 
 TEST(GoldenHistory, events_once_written_fold_to_the_states_they_folded_to_then) {
-  const fs::path folder = fs::path(CAIRN_SOURCE_DIR) / "tests/golden/histories";
+  const fs::path folder = fs::path(testing::source_dir()) / "tests/golden/histories";
   for (const bool ended : {false, true}) {
     const fs::path path = folder / (ended ? "everything_ended.json" : "everything_open.json");
     if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr) add_what_is_missing(path, ended);

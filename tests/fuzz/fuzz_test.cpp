@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/fuzz/targets.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::fuzz {
 namespace {
@@ -21,7 +22,7 @@ using Random = std::mt19937_64;
 
 std::vector<std::string> corpus(const std::string& target) {
   std::vector<std::string> files;
-  const std::filesystem::path folder = std::filesystem::path(CAIRN_SOURCE_DIR) / "tests/fuzz/corpus" / target;
+  const std::filesystem::path folder = std::filesystem::path(testing::source_dir()) / "tests/fuzz/corpus" / target;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path(), std::ios::binary);
     files.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::program {
 namespace {
@@ -323,7 +324,7 @@ TEST(Follow, an_interrupt_ends_it_with_exit_0) {
 // It went on for ever when the reader of its pipe had gone and the run had nothing more to tell.
 TEST(Follow, ends_when_nobody_reads_it_any_more) {
   const std::string run = start(add_signal_graph("unread"));
-  const Ran ran = run_program("/bin/bash", {"-c", std::string(CAIRN_PROGRAM) + " events " + run +
+  const Ran ran = run_program("/bin/bash", {"-c", testing::cairn_program() + " events " + run +
                                                       " --follow --json | head -n 1; echo ${PIPESTATUS[0]}"});
   EXPECT_NE(ran.out.find("run_started"), std::string::npos) << ran.out;
   EXPECT_TRUE(ran.out.ends_with("\n0\n")) << ran.out << ran.err;
@@ -335,7 +336,7 @@ TEST(Follow, a_closed_stdout_is_told_and_harms_nothing) {
   const std::string run = start(add_signal_graph("closed"));
   for (const std::string& command :
        {"events " + run + " --follow --json >&-", std::string("runs --json >&-"), "show " + run + " >&-"}) {
-    const Ran ran = run_program("/bin/bash", {"-c", std::string(CAIRN_PROGRAM) + " " + command});
+    const Ran ran = run_program("/bin/bash", {"-c", testing::cairn_program() + " " + command});
     EXPECT_EQ(ran.exit, 1) << command;
     EXPECT_NE(ran.err.find("stdout"), std::string::npos) << command << ran.err;
   }

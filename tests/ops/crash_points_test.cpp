@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::program {
 namespace {
@@ -58,7 +59,7 @@ std::string start_run(const Case& a) {
 }
 
 int crash_at(const std::string& run, std::int64_t event) {
-  return run_program(CRASH_WORKER, {dsn(), run, std::to_string(event)}).exit;
+  return run_program(testing::crash_worker(), {dsn(), run, std::to_string(event)}).exit;
 }
 
 // The case's next answer, if the run waits for one.

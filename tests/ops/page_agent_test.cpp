@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::program {
 namespace {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 // The working directory is the sources' root, below which the page lies.
 class AtRoot {
  public:
-  AtRoot() { fs::current_path(CAIRN_SOURCE_DIR); }
+  AtRoot() { fs::current_path(testing::source_dir()); }
   AtRoot(const AtRoot&) = delete;
   AtRoot& operator=(const AtRoot&) = delete;
   ~AtRoot() { fs::current_path(before_); }

@@ -2,13 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::program {
 namespace {
 
 // The blocks of shell commands on the page.
 std::vector<std::string> examples() {
-  const std::string page = read_file(std::filesystem::path(CAIRN_SOURCE_DIR) / "workers/planners/plan_decomposer.md");
+  const std::string page =
+      read_file(std::filesystem::path(testing::source_dir()) / "workers/planners/plan_decomposer.md");
   std::vector<std::string> blocks;
   for (std::size_t at = page.find("```sh\n"); at != std::string::npos; at = page.find("```sh\n", at)) {
     at += 6;
@@ -18,7 +20,8 @@ std::vector<std::string> examples() {
 }
 
 Ran run_example(const std::string& text) {
-  const std::string program = "cairn() { " CAIRN_PROGRAM " \"$@\" --json; }\ncd " + directory().string() + "\n";
+  const std::string program =
+      "cairn() { " + testing::cairn_program() + " \"$@\" --json; }\ncd " + directory().string() + "\n";
   return run_program("/bin/sh", {write_file("example.sh", program + text)});
 }
 

@@ -11,6 +11,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "tests/paths.hpp"
+
 namespace cairn::program {
 namespace {
 
@@ -94,7 +96,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-fs::path samples() { return fs::path(CAIRN_SOURCE_DIR) / ".." / "shared" / "samples"; }
+fs::path samples() { return fs::path(testing::source_dir()) / ".." / "shared" / "samples"; }
 
 Ran run_program(const std::string& path, const Arguments& arguments, const std::string& input) {
   const std::string name = next_name("ran");
@@ -111,7 +113,9 @@ Ran run_program(const std::string& path, const Arguments& arguments, const std::
   return {exit_of(status), read_file(out), read_file(err)};
 }
 
-Ran cairn(const Arguments& arguments, const std::string& input) { return run_program(CAIRN_PROGRAM, arguments, input); }
+Ran cairn(const Arguments& arguments, const std::string& input) {
+  return run_program(testing::cairn_program(), arguments, input);
+}
 
 Ran cairn_ok(const Arguments& arguments, const std::string& input) {
   Ran ran = cairn(arguments, input);
@@ -127,7 +131,7 @@ void expect_refused(const Ran& ran, int exit, const std::string& says) {
 }
 
 Beside::Beside(const Arguments& arguments) : out_(directory() / (next_name("beside") + ".out")) {
-  pid_ = spawn(CAIRN_PROGRAM, arguments, "/dev/null", out_, out_.string() + ".err");
+  pid_ = spawn(testing::cairn_program(), arguments, "/dev/null", out_, out_.string() + ".err");
 }
 
 Beside::~Beside() {

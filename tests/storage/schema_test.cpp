@@ -9,6 +9,7 @@
 
 #include "engine/codec.hpp"
 #include "storage/postgres_store.hpp"
+#include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& dsn) {
 }
 
 TEST(Schema, is_the_golden_one) {
-  const std::string path = std::string(CAIRN_SOURCE_DIR) + "/tests/golden/schema.txt";
+  const std::string path = testing::source_dir() + "/tests/golden/schema.txt";
   const std::string found = schema_listing(new_database(1));
   if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << found;
   std::stringstream golden;

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/paths.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
-const fs::path root = CAIRN_SOURCE_DIR;
+const fs::path root = cairn::testing::source_dir();
 
 Lines lines_of(const fs::path& path) {
   std::ifstream in(path);

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/paths.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,7 +30,7 @@ struct Source {
 };
 using Sources = std::vector<Source>;
 
-const fs::path root = CAIRN_SOURCE_DIR;
+const fs::path root = cairn::testing::source_dir();
 
 std::vector<std::string> lines_of(std::istream& in) {
   std::vector<std::string> lines;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <unistd.h>
 
+#include "tests/paths.hpp"
 #include "tests/workers/loopback.hpp"
 #include "tests/workers/planner_run.hpp"
 #include "workers/page_dom.hpp"
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::PlannerRun;
 
-const std::string source = CAIRN_SOURCE_DIR;
+const std::string source = testing::source_dir();
 const std::string register_page = source + "/workers/pages/patient_register.html";
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "tests/paths.hpp"
 #include "workers/git_log.hpp"
 #include "workers/planners/seven_node_prompts.hpp"
 #include "workers/repository_history.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string samples = std::string(CAIRN_SOURCE_DIR) + "/../shared/samples/gitlog/";
+const std::string samples = testing::source_dir() + "/../shared/samples/gitlog/";
 
 std::variant<Json, Failure> call(const std::string& tool, const Json& inputs) {
   for (const ToolSpec& spec : repository_tools()) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/paths.hpp"
 #include "tests/workers/planner_run.hpp"
 #include "workers/models.hpp"
 #include "workers/repository_rules.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 using test::PlannerRun;
 
-const std::string numstat = std::string(CAIRN_SOURCE_DIR) + "/../shared/samples/gitlog/medusa-numstat.tsv";
+const std::string numstat = testing::source_dir() + "/../shared/samples/gitlog/medusa-numstat.tsv";
 
 Json question(const std::string& text) { return {{"repository", numstat}, {"question", text}}; }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "tests/paths.hpp"
 #include "tests/workers/planner_run.hpp"
 #include "workers/models.hpp"
 #include "workers/tools.hpp"
@@ -16,7 +17,7 @@ using test::PlannerRun;
 using Turns = std::vector<Json>;
 
 Json episodes() {
-  std::ifstream file(std::string(CAIRN_SOURCE_DIR) + "/../shared/samples/trajectories/tau-airline-gpt-4o.json");
+  std::ifstream file(testing::source_dir() + "/../shared/samples/trajectories/tau-airline-gpt-4o.json");
   return Json::parse(file);
 }
 

@@ -11,6 +11,7 @@
 #include "storage/chain.hpp"
 #include "storage/postgres_store.hpp"
 #include "storage/schema.hpp"
+#include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path folder = fs::path(CAIRN_SOURCE_DIR) / "tests/golden/release_1";
+const fs::path folder = fs::path(testing::source_dir()) / "tests/golden/release_1";
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

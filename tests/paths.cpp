@@ -1,0 +1,9 @@
+#include "tests/paths.hpp"
+
+namespace cairn::testing {
+
+std::string source_dir() { return CAIRN_SOURCE_DIR; }
+std::string cairn_program() { return CAIRN_PROGRAMS "/cairn"; }
+std::string crash_worker() { return CAIRN_PROGRAMS "/crash_worker"; }
+
+}  // namespace cairn::testing
