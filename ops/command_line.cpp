@@ -42,6 +42,8 @@ struct Line {
   AnswerOptions answer;
   ControlOptions control;
   SignalOptions signal;
+  VerifyOptions verify;
+  bool check = false;
   SimulateOptions simulate;
   BenchOptions bench;
   BenchWorkerOptions bench_worker;
@@ -359,6 +361,26 @@ void add_control_commands(Line& line) {
       ->type_name("TEXT");
 }
 
+void add_audit_commands(Line& line) {
+  CLI::App& command =
+      add_command(line.app, line, "verify",
+                  "Hold runs against their hash chains and their rows against their events; exit 1 on a finding",
+                  [](Line& l) { return verify(l.settings, l.verify); });
+  CLI::Option* runs = command.add_option("RUN", line.verify.runs, "The runs' ids")->type_name("");
+  CLI::Option* all = command.add_flag("--all", line.verify.all, "Everything of which anything is kept");
+  CLI::Option* where = add_where(command, [&line](const RunFilter& filter) { line.verify.where = filter; });
+  all->excludes(runs);
+  where->excludes(runs)->excludes(all);
+  command.callback([&line] {
+    if (line.verify.runs.empty() && !line.verify.where && !line.verify.all)
+      throw CLI::ValidationError("Expected the runs to verify as RUN..., by --where or --all, but found none.");
+    line.chosen = [&line] { return verify(line.settings, line.verify); };
+  });
+  add_command(line.app, line, "rebuild", "Make runs' rows, jobs and questions anew from their events where they differ",
+              [](Line& l) { return rebuild(l.settings, l.check); })
+      .add_flag("--check", line.check, "Tell what differs, and write nothing; exit 1 if something does");
+}
+
 void add_simulate_command(Line& line) {
   CLI::App& command =
       add_command(line.app, line, "simulate",
@@ -456,6 +478,7 @@ void add_commands(Line& line) {
   add_reading_commands(line);
   add_asking_commands(line);
   add_control_commands(line);
+  add_audit_commands(line);
   add_simulate_command(line);
   add_bench_commands(line);
 }

@@ -118,6 +118,14 @@ Exit send_signal(const Settings& settings, const SignalOptions& options);
 Exit explain_run(const Settings& settings, const std::string& run);
 Exit doctor(const Settings& settings);
 
+struct VerifyOptions {  // one of the three
+  std::vector<std::string> runs;
+  std::optional<RunFilter> where;
+  bool all = false;
+};
+Exit verify(const Settings& settings, const VerifyOptions& options);
+Exit rebuild(const Settings& settings, bool check);
+
 Exit corpus_load(const Settings& settings, const std::string& name, const std::string& directory);
 Exit corpus_list(const Settings& settings);
 Exit corpus_search(const Settings& settings, const std::string& name, const std::string& words);

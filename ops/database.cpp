@@ -67,9 +67,10 @@ Result<std::string> reach_database(const DatabaseChoice& choice) {
   return cluster->dsn;
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& dsn) {
+Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max) {
   PostgresOptions options;
   options.dsn = dsn;
+  options.connections_max = connections_max;
   Result<std::unique_ptr<Store>> store = open_postgres_store(options);
   if (!store) return without_schema(store.error());
   return store;

@@ -39,7 +39,7 @@ struct Opened {
 // Refuses `unavailable` (no database, or one without a schema: the sentence says what to do), `unsupported` (a newer
 // schema), `invalid` or `not_found` (the tools file).
 Result<Opened> open_database(const Settings& settings);
-Result<std::unique_ptr<Store>> open_store(const std::string& dsn);
+Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max = 4);
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings);
 
 // "user:NAME" of who runs this program.

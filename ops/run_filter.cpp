@@ -77,15 +77,18 @@ RunFilter filter_argument(const std::string& text) {
   return filter;
 }
 
+std::vector<RunRow> RunPages::next() {
+  if (left_ <= 0) return {};
+  filter_.limit = std::min(left_, page_runs);
+  std::vector<RunRow> page = store_.runs(filter_);
+  left_ = page.size() < static_cast<std::size_t>(filter_.limit) ? 0 : left_ - filter_.limit;
+  if (!page.empty()) filter_.behind = {page.back().started_at, page.back().id};
+  return page;
+}
+
 void for_each_page(Store& store, RunFilter filter, const std::function<void(std::span<const RunRow>)>& take) {
-  for (std::int32_t left = filter.limit; left > 0;) {
-    filter.limit = std::min(left, page_runs);
-    const std::vector<RunRow> page = store.runs(filter);
-    if (!page.empty()) take(page);
-    if (page.size() < static_cast<std::size_t>(filter.limit)) return;
-    filter.behind = {page.back().started_at, page.back().id};
-    left -= filter.limit;
-  }
+  RunPages pages(store, std::move(filter));
+  for (std::vector<RunRow> page = pages.next(); !page.empty(); page = pages.next()) take(page);
 }
 
 }  // namespace cairn

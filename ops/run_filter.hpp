@@ -23,8 +23,18 @@ void add_term(RunFilter& filter, const std::string& key, const std::string& valu
 // "graph=seven_node,status=failed,tag.team=a,since=2026-01-01". Throws as add_term, and for a text without a term.
 RunFilter filter_argument(const std::string& text);
 
-// Gives all matching runs to `take`, newest first, a page at a time: no transaction lasts longer than a page.
-// `filter.limit` is of all pages together.
+// All matching runs, newest first, a page at a time: no transaction lasts longer than a page. `filter.limit` is of all
+// pages together.
+class RunPages {
+ public:
+  RunPages(Store& store, RunFilter filter) : store_(store), filter_(std::move(filter)), left_(filter_.limit) {}
+  std::vector<RunRow> next();  // empty: there are no more
+
+ private:
+  Store& store_;
+  RunFilter filter_;
+  std::int32_t left_;
+};
 void for_each_page(Store& store, RunFilter filter, const std::function<void(std::span<const RunRow>)>& take);
 
 }  // namespace cairn

@@ -6,6 +6,7 @@
 #include <libpq-fe.h>
 #include <map>
 
+#include "engine/codec.hpp"
 #include "engine/embedded.hpp"
 
 namespace cairn {
@@ -211,7 +212,8 @@ RunId PgResult::uuid(int row, int column) const {
 Hash PgResult::hash(int row, int column) const {
   const std::string_view bytes = text(row, column);
   Hash hash{};
-  CHECK(bytes.size() == hash.size());
+  if (bytes.size() != hash.size())
+    throw CorruptHistory("Expected a hash of 32 bytes, but found one of " + std::to_string(bytes.size()) + ".");
   std::copy(bytes.begin(), bytes.end(), hash.begin());
   return hash;
 }

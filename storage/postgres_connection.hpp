@@ -120,7 +120,7 @@ class PgResult {
   std::int64_t int8(int row, int column) const;
   std::string_view text(int row, int column) const;  // text or bytes; valid as long as this result
   RunId uuid(int row, int column) const;
-  Hash hash(int row, int column) const;
+  Hash hash(int row, int column) const;  // throws CorruptHistory for bytes that are none
   std::vector<std::string> texts(int row, int column) const;
   const pg_result* get() const { return result_.get(); }
 

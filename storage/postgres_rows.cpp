@@ -20,7 +20,11 @@ Tags read_tags(std::string_view text) {
   if (text == "{}") return {};
   Tags tags;
   const Json stored = parse_stored(text);
-  for (const auto& [key, value] : stored.items()) tags[key] = value.get<std::string>();
+  for (const auto& [key, value] : stored.items()) {
+    if (!value.is_string())
+      throw CorruptHistory("Expected the tags of a run to be texts, but found " + key + " is not.");
+    tags[key] = value.get<std::string>();
+  }
   return tags;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/codec.hpp"
+#include "workers/projection.hpp"
 
 namespace cairn {
 namespace {
@@ -21,40 +22,11 @@ EventRow row_of(Event&& event) {
   return row;
 }
 
-QuestionRow question_row(const RunId& run, const Question& question, TimeUs asked_at) {
-  return {run,
-          question.id,
-          question.step,
-          question.kind,
-          question.prompt,
-          question.schema,
-          question.fallback,
-          question.expires_at,
-          asked_at};
-}
-
 bool contains(const std::vector<BranchId>& branches, BranchId branch) {
   return std::find(branches.begin(), branches.end(), branch) != branches.end();
 }
 
 }  // namespace
-
-RunRow run_row(const RunState& state) {
-  RunRow row;
-  row.id = state.id;
-  row.graph = state.graph->name;
-  row.version = state.graph->version;
-  row.status = state.status;
-  row.waiting = is_waiting(state);
-  row.head = state.seq;
-  if (state.parent) row.parent = state.parent->run;
-  row.continues = state.continues;
-  row.started_at = state.started_at;
-  row.updated_at = state.last_at;
-  row.reason = state.reason;
-  row.tags = state.tags;
-  return row;
-}
 
 std::vector<BranchId> branches_above(const RunState& state, BranchId branch) {
   std::vector<BranchId> above;
@@ -97,10 +69,7 @@ void Draft::add(std::vector<Event> events, const std::vector<BranchId>& touched)
 
 void Draft::note_questions(const Event& event) {
   if (const auto* asked = std::get_if<QuestionAsked>(&event.body)) {
-    entry_.asked.push_back(question_row(
-        entry_.run.id,
-        {asked->question, event.step, asked->kind, asked->prompt, asked->schema, asked->fallback, asked->expires_at},
-        event.at_us));
+    asked_.push_back(asked->question);
   } else if (const auto* answered = std::get_if<QuestionAnswered>(&event.body)) {
     entry_.closed_questions.push_back(answered->question);
   } else if (const auto* expired = std::get_if<QuestionExpired>(&event.body)) {
@@ -157,15 +126,13 @@ JobWrite::Op Draft::place(const Job& job, const Held* holder) const {
   return moved_on || whole_ ? JobWrite::Op::offer : JobWrite::Op::adjust;
 }
 
+// Those asked and closed again in the same commit are not open any more.
 void Draft::write_questions(const RunState& after) {
-  if (whole_) {
-    entry_.asked.clear();
-    for (const auto& [id, question] : after.questions)
-      entry_.asked.push_back(question_row(after.id, question, after.last_at));
-  }
-  std::erase_if(entry_.asked, [this](const QuestionRow& asked) {
-    return std::find(entry_.closed_questions.begin(), entry_.closed_questions.end(), asked.id) !=
-           entry_.closed_questions.end();
+  if (!whole_ && asked_.empty()) return;
+  entry_.asked = question_rows(after);
+  if (whole_) return;
+  std::erase_if(entry_.asked, [this](const QuestionRow& row) {
+    return std::find(asked_.begin(), asked_.end(), row.id) == asked_.end();
   });
 }
 

@@ -59,6 +59,7 @@ class Draft {
   std::vector<BranchId> touched_;
   std::vector<BranchId> rowless_;  // open branches that had no job row when the entry began: forked or mapped ones
   std::vector<StepId> retried_;
+  std::vector<std::string> asked_;
   bool whole_ = false;  // a run that is reopened or begins as a fork: every row is new
   std::vector<HeldJob> kept_;
   std::vector<HeldJob> born_;
@@ -66,8 +67,5 @@ class Draft {
 
 // The branches that `branch` lies in, innermost first.
 std::vector<BranchId> branches_above(const RunState& state, BranchId branch);
-
-// The run's row as the state says; head and chain hash are left to the store.
-RunRow run_row(const RunState& state);
 
 }  // namespace cairn

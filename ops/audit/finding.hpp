@@ -19,16 +19,17 @@ namespace cairn {
 //   unfoldable   the event cannot follow: whoever wrote it, it was none of ours
 //   unsupported  the event, or the graph it names, is not known to this program
 //   blob         a value of the event that lies beside the history is gone or another
-// Of what is derived from it: run, job, question, snapshot. Of what cannot be looked into: unreadable, misplaced.
+// Of what is derived from it: run, job, question, snapshot. Of what cannot be looked into: unreadable, misplaced. Of
+// no run: graph.
 struct Finding {
-  RunId run;
+  RunId run;             // nil: of no run
   std::int64_t seq = 0;  // the event; of what is derived: the head it belongs to; 0: none
   std::string kind;
   std::string says;  // one sentence
   bool operator==(const Finding&) const = default;
 };
 
-// {"run", "seq", "kind", "says"}
+// {"run", "seq", "kind", "says"}; `run` is null if it is of none.
 Json finding_json(const Finding& finding);
 
 }  // namespace cairn

@@ -1,5 +1,7 @@
 #include "ops/audit/run_audit.hpp"
 
+#include <algorithm>
+
 #include "workers/history.hpp"
 
 namespace cairn {
@@ -23,15 +25,13 @@ void RunAudit::fold(const EventRow& row) {
   unfolded_ = Finding{state_.id, row.seq, is_unknown ? "unsupported" : "unfoldable", folded.error().message};
 }
 
-void RunAudit::end(std::int64_t head, const Hash& chain_hash) {
+void RunAudit::end(std::int64_t head) {
   const std::int64_t last = chain_.last_seq();
-  const std::string at = "Expected event " + std::to_string(head) + " to be the last, as the run's row says, but ";
-  if (last < head)
-    end_ = {state_.id, last + 1, "missing", at + "the history ends with event " + std::to_string(last) + "."};
-  else if (last > head)
-    end_ = {state_.id, head + 1, "surplus", at + "the history goes on to event " + std::to_string(last) + "."};
-  else if (chain_hash != chain_.last_hash())
-    end_ = {state_.id, head, "run", "Expected the hash of the last event in the run's row, but found another."};
+  if (last == head) return;
+  const std::string says = "Expected event " + std::to_string(head) +
+                           " to be the last, as the run's row says, but the history " +
+                           (last < head ? "ends with event " : "goes on to event ") + std::to_string(last) + ".";
+  end_ = {state_.id, std::min(last, head) + 1, last < head ? "missing" : "surplus", says};
 }
 
 std::vector<Finding> RunAudit::findings() const {
@@ -43,7 +43,8 @@ std::vector<Finding> RunAudit::findings() const {
 }
 
 const RunState* RunAudit::state() const {
-  const bool is_whole = chain_.findings().empty() && !unfolded_ && !end_;
+  const bool is_cut = end_ && end_->kind == "missing";
+  const bool is_whole = chain_.findings().empty() && !unfolded_ && !is_cut;
   return is_whole ? &state_ : nullptr;
 }
 

@@ -22,15 +22,17 @@ class RunAudit {
 
   void add(const EventRow& row);
 
-  // What the run's row says of the end of its history: the events beyond `head` are a finding, and those it lacks.
-  void end(std::int64_t head, const Hash& chain_hash);
+  // What the run's row says of the end of its history: events beyond `head` are a finding, and those it lacks.
+  void end(std::int64_t head);
 
   std::vector<Finding> findings() const;
   bool is_enough() const { return chain_.findings().size() >= findings_max; }
   std::int64_t events() const { return events_; }
 
-  // The fold of all events. Null once there is a finding: what is derived from such a history says nothing.
+  // The fold of all events. Null once one is altered, missing or cannot be folded: what such a history implies says
+  // nothing.
   const RunState* state() const;
+  const Hash& last_hash() const { return chain_.last_hash(); }  // of the last event, as stored
 
  private:
   void fold(const EventRow& row);

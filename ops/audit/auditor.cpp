@@ -1,0 +1,236 @@
+#include "ops/audit/auditor.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "engine/codec.hpp"
+#include "engine/snapshot.hpp"
+#include "ops/audit/projection_check.hpp"
+#include "ops/audit/run_audit.hpp"
+#include "storage/chain.hpp"
+#include "workers/history.hpp"
+#include "workers/large_values.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int rebuild_tries = 50;
+
+bool has_rows_beside(const RunRecord& record) {
+  return !record.jobs.empty() || !record.questions.empty() || !record.questions_fault.empty() ||
+         !record.snapshots.empty();
+}
+
+// One run's audit. Lives for one call.
+class OneAudit {
+ public:
+  OneAudit(Store& store, RunRecords& records, const Graphs& graphs, const RunPlace& place)
+      : store_(store),
+        run_(place.run),
+        shard_(place.shard),
+        record_(records.record(place.run, fold_version)),
+        audit_(place.run, place.shard, graphs) {}
+
+  Audited audit(bool with_blobs) {
+    with_blobs_ = with_blobs;
+    read_events();
+    if (record_.run && !is_broken_off()) audit_.end(record_.run->head);
+    audited_.events = audit_.events();
+    add(audit_.findings());
+    judge_rows();
+    std::stable_sort(audited_.findings.begin(), audited_.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.seq < b.seq; });
+    return std::move(audited_);
+  }
+
+ private:
+  void read_events() {
+    std::int32_t limit = history_page;
+    for (std::int64_t after = 0; !audit_.is_enough();) {
+      try {
+        const std::vector<EventRow> rows = store_.events(run_, after, limit);
+        for (const EventRow& row : rows)
+          if (!take(row)) return;
+        if (rows.size() < static_cast<std::size_t>(limit)) return;
+        after = rows.back().seq;
+      } catch (const CorruptHistory& fault) {  // one at a time, to see which it is
+        if (limit == 1) {
+          is_unreadable_ = true;
+          return find(after + 1, "unreadable", fault.what());
+        }
+        limit = 1;
+      }
+    }
+  }
+
+  // False if the event came after the run's rows were read, as all that follow.
+  bool take(const EventRow& row) {
+    if (row.seq > until() && !is_surplus_) {
+      const std::optional<RunRow> now = store_.run(run_);
+      if (now && now->head >= row.seq) return false;
+      is_surplus_ = true;
+    }
+    audit_.add(row);
+    if (with_blobs_) look_at_blobs(row);
+    look_at_snapshot(row);
+    return true;
+  }
+
+  std::int64_t until() const { return record_.run ? record_.run->head : std::numeric_limits<std::int64_t>::max(); }
+
+  void look_at_blobs(const EventRow& row) {
+    if (row.payload.find("\"$blob\"") == std::string::npos) return;
+    const Json payload = Json::parse(row.payload, nullptr, false);
+    std::vector<Hash> named;
+    if (!payload.is_discarded()) find_blobs(payload, named);
+    for (const Hash& hash : named) {
+      if (!blobs_seen_.insert(hash).second) continue;
+      const std::optional<std::string> bytes = store_.blob(shard_, hash);
+      const std::string expected = "Expected the value with hash " + hex(hash) + " beside the history, but found ";
+      if (!bytes)
+        find(row.seq, "blob", expected + "none.");
+      else if (sha256(*bytes) != hash)
+        find(row.seq, "blob", expected + "one with another hash.");
+    }
+  }
+
+  void look_at_snapshot(const EventRow& row) {
+    const auto next = record_.snapshots.begin() + static_cast<std::ptrdiff_t>(snapshots_seen_);
+    if (next == record_.snapshots.end() || *next > row.seq) return;
+    ++snapshots_seen_;
+    if (audit_.state() == nullptr) return;
+    try {
+      const std::optional<SnapshotRow> found = store_.snapshot(run_, fold_version, row.seq);
+      if (!found || found->seq != row.seq) return;  // it was deleted meanwhile
+      if (found->chain_hash != row.chain_hash)
+        find_snapshot(row.seq, "with the hash of its event, but found another");
+      else if (parse_stored(found->state) != snapshot_json(*audit_.state()))
+        find_snapshot(row.seq, "as the events before it fold, but found another state");
+    } catch (const CorruptHistory& fault) {
+      find_snapshot(row.seq, std::string("that can be read, but: ") + fault.what());
+    }
+  }
+
+  void find_snapshot(std::int64_t seq, const std::string& says) {
+    find(seq, "snapshot", "Expected a snapshot at event " + std::to_string(seq) + " " + says + ".");
+    audited_.wrong_snapshots.push_back(seq);
+  }
+
+  void judge_rows() {
+    if (!record_.run_fault.empty()) find(0, "unreadable", record_.run_fault);
+    const RunState* const state = audit_.state();
+    if (audited_.events == 0 && !record_.run) {
+      if (has_rows_beside(record_))
+        find(0, "surplus", "Expected nothing of a run without events, but found rows of one.");
+      return;
+    }
+    if (!record_.run && record_.run_fault.empty())
+      find(state == nullptr ? 0 : state->seq, "run", "Expected a row of the run, but found none.");
+    if (state == nullptr || is_broken_off()) return;
+    for (; snapshots_seen_ < record_.snapshots.size(); ++snapshots_seen_)
+      find_snapshot(record_.snapshots[snapshots_seen_], "to be of an event, but the history ends before it");
+    audited_.wanted = projection_of(*state, audit_.last_hash());
+    if (!is_surplus_) add(projection_findings(*audited_.wanted, record_, store_.database_time()));
+  }
+
+  bool is_broken_off() const { return is_unreadable_ || audit_.is_enough(); }
+
+  void find(std::int64_t seq, const char* kind, const std::string& says) {
+    audited_.findings.push_back({run_, seq, kind, says});
+  }
+  void add(std::vector<Finding> findings) {
+    std::move(findings.begin(), findings.end(), std::back_inserter(audited_.findings));
+  }
+
+  Store& store_;
+  const RunId run_;
+  const Shard shard_;
+  const RunRecord record_;
+  RunAudit audit_;
+  Audited audited_;
+  bool with_blobs_ = true;
+  bool is_surplus_ = false;  // the history goes on beyond the head that the run's row knows
+  bool is_unreadable_ = false;
+  std::set<Hash> blobs_seen_;
+  std::size_t snapshots_seen_ = 0;
+};
+
+bool has_unsupported(const Audited& audited) {
+  return std::any_of(audited.findings.begin(), audited.findings.end(),
+                     [](const Finding& finding) { return finding.kind == "unsupported"; });
+}
+
+}  // namespace
+
+Auditor::Auditor(Store& store, RunRecords& records, Blobs blobs) : store_(store), records_(records), blobs_(blobs) {
+  learn_graphs();
+}
+
+// True if there was a new one. One that cannot be read is as good as none: its runs say so.
+bool Auditor::learn_graphs() {
+  bool is_new = false;
+  for (const GraphRow& row : store_.graphs()) {
+    if (graphs_.by_version(row.version) != nullptr) continue;
+    try {
+      graphs_.add(stored_graph(parse_stored(row.text), row.version), row.current);
+      is_new = true;
+    } catch (const CorruptHistory&) {
+      continue;
+    }
+  }
+  return is_new;
+}
+
+bool Auditor::is_kept(const RunPlace& place) {
+  const RunRecord record = records_.record(place.run, fold_version);
+  if (record.run || !record.run_fault.empty() || has_rows_beside(record)) return true;
+  try {
+    return !store_.events(place.run, 0, 1).empty();
+  } catch (const CorruptHistory&) {
+    return true;
+  }
+}
+
+Audited Auditor::audit(const RunPlace& place) {
+  if (shard_of(place.run, records_.shards()) != place.shard) {
+    const std::string says = "Expected the run on shard " + std::to_string(shard_of(place.run, records_.shards())) +
+                             ", but found rows of it on shard " + std::to_string(place.shard) + ".";
+    return {{{place.run, 0, "misplaced", says}}, 0, {}, {}};
+  }
+  const bool with_blobs = blobs_ == Blobs::read;
+  Audited audited = OneAudit(store_, records_, graphs_, place).audit(with_blobs);
+  if (has_unsupported(audited) && learn_graphs())
+    audited = OneAudit(store_, records_, graphs_, place).audit(with_blobs);
+  return audited;
+}
+
+bool Auditor::rebuild(const RunPlace& place, Audited& audited) {
+  for (int tries = 0; tries < rebuild_tries && audited.wanted && !audited.findings.empty(); ++tries) {
+    const bool is_written =
+        records_.repair(place.run, audited.wanted->run.head, fold_version, [&](const RunRecord& found) {
+          Repair repair = repair_of(*audited.wanted, found, store_.database_time());
+          repair.snapshots = audited.wrong_snapshots;
+          return repair;
+        });
+    audited = audit(place);
+    if (is_written) return true;
+  }
+  return false;
+}
+
+std::vector<Finding> graph_findings(const std::vector<GraphRow>& graphs) {
+  std::vector<Finding> findings;
+  for (const GraphRow& row : graphs) {
+    const std::string version = graph_version(row.text);
+    if (version == row.version) continue;
+    findings.push_back({{},
+                        0,
+                        "graph",
+                        "Expected the text of graph " + row.name + " to have the hash " + row.version +
+                            ", which is its version, but found " + version + "."});
+  }
+  return findings;
+}
+
+}  // namespace cairn

@@ -1,0 +1,58 @@
+// Audits runs of a database, one after another: the history, what lies beside it, and everything derived from it.
+// A run may be written to meanwhile: its rows are read as they were at one moment, its events up to that head.
+// Not thread-safe; one for each thread, over the same store and records.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/graph.hpp"
+#include "ops/audit/finding.hpp"
+#include "storage/run_records.hpp"
+#include "storage/store.hpp"
+#include "workers/projection.hpp"
+
+namespace cairn {
+
+// A run, and the shard on which something of it was found.
+struct RunPlace {
+  RunId run;
+  Shard shard = 0;
+};
+
+struct Audited {
+  std::vector<Finding> findings;     // by the number of the event
+  std::int64_t events = 0;           // that were looked at
+  std::optional<Projection> wanted;  // nothing if the history has a fault
+  std::vector<std::int64_t> wrong_snapshots;
+};
+
+class Auditor {
+ public:
+  // What lies beside the history is read too, or left out.
+  enum class Blobs { read, leave };
+  Auditor(Store& store, RunRecords& records, Blobs blobs);
+
+  // Is there anything at all of the run?
+  bool is_kept(const RunPlace& place);
+
+  Audited audit(const RunPlace& place);
+
+  // Writes anew what is derived and differs; what was audited before it is replaced by what is left. False if nothing
+  // was written: nothing differed, or the history has a fault, and a run's rows are not made from such.
+  bool rebuild(const RunPlace& place, Audited& audited);
+
+ private:
+  bool learn_graphs();
+
+  Store& store_;
+  RunRecords& records_;
+  Blobs blobs_;
+  Graphs graphs_;
+};
+
+// Graphs whose text is not the one that their version was made from: kind `graph`, of no run.
+std::vector<Finding> graph_findings(const std::vector<GraphRow>& graphs);
+
+}  // namespace cairn

@@ -1,0 +1,96 @@
+#include "ops/audit/run_source.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "ops/run_filter.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t page_runs = 100;
+constexpr int threads_max = 64;
+
+// What the threads share.
+class Shared {
+ public:
+  explicit Shared(const RunSource& source) : source_(source) {}
+
+  std::vector<RunPlace> next() {
+    const std::lock_guard lock(mutex_);
+    if (fault_ || is_over_) return {};
+    std::vector<RunPlace> page = source_();
+    is_over_ = page.empty();
+    return page;
+  }
+
+  void work(const std::function<UseRun()>& begin) {
+    try {
+      const UseRun use = begin();
+      for (std::vector<RunPlace> page = next(); !page.empty(); page = next())
+        for (const RunPlace& place : page) {
+          if (has_fault_) return;
+          use(place);
+        }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      has_fault_ = true;
+      if (!fault_) fault_ = std::current_exception();
+    }
+  }
+
+  void rethrow() const {
+    if (fault_) std::rethrow_exception(fault_);
+  }
+
+ private:
+  const RunSource& source_;
+  std::mutex mutex_;
+  bool is_over_ = false;
+  std::atomic<bool> has_fault_ = false;
+  std::exception_ptr fault_;
+};
+
+}  // namespace
+
+RunSource these_runs(std::vector<RunPlace> runs) {
+  return [runs = std::move(runs)]() mutable { return std::exchange(runs, {}); };
+}
+
+RunSource matching_runs(Store& store, const RunFilter& filter) {
+  return [pages = RunPages(store, filter), shards = store.shards()]() mutable {
+    std::vector<RunPlace> runs;
+    for (const RunRow& row : pages.next()) runs.push_back({row.id, shard_of(row.id, shards)});
+    return runs;
+  };
+}
+
+RunSource all_runs(RunRecords& records) {
+  return [&records, shard = Shard{0}, after = RunId{}]() mutable {
+    std::vector<RunPlace> runs;
+    for (; runs.empty() && shard < records.shards(); ++shard, after = {}) {
+      for (const RunId& id : records.ids(shard, after, page_runs)) runs.push_back({id, shard});
+      if (runs.empty()) continue;
+      after = runs.back().run;
+      break;
+    }
+    return runs;
+  };
+}
+
+int audit_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads_max); }
+
+void for_each_run(const RunSource& source, int threads, const std::function<UseRun()>& begin) {
+  Shared shared(source);
+  std::vector<std::thread> others;
+  for (int n = 1; n < threads; ++n) others.emplace_back([&] { shared.work(begin); });
+  shared.work(begin);
+  for (std::thread& thread : others) thread.join();
+  shared.rethrow();
+}
+
+}  // namespace cairn

@@ -1,0 +1,30 @@
+// Which runs an audit looks at, a page at a time, and many threads that take them. Sources are used under a lock and
+// need not be thread-safe.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ops/audit/auditor.hpp"
+#include "storage/run_records.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// The next runs; empty: there are no more.
+using RunSource = std::function<std::vector<RunPlace>()>;
+
+RunSource these_runs(std::vector<RunPlace> runs);
+RunSource matching_runs(Store& store, const RunFilter& filter);
+// Everything of which anything is kept: histories without a run row and rows without events too.
+RunSource all_runs(RunRecords& records);
+
+// One for each core.
+int audit_threads();
+
+// Gives every run to one of the `threads`, each of which works with what `begin` makes for it. Returns when all are
+// done; the first exception ends it and is thrown here.
+using UseRun = std::function<void(const RunPlace&)>;
+void for_each_run(const RunSource& source, int threads, const std::function<UseRun()>& begin);
+
+}  // namespace cairn

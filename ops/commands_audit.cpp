@@ -1,0 +1,169 @@
+// Is what is kept what happened? verify looks over histories and all that is derived from them; rebuild makes the
+// latter anew.
+#include <chrono>
+#include <iostream>
+#include <limits>
+#include <mutex>
+
+#include "ops/audit/auditor.hpp"
+#include "ops/audit/run_source.hpp"
+#include "ops/commands.hpp"
+#include "ops/database.hpp"
+#include "ops/print.hpp"
+#include "storage/postgres_store.hpp"
+
+namespace cairn {
+namespace {
+
+// What the threads have found so far: findings are printed as they come, and a line of progress under them if a person
+// reads along. Safe from any thread.
+class Report {
+ public:
+  explicit Report(bool json) : json_(json) {}
+  ~Report() { wipe(); }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+
+  void add(const Audited& audited, bool was_rebuilt) {
+    const std::lock_guard lock(mutex_);
+    ++runs_;
+    events_ += audited.events;
+    rebuilt_ += was_rebuilt ? 1 : 0;
+    for (const Finding& finding : audited.findings) take(finding);
+    draw();
+  }
+
+  // Of no run, or of what joins runs.
+  void add(const std::vector<Finding>& findings) {
+    const std::lock_guard lock(mutex_);
+    for (const Finding& finding : findings) take(finding);
+  }
+
+  // `rebuilds`: with the number of runs that were.
+  int close(bool rebuilds) {
+    wipe();
+    if (json_) {
+      Json document = {{"runs", runs_}, {"events", events_}, {"findings", findings_}};
+      if (rebuilds) document["rebuilt"] = rebuilt_;
+      print_json(document);
+    } else {
+      print_line(summary(rebuilds));
+    }
+    return count_ == 0 ? 0 : 1;
+  }
+
+  std::int64_t rebuilt() const { return rebuilt_; }
+
+ private:
+  void take(const Finding& finding) {
+    ++count_;
+    if (json_) return findings_.push_back(finding_json(finding));
+    wipe();
+    const std::string where = finding.run.is_nil() ? "-" : to_string(finding.run);
+    print_line(where + " " + std::to_string(finding.seq) + " " + painted(finding.kind, Paint::red) + ": " +
+               finding.says);
+  }
+
+  std::string summary(bool rebuilds) const {
+    std::string text = std::to_string(runs_) + " runs, " + std::to_string(events_) + " events";
+    if (rebuilds) text += ", " + std::to_string(rebuilt_) + " runs rebuilt";
+    return text + (count_ == 0 ? ": nothing found." : ": " + std::to_string(count_) + " findings.");
+  }
+
+  void draw() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_terminal() || now - drawn_at_ < std::chrono::milliseconds(500)) return;
+    drawn_at_ = now;
+    std::cerr << "\r\033[K" << runs_ << " runs, " << events_ << " events, " << count_ << " findings" << std::flush;
+  }
+
+  void wipe() {
+    if (drawn_at_ != std::chrono::steady_clock::time_point{}) std::cerr << "\r\033[K" << std::flush;
+  }
+
+  const bool json_;
+  std::mutex mutex_;
+  std::int64_t runs_ = 0;
+  std::int64_t events_ = 0;
+  std::int64_t rebuilt_ = 0;
+  std::int64_t count_ = 0;
+  Json findings_ = Json::array();
+  std::chrono::steady_clock::time_point drawn_at_{};
+};
+
+// The database with a connection for each thread of the audit. Not `open_database`, which would add to it what it
+// lacks: an audit changes nothing.
+struct Audit {
+  std::unique_ptr<Store> store;
+  std::unique_ptr<RunRecords> records;
+};
+
+Result<Audit> open_audit(const Settings& settings) {
+  const Result<std::string> dsn = reach_database(choose_database(settings));
+  if (!dsn) return dsn.error();
+  Result<std::unique_ptr<Store>> store = open_store(*dsn, audit_threads());
+  if (!store) return store.error();
+  const std::int32_t shards = (*store)->shards();
+  return Audit{*std::move(store), std::make_unique<RunRecords>(*dsn, shards, audit_threads())};
+}
+
+// Refuses `not_found` for one of which nothing is kept.
+Result<std::vector<RunPlace>> named_runs(Audit& audit, const std::vector<std::string>& texts) {
+  Auditor auditor(*audit.store, *audit.records, Auditor::Blobs::leave);
+  std::vector<RunPlace> runs;
+  for (const std::string& text : texts) {
+    const Result<RunId> run = run_argument(text);
+    if (!run) return run.error();
+    runs.push_back({*run, shard_of(*run, audit.store->shards())});
+    if (!auditor.is_kept(runs.back()))
+      return Error{Code::not_found, "Expected run " + to_string(*run) + ", but there is none."};
+  }
+  return runs;
+}
+
+Result<RunSource> source_of(Audit& audit, const VerifyOptions& options) {
+  if (options.all) return all_runs(*audit.records);
+  if (options.where) {
+    RunFilter filter = *options.where;
+    filter.limit = std::numeric_limits<std::int32_t>::max();
+    return matching_runs(*audit.store, filter);
+  }
+  Result<std::vector<RunPlace>> runs = named_runs(audit, options.runs);
+  if (!runs) return runs.error();
+  return these_runs(*std::move(runs));
+}
+
+void audit_each(Audit& audit, const RunSource& source, Auditor::Blobs blobs, bool rebuilds, Report& report) {
+  for_each_run(source, audit_threads(), [&]() -> UseRun {
+    auto auditor = std::make_shared<Auditor>(*audit.store, *audit.records, blobs);  // a function is copyable
+    return [auditor, rebuilds, &report](const RunPlace& place) {
+      Audited audited = auditor->audit(place);
+      const bool was_rebuilt = rebuilds && auditor->rebuild(place, audited);
+      report.add(audited, was_rebuilt);
+    };
+  });
+}
+
+}  // namespace
+
+Exit verify(const Settings& settings, const VerifyOptions& options) {
+  Result<Audit> audit = open_audit(settings);
+  if (!audit) return audit.error();
+  const Result<RunSource> source = source_of(*audit, options);
+  if (!source) return source.error();
+  Report report(settings.json);
+  report.add(graph_findings(audit->store->graphs()));
+  audit_each(*audit, *source, Auditor::Blobs::read, false, report);
+  return report.close(false);
+}
+
+Exit rebuild(const Settings& settings, bool check) {
+  Result<Audit> audit = open_audit(settings);
+  if (!audit) return audit.error();
+  Report report(settings.json);
+  audit_each(*audit, all_runs(*audit->records), Auditor::Blobs::leave, !check, report);
+  if (report.rebuilt() > 0) audit->store->wake();
+  return report.close(!check);
+}
+
+}  // namespace cairn

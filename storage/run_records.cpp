@@ -1,0 +1,214 @@
+#include "storage/run_records.hpp"
+
+#include <random>
+
+#include "engine/codec.hpp"
+#include "storage/commit_rules.hpp"
+#include "storage/postgres_pool.hpp"
+#include "storage/postgres_rows.hpp"
+
+namespace cairn {
+namespace {
+
+const PgStatement& begin_at_one_moment() {
+  static const PgStatement begin{"begin_at_one_moment", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
+  return begin;
+}
+
+// Beyond any that a lost row of the branch can have reached, below that of a row which the next event brings.
+std::int64_t epoch_anew(std::int64_t head) {
+  constexpr std::int64_t half = std::int64_t{1} << 19;
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  return first_epoch(head) + half + static_cast<std::int64_t>(random() % (half / 2));
+}
+
+void send_reading(PgConnection& connection, const PgParameters& of_run, std::int32_t fold_version) {
+  connection.send(statement("run_record"), of_run);
+  connection.send(statement("jobs_of_run"), of_run);
+  connection.send(statement("all_questions_of_run"), of_run);
+  connection.send(statement("snapshots_of_run"), PgParameters(of_run).add(fold_version));
+}
+
+void read_run_into(RunRecord& record, const PgResult& rows) {
+  if (rows.rows() == 0) return;
+  try {
+    record.run = read_run(rows, 0);
+    record.child_mark_fits = rows.boolean(0, 13);
+  } catch (const CorruptHistory& fault) {
+    record.run_fault = fault.what();
+  }
+}
+
+void read_questions_into(RunRecord& record, const PgResult& rows) {
+  try {
+    record.questions = read_questions(rows);
+  } catch (const CorruptHistory& fault) {
+    record.questions_fault = fault.what();
+  }
+}
+
+RunRecord receive_record(PgConnection& connection) {
+  RunRecord record;
+  read_run_into(record, connection.receive());
+  const PgResult jobs = connection.receive();
+  for (int row = 0; row < jobs.rows(); ++row) record.jobs.push_back(read_held_job(jobs, row));
+  read_questions_into(record, connection.receive());
+  const PgResult snapshots = connection.receive();
+  for (int row = 0; row < snapshots.rows(); ++row) record.snapshots.push_back(snapshots.int8(row, 0));
+  return record;
+}
+
+// The writes of one repair. Lives for one transaction.
+class Repairing {
+ public:
+  Repairing(PgConnection& connection, Shard shard, const Repair& repair)
+      : connection_(connection),
+        shard_(shard),
+        of_run_(PgParameters().add(shard).add(repair.run.id)),
+        repair_(repair) {}
+
+  void send(std::int32_t fold_version) {
+    send_run();
+    send_jobs();
+    send_questions();
+    if (repair_.snapshots.empty()) return;
+    PgArray seqs(PgType::int8);
+    for (const std::int64_t seq : repair_.snapshots) seqs.add(seq);
+    connection_.send(statement("delete_snapshots"), PgParameters(of_run_).add(fold_version).add(std::move(seqs)));
+  }
+
+ private:
+  void send_run() {
+    const RunRow& run = repair_.run;
+    PgParameters parameters = of_run_;
+    parameters.add(run.waiting).add(run.head).add(run.started_at).add(run.updated_at);
+    for (const std::optional<RunId>& id : {run.parent, run.continues})
+      id ? parameters.add(*id) : parameters.add_null(PgType::uuid);
+    parameters.add(run.chain_hash).add(to_string(run.status)).add(run.graph).add(run.version).add(run.reason);
+    connection_.send(statement("restore_run"), parameters.add(canonical(Json(run.tags))));
+  }
+
+  void send_jobs() {
+    if (!repair_.surplus.empty()) {
+      PgArray branches(PgType::int4);
+      for (const BranchId branch : repair_.surplus) branches.add(branch);
+      connection_.send(statement("delete_jobs"), PgParameters(of_run_).add(std::move(branches)));
+    }
+    if (repair_.jobs.empty()) return;
+    PgArray run(PgType::uuid), branch(PgType::int4), step(PgType::int4), attempt(PgType::int4), priority(PgType::int4),
+        run_at(PgType::int8), epoch(PgType::int8), timeout_ms(PgType::int8), queue(PgType::text);
+    for (const Job& job : repair_.jobs) {
+      run.add(repair_.run.id);
+      branch.add(job.branch);
+      step.add(job.step);
+      attempt.add(job.attempt);
+      priority.add(job.priority);
+      run_at.add(job.run_at_us);
+      epoch.add(epoch_anew(repair_.run.head));
+      timeout_ms.add(job.timeout_ms);
+      queue.add(job.queue);
+    }
+    send_rows("offer_jobs", run, branch, step, attempt, priority, run_at, epoch, timeout_ms, queue);
+  }
+
+  void send_questions() {
+    connection_.send(statement("delete_questions_of_run"), of_run_);
+    if (repair_.questions.empty()) return;
+    PgArray run(PgType::uuid), id(PgType::text), step(PgType::int4), asked_at(PgType::int8), expires_at(PgType::int8),
+        kind(PgType::text), prompt(PgType::text), schema(PgType::text), fallback(PgType::text);
+    for (const QuestionRow& question : repair_.questions) {
+      run.add(question.run);
+      id.add(question.id);
+      step.add(question.step);
+      asked_at.add(question.asked_at);
+      expires_at.add(question.expires_at);
+      kind.add(question.kind);
+      prompt.add(canonical(question.prompt));
+      schema.add(canonical(question.schema));
+      question.fallback ? fallback.add(canonical(*question.fallback)) : fallback.add_null();
+    }
+    send_rows("insert_questions", run, id, step, asked_at, expires_at, kind, prompt, schema, fallback);
+  }
+
+  template <class... Arrays>
+  void send_rows(std::string_view name, Arrays&... arrays) {
+    PgParameters parameters;
+    parameters.add(shard_);
+    (parameters.add(std::move(arrays)), ...);
+    connection_.send(statement(name), parameters);
+  }
+
+  PgConnection& connection_;
+  const Shard shard_;
+  const PgParameters of_run_;
+  const Repair& repair_;
+};
+
+}  // namespace
+
+struct RunRecords::Parts {
+  PgParameters of(const RunId& run) const { return PgParameters().add(shard_of(run, shards)).add(run); }
+
+  // The run's row first, then its jobs, as every writer does.
+  void lock(PgConnection& connection, const RunId& run) const {
+    PgArray runs(PgType::uuid);
+    runs.add(run);
+    connection.send(statement("lock_runs"), PgParameters().add(shard_of(run, shards)).add(std::move(runs)));
+    connection.send(statement("lock_jobs_of_run"), of(run));
+  }
+
+  const std::int32_t shards;
+  PostgresPool pool;
+};
+
+RunRecords::RunRecords(const std::string& dsn, std::int32_t shards, int connections_max)
+    : parts_(new Parts{shards, PostgresPool({dsn, "cairn audit", true}, connections_max)}) {}
+RunRecords::~RunRecords() = default;
+
+std::int32_t RunRecords::shards() const { return parts_->shards; }
+
+std::vector<RunId> RunRecords::ids(Shard shard, const RunId& after, std::int32_t limit) {
+  const PgResult rows = parts_->pool.query("recorded_runs", PgParameters().add(shard).add(after).add(limit));
+  std::vector<RunId> ids;
+  for (int row = 0; row < rows.rows(); ++row) ids.push_back(rows.uuid(row, 0));
+  return ids;
+}
+
+RunRecord RunRecords::record(const RunId& run, std::int32_t fold_version) {
+  return parts_->pool.run([&](PgConnection& connection) {
+    connection.begin_pipeline();
+    connection.send(begin_at_one_moment());
+    send_reading(connection, parts_->of(run), fold_version);
+    connection.send(commit_statement());
+    connection.sync();
+    connection.receive();
+    RunRecord record = receive_record(connection);
+    connection.finish();
+    return record;
+  });
+}
+
+bool RunRecords::repair(const RunId& run, std::int64_t head, std::int32_t fold_version,
+                        const std::function<Repair(const RunRecord&)>& plan) {
+  const PgParameters of_run = parts_->of(run);
+  const Shard shard = shard_of(run, parts_->shards);
+  return parts_->pool.run([&](PgConnection& connection) {
+    connection.begin_pipeline();
+    connection.send(begin_statement());
+    parts_->lock(connection, run);
+    connection.send(statement("last_event"), of_run);
+    send_reading(connection, of_run, fold_version);
+    connection.sync();
+    for (int locked = 0; locked < 3; ++locked) connection.receive();
+    const PgResult last = connection.receive();
+    const RunRecord record = receive_record(connection);
+    const bool is_last = last.rows() == 1 && last.int8(0, 0) == head;
+    if (is_last) Repairing(connection, shard, plan(record)).send(fold_version);
+    connection.send(is_last ? commit_statement() : rollback_statement());
+    connection.sync();
+    connection.finish();
+    return is_last;
+  });
+}
+
+}  // namespace cairn
