@@ -97,6 +97,7 @@ cairn_tests(simulation fast cairn_simulation
 )
 cairn_tests(ops postgres cairn_ops
   tests/engine/trial.cpp
+  tests/ops/audited_database.cpp
   tests/ops/bad_input_test.cpp
   tests/ops/bench_test.cpp
   tests/ops/command_line_test.cpp
@@ -109,10 +110,12 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/plan_decomposer_test.cpp
   tests/ops/plan_runner_test.cpp
   tests/ops/program.cpp
+  tests/ops/rebuild_test.cpp
   tests/ops/round_planner_test.cpp
   tests/ops/run_audit_test.cpp
   tests/ops/seven_node_test.cpp
   tests/ops/simulate_test.cpp
+  tests/ops/verify_test.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/fuzz_test.cpp
