@@ -1,11 +1,14 @@
 // What somebody with every right over the database did to it is found by `cairn verify`, at the run and the event it
 // was done to; what only checkpoints can find is not; and nothing is found in what runs did themselves.
 #include <csignal>
+#include <filesystem>
+#include <map>
 
 #include "engine/codec.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
 #include "tests/ops/audited_database.hpp"
+#include "tests/paths.hpp"
 #include "workers/history.hpp"
 
 namespace cairn::program {
@@ -237,6 +240,55 @@ TEST_F(Verify, rows_on_another_shard_than_their_run_are_misplaced) {
   ASSERT_EQ(shown["findings"].size(), 1u) << shown;
   EXPECT_EQ(shown["findings"][0]["kind"], "misplaced");
   EXPECT_EQ(shown["findings"][0]["run"], run);
+}
+
+// --- a stranger's verifier
+// ---------------------------------------------------------------------------------------------
+
+// `RUN SEQ KIND` for each fault in the rows as they stand, from a program that knows only what ops/audit/README.md
+// says.
+class StrangersVerifier : public Verify {
+ protected:
+  std::string rows() {
+    return sql_text(
+        "SELECT string_agg(json_build_object('run', run_id, 'shard', shard, 'seq', seq, 'at_us', at, 'type', type, "
+        "'version', version, 'commit', commit, 'step', step, 'actor', actor, 'payload', payload, 'chain_hash', "
+        "encode(chain_hash, 'hex'))::text, E'\\n' ORDER BY run_id, seq) FROM cairn.event");
+  }
+  std::string strangers_findings() {
+    const auto script = std::filesystem::path(testing::source_dir()) / "tests" / "ops" / "verify_chain.py";
+    const Ran ran = run_program("/usr/bin/env", {"python3", script.string()}, rows() + "\n");
+    EXPECT_EQ(ran.exit, ran.out.empty() ? 0 : 1) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    return ran.out;
+  }
+  std::string our_findings() {
+    std::map<std::pair<std::string, int>, std::string> lines;
+    const Json shown = cairn(on_it({"verify", "--all", "--json"})).json();
+    for (const Json& finding : shown["findings"])
+      lines[{finding["run"], finding["seq"]}] = finding["kind"].get<std::string>();
+    std::string text;
+    for (const auto& [at, kind] : lines) text += at.first + " " + std::to_string(at.second) + " " + kind + "\n";
+    return text;
+  }
+};
+
+TEST_F(StrangersVerifier, comes_to_the_same_from_the_layout_alone) {
+  done_run();
+  asking_run();
+  signalled_run(4);
+  start("asks", {"--tag", "who=Zoë", "--input", R"({"text": "Öl \\ \" é 🙂"})"});
+  EXPECT_EQ(strangers_findings(), "");
+  std::vector<std::string> runs;
+  for (const char* set : {"at = at + 1", "type = 2", "version = 2", "commit = commit + 1", "step = step + 1",
+                          "actor = actor || 'x'", "payload = payload || ' '"}) {
+    runs.push_back(signalled_run(4));
+    change_event(runs.back(), 4, set);
+  }
+  remove_event(runs[0], 2);
+  remove_event(runs[1], 1);
+  EXPECT_EQ(strangers_findings(), our_findings());
+  EXPECT_NE(our_findings().find(runs[6] + " 4 altered"), std::string::npos);
 }
 
 // --- what is derived -------------------------------------------------------------------------------------------------
