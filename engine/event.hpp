@@ -45,6 +45,12 @@ struct Parent {
   bool operator==(const Parent&) const = default;
 };
 
+struct ForkPoint {  // the moment of another run that a fork begins at
+  RunId run;
+  std::int64_t seq = 0;
+  bool operator==(const ForkPoint&) const = default;
+};
+
 struct Origin {  // of a fork
   RunId run;
   std::int64_t seq = 0;

@@ -225,6 +225,11 @@ void fields(F& field, typename F::template Of<Parent>& e) {
   field("depth", e.depth);
 }
 template <class F>
+void fields(F& field, typename F::template Of<ForkPoint>& e) {
+  field("run", e.run);
+  field("seq", e.seq);
+}
+template <class F>
 void fields(F& field, typename F::template Of<SubGoal>& e) {
   field("id", e.id);
   field("tool", e.tool);
@@ -340,6 +345,7 @@ void fields(F& field, typename F::template Of<RunState>& e) {  // but its graph
   field("tags", e.tags);
   field.present("parent", e.parent);
   field.present("continues", e.continues);
+  field.present("forked_from", e.forked_from);  // since fold version 3
   field("last_step", e.last_step);
   field("last_branch", e.last_branch);
   field("branches", e.branches);

@@ -40,6 +40,14 @@ Json plan_json(const StepInput& input) {
 
 }  // namespace
 
+void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read) {
+  for (Json* part : {&input.with, &input.data, &input.given, &input.inputs}) put_back(*part, read);
+  for (GoalView& goal : input.plan) {
+    put_back(goal.inputs, read);
+    put_back(goal.outputs, read);
+  }
+}
+
 std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input) {
   return hex(sha256(canonical(Json{graph.version, input.node, handler.name, handler.version, input.with, input.data,
                                    input.given, plan_json(input), handler.reads_plan ? input.plan_version : 0})));

@@ -25,6 +25,9 @@ struct Work {
   std::int64_t timeout_ms = 0;
   std::vector<Hash> blobs;
 };
+// Each value that stands for a blob is replaced, as in large_values.hpp.
+void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read);
+
 struct NotOpen {};  // the state has no such step any more
 struct Missing {    // this worker has no such handler or tool
   std::string what;

@@ -105,13 +105,7 @@ struct CarryingOut {
   }
 
   StoreAnswer operator()(const ReadBlobs& call) const {
-    const auto read = [&](const Hash& hash) { return store.blob(call.shard, hash); };
-    StepInput& input = call.work->input;
-    for (Json* part : {&input.with, &input.data, &input.given, &input.inputs}) put_back(*part, read);
-    for (GoalView& goal : input.plan) {
-      put_back(goal.inputs, read);
-      put_back(goal.outputs, read);
-    }
+    put_back(call.work->input, [&](const Hash& hash) { return store.blob(call.shard, hash); });
     return Done{};
   }
 

@@ -24,6 +24,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/codec_test.cpp
   tests/engine/commands_test.cpp
   tests/engine/data_test.cpp tests/engine/decide_test.cpp
+  tests/engine/fork_test.cpp
   tests/engine/golden_history_test.cpp
   tests/engine/graph_test.cpp
   tests/engine/id_test.cpp
