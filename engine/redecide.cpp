@@ -78,13 +78,15 @@ bool Redecide::add(std::span<const Event> commit) {
   for (std::size_t at = 0; at < commit.size(); ++at) {
     const Event& recorded = commit[at];
     if (graph_ != nullptr && std::holds_alternative<RunMoved>(recorded.body) && expected_.empty())
-      return diverge(recorded, "Expected to decide the whole run under one graph, but it was moved to another version.");
+      return diverge(recorded,
+                     "Expected to decide the whole run under one graph, but it was moved to another version.");
     if (expected_.empty() && !decide_from(commit.subspan(at))) return false;
     const Event again = std::move(expected_.front());
     expected_.pop_front();
     if (!matches(recorded, again))
-      return diverge(recorded, "Expected " + std::string(type_of(recorded.body)) + " as recorded, but " +
-                                   std::string(type_of(again.body)) + " came out otherwise.",
+      return diverge(recorded,
+                     "Expected " + std::string(type_of(recorded.body)) + " as recorded, but " +
+                         std::string(type_of(again.body)) + " came out otherwise.",
                      text_of(again.body));
     note_graph(recorded.body);
     if (const auto* record = std::get_if<Record>(&recorded.body);
@@ -273,8 +275,9 @@ bool Redecide::rerun_agrees(const Event& at, const Command& command) {
   if (outcome == nullptr)
     return diverge(at, "Expected the handler to succeed again, but it failed: " + std::get<Failure>(*again).message);
   if (outcome->label != complete->outcome.label)
-    return diverge(at, "Expected the handler to leave by " + complete->outcome.label + " again, but it left by " +
-                           outcome->label + ".",
+    return diverge(at,
+                   "Expected the handler to leave by " + complete->outcome.label + " again, but it left by " +
+                       outcome->label + ".",
                    canonical(outcome->patch));
   if (outcome->patch != complete->outcome.patch)
     return diverge(at, "Expected the handler to leave the recorded patch again, but it left another.",

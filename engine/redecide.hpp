@@ -19,14 +19,14 @@ namespace cairn {
 
 // The first event that did not come out again.
 struct Divergence {
-  std::int64_t seq = 0;      // of the recorded event
-  StepId step = 0;           // 0: none
-  std::string node;          // where the step stood; "": none
-  std::string type;          // of the recorded event
-  std::string says;          // one sentence
-  std::string decision;      // the last action that was decided before it; "": none
-  std::string recorded;      // the payloads
-  std::string again;         // "": nothing came
+  std::int64_t seq = 0;  // of the recorded event
+  StepId step = 0;       // 0: none
+  std::string node;      // where the step stood; "": none
+  std::string type;      // of the recorded event
+  std::string says;      // one sentence
+  std::string decision;  // the last action that was decided before it; "": none
+  std::string recorded;  // the payloads
+  std::string again;     // "": nothing came
 };
 
 class Redecide {

@@ -403,7 +403,8 @@ void add_replay_commands(Line& line) {
   for (CLI::Option* moment : {from, to}) moment->type_name("SEQ");
   diff.callback([&line, b, from] {
     if (b->empty() && from->empty())
-      throw CLI::ValidationError("Expected a second run, or --from for another moment of the first, but found neither.");
+      throw CLI::ValidationError(
+          "Expected a second run, or --from for another moment of the first, but found neither.");
     line.chosen = [&line] { return diff_runs(line.settings, line.diff); };
   });
   CLI::App& replay = add_command(line.app, line, "replay",
@@ -411,15 +412,15 @@ void add_replay_commands(Line& line) {
                                  [](Line& l) { return replay_runs(l.settings, l.replay); });
   CLI::Option* runs = replay.add_option("RUN", line.replay.runs, "The runs' ids")->type_name("");
   CLI::Option* where = add_where(replay, [&line](const RunFilter& filter) { line.replay.where = filter; });
-  CLI::Option* all = replay.add_flag("--all", "Every run");
+  CLI::Option* all = replay.add_flag("--all", line.replay.all, "Every run");
   where->excludes(runs)->excludes(all);
   all->excludes(runs);
   add_text(replay, "--graph", "FILE", "Decide with this graph in place of each run's own",
            [&line](const std::string& path) { line.replay.graph = json_file(path, "the graph"); });
   replay.add_flag("--handlers", line.replay.handlers, "Run pure handlers again too, and compare what they leave");
   add_tools(replay, line.settings);
-  replay.callback([&line, runs, where, all] {
-    if (runs->empty() && where->empty() && all->empty())
+  replay.callback([&line] {
+    if (line.replay.runs.empty() && !line.replay.where && !line.replay.all)
       throw CLI::ValidationError("Expected the runs to replay as RUN..., --where or --all, but found none.");
     line.chosen = [&line] { return replay_runs(line.settings, line.replay); };
   });

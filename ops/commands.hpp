@@ -136,8 +136,9 @@ struct DiffOptions {
 };
 Exit diff_runs(const Settings& settings, const DiffOptions& options);
 struct ReplayRunsOptions {
-  std::vector<std::string> runs;   // empty: all that match
-  std::optional<RunFilter> where;  // nothing: every run
+  std::vector<std::string> runs;
+  std::optional<RunFilter> where;  // in place of `runs`
+  bool all = false;                // likewise
   std::optional<Json> graph;       // in place of each run's own
   bool handlers = false;
 };

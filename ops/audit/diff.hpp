@@ -17,7 +17,8 @@ struct DiffSide {
   std::function<std::vector<Event>(std::int64_t after_seq)> events;
 };
 
-// {"same", "a": {"run", "seq", "status", "cost", "ms"}, "b": likewise, "first": {"a": EVENT|null, "b": EVENT|null}|null,
+// {"same", "a": {"run", "seq", "status", "cost", "ms"}, "b": likewise, "first": {"a": EVENT|null, "b":
+// EVENT|null}|null,
 //  "channels", "plan", "budgets", "questions": [{"path", "a"?, "b"?}], "decisions": {"a": [EVENT], "b": [EVENT]}}
 // A fork is compared with its origin from where they part; `first` of two moments of one run is the event after the
 // earlier one. Decisions are those after the first difference; cost is that of all the events compared.

@@ -1,5 +1,5 @@
-// Decides recorded runs of a database again (see engine/redecide.hpp) and sums up how it went. Nothing is written and nothing
-// outside is called.
+// Decides recorded runs of a database again (see engine/redecide.hpp) and sums up how it went. Nothing is written and
+// nothing outside is called.
 #pragma once
 
 #include <cstdint>

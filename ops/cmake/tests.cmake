@@ -107,9 +107,12 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/crash_points_test.cpp
   tests/ops/doctor_test.cpp
   tests/ops/explain_test.cpp
+  tests/ops/fork_test.cpp
+  tests/ops/invariants_test.cpp
   tests/ops/page_agent_test.cpp
   tests/ops/plan_decomposer_test.cpp
   tests/ops/plan_runner_test.cpp
+  tests/ops/planner_runs.cpp
   tests/ops/program.cpp
   tests/ops/rebuild_test.cpp
   tests/ops/round_planner_test.cpp
@@ -117,6 +120,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/seven_node_test.cpp
   tests/ops/simulate_test.cpp
   tests/ops/verify_test.cpp
+  tests/workers/loopback.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/fuzz_test.cpp

@@ -263,8 +263,8 @@ void Checker::check_decisions(const RunId& run, const std::vector<EventRow>& row
     if (at + 1 < rows.size() && rows[at + 1].commit == rows[at].commit) continue;
     if (!redecide.add(commit))
       found(name_of(run) + " is decided otherwise at event " + std::to_string(redecide.divergence()->seq) + ": " +
-            redecide.divergence()->says + " Recorded: " + redecide.divergence()->recorded + " Again: " +
-            redecide.divergence()->again);
+            redecide.divergence()->says + " Recorded: " + redecide.divergence()->recorded +
+            " Again: " + redecide.divergence()->again);
     commit.clear();
   }
 }
