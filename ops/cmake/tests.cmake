@@ -110,6 +110,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/plan_decomposer_test.cpp
   tests/ops/plan_runner_test.cpp
   tests/ops/program.cpp
+  tests/ops/random_audit_test.cpp
   tests/ops/rebuild_test.cpp
   tests/ops/round_planner_test.cpp
   tests/ops/run_audit_test.cpp
