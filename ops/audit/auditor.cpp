@@ -72,12 +72,30 @@ class OneAudit {
       is_surplus_ = true;
     }
     audit_.add(row);
+    if (row.payload.find("\"forked_from\"") != std::string::npos) look_at_origin(row);
     if (with_blobs_) look_at_blobs(row);
     look_at_snapshot(row);
     return true;
   }
 
   std::int64_t until() const { return record_.run ? record_.run->head : std::numeric_limits<std::int64_t>::max(); }
+
+  // A fork names the event it began at by its hash: as good as a checkpoint, where the origin is still kept.
+  void look_at_origin(const EventRow& row) {
+    const Result<Event> event = event_of(row);
+    const RunStarted* started = event ? std::get_if<RunStarted>(&event->body) : nullptr;
+    if (started == nullptr || !started->forked_from) return;
+    const Origin& origin = *started->forked_from;
+    const std::string named = "Expected event " + std::to_string(origin.seq) + " to have the hash by which its fork " +
+                              to_string(run_) + " names it, but ";
+    try {
+      const std::vector<EventRow> found = store_.events(origin.run, origin.seq - 1, 1);
+      if (found.empty() || hex(found.front().chain_hash) == origin.chain_hash) return;
+      audited_.findings.push_back({origin.run, origin.seq, "altered", named + "found another."});
+    } catch (const CorruptHistory& fault) {
+      audited_.findings.push_back({origin.run, origin.seq, "altered", named + "it cannot be read: " + fault.what()});
+    }
+  }
 
   void look_at_blobs(const EventRow& row) {
     if (row.payload.find("\"$blob\"") == std::string::npos) return;
