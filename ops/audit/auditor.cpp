@@ -47,7 +47,7 @@ class OneAudit {
  private:
   void read_events() {
     std::int32_t limit = history_page;
-    for (std::int64_t after = 0; !audit_.is_enough();) {
+    for (std::int64_t after = std::numeric_limits<std::int64_t>::min(); !audit_.is_enough();) {
       try {
         const std::vector<EventRow> rows = store_.events(run_, after, limit);
         for (const EventRow& row : rows)
@@ -57,7 +57,7 @@ class OneAudit {
       } catch (const CorruptHistory& fault) {  // one at a time, to see which it is
         if (limit == 1) {
           is_unreadable_ = true;
-          return find(after + 1, "unreadable", fault.what());
+          return find(std::max<std::int64_t>(after, 0) + 1, "unreadable", fault.what());
         }
         limit = 1;
       }

@@ -6,7 +6,7 @@
 
 #include "engine/codec.hpp"
 #include "engine/snapshot.hpp"
-#include "ops/audit/auditor.hpp"
+#include "ops/audit/run_source.hpp"
 #include "storage/chain.hpp"
 #include "tests/ops/audited_database.hpp"
 #include "tests/paths.hpp"
@@ -171,6 +171,22 @@ TEST_F(Verify, a_history_or_a_row_that_is_gone_is_found_when_all_is_looked_at) {
   sql("DELETE FROM cairn.job WHERE run_id = '" + eventless + "'");
   expect_refused(cairn(on_it({"verify", eventless})), 3, eventless);
   EXPECT_EQ(cairn(on_it({"verify", "--all", "--json"})).json()["runs"], 1);
+}
+
+TEST_F(Verify, an_event_before_the_first_is_not_overlooked) {
+  const std::string run = signalled_run(2);
+  copy_event(run, 2, 0);
+  EXPECT_EQ(found(run), "surplus 0");
+}
+
+TEST_F(Verify, runs_that_begin_after_an_audit_did_are_not_its_own) {
+  RunRecords records(dsn(), 1, 1);
+  const std::string first = asking_run();
+  const RunSource source = all_runs(records);
+  ASSERT_EQ(source().size(), 1u);
+  start("asks");
+  EXPECT_TRUE(source().empty());
+  EXPECT_EQ(all_runs(records)().size(), 2u);
 }
 
 TEST_F(Verify, only_checkpoints_can_find_a_history_that_was_made_anew_or_cut_with_its_row) {
@@ -358,7 +374,7 @@ TEST_F(Verify, every_column_of_a_job_is_compared_and_none_may_be_missing_or_too_
   const std::string run = waiting_job();
   const std::string at = "job " + sql_text("SELECT head FROM cairn.run");
   for (const char* change : {"queue = 'other'", "step = 7", "attempt = 2", "priority = 5", "timeout_ms = 1",
-                             "run_at = run_at - 1", "run_at = 9223372036854775807"}) {
+                             "run_at = run_at - 2000000", "run_at = 9223372036854775807"}) {
     sql(std::string("UPDATE cairn.job SET ") + change);
     EXPECT_EQ(found(run), at) << change;
     cairn_ok(on_it({"rebuild"}));

@@ -89,6 +89,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"snapshot", {"snapshot_pkey"}},
       {"jobs", {"job_pkey"}},
       {"recorded_runs", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
+      {"last_recorded_run", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
       {"run_record", {"run_pkey"}},
       {"jobs_of_run", {"job_pkey"}},
       {"lock_jobs_of_run", {"job_pkey"}},
