@@ -1,9 +1,11 @@
 // Is what is kept what happened? verify looks over histories and all that is derived from them; rebuild makes the
 // latter anew.
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <limits>
 #include <mutex>
+#include <tuple>
 
 #include "ops/audit/auditor.hpp"
 #include "ops/audit/run_source.hpp"
@@ -14,6 +16,9 @@
 
 namespace cairn {
 namespace {
+
+// However the threads came to them: by run, then by event.
+bool stands_before(const Json& a, const Json& b) { return std::tie(a["run"], a["seq"]) < std::tie(b["run"], b["seq"]); }
 
 // What the threads have found so far: findings are printed as they come, and a line of progress under them if a person
 // reads along. Safe from any thread.
@@ -43,6 +48,7 @@ class Report {
   int close(bool rebuilds) {
     wipe();
     if (json_) {
+      std::stable_sort(findings_.begin(), findings_.end(), stands_before);
       Json document = {{"runs", runs_}, {"events", events_}, {"findings", findings_}};
       if (rebuilds) document["rebuilt"] = rebuilt_;
       print_json(document);

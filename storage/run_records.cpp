@@ -179,6 +179,11 @@ std::vector<RunId> RunRecords::ids(Shard shard, const RunId& after, std::int32_t
   return ids;
 }
 
+RunId RunRecords::last_id(Shard shard) {
+  const PgResult rows = parts_->pool.query("last_recorded_run", PgParameters().add(shard));
+  return rows.rows() == 0 ? RunId{} : rows.uuid(0, 0);
+}
+
 RunRecord RunRecords::record(const RunId& run, std::int32_t fold_version) {
   return parts_->pool.run([&](PgConnection& connection) {
     connection.begin_pipeline();

@@ -43,6 +43,8 @@ class RunRecords {
 
   // The ids behind `after` of which anything is kept on the shard, events or rows; in order.
   std::vector<RunId> ids(Shard shard, const RunId& after, std::int32_t limit);
+  // The last of them; nil if there is none.
+  RunId last_id(Shard shard);
 
   RunRecord record(const RunId& run, std::int32_t fold_version);
 

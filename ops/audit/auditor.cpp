@@ -47,7 +47,7 @@ class OneAudit {
  private:
   void read_events() {
     std::int32_t limit = history_page;
-    for (std::int64_t after = 0; !audit_.is_enough();) {
+    for (std::int64_t after = std::numeric_limits<std::int64_t>::min(); !audit_.is_enough();) {
       try {
         const std::vector<EventRow> rows = store_.events(run_, after, limit);
         for (const EventRow& row : rows)
@@ -57,7 +57,7 @@ class OneAudit {
       } catch (const CorruptHistory& fault) {  // one at a time, to see which it is
         if (limit == 1) {
           is_unreadable_ = true;
-          return find(after + 1, "unreadable", fault.what());
+          return find(std::max<std::int64_t>(after, 0) + 1, "unreadable", fault.what());
         }
         limit = 1;
       }
@@ -72,12 +72,30 @@ class OneAudit {
       is_surplus_ = true;
     }
     audit_.add(row);
+    if (row.payload.find("\"forked_from\"") != std::string::npos) look_at_origin(row);
     if (with_blobs_) look_at_blobs(row);
     look_at_snapshot(row);
     return true;
   }
 
   std::int64_t until() const { return record_.run ? record_.run->head : std::numeric_limits<std::int64_t>::max(); }
+
+  // A fork names the event it began at by its hash: as good as a checkpoint, where the origin is still kept.
+  void look_at_origin(const EventRow& row) {
+    const Result<Event> event = event_of(row);
+    const RunStarted* started = event ? std::get_if<RunStarted>(&event->body) : nullptr;
+    if (started == nullptr || !started->forked_from) return;
+    const Origin& origin = *started->forked_from;
+    const std::string named = "Expected event " + std::to_string(origin.seq) + " to have the hash by which its fork " +
+                              to_string(run_) + " names it, but ";
+    try {
+      const std::vector<EventRow> found = store_.events(origin.run, origin.seq - 1, 1);
+      if (found.empty() || hex(found.front().chain_hash) == origin.chain_hash) return;
+      audited_.findings.push_back({origin.run, origin.seq, "altered", named + "found another."});
+    } catch (const CorruptHistory& fault) {
+      audited_.findings.push_back({origin.run, origin.seq, "altered", named + "it cannot be read: " + fault.what()});
+    }
+  }
 
   void look_at_blobs(const EventRow& row) {
     if (row.payload.find("\"$blob\"") == std::string::npos) return;

@@ -32,6 +32,8 @@ std::string range_text(std::int64_t first, std::int64_t last) {
 void ChainAudit::add(const EventRow& row) {
   if (const std::optional<std::string> version = version_begun_with(row))
     remember({0, chain_start(run_, *version), 0, true});
+  if (row.seq < 1)
+    return find(row.seq, "surplus", "Expected event 1 to be the first, but found " + event_text(row.seq) + ".");
   if (row.seq <= last_seq_) return add_late(row);
   if (follows_plainly(row)) {
     remember({row.seq, row.chain_hash, row.seq, true});

@@ -7,6 +7,7 @@ namespace cairn {
 namespace {
 
 constexpr TimeUs given_back_us_max = 600'000'000;
+constexpr TimeUs clocks_differ_us_max = 1'000'000;
 constexpr std::size_t value_bytes_max = 120;
 
 Json text_or_null(const std::optional<RunId>& id) { return id ? Json(to_string(*id)) : Json(nullptr); }
@@ -46,8 +47,9 @@ Json columns_of(const Job& job, bool is_held) {
   return columns;
 }
 
+// A worker that lets go of a job offers it from then on, by its own clock.
 bool was_given_back(const Job& wanted, const HeldJob& found, TimeUs now_us) {
-  return wanted.run_at_us != never_us && found.job.run_at_us > wanted.run_at_us &&
+  return wanted.run_at_us != never_us && found.job.run_at_us > wanted.run_at_us - clocks_differ_us_max &&
          found.job.run_at_us < now_us + given_back_us_max;
 }
 

@@ -69,11 +69,14 @@ RunSource matching_runs(Store& store, const RunFilter& filter) {
   };
 }
 
+// Up to the last id that was there when the shard's turn came, or runs that begin meanwhile might keep it from an end.
 RunSource all_runs(RunRecords& records) {
-  return [&records, shard = Shard{0}, after = RunId{}]() mutable {
+  return [&records, shard = Shard{0}, after = RunId{}, last = RunId{}]() mutable {
     std::vector<RunPlace> runs;
-    for (; runs.empty() && shard < records.shards(); ++shard, after = {}) {
-      for (const RunId& id : records.ids(shard, after, page_runs)) runs.push_back({id, shard});
+    for (; shard < records.shards(); ++shard, after = {}) {
+      if (after.is_nil()) last = records.last_id(shard);
+      for (const RunId& id : records.ids(shard, after, page_runs))
+        if (id <= last) runs.push_back({id, shard});
       if (runs.empty()) continue;
       after = runs.back().run;
       break;

@@ -114,6 +114,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/plan_runner_test.cpp
   tests/ops/planner_runs.cpp
   tests/ops/program.cpp
+  tests/ops/random_audit_test.cpp
   tests/ops/rebuild_test.cpp
   tests/ops/round_planner_test.cpp
   tests/ops/run_audit_test.cpp

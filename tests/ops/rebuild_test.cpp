@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/snapshot.hpp"
+#include "storage/run_records.hpp"
 #include "tests/ops/audited_database.hpp"
 
 namespace cairn::program {
@@ -109,6 +110,21 @@ TEST_F(Rebuild, no_row_is_made_of_a_history_with_a_fault) {
   for (const Json& finding : shown["findings"]) left.insert(finding["run"].get<std::string>());
   EXPECT_EQ(left, (std::set{altered, cut}));
   EXPECT_EQ(sql_text("SELECT string_agg(run_id::text, '') FROM cairn.run WHERE reason = ''"), sound);
+}
+
+TEST_F(Rebuild, nothing_is_written_for_a_run_that_has_moved_on) {
+  const RunId run = *parse_run_id(signalled_run(2));
+  RunRecords records(dsn(), 1, 1);
+  const auto plan = [&](const RunRecord& found) {
+    Repair repair{*found.run, {}, {}, {}, {}};
+    repair.run.reason = "written";
+    return repair;
+  };
+  EXPECT_FALSE(records.repair(run, 2, fold_version, plan));
+  EXPECT_FALSE(records.repair(run, 4, fold_version, plan));
+  EXPECT_EQ(store()->run(run)->reason, "");
+  EXPECT_TRUE(records.repair(run, 3, fold_version, plan));
+  EXPECT_EQ(store()->run(run)->reason, "written");
 }
 
 TEST_F(Rebuild, rows_that_cannot_be_read_are_made_anew) {

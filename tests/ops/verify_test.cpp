@@ -6,9 +6,12 @@
 
 #include "engine/codec.hpp"
 #include "engine/snapshot.hpp"
+#include "ops/audit/run_source.hpp"
 #include "storage/chain.hpp"
 #include "tests/ops/audited_database.hpp"
 #include "tests/paths.hpp"
+#include "workers/catalogue.hpp"
+#include "workers/client.hpp"
 #include "workers/history.hpp"
 
 namespace cairn::program {
@@ -105,6 +108,8 @@ TEST_F(Verify, nothing_is_found_while_workers_write) {
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait(), 0);
   EXPECT_EQ(found_by({"verify", "--all"}), "");
+  EXPECT_EQ(cairn_ok(on_it({"verify", "--all", "--json"})).json()["runs"], 300);
+  EXPECT_EQ(cairn_ok(on_it({"verify", "--where", "status=done", "--json"})).json()["runs"], 300);
 }
 
 // --- the history -----------------------------------------------------------------------------------------------------
@@ -168,6 +173,22 @@ TEST_F(Verify, a_history_or_a_row_that_is_gone_is_found_when_all_is_looked_at) {
   EXPECT_EQ(cairn(on_it({"verify", "--all", "--json"})).json()["runs"], 1);
 }
 
+TEST_F(Verify, an_event_before_the_first_is_not_overlooked) {
+  const std::string run = signalled_run(2);
+  copy_event(run, 2, 0);
+  EXPECT_EQ(found(run), "surplus 0");
+}
+
+TEST_F(Verify, runs_that_begin_after_an_audit_did_are_not_its_own) {
+  RunRecords records(dsn(), 1, 1);
+  const std::string first = asking_run();
+  const RunSource source = all_runs(records);
+  ASSERT_EQ(source().size(), 1u);
+  start("asks");
+  EXPECT_TRUE(source().empty());
+  EXPECT_EQ(all_runs(records)().size(), 2u);
+}
+
 TEST_F(Verify, only_checkpoints_can_find_a_history_that_was_made_anew_or_cut_with_its_row) {
   const std::string cut = signalled_run(6);
   remove_event(cut, 7);
@@ -187,6 +208,44 @@ TEST_F(Verify, only_checkpoints_can_find_a_history_that_was_made_anew_or_cut_wit
   EXPECT_EQ(found(anew), "run 7") << "the row has the hash of before";
   set_head(anew, 7);
   EXPECT_EQ(found(anew), "");
+}
+
+// All but the fork's own event: its origin's chain made anew is one that the fork has never seen.
+TEST_F(Verify, a_fork_vouches_for_the_event_it_began_at) {
+  const std::string text = signalled_run(3);
+  const RunId origin = *parse_run_id(text);
+  const std::unique_ptr<Store> kept = store();
+  const Catalogue catalogue;
+  Client client(*kept, catalogue, "user:test");
+  client.load_graphs();
+  const Result<RunState> state = client.state(origin, 3);
+  ASSERT_TRUE(state);
+  StartRun fork;
+  fork.graph = "waits";
+  fork.forked_from = Origin{origin, 3, hex(kept->events(origin, 2, 1).at(0).chain_hash), snapshot_json(*state)};
+  const std::string forked = to_string(client.start(fork, "")->run);
+  EXPECT_EQ(found_by({"verify", "--all"}), "");
+  EventRow changed = kept->events(origin, 2, 1).at(0);
+  changed.actor = "user:eve";
+  const Hash hash = chain_next(kept->events(origin, 1, 1).at(0).chain_hash, 0, origin, changed);
+  change_event(text, 3, "actor = 'user:eve', chain_hash = '\\x" + hex(hash) + "'");
+  remove_event(text, 4);
+  set_head(text, 3);
+  EXPECT_EQ(found(text), "");
+  EXPECT_EQ(found(forked), "altered 3");
+  EXPECT_EQ(cairn(on_it({"verify", forked, "--json"})).json()["findings"][0]["run"], text);
+}
+
+TEST_F(Verify, a_graph_added_since_the_audit_began_is_known) {
+  const std::unique_ptr<Store> kept = store();
+  RunRecords records(dsn(), 1, 1);
+  Auditor auditor(*kept, records, Auditor::Blobs::read);
+  Json graph = Json::parse(ask_graph("added"));
+  graph["limits"]["steps"] = std::stoi(sql_text("SELECT count(*) FROM cairn.graph")) + 10;
+  add_graph(graph);
+  const Audited audited = auditor.audit({*parse_run_id(start("added")), 0});
+  EXPECT_EQ(audited.findings, std::vector<Finding>());
+  EXPECT_EQ(audited.events, 2);
 }
 
 TEST_F(Verify, what_cannot_be_read_is_named_too) {
@@ -315,7 +374,7 @@ TEST_F(Verify, every_column_of_a_job_is_compared_and_none_may_be_missing_or_too_
   const std::string run = waiting_job();
   const std::string at = "job " + sql_text("SELECT head FROM cairn.run");
   for (const char* change : {"queue = 'other'", "step = 7", "attempt = 2", "priority = 5", "timeout_ms = 1",
-                             "run_at = run_at - 1", "run_at = 9223372036854775807"}) {
+                             "run_at = run_at - 2000000", "run_at = 9223372036854775807"}) {
     sql(std::string("UPDATE cairn.job SET ") + change);
     EXPECT_EQ(found(run), at) << change;
     cairn_ok(on_it({"rebuild"}));
