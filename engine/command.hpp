@@ -22,6 +22,9 @@ struct Outcome {
   std::string cache_key = {};
 };
 
+// The error of a step that has no answer on record; it ends the run as failed, whatever edges there are.
+inline constexpr const char* diverged_error = "diverged";
+
 // Why an attempt failed. `error` is one word, `message` a sentence.
 struct Failure {
   std::string error = "error";

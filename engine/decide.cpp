@@ -145,6 +145,8 @@ Status Deciding::operator()(const StartRun& start) {
     if (graph->budgets.find(name) == graph->budgets.end() || cap < 0)
       return refusal(Code::invalid, "Expected a cap of at least 0 for a budget of graph " + graph->name +
                                         ", but found " + name + ": " + std::to_string(cap) + ".");
+  if (start.options.recorded && !start.forked_from)
+    return refusal(Code::invalid, "Expected a fork to take its answers from the record, but this run has no origin.");
   if (start.options.priority < 0 || start.options.priority > 9)
     return refusal(Code::invalid,
                    "Expected a priority from 0 to 9, but found " + std::to_string(start.options.priority) + ".");
@@ -363,6 +365,7 @@ void Deciding::fail_attempt(StepId id, const FailStep& fail) {
     failed.retry_at = now + (lost ? 0 : delay_us(node.retry, step.errors + 1, context_.draw));
     return emit(id, std::move(failed));
   }
+  if (failed.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
   if (step.goal >= 0) {
     SubGoalClosed closed;
     closed.sub_goal = goal_of(state_, step).id;

@@ -33,6 +33,9 @@ struct Options {
   bool autonomous = false;                      // wire: {"autonomy": "full"}; asks take their default or expire at once
   std::int32_t priority = 0;                    // 0..9; lower is claimed first
   std::map<std::string, std::int64_t> budgets;  // caps in place of the graph's
+  // wire: {"answers": "recorded"}; of a fork: effects and tools are not run, what they came to in its origin behind the
+  // fork counts again, and a step that the record does not know fails the run with the error `diverged`.
+  bool recorded = false;
   bool operator==(const Options&) const = default;
 };
 

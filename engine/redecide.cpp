@@ -8,22 +8,6 @@
 namespace cairn {
 namespace {
 
-bool closes_step(const EventBody& body) {
-  return std::holds_alternative<StepSucceeded>(body) || std::holds_alternative<StepFailed>(body) ||
-         std::holds_alternative<SubGoalClosed>(body);
-}
-
-std::optional<Fact> fact_of(const EventBody& body) {
-  return std::visit(
-      [](const auto& one) -> std::optional<Fact> {
-        if constexpr (std::is_constructible_v<Fact, decltype(one)>)
-          return Fact(one);
-        else
-          return std::nullopt;
-      },
-      body);
-}
-
 // The command of whoever spoke to the run, or of the clock; nothing for an event that no such command leads to.
 struct Spoken {
   StepId step;
@@ -54,6 +38,15 @@ struct Spoken {
 };
 
 std::string text_of(const EventBody& body) { return std::string(type_of(body)) + " " + encode_payload(body); }
+
+// The queues that the tools of admitted sub-goals had; what was not admitted is on record as rejected.
+ToolTable tools_of(const std::vector<Fact>& facts) {
+  ToolTable tools;
+  for (const Fact& fact : facts)
+    if (const auto* goal = std::get_if<SubGoalOpened>(&fact); goal != nullptr && !goal->tool.empty())
+      tools[goal->tool].queue = goal->queue;
+  return tools;
+}
 
 // As it is compared: without what the record does not determine.
 std::string comparable(EventBody body, bool graph_changed) {
@@ -152,8 +145,13 @@ std::optional<Redecide::Derived> Redecide::derive(std::span<const Event> rest) c
     derived.command = start_of(rest);
     return derived;
   }
-  std::optional<Command> command = step_report(rest, derived.tools);
-  if (!command) command = std::visit(Spoken{rest.front().step}, rest.front().body);
+  std::optional<Command> command;
+  if (std::optional<StepReport> report = step_report(rest)) {
+    if (const auto* outcome = std::get_if<Outcome>(&report->result)) derived.tools = tools_of(outcome->facts);
+    command = report_again(*std::move(report));
+  } else {
+    command = std::visit(Spoken{rest.front().step}, rest.front().body);
+  }
   if (!command) return std::nullopt;
   derived.command = *std::move(command);
   return derived;
@@ -183,85 +181,35 @@ StartRun Redecide::start_of(std::span<const Event> rest) const {
   return start;
 }
 
-// What a worker reported of a step: its facts stand before the event that closes it.
-std::optional<Command> Redecide::step_report(std::span<const Event> rest, ToolTable& tools) const {
-  const StepId step = rest.front().step;
-  std::vector<Fact> facts;
-  for (const Event& event : rest) {
-    if (event.step != step || step == 0) return std::nullopt;
-    if (closes_step(event.body)) {
-      const auto* failed = std::get_if<StepFailed>(&event.body);
-      const auto* closed = std::get_if<SubGoalClosed>(&event.body);
-      const bool is_failure = failed != nullptr || (closed != nullptr && closed->status == GoalStatus::failed);
-      if (closed != nullptr && (closed->status == GoalStatus::skipped || !closed->reused_from.empty()))
-        return std::nullopt;
-      if (is_failure) return failure(event, std::move(facts));
-      return completion(event, std::move(facts));
-    }
-    std::optional<Fact> fact = fact_of(event.body);
-    if (!fact) return std::nullopt;
-    if (const auto* goal = std::get_if<SubGoalOpened>(&*fact); goal != nullptr && !goal->tool.empty())
-      tools[goal->tool].queue = goal->queue;
-    facts.push_back(*std::move(fact));
+// The command of a worker that reported a step.
+Command Redecide::report_again(StepReport report) const {
+  auto* outcome = std::get_if<Outcome>(&report.result);
+  if (outcome == nullptr) {
+    Failure failure = std::get<Failure>(std::move(report.result));
+    failure.retryable = failure.retryable || was_last_try(report.step);
+    return FailStep{report.step, report.attempt, std::move(failure), report.worker, report.started_at};
   }
-  return std::nullopt;
+  if (report.cached_from != 0) outcome->cache_key = key_of_outcome(report.step, report.cached_from);
+  return CompleteStep{report.step,   report.attempt,    std::move(*outcome),
+                      report.worker, report.started_at, report.cached_from};
 }
 
-CompleteStep Redecide::completion(const Event& closing, std::vector<Fact> facts) const {
-  CompleteStep complete;
-  complete.step = closing.step;
-  complete.outcome.facts = std::move(facts);
-  if (const auto* closed = std::get_if<SubGoalClosed>(&closing.body)) {
-    complete.attempt = closed->attempt;
-    complete.outcome.patch = parse_stored(closed->outputs);
-    complete.worker = closed->worker;
-    complete.started_at = closed->started_at;
-    return complete;
-  }
-  const auto& succeeded = std::get<StepSucceeded>(closing.body);
-  complete.attempt = succeeded.attempt;
-  complete.outcome.label = succeeded.label;
-  complete.outcome.patch = parse_stored(succeeded.patch);
-  complete.outcome.cache_key = succeeded.cache_key;
-  complete.worker = succeeded.worker;
-  complete.started_at = succeeded.started_at;
-  complete.cached_from = succeeded.cached_from;
-  if (succeeded.cached_from == 0) return complete;
-  const Step* step = find_step(state_, closing.step);  // the key is on record where the outcome was recorded
+// The recorded graph allowed no other attempt: whether one was worth it is not on record.
+bool Redecide::was_last_try(StepId id) const {
+  const Step* step = find_step(state_, id);
+  const GraphRef& then = recorded_graph_ == nullptr ? state_.graph : recorded_graph_;
+  if (step == nullptr) return false;
+  const NodeIndex node = then->find(state_.graph->nodes[static_cast<std::size_t>(step->node)].name);
+  return node >= 0 && step->errors + 1 >= then->nodes[static_cast<std::size_t>(node)].retry.attempts;
+}
+
+// It is on record where the outcome was recorded.
+std::string Redecide::key_of_outcome(StepId id, StepId recorded_by) const {
+  const Step* step = find_step(state_, id);
   for (BranchId branch = step == nullptr ? 0 : step->branch; branch != 0; branch = state_.branches.at(branch).parent)
     for (const auto& [key, outcome] : state_.branches.at(branch).cache)
-      if (outcome.step == succeeded.cached_from) complete.outcome.cache_key = key;
-  return complete;
-}
-
-FailStep Redecide::failure(const Event& closing, std::vector<Fact> facts) const {
-  FailStep fail;
-  fail.step = closing.step;
-  fail.failure.facts = std::move(facts);
-  bool is_tried_again = false;
-  if (const auto* closed = std::get_if<SubGoalClosed>(&closing.body)) {
-    fail.attempt = closed->attempt;
-    fail.failure.error = closed->error;
-    fail.failure.message = closed->message;
-    fail.worker = closed->worker;
-    fail.started_at = closed->started_at;
-  } else {
-    const auto& failed = std::get<StepFailed>(closing.body);
-    fail.attempt = failed.attempt;
-    fail.failure.error = failed.error;
-    fail.failure.message = failed.message;
-    fail.worker = failed.worker;
-    fail.started_at = failed.started_at;
-    is_tried_again = failed.retry_at.has_value();
-  }
-  // Another attempt was worth it if there was one, or if the recorded graph allowed no more.
-  const Step* step = find_step(state_, closing.step);
-  const GraphRef& then = recorded_graph_ == nullptr ? state_.graph : recorded_graph_;
-  const NodeIndex node =
-      step == nullptr ? -1 : then->find(state_.graph->nodes[static_cast<std::size_t>(step->node)].name);
-  const bool was_last = node >= 0 && step->errors + 1 >= then->nodes[static_cast<std::size_t>(node)].retry.attempts;
-  fail.failure.retryable = is_tried_again || was_last;
-  return fail;
+      if (outcome.step == recorded_by) return key;
+  return "";
 }
 
 bool Redecide::rerun_agrees(const Event& at, const Command& command) {

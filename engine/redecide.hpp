@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/decide.hpp"
+#include "engine/step_report.hpp"
 
 namespace cairn {
 
@@ -55,9 +56,9 @@ class Redecide {
   void call_recorded_versions(std::span<const Event> rest);
   std::optional<Derived> derive(std::span<const Event> rest) const;
   StartRun start_of(std::span<const Event> rest) const;
-  std::optional<Command> step_report(std::span<const Event> rest, ToolTable& tools) const;
-  CompleteStep completion(const Event& closing, std::vector<Fact> facts) const;
-  FailStep failure(const Event& closing, std::vector<Fact> facts) const;
+  Command report_again(StepReport report) const;
+  bool was_last_try(StepId id) const;
+  std::string key_of_outcome(StepId id, StepId recorded_by) const;
   bool rerun_agrees(const Event& at, const Command& command);
   bool matches(const Event& recorded, const Event& again) const;
   bool diverge(const Event& at, std::string says, std::string again = "");

@@ -33,6 +33,9 @@ class Saver {
   void unless_empty(const char* key, const T& value) {
     if (!value.empty()) (*this)(key, value);
   }
+  void flag(const char* key, bool is_set) {
+    if (is_set) object_[key] = true;
+  }
   void node(const char* key, NodeIndex node) {
     if (node >= 0) object_[key] = graph_->nodes.at(static_cast<std::size_t>(node)).name;
   }
@@ -113,6 +116,9 @@ class Loader {
   template <class T>
   void unless_empty(const char* key, T& value) {
     if (object_.contains(key)) load(object_.at(key), value);
+  }
+  void flag(const char* key, bool& is_set) {
+    if (object_.contains(key)) load(object_.at(key), is_set);
   }
   void node(const char* key, NodeIndex& node) {
     if (!object_.contains(key)) return;
@@ -217,6 +223,7 @@ void fields(F& field, typename F::template Of<Options>& e) {
   field("autonomous", e.autonomous);
   field("priority", e.priority);
   field("budgets", e.budgets);
+  field.flag("recorded", e.recorded);  // since fold version 3
 }
 template <class F>
 void fields(F& field, typename F::template Of<Parent>& e) {

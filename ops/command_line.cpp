@@ -263,6 +263,9 @@ void add_fork_command(Line& line) {
            [&line](const std::string& path) { line.fork.graph = json_file(path, "the graph"); });
   add_list(command, "--tag", "K=V", "A searchable tag beside the origin's (repeatable)",
            [&line](const std::vector<std::string>& texts) { line.fork.tags = tags_argument(texts); });
+  command.add_flag(
+      "--recorded", line.fork.recorded,
+      "Ask no model and no tool: what they said in RUN counts again; the fork fails where it goes another way");
   command.add_flag("--wait", line.fork.wait,
                    "Execute the fork here; return when it has ended or only questions are left");
   command.add_flag("--no-work", line.fork.no_work, "With --wait: leave the execution to other workers");

@@ -84,6 +84,7 @@ struct ForkRunOptions {
   std::map<std::string, Json> answers;
   std::optional<Json> graph;
   Tags tags;
+  bool recorded = false;
   bool wait = false;
   bool no_work = false;
 };

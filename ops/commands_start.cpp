@@ -72,6 +72,7 @@ ForkOptions fork_options(const ForkRunOptions& options) {
   if (!options.edit.empty()) fork.edit = options.edit;
   fork.answers = options.answers;
   fork.tags = options.tags;
+  fork.recorded = options.recorded;
   return fork;
 }
 

@@ -328,6 +328,7 @@ Result<StartRun> Client::fork_command(const RunId& origin, const EventRow& last,
   command.version = graph->version;
   command.input = parse_stored_object(then->input);
   command.options = then->options;
+  command.options.recorded = options.recorded;
   std::erase_if(command.options.budgets, [&graph](const auto& cap) { return !graph->budgets.contains(cap.first); });
   command.tags = std::move(options.tags);
   command.tags.insert(then->tags.begin(), then->tags.end());

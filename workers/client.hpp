@@ -26,6 +26,7 @@ struct ForkOptions {
   std::map<std::string, Json> answers = {};  // to questions that are open then, by id
   GraphRef graph = {};                       // that it goes on with, from try_graph; null: the origin's
   Tags tags = {};                            // beside the origin's
+  bool recorded = false;                     // it takes its answers from the origin's record; see Options
 };
 
 struct Started {

@@ -77,6 +77,8 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
       return reused(*recorded, *step, std::move(work.cache_key));
   }
   find_blobs_of(work.input, work.blobs);
+  const bool is_pure = work.handler != nullptr && work.handler->is_pure();
+  if (state.options.recorded && !is_pure) work.recorded = state.forked_from;
   return work;
 }
 
@@ -97,6 +99,7 @@ StepResult Executor::run_pure(const Work& work) {
 }
 
 boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
+  if (work.answer) co_return *std::move(work.answer);
   if (work.handler != nullptr) {
     if (work.handler->is_pure()) co_return run_pure(work);
     co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), ports_);

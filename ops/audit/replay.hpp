@@ -1,5 +1,5 @@
 // Decides recorded runs of a database again (see engine/redecide.hpp) and sums up how it went. Nothing is written and
-// nothing outside is called.
+// nothing outside is called. A Replayer belongs to one thread, a ReplayReport is safe from any thread.
 #pragma once
 
 #include <cstdint>

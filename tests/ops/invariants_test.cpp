@@ -82,6 +82,12 @@ class Invariants : public ::testing::TestWithParam<std::string> {
     return ends;
   }
 
+  std::size_t run_count() {
+    RunFilter every;
+    every.limit = all;
+    return store_->runs(every).size();
+  }
+
   RunState folded(const std::string& run, std::span<const EventRow> events) {
     RunState state;
     state.id = *parse_run_id(run);
@@ -99,7 +105,7 @@ class Invariants : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Planners, Invariants,
                          ::testing::Values("seven_node", "plan_decomposer", "page_agent", "venture_scope",
                                            "round_planner", "tool_agent"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& one) { return one.param; });
 
 TEST_P(Invariants, X_1_the_state_is_a_fold_of_the_events_and_a_snapshot_changes_nothing) {
   const std::string run = executed();
@@ -163,7 +169,10 @@ TEST_P(Invariants, X_4_the_report_of_a_worker_that_lost_its_hold_is_refused) {
   const RunId run = *parse_run_id(text);
   const Shard shard = shard_of(run, store_->shards());
   const auto claimed_by = [&](SessionId session) {
-    ClaimRequest request{.shard = shard, .queues = {}, .session = session, .limit = 1, .only_runs = {run}};
+    ClaimRequest request;
+    request.shard = shard;
+    request.session = session;
+    request.only_runs = {run};
     request.queues = {store_->jobs(run).at(0).job.queue};
     request.now_us = store_->database_time();
     return store_->claim(request).at(0);
@@ -180,7 +189,8 @@ TEST_P(Invariants, X_4_the_report_of_a_worker_that_lost_its_hold_is_refused) {
   const RunRow row = *store_->run(run);
   Draft draft(run, row.head, row.chain_hash, before);
   draft.fence(fence, "", {});
-  const Context context{.now_us = store_->database_time(), .actor = "test", .id_base = new_run_id()};
+  Context context;
+  context.now_us = store_->database_time();
   Result<Decision> decision =
       decide(state, FailStep{lost.job.step, lost.job.attempt, {"error", "late", true, {}}, first, 0}, context,
              client_->graphs());
@@ -257,10 +267,8 @@ TEST_P(Invariants, X_9_every_event_has_a_cause_and_every_rewrite_its_rule) {
   std::vector<BranchId> touched;
   std::map<StepId, std::int64_t> opened_by;
   for (const Event& event : decoded(run)) {
-    if (event.step == 0)
-      EXPECT_NE(event.actor, "") << event.seq;
-    else
-      EXPECT_TRUE(opened_by.contains(event.step)) << "event " << event.seq << " belongs to step " << event.step;
+    EXPECT_TRUE(event.step == 0 ? !event.actor.empty() : opened_by.contains(event.step))
+        << "event " << event.seq << " of step " << event.step << " has no cause";
     const StepId last = state.last_step;
     evolve(state, event, client_->graphs(), touched);
     for (StepId step = last + 1; step <= state.last_step; ++step) opened_by[step] = event.seq;
@@ -272,8 +280,12 @@ TEST_P(Invariants, X_9_every_event_has_a_cause_and_every_rewrite_its_rule) {
       EXPECT_TRUE(fields.contains("from") && fields.contains("to") && fields.contains("order")) << fields;
       EXPECT_NE(event.step, 0);
     }
-    if (record->kind == RecordKind::decision_proposed) EXPECT_NE(fields.value("source", ""), "") << fields;
-    if (record->kind == RecordKind::decision_enforced) EXPECT_NE(fields.value("action", ""), "") << fields;
+    if (record->kind == RecordKind::decision_proposed) {
+      EXPECT_NE(fields.value("source", ""), "") << fields;
+    }
+    if (record->kind == RecordKind::decision_enforced) {
+      EXPECT_NE(fields.value("action", ""), "") << fields;
+    }
   }
   EXPECT_EQ(opened_by.at(1), 1);
 }
@@ -295,11 +307,11 @@ TEST_P(Invariants, X_10_another_graph_is_refused_or_moved_to_never_silent) {
   const std::string node = state.graph->nodes[static_cast<std::size_t>(state.steps.begin()->second.node)].name;
   const std::string renamed = write_file(GetParam() + "_renamed.json", without_node(state.graph->text, node)).string();
   const std::size_t graphs = store_->graphs().size();
-  const std::size_t runs = store_->runs({.limit = all}).size();
+  const std::size_t runs = run_count();
   expect_refused(cairn({"fork", run, "--at", at, "--graph", renamed}), 4, "lacks " + node);
   EXPECT_EQ(cairn({"move", run, "--graph", renamed}).exit, 4);
   EXPECT_EQ(store_->graphs().size(), graphs) << "nothing was written";
-  EXPECT_EQ(store_->runs({.limit = all}).size(), runs);
+  EXPECT_EQ(run_count(), runs);
 
   const std::string original = write_file(GetParam() + "_original.json", state.graph->text).string();
   cairn_ok({"graph", "add", renamed});  // new runs would begin with it
@@ -378,7 +390,10 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
     start.graph = GetParam();
     start.version = recorded.graph->version;
     start.input = parse_stored(recorded.input);
-    Context context{.now_us = recorded.started_at, .actor = "test", .id_base = new_run_id()};
+    Context context;
+    context.now_us = recorded.started_at;
+    context.actor = "test";
+    context.id_base = new_run_id();
     context.tools = &outcomes.tools();
     ASSERT_TRUE(decide(state, start, context, client_->graphs()).ok());
     while (!is_ended(state.status)) {
