@@ -232,7 +232,7 @@ TEST_F(Verify, a_fork_vouches_for_the_event_it_began_at) {
   remove_event(text, 4);
   set_head(text, 3);
   EXPECT_EQ(found(text), "");
-  EXPECT_EQ(found(forked), "altered 3");
+  EXPECT_EQ(found_by({"verify", forked}), "altered 3");
   EXPECT_EQ(cairn(on_it({"verify", forked, "--json"})).json()["findings"][0]["run"], text);
 }
 
