@@ -577,6 +577,8 @@ int run_command_line(int argc, const char* const* argv) {
   }
   // One in --dsn was looked at with the other arguments.
   if (const auto fault = dsn_fault(choose_database(line.settings).dsn, "CAIRN_DSN")) return say(exit_usage, *fault);
+  const Result<CheckpointOptions> checkpoints = checkpoint_options(choose_database(line.settings));
+  if (!checkpoints) return say(exit_usage, checkpoints.error().message);
   return run_chosen(line.chosen);
 }
 

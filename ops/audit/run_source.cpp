@@ -13,7 +13,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t page_runs = 100;
-constexpr int threads_max = 64;
+constexpr int threads_max = 16;  // each has two connections
 
 // What the threads share.
 class Shared {

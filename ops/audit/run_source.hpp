@@ -19,7 +19,7 @@ RunSource matching_runs(Store& store, const RunFilter& filter);
 // Everything of which anything is kept: histories without a run row and rows without events too.
 RunSource all_runs(RunRecords& records);
 
-// One for each core.
+// One for each core, up to a number that leaves connections for others.
 int audit_threads();
 
 // Gives every run to one of the `threads`, each of which works with what `begin` makes for it. Returns when all are

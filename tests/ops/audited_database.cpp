@@ -1,5 +1,7 @@
 #include "tests/ops/audited_database.hpp"
 
+#include <filesystem>
+
 #include "storage/postgres_store.hpp"
 
 namespace cairn::program {
@@ -17,6 +19,12 @@ void AuditedDatabase::SetUp() {
   cairn_ok(on_it({"graph", "list"}));
   superuser_ = std::make_unique<PgConnection>(PgConnectOptions{dsn(), "a superuser", false});
   sql("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question, cairn.snapshot, cairn.blob, cairn.worker");
+  forget_checkpoints();
+}
+
+void AuditedDatabase::forget_checkpoints() {
+  sql("TRUNCATE cairn.checkpoint");
+  std::filesystem::remove_all(std::filesystem::path(data()) / "checkpoints");
 }
 
 Arguments AuditedDatabase::on_it(Arguments arguments) {
@@ -71,13 +79,14 @@ std::string AuditedDatabase::waiting_job() {
   return start("works");
 }
 
-std::string AuditedDatabase::found_by(const Arguments& arguments) {
+std::string AuditedDatabase::found_by(const Arguments& arguments, const std::string& only_of) {
   Arguments whole = on_it(arguments);
   whole.push_back("--json");
   const Ran ran = cairn(whole);
   const Json shown = ran.json();
   std::string text;
   for (const Json& finding : shown["findings"]) {
+    EXPECT_TRUE(only_of.empty() || finding["run"].is_null() || finding["run"] == only_of) << finding;
     EXPECT_TRUE(finding["says"].get<std::string>().starts_with("Expected ")) << finding;
     text += (text.empty() ? "" : ", ") + finding["kind"].get<std::string>() + " " + finding["seq"].dump();
   }
@@ -85,6 +94,6 @@ std::string AuditedDatabase::found_by(const Arguments& arguments) {
   return text;
 }
 
-std::string AuditedDatabase::found(const std::string& run) { return found_by({"verify", run}); }
+std::string AuditedDatabase::found(const std::string& run) { return found_by({"verify", run}, run); }
 
 }  // namespace cairn::program

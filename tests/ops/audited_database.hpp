@@ -25,6 +25,7 @@ class AuditedDatabase : public testing::Test {
   void sql(const std::string& text) { superuser_->execute(text); }
   std::string sql_text(const std::string& query);  // of one row and column
   std::unique_ptr<Store> store() const;
+  void forget_checkpoints();  // what processes have signed, in the database and outside
 
   // Runs, each in its own way of life.
   std::string start(const std::string& graph, const Arguments& more = {});
@@ -34,9 +35,10 @@ class AuditedDatabase : public testing::Test {
   std::string signalled_run(int signals);  // waits for another one than those it was sent
   std::string waiting_job();               // a job in the queue `default`, which nobody has taken yet
 
-  // "altered 3, job 5" of `cairn verify RUN --json`, and its exit code held against that.
+  // "altered 3, job 5" of `cairn verify RUN --json`: its exit code is held against that, and each finding is of that
+  // run or of none.
   std::string found(const std::string& run);
-  static std::string found_by(const Arguments& arguments);
+  static std::string found_by(const Arguments& arguments, const std::string& only_of = "");
 
  private:
   std::unique_ptr<PgConnection> superuser_;

@@ -86,6 +86,18 @@ TEST_F(Rebuild, a_held_job_stays_held_and_a_wrong_one_is_offered_under_a_new_epo
   EXPECT_GT(std::stoll(job("epoch")), epoch + 1) << "whoever held the lost row holds nothing now";
 }
 
+TEST_F(Rebuild, the_application_s_rights_are_enough_and_to_verify_those_of_a_reader) {
+  start_some_of_each();
+  lose_everything_derived();
+  sql("DROP ROLE IF EXISTS an_application, a_reader");
+  sql("CREATE ROLE an_application LOGIN IN ROLE cairn_app; CREATE ROLE a_reader LOGIN IN ROLE cairn_read");
+  EXPECT_EQ(cairn({"rebuild", "--check", "--dsn", dsn() + " user=a_reader"}).exit, 1);
+  EXPECT_EQ(cairn({"rebuild", "--dsn", dsn() + " user=a_reader"}).out, "");
+  EXPECT_EQ(sql_text("SELECT count(*) FROM cairn.run"), "0");
+  cairn_ok({"rebuild", "--dsn", dsn() + " user=an_application"});
+  cairn_ok({"verify", "--all", "--dsn", dsn() + " user=a_reader"});
+}
+
 TEST_F(Rebuild, snapshots_that_differ_are_deleted_and_those_that_do_not_are_kept) {
   const std::string text = signalled_run(4);
   const RunId run = *parse_run_id(text);
