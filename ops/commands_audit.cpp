@@ -9,6 +9,7 @@
 
 #include "ops/audit/auditor.hpp"
 #include "ops/audit/checkpoint_audit.hpp"
+#include "ops/audit/export_audit.hpp"
 #include "ops/audit/run_source.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
@@ -43,6 +44,11 @@ class Report {
   void add(const std::vector<Finding>& findings) {
     const std::lock_guard lock(mutex_);
     for (const Finding& finding : findings) take(finding);
+  }
+
+  void count(std::int64_t runs, std::int64_t events) {
+    runs_ += runs;
+    events_ += events;
   }
 
   // `rebuilds`: with the number of runs that were.
@@ -162,9 +168,18 @@ Status audit_checkpoints(const Settings& settings, const Audit& audit, Report& r
   return Done{};
 }
 
+Exit verify_file(const Settings& settings, const std::string& file) {
+  Report report(settings.json);
+  ExportAudit audit(file, [&report](const Finding& finding) { report.add({finding}); });
+  if (const Status read = audit.look(); !read) return read.error();
+  report.count(audit.counts().runs, audit.counts().events);
+  return report.close(false);
+}
+
 }  // namespace
 
 Exit verify(const Settings& settings, const VerifyOptions& options) {
+  if (!options.file.empty()) return verify_file(settings, options.file);
   Result<Audit> audit = open_audit(settings);
   if (!audit) return audit.error();
   const Result<RunSource> source = source_of(*audit, options);

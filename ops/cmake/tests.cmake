@@ -112,6 +112,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/crash_points_test.cpp
   tests/ops/doctor_test.cpp
   tests/ops/explain_test.cpp
+  tests/ops/export_test.cpp
   tests/ops/page_agent_test.cpp
   tests/ops/plan_decomposer_test.cpp
   tests/ops/plan_runner_test.cpp
