@@ -30,5 +30,7 @@ Tags tags_argument(const std::vector<std::string>& texts);
 std::string concurrency_argument(const std::string& text);
 TimeUs time_argument(const std::string& text);
 Moment moment_argument(const std::string& text);
+// "90d", "12h", "30m", "10s" or a time.
+Age age_argument(const std::string& text);
 
 }  // namespace cairn

@@ -46,6 +46,7 @@ struct Line {
   bool check = false;
   ExportOptions export_;
   ImportOptions import;
+  ArchiveOptions archive;
   SimulateOptions simulate;
   BenchOptions bench;
   BenchWorkerOptions bench_worker;
@@ -411,6 +412,20 @@ void add_export_commands(Line& line) {
   import.add_flag("--running", line.import.running, "Also runs that have not ended: workers go on with them here");
 }
 
+void add_archive_command(Line& line) {
+  CLI::App& command = add_command(
+      line.app, line, "archive",
+      "Move ended runs into a file, which is looked over before they are removed; the same again goes on with it",
+      [](Line& l) { return archive_runs(l.settings, l.archive); });
+  add_text(command, "--older-than", "DURATION|TIME", "That ended longer ago (90d, 12h, 30m, 10s), or before this time",
+           [&line](const std::string& text) { line.archive.older_than = age_argument(text); })
+      ->required();
+  add_where(command, [&line](const RunFilter& filter) { line.archive.where = filter; });
+  add_text(command, "--out", "FILE", "Where they go, as an export; compressed if the name ends in .zst",
+           [&line](const std::string& text) { line.archive.out = path_argument(text, "an archive"); })
+      ->required();
+}
+
 void add_simulate_command(Line& line) {
   CLI::App& command =
       add_command(line.app, line, "simulate",
@@ -510,6 +525,7 @@ void add_commands(Line& line) {
   add_control_commands(line);
   add_audit_commands(line);
   add_export_commands(line);
+  add_archive_command(line);
   add_simulate_command(line);
   add_bench_commands(line);
 }

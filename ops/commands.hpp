@@ -137,8 +137,18 @@ struct ImportOptions {
   std::string file;
   bool running = false;  // also runs that have not ended
 };
+struct Age {  // a time, or so long ago
+  std::optional<TimeUs> at_us;
+  std::int64_t age_us = 0;
+};
+struct ArchiveOptions {
+  Age older_than;
+  RunFilter where;
+  std::string out;
+};
 Exit export_runs(const Settings& settings, const ExportOptions& options);
 Exit import_runs(const Settings& settings, const ImportOptions& options);
+Exit archive_runs(const Settings& settings, const ArchiveOptions& options);
 
 Exit corpus_load(const Settings& settings, const std::string& name, const std::string& directory);
 Exit corpus_list(const Settings& settings);
