@@ -243,6 +243,24 @@ TEST(Import, whatever_was_altered_is_refused_and_nothing_is_written) {
   EXPECT_EQ(cairn({"import", write_file("altered.jsonl", text), "--dsn", other}).exit, 0) << "as it was";
 }
 
+TEST(VerifyFile, names_the_event_that_was_altered_and_needs_no_database) {
+  const std::string run = start("plan_runner", plan("looked over"));
+  std::vector<std::string> lines = lines_of(read_file(exported({run})));
+  const std::string sound = write_file("sound.jsonl", joined(lines));
+  replace(lines, "on purpose", "by chance");
+  const std::string altered = write_file("altered.jsonl", resealed(lines));
+  const Ran ran = cairn({"verify", "--file", sound, "--json", "--dsn", "host=/nowhere"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.json()["runs"], 1);
+  const Ran found = cairn({"verify", "--file", altered, "--json", "--dsn", "host=/nowhere"});
+  EXPECT_EQ(found.exit, 1);
+  ASSERT_EQ(found.json()["findings"].size(), 1u) << found.out;
+  EXPECT_EQ(found.json()["findings"][0]["run"], run);
+  EXPECT_EQ(found.json()["findings"][0]["kind"], "altered");
+  expect_refused(cairn({"verify", "--file", "/nowhere/at/all"}), 3, "/nowhere/at/all");
+  expect_refused(cairn({"verify", "--file", sound, "--all"}), 2, "");
+}
+
 TEST(Import, a_broken_frame_is_refused) {
   const std::string frame = read_file(exported({start("plan_runner", plan("frame")), "--zstd"}));
   const std::string other = other_database("frames");
