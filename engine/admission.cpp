@@ -62,7 +62,8 @@ class Admission {
     SubGoalOpened goal;
     goal.sub_goal = rejected.sub_goal;
     goal.tool = rejected.tool;
-    by_id_.try_emplace(rejected.sub_goal, proposals_.size());
+    if (find_goal(state_, branch_, rejected.sub_goal) == nullptr)
+      by_id_.try_emplace(rejected.sub_goal, proposals_.size());
     proposals_.push_back({std::move(goal), {}, rejected.reason, rejected.unmet});
   }
 

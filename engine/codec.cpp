@@ -403,6 +403,7 @@ void fields(F& field, typename F::template Of<Options>& e) {
   field.word_if("autonomy", "full", e.autonomous);
   field.unless_empty("priority", e.priority);
   field.unless_empty("budgets", e.budgets);
+  field.word_if("answers", "recorded", e.recorded);
 }
 template <class F>
 void fields(F& field, typename F::template Of<Parent>& e) {

@@ -22,6 +22,9 @@ struct Outcome {
   std::string cache_key = {};
 };
 
+// The error of a step that has no answer on record; it ends the run as failed, whatever edges there are.
+inline constexpr const char* diverged_error = "diverged";
+
 // Why an attempt failed. `error` is one word, `message` a sentence.
 struct Failure {
   std::string error = "error";
@@ -40,7 +43,9 @@ struct StartRun {
   std::optional<Parent> parent;
   std::optional<RunId> continues;
   std::optional<Json> history;
-  std::optional<Origin> forked_from;
+  std::optional<Origin> forked_from;         // then `input` is the origin's, and what follows counts
+  std::optional<Json> edit = {};             // channels set before anything else happens
+  std::map<std::string, Json> answers = {};  // to questions that are open there, by id
 };
 struct CompleteStep {
   StepId step = 0;
@@ -87,9 +92,12 @@ struct FinishChild {
 struct EditChannels {
   Json patch = Json::object();
 };
+struct MoveRun {  // to another version of its graph
+  std::string version;
+};
 
 using Command = std::variant<StartRun, CompleteStep, FailStep, Due, Answer, SendSignal, Cancel, Pause, Resume, Reopen,
-                             FinishChild, EditChannels>;
+                             FinishChild, EditChannels, MoveRun>;
 
 // What the engine must know of a tool to admit a sub-goal. A need is one of
 //   "$channel", "$channel/pointer"   a value of the run's data that must not be null

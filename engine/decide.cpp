@@ -5,6 +5,8 @@
 #include <deque>
 
 #include "engine/admission.hpp"
+#include "engine/moving.hpp"
+#include "engine/snapshot.hpp"
 
 namespace cairn {
 namespace {
@@ -67,6 +69,7 @@ class Deciding {
   Status operator()(const Reopen&);
   Status operator()(const FinishChild& finish);
   Status operator()(const EditChannels& edit);
+  Status operator()(const MoveRun& move);
 
   // Everything the events imply, branch by branch, until nothing follows.
   void settle() {
@@ -103,6 +106,7 @@ class Deciding {
     emit(implied.step, std::move(implied.body));
   }
 
+  Status start_fork(const StartRun& start, RunStarted started, const Graph& graph);
   void start_child(StepId step, ChildStarted child);
   void fail_call(StepId step, std::string error, std::string message);
   std::optional<Error> cache_fault(const Step& step, const CompleteStep& complete) const;
@@ -132,7 +136,7 @@ Status Deciding::operator()(const StartRun& start) {
   if (graph == nullptr)
     return refusal(Code::not_found, "Expected a known graph, but there is no graph " + start.graph +
                                         (start.version.empty() ? "." : " of version " + start.version + "."));
-  if (auto fault = patch_fault(Json::object(), start.input, *graph))
+  if (auto fault = start.forked_from ? std::nullopt : patch_fault(Json::object(), start.input, *graph))
     return refusal(Code::invalid, "Expected the input to fit graph " + graph->name + ". " + *fault);
   if (start.parent && start.parent->depth > call_depth_max)
     return refusal(Code::limit, "Expected calls at most " + std::to_string(call_depth_max) + " deep, but this one is " +
@@ -141,6 +145,8 @@ Status Deciding::operator()(const StartRun& start) {
     if (graph->budgets.find(name) == graph->budgets.end() || cap < 0)
       return refusal(Code::invalid, "Expected a cap of at least 0 for a budget of graph " + graph->name +
                                         ", but found " + name + ": " + std::to_string(cap) + ".");
+  if (start.options.recorded && !start.forked_from)
+    return refusal(Code::invalid, "Expected a fork to take its answers from the record, but this run has no origin.");
   if (start.options.priority < 0 || start.options.priority > 9)
     return refusal(Code::invalid,
                    "Expected a priority from 0 to 9, but found " + std::to_string(start.options.priority) + ".");
@@ -148,8 +154,43 @@ Status Deciding::operator()(const StartRun& start) {
   RunStarted started{graph->name,  graph->version,  canonical(start.input), start.options,    start.tags,
                      start.parent, start.continues, std::nullopt,           start.forked_from};
   if (start.history) started.history = canonical(*start.history);
+  if (start.forked_from) return start_fork(start, std::move(started), *graph);
   emit(0, std::move(started));
   return Done{};
+}
+
+Error cannot_move(const RunState& state, const Graph& graph, const std::vector<std::string>& hindrances) {
+  std::string names;
+  for (const std::string& node : missing_nodes(state, graph)) names += (names.empty() ? "" : ", ") + node;
+  if (names.empty()) return refusal(Code::conflict, hindrances.front());
+  return refusal(Code::conflict, "Expected graph " + graph.name + " of version " + graph.version.substr(0, 12) +
+                                     " to have every node where " + name_of(state) + " stands, but it lacks " + names +
+                                     ".");
+}
+
+// A fork goes on where its origin stood: its data is edited first, a failed origin's failed steps are tried again, and
+// what waited for an answer gets it.
+Status Deciding::start_fork(const StartRun& start, RunStarted started, const Graph& graph) {
+  const Origin& from = *start.forked_from;
+  const Result<RunState> origin = restore_snapshot(from.state, graphs_);
+  if (!origin) return origin.error();
+  if (is_ended(origin->status) && origin->status != RunStatus::failed)
+    return refusal(Code::closed, "Expected a moment before the end of " + name_of(*origin) + ", but event " +
+                                     std::to_string(from.seq) + " ended it.");
+  if (const auto hindrances = move_hindrances(*origin, graph); !hindrances.empty())
+    return cannot_move(*origin, graph, hindrances);
+  if (start.edit)
+    if (auto fault = start.edit->is_object() ? patch_fault(Json::object(), *start.edit, graph)
+                                             : "Expected an object of channels, but found " + excerpt(*start.edit, 60))
+      return refusal(Code::invalid, *std::move(fault));
+  Status done = Done{};
+  emit(0, std::move(started));
+  if (start.edit) emit(0, ChannelsEdited{canonical(*start.edit)});
+  if (state_.status == RunStatus::failed) done = (*this)(Reopen{});
+  for (const auto& [question, value] : start.answers)
+    if (done) done = (*this)(Answer{question, value, {}, {}});
+  if (!done) state_ = RunState{};
+  return done;
 }
 
 // --- what workers report --------------------------------------------------------------------------------------------
@@ -324,6 +365,7 @@ void Deciding::fail_attempt(StepId id, const FailStep& fail) {
     failed.retry_at = now + (lost ? 0 : delay_us(node.retry, step.errors + 1, context_.draw));
     return emit(id, std::move(failed));
   }
+  if (failed.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
   if (step.goal >= 0) {
     SubGoalClosed closed;
     closed.sub_goal = goal_of(state_, step).id;
@@ -451,6 +493,23 @@ Status Deciding::operator()(const EditChannels& edit) {
   if (!state_.branches.at(root_branch).fan.empty())
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to be outside every fan-out, but it has forked.");
   emit(0, ChannelsEdited{canonical(edit.patch)});
+  return Done{};
+}
+
+Status Deciding::operator()(const MoveRun& move) {
+  if (auto fault = not_open(state_)) return *fault;
+  const GraphRef graph = graphs_.by_version(move.version);
+  if (graph == nullptr)
+    return refusal(Code::not_found, "Expected a known graph, but there is none of version " + move.version + ".");
+  if (graph->name != state_.graph->name)
+    return refusal(Code::invalid, "Expected a version of graph " + state_.graph->name + ", but found one of graph " +
+                                      graph->name + ".");
+  if (graph->version == state_.graph->version)
+    return refusal(Code::conflict, "Expected " + name_of(state_) + " to be of another version of graph " + graph->name +
+                                       ", but it is of this one already.");
+  if (const auto hindrances = move_hindrances(state_, *graph); !hindrances.empty())
+    return cannot_move(state_, *graph, hindrances);
+  emit(0, RunMoved{graph->version});
   return Done{};
 }
 

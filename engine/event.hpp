@@ -33,6 +33,9 @@ struct Options {
   bool autonomous = false;                      // wire: {"autonomy": "full"}; asks take their default or expire at once
   std::int32_t priority = 0;                    // 0..9; lower is claimed first
   std::map<std::string, std::int64_t> budgets;  // caps in place of the graph's
+  // wire: {"answers": "recorded"}; of a fork: effects and tools are not run, what they came to in its origin behind the
+  // fork counts again, and a step that the record does not know fails the run with the error `diverged`.
+  bool recorded = false;
   bool operator==(const Options&) const = default;
 };
 
@@ -43,6 +46,12 @@ struct Parent {
   StepId step = 0;
   std::int32_t depth = 0;  // of this child: 1 for a child of a run nobody called
   bool operator==(const Parent&) const = default;
+};
+
+struct ForkPoint {  // the moment of another run that a fork begins at
+  RunId run;
+  std::int64_t seq = 0;
+  bool operator==(const ForkPoint&) const = default;
 };
 
 struct Origin {  // of a fork

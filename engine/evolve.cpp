@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/codec.hpp"
+#include "engine/moving.hpp"
 #include "engine/snapshot.hpp"
 
 namespace cairn {
@@ -114,6 +115,7 @@ class Fold {
     for (const auto& [id, part] : state_.branches) touch(id);
   }
 
+  void begin_as_fork(RunState origin, const Origin& from);
   Step& new_step(Branch& in, NodeIndex node);
   void open(BranchId in, NodeIndex node, const Json& given);
   void charge(Step& step, const Node& node);
@@ -145,10 +147,8 @@ void Fold::operator()(const RunStarted& started) {
   if (started.forked_from) {
     Result<RunState> origin = restore_snapshot(started.forked_from->state, graphs_);
     if (!origin) corrupt(state_, event_, "its origin's state cannot be read: " + origin.error().message);
-    const RunId id = state_.id;
-    state_ = *std::move(origin);
-    state_.id = id;
-    state_.parent.reset();
+    begin_as_fork(*std::move(origin), *started.forked_from);
+    if (state_.graph != graph) move_to(state_, graph);
   } else {
     state_.graph = graph;
     state_.started_at = event_.at_us;
@@ -172,6 +172,18 @@ void Fold::operator()(const RunStarted& started) {
   touch_all();
 }
 
+// The origin's state, but for what belongs to the origin alone: who called it, and whom it calls.
+void Fold::begin_as_fork(RunState origin, const Origin& from) {
+  const RunId id = state_.id;
+  state_ = std::move(origin);
+  state_.id = id;
+  state_.parent.reset();
+  state_.forked_from = {from.run, from.seq};
+  state_.started_at = event_.at_us;
+  for (auto& [number, step] : state_.steps)
+    if (step.came.empty()) step.child = RunId{};
+}
+
 void Fold::operator()(const RunReopened&) {
   state_.status = RunStatus::running;
   state_.reason.clear();
@@ -192,12 +204,7 @@ void Fold::operator()(const RunReopened&) {
 void Fold::operator()(const RunMoved& moved) {
   const GraphRef graph = graphs_.by_version(moved.to_version);
   if (graph == nullptr) corrupt(state_, event_, "graph version " + moved.to_version + " is unknown");
-  const GraphRef before = std::exchange(state_.graph, graph);
-  const auto moved_node = [&](NodeIndex node) {
-    return node < 0 ? node : node_named(before->nodes[static_cast<std::size_t>(node)].name);
-  };
-  for (auto& [id, step] : state_.steps) step.node = moved_node(step.node);
-  for (auto& [id, part] : state_.branches) part.at_join = moved_node(part.at_join);
+  move_to(state_, graph);
   touch_all();
 }
 

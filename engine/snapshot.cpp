@@ -33,6 +33,9 @@ class Saver {
   void unless_empty(const char* key, const T& value) {
     if (!value.empty()) (*this)(key, value);
   }
+  void flag(const char* key, bool is_set) {
+    if (is_set) object_[key] = true;
+  }
   void node(const char* key, NodeIndex node) {
     if (node >= 0) object_[key] = graph_->nodes.at(static_cast<std::size_t>(node)).name;
   }
@@ -113,6 +116,9 @@ class Loader {
   template <class T>
   void unless_empty(const char* key, T& value) {
     if (object_.contains(key)) load(object_.at(key), value);
+  }
+  void flag(const char* key, bool& is_set) {
+    if (object_.contains(key)) load(object_.at(key), is_set);
   }
   void node(const char* key, NodeIndex& node) {
     if (!object_.contains(key)) return;
@@ -217,12 +223,18 @@ void fields(F& field, typename F::template Of<Options>& e) {
   field("autonomous", e.autonomous);
   field("priority", e.priority);
   field("budgets", e.budgets);
+  field.flag("recorded", e.recorded);  // since fold version 3
 }
 template <class F>
 void fields(F& field, typename F::template Of<Parent>& e) {
   field("run", e.run);
   field("step", e.step);
   field("depth", e.depth);
+}
+template <class F>
+void fields(F& field, typename F::template Of<ForkPoint>& e) {
+  field("run", e.run);
+  field("seq", e.seq);
 }
 template <class F>
 void fields(F& field, typename F::template Of<SubGoal>& e) {
@@ -340,6 +352,7 @@ void fields(F& field, typename F::template Of<RunState>& e) {  // but its graph
   field("tags", e.tags);
   field.present("parent", e.parent);
   field.present("continues", e.continues);
+  field.present("forked_from", e.forked_from);  // since fold version 3
   field("last_step", e.last_step);
   field("last_branch", e.last_branch);
   field("branches", e.branches);

@@ -14,7 +14,7 @@ namespace cairn {
 // Raised whenever evolve would fold the same events to another state, or the format changes; snapshots of another
 // version are ignored. A golden test fails if the fold changes without it.
 // A fork's first event holds a snapshot for good: whatever an older version could hold must stay readable.
-inline constexpr std::int32_t fold_version = 2;
+inline constexpr std::int32_t fold_version = 3;
 
 Json snapshot_json(const RunState& state);
 

@@ -306,11 +306,24 @@ bool is_waiting(const RunState& state) {
 
 namespace {
 
+// What an open step waits for, as far as the state alone tells: the words of `cairn explain`, and "worker".
+std::string_view waits_for(const RunState& state, const Step& step) {
+  const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
+  if (step.goal < 0) {
+    if (node.verb == Verb::ask) return "question";
+    if (node.verb == Verb::wait) return node.spec.contains("signal") ? "signal" : "timer";
+    if (node.verb == Verb::map) return "map";
+    if (node.verb == Verb::call) return "child";
+  }
+  return step.run_at > state.last_at ? "retry" : "worker";
+}
+
 Json step_json(const RunState& state, const Step& step) {
   Json shown = {{"step", step.id},
                 {"branch", step.branch},
                 {"node", state.graph->nodes[static_cast<std::size_t>(step.node)].name},
                 {"attempt", step.attempt},
+                {"waits_for", waits_for(state, step)},
                 {"opened_at", time_text(step.opened_at)}};
   if (step.goal >= 0) shown["sub_goal"] = goal_of(state, step).id;
   if (step.run_at > step.opened_at) shown["run_at"] = time_text(step.run_at);
@@ -362,6 +375,8 @@ Json state_json(const RunState& state) {
                 {"status", to_string(state.status)}, {"seq", state.seq},           {"steps", Json::array()},
                 {"plan", plan_json(state)},          {"budgets", Json::object()},  {"questions", Json::array()}};
   if (is_waiting(state)) shown["status"] = "waiting";
+  if (state.forked_from)
+    shown["forked_from"] = Json{{"run", to_string(state.forked_from->run)}, {"seq", state.forked_from->seq}};
   shown["channels"] = read_channels(state, root_branch);
   for (const auto& [id, step] : state.steps) shown["steps"].push_back(step_json(state, step));
   for (const auto& [name, use] : state.budgets) shown["budgets"][name] = Json{{"cap", use.cap}, {"used", use.used}};

@@ -157,6 +157,7 @@ struct RunState {
   Tags tags;
   std::optional<Parent> parent;
   std::optional<RunId> continues;
+  std::optional<ForkPoint> forked_from;
   StepId last_step = 0;
   BranchId last_branch = 0;
   std::map<BranchId, Branch> branches;

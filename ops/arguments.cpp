@@ -99,6 +99,19 @@ Tags tags_argument(const std::vector<std::string>& texts) {
   return tags;
 }
 
+std::map<std::string, Json> values_argument(const std::vector<std::string>& texts, const std::string& option) {
+  std::map<std::string, Json> values;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      refuse("Expected NAME=JSON in " + option + ", but found \"" + text + "\".");
+    const std::string name = text.substr(0, equals);
+    if (!values.emplace(name, json_argument(text.substr(equals + 1), "the value of " + name)).second)
+      refuse("Expected " + name + " once in " + option + ", but found it twice.");
+  }
+  return values;
+}
+
 std::string concurrency_argument(const std::string& text) {
   if (text == "none" || (is_number(text) && text.size() < 8 && std::stoi(text) >= 1 && std::stoi(text) <= 1'000'000))
     return text;

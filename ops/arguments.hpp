@@ -2,6 +2,7 @@
 // CLI::ValidationError with one sentence, which ends in the exit code for usage. Safe from any thread.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ Options options_argument(const std::string& text);
 Tags tags_argument(const std::vector<std::string>& texts);
 // A number from 1 to 1,000,000, or "none".
 std::string concurrency_argument(const std::string& text);
+// NAME=JSON, each name once. `option` is named in the sentence.
+std::map<std::string, Json> values_argument(const std::vector<std::string>& texts, const std::string& option);
 TimeUs time_argument(const std::string& text);
 Moment moment_argument(const std::string& text);
 // "90d", "12h", "30m", "10s" or a time.

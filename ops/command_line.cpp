@@ -36,11 +36,14 @@ struct Line {
   WorkOptions work;
   QueueSetOptions queue_set;
   StartOptions start;
+  ForkRunOptions fork;
   BatchOptions batch;
   RunFilter runs;
   EventsOptions events;
   AnswerOptions answer;
   ControlOptions control;
+  DiffOptions diff;
+  ReplayRunsOptions replay;
   SignalOptions signal;
   VerifyOptions verify;
   bool check = false;
@@ -245,6 +248,33 @@ void add_start_command(Line& line) {
   add_tools(command, line.settings);
 }
 
+void add_fork_command(Line& line) {
+  CLI::App& command = add_command(line.app, line, "fork",
+                                  "Start a run that goes on from where another one stood; that one stays as it is",
+                                  [](Line& l) { return fork_run(l.settings, l.fork); });
+  add_run(command, line.fork.run);
+  command.add_option("--at", line.fork.at, "The last event that both share; the end of a commit")
+      ->required()
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("SEQ");
+  add_list(command, "--set", "CHANNEL=JSON", "A channel's new value (repeatable)", [&line](const auto& texts) {
+    for (auto& [channel, value] : values_argument(texts, "--set")) line.fork.edit[channel] = std::move(value);
+  });
+  add_list(command, "--answer", "ID=JSON", "An answer to a question that is open there (repeatable)",
+           [&line](const auto& texts) { line.fork.answers = values_argument(texts, "--answer"); });
+  add_text(command, "--graph", "FILE", "Go on with this graph; it must have the nodes where the run stood",
+           [&line](const std::string& path) { line.fork.graph = json_file(path, "the graph"); });
+  add_list(command, "--tag", "K=V", "A searchable tag beside the origin's (repeatable)",
+           [&line](const std::vector<std::string>& texts) { line.fork.tags = tags_argument(texts); });
+  command.add_flag(
+      "--recorded", line.fork.recorded,
+      "Ask no model and no tool: what they said in RUN counts again; the fork fails where it goes another way");
+  command.add_flag("--wait", line.fork.wait,
+                   "Execute the fork here; return when it has ended or only questions are left");
+  command.add_flag("--no-work", line.fork.no_work, "With --wait: leave the execution to other workers");
+  add_tools(command, line.settings);
+}
+
 void add_batch_command(Line& line) {
   CLI::App& command =
       add_command(line.app, line, "batch",
@@ -274,7 +304,7 @@ void add_run_filter(CLI::App& command, RunFilter& runs) {
   add("graph", "G", "Of this graph");
   add("status", "S", "running, waiting, paused, done, failed or aborted");
   add("since", "TIME", "Started at or after");
-  add("lineage", "RUN", "This run, those it continues and those that continue it");
+  add("lineage", "RUN", "This run, those it came from (by a fork, by --continues) and all that came from them");
   add_list(command, "--tag", "K=V", "With this tag (repeatable: with all of them)", [&runs](const auto& texts) {
     for (const auto& [key, value] : tags_argument(texts)) add_term(runs, "tag." + key, value);
   })->excludes(where);
@@ -362,6 +392,44 @@ void add_control_commands(Line& line) {
   add_control(line, "cancel", "End runs as aborted; their children follow", Control::cancel)
       .add_option("--reason", line.control.reason, "Why, for the record")
       ->type_name("TEXT");
+  CLI::App& move = add_control(line, "move", "Put running runs under another version of their graph", Control::move);
+  add_text(move, "--graph", "FILE", "The version to go on with; `cairn graph add` gives it to new runs as well",
+           [&line](const std::string& path) { line.control.graph = json_file(path, "the graph"); })
+      ->required();
+}
+
+void add_replay_commands(Line& line) {
+  CLI::App& diff = add_command(line.app, line, "diff", "How two runs, or two moments of one, differ; exit 1 if they do",
+                               [](Line& l) { return diff_runs(l.settings, l.diff); });
+  diff.add_option("RUN_A", line.diff.a, "A run's id")->required()->type_name("");
+  CLI::Option* b = diff.add_option("RUN_B", line.diff.b, "Another run's id")->type_name("");
+  const CLI::Range seqs(std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
+  CLI::Option* from = diff.add_option("--from", line.diff.from, "The first run's moment (default: now)")->check(seqs);
+  CLI::Option* to = diff.add_option("--to", line.diff.to, "The second one's moment (default: now)")->check(seqs);
+  for (CLI::Option* moment : {from, to}) moment->type_name("SEQ");
+  diff.callback([&line, b, from] {
+    if (b->empty() && from->empty())
+      throw CLI::ValidationError(
+          "Expected a second run, or --from for another moment of the first, but found neither.");
+    line.chosen = [&line] { return diff_runs(line.settings, line.diff); };
+  });
+  CLI::App& replay = add_command(line.app, line, "replay",
+                                 "Decide recorded runs again from their record; exit 1 if one would go another way",
+                                 [](Line& l) { return replay_runs(l.settings, l.replay); });
+  CLI::Option* runs = replay.add_option("RUN", line.replay.runs, "The runs' ids")->type_name("");
+  CLI::Option* where = add_where(replay, [&line](const RunFilter& filter) { line.replay.where = filter; });
+  CLI::Option* all = replay.add_flag("--all", line.replay.all, "Every run");
+  where->excludes(runs)->excludes(all);
+  all->excludes(runs);
+  add_text(replay, "--graph", "FILE", "Decide with this graph in place of each run's own",
+           [&line](const std::string& path) { line.replay.graph = json_file(path, "the graph"); });
+  replay.add_flag("--handlers", line.replay.handlers, "Run pure handlers again too, and compare what they leave");
+  add_tools(replay, line.settings);
+  replay.callback([&line] {
+    if (line.replay.runs.empty() && !line.replay.where && !line.replay.all)
+      throw CLI::ValidationError("Expected the runs to replay as RUN..., --where or --all, but found none.");
+    line.chosen = [&line] { return replay_runs(line.settings, line.replay); };
+  });
 }
 
 void add_audit_commands(Line& line) {
@@ -518,6 +586,7 @@ void add_commands(Line& line) {
   add_dataset_commands(line);
   add_corpus_commands(line);
   add_start_command(line);
+  add_fork_command(line);
   add_batch_command(line);
   add_runs_commands(line);
   add_reading_commands(line);
@@ -526,6 +595,7 @@ void add_commands(Line& line) {
   add_audit_commands(line);
   add_export_commands(line);
   add_archive_command(line);
+  add_replay_commands(line);
   add_simulate_command(line);
   add_bench_commands(line);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,6 +77,18 @@ struct BatchOptions {
   bool no_work = false;
 };
 Exit start(const Settings& settings, const StartOptions& options);
+struct ForkRunOptions {
+  std::string run;
+  std::int64_t at = 0;
+  Json edit = Json::object();  // channels to set; empty: none
+  std::map<std::string, Json> answers;
+  std::optional<Json> graph;
+  Tags tags;
+  bool recorded = false;
+  bool wait = false;
+  bool no_work = false;
+};
+Exit fork_run(const Settings& settings, const ForkRunOptions& options);
 Exit batch(const Settings& settings, const BatchOptions& options);
 
 struct EventsOptions {
@@ -99,13 +112,14 @@ Exit answer(const Settings& settings, const AnswerOptions& options);
 
 // What may be asked of runs, each named or found by a filter. Every refusal is told, and the others go on; the exit
 // code is that of the first refusal.
-enum class Control : std::uint8_t { pause, resume, retry, cancel };
+enum class Control : std::uint8_t { pause, resume, retry, cancel, move };
 struct ControlOptions {
   Control what = Control::pause;
   std::vector<std::string> runs;
   std::optional<RunFilter> where;  // in place of `runs`
   bool dry_run = false;            // tell what would become of them and write nothing
   std::string reason;              // of a cancel
+  std::optional<Json> graph;       // of a move: the version to go on with
 };
 struct SignalOptions {
   std::string run;
@@ -115,6 +129,21 @@ struct SignalOptions {
 };
 Exit control(const Settings& settings, const ControlOptions& options);
 Exit send_signal(const Settings& settings, const SignalOptions& options);
+struct DiffOptions {
+  std::string a;
+  std::string b;                     // "": the same run
+  std::optional<std::int64_t> from;  // a's moment; nothing: its head
+  std::optional<std::int64_t> to;    // b's
+};
+Exit diff_runs(const Settings& settings, const DiffOptions& options);
+struct ReplayRunsOptions {
+  std::vector<std::string> runs;
+  std::optional<RunFilter> where;  // in place of `runs`
+  bool all = false;                // likewise
+  std::optional<Json> graph;       // in place of each run's own
+  bool handlers = false;
+};
+Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options);
 Exit explain_run(const Settings& settings, const std::string& run);
 Exit doctor(const Settings& settings);
 

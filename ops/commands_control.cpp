@@ -1,4 +1,5 @@
-// What an operator asks of runs: a signal, and pause, resume, retry and cancel of one run or of very many.
+// What an operator asks of runs: a signal, and pause, resume, retry, cancel and move of one run or of very many.
+#include <algorithm>
 #include <iostream>
 #include <limits>
 
@@ -21,6 +22,8 @@ Command command_of(const ControlOptions& options) {
       return Reopen{};
     case Control::cancel:
       return Cancel{options.reason};
+    case Control::move:
+      return MoveRun{};
   }
   CHECK(false);
 }
@@ -31,7 +34,17 @@ class Controlling {
   Controlling(Opened& opened, const Settings& settings, const ControlOptions& options)
       : opened_(opened), settings_(settings), dry_run_(options.dry_run), command_(command_of(options)) {}
 
+  // Refuses `invalid`: the graph's faults. It is stored when the first run moves to it.
+  Status move_to(const Json& text) {
+    const Result<GraphRef> graph = opened_.client->try_graph(text);
+    if (!graph) return graph.error();
+    graph_ = *graph;
+    std::get<MoveRun>(command_).version = graph_->version;
+    return Done{};
+  }
+
   void apply(const std::vector<RunId>& runs) {
+    store_graph_for(runs);
     std::vector<Result<std::string>> words = dry_run_ ? words_if(runs) : words_after(runs);
     for (std::size_t i = 0; i < runs.size(); ++i) tell(to_string(runs[i]), words[i]);
     std::cout.flush();
@@ -63,6 +76,13 @@ class Controlling {
     return line;
   }
 
+  void store_graph_for(const std::vector<RunId>& runs) {
+    const auto can_move = [this](const RunId& run) { return opened_.client->state_if(run, command_).ok(); };
+    if (graph_ == nullptr || dry_run_ || std::none_of(runs.begin(), runs.end(), can_move)) return;
+    opened_.client->store_graph(graph_, false);
+    graph_ = nullptr;
+  }
+
   std::vector<Result<std::string>> words_after(const std::vector<RunId>& runs) {
     std::vector<Result<std::string>> words;
     const std::vector<Status> done = opened_.client->command_many(runs, command_);
@@ -91,7 +111,8 @@ class Controlling {
   Opened& opened_;
   const Settings& settings_;
   const bool dry_run_;
-  const Command command_;
+  Command command_;
+  GraphRef graph_;  // that is not stored yet
   int exit_ = 0;
   int told_ = 0;
 };
@@ -111,6 +132,8 @@ Exit control(const Settings& settings, const ControlOptions& options) {
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   Controlling controlling(*opened, settings, options);
+  if (options.graph)
+    if (const Status known = controlling.move_to(*options.graph); !known) return known.error();
   if (!options.where) {
     apply_to_named(controlling, options.runs);
     return controlling.exit();

@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <thread>
+#include <tuple>
 
 #include "engine/codec.hpp"
 #include "ops/commands.hpp"
@@ -19,17 +23,20 @@ constexpr std::chrono::milliseconds follow_pause{100};
 Json or_null(const std::optional<RunId>& run) { return run ? Json(to_string(*run)) : Json(nullptr); }
 
 Json run_json(const RunRow& row) {
-  return {{"run", to_string(row.id)},
-          {"graph", row.graph},
-          {"version", row.version},
-          {"status", status_word(row)},
-          {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
-          {"events", row.head},
-          {"started_at", time_text(row.started_at)},
-          {"updated_at", time_text(row.updated_at)},
-          {"parent", or_null(row.parent)},
-          {"continues", or_null(row.continues)},
-          {"tags", row.tags}};
+  return {
+      {"run", to_string(row.id)},
+      {"graph", row.graph},
+      {"version", row.version},
+      {"status", status_word(row)},
+      {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
+      {"events", row.head},
+      {"started_at", time_text(row.started_at)},
+      {"updated_at", time_text(row.updated_at)},
+      {"parent", or_null(row.parent)},
+      {"continues", or_null(row.continues)},
+      {"forked_from",
+       row.forked_from ? Json{{"run", to_string(row.forked_from->run)}, {"seq", row.forked_from->seq}} : Json(nullptr)},
+      {"tags", row.tags}};
 }
 
 std::string tags_text(const Tags& tags) {
@@ -89,11 +96,45 @@ Result<std::string> question_meant(OpenedRun& found, const std::string& question
   return state->questions.size() == 1 ? state->questions.begin()->first : std::string();
 }
 
+// Each run below the one it came from, in the order they began.
+void print_lineage(std::vector<RunRow> rows) {
+  std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
+    return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
+  });
+  std::map<RunId, std::vector<const RunRow*>> below;
+  const auto is_listed = [&rows](const RunId& id) {
+    return std::any_of(rows.begin(), rows.end(), [&id](const RunRow& row) { return row.id == id; });
+  };
+  for (const RunRow& row : rows) {
+    const std::optional<RunId> from = came_from(row);
+    below[from && is_listed(*from) ? *from : RunId{}].push_back(&row);
+  }
+  Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "CAME FROM"});
+  const std::function<void(const RunId&, const std::string&)> add = [&](const RunId& id, const std::string& indent) {
+    for (const RunRow* row : below[id]) {
+      const bool is_last = row == below[id].back();
+      const std::string branch = id.is_nil() ? "" : is_last ? "└─ " : "├─ ";
+      const std::string from = row->forked_from ? "forked at event " + std::to_string(row->forked_from->seq)
+                               : row->continues ? "continues"
+                                                : "";
+      table.add({indent + branch + to_string(row->id), row->graph, painted_status(status_word(*row)),
+                 std::to_string(row->head), from});
+      add(row->id, id.is_nil() ? "" : indent + (is_last ? "   " : "│  "));
+    }
+  };
+  add(RunId{}, "");
+  table.print();
+}
+
 }  // namespace
 
 Exit list_runs(const Settings& settings, const RunFilter& filter) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
+  if (filter.lineage && !settings.json) {
+    print_lineage(opened->store->runs(filter));
+    return 0;
+  }
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "STARTED", "TAGS AND REASON"});
   for_each_page(*opened->store, filter, [&](std::span<const RunRow> page) {
     for (const RunRow& row : page) {

@@ -57,6 +57,25 @@ Exit wait_for(Opened& opened, const Settings& settings, const RunId& run, bool e
   return !settled || state->status == RunStatus::failed || state->status == RunStatus::aborted ? 1 : 0;
 }
 
+// Prints the new run's id, and with `wait` what becomes of it.
+Exit tell_started(Opened& opened, const Settings& settings, const RunId& run, bool wait, bool execute) {
+  if (!settings.json) print_line(to_string(run));
+  std::cout.flush();
+  if (wait) return wait_for(opened, settings, run, execute);
+  if (settings.json) print_json({{"run", to_string(run)}});
+  return 0;
+}
+
+ForkOptions fork_options(const ForkRunOptions& options) {
+  ForkOptions fork;
+  fork.seq = options.at;
+  if (!options.edit.empty()) fork.edit = options.edit;
+  fork.answers = options.answers;
+  fork.tags = options.tags;
+  fork.recorded = options.recorded;
+  return fork;
+}
+
 }  // namespace
 
 Exit start(const Settings& settings, const StartOptions& options) {
@@ -66,11 +85,22 @@ Exit start(const Settings& settings, const StartOptions& options) {
   if (!opened) return opened.error();
   const Result<Started> started = opened->client->start(*std::move(command), options.key);
   if (!started) return started.error();
-  if (!settings.json) print_line(to_string(started->run));
-  std::cout.flush();
-  if (options.wait) return wait_for(*opened, settings, started->run, !options.no_work);
-  if (settings.json) print_json({{"run", to_string(started->run)}});
-  return 0;
+  return tell_started(*opened, settings, started->run, options.wait, !options.no_work);
+}
+
+Exit fork_run(const Settings& settings, const ForkRunOptions& options) {
+  Result<OpenedRun> found = find_run(settings, options.run);
+  if (!found) return found.error();
+  Client& client = *found->opened.client;
+  ForkOptions fork = fork_options(options);
+  if (options.graph) {
+    const Result<GraphRef> graph = client.try_graph(*options.graph);
+    if (!graph) return graph.error();
+    fork.graph = *graph;
+  }
+  const Result<Started> started = client.fork(found->run, std::move(fork));
+  if (!started) return started.error();
+  return tell_started(found->opened, settings, started->run, options.wait, !options.no_work);
 }
 
 }  // namespace cairn

@@ -458,13 +458,15 @@ class MemoryStore final : public Store {
   std::set<RunId> lineage_of(const RunId& id) const {
     std::set<RunId> lineage;
     for (std::optional<RunId> next = id; next && runs_.contains(*next) && lineage.insert(*next).second;) {
-      next = runs_.at(*next).row.continues;
+      next = came_from(runs_.at(*next).row);
     }
     for (bool grew = true; grew;) {
       grew = false;
       for (const auto& [run, stored] : runs_) {
-        const auto& earlier = stored.row.continues;
-        if (earlier && lineage.contains(*earlier)) grew = lineage.insert(run).second || grew;
+        const RunRow& row = stored.row;
+        const bool is_next = (row.continues && lineage.contains(*row.continues)) ||
+                             (row.forked_from && lineage.contains(row.forked_from->run));
+        grew = (is_next && lineage.insert(run).second) || grew;
       }
     }
     return lineage;

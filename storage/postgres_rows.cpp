@@ -63,6 +63,7 @@ RunRow read_run(const PgResult& rows, int row) {
   run.updated_at = rows.int8(row, 10);
   run.reason = rows.text(row, 11);
   run.tags = read_tags(rows.text(row, 12));
+  if (!rows.is_null(row, 13)) run.forked_from = ForkPoint{rows.uuid(row, 13), rows.int8(row, 14)};
   return run;
 }
 

@@ -349,7 +349,7 @@ class PostgresStore final : public Store {
       pasts[places[static_cast<std::size_t>(rows.int8(row, 9) - 1)]].events.push_back(read_event(rows, row));
   }
 
-  // The run, those before it, and all that continue one of them.
+  // The run, those it came from, and all that came from one of them.
   std::vector<RunRow> runs_of_lineage(const RunFilter& filter) {
     std::map<RunId, RunRow> found;
     std::vector<RunId> edge;
@@ -358,14 +358,14 @@ class PostgresStore final : public Store {
       if (!row) break;
       found[row->id] = *row;
       edge.push_back(row->id);
-      next = row->continues;
+      next = came_from(*row);
     }
     while (!edge.empty() && found.size() < lineage_max) {
       PgArray ids(PgType::uuid);
       for (const RunId& id : edge) ids.add(id);
       edge.clear();
       const auto limit = static_cast<std::int32_t>(lineage_max);
-      for (RunRow& row : read_runs(pool_.query("runs_continuing", PgParameters().add(std::move(ids)).add(limit)))) {
+      for (RunRow& row : read_runs(pool_.query("runs_coming_from", PgParameters().add(std::move(ids)).add(limit)))) {
         if (!found.contains(row.id)) edge.push_back(row.id);
         found.try_emplace(row.id, std::move(row));
       }

@@ -40,13 +40,15 @@ void NewRunRows::add(const Entry& entry, const Hash& chain_hash) {
   version_.add(run.version);
   reason_.add(run.reason);
   tags_.add(tags_text(run.tags));
+  origin_.add(run.forked_from ? std::optional(run.forked_from->run) : std::nullopt);
+  origin_seq_.add(run.forked_from ? std::optional(run.forked_from->seq) : std::nullopt);
 }
 
 PgParameters NewRunRows::take(Shard shard) {
   PgParameters parameters;
   parameters.add(shard);
   for (PgArray* column : {&id_, &waiting_, &head_, &started_at_, &updated_at_, &parent_, &continues_, &chain_hash_,
-                          &status_, &graph_, &version_, &reason_, &tags_}) {
+                          &status_, &graph_, &version_, &reason_, &tags_, &origin_, &origin_seq_}) {
     parameters.add(std::move(*column));
   }
   return parameters;

@@ -18,7 +18,8 @@ class NewRunRows {
  private:
   PgArray id_{PgType::uuid}, waiting_{PgType::boolean}, head_{PgType::int8}, started_at_{PgType::int8},
       updated_at_{PgType::int8}, parent_{PgType::uuid}, continues_{PgType::uuid}, chain_hash_{PgType::bytes},
-      status_{PgType::text}, graph_{PgType::text}, version_{PgType::text}, reason_{PgType::text}, tags_{PgType::text};
+      status_{PgType::text}, graph_{PgType::text}, version_{PgType::text}, reason_{PgType::text}, tags_{PgType::text},
+      origin_{PgType::uuid}, origin_seq_{PgType::int8};
 };
 
 // The sqlstate of a statement that did not find its runs and jobs as they were expected.

@@ -36,7 +36,7 @@ void read_run_into(RunRecord& record, const PgResult& rows) {
   if (rows.rows() == 0) return;
   try {
     record.run = read_run(rows, 0);
-    record.child_mark_fits = rows.boolean(0, 13);
+    record.child_mark_fits = rows.boolean(0, 15);
   } catch (const CorruptHistory& fault) {
     record.run_fault = fault.what();
   }
@@ -77,7 +77,12 @@ class Repairing {
     for (const std::optional<RunId>& id : {run.parent, run.continues})
       id ? parameters.add(*id) : parameters.add_null(PgType::uuid);
     parameters.add(run.chain_hash).add(to_string(run.status)).add(run.graph).add(run.version).add(run.reason);
-    connection_.send(statement("restore_run"), parameters.add(canonical(Json(run.tags))));
+    parameters.add(canonical(Json(run.tags)));
+    if (run.forked_from)
+      parameters.add(run.forked_from->run).add(run.forked_from->seq);
+    else
+      parameters.add_null(PgType::uuid).add_null(PgType::int8);
+    connection_.send(statement("restore_run"), parameters);
   }
 
   // All but the run's row.

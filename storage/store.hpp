@@ -59,11 +59,15 @@ struct RunRow {
   Hash chain_hash{};      // of the last event
   std::optional<RunId> parent;
   std::optional<RunId> continues;
+  std::optional<ForkPoint> forked_from = {};
   TimeUs started_at = 0;
   TimeUs updated_at = 0;
   std::string reason;
   Tags tags;
 };
+
+// The run a lineage goes on from: the origin of a fork, else the one it continues.
+std::optional<RunId> came_from(const RunRow& run);
 
 // --- commit ---------------------------------------------------------------------------------------------------------
 
@@ -212,7 +216,8 @@ struct RunFilter {
   std::optional<bool> waiting;
   Tags tags;                                            // all must match
   std::optional<TimeUs> since;                          // started at or after
-  std::optional<RunId> lineage;                         // this run, those it continues, and those that continue them
+  std::optional<RunId> lineage;                         // this run, those it came from (a fork's origin, the one it
+                                                        // continues), and all that came from them
   std::optional<std::pair<TimeUs, RunId>> behind = {};  // started_at and id of the last run of the page before
   std::int32_t limit = 100;
 };

@@ -34,6 +34,11 @@ Error no_such_run(const RunId& run) {
   return {Code::not_found, "Expected run " + to_string(run) + ", but there is none."};
 }
 
+Error no_such_event(const RunRow& run, std::int64_t seq) {
+  return {Code::invalid, "Expected a sequence number from 1 to " + std::to_string(run.head) + " of run " +
+                             to_string(run.id) + ", but found " + std::to_string(seq) + "."};
+}
+
 Json last_of(const Json& turns, std::size_t keep) {
   if (turns.size() <= keep) return turns;
   return Json(Json::array_t(turns.end() - static_cast<std::ptrdiff_t>(keep), turns.end()));
@@ -190,12 +195,20 @@ void Client::load_graphs() {
 
 const Graphs& Client::graphs() const { return parts_->committer->graphs(); }
 
-Result<GraphRef> Client::add_graph(const Json& graph) {
+Result<GraphRef> Client::try_graph(const Json& graph) {
   Result<GraphRef> parsed = parse_graph(graph, graph_version(canonical(graph)), parts_->catalogue.handlers.labels());
-  if (!parsed) return parsed;
-  const Graph& made = **parsed;
-  parts_->store.put_graph({made.name, made.version, made.text, true});
-  parts_->committer->add_graph(*parsed, true);
+  if (parsed) parts_->committer->add_graph(*parsed, false);
+  return parsed;
+}
+
+void Client::store_graph(const GraphRef& graph, bool make_current) {
+  parts_->store.put_graph({graph->name, graph->version, graph->text, make_current});
+  parts_->committer->add_graph(graph, make_current);
+}
+
+Result<GraphRef> Client::add_graph(const Json& graph) {
+  Result<GraphRef> parsed = try_graph(graph);
+  if (parsed) store_graph(*parsed, true);
   return parsed;
 }
 
@@ -266,20 +279,89 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
   return results;
 }
 
+// --- forking --------------------------------------------------------------------------------------------------------
+
+Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
+  const Result<EventRow> last = commit_end(origin, options.seq);
+  if (!last) return last.error();
+  const GraphRef graph = options.graph;
+  Result<StartRun> command = fork_command(origin, *last, std::move(options));
+  if (!command) return command.error();
+  if (graph != nullptr) {
+    if (const Result<RunState> fits = decided({}, *command); !fits) return fits.error();
+    store_graph(graph, false);
+  }
+  parts_->committer->tick(parts_->now());
+  parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = command->run, .command = *command});
+  const std::map<Ticket, Reply> replies = parts_->pump(1);
+  if (const Reply& reply = replies.begin()->second; reply.refused) return *reply.refused;
+  return Started{command->run, false};
+}
+
+// The event, if it is the last one of a commit: what lies inside one is no state that the run was ever left in.
+Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
+  const std::optional<RunRow> row = parts_->store.run(run);
+  if (!row) return no_such_run(run);
+  if (seq < 1 || seq > row->head) return no_such_event(*row, seq);
+  const std::vector<EventRow> rows = parts_->store.events(run, seq - 1, history_page);
+  if (rows.empty()) return Error{Code::corrupt, "Expected event " + std::to_string(seq) + ", but it is missing."};
+  const auto is_other = [&rows](const EventRow& event) { return event.commit != rows.front().commit; };
+  const auto next = std::find_if(rows.begin(), rows.end(), is_other);
+  const std::int64_t end = std::prev(next)->seq;
+  if (end == seq) return rows.front();
+  std::int64_t before = seq - 1;
+  while (before > 0 && !is_other(parts_->store.events(run, before - 1, 1).front())) --before;
+  return Error{Code::invalid, "Expected the end of a commit to fork at, but event " + std::to_string(seq) + " of run " +
+                                  to_string(run) + " stands inside one; the nearest ends are " +
+                                  (before > 0 ? std::to_string(before) + " and " : "") + std::to_string(end) + "."};
+}
+
+Result<StartRun> Client::fork_command(const RunId& origin, const EventRow& last, ForkOptions options) {
+  Result<RunState> then = state(origin, last.seq);
+  if (!then) return then.error();
+  StartRun command;
+  command.run = new_run_id();
+  std::copy(origin.bytes.begin() + 14, origin.bytes.end(),
+            command.run.bytes.begin() + 14);  // its large values are there
+  const GraphRef graph = options.graph == nullptr ? then->graph : options.graph;
+  command.graph = graph->name;
+  command.version = graph->version;
+  command.input = parse_stored_object(then->input);
+  command.options = then->options;
+  command.options.recorded = options.recorded;
+  std::erase_if(command.options.budgets, [&graph](const auto& cap) { return !graph->budgets.contains(cap.first); });
+  command.tags = std::move(options.tags);
+  command.tags.insert(then->tags.begin(), then->tags.end());
+  command.continues = then->continues;
+  command.forked_from = Origin{origin, last.seq, hex(last.chain_hash), snapshot_json(*then)};
+  for (auto& [question, value] : options.answers) {
+    Answer answer{question, std::move(value), {}, {}};
+    if (Status checked = check_answer(*then, answer); !checked) return checked.error();
+    if (answer.fault)
+      return Error{Code::invalid,
+                   "Expected an answer that fits question " + question + ", but it does not: " + *answer.fault};
+    command.answers.emplace(question, std::move(answer.value));
+  }
+  if (!options.edit) return command;
+  std::vector<Blob> blobs;
+  if (Status moved = move_out(*options.edit, graph.get(), blobs); !moved) return moved.error();
+  parts_->put_blobs(shard_of(origin, parts_->store.shards()), blobs);
+  command.edit = std::move(options.edit);
+  return command;
+}
+
 // --- other commands -------------------------------------------------------------------------------------------------
 
 // What the engine does not do: schemas and large values.
-Status Client::check_answer(const RunId& run, Answer& answer) {
-  Result<RunState> now = state(run);
-  if (!now) return now.error();
-  const auto found = answer.question.empty() && now->questions.size() == 1 ? now->questions.begin()
-                                                                           : now->questions.find(answer.question);
-  if (found != now->questions.end()) {
-    const Json schema = expand_blobs(found->second.schema, shard_of(run, parts_->store.shards()));
+Status Client::check_answer(const RunState& state, Answer& answer) {
+  const auto& open = state.questions;
+  const auto found = answer.question.empty() && open.size() == 1 ? open.begin() : open.find(answer.question);
+  if (found != open.end()) {
+    const Json schema = expand_blobs(found->second.schema, shard_of(state.id, parts_->store.shards()));
     answer.fault = schema_fault(schema, answer.value);
   }
   if (answer.by.empty()) answer.by = parts_->actor;
-  return Done{};
+  return move_value_out(state.id, answer.value);
 }
 
 Status Client::move_value_out(const RunId& run, Json& value) {
@@ -293,8 +375,9 @@ Status Client::move_value_out(const RunId& run, Json& value) {
 
 Result<Done> Client::command(const RunId& run, Command command) {
   if (auto* answer = std::get_if<Answer>(&command)) {
-    if (Status checked = check_answer(run, *answer); !checked) return checked;
-    if (Status moved = move_value_out(run, answer->value); !moved) return moved;
+    const Result<RunState> now = state(run);
+    if (!now) return now.error();
+    if (Status checked = check_answer(*now, *answer); !checked) return checked;
   }
   if (auto* signal = std::get_if<SendSignal>(&command))
     if (Status moved = move_value_out(run, signal->value); !moved) return moved;
@@ -330,14 +413,18 @@ std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const C
 Result<RunState> Client::state_if(const RunId& run, const Command& command) {
   Result<RunState> now = state(run);
   if (!now) return now;
+  return decided(*std::move(now), command);
+}
+
+Result<RunState> Client::decided(RunState state, const Command& command) {
   Context context;
   context.now_us = parts_->now();
   context.actor = parts_->actor;
   context.id_base = new_run_id();
   context.tools = parts_->catalogue.tools == nullptr ? nullptr : &parts_->catalogue.tools->table();
-  const Result<Decision> decided = decide(*now, command, context, graphs());
-  if (!decided) return decided.error();
-  return now;
+  const Result<Decision> decision = decide(state, command, context, graphs());
+  if (!decision) return decision.error();
+  return state;
 }
 
 // --- reading --------------------------------------------------------------------------------------------------------
@@ -346,9 +433,7 @@ Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_
   const std::optional<RunRow> row = parts_->store.run(run);
   if (!row) return no_such_run(run);
   const std::int64_t until = at_seq.value_or(row->head);
-  if (until < 1 || until > row->head)
-    return Error{Code::invalid, "Expected a sequence number from 1 to " + std::to_string(row->head) + " of run " +
-                                    to_string(run) + ", but found " + std::to_string(until) + "."};
+  if (until < 1 || until > row->head) return no_such_event(*row, until);
   Result<RunState> folded = fold_until(run, until);
   if (folded || folded.error().code != Code::unsupported) return folded;
   parts_->learn(parts_->store.graphs());  // it may be of a graph added since
@@ -373,22 +458,24 @@ Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {
   return state;
 }
 
+// Times never go back in a run, so its events are searched by halves.
 Result<std::int64_t> Client::seq_at(const RunId& run, TimeUs at_us) {
-  if (!parts_->store.run(run)) return no_such_run(run);
-  std::int64_t seq = 0;
-  for (;;) {
-    const std::vector<EventRow> rows = parts_->store.events(run, seq, history_page);
-    for (const EventRow& row : rows) {
-      if (row.at_us <= at_us) {
-        seq = row.seq;
-        continue;
-      }
-      if (seq > 0) return seq;
-      return Error{Code::invalid, "Expected a time after the start of run " + to_string(run) + " at " +
-                                      time_text(row.at_us) + ", but found " + time_text(at_us) + "."};
-    }
-    if (rows.size() < static_cast<std::size_t>(history_page)) return seq;
+  const std::optional<RunRow> row = parts_->store.run(run);
+  if (!row) return no_such_run(run);
+  const auto time_of = [this, &run](std::int64_t seq) {
+    const std::vector<EventRow> rows = parts_->store.events(run, seq - 1, 1);
+    if (rows.empty()) throw CorruptHistory("Expected event " + std::to_string(seq) + ", but it is missing.");
+    return rows.front().at_us;
+  };
+  if (const TimeUs began = time_of(1); at_us < began)
+    return Error{Code::invalid, "Expected a time after the start of run " + to_string(run) + " at " + time_text(began) +
+                                    ", but found " + time_text(at_us) + "."};
+  std::int64_t at_or_before = 1;
+  for (std::int64_t after = row->head + 1; after - at_or_before > 1;) {
+    const std::int64_t middle = at_or_before + (after - at_or_before) / 2;
+    (time_of(middle) <= at_us ? at_or_before : after) = middle;
   }
+  return at_or_before;
 }
 
 Result<std::vector<Event>> Client::events(const RunId& run, std::int64_t after_seq, std::int32_t limit) {

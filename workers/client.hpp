@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,16 @@ namespace cairn {
 
 struct Catalogue;
 
+// How a fork differs from its origin at that moment.
+struct ForkOptions {
+  std::int64_t seq = 0;                      // the last event that both share
+  std::optional<Json> edit = {};             // channels to set
+  std::map<std::string, Json> answers = {};  // to questions that are open then, by id
+  GraphRef graph = {};                       // that it goes on with, from try_graph; null: the origin's
+  Tags tags = {};                            // beside the origin's
+  bool recorded = false;                     // it takes its answers from the origin's record; see Options
+};
+
 struct Started {
   RunId run;
   bool existed = false;  // the key had been used with the same input
@@ -32,7 +43,11 @@ class Client {
   void load_graphs();
   const Graphs& graphs() const;
 
-  // Refuses `invalid` (the graph's faults).
+  // Lets this client decide with a graph that is not stored yet. Refuses `invalid` (the graph's faults).
+  Result<GraphRef> try_graph(const Json& graph);
+  // Stores a graph that try_graph gave. `make_current`: new runs of its name begin with it.
+  void store_graph(const GraphRef& graph, bool make_current);
+  // Both, as the current one.
   Result<GraphRef> add_graph(const Json& graph);
 
   // `key`: the run's id is derived from graph and key; the same input again returns that run, another is `conflict`.
@@ -44,6 +59,13 @@ class Client {
 
   // Several at once, in few commits; results in order.
   std::vector<Result<Started>> start_many(std::vector<std::pair<StartRun, std::string>> commands);
+
+  // A new run that goes on from where `origin` stood after event `seq`; the origin stays as it is. Its steps that were
+  // open begin anew, its calls start new children; of a run that had failed then, the failed steps are tried again.
+  // Refuses `invalid` (beyond the head, inside a commit, an edit or answer that does not fit), `closed` (the origin had
+  // ended then), `conflict` (the graph lacks nodes where the origin stood; see engine/moving.hpp), `not_found`.
+  // A graph that is not stored yet is stored with it.
+  Result<Started> fork(const RunId& origin, ForkOptions options);
 
   // Any other command. The answer's schema is checked here.
   // For all that write: throws StoreUnavailable; what was asked may then have happened or not.
@@ -70,10 +92,13 @@ class Client {
  private:
   Status prepare(StartRun& command);
   Result<Started> started_before(const StartRun& command);
-  Status check_answer(const RunId& run, Answer& answer);
+  Result<EventRow> commit_end(const RunId& run, std::int64_t seq);
+  Result<StartRun> fork_command(const RunId& origin, const EventRow& last, ForkOptions options);
+  Status check_answer(const RunState& state, Answer& answer);
   void cancel_left_children(const std::vector<RunId>& failed);
   Status move_value_out(const RunId& run, Json& value);
   Result<RunState> fold_until(const RunId& run, std::int64_t until);
+  Result<RunState> decided(RunState state, const Command& command);
 
   struct Parts;
   std::unique_ptr<Parts> parts_;

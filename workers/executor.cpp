@@ -40,6 +40,14 @@ Json plan_json(const StepInput& input) {
 
 }  // namespace
 
+void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read) {
+  for (Json* part : {&input.with, &input.data, &input.given, &input.inputs}) put_back(*part, read);
+  for (GoalView& goal : input.plan) {
+    put_back(goal.inputs, read);
+    put_back(goal.outputs, read);
+  }
+}
+
 std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input) {
   return hex(sha256(canonical(Json{graph.version, input.node, handler.name, handler.version, input.with, input.data,
                                    input.given, plan_json(input), handler.reads_plan ? input.plan_version : 0})));
@@ -69,6 +77,8 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
       return reused(*recorded, *step, std::move(work.cache_key));
   }
   find_blobs_of(work.input, work.blobs);
+  const bool is_pure = work.handler != nullptr && work.handler->is_pure();
+  if (state.options.recorded && !is_pure) work.recorded = state.forked_from;
   return work;
 }
 
@@ -89,6 +99,7 @@ StepResult Executor::run_pure(const Work& work) {
 }
 
 boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
+  if (work.answer) co_return *std::move(work.answer);
   if (work.handler != nullptr) {
     if (work.handler->is_pure()) co_return run_pure(work);
     co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), ports_);

@@ -24,7 +24,12 @@ struct Work {
   const Handler* handler = nullptr;  // null: the tool `input.tool`
   std::int64_t timeout_ms = 0;
   std::vector<Hash> blobs;
+  std::optional<ForkPoint> recorded = {};  // the run takes its answers from the record behind this moment
+  std::optional<StepResult> answer = {};   // then: what it came to there
 };
+// Each value that stands for a blob is replaced, as in large_values.hpp.
+void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read);
+
 struct NotOpen {};  // the state has no such step any more
 struct Missing {    // this worker has no such handler or tool
   std::string what;
@@ -39,6 +44,8 @@ std::string cache_key(const Graph& graph, const Handler& handler, const StepInpu
 class Executor {
  public:
   Executor(const HandlerTable& handlers, Ports& ports, SessionId session);
+
+  const HandlerTable& handlers() const { return handlers_; }
 
   Prepared prepare(const RunState& state, const Job& job) const;
 

@@ -76,7 +76,7 @@ StepInput step_input(const RunState& state, const Step& step, const Handler* han
   input.budgets = step.budgets;
   for (const auto& [name, use] : state.budgets) input.caps[name] = use.cap;
   input.plan_version = state.plan_version;
-  input.elapsed_ms = (step.opened_at - state.started_at) / 1000;
+  input.elapsed_ms = std::max<TimeUs>(0, step.opened_at - state.started_at) / 1000;  // a fork starts with open steps
   input.errors = step.errors;
   input.fault = step.message;
   input.fault_error = step.error;

@@ -11,19 +11,22 @@ namespace {
 
 constexpr std::int32_t events_min = 40;  // of each run, however many there are
 
-std::string_view graph_named_by(const EventBody& body) {
-  if (const auto* started = std::get_if<RunStarted>(&body)) return started->version;
-  if (const auto* moved = std::get_if<RunMoved>(&body)) return moved->to_version;
-  return {};
+// The versions of graphs that folding the event needs.
+std::vector<std::string> graphs_named_by(const EventBody& body) {
+  if (const auto* moved = std::get_if<RunMoved>(&body)) return {moved->to_version};
+  const auto* started = std::get_if<RunStarted>(&body);
+  if (started == nullptr) return {};
+  if (!started->forked_from) return {started->version};
+  return {started->version, started->forked_from->state.value("graph", started->version)};
 }
 
 Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std::vector<BranchId>& touched) {
   Result<Event> event = event_of(row);
   if (!event) return event.error();
-  const std::string_view version = graph_named_by(event->body);
-  if (!version.empty() && graphs.by_version(version) == nullptr)
-    return Error{Code::unsupported, "Expected the graph of run " + to_string(state.id) + ", but version " +
-                                        std::string(version.substr(0, 12)) + " is not stored."};
+  for (const std::string& version : graphs_named_by(event->body))
+    if (graphs.by_version(version) == nullptr)
+      return Error{Code::unsupported, "Expected the graph of run " + to_string(state.id) + ", but version " +
+                                          version.substr(0, 12) + " is not stored."};
   touched.clear();
   evolve(state, *event, graphs, touched);
   return Done{};

@@ -18,6 +18,7 @@ RunRow run_row(const RunState& state) {
   row.head = state.seq;
   if (state.parent) row.parent = state.parent->run;
   row.continues = state.continues;
+  row.forked_from = state.forked_from;
   row.started_at = state.started_at;
   row.updated_at = state.last_at;
   row.reason = state.reason;

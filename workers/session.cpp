@@ -350,9 +350,10 @@ void Session::execute(Ticket slot) {
   if (auto* command = std::get_if<Command>(&prepared)) return submit(slot, std::move(*command));
   flight.graph = state->graph;
   Work& work = std::get<Work>(prepared);
-  if (work.blobs.empty()) return run_work(slot, std::move(work));
+  if (work.blobs.empty() && !work.recorded) return run_work(slot, std::move(work));
   const Shard shard = shard_of(flight.job.run, origin_.shards);
-  call(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work))});
+  Graphs graphs = work.recorded ? committer_.graphs() : Graphs{};
+  call(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(graphs), &executor_.handlers()});
 }
 
 void Session::run_work(Ticket slot, Work work) {

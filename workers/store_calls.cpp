@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workers/step_record.hpp"
+
 namespace cairn {
 namespace {
 
@@ -105,13 +107,12 @@ struct CarryingOut {
   }
 
   StoreAnswer operator()(const ReadBlobs& call) const {
-    const auto read = [&](const Hash& hash) { return store.blob(call.shard, hash); };
-    StepInput& input = call.work->input;
-    for (Json* part : {&input.with, &input.data, &input.given, &input.inputs}) put_back(*part, read);
-    for (GoalView& goal : input.plan) {
-      put_back(goal.inputs, read);
-      put_back(goal.outputs, read);
+    Work& work = *call.work;
+    if (work.recorded) {  // before large values are put back: the record's inputs stand for them too
+      const Result<StepRecord> record = StepRecord::read(store, *work.recorded, *call.handlers, call.graphs);
+      work.answer = record ? record->answer(work.input, work.handler) : StepRecord::no_answer(record.error().message);
     }
+    put_back(work.input, [&](const Hash& hash) { return store.blob(call.shard, hash); });
     return Done{};
   }
 

@@ -51,11 +51,14 @@ struct LetGo {
   TimeUs run_at_us = 0;
 };
 
-// Two calls about the large values of the step in `slot`.
+// Two calls about what the step in `slot` reads and leaves beside its events: large values, and of a fork that takes
+// its answers from the record, that record.
 struct ReadBlobs {
   Ticket slot = 0;
   Shard shard = 0;
   std::shared_ptr<Work> work;  // made whole in place; the call's alone while it is under way
+  Graphs graphs;               // for a record, with the handlers
+  const HandlerTable* handlers = nullptr;
 };
 struct KeepBlobs {
   Ticket slot = 0;

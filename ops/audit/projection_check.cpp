@@ -21,6 +21,7 @@ Json columns_of(const RunRow& run) {
           {"chain_hash", hex(run.chain_hash)},
           {"parent", text_or_null(run.parent)},
           {"continues", text_or_null(run.continues)},
+          {"origin", run.forked_from ? Json{to_string(run.forked_from->run), run.forked_from->seq} : Json(nullptr)},
           {"started_at", run.started_at},
           {"updated_at", run.updated_at},
           {"reason", run.reason},

@@ -24,6 +24,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/codec_test.cpp
   tests/engine/commands_test.cpp
   tests/engine/data_test.cpp tests/engine/decide_test.cpp
+  tests/engine/fork_test.cpp
   tests/engine/golden_history_test.cpp
   tests/engine/graph_test.cpp
   tests/engine/id_test.cpp
@@ -114,9 +115,12 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/doctor_test.cpp
   tests/ops/explain_test.cpp
   tests/ops/export_test.cpp
+  tests/ops/fork_test.cpp
+  tests/ops/invariants_test.cpp
   tests/ops/page_agent_test.cpp
   tests/ops/plan_decomposer_test.cpp
   tests/ops/plan_runner_test.cpp
+  tests/ops/planner_runs.cpp
   tests/ops/program.cpp
   tests/ops/random_audit_test.cpp
   tests/ops/rebuild_test.cpp
@@ -125,6 +129,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/seven_node_test.cpp
   tests/ops/simulate_test.cpp
   tests/ops/verify_test.cpp
+  tests/workers/loopback.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/fuzz_test.cpp

@@ -1,6 +1,6 @@
 -- Newest first, those behind ($6, $7) alone. A null filter is none.
 select run_id, graph, version, status, waiting, head, chain_hash, parent, continues, started_at, updated_at, reason,
-  tags::text
+  tags::text, origin, origin_seq
 from cairn.run
 where ($1::text is null or graph = $1) and ($2::text is null or status = $2)
   and ($3::boolean is null or waiting = $3) and started_at >= $4::bigint

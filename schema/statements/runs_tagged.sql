@@ -3,7 +3,7 @@ with tagged as materialized (
   select * from cairn.run where tags @> $8::text::jsonb and tags <> '{}'
 )
 select run_id, graph, version, status, waiting, head, chain_hash, parent, continues, started_at, updated_at, reason,
-  tags::text
+  tags::text, origin, origin_seq
 from tagged
 where ($1::text is null or graph = $1) and ($2::text is null or status = $2)
   and ($3::boolean is null or waiting = $3) and started_at >= $4::bigint

@@ -95,13 +95,18 @@ TEST_F(Archive, what_open_runs_refer_to_is_kept_and_named) {
   const std::string open = start("archive_ask", {"--continues", earlier});
   const std::string caller = start(add_graph(caller_graph, "archive_caller"));
   const std::string child = cairn_ok({"runs", "--graph", "archive_ask", "--json"}).lines()[0]["run"];
+  const std::string origin = start("archive_ask");
+  cairn_ok({"answer", origin, "--value", "\"east\""});
+  const std::string fork = cairn_ok({"fork", origin, "--at", "2", "--json"}).json()["run"];
   const Json kept = archive().json()["kept"];
-  ASSERT_EQ(kept.size(), 1u) << kept;
+  ASSERT_EQ(kept.size(), 2u) << kept;
   EXPECT_EQ(kept[0]["run"], earlier);
+  EXPECT_EQ(kept[1]["run"], origin);
   EXPECT_FALSE(fs::exists(file_)) << "there was nothing to archive";
   cairn_ok({"answer", child, "--value", "\"north\""});
   cairn_ok({"answer", open, "--value", "\"south\""});
-  EXPECT_EQ(archive().json()["runs"], 4) << "a caller goes with what it called";
+  cairn_ok({"answer", fork, "--value", "\"west\""});
+  EXPECT_EQ(archive().json()["runs"], 6) << "a caller goes with what it called";
   EXPECT_TRUE(runs_left().empty());
   for (const char* table : {"run", "event", "job", "question", "snapshot"}) EXPECT_EQ(count(table), "0") << table;
 }

@@ -1,6 +1,7 @@
 // A worker that executes one run: to its end, or until the commit that brings the run's head to a given event, after
 // which the process is gone without a word. The crash is here, in a store around the real one; the product has none.
-//   crash_worker DSN RUN EVENT      EVENT 0: no crash; exit 137 after the crash, 0 when the run has ended or waits
+//   crash_worker DSN RUN EVENT      EVENT 0: no crash; negative: just before the commit that brings the head there;
+//                                   exit 137 after the crash, 0 when the run has ended or waits
 #include <cstdlib>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@ class CrashingStore final : public Store {
   CrashingStore(Store& store, const RunId& run, std::int64_t event) : store_(store), run_(run), event_(event) {}
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
+    for (const Entry& entry : batch)
+      if (event_ < 0 && entry.run.id == run_ && entry.events.back().seq >= -event_) _exit(137);
     std::vector<Verdict> verdicts = store_.commit(shard, batch);
     for (std::size_t i = 0; i < batch.size(); ++i)
       if (event_ > 0 && batch[i].run.id == run_ && verdicts[i].kind == Verdict::Kind::committed &&

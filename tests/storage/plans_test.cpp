@@ -101,7 +101,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"delete_snapshots", {"snapshot_pkey"}},
       {"runs", {"run_started_at"}},
       {"runs_tagged", {"run_tags"}},
-      {"runs_continuing", {"run_continues"}},
+      {"runs_coming_from", {"run_continues", "run_origin"}},
       {"orphans", {"run_open_child_of", "run_pkey"}},
       {"questions", {"question_asked_at"}},
       {"beat", {"worker_pkey"}},

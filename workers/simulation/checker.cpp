@@ -5,6 +5,7 @@
 
 #include "engine/decide.hpp"
 #include "engine/evolve.hpp"
+#include "engine/redecide.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
 #include "workers/history.hpp"
@@ -249,6 +250,22 @@ void Checker::at_the_end() {
       found(name_of(run) + " cannot be folded: " + folded.error().message);
     if (state_fingerprint(again) != state_fingerprint(known.state))
       found("The replay of " + name_of(run) + " differs from its live state.");
+    check_decisions(run, rows);
+  }
+}
+
+// From the recorded outcomes the rules come to the recorded events.
+void Checker::check_decisions(const RunId& run, const std::vector<EventRow>& rows) const {
+  Redecide redecide(run, graphs_);
+  std::vector<Event> commit;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    commit.push_back(*event_of(rows[at]));
+    if (at + 1 < rows.size() && rows[at + 1].commit == rows[at].commit) continue;
+    if (!redecide.add(commit))
+      found(name_of(run) + " is decided otherwise at event " + std::to_string(redecide.divergence()->seq) + ": " +
+            redecide.divergence()->says + " Recorded: " + redecide.divergence()->recorded +
+            " Again: " + redecide.divergence()->again);
+    commit.clear();
   }
 }
 

@@ -39,7 +39,8 @@ class Checker {
   void limit(const std::string& queue, std::int32_t concurrency) { limits_[queue] = concurrency; }
   void executed(const RunId& run, StepId step, std::int32_t attempt);
 
-  // When everything has ended: no row is left behind, and a second fold gives the same states.
+  // When everything has ended: no row is left behind, a second fold gives the same states, and deciding again from the
+  // recorded outcomes gives the same events.
   void at_the_end();
 
   const RunState* state(const RunId& run) const;  // null if it is not in the log
@@ -67,6 +68,7 @@ class Checker {
   void check_row(const RunId& run, const Known& known) const;
   void check_family(const RunState& state) const;
   void check_limits() const;
+  void check_decisions(const RunId& run, const std::vector<EventRow>& rows) const;
 
   Store& store_;
   Graphs graphs_;

@@ -1,0 +1,27 @@
+// How two histories, or two moments of one, differ: the first event that is another, then what they came to. Times,
+// workers, actors and ids of runs are no difference. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "engine/state.hpp"
+
+namespace cairn {
+
+// A run up to an event.
+struct DiffSide {
+  RunState state;
+  // Its events after `after_seq`, a page; empty: there are no more.
+  std::function<std::vector<Event>(std::int64_t after_seq)> events;
+};
+
+// {"same", "a": {"run", "seq", "status", "cost", "ms"}, "b": likewise, "first": {"a": EVENT|null, "b":
+// EVENT|null}|null,
+//  "channels", "plan", "budgets", "questions": [{"path", "a"?, "b"?}], "decisions": {"a": [EVENT], "b": [EVENT]}}
+// A fork is compared with its origin from where they part; `first` of two moments of one run is the event after the
+// earlier one. Decisions are those after the first difference; cost is that of all the events compared.
+Json diff_json(const DiffSide& a, const DiffSide& b);
+
+}  // namespace cairn

@@ -1,0 +1,139 @@
+#include "ops/audit/replay.hpp"
+
+#include <algorithm>
+
+#include "engine/codec.hpp"
+#include "workers/executor.hpp"
+#include "workers/history.hpp"
+
+namespace cairn {
+namespace {
+
+double cost_of(const EventBody& body) {
+  const auto* record = std::get_if<Record>(&body);
+  if (record == nullptr || record->kind != RecordKind::model_called) return 0;
+  const Json fields = parse_stored(record->fields);
+  const auto cost = fields.find("cost");
+  return cost != fields.end() && cost->is_number() ? cost->get<double>() : 0;
+}
+
+}  // namespace
+
+// A pure step's outcome as its worker would report it now.
+Redecide::Rerun Replayer::rerun(Shard shard) const {
+  if (options_.handlers == nullptr) return {};
+  return [this, shard](const RunState& state, const Job& job) -> std::optional<std::variant<Outcome, Failure>> {
+    const Executor executor(*options_.handlers, *options_.ports, 0);
+    Prepared prepared = executor.prepare(state, job);
+    Work* work = std::get_if<Work>(&prepared);
+    if (work == nullptr || work->handler == nullptr || !work->handler->is_pure()) return std::nullopt;
+    if (!work->blobs.empty())
+      put_back(work->input, [this, shard](const Hash& hash) { return store_.blob(shard, hash); });
+    std::vector<Blob> large;
+    Command report = executor.report(job, 0, Executor::run_pure(*work), *state.graph, large);
+    if (auto* complete = std::get_if<CompleteStep>(&report)) return std::move(complete->outcome);
+    return std::move(std::get<FailStep>(report).failure);
+  };
+}
+
+Replayed Replayer::replay(const RunId& run) {
+  Replayed replayed;
+  replayed.run = run;
+  Redecide redecide(run, graphs_, options_.graph, rerun(shard_of(run, store_.shards())));
+  std::vector<EventRow> commit;
+  for (std::int64_t after = 0;;) {
+    std::vector<EventRow> page = store_.events(run, after, history_page);
+    if (!page.empty()) after = page.back().seq;
+    const bool is_last = page.size() < static_cast<std::size_t>(history_page);
+    for (EventRow& row : page) {
+      if (!commit.empty() && commit.back().commit != row.commit) {
+        if (!take(commit, redecide, replayed)) return replayed;
+        commit.clear();
+      }
+      commit.push_back(std::move(row));
+    }
+    if (!is_last) continue;
+    take(commit, redecide, replayed);
+    return replayed;
+  }
+}
+
+// False if the rest is of no use.
+bool Replayer::take(const std::vector<EventRow>& commit, Redecide& redecide, Replayed& replayed) const {
+  std::vector<Event> events;
+  for (const EventRow& row : commit) {
+    Result<Event> event = event_of(row);
+    if (!event) {
+      replayed.unreadable = "Event " + std::to_string(row.seq) + ": " + event.error().message;
+      return false;
+    }
+    const double cost = cost_of(event->body);
+    replayed.cost += cost;
+    ++replayed.events;
+    if (redecide.divergence()) replayed.cost_behind += cost;
+    events.push_back(*std::move(event));
+  }
+  if (!redecide.divergence()) redecide.add(events);
+  replayed.divergence = redecide.divergence();
+  return true;
+}
+
+void ReplayReport::add(const Replayed& replayed) {
+  const std::lock_guard lock(mutex_);
+  ++runs_;
+  events_ += replayed.events;
+  cost_ += replayed.cost;
+  cost_behind_ += replayed.cost_behind;
+  if (!replayed.unreadable.empty()) {
+    if (++unreadable_ <= static_cast<std::int64_t>(examples_max))
+      faults_.emplace_back(replayed.run, replayed.unreadable);
+    return;
+  }
+  if (!replayed.divergence) return;
+  ++diverged_;
+  const Divergence& how = *replayed.divergence;
+  Kind& kind = kinds_[{how.node, how.type, how.decision}];
+  if (++kind.runs <= static_cast<std::int64_t>(examples_max)) kind.examples.emplace_back(replayed.run, how);
+}
+
+bool ReplayReport::is_clean() const {
+  const std::lock_guard lock(mutex_);
+  return diverged_ == 0 && unreadable_ == 0;
+}
+
+Json ReplayReport::json() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::array<std::string, 3>, const Kind*>> sorted;
+  for (const auto& [key, kind] : kinds_) sorted.emplace_back(key, &kind);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second->runs > b.second->runs; });
+  Json divergences = Json::array();
+  for (const auto& [key, kind] : sorted) {
+    Json examples = Json::array();
+    for (const auto& [run, how] : kind->examples)
+      examples.push_back({{"run", to_string(run)},
+                          {"seq", how.seq},
+                          {"step", how.step},
+                          {"says", how.says},
+                          {"recorded", how.recorded},
+                          {"again", how.again.empty() ? Json(nullptr) : Json(how.again)}});
+    divergences.push_back({{"node", key[0]},
+                           {"type", key[1]},
+                           {"decision", key[2].empty() ? Json(nullptr) : Json(key[2])},
+                           {"runs", kind->runs},
+                           {"examples", std::move(examples)}});
+  }
+  Json faults = Json::array();
+  for (const auto& [run, says] : faults_) faults.push_back({{"run", to_string(run)}, {"says", says}});
+  return {{"runs", runs_},
+          {"events", events_},
+          {"same", runs_ - diverged_ - unreadable_},
+          {"diverged", diverged_},
+          {"unreadable", unreadable_},
+          {"cost", cost_},
+          {"cost_behind", cost_behind_},
+          {"divergences", std::move(divergences)},
+          {"faults", std::move(faults)}};
+}
+
+}  // namespace cairn

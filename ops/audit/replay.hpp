@@ -1,0 +1,82 @@
+// Decides recorded runs of a database again (see engine/redecide.hpp) and sums up how it went. Nothing is written and
+// nothing outside is called. A Replayer belongs to one thread, a ReplayReport is safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/redecide.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+class HandlerTable;
+class Ports;
+
+struct ReplayOptions {
+  GraphRef graph;                          // decides in place of each run's own; null: that one
+  const HandlerTable* handlers = nullptr;  // pure ones of these are run again; null: none are
+  Ports* ports = nullptr;                  // with `handlers`; never called, its tools' names are looked at
+};
+
+struct Replayed {
+  RunId run;
+  std::int64_t events = 0;  // read
+  double cost = 0;          // of the model calls on record
+  double cost_behind = 0;   // of those behind the divergence: what the record cannot tell of the other way
+  std::optional<Divergence> divergence;
+  std::string unreadable;  // one sentence: the history cannot be decided at all; "": it can
+};
+
+// Not thread-safe; one for each thread, over one store.
+class Replayer {
+ public:
+  Replayer(Store& store, Graphs graphs, ReplayOptions options)
+      : store_(store), graphs_(std::move(graphs)), options_(std::move(options)) {}
+
+  Replayed replay(const RunId& run);
+
+ private:
+  Redecide::Rerun rerun(Shard shard) const;
+  bool take(const std::vector<EventRow>& commit, Redecide& redecide, Replayed& replayed) const;
+
+  Store& store_;
+  Graphs graphs_;
+  ReplayOptions options_;
+};
+
+// What many runs came to. Safe from any thread. Memory grows with the kinds of divergence, not with the runs.
+class ReplayReport {
+ public:
+  static constexpr std::size_t examples_max = 3;  // of each kind
+
+  void add(const Replayed& replayed);
+
+  // {"runs", "events", "same", "diverged", "unreadable", "cost", "cost_behind",
+  //  "divergences": [{"node", "type", "decision", "runs", "examples": [{"run", "seq", "step", "says", "recorded",
+  //  "again"}]}], "faults": [{"run", "says"}]}, the most frequent first
+  Json json() const;
+  bool is_clean() const;
+
+ private:
+  struct Kind {
+    std::int64_t runs = 0;
+    std::vector<std::pair<RunId, Divergence>> examples;
+  };
+
+  mutable std::mutex mutex_;
+  std::int64_t runs_ = 0;
+  std::int64_t events_ = 0;
+  std::int64_t diverged_ = 0;
+  std::int64_t unreadable_ = 0;
+  double cost_ = 0;
+  double cost_behind_ = 0;
+  std::map<std::array<std::string, 3>, Kind> kinds_;  // by node, type and decision
+  std::vector<std::pair<RunId, std::string>> faults_;
+};
+
+}  // namespace cairn

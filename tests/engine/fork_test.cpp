@@ -1,0 +1,314 @@
+// Forks, which go on from where another run stood, and moves to another version of the graph.
+#include "tests/engine/trial.hpp"
+
+namespace cairn {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+const char* const kid = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
+  "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
+
+const char* const asking = R"({"name":"t","start":"a","limits":{"steps":99},"budgets":{"rounds":{"cap":1}},"nodes":{
+  "a":{"do":"x.a","labels":["ok"],"spends":"rounds","on":{"ok":"q","exhausted":"z"}},
+  "q":{"ask":{"kind":"question","prompt":"?"},"into":"answer","on":{"answered":"b","expired":"b"}},
+  "b":{"do":"x.b","labels":["ok","again"],"on":{"ok":"z","again":"a"}},
+  "z":{"end":"done"}}})";
+
+const char* const forking = R"({"name":"t","start":"f","limits":{"steps":99},"channels":{"log":{"reducer":"append"}},
+  "nodes":{"f":{"do":"x.f","labels":["ok"],"on":{"ok":["l","r"]}},
+  "l":{"do":"x.l","labels":["ok"],"on":{"ok":"j"}},"r":{"do":"x.r","labels":["ok"],"on":{"ok":"j"}},
+  "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
+
+GraphRef version_of(const std::string& text, const std::string& version) {
+  Result<GraphRef> graph = parse_graph(parse_stored(text), version, {});
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  return *graph;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+StartRun fork_command(const Trial& origin, const std::string& version = "version of t") {
+  StartRun start;
+  start.run = plus(origin.state.id, 77);
+  start.graph = "t";
+  start.version = version;
+  start.input = parse_stored(origin.state.input);
+  start.forked_from = Origin{origin.state.id, origin.state.seq, "00ff", snapshot_json(origin.state)};
+  return start;
+}
+
+// A run that goes on from where the other one stands, under its graphs.
+class Fork : public Trial {
+ public:
+  explicit Fork(const Trial& origin) : Trial(kid) {
+    graphs = origin.graphs;
+    now_us = origin.now_us + second_us;
+    state.id = plus(origin.state.id, 77);
+  }
+};
+
+TEST(Fork, goes_on_from_where_its_origin_stood_and_leaves_it_as_it_was) {
+  Trial origin(asking);
+  origin.start(R"({"n":1})");
+  origin.complete(1, "ok", R"({"n":2})");
+  const std::string before = state_fingerprint(origin.state);
+  Fork fork(origin);
+  EXPECT_EQ(fork.then(fork_command(origin)), (Lines{R"(run_started t {"n":1})"}));
+  EXPECT_EQ(fork.state.forked_from, (ForkPoint{origin.state.id, origin.state.seq}));
+  EXPECT_EQ(fork.state.started_at, fork.now_us);
+  EXPECT_EQ(read_channel(fork.state, root_branch, "n"), 2);
+  EXPECT_EQ(fork.state.budgets.at("rounds").used, 1) << "a fork has spent what its origin had";
+  fork.then(Answer{"", "north", "ann", {}});
+  fork.complete(3, "ok");
+  EXPECT_EQ(fork.state.status, RunStatus::done);
+  EXPECT_EQ(state_fingerprint(origin.state), before);
+  origin.then(Answer{"", "south", "ann", {}});
+  EXPECT_EQ(read_channel(origin.state, root_branch, "answer"), "south") << "both can go on";
+}
+
+TEST(Fork, is_edited_and_answered_by_events_of_its_own) {
+  Trial origin(asking);
+  origin.start();
+  origin.complete(1, "ok", R"({"n":2})");
+  Fork fork(origin);
+  StartRun start = fork_command(origin);
+  start.edit = Json{{"n", 9}};
+  start.answers = {{"q2", "north"}};
+  const Lines lines = fork.then(start);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[1].substr(0, 15), "channels_edited");
+  EXPECT_EQ(fork.history[1].actor, "test");
+  EXPECT_EQ(lines[2].substr(0, 19), "2 question_answered");
+  EXPECT_EQ(read_channels(fork.state, root_branch), (Json{{"n", 9}, {"answer", "north"}}));
+  EXPECT_NE(find_step(fork.state, 3), nullptr);
+}
+
+TEST(Fork, whose_answer_or_edit_does_not_fit_is_refused_whole) {
+  Trial origin(forking);
+  origin.start();
+  Fork fork(origin);
+  StartRun start = fork_command(origin);
+  start.answers = {{"q9", 1}};
+  EXPECT_EQ(fork.refused(start).code, Code::not_found);
+  start.answers.clear();
+  start.edit = Json{{"log", 7}};
+  EXPECT_EQ(fork.refused(start).code, Code::invalid);
+  start.edit = Json::array();
+  EXPECT_EQ(fork.refused(start).code, Code::invalid);
+  EXPECT_EQ(fork.state.seq, 0) << "nothing is left of it";
+}
+
+TEST(Fork, of_a_failed_run_tries_its_failed_steps_again) {
+  Trial origin(asking);
+  origin.start();
+  origin.fail(1);
+  ASSERT_EQ(origin.state.status, RunStatus::failed);
+  Fork fork(origin);
+  EXPECT_EQ(fork.then(fork_command(origin)), (Lines{"run_started t {}", "run_reopened"}));
+  EXPECT_EQ(fork.state.status, RunStatus::running);
+  EXPECT_EQ(fork.state.steps.at(1).attempt, 1);
+}
+
+TEST(Fork, of_a_run_that_had_ended_is_refused) {
+  Trial origin(asking);
+  origin.start();
+  origin.then(Cancel{"enough"});
+  Fork fork(origin);
+  EXPECT_EQ(fork.refused(fork_command(origin)).code, Code::closed);
+  EXPECT_EQ(fork.state.seq, 0);
+}
+
+TEST(Fork, calls_a_child_of_its_own) {
+  Trial origin(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"c"}},
+    "c":{"call":"kid","on":{"done":"z","failed":"z"}},"z":{"end":"done"}}})");
+  origin.add_graph(kid);
+  origin.start();
+  origin.complete(1, "ok");
+  const RunId child = origin.children.at(0).state.id;
+  Fork fork(origin);
+  EXPECT_EQ(fork.then(fork_command(origin)), (Lines{"run_started t {}", "2 child_started kid"}));
+  EXPECT_NE(fork.children.at(0).state.id, child);
+  EXPECT_EQ(fork.children.at(0).state.parent->run, fork.state.id);
+  EXPECT_EQ(fork.refused(FinishChild{2, child, RunStatus::done, "", nullptr}).code, Code::conflict);
+}
+
+TEST(Fork, of_a_child_is_called_by_nobody) {
+  Trial origin(asking);
+  StartRun start;
+  start.run = origin.state.id;
+  start.graph = "t";
+  start.parent = Parent{plus(origin.state.id, 5), 3, 2};
+  origin.then(start);
+  Fork fork(origin);
+  fork.then(fork_command(origin));
+  EXPECT_FALSE(fork.state.parent);
+  fork.then(Cancel{"x"});
+  EXPECT_FALSE(parent_notice(fork.state));
+}
+
+TEST(Fork, inside_a_fan_out_has_its_edit_seen_by_every_branch) {
+  Trial origin(forking);
+  origin.start();
+  origin.complete(1, "ok", R"({"n":1})");
+  origin.complete(2, "ok", R"({"log":["l"]})");
+  Fork fork(origin);
+  StartRun start = fork_command(origin);
+  start.edit = Json{{"n", 5}};
+  fork.then(start);
+  EXPECT_EQ(read_channel(fork.state, fork.state.steps.at(3).branch, "n"), 5);
+  fork.complete(3, "ok", R"({"log":["r"]})");
+  EXPECT_EQ(read_channels(fork.state, root_branch), (Json{{"n", 5}, {"log", {"l", "r"}}}));
+}
+
+TEST(Fork, under_a_graph_that_lacks_its_nodes_names_them_and_writes_nothing) {
+  Trial origin(forking);
+  origin.start();
+  origin.complete(1, "ok");
+  origin.graphs.add(version_of(asking, "v2"), true);
+  Fork fork(origin);
+  const Error refused = fork.refused(fork_command(origin, "v2"));
+  EXPECT_EQ(refused.code, Code::conflict);
+  EXPECT_NE(refused.message.find("lacks l, r"), std::string::npos) << refused.message;
+  EXPECT_EQ(fork.state.seq, 0);
+}
+
+TEST(Fork, goes_on_under_a_changed_graph_that_fits) {
+  Trial origin(asking);
+  origin.start();
+  origin.complete(1, "ok");
+  const std::string changed =
+      replaced(replaced(asking, R"("cap":1)", R"("cap":2)"), R"("ok":"z","again")", R"("ok":"more","again")");
+  origin.graphs.add(version_of(replaced(changed, R"("z":{"end":"done"})",
+                                        R"("more":{"do":"x.m","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"})"),
+                               "v2"),
+                    true);
+  Fork fork(origin);
+  fork.then(fork_command(origin, "v2"));
+  EXPECT_EQ(fork.state.graph->version, "v2");
+  EXPECT_EQ(fork.state.budgets.at("rounds").cap, 2);
+  EXPECT_EQ(fork.state.budgets.at("rounds").used, 1);
+  fork.then(Answer{"", "north", "ann", {}});
+  EXPECT_EQ(fork.complete(3, "ok"), (Lines{"3 step_succeeded b ok -> more"}));
+}
+
+// --- moves ----------------------------------------------------------------------------------------------------------
+
+TEST(Move, puts_a_run_under_another_version_by_an_event) {
+  Trial trial(forking);
+  trial.graphs.add(version_of(replaced(forking, R"("ok":"z")", R"("ok":"y")")
+                                  .insert(replaced(forking, R"("ok":"z")", R"("ok":"y")").rfind(R"("z":{)"),
+                                          R"("y":{"do":"x.y","labels":["ok"],"on":{"ok":"z"}},)"),
+                              "v2"),
+                   false);
+  trial.start();
+  trial.complete(1, "ok", R"({"n":1})");
+  trial.complete(2, "ok");
+  EXPECT_EQ(trial.then(MoveRun{"v2"}), (Lines{"run_moved"}));
+  trial.complete(3, "ok");
+  EXPECT_EQ(trial.complete(4, "ok"), (Lines{"4 step_succeeded j ok -> y"}));
+  trial.complete(5, "ok");
+  EXPECT_EQ(trial.state.status, RunStatus::done);
+}
+
+TEST(Move, to_a_graph_where_its_node_is_of_another_verb_is_refused) {
+  Trial trial(forking);
+  trial.start();
+  trial.complete(1, "ok");
+  trial.graphs.add(version_of(replaced(forking, R"("l":{"do":"x.l","labels":["ok"],"on":{"ok":"j"}})",
+                                       R"("l":{"wait":{"ms":5},"on":{"fired":"j"}})"),
+                              "v2"),
+                   false);
+  const Error refused = trial.refused(MoveRun{"v2"});
+  EXPECT_EQ(refused.code, Code::conflict);
+  EXPECT_NE(refused.message.find("to be do in"), std::string::npos) << refused.message;
+}
+
+// The branches of an open fan-out would meet at two joins.
+TEST(Move, that_would_part_the_branches_of_a_fan_out_is_refused) {
+  Trial trial(forking);
+  trial.start();
+  trial.complete(1, "ok");
+  trial.graphs.add(version_of(R"({"name":"t","start":"f","limits":{"steps":99},"nodes":{
+    "f":{"do":"x.f","labels":["ok","no"],"on":{"ok":["l","m"],"no":["r","n"]}},
+    "l":{"do":"x.l","labels":["ok"],"on":{"ok":"j"}},"m":{"do":"x.l","labels":["ok"],"on":{"ok":"j"}},
+    "r":{"do":"x.r","labels":["ok"],"on":{"ok":"k"}},"n":{"do":"x.r","labels":["ok"],"on":{"ok":"k"}},
+    "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},
+    "k":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})",
+                              "v2"),
+                   false);
+  const Error refused = trial.refused(MoveRun{"v2"});
+  EXPECT_EQ(refused.code, Code::conflict);
+  EXPECT_NE(refused.message.find("would meet at j and k"), std::string::npos) << refused.message;
+}
+
+TEST(Move, of_a_run_outside_every_fan_out_into_one_is_refused) {
+  Trial trial(R"({"name":"t","start":"l","limits":{"steps":99},"nodes":{
+    "l":{"do":"x.l","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  trial.graphs.add(version_of(forking, "v2"), false);
+  const Error refused = trial.refused(MoveRun{"v2"});
+  EXPECT_EQ(refused.code, Code::conflict);
+  EXPECT_NE(refused.message.find("it would meet j"), std::string::npos) << refused.message;
+}
+
+TEST(Move, keeps_data_as_the_old_graph_composed_it) {
+  Trial trial(forking);
+  trial.start(R"({"log":["a"]})");
+  trial.complete(1, "ok", R"({"log":["b"]})");
+  const std::string last = replaced(forking, R"("channels":{"log":{"reducer":"append"}},)", "");
+  trial.graphs.add(version_of(last, "v2"), false);
+  trial.then(MoveRun{"v2"});
+  EXPECT_EQ(read_channel(trial.state, root_branch, "log"), (Json{"a", "b"}));
+  trial.complete(2, "ok", R"({"log":"c"})");
+  trial.complete(3, "ok");
+  EXPECT_EQ(read_channel(trial.state, root_branch, "log"), "c");
+}
+
+TEST(Move, whose_channels_do_not_fit_what_the_run_holds_is_refused) {
+  Trial trial(asking);
+  trial.start(R"({"n":"text"})");
+  const std::string summing = replaced(asking, R"("budgets")", R"("channels":{"n":{"reducer":"sum"}},"budgets")");
+  trial.graphs.add(version_of(summing, "v2"), false);
+  const Error refused = trial.refused(MoveRun{"v2"});
+  EXPECT_EQ(refused.code, Code::conflict);
+  EXPECT_NE(refused.message.find("channel n"), std::string::npos) << refused.message;
+}
+
+TEST(Move, gives_a_budget_that_the_old_graph_lacked_its_cap) {
+  Trial trial(asking);
+  trial.start();
+  const std::string costly =
+      replaced(replaced(asking, R"("rounds":{"cap":1})", R"("rounds":{"cap":1},"tries":{"cap":3})"),
+               R"("b":{"do":"x.b",)", R"("b":{"do":"x.b","spends":"tries",)");
+  trial.graphs.add(
+      version_of(replaced(costly, R"("on":{"ok":"z","again":"a"})", R"("on":{"ok":"z","again":"a","exhausted":"z"})"),
+                 "v2"),
+      false);
+  trial.then(MoveRun{"v2"});
+  trial.complete(1, "ok");
+  trial.then(Answer{"", 1, "ann", {}});
+  EXPECT_EQ(trial.state.budgets.at("tries").cap, 3);
+  EXPECT_EQ(trial.state.budgets.at("tries").used, 1);
+  EXPECT_EQ(trial.state.status, RunStatus::running);
+}
+
+TEST(Move, to_nothing_to_itself_or_to_another_graph_is_refused) {
+  Trial trial(asking);
+  trial.add_graph(kid);
+  EXPECT_EQ(trial.refused(MoveRun{"version of t"}).code, Code::not_found) << "there is no run yet";
+  trial.start();
+  EXPECT_EQ(trial.refused(MoveRun{"v9"}).code, Code::not_found);
+  EXPECT_EQ(trial.refused(MoveRun{"version of t"}).code, Code::conflict);
+  EXPECT_EQ(trial.refused(MoveRun{"version of kid"}).code, Code::invalid);
+  trial.then(Cancel{""});
+  EXPECT_EQ(trial.refused(MoveRun{"version of t"}).code, Code::closed);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,269 @@
+// Other ways a run could have gone, as scripts see them: fork, move, lineage, diff, replay.
+#include <gtest/gtest.h>
+
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string nobody = "01890000-0000-7000-8000-000000000000";
+
+// Two pure steps around a question: counts what it heard.
+Json asking_graph(const std::string& name) {
+  return Json::parse(R"({"name": ")" + name + R"(", "start": "note", "limits": {"steps": 20},
+    "channels": {"log": {"reducer": "append"}},
+    "nodes": {
+      "note": {"do": "data.set", "with": {"log": ["noted"]}, "on": {"ok": "ask"}},
+      "ask": {"ask": {"kind": "question", "prompt": "Which region?", "schema": {"type": "string"}},
+              "into": "region", "on": {"answered": "pick", "expired": "finish"}},
+      "pick": {"do": "data.set", "with": {"picked": "$region"}, "on": {"ok": "finish"}},
+      "finish": {"end": {"status": "done", "output": {"region": "$region", "picked": "$picked", "log": "$log"}}}}})");
+}
+
+std::string file_of(const Json& graph, const std::string& name) {
+  return write_file(name + ".json", graph.dump()).string();
+}
+
+std::string add_graph(const Json& graph) {
+  cairn_ok({"graph", "add", file_of(graph, graph["name"])});
+  return graph["name"];
+}
+
+std::string started(const std::string& graph) {
+  const Json line = cairn_ok({"start", graph, "--wait", "--tag", "team=a", "--json"}).json();
+  EXPECT_EQ(line["status"], "waiting") << line;
+  return line["run"];
+}
+
+std::string answered(const std::string& run, const std::string& value) {
+  cairn_ok({"answer", run, "--value", value});
+  return run;
+}
+
+Json finished(const std::string& run) {
+  const Json all = cairn_ok({"show", run, "--json"}).json();
+  if (all["status"] == "done") return all;
+  Beside worker({"work"});
+  EXPECT_TRUE(wait_until([&] { return cairn_ok({"show", run, "--json"}).json()["status"] == "done"; }));
+  return cairn_ok({"show", run, "--json"}).json();
+}
+
+std::string head_of(const std::string& run) {
+  return std::to_string(cairn_ok({"show", run, "--json"}).json()["seq"].get<std::int64_t>());
+}
+
+// --- fork
+// -------------------------------------------------------------------------------------------------------------
+
+TEST(ForkCommand, goes_on_with_another_value_and_another_answer) {
+  const std::string run = started(add_graph(asking_graph("forked")));
+  const std::string at = head_of(run);
+  const Json forked = cairn_ok({"fork", run, "--at", at, "--set", R"(log=["edited"])", "--answer", R"(q2="north")",
+                                "--tag", "team=b", "--tag", "why=test", "--wait", "--json"})
+                          .json();
+  EXPECT_EQ(forked["status"], "done");
+  EXPECT_EQ(forked["output"], (Json{{"region", "north"}, {"picked", "north"}, {"log", {"edited"}}}));
+  const std::string fork = forked["run"];
+  const std::vector<Json> events = cairn_ok({"events", fork, "--json"}).lines();
+  EXPECT_EQ(events[0]["forked_from"]["run"], run);
+  EXPECT_EQ(events[0]["forked_from"]["seq"].dump(), at);
+  EXPECT_EQ(events[1]["type"], "channels_edited");
+  EXPECT_NE(events[1]["actor"], "");
+  const Json line = cairn_ok({"runs", "--where", "tag.why=test", "--json"}).lines().at(0);
+  EXPECT_EQ(line["run"], fork);
+  EXPECT_EQ(line["tags"], (Json{{"team", "b"}, {"why", "test"}}));
+  EXPECT_EQ(line["forked_from"], (Json{{"run", run}, {"seq", std::stoi(at)}}));
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["status"], "waiting") << "the origin waits as it did";
+  EXPECT_EQ(finished(answered(run, R"("south")"))["output"]["picked"], "south");
+}
+
+TEST(ForkCommand, goes_on_under_a_changed_graph_or_names_what_that_lacks) {
+  Json graph = asking_graph("regraphed");
+  const std::string run = started(add_graph(graph));
+  const std::string at = head_of(run);
+  const std::size_t graphs = cairn_ok({"graph", "list", "--json"}).lines().size();
+  Json lacking = graph;
+  lacking["nodes"]["inquire"] = lacking["nodes"]["ask"];
+  lacking["nodes"].erase("ask");
+  lacking["nodes"]["note"]["on"]["ok"] = "inquire";
+  expect_refused(cairn({"fork", run, "--at", at, "--graph", file_of(lacking, "lacking")}), 4, "lacks ask");
+  expect_refused(cairn({"move", run, "--graph", file_of(lacking, "lacking")}), 4, "lacks ask");
+  EXPECT_EQ(cairn_ok({"graph", "list", "--json"}).lines().size(), graphs) << "nothing was written";
+
+  graph["nodes"]["pick"]["with"]["picked"] = "always this";
+  const Json forked = cairn_ok({"fork", run, "--at", at, "--answer", R"(q2="north")", "--graph",
+                                file_of(graph, "picky"), "--wait", "--json"})
+                          .json();
+  EXPECT_EQ(forked["output"]["picked"], "always this");
+  EXPECT_EQ(cairn_ok({"start", "regraphed", "--json"}).exit, 0);
+  EXPECT_NE(cairn_ok({"show", run, "--json"}).json()["version"],
+            cairn_ok({"show", forked["run"], "--json"}).json()["version"]);
+}
+
+TEST(ForkCommand, of_a_failed_run_tries_again_with_what_was_edited) {
+  add_graph(Json::parse(R"({"name": "checked", "start": "check", "limits": {"steps": 9}, "nodes": {
+    "check": {"do": "tool.call", "with": {"tool": "$tool", "inputs": {"x": 1}}, "on": {"ok": "finish"}},
+    "finish": {"end": "done"}}})"));
+  const Json failed = cairn({"start", "checked", "--input", R"({"tool": "no_such_tool"})", "--wait", "--json"}).json();
+  ASSERT_EQ(failed["status"], "failed") << failed;
+  const std::string run = failed["run"];
+  const Json forked =
+      cairn_ok({"fork", run, "--at", head_of(run), "--set", R"(tool="echo")", "--wait", "--json"}).json();
+  EXPECT_EQ(forked["status"], "done");
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["status"], "failed");
+}
+
+TEST(ForkCommand, refuses_what_cannot_be_and_writes_nothing) {
+  const std::string run = started(add_graph(asking_graph("unforked")));
+  const std::string at = head_of(run);
+  const std::size_t runs = cairn_ok({"runs", "--json", "--limit", "1000"}).lines().size();
+  expect_refused(cairn({"fork", nobody, "--at", "1"}), 3, nobody);
+  expect_refused(cairn({"fork", run, "--at", "99"}), 4, "from 1 to " + at);
+  expect_refused(cairn({"fork", run, "--at", "0"}), 2, "0");
+  expect_refused(cairn({"fork", run}), 2, "--at");
+  expect_refused(cairn({"fork", run, "--at", at, "--set", "log=7"}), 4, "channel log");
+  expect_refused(cairn({"fork", run, "--at", at, "--set", "log"}), 2, "NAME=JSON");
+  expect_refused(cairn({"fork", run, "--at", at, "--set", "a=1", "--set", "a=2"}), 2, "twice");
+  expect_refused(cairn({"fork", run, "--at", at, "--answer", "q2=7"}), 4, "q2");
+  expect_refused(cairn({"fork", run, "--at", at, "--answer", "q9=7"}), 4, "q9");
+  expect_refused(cairn({"fork", run, "--at", at, "--graph", file_of(Json{{"name", "x"}}, "broken")}), 4, "Expected");
+  EXPECT_EQ(cairn_ok({"runs", "--json", "--limit", "1000"}).lines().size(), runs);
+}
+
+TEST(ForkCommand, lineage_is_drawn_as_a_tree) {
+  const std::string run = started(add_graph(asking_graph("rooted")));
+  const std::string at = head_of(run);
+  const std::string fork = cairn_ok({"fork", run, "--at", at, "--json"}).json()["run"];
+  const std::string inner = cairn_ok({"fork", fork, "--at", "1", "--json"}).json()["run"];
+  const std::string other = cairn_ok({"fork", run, "--at", at, "--json"}).json()["run"];
+  for (const std::string& any : {run, inner, other}) {
+    const std::string tree = cairn_ok({"runs", "--lineage", any}).out;
+    EXPECT_NE(tree.find("\n" + run), std::string::npos) << tree;
+    EXPECT_NE(tree.find("\n├─ " + fork), std::string::npos) << tree;
+    EXPECT_NE(tree.find("\n│  └─ " + inner), std::string::npos) << tree;
+    EXPECT_NE(tree.find("\n└─ " + other), std::string::npos) << tree;
+    EXPECT_NE(tree.find("forked at event " + at), std::string::npos) << tree;
+  }
+}
+
+// --- move
+// -------------------------------------------------------------------------------------------------------------
+
+TEST(MoveCommand, moves_those_that_fit_and_says_why_the_others_do_not) {
+  Json graph = asking_graph("moving");
+  add_graph(graph);
+  const std::string waits = started("moving");
+  const std::string ended = answered(started("moving"), R"("north")");
+  finished(ended);
+  graph["nodes"]["pick"]["with"]["picked"] = "moved";
+  const std::string file = file_of(graph, "moved");
+  const Ran dry = cairn({"move", "--where", "graph=moving", "--graph", file, "--dry-run", "--json"});
+  EXPECT_EQ(dry.exit, 4);
+  ASSERT_EQ(dry.lines().size(), 2u);
+  for (const Json& line : dry.lines()) EXPECT_EQ(line.contains("refused"), line["run"] == ended) << line;
+  EXPECT_NE(cairn_ok({"events", waits, "--json"}).lines().back()["type"], "run_moved");
+  cairn({"move", "--where", "graph=moving", "--graph", file});
+  EXPECT_EQ(cairn_ok({"events", waits, "--json"}).lines().back()["type"], "run_moved");
+  EXPECT_EQ(finished(answered(waits, R"("north")"))["output"]["picked"], "moved");
+  cairn_ok({"verify", waits});
+}
+
+// --- diff
+// -------------------------------------------------------------------------------------------------------------
+
+TEST(Diff, of_a_run_and_its_fork_begins_where_they_part) {
+  const std::string run = started(add_graph(asking_graph("parted")));
+  const std::string at = head_of(run);
+  const std::string fork =
+      cairn_ok({"fork", run, "--at", at, "--answer", R"(q2="north")", "--wait", "--json"}).json()["run"];
+  finished(answered(run, R"("south")"));
+  const Ran ran = cairn({"diff", run, fork, "--json"});
+  EXPECT_EQ(ran.exit, 1);
+  const Json diff = ran.json();
+  EXPECT_EQ(diff["first"]["a"]["type"], "question_answered");
+  EXPECT_EQ(diff["first"]["a"]["seq"], std::stoi(at) + 1);
+  EXPECT_EQ(diff["first"]["b"]["seq"], 2);
+  EXPECT_EQ(diff["channels"], (Json{{{"path", "/picked"}, {"a", "south"}, {"b", "north"}},
+                                    {{"path", "/region"}, {"a", "south"}, {"b", "north"}}}));
+  EXPECT_EQ(diff["same"], false);
+  EXPECT_NE(cairn({"diff", run, fork}).out.find("First difference"), std::string::npos);
+}
+
+TEST(Diff, of_two_runs_that_went_the_same_way_is_empty) {
+  add_graph(asking_graph("twins"));
+  const std::string a = answered(started("twins"), R"("north")");
+  const std::string b = answered(started("twins"), R"("north")");
+  finished(a);
+  finished(b);
+  const Json diff = cairn_ok({"diff", a, b, "--json"}).json();
+  EXPECT_EQ(diff["same"], true) << diff;
+  EXPECT_EQ(diff["first"], nullptr);
+  EXPECT_EQ(diff["channels"], Json::array());
+}
+
+TEST(Diff, of_two_moments_shows_what_came_between) {
+  const std::string run = answered(started(add_graph(asking_graph("moments"))), R"("north")");
+  finished(run);
+  const Json diff = cairn({"diff", run, "--from", "1", "--to", "2", "--json"}).json();
+  EXPECT_EQ(diff["first"]["b"]["seq"], 2);
+  EXPECT_EQ(diff["channels"], (Json{{{"path", "/log"}, {"b", {"noted"}}}}));
+  expect_refused(cairn({"diff", run}), 2, "--from");
+  expect_refused(cairn({"diff", run, "--from", "99"}), 4, "99");
+  expect_refused(cairn({"diff", run, nobody}), 3, nobody);
+}
+
+// --- replay
+// -----------------------------------------------------------------------------------------------------------
+
+TEST(Replay, under_the_same_graph_everything_comes_out_again) {
+  add_graph(asking_graph("again"));
+  const std::string run = answered(started("again"), R"("north")");
+  finished(run);
+  const Json report = cairn_ok({"replay", "--where", "graph=again", "--handlers", "--json"}).json();
+  EXPECT_EQ(report["runs"], 1);
+  EXPECT_EQ(report["same"], 1) << report;
+  EXPECT_EQ(report["diverged"], 0);
+  EXPECT_EQ(report["events"], cairn_ok({"show", run, "--json"}).json()["seq"]);
+}
+
+TEST(Replay, under_a_changed_graph_says_where_and_how_often_it_goes_another_way) {
+  Json graph = asking_graph("changed");
+  add_graph(graph);
+  for (const char* region : {R"("north")", R"("south")"}) finished(answered(started("changed"), region));
+  started("changed");  // waits: it has not come to where the graphs differ
+  graph["nodes"]["ask"]["on"]["answered"] = "finish";
+  graph["nodes"].erase("pick");
+  const std::size_t graphs = cairn_ok({"graph", "list", "--json"}).lines().size();
+  const Ran ran = cairn({"replay", "--where", "graph=changed", "--graph", file_of(graph, "shorter"), "--json"});
+  EXPECT_EQ(ran.exit, 1);
+  const Json report = ran.json();
+  EXPECT_EQ(report["runs"], 3);
+  EXPECT_EQ(report["same"], 1) << report;
+  EXPECT_EQ(report["diverged"], 2);
+  ASSERT_EQ(report["divergences"].size(), 1u) << report;
+  EXPECT_EQ(report["divergences"][0]["node"], "ask");
+  EXPECT_EQ(report["divergences"][0]["type"], "step_succeeded");
+  EXPECT_EQ(report["divergences"][0]["runs"], 2);
+  EXPECT_EQ(cairn_ok({"graph", "list", "--json"}).lines().size(), graphs) << "nothing was written";
+}
+
+TEST(Replay, with_handlers_finds_one_whose_settings_are_other_ones) {
+  Json graph = asking_graph("resettled");
+  add_graph(graph);
+  finished(answered(started("resettled"), R"("north")"));
+  graph["nodes"]["pick"]["with"]["picked"] = "always this";
+  const std::string file = file_of(graph, "resettled_other");
+  EXPECT_EQ(cairn({"replay", "--where", "graph=resettled", "--graph", file}).exit, 0) << "the record counts";
+  const Ran ran = cairn({"replay", "--where", "graph=resettled", "--graph", file, "--handlers", "--json"});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(ran.json()["divergences"][0]["node"], "pick") << ran.out;
+}
+
+TEST(Replay, refuses_what_is_not_there) {
+  expect_refused(cairn({"replay", nobody}), 3, nobody);
+  expect_refused(cairn({"replay"}), 2, "--all");
+  expect_refused(cairn({"replay", "--all", "--graph", file_of(Json{{"name", "x"}}, "no_graph")}), 4, "Expected");
+}
+
+}  // namespace
+}  // namespace cairn::program
