@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <map>
 #include <unistd.h>
 
 #include "ops/input_lines.hpp"
@@ -114,6 +116,18 @@ std::string concurrency_argument(const std::string& text) {
   if (text == "none" || (is_number(text) && text.size() < 8 && std::stoi(text) >= 1 && std::stoi(text) <= 1'000'000))
     return text;
   refuse("Expected a concurrency from 1 to 1000000 or none, but found \"" + text + "\".");
+}
+
+Age age_argument(const std::string& text) {
+  if (const std::optional<TimeUs> at = time_or_day(text)) return {at, 0};
+  static const std::map<std::string, std::int64_t> seconds = {{"s", 1}, {"m", 60}, {"h", 3'600}, {"d", 86'400}};
+  std::int64_t count = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
+  const auto unit = seconds.find(std::string(read.ptr, text.data() + text.size()));
+  constexpr std::int64_t count_max = 100'000;
+  if (read.ec != std::errc{} || unit == seconds.end() || count < 0 || count > count_max)
+    refuse("Expected a duration like 90d, 12h, 30m or 10s, or a time, but found \"" + text + "\".");
+  return {{}, count * unit->second * 1'000'000};
 }
 
 TimeUs time_argument(const std::string& text) {

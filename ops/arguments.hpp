@@ -33,5 +33,7 @@ std::string concurrency_argument(const std::string& text);
 std::map<std::string, Json> values_argument(const std::vector<std::string>& texts, const std::string& option);
 TimeUs time_argument(const std::string& text);
 Moment moment_argument(const std::string& text);
+// "90d", "12h", "30m", "10s" or a time.
+Age age_argument(const std::string& text);
 
 }  // namespace cairn

@@ -47,6 +47,9 @@ struct Line {
   SignalOptions signal;
   VerifyOptions verify;
   bool check = false;
+  ExportOptions export_;
+  ImportOptions import;
+  ArchiveOptions archive;
   SimulateOptions simulate;
   BenchOptions bench;
   BenchWorkerOptions bench_worker;
@@ -439,14 +442,56 @@ void add_audit_commands(Line& line) {
   CLI::Option* where = add_where(command, [&line](const RunFilter& filter) { line.verify.where = filter; });
   all->excludes(runs);
   where->excludes(runs)->excludes(all);
+  add_text(command, "--file", "FILE", "Those of an export, without any database",
+           [&line](const std::string& text) { line.verify.file = path_argument(text, "an export"); })
+      ->excludes(runs)
+      ->excludes(all)
+      ->excludes(where);
   command.callback([&line] {
-    if (line.verify.runs.empty() && !line.verify.where && !line.verify.all)
-      throw CLI::ValidationError("Expected the runs to verify as RUN..., by --where or --all, but found none.");
+    if (line.verify.runs.empty() && !line.verify.where && !line.verify.all && line.verify.file.empty())
+      throw CLI::ValidationError("Expected the runs to verify as RUN..., by --where, --all or --file, but found none.");
     line.chosen = [&line] { return verify(line.settings, line.verify); };
   });
   add_command(line.app, line, "rebuild", "Make runs' rows, jobs and questions anew from their events where they differ",
               [](Line& l) { return rebuild(l.settings, l.check); })
       .add_flag("--check", line.check, "Tell what differs, and write nothing; exit 1 if something does");
+}
+
+void add_export_commands(Line& line) {
+  CLI::App& command = add_command(line.app, line, "export", "Write runs with their whole history to stdout",
+                                  [](Line& l) { return export_runs(l.settings, l.export_); });
+  CLI::Option* runs = command.add_option("RUN", line.export_.runs, "The runs' ids")->type_name("");
+  CLI::Option* all = command.add_flag("--all", line.export_.all, "Every run");
+  CLI::Option* where = add_where(command, [&line](const RunFilter& filter) { line.export_.where = filter; });
+  all->excludes(runs);
+  where->excludes(runs)->excludes(all);
+  command.add_flag("--zstd", line.export_.zstd, "Compressed");
+  command.callback([&line] {
+    if (line.export_.runs.empty() && !line.export_.where && !line.export_.all)
+      throw CLI::ValidationError("Expected the runs to export as RUN..., by --where or --all, but found none.");
+    line.chosen = [&line] { return export_runs(line.settings, line.export_); };
+  });
+  CLI::App& import =
+      add_command(line.app, line, "import", "Take in the runs of an export, if all of it holds what it claims",
+                  [](Line& l) { return import_runs(l.settings, l.import); });
+  add_text(import, "FILE", "", "The export's file", [&line](const std::string& text) {
+    line.import.file = path_argument(text, "an export");
+  })->required();
+  import.add_flag("--running", line.import.running, "Also runs that have not ended: workers go on with them here");
+}
+
+void add_archive_command(Line& line) {
+  CLI::App& command = add_command(
+      line.app, line, "archive",
+      "Move ended runs into a file, which is looked over before they are removed; the same again goes on with it",
+      [](Line& l) { return archive_runs(l.settings, l.archive); });
+  add_text(command, "--older-than", "DURATION|TIME", "That ended longer ago (90d, 12h, 30m, 10s), or before this time",
+           [&line](const std::string& text) { line.archive.older_than = age_argument(text); })
+      ->required();
+  add_where(command, [&line](const RunFilter& filter) { line.archive.where = filter; });
+  add_text(command, "--out", "FILE", "Where they go, as an export; compressed if the name ends in .zst",
+           [&line](const std::string& text) { line.archive.out = path_argument(text, "an archive"); })
+      ->required();
 }
 
 void add_simulate_command(Line& line) {
@@ -548,6 +593,8 @@ void add_commands(Line& line) {
   add_asking_commands(line);
   add_control_commands(line);
   add_audit_commands(line);
+  add_export_commands(line);
+  add_archive_command(line);
   add_replay_commands(line);
   add_simulate_command(line);
   add_bench_commands(line);
@@ -647,6 +694,8 @@ int run_command_line(int argc, const char* const* argv) {
   }
   // One in --dsn was looked at with the other arguments.
   if (const auto fault = dsn_fault(choose_database(line.settings).dsn, "CAIRN_DSN")) return say(exit_usage, *fault);
+  const Result<CheckpointOptions> checkpoints = checkpoint_options(choose_database(line.settings));
+  if (!checkpoints) return say(exit_usage, checkpoints.error().message);
   return run_chosen(line.chosen);
 }
 

@@ -147,13 +147,37 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options);
 Exit explain_run(const Settings& settings, const std::string& run);
 Exit doctor(const Settings& settings);
 
-struct VerifyOptions {  // one of the three
+struct VerifyOptions {  // one of the four
+  std::string file;     // an export; no database is needed
   std::vector<std::string> runs;
   std::optional<RunFilter> where;
   bool all = false;
 };
 Exit verify(const Settings& settings, const VerifyOptions& options);
 Exit rebuild(const Settings& settings, bool check);
+// To stdout; see ops/audit/export_format.md.
+struct ExportOptions {  // one of the first three
+  std::vector<std::string> runs;
+  std::optional<RunFilter> where;
+  bool all = false;
+  bool zstd = false;
+};
+struct ImportOptions {
+  std::string file;
+  bool running = false;  // also runs that have not ended
+};
+struct Age {  // a time, or so long ago
+  std::optional<TimeUs> at_us;
+  std::int64_t age_us = 0;
+};
+struct ArchiveOptions {
+  Age older_than;
+  RunFilter where;
+  std::string out;
+};
+Exit export_runs(const Settings& settings, const ExportOptions& options);
+Exit import_runs(const Settings& settings, const ImportOptions& options);
+Exit archive_runs(const Settings& settings, const ArchiveOptions& options);
 
 Exit corpus_load(const Settings& settings, const std::string& name, const std::string& directory);
 Exit corpus_list(const Settings& settings);

@@ -8,6 +8,8 @@
 #include <tuple>
 
 #include "ops/audit/auditor.hpp"
+#include "ops/audit/checkpoint_audit.hpp"
+#include "ops/audit/export_audit.hpp"
 #include "ops/audit/run_source.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
@@ -42,6 +44,11 @@ class Report {
   void add(const std::vector<Finding>& findings) {
     const std::lock_guard lock(mutex_);
     for (const Finding& finding : findings) take(finding);
+  }
+
+  void count(std::int64_t runs, std::int64_t events) {
+    runs_ += runs;
+    events_ += events;
   }
 
   // `rebuilds`: with the number of runs that were.
@@ -100,6 +107,7 @@ class Report {
 // The database with a connection for each thread of the audit. Not `open_database`, which would add to it what it
 // lacks: an audit changes nothing.
 struct Audit {
+  std::string dsn;
   std::unique_ptr<Store> store;
   std::unique_ptr<RunRecords> records;
 };
@@ -110,7 +118,7 @@ Result<Audit> open_audit(const Settings& settings) {
   Result<std::unique_ptr<Store>> store = open_store(*dsn, audit_threads());
   if (!store) return store.error();
   const std::int32_t shards = (*store)->shards();
-  return Audit{*std::move(store), std::make_unique<RunRecords>(*dsn, shards, audit_threads())};
+  return Audit{*dsn, *std::move(store), std::make_unique<RunRecords>(*dsn, shards, audit_threads())};
 }
 
 // Refuses `not_found` for one of which nothing is kept.
@@ -150,9 +158,28 @@ void audit_each(Audit& audit, const RunSource& source, Auditor::Blobs blobs, boo
   });
 }
 
+// What the processes signed, against what is there.
+Status audit_checkpoints(const Settings& settings, const Audit& audit, Report& report) {
+  const Result<CheckpointOptions> options = checkpoint_options(choose_database(settings));
+  if (!options) return options.error();
+  CheckpointTable table(audit.dsn, audit.store->shards());
+  const CheckpointFiles files(options->folder, audit.store->identity());
+  CheckpointAudit(table, files, [&report](const Finding& finding) { report.add({finding}); }).look();
+  return Done{};
+}
+
+Exit verify_file(const Settings& settings, const std::string& file) {
+  Report report(settings.json);
+  ExportAudit audit(file, [&report](const Finding& finding) { report.add({finding}); });
+  if (const Status read = audit.look(); !read) return read.error();
+  report.count(audit.counts().runs, audit.counts().events);
+  return report.close(false);
+}
+
 }  // namespace
 
 Exit verify(const Settings& settings, const VerifyOptions& options) {
+  if (!options.file.empty()) return verify_file(settings, options.file);
   Result<Audit> audit = open_audit(settings);
   if (!audit) return audit.error();
   const Result<RunSource> source = source_of(*audit, options);
@@ -160,6 +187,8 @@ Exit verify(const Settings& settings, const VerifyOptions& options) {
   Report report(settings.json);
   report.add(graph_findings(audit->store->graphs()));
   audit_each(*audit, *source, Auditor::Blobs::read, false, report);
+  if (options.all)
+    if (const Status looked = audit_checkpoints(settings, *audit, report); !looked) return looked.error();
   return report.close(false);
 }
 

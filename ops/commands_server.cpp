@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <thread>
 #include <unistd.h>
@@ -120,6 +121,9 @@ Exit up(const Settings& settings, const UpOptions& options) {
   const Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();
   if (const Result<std::unique_ptr<Store>> store = open_store(*dsn); !store) return store.error();
+  const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
+  if (!checkpoints) return checkpoints.error();
+  setenv("CAIRN_CHECKPOINTS", checkpoints->folder.c_str(), 1);  // the workers know a DSN and no directory
   print_up(settings, choice, *dsn, options.workers);
   WorkerProcesses workers(work_arguments(settings, choice, *dsn), options.workers);
   while (!signals.came()) {

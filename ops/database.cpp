@@ -1,5 +1,6 @@
 #include "ops/database.hpp"
 
+#include <charconv>
 #include <cstdlib>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 
 #include "ops/commands.hpp"
 #include "storage/cluster.hpp"
+#include "storage/dsn.hpp"
 #include "storage/postgres_store.hpp"
 
 namespace cairn {
@@ -43,6 +45,13 @@ bool libpq_names_a_database() {
   return false;
 }
 
+// An embedded database may be named by its DSN as well, as workers of `cairn up` do.
+std::string folder_beside(const DatabaseChoice& choice) {
+  if (choice.is_embedded()) return choice.directory;
+  const std::string socket = socket_folder_of(choice.dsn);
+  return !socket.empty() && is_cluster(socket) ? socket : default_data_directory();
+}
+
 Error without_schema(Error error) {
   if (error.code == Code::not_found) error.code = Code::unavailable;
   return error;
@@ -67,10 +76,14 @@ Result<std::string> reach_database(const DatabaseChoice& choice) {
   return cluster->dsn;
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max) {
+Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max, GatheredHeads* heads) {
   PostgresOptions options;
   options.dsn = dsn;
   options.connections_max = connections_max;
+  if (heads != nullptr)
+    options.committed = [heads](std::span<const Entry> batch, std::span<const Verdict> verdicts) {
+      heads->note(batch, verdicts);
+    };
   Result<std::unique_ptr<Store>> store = open_postgres_store(options);
   if (!store) return without_schema(store.error());
   return store;
@@ -83,15 +96,37 @@ Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings) {
   return make_catalogue(options);
 }
 
+Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice) {
+  CheckpointOptions options;
+  options.folder = environment("CAIRN_CHECKPOINTS");
+  if (options.folder.empty()) options.folder = folder_beside(choice) + "/checkpoints";
+  options.key = environment("CAIRN_SIGNING_KEY");
+  const std::string every = environment("CAIRN_CHECKPOINT_MS");
+  if (every.empty()) return options;
+  const auto read = std::from_chars(every.data(), every.data() + every.size(), options.every_ms);
+  if (read.ec != std::errc{} || *read.ptr != '\0' || options.every_ms < 1)
+    return Error{Code::invalid, "Expected milliseconds above 0 in CAIRN_CHECKPOINT_MS, but found \"" + every + "\"."};
+  return options;
+}
+
 Result<Opened> open_database(const Settings& settings) {
+  const DatabaseChoice choice = choose_database(settings);
+  Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
+  if (!checkpoints) return checkpoints.error();
   Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
   if (!catalogue) return catalogue.error();
-  Result<std::string> dsn = reach_database(choose_database(settings));
+  Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();
-  Result<std::unique_ptr<Store>> store = open_store(*dsn);
+  auto heads = std::make_unique<GatheredHeads>();
+  Result<std::unique_ptr<Store>> store = open_store(*dsn, store_connections, heads.get());
   if (!store) return store.error();
-  Opened opened{*dsn, std::move(*store), std::move(*catalogue), nullptr};
-  opened.catalogue->use_database(*dsn, choose_database(settings).is_embedded());
+  Opened opened;
+  opened.dsn = *dsn;
+  opened.heads = std::move(heads);
+  opened.store = std::move(*store);
+  opened.catalogue = std::move(*catalogue);
+  opened.checkpointer = std::make_unique<Checkpointer>(*opened.store, *opened.heads, *std::move(checkpoints));
+  opened.catalogue->use_database(*dsn, choice.is_embedded());
   opened.client = std::make_unique<Client>(*opened.store, *opened.catalogue, current_actor());
   opened.client->load_graphs();
   return opened;

@@ -8,6 +8,7 @@
 #include "engine/result.hpp"
 #include "storage/store.hpp"
 #include "workers/catalogue.hpp"
+#include "workers/checkpointer.hpp"
 #include "workers/client.hpp"
 
 namespace cairn {
@@ -28,19 +29,29 @@ DatabaseChoice choose_database(const Settings& settings);
 // The DSN of the chosen database; an embedded one is started and migrated if it has to be.
 Result<std::string> reach_database(const DatabaseChoice& choice);
 
-// What most commands need, with all graphs loaded.
+// What most commands need, with all graphs loaded. What is committed through it is signed, the last of it at its end.
 struct Opened {
   std::string dsn;
+  std::unique_ptr<GatheredHeads> heads;
   std::unique_ptr<Store> store;
   std::unique_ptr<Catalogue> catalogue;
   std::unique_ptr<Client> client;
+  std::unique_ptr<Checkpointer> checkpointer;
 };
 
 // Refuses `unavailable` (no database, or one without a schema: the sentence says what to do), `unsupported` (a newer
 // schema), `invalid` or `not_found` (the tools file).
 Result<Opened> open_database(const Settings& settings);
-Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max = 4);
+// `heads`: where what it commits is gathered.
+inline constexpr int store_connections = 4;
+Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max = store_connections,
+                                          GatheredHeads* heads = nullptr);
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings);
+
+// Where checkpoints are kept outside of the database: CAIRN_CHECKPOINTS, else "checkpoints" in the directory of an
+// embedded database or in the default one. Signed with CAIRN_SIGNING_KEY, a file, or a key made there; each
+// CAIRN_CHECKPOINT_MS (10000). Refuses `invalid` (that is no number above 0).
+Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice);
 
 // "user:NAME" of who runs this program.
 std::string current_actor();

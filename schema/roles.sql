@@ -3,7 +3,7 @@ do $$
 declare
   wanted text;
 begin
-  foreach wanted in array array['cairn_app', 'cairn_read'] loop
+  foreach wanted in array array['cairn_app', 'cairn_read', 'cairn_archive'] loop
     continue when exists (select from pg_roles where rolname = wanted);
     begin
       execute format('create role %I nologin', wanted);
@@ -28,6 +28,14 @@ begin
   if exists (select from pg_roles where rolname = 'cairn_read') then
     grant usage on schema cairn to cairn_read;
     grant select on all tables in schema cairn to cairn_read;
+  end if;
+  -- The one role that may remove a history. `cairn archive` takes it on for that alone; who runs it must be a member.
+  if exists (select from pg_roles where rolname = 'cairn_archive') then
+    grant usage on schema cairn to cairn_archive;
+    grant select on all tables in schema cairn to cairn_archive;
+    grant update, delete on cairn.run to cairn_archive;
+    grant delete on cairn.event, cairn.job, cairn.snapshot, cairn.question to cairn_archive;
+    grant insert, update on cairn.tombstone to cairn_archive;
   end if;
 exception
   when insufficient_privilege then

@@ -418,6 +418,8 @@ Status stop_cluster(const std::string& directory) {
   return Done{};
 }
 
+bool is_cluster(const std::string& directory) { return is_ours(directory); }
+
 Result<Cluster> find_cluster(const std::string& directory) {
   const Result<fs::path> path = absolute_path(directory);
   if (!path) return path.error();

@@ -25,6 +25,9 @@ Result<Cluster> start_cluster(const std::string& directory);
 // Stops it (fast shutdown) and waits. Refuses `not_found` if none runs there.
 Status stop_cluster(const std::string& directory);
 
+// Whether the directory holds one.
+bool is_cluster(const std::string& directory);
+
 // The DSN if it is running, else nothing.
 Result<Cluster> find_cluster(const std::string& directory);
 

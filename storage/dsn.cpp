@@ -63,4 +63,13 @@ std::string public_dsn(const std::string& dsn) {
   return text;
 }
 
+std::string socket_folder_of(const std::string& dsn) {
+  if (is_bare_name(dsn)) return "";
+  const Options options = parsed(dsn, nullptr);
+  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option)
+    if (option->val != nullptr && option->val[0] == '/' && std::string_view(option->keyword) == "host")
+      return option->val;
+  return "";
+}
+
 }  // namespace cairn

@@ -13,4 +13,7 @@ std::optional<std::string> dsn_fault(const std::string& dsn, const std::string& 
 // "host='a' dbname='b'": what it names, without secrets. "" for one that cannot be read.
 std::string public_dsn(const std::string& dsn);
 
+// The folder of the server's socket, if it is named by that; else "".
+std::string socket_folder_of(const std::string& dsn);
+
 }  // namespace cairn

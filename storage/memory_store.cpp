@@ -56,6 +56,7 @@ class MemoryStore final : public Store {
       : shards_(shards), clock_(clock ? std::move(clock) : system_time) {}
 
   std::int32_t shards() const override { return shards_; }
+  std::string identity() const override { return "memory"; }
   TimeUs database_time() override { return clock_(); }
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
@@ -196,6 +197,8 @@ class MemoryStore final : public Store {
     if (found == blobs_.end()) return std::nullopt;
     return found->second;
   }
+
+  void put_checkpoint(const Checkpoint&) override {}  // there is nobody to prove anything to
 
   void put_graph(const GraphRow& graph) override {
     const std::lock_guard lock(mutex_);

@@ -16,6 +16,7 @@ std::string_view schema_file(std::string_view name) {
   CHECK(false);
 }
 
+// In the order of their names: a number in front of one says that others build on it.
 void apply_views(Administration& database) {
   for (const EmbeddedFile& file : schema_files()) {
     if (file.name.starts_with("views/")) database.execute(std::string(file.text));

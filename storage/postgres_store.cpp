@@ -70,19 +70,24 @@ bool newer(const RunRow& a, const RunRow& b) { return std::tie(a.started_at, a.i
 
 class PostgresStore final : public Store {
  public:
-  PostgresStore(const PostgresOptions& options, std::int32_t shards)
+  PostgresStore(const PostgresOptions& options, std::int32_t shards, std::string identity)
       : shards_(shards),
+        identity_(std::move(identity)),
+        committed_(options.committed),
         pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms),
         clock_(pool_),
         claims_(pool_),
         wakes_(pool_.options(), options.notify) {}
 
   std::int32_t shards() const override { return shards_; }
+  std::string identity() const override { return identity_; }
   TimeUs database_time() override { return clock_.now(); }
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
     check_batch(shard, shards_, batch);
-    return commit_batch(pool_, shard, batch);
+    std::vector<Verdict> verdicts = commit_batch(pool_, shard, batch);
+    if (committed_) committed_(batch, verdicts);
+    return verdicts;
   }
 
   std::vector<HeldJob> claim(const ClaimRequest& request) override { return claims_.claim(request); }
@@ -157,6 +162,13 @@ class PostgresStore final : public Store {
     const PgResult rows = pool_.query("blob", PgParameters().add(shard).add(hash));
     if (rows.rows() == 0) return std::nullopt;
     return std::string(rows.text(0, 0));
+  }
+
+  void put_checkpoint(const Checkpoint& checkpoint) override {
+    PgParameters parameters;
+    parameters.add(checkpoint.process).add(checkpoint.n).add(checkpoint.at_us).add(checkpoint.key);
+    parameters.add(checkpoint.heads).add(checkpoint.previous).add_bytes(checkpoint.signature);
+    pool_.query("put_checkpoint", parameters);
   }
 
   void put_graph(const GraphRow& graph) override {
@@ -382,6 +394,8 @@ class PostgresStore final : public Store {
   }
 
   const std::int32_t shards_;
+  const std::string identity_;
+  const CommitWatch committed_;
   PostgresPool pool_;
   DatabaseClock clock_;
   ClaimDesk claims_;
@@ -405,7 +419,8 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
                                                              : "found version " + std::to_string(found->version) +
                                                                    ": `cairn migrate` moves it forward.")};
     }
-    return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards));
+    const std::string identity = database.query("identity").text(0, 0);
+    return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards, identity));
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
   }

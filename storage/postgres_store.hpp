@@ -1,12 +1,17 @@
 // The store in PostgreSQL 15. The one place that knows it. Safe from any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "storage/store.hpp"
 
 namespace cairn {
+
+// Told of each batch that was written or refused, by the thread that gave it.
+using CommitWatch = std::function<void(std::span<const Entry>, std::span<const Verdict>)>;
 
 struct PostgresOptions {
   std::string dsn;          // libpq connection string or URL; "" takes libpq's variables
@@ -15,6 +20,7 @@ struct PostgresOptions {
   bool prepared = true;     // off for poolers that cannot keep prepared statements
   std::string application = "cairn";
   std::int64_t patience_ms = 10'000;  // how long a database that fails is asked again
+  CommitWatch committed = {};
 };
 
 // Connects, checks the schema version. Refuses `unavailable` (no database), `unsupported` (a newer schema),

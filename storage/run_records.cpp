@@ -1,5 +1,6 @@
 #include "storage/run_records.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include "engine/codec.hpp"
@@ -9,6 +10,8 @@
 
 namespace cairn {
 namespace {
+
+constexpr std::size_t events_at_once = 2'000;
 
 const PgStatement& begin_at_one_moment() {
   static const PgStatement begin{"begin_at_one_moment", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
@@ -67,17 +70,6 @@ class Repairing {
         of_run_(PgParameters().add(shard).add(repair.run.id)),
         repair_(repair) {}
 
-  void send(std::int32_t fold_version) {
-    send_run();
-    send_jobs();
-    send_questions();
-    if (repair_.snapshots.empty()) return;
-    PgArray seqs(PgType::int8);
-    for (const std::int64_t seq : repair_.snapshots) seqs.add(seq);
-    connection_.send(statement("delete_snapshots"), PgParameters(of_run_).add(fold_version).add(std::move(seqs)));
-  }
-
- private:
   void send_run() {
     const RunRow& run = repair_.run;
     PgParameters parameters = of_run_;
@@ -93,6 +85,17 @@ class Repairing {
     connection_.send(statement("restore_run"), parameters);
   }
 
+  // All but the run's row.
+  void send_rest(std::int32_t fold_version) {
+    send_jobs();
+    send_questions();
+    if (repair_.snapshots.empty()) return;
+    PgArray seqs(PgType::int8);
+    for (const std::int64_t seq : repair_.snapshots) seqs.add(seq);
+    connection_.send(statement("delete_snapshots"), PgParameters(of_run_).add(fold_version).add(std::move(seqs)));
+  }
+
+ private:
   void send_jobs() {
     if (!repair_.surplus.empty()) {
       PgArray branches(PgType::int4);
@@ -149,6 +152,26 @@ class Repairing {
   const Repair& repair_;
 };
 
+void send_events(PgConnection& connection, const PgParameters& of_run, std::span<const EventRow> events) {
+  PgArray seq(PgType::int8), at(PgType::int8), commit(PgType::int8), type(PgType::int2), version(PgType::int2),
+      step(PgType::int4), chain_hash(PgType::bytes), actor(PgType::text), payload(PgType::text);
+  for (const EventRow& event : events) {
+    seq.add(event.seq);
+    at.add(event.at_us);
+    commit.add(event.commit);
+    type.add(event.type);
+    version.add(event.version);
+    step.add(event.step);
+    chain_hash.add(event.chain_hash);
+    actor.add(event.actor);
+    payload.add(event.payload);
+  }
+  PgParameters parameters = of_run;
+  for (PgArray* column : {&seq, &at, &commit, &type, &version, &step, &chain_hash, &actor, &payload})
+    parameters.add(std::move(*column));
+  connection.send(statement("import_events"), parameters);
+}
+
 }  // namespace
 
 struct RunRecords::Parts {
@@ -198,6 +221,31 @@ RunRecord RunRecords::record(const RunId& run, std::int32_t fold_version) {
   });
 }
 
+// The run's row comes first, for another who adds the run waits for it.
+bool RunRecords::add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs) {
+  const PgParameters of_run = parts_->of(rows.run.id);
+  const Shard shard = shard_of(rows.run.id, parts_->shards);
+  return parts_->pool.run([&](PgConnection& connection) {
+    Repairing writing(connection, shard, rows);
+    connection.begin_pipeline();
+    connection.send(begin_statement());
+    writing.send_run();
+    connection.send(statement("last_event"), of_run);
+    connection.sync();
+    for (int sent = 0; sent < 2; ++sent) connection.receive();
+    const bool is_new = connection.receive().rows() == 0;
+    for (std::size_t at = 0; is_new && at < events.size(); at += events_at_once)
+      send_events(connection, of_run, events.subspan(at, std::min(events_at_once, events.size() - at)));
+    for (const auto& [hash, bytes] : blobs)
+      if (is_new) connection.send(statement("put_blob"), PgParameters().add(shard).add(hash).add_bytes(bytes));
+    if (is_new) writing.send_rest(0);
+    connection.send(is_new ? commit_statement() : rollback_statement());
+    connection.sync();
+    connection.finish();
+    return is_new;
+  });
+}
+
 bool RunRecords::repair(const RunId& run, std::int64_t head, std::int32_t fold_version,
                         const std::function<Repair(const RunRecord&)>& plan) {
   const PgParameters of_run = parts_->of(run);
@@ -213,7 +261,12 @@ bool RunRecords::repair(const RunId& run, std::int64_t head, std::int32_t fold_v
     const PgResult last = connection.receive();
     const RunRecord record = receive_record(connection);
     const bool is_last = last.rows() == 1 && last.int8(0, 0) == head;
-    if (is_last) Repairing(connection, shard, plan(record)).send(fold_version);
+    if (is_last) {
+      const Repair repair = plan(record);
+      Repairing repairing(connection, shard, repair);
+      repairing.send_run();
+      repairing.send_rest(fold_version);
+    }
     connection.send(is_last ? commit_statement() : rollback_statement());
     connection.sync();
     connection.finish();

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,10 @@ class RunRecords {
   std::vector<RunId> ids(Shard shard, const RunId& after, std::int32_t limit);
   // The last of them; nil if there is none.
   RunId last_id(Shard shard);
+
+  // Writes a run of which no event is there, with its events and large values as they are and the rows it has, in one
+  // transaction. False, and nothing is written, if there is one.
+  bool add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs);
 
   RunRecord record(const RunId& run, std::int32_t fold_version);
 

@@ -229,11 +229,25 @@ struct GraphRow {
   bool current = false;
 };
 
+// What a process signs of the heads it committed; see storage/checkpoint.hpp.
+struct Checkpoint {
+  std::int64_t process = 0;  // one start of a process, never used again
+  std::int64_t n = 0;        // 1, 2, 3 ... of the process
+  TimeUs at_us = 0;
+  Hash key{};             // fingerprint of the public key
+  std::string heads;      // as text
+  Hash previous{};        // of the process's checkpoint before
+  std::string signature;  // bytes
+  friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
 
   virtual std::int32_t shards() const = 0;
+  // Of this database for ever, also when it is moved or restored: a UUID made with its schema.
+  virtual std::string identity() const = 0;
   virtual TimeUs database_time() = 0;
 
   // Writes entries of one shard in one transaction. Verdicts are in the order of the entries; one entry's refusal
@@ -268,6 +282,8 @@ class Store {
 
   virtual void put_blob(Shard shard, const Hash& hash, std::string_view bytes) = 0;  // again: nothing changes
   virtual std::optional<std::string> blob(Shard shard, const Hash& hash) = 0;
+
+  virtual void put_checkpoint(const Checkpoint& checkpoint) = 0;  // again: nothing changes
 
   // Graphs: a name and version are stored once; `current` moves the name to this version.
   virtual void put_graph(const GraphRow& graph) = 0;

@@ -19,8 +19,10 @@ namespace cairn {
 //   unfoldable   the event cannot follow: whoever wrote it, it was none of ours
 //   unsupported  the event, or the graph it names, is not known to this program
 //   blob         a value of the event that lies beside the history is gone or another
+//   removed      a run is gone that a signed checkpoint speaks of
+//   rewritten    the event has another hash than a signed checkpoint says
 // Of what is derived from it: run, job, question, snapshot. Of what cannot be looked into: unreadable, misplaced. Of
-// no run: graph.
+// no run: graph, checkpoint, file.
 struct Finding {
   RunId run;             // nil: of no run
   std::int64_t seq = 0;  // the event; of what is derived: the head it belongs to; 0: none

@@ -1,8 +1,11 @@
 #include "ops/bench/bench.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <unistd.h>
 
 #include "ops/bench/cases.hpp"
 #include "ops/bench/report.hpp"
@@ -61,6 +64,22 @@ void print_table(std::string_view title, const Json& values) {
   table.print();
 }
 
+// Checkpoints of databases that are dropped are of no use to anybody.
+class ScratchCheckpoints {
+ public:
+  ScratchCheckpoints() { setenv("CAIRN_CHECKPOINTS", folder_.c_str(), 1); }
+  ~ScratchCheckpoints() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  ScratchCheckpoints(const ScratchCheckpoints&) = delete;
+  ScratchCheckpoints& operator=(const ScratchCheckpoints&) = delete;
+
+ private:
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("cairn-bench-" + std::to_string(getpid()));
+};
+
 Exit measure(const std::string& dsn, const Settings& settings, const BenchOptions& options) {
   BenchServer server(dsn);
   const Json environment = server.settings();
@@ -97,6 +116,7 @@ Exit bench(const Settings& settings, const BenchOptions& options) {
   if (!options.report.empty()) return bench_report(options.report);
   const Result<std::string> dsn = reach_database(choose_database(settings));
   if (!dsn) return dsn.error();
+  const ScratchCheckpoints scratch;
   try {
     return measure(*dsn, settings, options);
   } catch (const PostgresError& fault) {

@@ -36,8 +36,12 @@ Exit bench_worker(const Settings& settings, const BenchWorkerOptions& options) {
   StopSignals signals;
   Result<std::unique_ptr<Catalogue>> catalogue = bench_catalogue(options.model_url);
   if (!catalogue) return catalogue.error();
-  Result<std::unique_ptr<Store>> store = open_store(settings.dsn);
+  const Result<CheckpointOptions> checkpoints = checkpoint_options(choose_database(settings));
+  if (!checkpoints) return checkpoints.error();
+  GatheredHeads heads;
+  Result<std::unique_ptr<Store>> store = open_store(settings.dsn, store_connections, &heads);
   if (!store) return store.error();
+  const Checkpointer checkpointer(**store, heads, *checkpoints);
   WorkerOptions worker_options;
   worker_options.concurrency = options.concurrency;
   worker_options.fuse_steps = options.fuse_steps;

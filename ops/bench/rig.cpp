@@ -20,9 +20,16 @@ Result<Opened> open_bench(const std::string& dsn) {
   if (const Result<MigrateReport> report = migrate(dsn, 1); !report) return report.error();
   Result<std::unique_ptr<Catalogue>> catalogue = bench_catalogue();
   if (!catalogue) return catalogue.error();
-  Result<std::unique_ptr<Store>> store = open_store(dsn);
+  const Result<CheckpointOptions> checkpoints = checkpoint_options({dsn, ""});
+  if (!checkpoints) return checkpoints.error();
+  Opened opened;
+  opened.dsn = dsn;
+  opened.heads = std::make_unique<GatheredHeads>();
+  Result<std::unique_ptr<Store>> store = open_store(dsn, store_connections, opened.heads.get());
   if (!store) return store.error();
-  Opened opened{dsn, std::move(*store), std::move(*catalogue), nullptr};
+  opened.store = std::move(*store);
+  opened.catalogue = std::move(*catalogue);
+  opened.checkpointer = std::make_unique<Checkpointer>(*opened.store, *opened.heads, *checkpoints);
   opened.client = std::make_unique<Client>(*opened.store, *opened.catalogue, "bench");
   opened.client->load_graphs();
   for (const Json& graph : bench_graphs())

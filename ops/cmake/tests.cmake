@@ -38,6 +38,7 @@ cairn_tests(engine fast cairn_simulation
 cairn_tests(storage postgres cairn_storage
   tests/storage/bounded_query_test.cpp
   tests/storage/chain_test.cpp
+  tests/storage/checkpoint_test.cpp
   tests/storage/claim_test.cpp
   tests/storage/cluster_test.cpp
   tests/storage/commit_test.cpp
@@ -52,6 +53,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/runs_test.cpp
   tests/storage/schema_test.cpp
   tests/storage/sessions_test.cpp
+  tests/storage/signing_test.cpp
   tests/storage/store_test.cpp
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
@@ -59,7 +61,9 @@ cairn_tests(storage postgres cairn_storage
 )
 cairn_tests(workers postgres cairn_workers
   tests/storage/test_database.cpp
+  tests/storage/test_runs.cpp
   tests/workers/builtin_handlers_test.cpp
+  tests/workers/checkpointer_test.cpp
   tests/workers/commands_in_flight_test.cpp
   tests/workers/committer_test.cpp
   tests/workers/corpus_tool_test.cpp
@@ -98,15 +102,19 @@ cairn_tests(simulation fast cairn_simulation
 )
 cairn_tests(ops postgres cairn_ops
   tests/engine/trial.cpp
+  tests/ops/archive_test.cpp
+  tests/ops/auditor_questions_test.cpp
   tests/ops/audited_database.cpp
   tests/ops/bad_input_test.cpp
   tests/ops/bench_test.cpp
   tests/ops/command_line_test.cpp
+  tests/ops/checkpoint_audit_test.cpp
   tests/ops/control_test.cpp
   tests/ops/corpus_test.cpp
   tests/ops/crash_points_test.cpp
   tests/ops/doctor_test.cpp
   tests/ops/explain_test.cpp
+  tests/ops/export_test.cpp
   tests/ops/fork_test.cpp
   tests/ops/invariants_test.cpp
   tests/ops/page_agent_test.cpp

@@ -1,5 +1,7 @@
 #include "tests/ops/audited_database.hpp"
 
+#include <filesystem>
+
 #include "storage/postgres_store.hpp"
 
 namespace cairn::program {
@@ -17,6 +19,12 @@ void AuditedDatabase::SetUp() {
   cairn_ok(on_it({"graph", "list"}));
   superuser_ = std::make_unique<PgConnection>(PgConnectOptions{dsn(), "a superuser", false});
   sql("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question, cairn.snapshot, cairn.blob, cairn.worker");
+  forget_checkpoints();
+}
+
+void AuditedDatabase::forget_checkpoints() {
+  sql("TRUNCATE cairn.checkpoint");
+  std::filesystem::remove_all(std::filesystem::path(data()) / "checkpoints");
 }
 
 Arguments AuditedDatabase::on_it(Arguments arguments) {

@@ -25,6 +25,7 @@ class AuditedDatabase : public testing::Test {
   void sql(const std::string& text) { superuser_->execute(text); }
   std::string sql_text(const std::string& query);  // of one row and column
   std::unique_ptr<Store> store() const;
+  void forget_checkpoints();  // what processes have signed, in the database and outside
 
   // Runs, each in its own way of life.
   std::string start(const std::string& graph, const Arguments& more = {});

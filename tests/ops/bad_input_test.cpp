@@ -305,6 +305,10 @@ TEST(BadInput, a_variable_that_says_nothing_we_know_is_told_at_once) {
     const Variable log("CAIRN_LOG", "shouting");
     expect_refused(cairn({"runs"}), 2, "CAIRN_LOG");
   }
+  for (const std::string every : {"soon", "0", "-1", "1.5", "99999999999999999999"}) {
+    const Variable variable("CAIRN_CHECKPOINT_MS", every);
+    expect_refused(cairn({"runs"}), 2, "CAIRN_CHECKPOINT_MS");
+  }
   for (const std::string url : {"nonsense", "ftp://host/v1", "http://", "http://host:99999/v1", "http://u:p@host/v1"}) {
     const Variable variable("CAIRN_MODEL_URL", url);
     expect_refused(cairn({"start", "plan_runner"}), 4, "CAIRN_MODEL_URL");

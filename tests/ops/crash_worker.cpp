@@ -28,6 +28,8 @@ class CrashingStore final : public Store {
   }
 
   std::int32_t shards() const override { return store_.shards(); }
+  std::string identity() const override { return store_.identity(); }
+  void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
   TimeUs database_time() override { return store_.database_time(); }
   std::vector<HeldJob> claim(const ClaimRequest& request) override { return store_.claim(request); }
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {

@@ -1,0 +1,78 @@
+// Does an export hold what it claims? Reads the whole file once, needs no database; memory is that of one run's state.
+// What it finds to be sound it may give on, run by run. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ops/audit/export_reader.hpp"
+#include "ops/audit/export_writer.hpp"
+#include "ops/audit/run_audit.hpp"
+
+namespace cairn {
+
+// Who wants to have what was read. All may be empty.
+struct ExportTaker {
+  std::function<Status(const ExportHead&)> head;
+  std::function<Status(const GraphRow&)> graph;
+  std::function<void(const EventRow&)> event;
+  std::function<void(const Hash& hash, std::string bytes)> blob;
+  // The events and blobs since the last one were this run's, and all sound.
+  std::function<Status(const RunState&, const Hash& chain_hash)> run;
+};
+
+class ExportAudit {
+ public:
+  using Found = std::function<void(const Finding&)>;
+
+  ExportAudit(const std::string& path, Found found, ExportTaker taker = {});
+
+  // What is wrong with the file itself is a finding of kind `file`, and the last one. Refuses `not_found` for a file
+  // that cannot be read, and what the taker refuses; then nothing more is read.
+  Status look();
+
+  const ExportCounts& counts() const { return counts_; }
+
+ private:
+  struct Fault {
+    std::string says;
+  };
+  struct Run {
+    Run(const RunId& id, Shard shard, const Graphs& graphs) : audit(id, shard, graphs) {}
+    RunAudit audit;
+    std::int64_t head = 0;
+    Hash chain_hash{};
+    std::set<Hash> missing;       // blobs named and not yet there
+    std::set<Hash> blobs;         // all that were named
+    std::vector<Finding> beside;  // what is wrong with its values
+  };
+
+  Status read_all();
+  Status read(const Json& line);
+  Status read_head(const Json& line);
+  Status read_graph(const Json& line);
+  Status read_run(const Json& line);
+  void read_event(const Json& line);
+  void read_blob(const Json& line);
+  void read_end(const Json& line);
+  Status close_run();
+  void note_blobs(const EventRow& row);
+  void expect_of_run(const Json& line) const;
+
+  ExportReader reader_;
+  Found found_;
+  ExportTaker taker_;
+  std::optional<ExportHead> head_;
+  Graphs graphs_;
+  std::unique_ptr<Run> run_;
+  RunId run_id_;
+  std::string blob_part_;
+  ExportCounts counts_;
+  bool has_ended_ = false;
+};
+
+}  // namespace cairn

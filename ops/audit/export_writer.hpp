@@ -1,0 +1,61 @@
+// Writes the lines of an export (export_format.md) in the order in which they are given. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/json.hpp"
+#include "ops/audit/zstd_frame.hpp"
+#include "storage/digest.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+struct ExportHead {
+  std::int32_t shards = 1;
+  std::string database;  // its identity
+  TimeUs made_at_us = 0;
+  std::string by;
+  bool is_archive = false;  // its runs are removed from the database
+};
+
+struct ExportCounts {
+  std::int64_t runs = 0;
+  std::int64_t events = 0;
+  std::int64_t graphs = 0;
+  std::int64_t blobs = 0;
+  friend bool operator==(const ExportCounts&, const ExportCounts&) = default;
+};
+
+// A blob's bytes go in lines of at most so many, so that any line can be read.
+inline constexpr std::size_t blob_line_bytes_max = 8u * 1024 * 1024;
+
+class ExportWriter {
+ public:
+  using Sink = std::function<void(std::string_view)>;
+
+  ExportWriter(Sink sink, bool compressed);
+
+  void head(const ExportHead& head);
+  void run(const RunRow& run, Shard shard);
+  void graph(const GraphRow& graph);
+  // Refuses `limit`: an event whose line nobody could read.
+  Status event(const RunId& run, Shard shard, const EventRow& event);
+  void blob(const RunId& run, const Hash& hash, std::string_view bytes);
+  void end();
+
+  const ExportCounts& counts() const { return counts_; }
+
+ private:
+  void line(const Json& fields) { text(canonical(fields) + "\n"); }
+  void text(std::string_view text);
+
+  Sink sink_;
+  std::optional<ZstdWriter> zstd_;
+  Digest digest_;
+  ExportCounts counts_;
+};
+
+}  // namespace cairn

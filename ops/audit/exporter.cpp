@@ -1,0 +1,83 @@
+#include "ops/audit/exporter.hpp"
+
+#include "engine/codec.hpp"
+#include "workers/history.hpp"
+#include "workers/large_values.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t events_page = 500;
+
+// The version of a graph that the event brings; "": it brings none, or cannot be read, which an audit will tell.
+std::string graph_of(const EventRow& row) {
+  static const std::int16_t starts = event_type(RunStarted{}).number;
+  static const std::int16_t moves = event_type(RunMoved{}).number;
+  if (row.type != starts && row.type != moves) return "";
+  const Result<Event> event = event_of(row);
+  if (!event) return "";
+  if (const auto* started = std::get_if<RunStarted>(&event->body)) return started->version;
+  if (const auto* moved = std::get_if<RunMoved>(&event->body)) return moved->to_version;
+  return "";
+}
+
+Error gone(const RunRow& run, const std::string& what) {
+  return {Code::corrupt, "Expected " + what + " of run " + to_string(run.id) + ", but it is gone."};
+}
+
+}  // namespace
+
+Exporter::Exporter(Store& store, ExportWriter& writer, const std::string& by, Purpose purpose)
+    : store_(store), writer_(writer) {
+  writer_.head({store.shards(), store.identity(), store.database_time(), by, purpose == Purpose::archive});
+}
+
+Status Exporter::add(const RunRow& run) {
+  const Shard shard = shard_of(run.id, store_.shards());
+  std::set<Hash> blobs;
+  writer_.run(run, shard);
+  for (std::int64_t seq = 0; seq < run.head;) {
+    const auto limit = static_cast<std::int32_t>(std::min<std::int64_t>(events_page, run.head - seq));
+    const std::vector<EventRow> page = store_.events(run.id, seq, limit);
+    if (page.empty()) return gone(run, "event " + std::to_string(seq + 1));
+    for (const EventRow& event : page)
+      if (Status added = add_event(run, shard, event, blobs); !added) return added;
+    seq = page.back().seq;
+  }
+  return Done{};
+}
+
+Status Exporter::add_event(const RunRow& run, Shard shard, const EventRow& event, std::set<Hash>& blobs) {
+  if (event.seq > run.head) return gone(run, "event " + std::to_string(run.head));
+  if (Status added = add_graph_of(event); !added) return added;
+  if (Status added = writer_.event(run.id, shard, event); !added) return added;
+  return add_blobs_of(run, shard, event, blobs);
+}
+
+Status Exporter::add_graph_of(const EventRow& event) {
+  const std::string version = graph_of(event);
+  if (version.empty() || written_.contains(version)) return Done{};
+  if (!graphs_.contains(version))
+    for (GraphRow& graph : store_.graphs()) graphs_.insert_or_assign(graph.version, graph);
+  const auto found = graphs_.find(version);
+  if (found == graphs_.end())
+    return Error{Code::corrupt, "Expected the graph of version " + version + " in the database, but it is gone."};
+  writer_.graph(found->second);
+  written_.insert(version);
+  return Done{};
+}
+
+Status Exporter::add_blobs_of(const RunRow& run, Shard shard, const EventRow& event, std::set<Hash>& blobs) {
+  if (event.payload.find("\"$blob\"") == std::string::npos) return Done{};
+  std::vector<Hash> named;
+  find_blobs(parse_stored(event.payload), named);
+  for (const Hash& hash : named) {
+    if (!blobs.insert(hash).second) continue;
+    const std::optional<std::string> bytes = store_.blob(shard, hash);
+    if (!bytes) return gone(run, "the value " + hex(hash) + " of event " + std::to_string(event.seq));
+    writer_.blob(run.id, hash, *bytes);
+  }
+  return Done{};
+}
+
+}  // namespace cairn

@@ -1,0 +1,1 @@
+select id::text from cairn.identity
