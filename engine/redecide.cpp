@@ -63,6 +63,7 @@ std::string comparable(EventBody body, bool graph_changed) {
 Redecide::Redecide(const RunId& run, const Graphs& graphs, GraphRef graph, Rerun rerun)
     : graphs_(graphs), graph_(std::move(graph)), rerun_(std::move(rerun)) {
   state_.id = run;
+  graphs_.forget_current();  // which version a name had then, if any, the record says
   if (graph_ != nullptr) graphs_.add(graph_, false);
 }
 
@@ -124,7 +125,7 @@ bool Redecide::decide_from(std::span<const Event> rest) {
   }
 }
 
-// A call starts the version that is current; then it was this one.
+// A call starts the version that is current; then it was this one. None, if the call failed for it.
 void Redecide::call_recorded_versions(std::span<const Event> rest) {
   for (const Event& event : rest) {
     const auto* child = std::get_if<ChildStarted>(&event.body);

@@ -396,6 +396,7 @@ class MemoryStore final : public Store {
         row->second.job.queue = job.queue;
         row->second.job.priority = job.priority;
         row->second.job.run_at_us = job.run_at_us;
+        row->second.job.timeout_ms = job.timeout_ms;
         return;
       case JobWrite::Op::drop:
         run.jobs.erase(job.branch);

@@ -160,6 +160,7 @@ void Writes::add_job(const Entry& entry, const JobWrite& write) {
       adjustments_.queue.add(job.queue);
       adjustments_.priority.add(job.priority);
       adjustments_.run_at.add(job.run_at_us);
+      adjustments_.timeout_ms.add(job.timeout_ms);
       return;
     case JobWrite::Op::drop:
       drops_.add(entry.run.id, job.branch, fence);
@@ -219,7 +220,7 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
   }
   if (adjustments_.run.size() > 0) {
     send_rows(connection, "adjust_jobs", on_shard, adjustments_.run, adjustments_.branch, adjustments_.queue,
-              adjustments_.priority, adjustments_.run_at);
+              adjustments_.priority, adjustments_.run_at, adjustments_.timeout_ms);
   }
   if (drops_.run.size() > 0) send_fenced(connection, "drop_jobs", on_shard, drops_);
   // A question closed and asked anew in one commit is open afterwards.

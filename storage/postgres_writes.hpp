@@ -67,7 +67,8 @@ class Writes {
         queue{PgType::text};
   } holds_;
   struct Adjustments {
-    PgArray run{PgType::uuid}, branch{PgType::int4}, queue{PgType::text}, priority{PgType::int4}, run_at{PgType::int8};
+    PgArray run{PgType::uuid}, branch{PgType::int4}, queue{PgType::text}, priority{PgType::int4}, run_at{PgType::int8},
+        timeout_ms{PgType::int8};
   } adjustments_;
   struct Fenced {
     PgArray run{PgType::uuid}, branch{PgType::int4}, session{PgType::int8}, epoch{PgType::int8},

@@ -84,7 +84,7 @@ struct JobWrite {
     offer,   // the row as `job` says, held by nobody, with a new epoch
     keep,    // the held row moves on to `job` under the same session and epoch (a HOT update)
     hold,    // a new row, born held by `session` with epoch 1
-    adjust,  // queue, priority and run_at as `job` says if nobody holds it; a held row stays as it is
+    adjust,  // queue, priority, run_at and timeout as `job` says if nobody holds it; a held row stays as it is
     drop,    // no row
   };
   Op op = Op::offer;

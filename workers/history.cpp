@@ -11,15 +11,6 @@ namespace {
 
 constexpr std::int32_t events_min = 40;  // of each run, however many there are
 
-// The versions of graphs that folding the event needs.
-std::vector<std::string> graphs_named_by(const EventBody& body) {
-  if (const auto* moved = std::get_if<RunMoved>(&body)) return {moved->to_version};
-  const auto* started = std::get_if<RunStarted>(&body);
-  if (started == nullptr) return {};
-  if (!started->forked_from) return {started->version};
-  return {started->version, started->forked_from->state.value("graph", started->version)};
-}
-
 Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std::vector<BranchId>& touched) {
   Result<Event> event = event_of(row);
   if (!event) return event.error();
@@ -52,6 +43,14 @@ std::vector<History> read_histories(Store& store, std::span<const Load> loads) {
         {loads[at].run, std::move(pasts[at].snapshot), std::move(pasts[at].events), is_complete, loads[at].graphs});
   }
   return histories;
+}
+
+std::vector<std::string> graphs_named_by(const EventBody& body) {
+  if (const auto* moved = std::get_if<RunMoved>(&body)) return {moved->to_version};
+  const auto* started = std::get_if<RunStarted>(&body);
+  if (started == nullptr) return {};
+  if (!started->forked_from) return {started->version};
+  return {started->version, started->forked_from->state.value("graph", started->version)};
 }
 
 Result<Event> event_of(const EventRow& row) {

@@ -17,6 +17,9 @@ inline constexpr std::int32_t history_page = 2'000;  // events read at once
 // StoreUnavailable.
 std::vector<History> read_histories(Store& store, std::span<const Load> loads);
 
+// The versions of graphs that folding the event needs.
+std::vector<std::string> graphs_named_by(const EventBody& body);
+
 // Decodes one row. Refuses `unsupported`, `corrupt`.
 Result<Event> event_of(const EventRow& row);
 

@@ -9,16 +9,13 @@ namespace {
 
 constexpr std::int32_t events_page = 500;
 
-// The version of a graph that the event brings; "": it brings none, or cannot be read, which an audit will tell.
-std::string graph_of(const EventRow& row) {
+// The versions of graphs that the event brings; none if it cannot be read, which an audit will tell.
+std::vector<std::string> graphs_of(const EventRow& row) {
   static const std::int16_t starts = event_type(RunStarted{}).number;
   static const std::int16_t moves = event_type(RunMoved{}).number;
-  if (row.type != starts && row.type != moves) return "";
+  if (row.type != starts && row.type != moves) return {};
   const Result<Event> event = event_of(row);
-  if (!event) return "";
-  if (const auto* started = std::get_if<RunStarted>(&event->body)) return started->version;
-  if (const auto* moved = std::get_if<RunMoved>(&event->body)) return moved->to_version;
-  return "";
+  return event ? graphs_named_by(event->body) : std::vector<std::string>{};
 }
 
 Error gone(const RunRow& run, const std::string& what) {
@@ -49,14 +46,14 @@ Status Exporter::add(const RunRow& run) {
 
 Status Exporter::add_event(const RunRow& run, Shard shard, const EventRow& event, std::set<Hash>& blobs) {
   if (event.seq > run.head) return gone(run, "event " + std::to_string(run.head));
-  if (Status added = add_graph_of(event); !added) return added;
+  for (const std::string& version : graphs_of(event))
+    if (Status added = add_graph(version); !added) return added;
   if (Status added = writer_.event(run.id, shard, event); !added) return added;
   return add_blobs_of(run, shard, event, blobs);
 }
 
-Status Exporter::add_graph_of(const EventRow& event) {
-  const std::string version = graph_of(event);
-  if (version.empty() || written_.contains(version)) return Done{};
+Status Exporter::add_graph(const std::string& version) {
+  if (written_.contains(version)) return Done{};
   if (!graphs_.contains(version))
     for (GraphRow& graph : store_.graphs()) graphs_.insert_or_assign(graph.version, graph);
   const auto found = graphs_.find(version);

@@ -24,7 +24,7 @@ class Exporter {
 
  private:
   Status add_event(const RunRow& run, Shard shard, const EventRow& event, std::set<Hash>& blobs);
-  Status add_graph_of(const EventRow& event);
+  Status add_graph(const std::string& version);
   Status add_blobs_of(const RunRow& run, Shard shard, const EventRow& event, std::set<Hash>& blobs);
 
   Store& store_;

@@ -138,6 +138,29 @@ TEST(Fork, calls_a_child_of_its_own) {
   EXPECT_EQ(fork.refused(FinishChild{2, child, RunStatus::done, "", nullptr}).code, Code::conflict);
 }
 
+TEST(Fork, that_is_recorded_fails_where_the_record_has_no_answer_whatever_edges_there_are) {
+  Trial origin(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"retry":{"attempts":3},"on":{"ok":"z","error":"z"}},"z":{"end":"done"}}})");
+  origin.start();
+  Fork fork(origin);
+  StartRun start = fork_command(origin);
+  start.options.recorded = true;
+  fork.then(start);
+  EXPECT_TRUE(fork.state.options.recorded);
+  fork.fail(1, diverged_error, false);
+  EXPECT_EQ(fork.state.status, RunStatus::failed);
+  EXPECT_NE(fork.state.reason.find("diverged"), std::string::npos) << fork.state.reason;
+}
+
+TEST(Fork, alone_may_be_recorded) {
+  Trial trial(asking);
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  start.options.recorded = true;
+  EXPECT_EQ(trial.refused(start).code, Code::invalid);
+}
+
 TEST(Fork, of_a_child_is_called_by_nobody) {
   Trial origin(asking);
   StartRun start;

@@ -1,5 +1,7 @@
 #include "tests/engine/trial.hpp"
 
+#include "engine/redecide.hpp"
+
 namespace cairn {
 namespace {
 
@@ -89,6 +91,7 @@ Result<Decision> Trial::when(Command command) {
   Result<Decision> decision = decide(state, command, context, graphs);
   if (!decision) return decision;
   for (const Event& event : decision->events) history.push_back(event);
+  commits.push_back(history.size());
   for (const BranchId branch : decision->touched) {
     queue.erase(branch);
     if (auto job = job_of(state, branch)) queue.emplace(branch, *job);
@@ -107,7 +110,21 @@ void Trial::compare() const {
   if (commands_ % replay_every == 0 || is_ended(state.status)) compare_replay();
 }
 
+void Trial::compare_decisions() const {
+  Redecide redecide(state.id, graphs);
+  std::size_t from = 0;
+  for (const std::size_t to : commits) {
+    if (!redecide.add({history.data() + from, to - from})) break;
+    from = to;
+  }
+  if (const auto& how = redecide.divergence())
+    ADD_FAILURE() << "decided otherwise at event " << how->seq << ": " << how->says << "\n"
+                  << how->recorded << "\n"
+                  << how->again;
+}
+
 void Trial::compare_replay() const {
+  compare_decisions();
   RunState replayed;
   replayed.id = state.id;
   std::vector<BranchId> touched;

@@ -26,7 +26,8 @@ class Trial {
   // Another graph that calls may name.
   void add_graph(const std::string& graph_json);
 
-  // Decides and remembers; after each decision the queue, the replay and the snapshot are compared with the state.
+  // Decides and remembers; after each decision the queue, the replay and the snapshot are compared with the state, and
+  // what was decided with what the recorded outcomes alone lead to.
   Result<Decision> when(Command command);
 
   // The lines of the events of a command that must not be refused.
@@ -46,13 +47,15 @@ class Trial {
   TimeUs now_us = 1'700'000'000 * second_us;
   double draw = 0;
   std::vector<Event> history;
-  std::map<BranchId, Job> queue;  // kept as a store would: by the touched branches of each decision
+  std::vector<std::size_t> commits;  // how long the history was after each decision
+  std::map<BranchId, Job> queue;     // kept as a store would: by the touched branches of each decision
   std::vector<Decision::Child> children;
   std::uint32_t replay_every = 1;  // decisions; the queue and the settling are compared after each
 
  private:
   void compare() const;
   void compare_replay() const;
+  void compare_decisions() const;
   std::uint32_t commands_ = 0;
 };
 

@@ -1,4 +1,7 @@
 // Other ways a run could have gone, as scripts see them: fork, move, lineage, diff, replay.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "tests/ops/program.hpp"
@@ -13,10 +16,10 @@ Json asking_graph(const std::string& name) {
   return Json::parse(R"({"name": ")" + name + R"(", "start": "note", "limits": {"steps": 20},
     "channels": {"log": {"reducer": "append"}},
     "nodes": {
-      "note": {"do": "data.set", "with": {"log": ["noted"]}, "on": {"ok": "ask"}},
+      "note": {"do": "data.set", "with": {"set": {"log": ["noted"]}}, "on": {"ok": "ask"}},
       "ask": {"ask": {"kind": "question", "prompt": "Which region?", "schema": {"type": "string"}},
               "into": "region", "on": {"answered": "pick", "expired": "finish"}},
-      "pick": {"do": "data.set", "with": {"picked": "$region"}, "on": {"ok": "finish"}},
+      "pick": {"do": "data.set", "with": {"set": {"picked": "$region"}}, "on": {"ok": "finish"}},
       "finish": {"end": {"status": "done", "output": {"region": "$region", "picked": "$picked", "log": "$log"}}}}})");
 }
 
@@ -44,7 +47,11 @@ Json finished(const std::string& run) {
   const Json all = cairn_ok({"show", run, "--json"}).json();
   if (all["status"] == "done") return all;
   Beside worker({"work"});
-  EXPECT_TRUE(wait_until([&] { return cairn_ok({"show", run, "--json"}).json()["status"] == "done"; }));
+  EXPECT_TRUE(wait_until(
+      [&] {
+        return cairn_ok({"show", run, "--json"}).json()["status"] == "done";
+      },
+      std::chrono::seconds(15)));
   return cairn_ok({"show", run, "--json"}).json();
 }
 
@@ -90,7 +97,7 @@ TEST(ForkCommand, goes_on_under_a_changed_graph_or_names_what_that_lacks) {
   expect_refused(cairn({"move", run, "--graph", file_of(lacking, "lacking")}), 4, "lacks ask");
   EXPECT_EQ(cairn_ok({"graph", "list", "--json"}).lines().size(), graphs) << "nothing was written";
 
-  graph["nodes"]["pick"]["with"]["picked"] = "always this";
+  graph["nodes"]["pick"]["with"]["set"]["picked"] = "always this";
   const Json forked = cairn_ok({"fork", run, "--at", at, "--answer", R"(q2="north")", "--graph",
                                 file_of(graph, "picky"), "--wait", "--json"})
                           .json();
@@ -125,9 +132,71 @@ TEST(ForkCommand, refuses_what_cannot_be_and_writes_nothing) {
   expect_refused(cairn({"fork", run, "--at", at, "--set", "log"}), 2, "NAME=JSON");
   expect_refused(cairn({"fork", run, "--at", at, "--set", "a=1", "--set", "a=2"}), 2, "twice");
   expect_refused(cairn({"fork", run, "--at", at, "--answer", "q2=7"}), 4, "q2");
-  expect_refused(cairn({"fork", run, "--at", at, "--answer", "q9=7"}), 4, "q9");
+  expect_refused(cairn({"fork", run, "--at", at, "--answer", "q9=7"}), 3, "q9");
   expect_refused(cairn({"fork", run, "--at", at, "--graph", file_of(Json{{"name", "x"}}, "broken")}), 4, "Expected");
   EXPECT_EQ(cairn_ok({"runs", "--json", "--limit", "1000"}).lines().size(), runs);
+}
+
+// A tool that keeps a list of its executions.
+class CountingTool {
+ public:
+  explicit CountingTool(const std::string& name) : log_(directory() / (name + ".log")) {
+    const std::string script =
+        write_file(name + ".sh", "cat > /dev/null; echo x >> " + log_.string() + "; echo '{\"ok\": true}'\n");
+    const Json tools = {{"tools", {{name, {{"exec", {"/bin/sh", script}}}}}}};
+    setenv("CAIRN_TOOLS", write_file(name + ".tools", tools.dump()).c_str(), 1);
+  }
+  ~CountingTool() { unsetenv("CAIRN_TOOLS"); }
+  CountingTool(const CountingTool&) = delete;
+  CountingTool& operator=(const CountingTool&) = delete;
+
+  std::int64_t executions() const {
+    const std::string text = read_file(log_);
+    return std::count(text.begin(), text.end(), 'x');
+  }
+
+ private:
+  std::filesystem::path log_;
+};
+
+TEST(ForkCommand, that_is_recorded_calls_nothing_and_ends_where_it_goes_another_way) {
+  const CountingTool tool("counted");
+  add_graph(Json::parse(R"({"name": "counting", "start": "work", "limits": {"steps": 9}, "nodes": {
+    "work": {"do": "tool.call", "with": {"tool": "counted", "inputs": {"x": "$x"}, "into": "came"},
+             "on": {"ok": "finish", "error": "sorry"}},
+    "sorry": {"end": {"status": "done", "output": "sorry"}},
+    "finish": {"end": {"status": "done", "output": {"came": "$came"}}}}})"));
+  const Json first = cairn_ok({"start", "counting", "--input", R"({"x": 1})", "--wait", "--json"}).json();
+  const std::string run = first["run"];
+  ASSERT_EQ(tool.executions(), 1);
+  const Json again = cairn_ok({"fork", run, "--at", "1", "--recorded", "--wait", "--json"}).json();
+  EXPECT_EQ(again["output"], first["output"]);
+  EXPECT_EQ(tool.executions(), 1) << "the record answered";
+
+  const Ran ran = cairn({"fork", run, "--at", "1", "--set", "x=2", "--recorded", "--wait", "--json"});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(ran.json()["status"], "failed");
+  EXPECT_NE(ran.json()["reason"].get<std::string>().find("(work) failed: diverged"), std::string::npos) << ran.out;
+  EXPECT_EQ(tool.executions(), 1);
+  const std::string diverged = ran.json()["run"];
+  const Json live = cairn_ok({"fork", diverged, "--at", head_of(diverged), "--wait", "--json"}).json();
+  EXPECT_EQ(live["status"], "done") << "from there it goes on live";
+  EXPECT_EQ(tool.executions(), 2);
+}
+
+TEST(ForkCommand, that_is_recorded_takes_sub_goals_from_the_record_too) {
+  const CountingTool tool("planned");
+  const std::string plan = R"({"goal": "two", "sub_goals": [{"id": "a", "tool": "planned", "inputs": {"n": 1}},
+    {"id": "b", "tool": "planned", "inputs": {"n": {"from_sub_goal": "a", "slot": "ok"}}},
+    {"id": "c", "tool": "fail", "inputs": {"message": "no"}}]})";
+  const Json first = cairn({"start", "plan_runner", "--input", plan, "--wait", "--json"}).json();
+  ASSERT_EQ(tool.executions(), 2);
+  const Json again = cairn({"fork", first["run"], "--at", "1", "--recorded", "--wait", "--json"}).json();
+  EXPECT_EQ(again["output"], first["output"]);
+  EXPECT_EQ(again["status"], first["status"]);
+  EXPECT_EQ(tool.executions(), 2);
+  cairn_ok({"replay", again["run"]});
+  cairn_ok({"verify", again["run"]});
 }
 
 TEST(ForkCommand, lineage_is_drawn_as_a_tree) {
@@ -155,7 +224,7 @@ TEST(MoveCommand, moves_those_that_fit_and_says_why_the_others_do_not) {
   const std::string waits = started("moving");
   const std::string ended = answered(started("moving"), R"("north")");
   finished(ended);
-  graph["nodes"]["pick"]["with"]["picked"] = "moved";
+  graph["nodes"]["pick"]["with"]["set"]["picked"] = "moved";
   const std::string file = file_of(graph, "moved");
   const Ran dry = cairn({"move", "--where", "graph=moving", "--graph", file, "--dry-run", "--json"});
   EXPECT_EQ(dry.exit, 4);
@@ -251,7 +320,7 @@ TEST(Replay, with_handlers_finds_one_whose_settings_are_other_ones) {
   Json graph = asking_graph("resettled");
   add_graph(graph);
   finished(answered(started("resettled"), R"("north")"));
-  graph["nodes"]["pick"]["with"]["picked"] = "always this";
+  graph["nodes"]["pick"]["with"]["set"]["picked"] = "always this";
   const std::string file = file_of(graph, "resettled_other");
   EXPECT_EQ(cairn({"replay", "--where", "graph=resettled", "--graph", file}).exit, 0) << "the record counts";
   const Ran ran = cairn({"replay", "--where", "graph=resettled", "--graph", file, "--handlers", "--json"});

@@ -1,6 +1,6 @@
-// Random graphs executed by real workers, while somebody answers, signals, pauses, resumes, cancels and retries at
-// random: nothing is ever found in what came of it, neither meanwhile nor afterwards, and all of it can be made anew.
-// CAIRN_SEED=N repeats one.
+// Random graphs executed by real workers, while somebody answers, signals, pauses, resumes, cancels, retries, forks and
+// moves at random: nothing is ever found in what came of it, neither meanwhile nor afterwards, and all of it can be
+// made anew. CAIRN_SEED=N repeats one.
 #include <boost/asio.hpp>
 #include <chrono>
 #include <cstdlib>
@@ -108,7 +108,9 @@ class Meddler {
                                          .has_queues = true,
                                          .has_times = true,
                                          .is_fragile = n % 2 == 0};
-      add(simulation::random_graph(chance_, what));
+      const Json graph = simulation::random_graph(chance_, what);
+      versions_.push_back(other_version(graph));
+      add(graph);
     }
     for (int n = 0; n < runs; ++n) {
       StartRun start;
@@ -126,6 +128,8 @@ class Meddler {
     if (state->status == RunStatus::paused) return send(run, Resume{});
     if (chance_.one_in(12)) return send(run, Pause{});
     if (chance_.one_in(60)) return send(run, Cancel{"enough"});
+    if (chance_.one_in(20)) return fork(run, state->seq);
+    if (chance_.one_in(10)) return move(run, state->graph->name);
     for (const auto& [id, step] : state->steps) {
       const Json& spec = state->graph->nodes[static_cast<std::size_t>(step.node)].spec;
       if (!step.question.empty()) return send(run, Answer{step.question, "north", "", {}});
@@ -138,6 +142,27 @@ class Meddler {
     const Result<GraphRef> added = client_->add_graph(graph);
     ASSERT_TRUE(added) << added.error().message;
   }
+  // The same nodes in other queues and with other timeouts.
+  std::string other_version(Json graph) {
+    for (Json& node : graph["nodes"]) {
+      if (!node.contains("do")) continue;
+      node["queue"] = node.value("queue", "") == "other" ? "default" : "other";
+      node["timeout_ms"] = 2'000;
+    }
+    const Result<GraphRef> tried = client_->try_graph(graph);
+    EXPECT_TRUE(tried) << tried.error().message;
+    client_->store_graph(*tried, false);
+    return (*tried)->version;
+  }
+  void move(const RunId& run, const std::string& graph) {
+    if (graph.starts_with("t")) send(run, MoveRun{versions_[std::stoul(graph.substr(1))]});
+  }
+  void fork(const RunId& run, std::int64_t head) {
+    const Result<Started> forked =
+        client_->fork(run, {.seq = 1 + static_cast<std::int64_t>(chance_.below(static_cast<std::uint64_t>(head)))});
+    if (forked) runs_.push_back(forked->run);
+  }
+
   void send(const RunId& run, const Command& command) {
     const Result<Done> done = client_->command(run, command);
     EXPECT_TRUE(done.ok() || done.error().code != Code::corrupt) << done.error().message;
@@ -147,6 +172,7 @@ class Meddler {
   std::unique_ptr<Catalogue> catalogue_;
   std::unique_ptr<Client> client_;
   std::vector<RunId> runs_;
+  std::vector<std::string> versions_;  // to move to, by the graph's number
 };
 
 class RandomAudit : public AuditedDatabase {};

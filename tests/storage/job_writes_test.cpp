@@ -99,13 +99,16 @@ TEST_P(JobWritesTest, adjust_changes_free_jobs_and_leaves_held_ones) {
   EXPECT_EQ(held.job.branch, 1);
   const HeldJob free = job(run, 2);
   Entry entry = run.entry();
-  entry.jobs = {adjust(job_of(1, 9, never_us, "x", 8)), adjust(job_of(2, 9, never_us, "x", 8)), adjust(job_of(3, 3))};
+  Job other = job_of(2, 9, never_us, "x", 8);
+  other.timeout_ms = 77;
+  entry.jobs = {adjust(job_of(1, 9, never_us, "x", 8)), adjust(other), adjust(job_of(3, 3))};
   run.commit(entry);
   EXPECT_EQ(job(run, 1).job, held.job);
   EXPECT_EQ(job(run, 1).epoch, held.epoch);
   EXPECT_EQ(job(run, 2).job.queue, "x");
   EXPECT_EQ(job(run, 2).job.priority, 8);
   EXPECT_EQ(job(run, 2).job.run_at_us, never_us);
+  EXPECT_EQ(job(run, 2).job.timeout_ms, 77);
   EXPECT_EQ(job(run, 2).job.step, 2);
   EXPECT_EQ(job(run, 2).epoch, free.epoch);
   EXPECT_EQ(store().jobs(run.id()).size(), 2u);

@@ -368,6 +368,8 @@ class FlakyStore final : public Store {
   std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override { return store_.overdue(now_us, limit); }
   std::vector<HeldJob> held_by_nobody(std::int32_t limit) override { return store_.held_by_nobody(limit); }
   std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
+  std::string identity() const override { return store_.identity(); }
+  void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
   void wake() override { store_.wake(); }
   bool await_wake(std::int64_t timeout_ms) override { return store_.await_wake(timeout_ms); }
 

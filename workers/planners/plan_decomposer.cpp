@@ -27,7 +27,8 @@ constexpr std::size_t name_bytes_max = 200;
 std::int64_t count(const StepInput& input, const char* name) { return channel(input, name, 0).get<std::int64_t>(); }
 
 Record rewritten(const char* rule, Json from, Json to) {
-  return record(RecordKind::decision_rewritten, {{"rule", rule}, {"from", std::move(from)}, {"to", std::move(to)}});
+  return record(RecordKind::decision_rewritten,
+                {{"rule", rule}, {"order", 1}, {"from", std::move(from)}, {"to", std::move(to)}});
 }
 
 Failure refused(const Error& error) { return {std::string(to_string(error.code)), error.message, false, {}}; }
