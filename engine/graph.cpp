@@ -170,8 +170,6 @@ void Graphs::add(GraphRef graph, bool make_current) {
   by_version_[graph->version] = std::move(graph);
 }
 
-void Graphs::forget_current() { current_.clear(); }
-
 GraphRef Graphs::by_version(std::string_view version) const {
   const auto found = by_version_.find(version);
   return found == by_version_.end() ? nullptr : found->second;

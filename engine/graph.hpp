@@ -104,7 +104,6 @@ std::string dot(const Graph& graph);
 class Graphs {
  public:
   void add(GraphRef graph, bool make_current);
-  void forget_current();                                // only versions are known afterwards
   GraphRef by_version(std::string_view version) const;  // null if unknown
   GraphRef current(std::string_view name) const;        // null if unknown
 

@@ -48,6 +48,16 @@ ToolTable tools_of(const std::vector<Fact>& facts) {
   return tools;
 }
 
+// The engine closed a call for want of a graph, and no other call of that commit found one.
+bool found_no_graph(std::span<const Event> commit) {
+  const auto called = [](const Event& event) { return std::holds_alternative<ChildStarted>(event.body); };
+  const auto failed = [](const Event& event) {
+    const auto* body = std::get_if<StepFailed>(&event.body);
+    return body != nullptr && body->worker == 0 && body->error == "not_found";
+  };
+  return std::any_of(commit.begin(), commit.end(), failed) && std::none_of(commit.begin(), commit.end(), called);
+}
+
 // As it is compared: without what the record does not determine.
 std::string comparable(EventBody body, bool graph_changed) {
   if (auto* failed = std::get_if<StepFailed>(&body); failed != nullptr && failed->retry_at) failed->retry_at = 0;
@@ -63,7 +73,6 @@ std::string comparable(EventBody body, bool graph_changed) {
 Redecide::Redecide(const RunId& run, const Graphs& graphs, GraphRef graph, Rerun rerun)
     : graphs_(graphs), graph_(std::move(graph)), rerun_(std::move(rerun)) {
   state_.id = run;
-  graphs_.forget_current();  // which version a name had then, if any, the record says
   if (graph_ != nullptr) graphs_.add(graph_, false);
 }
 
@@ -115,7 +124,8 @@ bool Redecide::decide_from(std::span<const Event> rest) {
     context.id_base = derived->id_base;
     context.tools = &derived->tools;
     call_recorded_versions(rest);
-    Result<Decision> decision = decide(state_, derived->command, context, graphs_);
+    Result<Decision> decision =
+        decide(state_, derived->command, context, found_no_graph(rest) ? own_graphs(first) : graphs_);
     if (!decision) return diverge(first, decision.error().message);
     expected_.assign(std::make_move_iterator(decision->events.begin()),
                      std::make_move_iterator(decision->events.end()));
@@ -125,13 +135,27 @@ bool Redecide::decide_from(std::span<const Event> rest) {
   }
 }
 
-// A call starts the version that is current; then it was this one. None, if the call failed for it.
+// A call starts the version that is current; then it was this one.
 void Redecide::call_recorded_versions(std::span<const Event> rest) {
   for (const Event& event : rest) {
     const auto* child = std::get_if<ChildStarted>(&event.body);
     if (child == nullptr) continue;
     if (GraphRef graph = graphs_.by_version(child->version); graph != nullptr) graphs_.add(std::move(graph), true);
   }
+}
+
+// The run's own versions and no names: those under which its call found no graph.
+Graphs Redecide::own_graphs(const Event& first) const {
+  Graphs own;
+  const auto add = [&own](const GraphRef& graph) {
+    if (graph != nullptr) own.add(graph, false);
+  };
+  for (const GraphRef& graph : {graph_, state_.graph}) add(graph);
+  const auto* started = std::get_if<RunStarted>(&first.body);
+  if (started == nullptr) return own;
+  add(graphs_.by_version(started->version));
+  if (started->forked_from) add(graphs_.by_version(started->forked_from->state.value("graph", "")));
+  return own;
 }
 
 std::optional<Redecide::Derived> Redecide::derive(std::span<const Event> rest) const {

@@ -54,6 +54,7 @@ class Redecide {
   void note_graph(const EventBody& recorded);
   bool decide_from(std::span<const Event> rest);
   void call_recorded_versions(std::span<const Event> rest);
+  Graphs own_graphs(const Event& first) const;
   std::optional<Derived> derive(std::span<const Event> rest) const;
   StartRun start_of(std::span<const Event> rest) const;
   Command report_again(StepReport report) const;
