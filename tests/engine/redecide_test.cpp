@@ -93,6 +93,7 @@ TEST(Redecide, an_event_that_the_rules_do_not_lead_to_is_found) {
       [](Trial& trial) { std::get<RunFinished>(trial.history.back().body).status = RunStatus::failed; },
       [](Trial& trial) { std::get<RunFinished>(trial.history.back().body).output = R"({"n":2})"; },
       [](Trial& trial) { trial.history[2].step = 7; },
+      [](Trial& trial) { trial.history.back().step = 2; },
       [](Trial& trial) { trial.history[1].body = TimerFired{}; },
       [](Trial& trial) { std::get<StepSucceeded>(trial.history[3].body).attempt = 4; },
       [](Trial& trial) {
