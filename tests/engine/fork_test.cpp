@@ -20,18 +20,6 @@ const char* const forking = R"({"name":"t","start":"f","limits":{"steps":99},"ch
   "l":{"do":"x.l","labels":["ok"],"on":{"ok":"j"}},"r":{"do":"x.r","labels":["ok"],"on":{"ok":"j"}},
   "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
 
-GraphRef version_of(const std::string& text, const std::string& version) {
-  Result<GraphRef> graph = parse_graph(parse_stored(text), version, {});
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  return *graph;
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
 StartRun fork_command(const Trial& origin, const std::string& version = "version of t") {
   StartRun start;
   start.run = plus(origin.state.id, 77);

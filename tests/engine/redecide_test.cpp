@@ -13,18 +13,6 @@ const char* const two_steps = R"({"name":"t","start":"a","limits":{"steps":9},"n
   "a":{"do":"x.a","labels":["ok","no"],"retry":{"attempts":2},"on":{"ok":"b","no":"z"}},
   "b":{"do":"x.b","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
 
-GraphRef version_of(const std::string& text, const std::string& version) {
-  Result<GraphRef> graph = parse_graph(parse_stored(text), version, {});
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  return *graph;
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
 std::optional<Divergence> again(const Trial& trial, GraphRef graph = nullptr, Redecide::Rerun rerun = {}) {
   Redecide redecide(trial.state.id, trial.graphs, std::move(graph), std::move(rerun));
   std::size_t from = 0;

@@ -179,6 +179,18 @@ std::vector<std::string> Trial::fail(StepId step, const std::string& error, bool
   return then(FailStep{step, open == nullptr ? 1 : open->attempt, {error, "it broke", retryable, {}}, 7, now_us});
 }
 
+GraphRef version_of(const std::string& text, const std::string& version) {
+  Result<GraphRef> graph = parse_graph(parse_stored(text), version, {});
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  return *graph;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
 SubGoalOpened sub_goal(std::string id, std::string tool, std::vector<std::string> after, const std::string& inputs) {
   SubGoalOpened goal;
   goal.sub_goal = std::move(id);

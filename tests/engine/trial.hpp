@@ -59,6 +59,11 @@ class Trial {
   std::uint32_t commands_ = 0;
 };
 
+// A graph under a version of its own.
+GraphRef version_of(const std::string& text, const std::string& version);
+// The text with the first `from` replaced, which must be there.
+std::string replaced(std::string text, const std::string& from, const std::string& to);
+
 // A sub-goal as a handler proposes it.
 SubGoalOpened sub_goal(std::string id, std::string tool = "echo", std::vector<std::string> after = {},
                        const std::string& inputs = "{}");
