@@ -123,7 +123,7 @@ Result<Audit> open_audit(const Settings& settings) {
 
 // Refuses `not_found` for one of which nothing is kept.
 Result<std::vector<RunPlace>> named_runs(Audit& audit, const std::vector<std::string>& texts) {
-  Auditor auditor(*audit.store, *audit.records, Auditor::Blobs::leave);
+  Auditor auditor(*audit.store, *audit.records, Auditor::Beside::leave);
   std::vector<RunPlace> runs;
   for (const std::string& text : texts) {
     const Result<RunId> run = run_argument(text);
@@ -147,9 +147,9 @@ Result<RunSource> source_of(Audit& audit, const VerifyOptions& options) {
   return these_runs(*std::move(runs));
 }
 
-void audit_each(Audit& audit, const RunSource& source, Auditor::Blobs blobs, bool rebuilds, Report& report) {
+void audit_each(Audit& audit, const RunSource& source, Auditor::Beside beside, bool rebuilds, Report& report) {
   for_each_run(source, audit_threads(), [&]() -> UseRun {
-    auto auditor = std::make_shared<Auditor>(*audit.store, *audit.records, blobs);  // a function is copyable
+    auto auditor = std::make_shared<Auditor>(*audit.store, *audit.records, beside);  // a function is copyable
     return [auditor, rebuilds, &report](const RunPlace& place) {
       Audited audited = auditor->audit(place);
       const bool was_rebuilt = rebuilds && auditor->rebuild(place, audited);
@@ -186,7 +186,7 @@ Exit verify(const Settings& settings, const VerifyOptions& options) {
   if (!source) return source.error();
   Report report(settings.json);
   report.add(graph_findings(audit->store->graphs()));
-  audit_each(*audit, *source, Auditor::Blobs::read, false, report);
+  audit_each(*audit, *source, Auditor::Beside::read, false, report);
   if (options.all)
     if (const Status looked = audit_checkpoints(settings, *audit, report); !looked) return looked.error();
   return report.close(false);
@@ -196,7 +196,7 @@ Exit rebuild(const Settings& settings, bool check) {
   Result<Audit> audit = open_audit(settings);
   if (!audit) return audit.error();
   Report report(settings.json);
-  audit_each(*audit, all_runs(*audit->records), Auditor::Blobs::leave, !check, report);
+  audit_each(*audit, all_runs(*audit->records), Auditor::Beside::leave, !check, report);
   if (report.rebuilt() > 0) audit->store->wake();
   return report.close(!check);
 }

@@ -1,6 +1,8 @@
 #include "ops/audit/auditor.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -30,10 +32,11 @@ class OneAudit {
         run_(place.run),
         shard_(place.shard),
         record_(records.record(place.run, fold_version)),
-        audit_(place.run, place.shard, graphs) {}
+        audit_(place.run, place.shard, graphs),
+        snapshots_(record_.snapshots.begin(), record_.snapshots.end()) {}
 
-  Audited audit(bool with_blobs) {
-    with_blobs_ = with_blobs;
+  Audited audit(Auditor::Beside beside) {
+    beside_ = beside;
     read_events();
     if (record_.run && !is_broken_off()) audit_.end(record_.run->head);
     audited_.events = audit_.events();
@@ -50,10 +53,11 @@ class OneAudit {
     for (std::int64_t after = std::numeric_limits<std::int64_t>::min(); !audit_.is_enough();) {
       try {
         const std::vector<EventRow> rows = store_.events(run_, after, limit);
-        for (const EventRow& row : rows)
+        for (const EventRow& row : rows) {
+          after = row.seq;
           if (!take(row)) return;
+        }
         if (rows.size() < static_cast<std::size_t>(limit)) return;
-        after = rows.back().seq;
       } catch (const CorruptHistory& fault) {  // one at a time, to see which it is
         if (limit == 1) {
           is_unreadable_ = true;
@@ -72,9 +76,11 @@ class OneAudit {
       is_surplus_ = true;
     }
     audit_.add(row);
-    if (row.payload.find("\"forked_from\"") != std::string::npos) look_at_origin(row);
-    if (with_blobs_) look_at_blobs(row);
-    look_at_snapshot(row);
+    if (beside_ == Auditor::Beside::read) {
+      look_at_origin(row);
+      look_at_blobs(row);
+    }
+    look_at_snapshots(row);
     return true;
   }
 
@@ -82,6 +88,7 @@ class OneAudit {
 
   // A fork names the event it began at by its hash: as good as a checkpoint, where the origin is still kept.
   void look_at_origin(const EventRow& row) {
+    if (row.payload.find("\"forked_from\"") == std::string::npos) return;
     const Result<Event> event = event_of(row);
     const RunStarted* started = event ? std::get_if<RunStarted>(&event->body) : nullptr;
     if (started == nullptr || !started->forked_from) return;
@@ -113,11 +120,17 @@ class OneAudit {
     }
   }
 
-  void look_at_snapshot(const EventRow& row) {
-    const auto next = record_.snapshots.begin() + static_cast<std::ptrdiff_t>(snapshots_seen_);
-    if (next == record_.snapshots.end() || *next > row.seq) return;
-    ++snapshots_seen_;
+  void look_at_snapshots(const EventRow& row) {
     if (audit_.state() == nullptr) return;
+    for (; !snapshots_.empty() && snapshots_.front() <= row.seq; snapshots_.pop_front()) {
+      if (snapshots_.front() == row.seq)
+        compare_snapshot(row);
+      else
+        find_snapshot(snapshots_.front(), "to be of an event, but there is none");
+    }
+  }
+
+  void compare_snapshot(const EventRow& row) {
     try {
       const std::optional<SnapshotRow> found = store_.snapshot(run_, fold_version, row.seq);
       if (!found || found->seq != row.seq) return;  // it was deleted meanwhile
@@ -146,8 +159,7 @@ class OneAudit {
     if (!record_.run && record_.run_fault.empty())
       find(state == nullptr ? 0 : state->seq, "run", "Expected a row of the run, but found none.");
     if (state == nullptr || is_broken_off()) return;
-    for (; snapshots_seen_ < record_.snapshots.size(); ++snapshots_seen_)
-      find_snapshot(record_.snapshots[snapshots_seen_], "to be of an event, but the history ends before it");
+    for (const std::int64_t seq : snapshots_) find_snapshot(seq, "to be of an event, but the history ends before it");
     audited_.wanted = projection_of(*state, audit_.last_hash());
     if (!is_surplus_) add(projection_findings(*audited_.wanted, record_, store_.database_time()));
   }
@@ -167,11 +179,11 @@ class OneAudit {
   const RunRecord record_;
   RunAudit audit_;
   Audited audited_;
-  bool with_blobs_ = true;
+  Auditor::Beside beside_ = Auditor::Beside::read;
   bool is_surplus_ = false;  // the history goes on beyond the head that the run's row knows
   bool is_unreadable_ = false;
   std::set<Hash> blobs_seen_;
-  std::size_t snapshots_seen_ = 0;
+  std::deque<std::int64_t> snapshots_;  // not yet looked at
 };
 
 bool has_unsupported(const Audited& audited) {
@@ -181,7 +193,7 @@ bool has_unsupported(const Audited& audited) {
 
 }  // namespace
 
-Auditor::Auditor(Store& store, RunRecords& records, Blobs blobs) : store_(store), records_(records), blobs_(blobs) {
+Auditor::Auditor(Store& store, RunRecords& records, Beside beside) : store_(store), records_(records), beside_(beside) {
   learn_graphs();
 }
 
@@ -216,10 +228,8 @@ Audited Auditor::audit(const RunPlace& place) {
                              ", but found rows of it on shard " + std::to_string(place.shard) + ".";
     return {{{place.run, 0, "misplaced", says}}, 0, {}, {}};
   }
-  const bool with_blobs = blobs_ == Blobs::read;
-  Audited audited = OneAudit(store_, records_, graphs_, place).audit(with_blobs);
-  if (has_unsupported(audited) && learn_graphs())
-    audited = OneAudit(store_, records_, graphs_, place).audit(with_blobs);
+  Audited audited = OneAudit(store_, records_, graphs_, place).audit(beside_);
+  if (has_unsupported(audited) && learn_graphs()) audited = OneAudit(store_, records_, graphs_, place).audit(beside_);
   return audited;
 }
 

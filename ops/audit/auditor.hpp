@@ -30,9 +30,9 @@ struct Audited {
 
 class Auditor {
  public:
-  // What lies beside the history is read too, or left out.
-  enum class Blobs { read, leave };
-  Auditor(Store& store, RunRecords& records, Blobs blobs);
+  // What lies beside the history, large values and the origin of a fork, is read too, or left out.
+  enum class Beside { read, leave };
+  Auditor(Store& store, RunRecords& records, Beside beside);
 
   // Is there anything at all of the run?
   bool is_kept(const RunPlace& place);
@@ -48,7 +48,7 @@ class Auditor {
 
   Store& store_;
   RunRecords& records_;
-  Blobs blobs_;
+  Beside beside_;
   Graphs graphs_;
 };
 

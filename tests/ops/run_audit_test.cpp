@@ -2,9 +2,12 @@
 #include "ops/audit/run_audit.hpp"
 
 #include <gtest/gtest.h>
+#include <map>
+#include <mutex>
 #include <span>
 
 #include "engine/codec.hpp"
+#include "ops/audit/run_source.hpp"
 #include "storage/chain.hpp"
 #include "tests/ops/program.hpp"
 
@@ -223,6 +226,30 @@ TEST_F(RunAudited, after_many_findings_the_rest_is_not_looked_at) {
   for (const EventRow& row : rows_) audit.add(row);
   EXPECT_TRUE(audit.is_enough());
   EXPECT_EQ(audit.findings().size(), RunAudit::findings_max);
+}
+
+TEST(ForEachRun, gives_every_run_to_one_thread_and_throws_here_what_one_of_them_threw) {
+  constexpr int pages = 30;
+  const auto counted_pages = [](int count) -> RunSource {
+    return [left = count]() mutable {
+      std::vector<RunPlace> page;
+      for (int n = 0; left > 0 && n < 7; ++n) page.push_back({plus(run, static_cast<std::uint32_t>(7 * left + n)), 0});
+      --left;
+      return page;
+    };
+  };
+  std::mutex mutex;
+  std::map<RunId, int> seen;
+  for_each_run(counted_pages(pages), 4, [&]() -> UseRun {
+    return [&](const RunPlace& place) {
+      const std::lock_guard lock(mutex);
+      ++seen[place.run];
+    };
+  });
+  EXPECT_EQ(seen.size(), 7u * pages);
+  for (const auto& [id, times] : seen) EXPECT_EQ(times, 1) << to_string(id);
+  const auto refuses = [&]() -> UseRun { return [](const RunPlace&) { throw StoreUnavailable("gone"); }; };
+  EXPECT_THROW(for_each_run(counted_pages(pages), 4, refuses), StoreUnavailable);
 }
 
 }  // namespace

@@ -233,13 +233,14 @@ TEST_F(Verify, a_fork_vouches_for_the_event_it_began_at) {
   set_head(text, 3);
   EXPECT_EQ(found(text), "");
   EXPECT_EQ(found_by({"verify", forked}), "altered 3");
+  EXPECT_EQ(cairn_ok(on_it({"rebuild", "--json"})).json()["rebuilt"], 0) << "nothing derived differs";
   EXPECT_EQ(cairn(on_it({"verify", forked, "--json"})).json()["findings"][0]["run"], text);
 }
 
 TEST_F(Verify, a_graph_added_since_the_audit_began_is_known) {
   const std::unique_ptr<Store> kept = store();
   RunRecords records(dsn(), 1, 1);
-  Auditor auditor(*kept, records, Auditor::Blobs::read);
+  Auditor auditor(*kept, records, Auditor::Beside::read);
   Json graph = Json::parse(ask_graph("added"));
   graph["limits"]["steps"] = std::stoi(sql_text("SELECT count(*) FROM cairn.graph")) + 10;
   add_graph(graph);
@@ -436,6 +437,9 @@ TEST_F(Verify, a_snapshot_is_the_fold_at_its_event) {
   store()->put_snapshot(run, right);
   sql("UPDATE cairn.snapshot SET seq = 90");
   EXPECT_EQ(found(text), "snapshot 90");
+  store()->put_snapshot(run, {0, fold_version, rows[3].chain_hash, "{}"});
+  EXPECT_EQ(found(text), "snapshot 0, snapshot 90");
+  sql("DELETE FROM cairn.snapshot WHERE seq = 0");
   sql("UPDATE cairn.snapshot SET state = 'nonsense', fold_version = 1");
   EXPECT_EQ(found(text), "") << "nobody reads those of another fold";
 }
