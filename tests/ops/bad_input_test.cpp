@@ -420,7 +420,9 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
   run_sql(dsn,
           "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
           "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
-          "DROP COLUMN machine; DROP TABLE cairn.passage");
+          "DROP COLUMN machine; DROP TABLE cairn.passage, cairn.identity, cairn.tombstone; ALTER TABLE cairn.run "
+          "DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE; DELETE FROM cairn.checkpoint; "
+          "ALTER TABLE cairn.checkpoint DROP COLUMN key");
   expect_refused(cairn({"runs", "--dsn", dsn}), 5, "found version 2: `cairn migrate` moves it forward");
   EXPECT_EQ(cairn({"doctor", "--dsn", dsn}).exit, 1);
   const Json moved = cairn_ok({"migrate", "--dsn", dsn, "--json"}).json();

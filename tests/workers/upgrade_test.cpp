@@ -112,6 +112,7 @@ TEST(Upgrade, histories_of_the_first_release_fold_to_the_same_states) {
     const Result<RunState> state = client.state(row.id);
     ASSERT_TRUE(state) << name << " " << state.error().message;
     states[name] = state_json(*state);
+    for (Json& step : states[name]["steps"]) step.erase("waits_for");  // what is shown besides, since later
     expect_chain_holds(*store, row);
   }
   EXPECT_EQ(states.size(), 6u);
