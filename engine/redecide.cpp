@@ -92,9 +92,7 @@ bool Redecide::add(std::span<const Event> commit) {
                          std::string(type_of(again.body)) + " came out otherwise.",
                      text_of(again.body));
     note_graph(recorded.body);
-    if (const auto* record = std::get_if<Record>(&recorded.body);
-        record != nullptr && record->kind == RecordKind::decision_enforced)
-      decision_ = parse_stored(record->fields).value("action", "");
+    note_decision(recorded.body);
   }
   if (expected_.empty() || commit.empty()) return true;
   return diverge(commit.back(),
@@ -107,6 +105,13 @@ bool Redecide::add(std::span<const Event> commit) {
 void Redecide::note_graph(const EventBody& recorded) {
   if (const auto* started = std::get_if<RunStarted>(&recorded)) recorded_graph_ = graphs_.by_version(started->version);
   if (const auto* moved = std::get_if<RunMoved>(&recorded)) recorded_graph_ = graphs_.by_version(moved->to_version);
+}
+
+void Redecide::note_decision(const EventBody& recorded) {
+  const auto* record = std::get_if<Record>(&recorded);
+  if (record == nullptr || record->kind != RecordKind::decision_enforced) return;
+  const Json action = parse_stored(record->fields).value("action", Json());
+  decision_ = action.is_string() ? action.get<std::string>() : excerpt(action, 60);
 }
 
 // Derives the command behind the next event and decides it; what it leads to is then expected.

@@ -52,6 +52,7 @@ class Redecide {
   };
 
   void note_graph(const EventBody& recorded);
+  void note_decision(const EventBody& recorded);
   bool decide_from(std::span<const Event> rest);
   void call_recorded_versions(std::span<const Event> rest);
   Graphs own_graphs(const Event& first) const;

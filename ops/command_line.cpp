@@ -112,6 +112,20 @@ CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take
                   [take = std::move(take)](const std::string& text) { take(filter_argument(text)); });
 }
 
+// RUN..., --all or --where, and nothing beside one of them.
+void add_selection(CLI::App& app, RunSelection& selection, const std::string& all_says) {
+  CLI::Option* runs = app.add_option("RUN", selection.runs, "The runs' ids")->type_name("");
+  CLI::Option* all = app.add_flag("--all", selection.all, all_says);
+  CLI::Option* where = add_where(app, [&selection](const RunFilter& filter) { selection.where = filter; });
+  all->excludes(runs);
+  where->excludes(runs)->excludes(all);
+}
+
+void need_selection(const RunSelection& selection, const std::string& verb) {
+  if (selection.empty())
+    throw CLI::ValidationError("Expected the runs to " + verb + " as RUN..., by --where or --all, but found none.");
+}
+
 void add_moment(CLI::App& app, Moment& at) {
   add_text(app, "--at", "SEQ|TIME", "As of this event's number, or of the last event at or before this time",
            [&at](const std::string& text) { at = moment_argument(text); });
@@ -416,18 +430,13 @@ void add_replay_commands(Line& line) {
   CLI::App& replay = add_command(line.app, line, "replay",
                                  "Decide recorded runs again from their record; exit 1 if one would go another way",
                                  [](Line& l) { return replay_runs(l.settings, l.replay); });
-  CLI::Option* runs = replay.add_option("RUN", line.replay.runs, "The runs' ids")->type_name("");
-  CLI::Option* where = add_where(replay, [&line](const RunFilter& filter) { line.replay.where = filter; });
-  CLI::Option* all = replay.add_flag("--all", line.replay.all, "Every run");
-  where->excludes(runs)->excludes(all);
-  all->excludes(runs);
+  add_selection(replay, line.replay.of, "Every run");
   add_text(replay, "--graph", "FILE", "Decide with this graph in place of each run's own",
            [&line](const std::string& path) { line.replay.graph = json_file(path, "the graph"); });
   replay.add_flag("--handlers", line.replay.handlers, "Run pure handlers again too, and compare what they leave");
   add_tools(replay, line.settings);
   replay.callback([&line] {
-    if (line.replay.runs.empty() && !line.replay.where && !line.replay.all)
-      throw CLI::ValidationError("Expected the runs to replay as RUN..., --where or --all, but found none.");
+    need_selection(line.replay.of, "replay");
     line.chosen = [&line] { return replay_runs(line.settings, line.replay); };
   });
 }
@@ -437,19 +446,14 @@ void add_audit_commands(Line& line) {
       add_command(line.app, line, "verify",
                   "Hold runs against their hash chains and their rows against their events; exit 1 on a finding",
                   [](Line& l) { return verify(l.settings, l.verify); });
-  CLI::Option* runs = command.add_option("RUN", line.verify.runs, "The runs' ids")->type_name("");
-  CLI::Option* all = command.add_flag("--all", line.verify.all, "Everything of which anything is kept");
-  CLI::Option* where = add_where(command, [&line](const RunFilter& filter) { line.verify.where = filter; });
-  all->excludes(runs);
-  where->excludes(runs)->excludes(all);
+  add_selection(command, line.verify.of, "Everything of which anything is kept");
   add_text(command, "--file", "FILE", "Those of an export, without any database",
            [&line](const std::string& text) { line.verify.file = path_argument(text, "an export"); })
-      ->excludes(runs)
-      ->excludes(all)
-      ->excludes(where);
+      ->excludes("RUN")
+      ->excludes("--all")
+      ->excludes("--where");
   command.callback([&line] {
-    if (line.verify.runs.empty() && !line.verify.where && !line.verify.all && line.verify.file.empty())
-      throw CLI::ValidationError("Expected the runs to verify as RUN..., by --where, --all or --file, but found none.");
+    if (line.verify.file.empty()) need_selection(line.verify.of, "verify");
     line.chosen = [&line] { return verify(line.settings, line.verify); };
   });
   add_command(line.app, line, "rebuild", "Make runs' rows, jobs and questions anew from their events where they differ",
@@ -460,15 +464,10 @@ void add_audit_commands(Line& line) {
 void add_export_commands(Line& line) {
   CLI::App& command = add_command(line.app, line, "export", "Write runs with their whole history to stdout",
                                   [](Line& l) { return export_runs(l.settings, l.export_); });
-  CLI::Option* runs = command.add_option("RUN", line.export_.runs, "The runs' ids")->type_name("");
-  CLI::Option* all = command.add_flag("--all", line.export_.all, "Every run");
-  CLI::Option* where = add_where(command, [&line](const RunFilter& filter) { line.export_.where = filter; });
-  all->excludes(runs);
-  where->excludes(runs)->excludes(all);
+  add_selection(command, line.export_.of, "Every run");
   command.add_flag("--zstd", line.export_.zstd, "Compressed");
   command.callback([&line] {
-    if (line.export_.runs.empty() && !line.export_.where && !line.export_.all)
-      throw CLI::ValidationError("Expected the runs to export as RUN..., by --where or --all, but found none.");
+    need_selection(line.export_.of, "export");
     line.chosen = [&line] { return export_runs(line.settings, line.export_); };
   });
   CLI::App& import =

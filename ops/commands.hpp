@@ -31,6 +31,15 @@ struct Moment {
   std::optional<TimeUs> at_us;
 };
 
+// Which runs are meant: one of the three.
+struct RunSelection {
+  std::vector<std::string> runs;
+  std::optional<RunFilter> where;
+  bool all = false;
+
+  bool empty() const { return runs.empty() && !where && !all; }
+};
+
 struct UpOptions {
   int workers = 2;
 };
@@ -137,29 +146,23 @@ struct DiffOptions {
 };
 Exit diff_runs(const Settings& settings, const DiffOptions& options);
 struct ReplayRunsOptions {
-  std::vector<std::string> runs;
-  std::optional<RunFilter> where;  // in place of `runs`
-  bool all = false;                // likewise
-  std::optional<Json> graph;       // in place of each run's own
+  RunSelection of;
+  std::optional<Json> graph;  // in place of each run's own
   bool handlers = false;
 };
 Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options);
 Exit explain_run(const Settings& settings, const std::string& run);
 Exit doctor(const Settings& settings);
 
-struct VerifyOptions {  // one of the four
-  std::string file;     // an export; no database is needed
-  std::vector<std::string> runs;
-  std::optional<RunFilter> where;
-  bool all = false;
+struct VerifyOptions {
+  RunSelection of;
+  std::string file;  // in its place: an export; no database is needed
 };
 Exit verify(const Settings& settings, const VerifyOptions& options);
 Exit rebuild(const Settings& settings, bool check);
 // To stdout; see ops/audit/export_format.md.
-struct ExportOptions {  // one of the first three
-  std::vector<std::string> runs;
-  std::optional<RunFilter> where;
-  bool all = false;
+struct ExportOptions {
+  RunSelection of;
   bool zstd = false;
 };
 struct ImportOptions {

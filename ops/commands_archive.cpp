@@ -10,11 +10,10 @@
 namespace cairn {
 namespace {
 
-std::function<bool(const RunRow&)> wanted_by(Store& store, RunFilter filter) {
+std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filter) {
   if (!filter.lineage) return [filter](const RunRow& run) { return matches(filter, run); };
-  filter.limit = std::numeric_limits<std::int32_t>::max();
   std::set<RunId> runs;
-  for_each_page(store, filter, [&](std::span<const RunRow> page) {
+  for_each_page(store, unlimited(filter), [&](std::span<const RunRow> page) {
     for (const RunRow& run : page) runs.insert(run.id);
   });
   return [runs = std::move(runs)](const RunRow& run) { return runs.contains(run.id); };

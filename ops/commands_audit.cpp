@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <limits>
 #include <mutex>
 #include <tuple>
 
@@ -14,6 +13,7 @@
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/print.hpp"
+#include "ops/run_filter.hpp"
 #include "storage/postgres_store.hpp"
 
 namespace cairn {
@@ -47,6 +47,7 @@ class Report {
   }
 
   void count(std::int64_t runs, std::int64_t events) {
+    const std::lock_guard lock(mutex_);
     runs_ += runs;
     events_ += events;
   }
@@ -135,14 +136,10 @@ Result<std::vector<RunPlace>> named_runs(Audit& audit, const std::vector<std::st
   return runs;
 }
 
-Result<RunSource> source_of(Audit& audit, const VerifyOptions& options) {
-  if (options.all) return all_runs(*audit.records);
-  if (options.where) {
-    RunFilter filter = *options.where;
-    filter.limit = std::numeric_limits<std::int32_t>::max();
-    return matching_runs(*audit.store, filter);
-  }
-  Result<std::vector<RunPlace>> runs = named_runs(audit, options.runs);
+Result<RunSource> source_of(Audit& audit, const RunSelection& selection) {
+  if (selection.all) return all_runs(*audit.records);
+  if (selection.where) return matching_runs(*audit.store, unlimited(*selection.where));
+  Result<std::vector<RunPlace>> runs = named_runs(audit, selection.runs);
   if (!runs) return runs.error();
   return these_runs(*std::move(runs));
 }
@@ -182,12 +179,12 @@ Exit verify(const Settings& settings, const VerifyOptions& options) {
   if (!options.file.empty()) return verify_file(settings, options.file);
   Result<Audit> audit = open_audit(settings);
   if (!audit) return audit.error();
-  const Result<RunSource> source = source_of(*audit, options);
+  const Result<RunSource> source = source_of(*audit, options.of);
   if (!source) return source.error();
   Report report(settings.json);
   report.add(graph_findings(audit->store->graphs()));
   audit_each(*audit, *source, Auditor::Beside::read, false, report);
-  if (options.all)
+  if (options.of.all)
     if (const Status looked = audit_checkpoints(settings, *audit, report); !looked) return looked.error();
   return report.close(false);
 }

@@ -1,7 +1,6 @@
 // What an operator asks of runs: a signal, and pause, resume, retry, cancel and move of one run or of very many.
 #include <algorithm>
 #include <iostream>
-#include <limits>
 
 #include "ops/command_line.hpp"
 #include "ops/commands.hpp"
@@ -138,9 +137,7 @@ Exit control(const Settings& settings, const ControlOptions& options) {
     apply_to_named(controlling, options.runs);
     return controlling.exit();
   }
-  RunFilter filter = *options.where;
-  filter.limit = std::numeric_limits<std::int32_t>::max();
-  for_each_page(*opened->store, filter, [&](std::span<const RunRow> page) {
+  for_each_page(*opened->store, unlimited(*options.where), [&](std::span<const RunRow> page) {
     std::vector<RunId> runs;
     for (const RunRow& row : page) runs.push_back(row.id);
     controlling.apply(runs);

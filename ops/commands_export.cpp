@@ -1,5 +1,4 @@
 #include <iostream>
-#include <limits>
 #include <span>
 
 #include "ops/audit/exporter.hpp"
@@ -31,10 +30,9 @@ Status add_page(Exporter& exporter, std::span<const RunRow> page) {
   return Done{};
 }
 
-Status add_matching(Exporter& exporter, Store& store, RunFilter filter) {
-  filter.limit = std::numeric_limits<std::int32_t>::max();
+Status add_matching(Exporter& exporter, Store& store, const RunFilter& filter) {
   Status added = Done{};
-  for_each_page(store, filter, [&](std::span<const RunRow> page) {
+  for_each_page(store, unlimited(filter), [&](std::span<const RunRow> page) {
     if (added) added = add_page(exporter, page);
   });
   return added;
@@ -46,12 +44,12 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   Store& store = *opened->store;
-  const Result<std::vector<RunRow>> named = named_runs(store, options.runs);
+  const Result<std::vector<RunRow>> named = named_runs(store, options.of.runs);
   if (!named) return named.error();
   ExportWriter writer([](std::string_view bytes) { std::cout.write(bytes.data(), std::ssize(bytes)); }, options.zstd);
   Exporter exporter(store, writer, current_actor(), Exporter::Purpose::copy);
-  const Status added = options.runs.empty() ? add_matching(exporter, store, options.where.value_or(RunFilter{}))
-                                            : add_page(exporter, *named);
+  const Status added = options.of.runs.empty() ? add_matching(exporter, store, options.of.where.value_or(RunFilter{}))
+                                               : add_page(exporter, *named);
   if (!added) return added.error();
   exporter.end();
   return 0;

@@ -1,5 +1,4 @@
 // What the record says about other ways: replay decides recorded runs again, diff sets two histories side by side.
-#include <limits>
 #include <memory>
 
 #include "ops/audit/diff.hpp"
@@ -8,6 +7,7 @@
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/print.hpp"
+#include "ops/run_filter.hpp"
 #include "workers/catalogue.hpp"
 
 namespace cairn {
@@ -88,14 +88,10 @@ void print_replay(const Json& report) {
 }
 
 // The runs that are meant, all of which are there.
-Result<RunSource> source_of(Store& store, const ReplayRunsOptions& options) {
-  if (options.runs.empty()) {
-    RunFilter filter = options.where.value_or(RunFilter{});
-    filter.limit = std::numeric_limits<std::int32_t>::max();
-    return matching_runs(store, filter);
-  }
+Result<RunSource> source_of(Store& store, const RunSelection& selection) {
+  if (selection.runs.empty()) return matching_runs(store, unlimited(selection.where.value_or(RunFilter{})));
   std::vector<RunPlace> places;
-  for (const std::string& text : options.runs) {
+  for (const std::string& text : selection.runs) {
     const Result<RunId> run = run_argument(text);
     if (!run) return run.error();
     if (!store.run(*run)) return Error{Code::not_found, "Expected run " + text + ", but there is none."};
@@ -130,7 +126,7 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   Ports ports(*opened->catalogue->model, *opened->catalogue->tools);
   how.ports = &ports;
   if (options.handlers) how.handlers = &opened->catalogue->handlers;
-  const Result<RunSource> source = source_of(*opened->store, options);
+  const Result<RunSource> source = source_of(*opened->store, options.of);
   if (!source) return source.error();
   ReplayReport report;
   for_each_run(*source, audit_threads(), [&]() -> UseRun {

@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <limits>
 
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
@@ -65,11 +64,9 @@ void print_report(const Json& report) {
 Exit report_use(const Settings& settings, const RunFilter& filter) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  RunFilter all = filter;
-  all.limit = std::numeric_limits<std::int32_t>::max();
   UseReport report;
   std::optional<Error> fault;
-  for_each_page(*opened->store, all, [&](std::span<const RunRow> page) {
+  for_each_page(*opened->store, unlimited(filter), [&](std::span<const RunRow> page) {
     for (const RunRow& row : page) {
       if (fault) return;
       const Result<RunUse> use = use_of(*opened->client, row.id);

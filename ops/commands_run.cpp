@@ -3,6 +3,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -101,13 +102,12 @@ void print_lineage(std::vector<RunRow> rows) {
   std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
     return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
   });
+  std::set<RunId> listed;
+  for (const RunRow& row : rows) listed.insert(row.id);
   std::map<RunId, std::vector<const RunRow*>> below;
-  const auto is_listed = [&rows](const RunId& id) {
-    return std::any_of(rows.begin(), rows.end(), [&id](const RunRow& row) { return row.id == id; });
-  };
   for (const RunRow& row : rows) {
     const std::optional<RunId> from = came_from(row);
-    below[from && is_listed(*from) ? *from : RunId{}].push_back(&row);
+    below[from && listed.contains(*from) ? *from : RunId{}].push_back(&row);
   }
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "CAME FROM"});
   const std::function<void(const RunId&, const std::string&)> add = [&](const RunId& id, const std::string& indent) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 
 #include "ops/arguments.hpp"
 
@@ -74,6 +75,11 @@ RunFilter filter_argument(const std::string& text) {
       refuse("Expected a filter like graph=seven_node,status=failed, but found \"" + term + "\".");
     add_term(filter, term.substr(0, equals), term.substr(equals + 1));
   }
+  return filter;
+}
+
+RunFilter unlimited(RunFilter filter) {
+  filter.limit = std::numeric_limits<std::int32_t>::max();
   return filter;
 }
 

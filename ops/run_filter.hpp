@@ -23,6 +23,9 @@ void add_term(RunFilter& filter, const std::string& key, const std::string& valu
 // "graph=seven_node,status=failed,tag.team=a,since=2026-01-01". Throws as add_term, and for a text without a term.
 RunFilter filter_argument(const std::string& text);
 
+// The same without a limit.
+RunFilter unlimited(RunFilter filter);
+
 // All matching runs, newest first, a page at a time: no transaction lasts longer than a page. `filter.limit` is of all
 // pages together.
 class RunPages {

@@ -17,6 +17,12 @@ Json average(std::int64_t sum, std::int64_t count) { return average(static_cast<
 
 }  // namespace
 
+double model_cost(const EventBody& body) {
+  const auto* record = std::get_if<Record>(&body);
+  if (record == nullptr || record->kind != RecordKind::model_called) return 0;
+  return number_at<double>(parse_stored(record->fields), "cost");
+}
+
 void RunUse::add(const Event& event) {
   const auto* record = std::get_if<Record>(&event.body);
   if (record == nullptr) return;
@@ -27,7 +33,7 @@ void RunUse::add(const Event& event) {
   ++model_calls;
   tokens_in += number_at<std::int64_t>(fields, "tokens_in");
   tokens_out += number_at<std::int64_t>(fields, "tokens_out");
-  cost += number_at<double>(fields, "cost");
+  cost += model_cost(event.body);
 }
 
 void RunUse::add(const RunState& state) {

@@ -12,6 +12,9 @@
 
 namespace cairn {
 
+// What a model call on record cost; 0 for any other event.
+double model_cost(const EventBody& body);
+
 // Of one run.
 struct RunUse {
   std::optional<TimeUs> latency_us;  // from its start to its end, waits included; nothing while it goes on

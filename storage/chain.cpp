@@ -8,17 +8,17 @@ namespace cairn {
 namespace {
 
 // One digest context per thread: fetching the algorithm costs more than hashing an event.
-class Digest {
+class QuickDigest {
  public:
-  Digest() : algorithm_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {
+  QuickDigest() : algorithm_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {
     CHECK(algorithm_ != nullptr && context_ != nullptr);
   }
-  ~Digest() {
+  ~QuickDigest() {
     EVP_MD_CTX_free(context_);
     EVP_MD_free(algorithm_);
   }
-  Digest(const Digest&) = delete;
-  Digest& operator=(const Digest&) = delete;
+  QuickDigest(const QuickDigest&) = delete;
+  QuickDigest& operator=(const QuickDigest&) = delete;
 
   Hash of(std::string_view bytes) {
     Hash hash{};
@@ -66,7 +66,7 @@ std::optional<Hash> parse_hash(std::string_view hexadecimal) {
 }
 
 Hash sha256(std::string_view bytes) {
-  thread_local Digest digest;
+  thread_local QuickDigest digest;
   return digest.of(bytes);
 }
 

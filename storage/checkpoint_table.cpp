@@ -1,6 +1,6 @@
 #include "storage/checkpoint_table.hpp"
 
-#include "storage/postgres_connection.hpp"
+#include "storage/postgres_pool.hpp"
 
 namespace cairn {
 namespace {
@@ -11,38 +11,21 @@ Hash hash_of(const PgResult& rows, int row, int column) {
   return is_hash ? rows.hash(row, column) : Hash{};
 }
 
-PgResult ask(PgConnection& connection, std::string_view name, const PgParameters& parameters) {
-  try {
-    return connection.query(statement(name), parameters);
-  } catch (const PostgresError& failure) {
-    if (!failure.is_transient()) throw;
-    throw StoreUnavailable(std::string("Expected to read the checkpoints, but: ") + failure.what());
-  }
-}
-
-std::unique_ptr<PgConnection> connect(const std::string& dsn) {
-  try {
-    return std::make_unique<PgConnection>(PgConnectOptions{dsn, "cairn verify"});
-  } catch (const PostgresError& failure) {
-    throw StoreUnavailable(std::string("Expected to reach the database, but: ") + failure.what());
-  }
-}
-
 }  // namespace
 
 CheckpointTable::CheckpointTable(const std::string& dsn, std::int32_t shards)
-    : connection_(connect(dsn)), shards_(shards) {}
+    : pool_(std::make_unique<PostgresPool>(PgConnectOptions{dsn, "cairn verify"}, 1)), shards_(shards) {}
 CheckpointTable::~CheckpointTable() = default;
 
 std::vector<std::int64_t> CheckpointTable::processes(std::int64_t after, std::int32_t limit) {
-  const PgResult rows = ask(*connection_, "checkpoint_processes", PgParameters().add(after).add(limit));
+  const PgResult rows = pool_->query("checkpoint_processes", PgParameters().add(after).add(limit));
   std::vector<std::int64_t> found;
   for (int row = 0; row < rows.rows(); ++row) found.push_back(rows.int8(row, 0));
   return found;
 }
 
 std::vector<Checkpoint> CheckpointTable::checkpoints(std::int64_t process, std::int64_t after_n, std::int32_t limit) {
-  const PgResult rows = ask(*connection_, "checkpoints", PgParameters().add(process).add(after_n).add(limit));
+  const PgResult rows = pool_->query("checkpoints", PgParameters().add(process).add(after_n).add(limit));
   std::vector<Checkpoint> found;
   for (int row = 0; row < rows.rows(); ++row)
     found.push_back({process, rows.int8(row, 0), rows.int8(row, 1), hash_of(rows, row, 2),
@@ -57,8 +40,8 @@ std::vector<CheckpointTable::Found> CheckpointTable::find(std::span<const Head> 
     runs.add(head.run);
     seqs.add(head.seq);
   }
-  const PgResult rows = ask(*connection_, "chain_hashes",
-                            PgParameters().add(std::move(shards)).add(std::move(runs)).add(std::move(seqs)));
+  const PgResult rows =
+      pool_->query("chain_hashes", PgParameters().add(std::move(shards)).add(std::move(runs)).add(std::move(seqs)));
   std::vector<Found> found(heads.size());
   for (int row = 0; row < rows.rows(); ++row) {
     Found& one = found[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
@@ -74,7 +57,7 @@ std::vector<std::optional<Tombstone>> CheckpointTable::tombstones(std::span<cons
     shards.add(shard_of(head.run, shards_));
     runs.add(head.run);
   }
-  const PgResult rows = ask(*connection_, "tombstones", PgParameters().add(std::move(shards)).add(std::move(runs)));
+  const PgResult rows = pool_->query("tombstones", PgParameters().add(std::move(shards)).add(std::move(runs)));
   std::vector<std::optional<Tombstone>> found(heads.size());
   for (int row = 0; row < rows.rows(); ++row) {
     const auto place = static_cast<std::size_t>(rows.int8(row, 0) - 1);

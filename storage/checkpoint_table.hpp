@@ -11,9 +11,9 @@
 
 namespace cairn {
 
-class PgConnection;
+class PostgresPool;
 
-// Throws StoreUnavailable when the database cannot be reached.
+// Throws StoreUnavailable when the database cannot be reached for a while.
 class CheckpointTable {
  public:
   CheckpointTable(const std::string& dsn, std::int32_t shards);
@@ -33,7 +33,7 @@ class CheckpointTable {
   std::vector<std::optional<Tombstone>> tombstones(std::span<const Head> heads);
 
  private:
-  std::unique_ptr<PgConnection> connection_;
+  std::unique_ptr<PostgresPool> pool_;
   std::int32_t shards_;
 };
 

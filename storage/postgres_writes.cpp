@@ -54,6 +54,42 @@ PgParameters NewRunRows::take(Shard shard) {
   return parameters;
 }
 
+void OfferedRows::add(const RunId& of, const Job& job, std::int64_t with_epoch) {
+  run.add(of);
+  branch.add(job.branch);
+  step.add(job.step);
+  attempt.add(job.attempt);
+  priority.add(job.priority);
+  run_at.add(job.run_at_us);
+  epoch.add(with_epoch);
+  timeout_ms.add(job.timeout_ms);
+  queue.add(job.queue);
+}
+
+void OfferedRows::send(PgConnection& connection, const PgParameters& on_shard) const {
+  if (run.size() > 0)
+    send_rows(connection, "offer_jobs", on_shard, run, branch, step, attempt, priority, run_at, epoch, timeout_ms,
+              queue);
+}
+
+void AskedRows::add(const RunId& of, const QuestionRow& question) {
+  run.add(of);
+  id.add(question.id);
+  step.add(question.step);
+  asked_at.add(question.asked_at);
+  expires_at.add(question.expires_at);
+  kind.add(question.kind);
+  prompt.add(canonical(question.prompt));
+  schema.add(canonical(question.schema));
+  question.fallback ? fallback.add(canonical(*question.fallback)) : fallback.add_null();
+}
+
+void AskedRows::send(PgConnection& connection, const PgParameters& on_shard) const {
+  if (run.size() > 0)
+    send_rows(connection, "insert_questions", on_shard, run, id, step, asked_at, expires_at, kind, prompt, schema,
+              fallback);
+}
+
 void Writes::add(const Entry& entry, std::span<const Hash> hashes) {
   add_events(entry, hashes);
   if (entry.head_before != 0) add_run(entry, hashes.back());
@@ -121,15 +157,7 @@ void Writes::add_job(const Entry& entry, const JobWrite& write) {
   const Fence* const fence = fence_of(entry, job.branch);
   switch (write.op) {
     case JobWrite::Op::offer:
-      offers_.run.add(entry.run.id);
-      offers_.branch.add(job.branch);
-      offers_.step.add(job.step);
-      offers_.attempt.add(job.attempt);
-      offers_.priority.add(job.priority);
-      offers_.run_at.add(job.run_at_us);
-      offers_.epoch.add(first_epoch(entry.events.back().seq));
-      offers_.timeout_ms.add(job.timeout_ms);
-      offers_.queue.add(job.queue);
+      offers_.add(entry.run.id, job, first_epoch(entry.events.back().seq));
       return;
     case JobWrite::Op::keep:
       keeps_.run.add(entry.run.id);
@@ -169,17 +197,7 @@ void Writes::add_job(const Entry& entry, const JobWrite& write) {
 }
 
 void Writes::add_questions(const Entry& entry) {
-  for (const QuestionRow& question : entry.asked) {
-    asked_.run.add(entry.run.id);
-    asked_.id.add(question.id);
-    asked_.step.add(question.step);
-    asked_.asked_at.add(question.asked_at);
-    asked_.expires_at.add(question.expires_at);
-    asked_.kind.add(question.kind);
-    asked_.prompt.add(canonical(question.prompt));
-    asked_.schema.add(canonical(question.schema));
-    question.fallback ? asked_.fallback.add(canonical(*question.fallback)) : asked_.fallback.add_null();
-  }
+  for (const QuestionRow& question : entry.asked) asked_.add(entry.run.id, question);
   for (const std::string& id : entry.closed_questions) {
     closed_.run.add(entry.run.id);
     closed_.id.add(id);
@@ -209,10 +227,7 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
     send_rows(connection, "keep_jobs", on_shard, keeps_.run, keeps_.branch, keeps_.step, keeps_.attempt,
               keeps_.timeout_ms, keeps_.deadline, keeps_.session, keeps_.epoch, keeps_.held_step, count_of(keeps_.run));
   }
-  if (offers_.run.size() > 0) {
-    send_rows(connection, "offer_jobs", on_shard, offers_.run, offers_.branch, offers_.step, offers_.attempt,
-              offers_.priority, offers_.run_at, offers_.epoch, offers_.timeout_ms, offers_.queue);
-  }
+  offers_.send(connection, on_shard);
   if (holds_.run.size() > 0) {
     send_rows(connection, "hold_jobs", on_shard, holds_.run, holds_.branch, holds_.step, holds_.attempt,
               holds_.priority, holds_.run_at, holds_.session, holds_.deadline, holds_.timeout_ms, holds_.queue);
@@ -225,10 +240,7 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
   if (drops_.run.size() > 0) send_fenced(connection, "drop_jobs", on_shard, drops_);
   // A question closed and asked anew in one commit is open afterwards.
   if (closed_.run.size() > 0) send_rows(connection, "delete_questions", on_shard, closed_.run, closed_.id);
-  if (asked_.run.size() > 0) {
-    send_rows(connection, "insert_questions", on_shard, asked_.run, asked_.id, asked_.step, asked_.asked_at,
-              asked_.expires_at, asked_.kind, asked_.prompt, asked_.schema, asked_.fallback);
-  }
+  asked_.send(connection, on_shard);
 }
 
 }  // namespace cairn

@@ -22,6 +22,22 @@ class NewRunRows {
       origin_{PgType::uuid}, origin_seq_{PgType::int8};
 };
 
+// Rows of offer_jobs.sql and of insert_questions.sql. `on_shard`: the shard. May be sent again.
+struct OfferedRows {
+  void add(const RunId& of, const Job& job, std::int64_t with_epoch);
+  void send(PgConnection& connection, const PgParameters& on_shard) const;  // nothing if there are none
+
+  PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4}, priority{PgType::int4},
+      run_at{PgType::int8}, epoch{PgType::int8}, timeout_ms{PgType::int8}, queue{PgType::text};
+};
+struct AskedRows {
+  void add(const RunId& of, const QuestionRow& question);
+  void send(PgConnection& connection, const PgParameters& on_shard) const;  // nothing if there are none
+
+  PgArray run{PgType::uuid}, id{PgType::text}, step{PgType::int4}, asked_at{PgType::int8}, expires_at{PgType::int8},
+      kind{PgType::text}, prompt{PgType::text}, schema{PgType::text}, fallback{PgType::text};
+};
+
 // The sqlstate of a statement that did not find its runs and jobs as they were expected.
 inline constexpr std::string_view not_as_expected = "22012";
 
@@ -57,10 +73,7 @@ class Writes {
         timeout_ms{PgType::int8}, deadline{PgType::int8}, session{PgType::int8}, epoch{PgType::int8},
         held_step{PgType::int4};
   } keeps_;
-  struct Offers {
-    PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4}, priority{PgType::int4},
-        run_at{PgType::int8}, epoch{PgType::int8}, timeout_ms{PgType::int8}, queue{PgType::text};
-  } offers_;
+  OfferedRows offers_;
   struct Holds {
     PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4}, priority{PgType::int4},
         run_at{PgType::int8}, session{PgType::int8}, deadline{PgType::int8}, timeout_ms{PgType::int8},
@@ -76,10 +89,7 @@ class Writes {
     std::int64_t expected = 0;
     void add(const RunId& id, BranchId of, const Fence* fence);
   } drops_, unwritten_fences_;
-  struct Asked {
-    PgArray run{PgType::uuid}, id{PgType::text}, step{PgType::int4}, asked_at{PgType::int8}, expires_at{PgType::int8},
-        kind{PgType::text}, prompt{PgType::text}, schema{PgType::text}, fallback{PgType::text};
-  } asked_;
+  AskedRows asked_;
   struct ClosedQuestions {
     PgArray run{PgType::uuid}, id{PgType::text};
   } closed_;

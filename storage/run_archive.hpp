@@ -14,9 +14,7 @@
 
 namespace cairn {
 
-class PgConnection;
-class PgParameters;
-class PgResult;
+class PostgresPool;
 
 class RunArchive {
  public:
@@ -42,10 +40,7 @@ class RunArchive {
   Result<std::int64_t> remove(Shard shard, std::span<const Tombstone> runs);
 
  private:
-  PgResult ask(std::string_view name, const PgParameters& parameters);
-  std::int64_t remove_locked(Shard shard, std::span<const Tombstone> runs);
-
-  std::unique_ptr<PgConnection> connection_;
+  std::unique_ptr<PostgresPool> pool_;
 };
 
 }  // namespace cairn

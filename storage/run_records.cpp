@@ -7,6 +7,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/postgres_pool.hpp"
 #include "storage/postgres_rows.hpp"
+#include "storage/postgres_writes.hpp"
 
 namespace cairn {
 namespace {
@@ -66,7 +67,7 @@ class Repairing {
  public:
   Repairing(PgConnection& connection, Shard shard, const Repair& repair)
       : connection_(connection),
-        shard_(shard),
+        on_shard_(PgParameters().add(shard)),
         of_run_(PgParameters().add(shard).add(repair.run.id)),
         repair_(repair) {}
 
@@ -102,52 +103,20 @@ class Repairing {
       for (const BranchId branch : repair_.surplus) branches.add(branch);
       connection_.send(statement("delete_jobs"), PgParameters(of_run_).add(std::move(branches)));
     }
-    if (repair_.jobs.empty()) return;
-    PgArray run(PgType::uuid), branch(PgType::int4), step(PgType::int4), attempt(PgType::int4), priority(PgType::int4),
-        run_at(PgType::int8), epoch(PgType::int8), timeout_ms(PgType::int8), queue(PgType::text);
-    for (const Job& job : repair_.jobs) {
-      run.add(repair_.run.id);
-      branch.add(job.branch);
-      step.add(job.step);
-      attempt.add(job.attempt);
-      priority.add(job.priority);
-      run_at.add(job.run_at_us);
-      epoch.add(epoch_anew(repair_.run.head));
-      timeout_ms.add(job.timeout_ms);
-      queue.add(job.queue);
-    }
-    send_rows("offer_jobs", run, branch, step, attempt, priority, run_at, epoch, timeout_ms, queue);
+    OfferedRows offered;
+    for (const Job& job : repair_.jobs) offered.add(repair_.run.id, job, epoch_anew(repair_.run.head));
+    offered.send(connection_, on_shard_);
   }
 
   void send_questions() {
     connection_.send(statement("delete_questions_of_run"), of_run_);
-    if (repair_.questions.empty()) return;
-    PgArray run(PgType::uuid), id(PgType::text), step(PgType::int4), asked_at(PgType::int8), expires_at(PgType::int8),
-        kind(PgType::text), prompt(PgType::text), schema(PgType::text), fallback(PgType::text);
-    for (const QuestionRow& question : repair_.questions) {
-      run.add(question.run);
-      id.add(question.id);
-      step.add(question.step);
-      asked_at.add(question.asked_at);
-      expires_at.add(question.expires_at);
-      kind.add(question.kind);
-      prompt.add(canonical(question.prompt));
-      schema.add(canonical(question.schema));
-      question.fallback ? fallback.add(canonical(*question.fallback)) : fallback.add_null();
-    }
-    send_rows("insert_questions", run, id, step, asked_at, expires_at, kind, prompt, schema, fallback);
-  }
-
-  template <class... Arrays>
-  void send_rows(std::string_view name, Arrays&... arrays) {
-    PgParameters parameters;
-    parameters.add(shard_);
-    (parameters.add(std::move(arrays)), ...);
-    connection_.send(statement(name), parameters);
+    AskedRows asked;
+    for (const QuestionRow& question : repair_.questions) asked.add(repair_.run.id, question);
+    asked.send(connection_, on_shard_);
   }
 
   PgConnection& connection_;
-  const Shard shard_;
+  const PgParameters on_shard_;
   const PgParameters of_run_;
   const Repair& repair_;
 };

@@ -1,9 +1,11 @@
 #include "ops/audit/diff.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "engine/codec.hpp"
+#include "ops/run_use.hpp"
 
 namespace cairn {
 namespace {
@@ -14,6 +16,13 @@ Json comparable(const Event& event) {
   for (const char* key : {"run", "seq", "at", "actor", "worker", "started_at", "retry_at", "child", "latency_ms"})
     json.erase(key);
   return json;
+}
+
+bool is_decision(const EventBody& body) {
+  const auto* record = std::get_if<Record>(&body);
+  return record != nullptr &&
+         (record->kind == RecordKind::decision_proposed || record->kind == RecordKind::decision_rewritten ||
+          record->kind == RecordKind::decision_enforced);
 }
 
 // A side's events one after another, with what they cost.
@@ -30,7 +39,7 @@ class Walk {
     if (at_ == page_.size()) return std::nullopt;
     Event event = std::move(page_[at_++]);
     seq_ = event.seq;
-    add_cost(event);
+    cost_ += model_cost(event.body);
     return event;
   }
 
@@ -38,9 +47,7 @@ class Walk {
   Json decisions_from(std::optional<Event> first) {
     Json decisions = Json::array();
     for (; first; first = next()) {
-      const auto* record = std::get_if<Record>(&first->body);
-      if (record == nullptr || record->kind > RecordKind::decision_enforced) continue;
-      decisions.push_back(event_json(side_.state.id, *first));
+      if (is_decision(first->body)) decisions.push_back(event_json(side_.state.id, *first));
     }
     return decisions;
   }
@@ -48,13 +55,6 @@ class Walk {
   double cost() const { return cost_; }
 
  private:
-  void add_cost(const Event& event) {
-    const auto* record = std::get_if<Record>(&event.body);
-    if (record == nullptr || record->kind != RecordKind::model_called) return;
-    const Json fields = parse_stored(record->fields);
-    if (const auto cost = fields.find("cost"); cost != fields.end() && cost->is_number()) cost_ += cost->get<double>();
-  }
-
   const DiffSide& side_;
   std::int64_t seq_;
   std::vector<Event> page_;

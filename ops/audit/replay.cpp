@@ -2,23 +2,11 @@
 
 #include <algorithm>
 
-#include "engine/codec.hpp"
+#include "ops/run_use.hpp"
 #include "workers/executor.hpp"
 #include "workers/history.hpp"
 
 namespace cairn {
-namespace {
-
-double cost_of(const EventBody& body) {
-  const auto* record = std::get_if<Record>(&body);
-  if (record == nullptr || record->kind != RecordKind::model_called) return 0;
-  const Json fields = parse_stored(record->fields);
-  const auto cost = fields.find("cost");
-  return cost != fields.end() && cost->is_number() ? cost->get<double>() : 0;
-}
-
-}  // namespace
-
 // A pure step's outcome as its worker would report it now.
 Redecide::Rerun Replayer::rerun(Shard shard) const {
   if (options_.handlers == nullptr) return {};
@@ -67,7 +55,7 @@ bool Replayer::take(const std::vector<EventRow>& commit, Redecide& redecide, Rep
       replayed.unreadable = "Event " + std::to_string(row.seq) + ": " + event.error().message;
       return false;
     }
-    const double cost = cost_of(event->body);
+    const double cost = model_cost(event->body);
     replayed.cost += cost;
     ++replayed.events;
     if (redecide.divergence()) replayed.cost_behind += cost;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -57,11 +58,15 @@ class CheckpointerTest : public testing::Test {
     return found;
   }
 
-  void wait_for(std::size_t checkpoints) {
+  static void wait_until(const std::function<bool()>& yes) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (in_table().size() < checkpoints && std::chrono::steady_clock::now() < limit)
+    while (!yes() && std::chrono::steady_clock::now() < limit)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_GE(in_table().size(), checkpoints);
+    EXPECT_TRUE(yes());
+  }
+
+  void wait_for(std::size_t checkpoints) {
+    wait_until([&] { return in_table().size() >= checkpoints; });
   }
 
   // Numbered from 1, each signed over the one before.
@@ -113,7 +118,7 @@ TEST_F(CheckpointerTest, what_the_database_refuses_stays_until_it_takes_it) {
   ask(dsn_, "alter table cairn.checkpoint rename to checkpoint_gone");
   const TestRun run = started_run();
   std::optional<Checkpointer> checkpointer(std::in_place, *store_, heads_, options_);
-  while (in_file().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  wait_until([&] { return !in_file().empty(); });
   const TestRun later = started_run();
   ask(dsn_, "alter table cairn.checkpoint_gone rename to checkpoint");
   wait_for(2);

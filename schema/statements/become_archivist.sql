@@ -1,0 +1,1 @@
+set local role cairn_archive
