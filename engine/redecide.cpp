@@ -59,11 +59,17 @@ bool found_no_graph(std::span<const Event> commit) {
 }
 
 // As it is compared: without what the record does not determine.
-std::string comparable(EventBody body, bool graph_changed) {
-  if (auto* failed = std::get_if<StepFailed>(&body); failed != nullptr && failed->retry_at) failed->retry_at = 0;
-  if (auto* started = std::get_if<RunStarted>(&body); started != nullptr && graph_changed) {
-    started->version.clear();
-    started->options.budgets.clear();
+std::string comparable(const EventBody& body, bool graph_changed) {
+  if (const auto* failed = std::get_if<StepFailed>(&body); failed != nullptr && failed->retry_at) {
+    StepFailed at_any_time = *failed;
+    at_any_time.retry_at = 0;
+    return encode_payload(at_any_time);
+  }
+  if (const auto* started = std::get_if<RunStarted>(&body); started != nullptr && graph_changed) {
+    RunStarted under_any_graph = *started;
+    under_any_graph.version.clear();
+    under_any_graph.options.budgets.clear();
+    return encode_payload(under_any_graph);
   }
   return encode_payload(body);
 }

@@ -1,8 +1,6 @@
 // Is what is kept what happened? verify looks over histories and all that is derived from them; rebuild makes the
 // latter anew.
 #include <algorithm>
-#include <chrono>
-#include <iostream>
 #include <mutex>
 #include <tuple>
 
@@ -27,9 +25,6 @@ bool stands_before(const Json& a, const Json& b) { return std::tie(a["run"], a["
 class Report {
  public:
   explicit Report(bool json) : json_(json) {}
-  ~Report() { wipe(); }
-  Report(const Report&) = delete;
-  Report& operator=(const Report&) = delete;
 
   void add(const Audited& audited, bool was_rebuilt) {
     const std::lock_guard lock(mutex_);
@@ -37,7 +32,8 @@ class Report {
     events_ += audited.events;
     rebuilt_ += was_rebuilt ? 1 : 0;
     for (const Finding& finding : audited.findings) take(finding);
-    draw();
+    progress_.show(std::to_string(runs_) + " runs, " + std::to_string(events_) + " events, " + std::to_string(count_) +
+                   " findings");
   }
 
   // Of no run, or of what joins runs.
@@ -54,7 +50,7 @@ class Report {
 
   // `rebuilds`: with the number of runs that were.
   int close(bool rebuilds) {
-    wipe();
+    progress_.wipe();
     if (json_) {
       std::stable_sort(findings_.begin(), findings_.end(), stands_before);
       Json document = {{"runs", runs_}, {"events", events_}, {"findings", findings_}};
@@ -72,7 +68,7 @@ class Report {
   void take(const Finding& finding) {
     ++count_;
     if (json_) return findings_.push_back(finding_json(finding));
-    wipe();
+    progress_.wipe();
     const std::string where = finding.run.is_nil() ? "-" : to_string(finding.run);
     print_line(where + " " + std::to_string(finding.seq) + " " + painted(finding.kind, Paint::red) + ": " +
                finding.says);
@@ -84,17 +80,6 @@ class Report {
     return text + (count_ == 0 ? ": nothing found." : ": " + std::to_string(count_) + " findings.");
   }
 
-  void draw() {
-    const auto now = std::chrono::steady_clock::now();
-    if (!is_terminal() || now - drawn_at_ < std::chrono::milliseconds(500)) return;
-    drawn_at_ = now;
-    std::cerr << "\r\033[K" << runs_ << " runs, " << events_ << " events, " << count_ << " findings" << std::flush;
-  }
-
-  void wipe() {
-    if (drawn_at_ != std::chrono::steady_clock::time_point{}) std::cerr << "\r\033[K" << std::flush;
-  }
-
   const bool json_;
   std::mutex mutex_;
   std::int64_t runs_ = 0;
@@ -102,7 +87,7 @@ class Report {
   std::int64_t rebuilt_ = 0;
   std::int64_t count_ = 0;
   Json findings_ = Json::array();
-  std::chrono::steady_clock::time_point drawn_at_{};
+  Progress progress_;
 };
 
 // The database with a connection for each thread of the audit. Not `open_database`, which would add to it what it

@@ -1,7 +1,8 @@
-#include <chrono>
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "ops/commands.hpp"
@@ -69,21 +70,25 @@ class BatchWatch {
     moving_.tags["batch"] = starter.tag();
     moving_.status = RunStatus::running;
   }
-  ~BatchWatch() {
-    if (drawn_at_ != std::chrono::steady_clock::time_point{}) std::cerr << "\r\033[K";
-  }
-  BatchWatch(const BatchWatch&) = delete;
-  BatchWatch& operator=(const BatchWatch&) = delete;
 
   bool settled() {
     draw();
-    if (!find(false, 1).empty()) return false;
-    for (const RunRow& row : find(true, runs_max))
-      if (!is_settled(*opened_.client, row)) return false;
-    return true;
+    if (moves_ && goes_on(*moves_)) return false;
+    std::vector<RunRow> rows = find(false, 1);
+    if (rows.empty()) rows = find(true, runs_max);
+    const auto moving =
+        std::find_if(rows.begin(), rows.end(), [this](const RunRow& row) { return !is_settled(*opened_.client, row); });
+    if (moving == rows.end()) return true;
+    moves_ = moving->id;
+    return false;
   }
 
  private:
+  bool goes_on(const RunId& run) const {
+    const std::optional<RunRow> row = opened_.store->run(run);
+    return row && !is_settled(*opened_.client, *row);
+  }
+
   std::vector<RunRow> find(bool waiting, std::int32_t limit) {
     moving_.waiting = waiting;
     moving_.limit = limit;
@@ -91,19 +96,18 @@ class BatchWatch {
   }
 
   void draw() {
-    const auto now = std::chrono::steady_clock::now();
-    if (!is_terminal() || total_ == 0 || now - drawn_at_ < std::chrono::seconds(1)) return;
-    drawn_at_ = now;
+    if (!progress_.is_due() || total_ == 0) return;
     const std::size_t left = std::min(total_, find(false, runs_max).size());
     const std::size_t filled = 40 * (total_ - left) / total_;
-    std::cerr << "\r[" << std::string(filled, '#') << std::string(40 - filled, '.') << "] " << total_ - left << " of "
-              << total_ << std::flush;
+    progress_.show("[" + std::string(filled, '#') + std::string(40 - filled, '.') + "] " +
+                   std::to_string(total_ - left) + " of " + std::to_string(total_));
   }
 
   Opened& opened_;
   std::size_t total_;
   RunFilter moving_;
-  std::chrono::steady_clock::time_point drawn_at_{};
+  std::optional<RunId> moves_;  // the last that was seen to: to find another is dear when they are many
+  Progress progress_;
 };
 
 Json output_of(Opened& opened, const RunRow& row) {

@@ -1,5 +1,6 @@
 // What the record says about other ways: replay decides recorded runs again, diff sets two histories side by side.
 #include <memory>
+#include <mutex>
 
 #include "ops/audit/diff.hpp"
 #include "ops/audit/replay.hpp"
@@ -68,9 +69,8 @@ void print_diff(const Json& diff) {
 
 // --- replay ---------------------------------------------------------------------------------------------------------
 
-void print_replay(const Json& report) {
-  print_line(report["runs"].dump() + " runs, " + report["events"].dump() + " events: " + report["same"].dump() +
-             " the same, " + report["diverged"].dump() + " diverged, " + report["unreadable"].dump() + " unreadable");
+void print_replay(const std::string& summary, const Json& report) {
+  print_line(summary);
   if (report["diverged"] != 0)
     print_line("Model calls cost " + report["cost"].dump() + ", of which " + report["cost_behind"].dump() +
                " lie behind a divergence.");
@@ -129,11 +129,18 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   const Result<RunSource> source = source_of(*opened->store, options.of);
   if (!source) return source.error();
   ReplayReport report;
+  std::mutex showing;
+  Progress progress;
   for_each_run(*source, audit_threads(), [&]() -> UseRun {
     auto replayer = std::make_shared<Replayer>(*opened->store, opened->client->graphs(), how);
-    return [replayer, &report](const RunPlace& place) { report.add(replayer->replay(place.run)); };
+    return [&, replayer](const RunPlace& place) {
+      report.add(replayer->replay(place.run));
+      const std::lock_guard lock(showing);
+      progress.show(report.summary());
+    };
   });
-  settings.json ? print_json(report.json()) : print_replay(report.json());
+  progress.wipe();
+  settings.json ? print_json(report.json()) : print_replay(report.summary(), report.json());
   return report.is_clean() ? 0 : 1;
 }
 

@@ -169,6 +169,20 @@ std::string painted_status(std::string_view word) {
   return std::string(word);
 }
 
+bool Progress::is_due() const {
+  return is_terminal() && std::chrono::steady_clock::now() - shown_at_ >= std::chrono::milliseconds(500);
+}
+
+void Progress::show(std::string_view line) {
+  if (!is_due()) return;
+  shown_at_ = std::chrono::steady_clock::now();
+  std::cerr << "\r\033[K" << line << std::flush;
+}
+
+void Progress::wipe() {
+  if (shown_at_ != std::chrono::steady_clock::time_point{}) std::cerr << "\r\033[K" << std::flush;
+}
+
 void Table::print() const {
   if (is_empty()) return print_line(painted("None.", Paint::dim));
   std::vector<std::size_t> widths(rows_.front().size());

@@ -1,6 +1,7 @@
 // What people and scripts read on stdout: tables, trees, JSON lines. Colours only on a terminal. Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,19 @@ std::string painted_status(std::string_view word);
 bool is_terminal();        // stdout
 bool is_read();            // false when stdout is a pipe that nobody reads any more, or closed
 std::size_t line_width();  // of the terminal; generous when there is none
+
+// One line on stderr that is written over again and again, if a person reads along; gone at the end of its life. At
+// most two a second are shown.
+class Progress {
+ public:
+  ~Progress() { wipe(); }
+  bool is_due() const;  // would a line be shown now?
+  void show(std::string_view line);
+  void wipe();
+
+ private:
+  std::chrono::steady_clock::time_point shown_at_{};
+};
 
 // Columns as wide as their widest cell; the last one is cut to the line.
 class Table {

@@ -303,12 +303,17 @@ Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
   if (!row) return no_such_run(run);
   if (seq < 1 || seq > row->head) return no_such_event(*row, seq);
-  const std::vector<EventRow> rows = parts_->store.events(run, seq - 1, history_page);
+  std::vector<EventRow> rows = parts_->store.events(run, seq - 1, 1);
   if (rows.empty()) return Error{Code::corrupt, "Expected event " + std::to_string(seq) + ", but it is missing."};
   const auto is_other = [&rows](const EventRow& event) { return event.commit != rows.front().commit; };
-  const auto next = std::find_if(rows.begin(), rows.end(), is_other);
-  const std::int64_t end = std::prev(next)->seq;
-  if (end == seq) return rows.front();
+  std::int64_t end = seq;
+  for (bool goes_on = end < row->head; goes_on;) {
+    const std::vector<EventRow> page = parts_->store.events(run, end, history_page);
+    const auto next = std::find_if(page.begin(), page.end(), is_other);
+    end += next - page.begin();
+    goes_on = next == page.end() && !page.empty();
+  }
+  if (end == seq) return std::move(rows.front());
   std::int64_t before = seq - 1;
   while (before > 0 && !is_other(parts_->store.events(run, before - 1, 1).front())) --before;
   return Error{Code::invalid, "Expected the end of a commit to fork at, but event " + std::to_string(seq) + " of run " +

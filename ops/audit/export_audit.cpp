@@ -10,8 +10,7 @@
 namespace cairn {
 namespace {
 
-// --- fields: throw Json::exception for one that is not there or of another type
-// ----------------------------------------
+// Fields of a line. They throw Json::exception for one that is not there or of another type.
 
 std::string text_of(const Json& line, const char* field) { return line.at(field).get<std::string>(); }
 

@@ -89,6 +89,13 @@ bool ReplayReport::is_clean() const {
   return diverged_ == 0 && unreadable_ == 0;
 }
 
+std::string ReplayReport::summary() const {
+  const std::lock_guard lock(mutex_);
+  return std::to_string(runs_) + " runs, " + std::to_string(events_) +
+         " events: " + std::to_string(runs_ - diverged_ - unreadable_) + " the same, " + std::to_string(diverged_) +
+         " diverged, " + std::to_string(unreadable_) + " unreadable";
+}
+
 Json ReplayReport::json() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::pair<std::array<std::string, 3>, const Kind*>> sorted;

@@ -2,6 +2,7 @@
 // nothing outside is called. A Replayer belongs to one thread, a ReplayReport is safe from any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -60,6 +61,7 @@ class ReplayReport {
   //  "divergences": [{"node", "type", "decision", "runs", "examples": [{"run", "seq", "step", "says", "recorded",
   //  "again"}]}], "faults": [{"run", "says"}]}, the most frequent first
   Json json() const;
+  std::string summary() const;  // a line
   bool is_clean() const;
 
  private:

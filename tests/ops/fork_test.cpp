@@ -199,6 +199,21 @@ TEST(ForkCommand, that_is_recorded_takes_sub_goals_from_the_record_too) {
   cairn_ok({"verify", again["run"]});
 }
 
+// The end was looked for on one page of events.
+TEST(ForkCommand, names_the_end_of_a_commit_that_is_longer_than_a_page) {
+  Json plan = {{"goal", "wide"}, {"sub_goals", Json::array()}};
+  for (int n = 0; n < 2'300; ++n)
+    plan["sub_goals"].push_back({{"id", std::to_string(n)}, {"tool", "echo"}, {"inputs", Json::object()}});
+  const Json ran = cairn_ok({"start", "plan_runner", "--input", "@" + write_file("wide.json", plan.dump()).string(),
+                             "--wait", "--json"})
+                       .json();
+  std::int64_t end = 0;
+  for (const Json& event : cairn_ok({"events", ran["run"], "--json"}).lines())
+    if (end == 0 && event["type"] == "step_succeeded") end = event["seq"];
+  ASSERT_GT(end, 2'300);
+  expect_refused(cairn({"fork", ran["run"], "--at", "5"}), 4, "are 1 and " + std::to_string(end) + ".");
+}
+
 TEST(ForkCommand, lineage_is_drawn_as_a_tree) {
   const std::string run = started(add_graph(asking_graph("rooted")));
   const std::string at = head_of(run);
