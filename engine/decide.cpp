@@ -180,8 +180,9 @@ Status Deciding::start_fork(const StartRun& start, RunStarted started, const Gra
   if (const auto hindrances = move_hindrances(*origin, graph); !hindrances.empty())
     return cannot_move(*origin, graph, hindrances);
   if (start.edit)
-    if (auto fault = start.edit->is_object() ? patch_fault(Json::object(), *start.edit, graph)
-                                             : "Expected an object of channels, but found " + excerpt(*start.edit, 60))
+    if (auto fault = start.edit->is_object()
+                         ? patch_fault(Json::object(), *start.edit, graph)
+                         : "Expected an object of channels, but found " + excerpt(*start.edit, 60) + ".")
       return refusal(Code::invalid, *std::move(fault));
   Status done = Done{};
   emit(0, std::move(started));

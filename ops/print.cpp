@@ -53,22 +53,25 @@ std::string step_place(const RunState& state, const Step& step) {
   return state.graph->nodes[static_cast<std::size_t>(step.node)].name;
 }
 
-std::string step_waits_for(const Step& step) {
+// `word`: what it waits for as state_json has it.
+std::string step_waits_for(const Step& step, const std::string& word) {
   if (!step.question.empty()) return "the answer to " + step.question;
   if (!step.child.is_nil()) return "run " + to_string(step.child);
   if (step.open_goals > 0) return std::to_string(step.open_goals) + " sub-goals";
   if (step.due) return "until " + time_text(*step.due);
   if (!step.message.empty()) return "another try: " + step.message;
-  return "";
+  return "a " + word;
 }
 
-void print_steps(const RunState& state) {
+void print_steps(const RunState& state, const Json& shown) {
   if (state.steps.empty()) return;
   print_title(is_ended(state.status) ? "Steps left open" : "Open steps");
   Table table({"STEP", "AT", "ATTEMPT", "SINCE", "WAITS FOR"});
-  for (const auto& [id, step] : state.steps)
-    table.add({std::to_string(id), step_place(state, step), std::to_string(step.attempt),
-               time_text(step.opened_at).substr(0, 19), step_waits_for(step)});
+  for (const Json& one : shown) {
+    const Step& step = state.steps.at(one["step"].get<StepId>());
+    table.add({one["step"].dump(), step_place(state, step), std::to_string(step.attempt),
+               time_text(step.opened_at).substr(0, 19), step_waits_for(step, one["waits_for"])});
+  }
   table.print();
 }
 
@@ -253,7 +256,7 @@ void print_state(const RunState& state, const Json& shown) {
              time_text(state.last_at));
   if (!state.reason.empty()) print_line("Because: " + state.reason);
   print_channels(shown["channels"]);
-  print_steps(state);
+  print_steps(state, shown["steps"]);
   if (has_plan(state)) {
     print_title("Plan");
     print_plan(state);
