@@ -35,7 +35,7 @@ TEST(Faults, the_server_dies_at_once_and_comes_back) {
   load.under(4, milliseconds(500), [] { kill(postmaster(), SIGQUIT); });  // as `pg_ctl stop -m immediate`
   load.start_plans(2);  // a client that finds no server starts it again
   load.wait_until_ended();
-  load.expect_nothing_lost_or_doubled("immediate stop of the server, and its recovery", 4);
+  load.expect_nothing_lost_or_doubled("immediate stop of the server, and its recovery", 4, Server::forgets);
 }
 
 TEST(Faults, backends_terminated_again_and_again) {

@@ -13,6 +13,10 @@
 
 namespace cairn::program {
 
+// Whether the server forgot what it had not written to disk. Claims do not wait for the disk (decision 0010): one that
+// was forgotten is claimed again, and the attempt executed again.
+enum class Server { remembers, forgets };
+
 class Load {
  public:
   // Workers reach the database by `dsn`, all else by the cluster's own; "": workers too.
@@ -31,9 +35,9 @@ class Load {
   bool have_ended() const;
 
   // Drains the workers; then: each run that a client was told of is there, once, and done; each sub-goal closed once,
-  // and in the ledger; each attempt was executed once at most; no attempt's end is recorded twice. One line of the
-  // table.
-  void expect_nothing_lost_or_doubled(const std::string& fault, int injected);
+  // and in the ledger; each attempt was executed once at most, but for those whose first end was refused because the
+  // server had forgotten their claim; no attempt's end is recorded twice. One line of the table.
+  void expect_nothing_lost_or_doubled(const std::string& fault, int injected, Server server = Server::remembers);
 
   std::int64_t stale() const { return stale_; }  // late writes that were refused, told by the drained workers
 
