@@ -1,6 +1,7 @@
 #include "workers/http_client.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
@@ -9,7 +10,11 @@
 #include <boost/url/src.hpp>
 #include <boost/url/url_view.hpp>
 #include <charconv>
+#include <chrono>
+#include <deque>
+#include <map>
 #include <openssl/ssl.h>
+#include <tuple>
 
 #include "engine/result.hpp"
 
@@ -33,6 +38,7 @@ struct HttpClient::Tls {
 namespace {
 
 constexpr std::uint32_t header_bytes_max = 64 * 1024;
+constexpr std::chrono::seconds kept_max{4};  // many servers close at five
 
 struct Place {
   bool tls = false;
@@ -73,27 +79,101 @@ Result<Place> parse_url(std::string_view text) {
 }
 
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+using TlsContext = std::shared_ptr<asio::ssl::context>;
+
+struct Connection {
+  Connection(const asio::any_io_executor& executor, TlsContext of) : plain(executor), context(std::move(of)) {
+    if (context) tls.emplace(executor, *context);
+  }
+
+  beast::tcp_stream& tcp() { return tls ? beast::get_lowest_layer(*tls) : plain; }
+
+  // False once the other side has closed it, or has said something that nobody asked for.
+  bool is_silent() {
+    std::array<char, 1> byte{};
+    error_code error;
+    tcp().socket().non_blocking(true, error);
+    if (!error) tcp().socket().receive(asio::buffer(byte), asio::socket_base::message_peek, error);
+    return error == asio::error::would_block;
+  }
+
+  beast::tcp_stream plain;
+  TlsContext context;  // null without TLS; outlives its client as the connection does
+  std::optional<TlsStream> tls;
+  beast::flat_buffer buffer;
+};
+
+// The connections of one io_context that wait for another request; they end with it.
+class KeptConnections : public asio::execution_context::service {
+ public:
+  using Peer = std::tuple<const asio::ssl::context*, std::string, std::string>;  // host, port
+  static inline asio::execution_context::id id;
+
+  explicit KeptConnections(asio::execution_context& context) : service(context) {}
+
+  static KeptConnections& of(const asio::any_io_executor& executor) {
+    return asio::use_service<KeptConnections>(asio::query(executor, asio::execution::context));
+  }
+
+  // The one that waited the shortest, or null.
+  std::unique_ptr<Connection> take(const Peer& peer) {
+    drop_old();
+    const auto of_peer = waiting_.find(peer);
+    if (of_peer == waiting_.end()) return nullptr;
+    while (!of_peer->second.empty()) {
+      std::unique_ptr<Connection> connection = std::move(of_peer->second.back().connection);
+      of_peer->second.pop_back();
+      if (connection->is_silent()) return connection;
+    }
+    return nullptr;
+  }
+
+  void keep(const Peer& peer, std::unique_ptr<Connection> connection) {
+    waiting_[peer].push_back({std::move(connection), Clock::now()});
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    std::unique_ptr<Connection> connection;
+    Clock::time_point since;
+  };
+
+  void shutdown() override { waiting_.clear(); }
+
+  void drop_old() {
+    const Clock::time_point oldest = Clock::now() - kept_max;
+    for (auto of_peer = waiting_.begin(); of_peer != waiting_.end();) {
+      std::deque<Waiting>& waiting = of_peer->second;
+      while (!waiting.empty() && waiting.front().since < oldest) waiting.pop_front();
+      of_peer = waiting.empty() ? waiting_.erase(of_peer) : std::next(of_peer);
+    }
+  }
+
+  std::map<Peer, std::deque<Waiting>> waiting_;  // of each peer the oldest first
+};
 
 // One request under way. Shared by the caller, who leaves at the deadline, and the exchange, which ends when its
 // last operation does: a name's resolution cannot be cut short.
 struct Exchange {
-  Exchange(const asio::any_io_executor& executor, Place to, HttpRequest asked)
-      : place(std::move(to)), request(std::move(asked)), deadline(executor), resolver(executor), plain(executor) {}
+  Exchange(const asio::any_io_executor& on, Place to, HttpRequest asked)
+      : executor(on), place(std::move(to)), request(std::move(asked)), deadline(on), resolver(on) {}
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   void give_up() {
+    given_up = true;
     resolver.cancel();
-    (tls ? beast::get_lowest_layer(*tls) : plain).close();
+    if (connection) connection->tcp().close();
   }
 
+  asio::any_io_executor executor;
   Place place;
   HttpRequest request;
-  std::shared_ptr<asio::ssl::context> context;  // null without TLS; outlives its client as the exchange does
+  TlsContext context;
   asio::steady_timer deadline;
   tcp::resolver resolver;
-  beast::tcp_stream plain;
-  std::optional<TlsStream> tls;
+  std::unique_ptr<Connection> connection;
   std::optional<HttpResult> result;
   bool given_up = false;
 };
@@ -120,24 +200,24 @@ http::request<http::string_body> message_of(const Exchange& exchange) {
   message.set(http::field::user_agent, "cairn");
   for (const auto& [name, value] : exchange.request.headers) message.set(name, value);
   message.body() = exchange.request.body;
-  message.keep_alive(false);
+  message.keep_alive(true);
   message.prepare_payload();
   return message;
 }
 
+using Parser = http::response_parser<http::string_body>;
+
 template <class Stream>
-asio::awaitable<HttpAnswer> talk(Stream& stream, const Exchange& exchange) {
+asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& parser) {
   const http::request<http::string_body> message = message_of(exchange);
-  co_await http::async_write(stream, message, asio::use_awaitable);
-  beast::flat_buffer buffer;
-  http::response_parser<http::string_body> parser;
+  error_code error;
+  co_await http::async_write(stream, message, asio::redirect_error(asio::use_awaitable, error));
+  if (error) co_return error;
   parser.header_limit(header_bytes_max);
   parser.body_limit(exchange.request.answer_bytes_max);
-  co_await http::async_read(stream, buffer, parser, asio::use_awaitable);
-  HttpAnswer answer;
-  answer.status = static_cast<int>(parser.get().result_int());
-  answer.body = std::move(parser.get().body());
-  co_return answer;
+  beast::flat_buffer& buffer = exchange.connection->buffer;
+  co_await http::async_read(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+  co_return error;
 }
 
 bool is_address(const std::string& host) {
@@ -146,30 +226,55 @@ bool is_address(const std::string& host) {
   return !error;
 }
 
-asio::awaitable<HttpAnswer> talk_over_tls(Exchange& exchange) {
-  TlsStream& stream = *exchange.tls;
-  const std::string& host = exchange.place.host;
-  if (!is_address(host)) SSL_set_tlsext_host_name(stream.native_handle(), host.c_str());
-  stream.set_verify_callback(asio::ssl::host_name_verification(host));
+asio::awaitable<void> connect(Exchange& exchange) {
+  const Place& place = exchange.place;
+  const auto endpoints = co_await exchange.resolver.async_resolve(place.host, place.port, asio::use_awaitable);
+  if (exchange.given_up) throw boost::system::system_error(asio::error::operation_aborted);
+  exchange.connection = std::make_unique<Connection>(exchange.executor, exchange.context);
+  co_await exchange.connection->tcp().async_connect(endpoints, asio::use_awaitable);
+  if (!place.tls) co_return;
+  TlsStream& stream = *exchange.connection->tls;
+  if (!is_address(place.host)) SSL_set_tlsext_host_name(stream.native_handle(), place.host.c_str());
+  stream.set_verify_callback(asio::ssl::host_name_verification(place.host));
   co_await stream.async_handshake(asio::ssl::stream_base::client, asio::use_awaitable);
-  HttpAnswer answer = co_await talk(stream, exchange);
+}
+
+asio::awaitable<error_code> ask(Exchange& exchange, Parser& parser) {
+  Connection& connection = *exchange.connection;
+  error_code error;
+  if (connection.tls) {
+    error = co_await talk(*connection.tls, exchange, parser);
+  } else {
+    error = co_await talk(connection.plain, exchange, parser);
+  }
+  co_return error;
+}
+
+// A kept connection may end just when it is used again: then, and before a word of an answer, a new one is tried.
+asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
+  KeptConnections& kept = KeptConnections::of(exchange.executor);
+  const KeptConnections::Peer peer{exchange.context.get(), exchange.place.host, exchange.place.port};
+  exchange.connection = kept.take(peer);
+  std::optional<Parser> parser;
+  error_code error = asio::error::not_connected;
+  if (exchange.connection) {
+    error = co_await ask(exchange, parser.emplace());
+    if (error && (parser->got_some() || exchange.given_up)) throw boost::system::system_error(error);
+  }
+  if (error) {
+    co_await connect(exchange);
+    error = co_await ask(exchange, parser.emplace());
+    if (error) throw boost::system::system_error(error);
+  }
+  HttpAnswer answer{static_cast<int>(parser->get().result_int()), std::move(parser->get().body())};
+  const bool goes_on = parser->keep_alive() && exchange.connection->buffer.size() == 0;
+  if (goes_on && !exchange.given_up) kept.keep(peer, std::move(exchange.connection));
   co_return answer;
 }
 
 asio::awaitable<void> run_exchange(std::shared_ptr<Exchange> exchange) {
   try {
-    const Place& place = exchange->place;
-    const auto endpoints = co_await exchange->resolver.async_resolve(place.host, place.port, asio::use_awaitable);
-    if (exchange->given_up) co_return;
-    if (place.tls) exchange->tls.emplace(exchange->plain.get_executor(), *exchange->context);
-    beast::tcp_stream& stream = exchange->tls ? beast::get_lowest_layer(*exchange->tls) : exchange->plain;
-    co_await stream.async_connect(endpoints, asio::use_awaitable);
-    HttpAnswer answer;
-    if (place.tls) {
-      answer = co_await talk_over_tls(*exchange);
-    } else {
-      answer = co_await talk(exchange->plain, *exchange);
-    }
+    HttpAnswer answer = co_await answer_of(*exchange);
     exchange->result = std::move(answer);
   } catch (const boost::system::system_error& error) {
     exchange->result = fault_of(*exchange, error.code());
@@ -203,14 +308,13 @@ boost::asio::awaitable<HttpResult> HttpClient::post(HttpRequest request) {
 
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto exchange = std::make_shared<Exchange>(executor, *std::move(place), std::move(request));
-  if (exchange->place.tls) exchange->context = std::shared_ptr<asio::ssl::context>(tls_, &tls_->context);
+  if (exchange->place.tls) exchange->context = TlsContext(tls_, &tls_->context);
   exchange->deadline.expires_after(std::chrono::milliseconds(exchange->request.timeout_ms));
   auto running = run_exchange(exchange);
   asio::co_spawn(executor, std::move(running), asio::detached);
   error_code cancelled;
   if (!exchange->result) co_await exchange->deadline.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
   if (!exchange->result) {
-    exchange->given_up = true;
     exchange->give_up();
     const std::string ms = std::to_string(exchange->request.timeout_ms);
     co_return fault(*exchange, HttpFault::Kind::timeout, "none came within " + ms + " ms");

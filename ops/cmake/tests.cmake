@@ -4,6 +4,11 @@ find_package(GTest REQUIRED)
 set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_DEFINITIONS
                             "CAIRN_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\";CAIRN_PROGRAMS=\"${CMAKE_BINARY_DIR}\"")
 
+set(cairn_test_seconds 1200)
+if(CAIRN_SANITIZE OR CAIRN_TSAN)
+  set(cairn_test_seconds 7200)
+endif()
+
 function(cairn_tests folder label library)
   add_executable(test_${folder} ${ARGN} tests/paths.cpp)
   target_link_libraries(test_${folder} PRIVATE ${library} GTest::gtest GTest::gtest_main)
@@ -15,7 +20,7 @@ function(cairn_tests folder label library)
     target_precompile_headers(test_${folder} PRIVATE <gtest/gtest.h> <nlohmann/json.hpp>)
   endif()
   add_test(NAME ${folder} COMMAND test_${folder})
-  set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT 1200)
+  set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds})
 endfunction()
 
 cairn_tests(engine fast cairn_simulation
@@ -125,6 +130,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/program.cpp
   tests/ops/random_audit_test.cpp
   tests/ops/rebuild_test.cpp
+  tests/ops/recorded_conversations_test.cpp
   tests/ops/round_planner_test.cpp
   tests/ops/run_audit_test.cpp
   tests/ops/seven_node_test.cpp

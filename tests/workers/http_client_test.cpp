@@ -1,5 +1,6 @@
 #include "workers/http_client.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -96,6 +97,68 @@ TEST(HttpClient, a_header_cannot_bring_another_line) {
   EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::invalid);
 }
 
+// The answers in turn; the last one again and again.
+LoopbackServer::Answers in_turn(std::vector<Reply> replies) {
+  return [replies = std::move(replies), next = std::size_t{0}](const LoopbackServer::Request&) mutable {
+    return replies[std::min(next++, replies.size() - 1)];
+  };
+}
+
+Reply kept(const std::string& body) {
+  Reply reply{200, body};
+  reply.kept = true;
+  return reply;
+}
+
+Reply gone() {
+  Reply reply;
+  reply.gone = true;
+  return reply;
+}
+
+std::string body_of(const HttpResult& result) {
+  if (const auto* answer = std::get_if<HttpAnswer>(&result)) return answer->body;
+  return std::get<HttpFault>(result).message;
+}
+
+TEST(HttpClient, a_connection_that_the_server_keeps_is_used_again) {
+  const LoopbackServer server(in_turn({kept("one"), kept("two"), Reply{200, "three"}, Reply{200, "four"}}));
+  boost::asio::io_context io;
+  HttpClient client;
+  for (const char* expected : {"one", "two", "three"})
+    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), expected);
+  EXPECT_EQ(server.connections(), 1);
+  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "four");
+  EXPECT_EQ(server.connections(), 2) << "the server had closed the first with its third answer";
+}
+
+TEST(HttpClient, a_request_whose_kept_connection_ends_without_a_word_is_sent_over_a_new_one) {
+  const LoopbackServer server(in_turn({kept("one"), gone(), Reply{200, "two"}}));
+  boost::asio::io_context io;
+  HttpClient client;
+  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "one");
+  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "two");
+  EXPECT_EQ(server.connections(), 2);
+  EXPECT_EQ(server.requests().size(), 3U);
+}
+
+TEST(HttpClient, a_new_connection_that_ends_without_a_word_is_not_tried_again) {
+  const LoopbackServer server(in_turn({gone(), Reply{200, "never asked"}}));
+  EXPECT_EQ(fault_of(post(request_to(server.url("/")))).kind, HttpFault::Kind::unreachable);
+  EXPECT_EQ(server.requests().size(), 1U);
+}
+
+TEST(HttpClient, an_answer_that_is_cut_off_over_a_kept_connection_is_not_asked_for_again) {
+  Reply cut{200, "half of this"};
+  cut.cut = true;
+  const LoopbackServer server(in_turn({kept("one"), cut, Reply{200, "never asked"}}));
+  boost::asio::io_context io;
+  HttpClient client;
+  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "one");
+  EXPECT_EQ(fault_of(testing::run(io, client.post(request_to(server.url("/"))))).kind, HttpFault::Kind::unreachable);
+  EXPECT_EQ(server.requests().size(), 2U);
+}
+
 class TrustedCertificates {
  public:
   explicit TrustedCertificates(const std::string& file) { ::setenv("SSL_CERT_FILE", file.c_str(), 1); }
@@ -125,6 +188,17 @@ TEST_F(HttpsClient, a_certificate_of_a_configured_authority_is_accepted) {
   const HttpResult result = post(request_to(url("localhost")));
   ASSERT_TRUE(std::holds_alternative<HttpAnswer>(result)) << fault_of(result).message;
   EXPECT_EQ(std::get<HttpAnswer>(result).body, "secure");
+}
+
+TEST_F(HttpsClient, a_kept_connection_is_used_again) {
+  const TrustedCertificates trusted(certificate_.certificate_file);
+  const LoopbackServer server(in_turn({kept("one"), Reply{200, "two"}}), certificate_);
+  const HttpRequest request = request_to("https://localhost:" + std::to_string(server.port()));
+  boost::asio::io_context io;
+  HttpClient client;
+  EXPECT_EQ(body_of(testing::run(io, client.post(request))), "one");
+  EXPECT_EQ(body_of(testing::run(io, client.post(request))), "two");
+  EXPECT_EQ(server.connections(), 1);
 }
 
 TEST_F(HttpsClient, a_certificate_for_another_name_is_refused) {

@@ -102,13 +102,17 @@ void LoopbackServer::serve() {
     tcp::socket socket(io_);
     acceptor_.accept(socket);
     if (stop_) return;
+    ++connections_;
+    boost::beast::flat_buffer buffer;
     try {
       if (over_tls_) {
         asio::ssl::stream<tcp::socket> stream(std::move(socket), tls_);
         stream.handshake(asio::ssl::stream_base::server);
-        serve_one(stream);
+        while (serve_one(stream, buffer)) {
+        }
       } else {
-        serve_one(socket);
+        while (serve_one(socket, buffer)) {
+        }
       }
     } catch (const boost::system::system_error&) {  // the client went away, as some tests want
     }
@@ -116,8 +120,7 @@ void LoopbackServer::serve() {
 }
 
 template <class Stream>
-void LoopbackServer::serve_one(Stream& stream) {
-  boost::beast::flat_buffer buffer;
+bool LoopbackServer::serve_one(Stream& stream, boost::beast::flat_buffer& buffer) {
   Request request;
   http::read(stream, buffer, request);
   {
@@ -128,20 +131,22 @@ void LoopbackServer::serve_one(Stream& stream) {
   if (reply.never) {
     std::unique_lock lock(mutex_);
     stopped_.wait(lock, [this] { return stop_.load(); });
-    return;
+    return false;
   }
+  if (reply.gone) return false;
   http::response<http::string_body> response{static_cast<http::status>(reply.status), 11};
   response.body() = reply.body;
-  response.keep_alive(false);
+  response.keep_alive(reply.kept);
   response.prepare_payload();
   if (reply.cut) {
     std::ostringstream text;
     text << response;
     const std::string whole = text.str();
     boost::asio::write(stream, boost::asio::buffer(whole.data(), whole.size() - reply.body.size() / 2));
-    return;
+    return false;
   }
   http::write(stream, response);
+  return reply.kept;
 }
 
 }  // namespace cairn::testing

@@ -74,6 +74,8 @@ class LoopbackServer {
     std::string body;
     bool never = false;  // keeps the connection open and says nothing
     bool cut = false;    // promises the whole body, gives half of it and ends the connection
+    bool kept = false;   // takes the next request over the same connection
+    bool gone = false;   // ends the connection without a word
   };
   using Answers = std::function<Reply(const Request&)>;
 
@@ -85,11 +87,12 @@ class LoopbackServer {
   std::uint16_t port() const { return port_; }
   std::string url(const std::string& path) const { return "http://127.0.0.1:" + std::to_string(port_) + path; }
   std::vector<Request> requests() const;
+  int connections() const { return connections_; }
 
  private:
   void serve();
   template <class Stream>
-  void serve_one(Stream& stream);
+  bool serve_one(Stream& stream, boost::beast::flat_buffer& buffer);  // whether the connection takes another one
 
   Answers answers_;
   boost::asio::io_context io_;
@@ -100,6 +103,7 @@ class LoopbackServer {
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
   std::atomic<bool> stop_ = false;
+  std::atomic<int> connections_ = 0;
   std::vector<Request> requests_;
   std::thread thread_;
 };
