@@ -102,6 +102,7 @@ struct Committer::Run {
   bool awaits_parent = false;      // its end is to be decided on the run that called it before it may leave
   std::int64_t folded_events = 0;  // since the last snapshot
   std::int64_t folded_bytes = 0;
+  std::int64_t snapshot_size = 0;  // of the last one known of
   std::list<Run*>::iterator use;
 
   bool processing = false;
@@ -113,7 +114,7 @@ struct Committer::Run {
     loaded = false;
     head = 0;
     chain = {};
-    folded_events = folded_bytes = 0;
+    folded_events = folded_bytes = snapshot_size = 0;
   }
 };
 
@@ -262,6 +263,7 @@ bool Committer::restore(Run& run, const History& history, std::optional<Error>& 
     run.state = *std::move(restored);
     run.head = history.snapshot->seq;
     run.chain = history.snapshot->chain_hash;
+    run.snapshot_size = static_cast<std::int64_t>(history.snapshot->state.size());
     return true;
   }
   const bool lacks_graph = restored.error().code == Code::unsupported;
@@ -621,7 +623,14 @@ void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
   for (HeldJob& born : run.draft->born()) actions_.born.push_back(std::move(born));
   run.decided.clear();
   run.draft.reset();
-  if (run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes) keep_snapshot(run);
+  if (is_worth_a_snapshot(run)) keep_snapshot(run);
+}
+
+// A large state is not written again for fewer bytes of events than it has itself: what snapshots cost stays in
+// proportion to what they save.
+bool Committer::is_worth_a_snapshot(const Run& run) const {
+  const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
+  return is_much && run.folded_bytes >= run.snapshot_size;
 }
 
 void Committer::keep_snapshot(Run& run) {
@@ -632,6 +641,7 @@ void Committer::keep_snapshot(Run& run) {
   row.fold_version = fold_version;
   row.chain_hash = run.chain;
   row.state = canonical(snapshot_json(run.state));
+  run.snapshot_size = static_cast<std::int64_t>(row.state.size());
   actions_.snapshots.push_back({run.id, std::move(row)});
 }
 

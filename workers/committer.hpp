@@ -32,7 +32,7 @@ struct CommitterOptions {
   int lanes = 2;                         // batches under way at once
   std::size_t batch_max = 500;           // entries
   std::size_t runs_max = 20'000;         // folded states kept
-  std::int64_t snapshot_events = 2'000;  // so many since the last one, or a megabyte, are worth a snapshot
+  std::int64_t snapshot_events = 2'000;  // so many since the last one, or a megabyte, are worth one
   int fuse_steps = 32;                   // consecutive pure steps of a branch in one entry
   std::string actor;
   SessionId session = 0;  // 0: nothing is kept or born held
@@ -181,6 +181,7 @@ class Committer {
   void settle(Run& run, const Entry& entry, const Verdict& verdict);
   void undo(Run& run, const Verdict& verdict);
   void take_back(Run& run);
+  bool is_worth_a_snapshot(const Run& run) const;
   void keep_snapshot(Run& run);
   void reply(const Task& task, const Run& run, std::optional<Error> refused);
 

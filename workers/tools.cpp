@@ -170,6 +170,8 @@ Answer run_guarded(const NativeTool& tool, const ToolCall& call) {
   }
 }
 
+asio::awaitable<Answer> answer_at_once(const NativeTool& tool, ToolCall call) { co_return run_guarded(tool, call); }
+
 // One call of a native tool. Shared by the coroutine that waits and the thread that works, for either may leave first.
 struct NativeCall {
   NativeCall(asio::any_io_executor waiters, ToolCall asked) : call(std::move(asked)), executor(std::move(waiters)) {}
@@ -278,6 +280,8 @@ class ToolBox final : public Tools {
     if (const auto* exec = std::get_if<ToolSpec::Exec>(&spec.does)) return run_program(exec->argv, std::move(call));
     if (const auto* http = std::get_if<ToolSpec::Http>(&spec.does)) return ask_url(client_, http->url, std::move(call));
     if (const auto* native = std::get_if<NativeTool>(&spec.does)) return run_native(pool_, *native, std::move(call));
+    if (const auto* instant = std::get_if<ToolSpec::Instant>(&spec.does))
+      return answer_at_once(instant->tool, std::move(call));
     return sleep_for(std::move(call));
   }
 
@@ -388,8 +392,8 @@ Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
 }  // namespace
 
 std::vector<ToolSpec> builtin_tools() {
-  return {{"echo", NativeTool(echo), 10'000, {}},
-          {"fail", NativeTool(fail), 10'000, {}},
+  return {{"echo", ToolSpec::Instant{echo}, 10'000, {}},
+          {"fail", ToolSpec::Instant{fail}, 10'000, {}},
           {"sleep", ToolSpec::Sleep{}, 0, {}}};
 }
 

@@ -25,10 +25,13 @@ struct ToolSpec {
   struct Http {
     std::string url;
   };
-  // `sleep` waits without a thread; it is a tool of the engine's own.
+  // The engine's own: one that never blocks answers at once, on the caller's thread; `sleep` waits without a thread.
+  struct Instant {
+    NativeTool tool;
+  };
   struct Sleep {};
   std::string name;
-  std::variant<NativeTool, Exec, Http, Sleep> does;
+  std::variant<NativeTool, Exec, Http, Instant, Sleep> does;
   std::int64_t timeout_ms = 10'000;
   ToolFacts facts;
 };

@@ -21,7 +21,8 @@ constexpr TimeUs noon = 1'700'000'000'000'000;
 // A committer with a store, whose actions are carried out one by one in an order the test chooses.
 class Driven {
  public:
-  Driven(Store& store, SessionId session) : store_(store), committer_(options(store, session)) {
+  Driven(Store& store, SessionId session, std::int64_t snapshot_events = 2'000)
+      : store_(store), committer_(options(store, session, snapshot_events)) {
     for (const GraphRow& row : store.graphs())
       committer_.add_graph(stored_graph(parse_stored(row.text), row.version), row.current);
     committer_.tick(noon);
@@ -41,6 +42,7 @@ class Driven {
     for (Load& load : actions.loads) loads_.push_back(load);
     for (CommitBatch& batch : actions.commits) commits_.push_back(batch);
     for (PutSnapshot& snapshot : actions.snapshots) store_.put_snapshot(snapshot.run, snapshot.row);
+    snapshots += static_cast<int>(actions.snapshots.size());
     for (HeldJob& job : actions.born) born.push_back(std::move(job));
     for (Reply& reply : actions.replies) {
       EXPECT_FALSE(replies.contains(reply.ticket)) << "answered twice";
@@ -76,11 +78,13 @@ class Driven {
 
   std::map<Ticket, Reply> replies;
   std::vector<HeldJob> born;
+  int snapshots = 0;
   bool keeps = true;
 
  private:
-  CommitterOptions options(Store& store, SessionId session) {
+  CommitterOptions options(Store& store, SessionId session, std::int64_t snapshot_events) {
     CommitterOptions of;
+    of.snapshot_events = snapshot_events;
     of.shards = store.shards();
     of.actor = "user:test";
     of.session = session;
@@ -454,6 +458,20 @@ TEST_F(CommitterTest, pause_adjusts_what_nobody_holds_and_leaves_holds_alone) {
   driven.settle();
   EXPECT_FALSE(driven.reply(ticket).refused);
   EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, never_us);
+}
+
+TEST_F(CommitterTest, a_large_state_is_kept_again_only_after_as_many_bytes_of_events) {
+  const auto kept_of = [this](const std::string& text) {
+    const RunId run = start("linear", {{"text", text}});
+    Driven driven(*store_, 7, 4);
+    for (int n = 0; n < 40; ++n) {
+      driven.submit(run, n % 2 == 0 ? Command(Pause{}) : Command(Resume{}));
+      driven.settle();
+    }
+    return driven.snapshots;
+  };
+  EXPECT_EQ(kept_of(std::string(100'000, 'x')), 1);
+  EXPECT_GT(kept_of(""), 1);
 }
 
 TEST_F(CommitterTest, a_reopened_run_has_all_its_jobs_again) {

@@ -132,6 +132,16 @@ TEST(HttpClient, a_connection_that_the_server_keeps_is_used_again) {
   EXPECT_EQ(server.connections(), 2) << "the server had closed the first with its third answer";
 }
 
+TEST(HttpClient, a_kept_connection_ends_with_its_thread_not_with_its_client) {
+  const LoopbackServer server(in_turn({kept("one"), kept("two")}));
+  HttpClient client;
+  for (const char* expected : {"one", "two"}) {
+    boost::asio::io_context io;
+    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), expected);
+  }
+  EXPECT_EQ(server.connections(), 2);
+}
+
 TEST(HttpClient, a_request_whose_kept_connection_ends_without_a_word_is_sent_over_a_new_one) {
   const LoopbackServer server(in_turn({kept("one"), gone(), Reply{200, "two"}}));
   boost::asio::io_context io;
