@@ -42,8 +42,8 @@ Json steps(int count, const std::string& name = "step") {
   for (int i = 0; i < count; ++i) made.push_back(step(name + " " + std::to_string(i)));
   return made;
 }
-Json plan_of(Json made, Json contingencies = Json::array()) {
-  return {{"steps", std::move(made)}, {"contingencies", std::move(contingencies)}};
+Json plan_of(Json made, const std::vector<Json>& contingencies = {}) {
+  return {{"steps", std::move(made)}, {"contingencies", contingencies}};
 }
 Json contingency(const std::string& type, const std::string& match, const std::string& action, bool skips = true) {
   return {{"type", type}, {"match", match}, {"action", action}, {"skip_correction", skips}};

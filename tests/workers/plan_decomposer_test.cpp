@@ -68,20 +68,22 @@ Json child(const std::string& name, bool leaf = true, Json dependencies = Json::
           {"leaf", leaf}};
 }
 
-Json children(const std::string& prefix, int count, bool leaf = true) {
-  Json list = Json::array();
+std::vector<Json> children(const std::string& prefix, int count, bool leaf = true) {
+  std::vector<Json> list;
   for (int i = 0; i < count; ++i) list.push_back(child(prefix + std::to_string(i), leaf));
   return list;
 }
 
-Json reply(const std::string& target, Json children, const std::string& mode = "plan_bfs") {
+Json reply(const std::string& target, const std::vector<Json>& children, const std::string& mode = "plan_bfs") {
   return {{"target_node_id", target},
           {"mode", mode},
           {"should_stop", false},
           {"reason", "So it is."},
-          {"children", std::move(children)}};
+          {"children", children}};
 }
-Json single(const std::string& target, Json children) { return reply(target, std::move(children), "single_node"); }
+Json single(const std::string& target, const std::vector<Json>& children) {
+  return reply(target, children, "single_node");
+}
 
 Json stops(Json reply, const std::string& reason) {
   reply["should_stop"] = true;
@@ -1022,11 +1024,11 @@ TEST(PlanDecomposer, what_is_no_decomposition_is_not_merged) {
   const Json task = {{"id", "1.1"},        {"parent_id", "1"},  {"position", 0},
                      {"name", "a"},        {"instruction", ""}, {"dependencies", Json::array()},
                      {"context", nullptr}, {"leaf", true}};
-  const auto merged = [&](Json tasks) {
+  const auto merged = [&](const std::vector<Json>& tasks) {
     input.with = {{"decomposition",
                    {{"base_version", 1},
                     {"removed_nodes", Json::array()},
-                    {"result", {{"mode", "plan_bfs"}, {"created_tasks", std::move(tasks)}}}}}};
+                    {"result", {{"mode", "plan_bfs"}, {"created_tasks", tasks}}}}}};
     return std::get<PureHandler>(merge->run)(input);
   };
   EXPECT_TRUE(std::holds_alternative<Outcome>(merged({task})));
