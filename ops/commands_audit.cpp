@@ -130,12 +130,14 @@ Result<RunSource> source_of(Audit& audit, const RunSelection& selection) {
 }
 
 void audit_each(Audit& audit, const RunSource& source, Auditor::Beside beside, bool rebuilds, Report& report) {
-  for_each_run(source, audit_threads(), [&]() -> UseRun {
+  for_each_page(source, audit_threads(), [&]() -> UseRuns {
     auto auditor = std::make_shared<Auditor>(*audit.store, *audit.records, beside);  // a function is copyable
-    return [auditor, rebuilds, &report](const RunPlace& place) {
-      Audited audited = auditor->audit(place);
-      const bool was_rebuilt = rebuilds && auditor->rebuild(place, audited);
-      report.add(audited, was_rebuilt);
+    return [auditor, rebuilds, &report](const std::vector<RunPlace>& page) {
+      for (const RunPlace& place : page) {
+        Audited audited = auditor->audit(place);
+        const bool was_rebuilt = rebuilds && auditor->rebuild(place, audited);
+        report.add(audited, was_rebuilt);
+      }
     };
   });
 }

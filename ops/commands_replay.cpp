@@ -131,10 +131,12 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   ReplayReport report;
   std::mutex showing;
   Progress progress;
-  for_each_run(*source, audit_threads(), [&]() -> UseRun {
+  for_each_page(*source, audit_threads(), [&]() -> UseRuns {
     auto replayer = std::make_shared<Replayer>(*opened->store, opened->client->graphs(), how);
-    return [&, replayer](const RunPlace& place) {
-      report.add(replayer->replay(place.run));
+    return [&, replayer](const std::vector<RunPlace>& page) {
+      std::vector<RunId> runs;
+      for (const RunPlace& place : page) runs.push_back(place.run);
+      replayer->replay(runs, [&](const Replayed& replayed) { report.add(replayed); });
       const std::lock_guard lock(showing);
       progress.show(report.summary());
     };

@@ -7,6 +7,12 @@
 #include "workers/history.hpp"
 
 namespace cairn {
+namespace {
+
+constexpr std::int32_t first_page = 64;  // of each of many runs
+
+}  // namespace
+
 // A pure step's outcome as its worker would report it now.
 Redecide::Rerun Replayer::rerun(Shard shard) const {
   if (options_.handlers == nullptr) return {};
@@ -24,15 +30,23 @@ Redecide::Rerun Replayer::rerun(Shard shard) const {
   };
 }
 
-Replayed Replayer::replay(const RunId& run) {
+void Replayer::replay(const std::vector<RunId>& runs, const std::function<void(Replayed)>& done) {
+  std::vector<PastRequest> requests;
+  requests.reserve(runs.size());
+  for (const RunId& run : runs) requests.push_back({run});
+  std::vector<Past> pasts = store_.pasts(requests, first_page);
+  for (std::size_t at = 0; at < runs.size(); ++at) done(replay(runs[at], std::move(pasts[at].events)));
+}
+
+// `page`: the first events.
+Replayed Replayer::replay(const RunId& run, std::vector<EventRow> page) {
   Replayed replayed;
   replayed.run = run;
   Redecide redecide(run, graphs_, options_.graph, rerun(shard_of(run, store_.shards())));
   std::vector<EventRow> commit;
-  for (std::int64_t after = 0;;) {
-    std::vector<EventRow> page = store_.events(run, after, history_page);
-    if (!page.empty()) after = page.back().seq;
-    const bool is_last = page.size() < static_cast<std::size_t>(history_page);
+  for (std::int32_t limit = first_page;; limit = history_page) {
+    const std::int64_t last = page.empty() ? 0 : page.back().seq;
+    const bool is_last = page.size() < static_cast<std::size_t>(limit);
     for (EventRow& row : page) {
       if (!commit.empty() && commit.back().commit != row.commit) {
         if (!take(commit, redecide, replayed)) return replayed;
@@ -40,10 +54,11 @@ Replayed Replayer::replay(const RunId& run) {
       }
       commit.push_back(std::move(row));
     }
-    if (!is_last) continue;
-    take(commit, redecide, replayed);
-    return replayed;
+    if (is_last) break;
+    page = store_.events(run, last, history_page);
   }
+  take(commit, redecide, replayed);
+  return replayed;
 }
 
 // False if the rest is of no use.

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -39,9 +40,11 @@ class Replayer {
   Replayer(Store& store, Graphs graphs, ReplayOptions options)
       : store_(store), graphs_(std::move(graphs)), options_(std::move(options)) {}
 
-  Replayed replay(const RunId& run);
+  // Of all runs together the first events are read at once, the rest of longer ones each by itself.
+  void replay(const std::vector<RunId>& runs, const std::function<void(Replayed)>& done);
 
  private:
+  Replayed replay(const RunId& run, std::vector<EventRow> page);
   Redecide::Rerun rerun(Shard shard) const;
   bool take(const std::vector<EventRow>& commit, Redecide& redecide, Replayed& replayed) const;
 

@@ -1,7 +1,6 @@
 #include "ops/audit/run_source.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -28,17 +27,12 @@ class Shared {
     return page;
   }
 
-  void work(const std::function<UseRun()>& begin) {
+  void work(const std::function<UseRuns()>& begin) {
     try {
-      const UseRun use = begin();
-      for (std::vector<RunPlace> page = next(); !page.empty(); page = next())
-        for (const RunPlace& place : page) {
-          if (has_fault_) return;
-          use(place);
-        }
+      const UseRuns use = begin();
+      for (std::vector<RunPlace> page = next(); !page.empty(); page = next()) use(page);
     } catch (...) {
       const std::lock_guard lock(mutex_);
-      has_fault_ = true;
       if (!fault_) fault_ = std::current_exception();
     }
   }
@@ -51,7 +45,6 @@ class Shared {
   const RunSource& source_;
   std::mutex mutex_;
   bool is_over_ = false;
-  std::atomic<bool> has_fault_ = false;
   std::exception_ptr fault_;
 };
 
@@ -87,7 +80,7 @@ RunSource all_runs(RunRecords& records) {
 
 int audit_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads_max); }
 
-void for_each_run(const RunSource& source, int threads, const std::function<UseRun()>& begin) {
+void for_each_page(const RunSource& source, int threads, const std::function<UseRuns()>& begin) {
   Shared shared(source);
   std::vector<std::thread> others;
   for (int n = 1; n < threads; ++n) others.emplace_back([&] { shared.work(begin); });

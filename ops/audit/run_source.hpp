@@ -22,9 +22,9 @@ RunSource all_runs(RunRecords& records);
 // One for each core, up to a number that leaves connections for others.
 int audit_threads();
 
-// Gives every run to one of the `threads`, each of which works with what `begin` makes for it. Returns when all are
+// Gives every page to one of the `threads`, each of which works with what `begin` makes for it. Returns when all are
 // done; the first exception ends it and is thrown here.
-using UseRun = std::function<void(const RunPlace&)>;
-void for_each_run(const RunSource& source, int threads, const std::function<UseRun()>& begin);
+using UseRuns = std::function<void(const std::vector<RunPlace>&)>;
+void for_each_page(const RunSource& source, int threads, const std::function<UseRuns()>& begin);
 
 }  // namespace cairn

@@ -134,7 +134,8 @@ TEST_P(Invariants, X_2_a_replay_calls_nothing_outside_and_comes_to_the_same) {
   Forbidden forbidden;
   Ports ports(forbidden, forbidden);
   Replayer replayer(*store_, client_->graphs(), {nullptr, &catalogue_->handlers, &ports});
-  const Replayed replayed = replayer.replay(*parse_run_id(run));
+  Replayed replayed;
+  replayer.replay({*parse_run_id(run)}, [&](Replayed one) { replayed = std::move(one); });
   EXPECT_EQ(replayed.unreadable, "");
   EXPECT_EQ(replayed.events, static_cast<std::int64_t>(rows(run).size()));
   if (replayed.divergence)
