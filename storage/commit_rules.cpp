@@ -13,13 +13,11 @@ namespace cairn {
 namespace {
 
 void check_jobs(const Entry& entry) {
-  std::set<BranchId> branches;
+  std::set<BranchId> branches, fenced;
+  for (const Fence& fence : entry.fences) fenced.insert(fence.branch);
   for (const JobWrite& write : entry.jobs) {
     CHECK(branches.insert(write.job.branch).second);
-    if (write.op != JobWrite::Op::keep) continue;
-    bool fenced = false;
-    for (const Fence& fence : entry.fences) fenced = fenced || fence.branch == write.job.branch;
-    CHECK(fenced);
+    CHECK(write.op != JobWrite::Op::keep || fenced.contains(write.job.branch));
   }
 }
 

@@ -9,11 +9,23 @@ namespace {
 
 std::string tags_text(const Tags& tags) { return tags.empty() ? "{}" : canonical(Json(tags)); }
 
-const Fence* fence_of(const Entry& entry, BranchId branch) {
-  for (const Fence& fence : entry.fences)
-    if (fence.branch == branch) return &fence;
-  return nullptr;
-}
+// An entry may have thousands of fences and jobs: found by halves.
+class FencesByBranch {
+ public:
+  explicit FencesByBranch(const Entry& entry) {
+    fences_.reserve(entry.fences.size());
+    for (const Fence& fence : entry.fences) fences_.push_back(&fence);
+    std::sort(fences_.begin(), fences_.end(), [](const Fence* a, const Fence* b) { return a->branch < b->branch; });
+  }
+  const Fence* of(BranchId branch) const {
+    const auto found = std::lower_bound(fences_.begin(), fences_.end(), branch,
+                                        [](const Fence* fence, BranchId sought) { return fence->branch < sought; });
+    return found == fences_.end() || (*found)->branch != branch ? nullptr : *found;
+  }
+
+ private:
+  std::vector<const Fence*> fences_;
+};
 
 template <class... Arrays>
 void send_rows(PgConnection& connection, std::string_view name, PgParameters parameters, const Arrays&... arrays) {
@@ -93,7 +105,8 @@ void AskedRows::send(PgConnection& connection, const PgParameters& on_shard) con
 void Writes::add(const Entry& entry, std::span<const Hash> hashes) {
   add_events(entry, hashes);
   if (entry.head_before != 0) add_run(entry, hashes.back());
-  for (const JobWrite& write : entry.jobs) add_job(entry, write);
+  const FencesByBranch fences(entry);
+  for (const JobWrite& write : entry.jobs) add_job(entry, write, fences.of(write.job.branch));
   add_unwritten_fences(entry);
   add_questions(entry);
 }
@@ -144,17 +157,17 @@ void Writes::Fenced::add(const RunId& id, BranchId of, const Fence* fence) {
 
 // Keeps and drops check their own fences.
 void Writes::add_unwritten_fences(const Entry& entry) {
-  for (const Fence& fence : entry.fences) {
-    const bool is_written = std::any_of(entry.jobs.begin(), entry.jobs.end(), [&](const JobWrite& write) {
-      return write.job.branch == fence.branch && (write.op == JobWrite::Op::keep || write.op == JobWrite::Op::drop);
-    });
-    if (!is_written) unwritten_fences_.add(entry.run.id, fence.branch, &fence);
-  }
+  std::vector<BranchId> written;
+  for (const JobWrite& write : entry.jobs)
+    if (write.op == JobWrite::Op::keep || write.op == JobWrite::Op::drop) written.push_back(write.job.branch);
+  std::sort(written.begin(), written.end());
+  for (const Fence& fence : entry.fences)
+    if (!std::binary_search(written.begin(), written.end(), fence.branch))
+      unwritten_fences_.add(entry.run.id, fence.branch, &fence);
 }
 
-void Writes::add_job(const Entry& entry, const JobWrite& write) {
+void Writes::add_job(const Entry& entry, const JobWrite& write, const Fence* fence) {
   const Job& job = write.job;
-  const Fence* const fence = fence_of(entry, job.branch);
   switch (write.op) {
     case JobWrite::Op::offer:
       offers_.add(entry.run.id, job, first_epoch(entry.events.back().seq));

@@ -52,7 +52,7 @@ class Writes {
  private:
   void add_events(const Entry& entry, std::span<const Hash> hashes);
   void add_run(const Entry& entry, const Hash& chain_hash);
-  void add_job(const Entry& entry, const JobWrite& write);
+  void add_job(const Entry& entry, const JobWrite& write, const Fence* fence);
   void add_unwritten_fences(const Entry& entry);
   void add_questions(const Entry& entry);
   struct Fenced;

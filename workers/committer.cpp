@@ -614,11 +614,9 @@ void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
   for (const Task& task : run.decided) {
     if (task.what.ticket == 0) continue;
     reply(task, run, {});
-    for (HeldJob& kept : run.draft->kept()) {
-      if (!task.what.fence || task.what.fence->branch != kept.job.branch) continue;
-      actions_.replies.back().next = std::move(kept);
-      break;
-    }
+    if (!task.what.fence) continue;
+    const auto kept = run.draft->kept().extract(task.what.fence->branch);
+    if (!kept.empty()) actions_.replies.back().next = std::move(kept.mapped());
   }
   for (HeldJob& born : run.draft->born()) actions_.born.push_back(std::move(born));
   run.decided.clear();

@@ -22,10 +22,6 @@ EventRow row_of(Event&& event) {
   return row;
 }
 
-bool contains(const std::vector<BranchId>& branches, BranchId branch) {
-  return std::find(branches.begin(), branches.end(), branch) != branches.end();
-}
-
 }  // namespace
 
 std::vector<BranchId> branches_above(const RunState& state, BranchId branch) {
@@ -45,14 +41,13 @@ Draft::Draft(const RunId& run, std::int64_t head, const Hash& chain, Numbering b
 }
 
 const Draft::Held* Draft::held(BranchId branch) const {
-  const auto found =
-      std::find_if(held_.begin(), held_.end(), [branch](const Held& one) { return one.fence.branch == branch; });
-  return found == held_.end() ? nullptr : &*found;
+  const auto found = held_.find(branch);
+  return found == held_.end() ? nullptr : &found->second;
 }
 
 void Draft::fence(const Fence& fence, const std::string& keep_in, const std::vector<BranchId>& above) {
-  if (held(fence.branch) == nullptr) held_.push_back({fence, keep_in});
-  if (fence.branch <= before_.last_branch) rowless_.insert(rowless_.end(), above.begin(), above.end());
+  held_.try_emplace(fence.branch, Held{fence, keep_in});
+  if (fence.branch <= before_.last_branch) rowless_.insert(above.begin(), above.end());
 }
 
 void Draft::add(std::vector<Event> events, const std::vector<BranchId>& touched) {
@@ -60,7 +55,7 @@ void Draft::add(std::vector<Event> events, const std::vector<BranchId>& touched)
   for (Event& event : events) {
     note_questions(event);
     if (const auto* failed = std::get_if<StepFailed>(&event.body); failed != nullptr && failed->retry_at)
-      retried_.push_back(event.step);
+      retried_.insert(event.step);
     if (const auto* started = std::get_if<RunStarted>(&event.body)) whole_ = whole_ || started->forked_from.has_value();
     whole_ = whole_ || std::holds_alternative<RunReopened>(event.body);
     entry_.events.push_back(row_of(std::move(event)));
@@ -82,7 +77,7 @@ void Draft::note_questions(const Event& event) {
 
 Entry Draft::seal(const RunState& after, SessionId session, const Stays& stays) {
   entry_.run = run_row(after);
-  for (const Held& one : held_) entry_.fences.push_back(one.fence);
+  for (const auto& [branch, one] : held_) entry_.fences.push_back(one.fence);
   std::sort(touched_.begin(), touched_.end());
   touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
   for (const BranchId branch : touched_) write_job(after, branch, session, stays);
@@ -93,7 +88,7 @@ Entry Draft::seal(const RunState& after, SessionId session, const Stays& stays) 
 void Draft::write_job(const RunState& after, BranchId branch, SessionId session, const Stays& stays) {
   std::optional<Job> job = job_of(after, branch);
   if (!job) {
-    const bool had_row = branch <= before_.last_branch && !contains(rowless_, branch);
+    const bool had_row = branch <= before_.last_branch && !rowless_.contains(branch);
     if (!had_row) return;
     JobWrite& dropped = entry_.jobs.emplace_back();
     dropped.op = JobWrite::Op::drop;
@@ -108,8 +103,12 @@ void Draft::write_job(const RunState& after, BranchId branch, SessionId session,
     if (const std::optional<TimeUs> deadline = is_ours ? stays(write.job, is_born) : std::nullopt) {
       write.session = session;
       write.deadline_us = *deadline;
-      (is_born ? born_ : kept_)
-          .push_back({after.id, write.job, session, is_born ? 1 : holder->fence.epoch, *deadline, after.seq});
+      HeldJob stays_here{after.id, write.job, session, is_born ? 1 : holder->fence.epoch, *deadline, after.seq};
+      if (is_born) {
+        born_.push_back(std::move(stays_here));
+      } else {
+        kept_.emplace(branch, std::move(stays_here));
+      }
     } else {
       write.op = JobWrite::Op::offer;
     }
@@ -120,9 +119,8 @@ void Draft::write_job(const RunState& after, BranchId branch, SessionId session,
 // Where the branch's row stands now, and so what may become of it.
 JobWrite::Op Draft::place(const Job& job, const Held* holder) const {
   if (holder != nullptr) return holder->keep_in == job.queue ? JobWrite::Op::keep : JobWrite::Op::offer;
-  if (job.branch > before_.last_branch || contains(rowless_, job.branch)) return JobWrite::Op::hold;
-  const bool moved_on =
-      job.step > before_.last_step || std::find(retried_.begin(), retried_.end(), job.step) != retried_.end();
+  if (job.branch > before_.last_branch || rowless_.contains(job.branch)) return JobWrite::Op::hold;
+  const bool moved_on = job.step > before_.last_step || retried_.contains(job.step);
   return moved_on || whole_ ? JobWrite::Op::offer : JobWrite::Op::adjust;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,8 +40,8 @@ class Draft {
   // The entry with the run row, the job rows of all touched branches and the questions. `after`: the state as evolved.
   Entry seal(const RunState& after, SessionId session, const Stays& stays);
 
-  // After seal: what stays with the session once the entry is committed.
-  std::vector<HeldJob>& kept() { return kept_; }
+  // After seal: what stays with the session once the entry is committed; the kept ones by their branch.
+  std::map<BranchId, HeldJob>& kept() { return kept_; }
   std::vector<HeldJob>& born() { return born_; }
 
  private:
@@ -55,13 +57,13 @@ class Draft {
 
   Entry entry_;
   Numbering before_;
-  std::vector<Held> held_;
+  std::map<BranchId, Held> held_;
   std::vector<BranchId> touched_;
-  std::vector<BranchId> rowless_;  // open branches that had no job row when the entry began: forked or mapped ones
-  std::vector<StepId> retried_;
+  std::set<BranchId> rowless_;  // open branches that had no job row when the entry began: forked or mapped ones
+  std::set<StepId> retried_;
   std::vector<std::string> asked_;
   bool whole_ = false;  // a run that is reopened or begins as a fork: every row is new
-  std::vector<HeldJob> kept_;
+  std::map<BranchId, HeldJob> kept_;
   std::vector<HeldJob> born_;
 };
 
