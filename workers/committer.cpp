@@ -10,6 +10,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t snapshot_bytes = 1'000'000;
+constexpr std::int64_t open_step_bytes = 500;  // what a snapshot needs for an open step, its branch and its sub-goal
 constexpr TimeUs again_us = 200'000;
 constexpr TimeUs again_max_us = 5'000'000;
 
@@ -624,11 +625,12 @@ void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
 }
 
-// A large state is not written again for fewer bytes of events than it has itself: what snapshots cost stays in
-// proportion to what they save.
+// A large state is not written for fewer bytes of events than it has itself: what snapshots cost stays in proportion to
+// what they save.
 bool Committer::is_worth_a_snapshot(const Run& run) const {
   const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
-  return is_much && run.folded_bytes >= run.snapshot_size;
+  const std::int64_t open_bytes = static_cast<std::int64_t>(run.state.steps.size()) * open_step_bytes;
+  return is_much && run.folded_bytes >= std::max(run.snapshot_size, open_bytes);
 }
 
 void Committer::keep_snapshot(Run& run) {

@@ -474,6 +474,25 @@ TEST_F(CommitterTest, a_large_state_is_kept_again_only_after_as_many_bytes_of_ev
   EXPECT_GT(kept_of(""), 1);
 }
 
+TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
+  const RunId run = start("map");
+  const HeldJob job = claim(5);
+  CompleteStep plan = complete(job);
+  for (int n = 0; n < 3'000; ++n) {
+    SubGoalOpened goal;
+    goal.sub_goal = "g" + std::to_string(n);
+    goal.tool = "echo";
+    goal.inputs = Json::object();
+    plan.outcome.facts.emplace_back(std::move(goal));
+  }
+  Driven driven(*store_, 5);
+  const Ticket ticket = driven.submit(run, std::move(plan), fence(job));
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_EQ(store_->jobs(run).size(), 3'000u);
+  EXPECT_EQ(driven.snapshots, 0);
+}
+
 TEST_F(CommitterTest, a_reopened_run_has_all_its_jobs_again) {
   const RunId run = start("thrown");
   const HeldJob job = claim(5);
