@@ -228,7 +228,7 @@ TEST_F(RunAudited, after_many_findings_the_rest_is_not_looked_at) {
   EXPECT_EQ(audit.findings().size(), RunAudit::findings_max);
 }
 
-TEST(ForEachRun, gives_every_run_to_one_thread_and_throws_here_what_one_of_them_threw) {
+TEST(ForEachPage, gives_every_run_to_one_thread_and_throws_here_what_one_of_them_threw) {
   constexpr int pages = 30;
   const auto counted_pages = [](int count) -> RunSource {
     return [left = count]() mutable {
@@ -240,16 +240,16 @@ TEST(ForEachRun, gives_every_run_to_one_thread_and_throws_here_what_one_of_them_
   };
   std::mutex mutex;
   std::map<RunId, int> seen;
-  for_each_run(counted_pages(pages), 4, [&]() -> UseRun {
-    return [&](const RunPlace& place) {
+  for_each_page(counted_pages(pages), 4, [&]() -> UseRuns {
+    return [&](const std::vector<RunPlace>& page) {
       const std::lock_guard lock(mutex);
-      ++seen[place.run];
+      for (const RunPlace& place : page) ++seen[place.run];
     };
   });
   EXPECT_EQ(seen.size(), 7u * pages);
   for (const auto& [id, times] : seen) EXPECT_EQ(times, 1) << to_string(id);
-  const auto refuses = [&]() -> UseRun { return [](const RunPlace&) { throw StoreUnavailable("gone"); }; };
-  EXPECT_THROW(for_each_run(counted_pages(pages), 4, refuses), StoreUnavailable);
+  const auto refuses = []() -> UseRuns { return [](const std::vector<RunPlace>&) { throw StoreUnavailable("gone"); }; };
+  EXPECT_THROW(for_each_page(counted_pages(pages), 4, refuses), StoreUnavailable);
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ class Driven {
     of.snapshot_events = snapshot_events;
     of.shards = store.shards();
     of.actor = "user:test";
+    of.tools = &tools_;
     of.session = session;
     of.new_id = new_run_id;
     of.draw = [] { return 0.5; };
@@ -102,6 +103,7 @@ class Driven {
     return taken;
   }
 
+  const ToolTable tools_{{"echo", ToolFacts{}}};
   Store& store_;
   Committer committer_;
   Ticket last_ = 0;
@@ -478,18 +480,18 @@ TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
   const RunId run = start("map");
   const HeldJob job = claim(5);
   CompleteStep plan = complete(job);
-  for (int n = 0; n < 3'000; ++n) {
+  for (int n = 0; n < 400; ++n) {
     SubGoalOpened goal;
     goal.sub_goal = "g" + std::to_string(n);
     goal.tool = "echo";
     goal.inputs = Json::object();
     plan.outcome.facts.emplace_back(std::move(goal));
   }
-  Driven driven(*store_, 5);
+  Driven driven(*store_, 5, 100);
   const Ticket ticket = driven.submit(run, std::move(plan), fence(job));
   driven.settle();
   EXPECT_FALSE(driven.reply(ticket).refused);
-  EXPECT_EQ(store_->jobs(run).size(), 3'000u);
+  EXPECT_EQ(store_->jobs(run).size(), 400u);
   EXPECT_EQ(driven.snapshots, 0);
 }
 
