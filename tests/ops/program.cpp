@@ -1,5 +1,6 @@
 #include "tests/ops/program.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ class Place : public ::testing::Environment {
 [[maybe_unused]] const auto* const place = ::testing::AddGlobalTestEnvironment(new Place);
 
 std::string next_name(const std::string& what) {
-  static int count = 0;
+  static std::atomic<int> count = 0;  // a server of a test's may start programs too
   return what + std::to_string(++count);
 }
 
