@@ -54,7 +54,7 @@ TEST(Faults, backends_terminated_again_and_again) {
 
 TEST(Faults, a_worker_that_sleeps_past_its_time_to_live_is_fenced) {
   bring_up();
-  Load load("asleep", 3);
+  Load load("asleep", 3, "", "1");  // long enough to be stopped in the midst of it, however slow the machine is
   load.start_plans(12);
   load.worker(0).signal(SIGSTOP);
   load.worker(1).signal(SIGSTOP);

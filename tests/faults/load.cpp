@@ -32,14 +32,14 @@ std::string plan_text(int number) {
 }
 constexpr int goals_per_plan = 5;
 
-// The tool's program: writes down the step's key and the attempt in one line, then works for a tenth of a second.
-std::string note_script(const std::filesystem::path& ledger) {
+// The tool's program: writes down the step's key and the attempt in one line, then works for a while.
+std::string note_script(const std::filesystem::path& ledger, const std::string& seconds) {
   return "document=$(cat)\n"
          "key=$(printf '%s' \"$document\" | sed 's/.*\"key\":\"\\([^\"]*\\)\".*/\\1/')\n"
          "attempt=$(printf '%s' \"$document\" | sed 's/.*\"attempt\":\\([0-9]*\\).*/\\1/')\n"
          "[ -n \"$key\" ] || exit 75\n"
          "echo \"$key $attempt\" >> " +
-         ledger.string() + "\nsleep 0.1\necho '{\"noted\": true}'\n";
+         ledger.string() + "\nsleep " + seconds + "\necho '{\"noted\": true}'\n";
 }
 
 std::map<std::string, int> read_ledger(const std::filesystem::path& ledger) {
@@ -65,9 +65,9 @@ pid_t postmaster() {
   return pid;
 }
 
-Load::Load(std::string name, int workers, std::string dsn)
+Load::Load(std::string name, int workers, std::string dsn, const std::string& seconds)
     : name_(std::move(name)), dsn_(std::move(dsn)), ledger_(directory() / (name_ + ".ledger")) {
-  const Json tool = {{"exec", {"/bin/sh", write_file(name_ + ".sh", note_script(ledger_)).string()}}};
+  const Json tool = {{"exec", {"/bin/sh", write_file(name_ + ".sh", note_script(ledger_, seconds)).string()}}};
   tools_ = write_file(name_ + ".json", Json{{"tools", {{"note", tool}}}}.dump());
   cairn_ok({"migrate"});
   for (int i = 0; i < workers; ++i) workers_.emplace_back(work());

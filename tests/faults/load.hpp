@@ -19,8 +19,8 @@ enum class Server { remembers, forgets };
 
 class Load {
  public:
-  // Workers reach the database by `dsn`, all else by the cluster's own; "": workers too.
-  Load(std::string name, int workers, std::string dsn = "");
+  // Workers reach the database by `dsn`, all else by the cluster's own; "": workers too. A sub-goal takes `seconds`.
+  Load(std::string name, int workers, std::string dsn = "", const std::string& seconds = "0.1");
 
   // Starts a plan of five sub-goals as a client does that must not start one twice: under a key, again until told.
   void start_plan();
