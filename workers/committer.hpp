@@ -32,7 +32,8 @@ struct CommitterOptions {
   int lanes = 2;                         // batches under way at once
   std::size_t batch_max = 500;           // entries
   std::size_t runs_max = 20'000;         // folded states kept
-  std::int64_t snapshot_events = 2'000;  // so many since the last one, or a megabyte, are worth one
+  std::int64_t snapshot_events = 2'000;  // so many since the last one, or a megabyte, are worth one if
+                                         // they have as many bytes as the state
   int fuse_steps = 32;                   // consecutive pure steps of a branch in one entry
   std::string actor;
   SessionId session = 0;  // 0: nothing is kept or born held

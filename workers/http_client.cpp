@@ -106,7 +106,8 @@ struct Connection {
 // The connections of one io_context that wait for another request; they end with it.
 class KeptConnections : public asio::execution_context::service {
  public:
-  using Peer = std::tuple<const asio::ssl::context*, std::string, std::string>;  // host, port
+  // The context of its client or null without TLS, host, port.
+  using Peer = std::tuple<const asio::ssl::context*, std::string, std::string>;
   static inline asio::execution_context::id id;
 
   explicit KeptConnections(asio::execution_context& context) : service(context) {}

@@ -51,7 +51,11 @@ class Shared {
 }  // namespace
 
 RunSource these_runs(std::vector<RunPlace> runs) {
-  return [runs = std::move(runs)]() mutable { return std::exchange(runs, {}); };
+  return [runs = std::move(runs), given = std::size_t{0}]() mutable {
+    const std::size_t count = std::min<std::size_t>(page_runs, runs.size() - given);
+    const auto first = runs.begin() + static_cast<std::ptrdiff_t>(std::exchange(given, given + count));
+    return std::vector<RunPlace>(first, first + static_cast<std::ptrdiff_t>(count));
+  };
 }
 
 RunSource matching_runs(Store& store, const RunFilter& filter) {

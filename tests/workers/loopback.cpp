@@ -116,6 +116,7 @@ void LoopbackServer::serve() {
       }
     } catch (const boost::system::system_error&) {  // the client went away, as some tests want
     }
+    ++ended_;
   }
 }
 
@@ -146,6 +147,10 @@ bool LoopbackServer::serve_one(Stream& stream, boost::beast::flat_buffer& buffer
     return false;
   }
   http::write(stream, response);
+  if (!reply.unasked.empty()) {
+    asio::write(stream, asio::buffer(reply.unasked));
+    return false;
+  }
   return reply.kept;
 }
 

@@ -72,10 +72,11 @@ class LoopbackServer {
   struct Reply {
     unsigned status = 200;
     std::string body;
-    bool never = false;  // keeps the connection open and says nothing
-    bool cut = false;    // promises the whole body, gives half of it and ends the connection
-    bool kept = false;   // takes the next request over the same connection
-    bool gone = false;   // ends the connection without a word
+    bool never = false;        // keeps the connection open and says nothing
+    bool cut = false;          // promises the whole body, gives half of it and ends the connection
+    bool kept = false;         // takes the next request over the same connection
+    bool gone = false;         // ends the connection without a word
+    std::string unasked = {};  // is said after the answer, before the connection ends
   };
   using Answers = std::function<Reply(const Request&)>;
 
@@ -88,6 +89,7 @@ class LoopbackServer {
   std::string url(const std::string& path) const { return "http://127.0.0.1:" + std::to_string(port_) + path; }
   std::vector<Request> requests() const;
   int connections() const { return connections_; }
+  int ended_connections() const { return ended_; }
 
  private:
   void serve();
@@ -104,6 +106,7 @@ class LoopbackServer {
   std::condition_variable stopped_;
   std::atomic<bool> stop_ = false;
   std::atomic<int> connections_ = 0;
+  std::atomic<int> ended_ = 0;
   std::vector<Request> requests_;
   std::thread thread_;
 };
