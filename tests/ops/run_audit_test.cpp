@@ -228,6 +228,20 @@ TEST_F(RunAudited, after_many_findings_the_rest_is_not_looked_at) {
   EXPECT_EQ(audit.findings().size(), RunAudit::findings_max);
 }
 
+TEST(RunSource, named_runs_come_in_pages_each_once) {
+  std::vector<RunPlace> named;
+  for (std::uint32_t n = 0; n < 250; ++n) named.push_back({plus(run, n), 0});
+  const RunSource source = these_runs(named);
+  std::vector<RunId> came;
+  int pages = 0;
+  for (std::vector<RunPlace> page = source(); !page.empty(); page = source(), ++pages)
+    for (const RunPlace& place : page) came.push_back(place.run);
+  EXPECT_EQ(pages, 3);
+  ASSERT_EQ(came.size(), named.size());
+  for (std::size_t at = 0; at < came.size(); ++at) EXPECT_EQ(came[at], named[at].run);
+  EXPECT_TRUE(source().empty()) << "an end stays one";
+}
+
 TEST(ForEachPage, gives_every_run_to_one_thread_and_throws_here_what_one_of_them_threw) {
   constexpr int pages = 30;
   const auto counted_pages = [](int count) -> RunSource {

@@ -1,5 +1,6 @@
 #include "tests/workers/loopback.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <openssl/evp.h>
@@ -139,19 +140,17 @@ bool LoopbackServer::serve_one(Stream& stream, boost::beast::flat_buffer& buffer
   response.body() = reply.body;
   response.keep_alive(reply.kept);
   response.prepare_payload();
-  if (reply.cut) {
-    std::ostringstream text;
-    text << response;
-    const std::string whole = text.str();
-    boost::asio::write(stream, boost::asio::buffer(whole.data(), whole.size() - reply.body.size() / 2));
-    return false;
-  }
-  http::write(stream, response);
-  if (!reply.unasked.empty()) {
+  std::ostringstream text;
+  text << response;
+  std::string said = text.str();
+  if (reply.cut) said.resize(said.size() - reply.body.size() / 2);
+  if (!reply.apart) said += reply.unasked;
+  asio::write(stream, asio::buffer(said));
+  if (reply.apart) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that it is not read along with the answer
     asio::write(stream, asio::buffer(reply.unasked));
-    return false;
   }
-  return reply.kept;
+  return reply.kept && !reply.apart;
 }
 
 }  // namespace cairn::testing

@@ -76,7 +76,8 @@ class LoopbackServer {
     bool cut = false;          // promises the whole body, gives half of it and ends the connection
     bool kept = false;         // takes the next request over the same connection
     bool gone = false;         // ends the connection without a word
-    std::string unasked = {};  // is said after the answer, before the connection ends
+    bool apart = false;        // `unasked` comes later, and ends the connection
+    std::string unasked = {};  // is said after the answer
   };
   using Answers = std::function<Reply(const Request&)>;
 
