@@ -1,10 +1,10 @@
 #include "storage/postgres_claim.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <tuple>
 
+#include "storage/clock.hpp"
 #include "storage/postgres_rows.hpp"
 
 namespace cairn {
@@ -15,11 +15,6 @@ constexpr int dear_in_a_row = 2;              // one may have waited for the mac
 constexpr std::int64_t everywhere_share = 4;  // looking everywhere beside marks may take a fifth of the time
 constexpr std::int64_t marks_age_max_us = 2'000'000;
 constexpr std::int64_t marks_lag_us = 250'000;  // a row may be committed that much later than its run_at
-
-std::int64_t monotonic_us() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-}
 
 PgArray texts(const std::vector<std::string>& values) {
   PgArray array(PgType::text);
@@ -140,9 +135,9 @@ ClaimDesk::Claimed ClaimDesk::claim_everywhere(const ClaimRequest& request) {
   PgParameters parameters;
   parameters.add(request.shard).add(texts(rotated(request.queues))).add(request.limit).add(request.now_us);
   parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
-  const std::int64_t began_us = monotonic_us();
+  const std::int64_t began_us = steady_us();
   Claimed jobs = take("claim", parameters, request, false);
-  if (jobs) remember(request, *jobs, monotonic_us() - began_us);
+  if (jobs) remember(request, *jobs, steady_us() - began_us);
   return jobs;
 }
 
@@ -246,7 +241,7 @@ void ClaimDesk::remember(const ClaimRequest& request, const std::vector<HeldJob>
     const std::lock_guard lock(mutex_);
     Marks& marks = marks_[request.shard];
     marks.dear = took_us > dear_us ? marks.dear + 1 : 0;
-    marks.everywhere_after_us = monotonic_us() + took_us * everywhere_share;
+    marks.everywhere_after_us = steady_us() + took_us * everywhere_share;
   }
   raise_marks(request, jobs);
 }
@@ -266,7 +261,7 @@ void ClaimDesk::raise_marks(const ClaimRequest& request, const std::vector<HeldJ
 bool ClaimDesk::uses_marks(const ClaimRequest& request) {
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
-  if (const std::int64_t now_us = monotonic_us(); now_us - marks.began_us > marks_age_max_us) {
+  if (const std::int64_t now_us = steady_us(); now_us - marks.began_us > marks_age_max_us) {
     marks.by_queue.clear();
     marks.claimed = 0;
     marks.began_us = now_us;
@@ -278,7 +273,7 @@ bool ClaimDesk::uses_marks(const ClaimRequest& request) {
 
 bool ClaimDesk::may_look_everywhere(Shard shard) {
   const std::lock_guard lock(mutex_);
-  return monotonic_us() >= marks_[shard].everywhere_after_us;
+  return steady_us() >= marks_[shard].everywhere_after_us;
 }
 
 std::map<std::string, ClaimDesk::Levels> ClaimDesk::marks_of(Shard shard) {

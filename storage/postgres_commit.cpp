@@ -26,7 +26,8 @@ class Commit {
     hashes_.reserve(batch.size());
     for (const Entry& entry : batch) hashes_.push_back(seal(shard, entry, commit_));
     all_ = encode(order_);
-    new_runs_ = encode_new_runs();
+    for (const std::size_t at : order_)
+      if (is_new(at)) new_runs_.add(batch_[at], hashes_[at].back());
     encode_locks();
   }
 
@@ -47,15 +48,6 @@ class Commit {
 
  private:
   bool is_new(std::size_t at) const { return batch_[at].head_before == 0; }
-
-  PgParameters encode_new_runs() {
-    NewRunRows rows;
-    for (const std::size_t at : order_) {
-      if (is_new(at)) rows.add(batch_[at], hashes_[at].back());
-    }
-    new_count_ = static_cast<std::int64_t>(rows.size());
-    return rows.take(shard_);
-  }
 
   // Only what can exist is locked: a new run has no row and no job yet (unless fences say otherwise, and they are to be
   // judged), and a branch born held has none either.
@@ -96,20 +88,23 @@ class Commit {
   }
 
   // Everything at once, for nobody is likely to be in the way: each statement checks what it expects. False: nothing
-  // was written, for something was otherwise.
+  // was written, for something was otherwise. What a sync ends is one transaction, without a BEGIN and a COMMIT to
+  // carry out.
   bool write_as_expected(PgConnection& connection) {
     connection.begin_pipeline();
-    connection.send(begin_statement());
-    if (new_count_ > 0) connection.send(statement("insert_runs"), PgParameters(new_runs_).add(new_count_));
+    send_new_runs(connection, new_count());
     all_.send(connection, shard_, commit_);
-    connection.send(commit_statement());
     in_doubt_ = true;
     connection.sync();
     const std::optional<PostgresError> fault = connection.finish_or_fault();
     if (fault && fault->sqlstate() != not_as_expected) throw *fault;
     in_doubt_ = false;
-    if (fault) connection.execute("ROLLBACK");
     return !fault;
+  }
+
+  std::int64_t new_count() const { return static_cast<std::int64_t>(new_runs_.size()); }
+  void send_new_runs(PgConnection& connection, std::optional<std::int64_t> expected) const {
+    if (new_count() > 0) new_runs_.send(connection, shard_, expected);
   }
 
   std::vector<Verdict> all_committed() const {
@@ -121,9 +116,7 @@ class Commit {
   // Who is in the way: looked at under lock, so that the others pass.
   std::vector<Found> lock(PgConnection& connection) {
     connection.send(begin_statement());
-    if (new_count_ > 0) {
-      connection.send(statement("insert_runs"), PgParameters(new_runs_).add_null(PgType::int8));
-    }
+    send_new_runs(connection, std::nullopt);
     if (!locked_.empty()) connection.send(statement("lock_runs"), lock_runs_);
     if (!named_.empty()) connection.send(statement("lock_jobs"), lock_jobs_);
     connection.sync();
@@ -132,7 +125,7 @@ class Commit {
     std::vector<Found> found(batch_.size());
     for (std::size_t at = 0; at < batch_.size(); ++at) found[at].fenced.resize(batch_[at].fences.size());
     inserted_.assign(batch_.size(), false);
-    if (new_count_ > 0) take_inserted(connection.receive());
+    if (new_count() > 0) take_inserted(connection.receive());
     if (!locked_.empty()) take_runs(connection.receive(), locked_, found);
     if (!named_.empty()) take_jobs(connection.receive(), found);
     find_existing(connection, found);
@@ -244,8 +237,7 @@ class Commit {
   std::vector<std::size_t> order_;         // entries by run id
   std::vector<std::vector<Hash>> hashes_;  // of each entry's events
   Writes all_;
-  PgParameters new_runs_;
-  std::int64_t new_count_ = 0;
+  NewRunRows new_runs_;
   PgParameters lock_runs_;
   std::vector<std::size_t> locked_;  // entries, in the order of lock_runs_
   PgParameters lock_jobs_;

@@ -141,6 +141,12 @@ std::string PgArray::take() {
   return std::move(bytes_);
 }
 
+std::optional<std::string_view> PgArray::only() const {
+  CHECK(size_ == 1);
+  if (has_null_) return std::nullopt;
+  return std::string_view(bytes_).substr(array_header + 4);
+}
+
 PgParameters& PgParameters::push(std::uint32_t type, std::string value, bool null) {
   types_.push_back(type);
   values_.push_back(std::move(value));
@@ -176,6 +182,10 @@ PgParameters& PgParameters::add_null_array(PgType element) { return push(array_t
 PgParameters& PgParameters::add(PgArray array) {
   const std::uint32_t type = array_type(array.element());
   return push(type, array.take());
+}
+PgParameters& PgParameters::add_only(const PgArray& array) {
+  const std::optional<std::string_view> value = array.only();
+  return push(static_cast<std::uint32_t>(array.element()), std::string(value.value_or("")), !value);
 }
 
 // --- results --------------------------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ class PgArray {
   PgType element() const { return element_; }
   // The wire form. The array is used up.
   std::string take();
+  // The wire form of its only element; nothing for null. REQUIRES: size() is 1.
+  std::optional<std::string_view> only() const;
 
  private:
   void number(std::uint64_t value, std::uint32_t width);
@@ -93,6 +95,7 @@ class PgParameters {
   PgParameters& add_null(PgType type);
   PgParameters& add(PgArray array);
   PgParameters& add_null_array(PgType element);
+  PgParameters& add_only(const PgArray& array);  // its only element, as a scalar
 
   const std::vector<std::uint32_t>& types() const { return types_; }
   const std::vector<std::string>& values() const { return values_; }
@@ -168,7 +171,7 @@ class PgConnection {
   void sync();
   PgResult receive();
   void finish();
-  // As finish(), but gives back what the server refused, and stays fit for more: for ROLLBACK first of all.
+  // As finish(), but gives back what the server refused, and stays fit for more.
   std::optional<PostgresError> finish_or_fault();
 
   bool is_clean() const;  // connected and outside of any transaction and pipeline

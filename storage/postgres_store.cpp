@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <set>
 
+#include "storage/clock.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/postgres_claim.hpp"
 #include "storage/postgres_commit.hpp"
@@ -21,42 +21,32 @@ constexpr std::int64_t clock_checked_every_us = 30'000'000;
 constexpr int clock_asked = 3;  // each time
 constexpr std::size_t lineage_max = 10'000;
 
-std::int64_t monotonic_us() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-}
-
-// The database's clock, carried as an offset to our monotonic one; never goes back.
-class DatabaseClock {
+// The database's clock as this process knows it. Safe from any thread.
+class SharedClock {
  public:
-  explicit DatabaseClock(PostgresPool& pool) : pool_(pool) {}
+  explicit SharedClock(PostgresPool& pool) : pool_(pool) {}
 
   TimeUs now() {
     const std::lock_guard lock(mutex_);
-    if (checked_at_us_ == 0 || monotonic_us() - checked_at_us_ > clock_checked_every_us) check();
-    last_ = std::max(last_, monotonic_us() + offset_us_);
-    return last_;
+    if (checked_at_us_ == 0 || steady_us() - checked_at_us_ > clock_checked_every_us) check();
+    return clock_.now(steady_us());
   }
 
  private:
-  // The quickest answer is the most exact one: the first may have to open a connection.
+  // More than once: the first may have to open a connection.
   void check() {
-    std::int64_t quickest_us = std::numeric_limits<std::int64_t>::max();
     for (int asked = 0; asked < clock_asked; ++asked) {
-      const std::int64_t before_us = monotonic_us();
+      const TimeUs before_us = steady_us();
       const TimeUs there = pool_.query("database_time").int8(0, 0);
-      checked_at_us_ = monotonic_us();
-      const std::int64_t took_us = checked_at_us_ - before_us;
-      if (took_us < quickest_us) offset_us_ = there - (before_us + took_us / 2);
-      quickest_us = std::min(quickest_us, took_us);
+      checked_at_us_ = steady_us();
+      clock_.observe(there, before_us, checked_at_us_);
     }
   }
 
   PostgresPool& pool_;
   std::mutex mutex_;
-  std::int64_t checked_at_us_ = 0;
-  std::int64_t offset_us_ = 0;
-  TimeUs last_ = 0;
+  TimeUs checked_at_us_ = 0;
+  DatabaseClock clock_;
 };
 
 PgParameters& add_texts(PgParameters& parameters, const std::optional<std::vector<std::string>>& texts) {
@@ -383,12 +373,12 @@ class PostgresStore final : public Store {
   std::map<SessionId, std::int64_t> held_counts() {
     constexpr std::int64_t cheap_us = 20'000;
     const std::lock_guard lock(held_mutex_);
-    if (monotonic_us() < held_until_us_) return held_;
-    const std::int64_t began_us = monotonic_us();
+    if (steady_us() < held_until_us_) return held_;
+    const std::int64_t began_us = steady_us();
     const PgResult rows = pool_.query_widely("held_counts");
     held_.clear();
     for (int row = 0; row < rows.rows(); ++row) held_[rows.int8(row, 0)] = rows.int8(row, 1);
-    const std::int64_t took_us = monotonic_us() - began_us;
+    const std::int64_t took_us = steady_us() - began_us;
     held_until_us_ = took_us > cheap_us ? began_us + 50 * took_us : 0;
     return held_;
   }
@@ -397,7 +387,7 @@ class PostgresStore final : public Store {
   const std::string identity_;
   const CommitWatch committed_;
   PostgresPool pool_;
-  DatabaseClock clock_;
+  SharedClock clock_;
   ClaimDesk claims_;
   Wakes wakes_;
   std::mutex held_mutex_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/commit_rules.hpp"
+#include "storage/one_row.hpp"
 
 namespace cairn {
 namespace {
@@ -27,12 +28,6 @@ class FencesByBranch {
   std::vector<const Fence*> fences_;
 };
 
-template <class... Arrays>
-void send_rows(PgConnection& connection, std::string_view name, PgParameters parameters, const Arrays&... arrays) {
-  (parameters.add(arrays), ...);
-  connection.send(statement(name), parameters);
-}
-
 std::int64_t count_of(const PgArray& rows) { return static_cast<std::int64_t>(rows.size()); }
 
 }  // namespace
@@ -56,14 +51,10 @@ void NewRunRows::add(const Entry& entry, const Hash& chain_hash) {
   origin_seq_.add(run.forked_from ? std::optional(run.forked_from->seq) : std::nullopt);
 }
 
-PgParameters NewRunRows::take(Shard shard) {
-  PgParameters parameters;
-  parameters.add(shard);
-  for (PgArray* column : {&id_, &waiting_, &head_, &started_at_, &updated_at_, &parent_, &continues_, &chain_hash_,
-                          &status_, &graph_, &version_, &reason_, &tags_, &origin_, &origin_seq_}) {
-    parameters.add(std::move(*column));
-  }
-  return parameters;
+void NewRunRows::send(PgConnection& connection, Shard shard, std::optional<std::int64_t> expected) const {
+  send_rows(connection, "insert_runs", PgParameters().add(shard), id_, waiting_, head_, started_at_, updated_at_,
+            parent_, continues_, chain_hash_, status_, graph_, version_, reason_, tags_, origin_, origin_seq_,
+            expected);
 }
 
 void OfferedRows::add(const RunId& of, const Job& job, std::int64_t with_epoch) {

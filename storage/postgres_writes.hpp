@@ -13,7 +13,8 @@ class NewRunRows {
  public:
   void add(const Entry& entry, const Hash& chain_hash);
   std::size_t size() const { return id_.size(); }
-  PgParameters take(Shard shard);  // once; without the number that is expected
+  // `expected`: how many of them must be new; nothing: any number. May be sent again.
+  void send(PgConnection& connection, Shard shard, std::optional<std::int64_t> expected) const;
 
  private:
   PgArray id_{PgType::uuid}, waiting_{PgType::boolean}, head_{PgType::int8}, started_at_{PgType::int8},

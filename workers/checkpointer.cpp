@@ -8,8 +8,8 @@
 #include <spdlog/spdlog.h>
 
 #include "storage/checkpoint_files.hpp"
+#include "storage/clock.hpp"
 #include "workers/client.hpp"
-#include "workers/clock.hpp"
 #include "workers/lanes.hpp"
 
 namespace cairn {

@@ -8,7 +8,6 @@
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
 #include "workers/catalogue.hpp"
-#include "workers/clock.hpp"
 #include "workers/committer.hpp"
 #include "workers/history.hpp"
 #include "workers/large_values.hpp"
@@ -16,8 +15,6 @@
 
 namespace cairn {
 namespace {
-
-constexpr TimeUs clock_good_for_us = 10'000'000;
 
 std::mt19937_64& random_numbers() {
   thread_local std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
@@ -97,7 +94,6 @@ struct Client::Parts {
 
   CommitterOptions options();
   void learn(const std::vector<GraphRow>& rows);
-  TimeUs now();
   std::map<Ticket, Reply> pump(std::size_t replies);
   void carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies);
   void put_blobs(Shard shard, const std::vector<Blob>& blobs);
@@ -106,8 +102,6 @@ struct Client::Parts {
   const Catalogue& catalogue;
   std::string actor;
   std::optional<Committer> committer;
-  DatabaseClock clock;
-  TimeUs observed_at = 0;
   Ticket last_ticket = 0;
 };
 
@@ -131,23 +125,13 @@ void Client::Parts::learn(const std::vector<GraphRow>& rows) {
   }
 }
 
-TimeUs Client::Parts::now() {
-  if (observed_at == 0 || steady_us() - observed_at > clock_good_for_us) {
-    const TimeUs asked = steady_us();
-    const TimeUs database = store.database_time();
-    observed_at = steady_us();
-    clock.observe(database, asked, observed_at);
-  }
-  return clock.now(steady_us());
-}
-
 // Carries out what the committer asks for until so many have been answered. If the store fails, all that was under way
 // is forgotten and the caller gets the exception.
 std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
   std::map<Ticket, Reply> replies;
   try {
     while (replies.size() < count) {
-      committer->tick(now());
+      committer->tick(store.database_time());
       CommitterActions actions = committer->take();
       CHECK(!actions.empty());
       carry_out(std::move(actions), replies);
@@ -267,7 +251,7 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
       continue;
     }
     places.emplace(++parts_->last_ticket, place);
-    parts_->committer->tick(parts_->now());
+    parts_->committer->tick(parts_->store.database_time());
     parts_->committer->submit({.ticket = parts_->last_ticket, .run = command.run, .command = command});
   }
   for (auto& [ticket, reply] : parts_->pump(places.size())) {
@@ -291,7 +275,7 @@ Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
     if (const Result<RunState> fits = decided({}, *command); !fits) return fits.error();
     store_graph(graph, false);
   }
-  parts_->committer->tick(parts_->now());
+  parts_->committer->tick(parts_->store.database_time());
   parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = command->run, .command = *command});
   const std::map<Ticket, Reply> replies = parts_->pump(1);
   if (const Reply& reply = replies.begin()->second; reply.refused) return *reply.refused;
@@ -407,7 +391,7 @@ std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const C
   if (std::holds_alternative<Reopen>(command)) cancel_left_children(runs);
   std::vector<Status> results(runs.size(), Done{});
   const Ticket before = parts_->last_ticket;
-  parts_->committer->tick(parts_->now());
+  parts_->committer->tick(parts_->store.database_time());
   for (const RunId& run : runs)
     parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = run, .command = command});
   for (const auto& [ticket, reply] : parts_->pump(runs.size()))
@@ -423,7 +407,7 @@ Result<RunState> Client::state_if(const RunId& run, const Command& command) {
 
 Result<RunState> Client::decided(RunState state, const Command& command) {
   Context context;
-  context.now_us = parts_->now();
+  context.now_us = parts_->store.database_time();
   context.actor = parts_->actor;
   context.id_base = new_run_id();
   context.tools = parts_->catalogue.tools == nullptr ? nullptr : &parts_->catalogue.tools->table();

@@ -4,7 +4,7 @@
 
 #include "engine/codec.hpp"
 #include "storage/chain.hpp"
-#include "workers/clock.hpp"
+#include "storage/clock.hpp"
 
 namespace cairn {
 namespace {

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::size_t due_max = 1'000;  // later ones are found by polling
 constexpr std::int32_t claim_limit_max = 256;
+constexpr std::size_t claim_runs_max = 500;
+constexpr TimeUs clocks_differ_us = 2'000;  // who offers a job may be ahead of us by so much
 
 }  // namespace
 
@@ -21,15 +23,23 @@ void Pool::tick(TimeUs now_us) {
   now_ = std::max(now_, now_us);
   if (due_.empty() || *due_.begin() > now_) return;
   due_.erase(due_.begin(), due_.upper_bound(now_));
-  wake();
+  look();
+}
+
+void Pool::look() {
+  for (Source& source : sources_) {
+    source.hungry = true;
+    source.to_look = source.only_runs.size();
+  }
 }
 
 void Pool::wake() {
-  for (Source& source : sources_) source.hungry = true;
+  look();
+  for (Source& source : sources_) source.woken = true;
 }
 
 void Pool::due(TimeUs run_at_us) {
-  if (run_at_us <= now_) return wake();
+  if (run_at_us <= now_) return look();
   due_.insert(run_at_us);
   if (due_.size() > due_max) due_.erase(std::prev(due_.end()));
 }
@@ -39,6 +49,7 @@ void Pool::add_run(const RunId& run) {
   Source& source = sources_[static_cast<std::size_t>(shard_of(run, options_.shards))];
   source.only_runs.push_back(run);
   source.hungry = true;
+  source.to_look = source.only_runs.size();
 }
 
 bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs_.contains(run); }
@@ -97,11 +108,29 @@ void Pool::settle_claim(Source& source) {
   source.poll_at = now_ + options_.poll_us;
 }
 
+// Of very many runs each claim names some: it costs as much as it names.
+std::vector<RunId> Pool::some_runs(const Source& source) {
+  std::vector<RunId> runs;
+  const std::size_t count = std::min(source.only_runs.size(), claim_runs_max);
+  for (std::size_t n = 0; n < count; ++n) runs.push_back(source.only_runs[(source.next + n) % source.only_runs.size()]);
+  return runs;
+}
+
+// Nothing is left of those that the claim named.
+void Pool::pass_runs(Source& source) {
+  const std::size_t passed = std::min(source.only_runs.size(), claim_runs_max);
+  if (passed > 0) source.next = (source.next + passed) % source.only_runs.size();
+  source.to_look -= std::min(source.to_look, passed);
+}
+
 void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   Source& source = sources_[static_cast<std::size_t>(shard)];
   settle_claim(source);
-  found_nothing_ = jobs.empty();
-  if (static_cast<std::int32_t>(jobs.size()) == source.limit) source.hungry = true;
+  const bool is_filled = static_cast<std::int32_t>(jobs.size()) == source.limit;
+  if (!is_filled) pass_runs(source);
+  if (is_filled || source.to_look > 0) source.hungry = true;
+  found_nothing_ = jobs.empty() && source.to_look == 0;
+  if (source.answers_wake && jobs.empty()) due(now_ + clocks_differ_us);
   for (HeldJob& job : jobs) start(std::move(job), 0);
 }
 
@@ -115,9 +144,11 @@ void Pool::claim(Shard shard, Source& source) {
   const std::int32_t fair = std::max(8, options_.concurrency / options_.shards);
   source.limit = std::min({free_slots(), fair, claim_limit_max});
   source.claiming = true;
+  if (source.to_look == 0) source.to_look = source.only_runs.size();
   source.hungry = false;  // until it is woken or the claim is filled
+  source.answers_wake = std::exchange(source.woken, false);
   claiming_ += source.limit;
-  actions_.claims.push_back({shard, source.limit, source.only_runs});
+  actions_.claims.push_back({shard, source.limit, some_runs(source)});
 }
 
 Pool::Actions Pool::take() {

@@ -21,7 +21,7 @@ struct PoolOptions {
   TimeUs poll_us = 500'000;        // when nothing wakes it
   std::int64_t keep_steps = 64;    // a branch is let go after so many while every slot is taken
   bool keep = true;
-  std::vector<RunId> only_runs;  // not empty: claims from these alone
+  std::vector<RunId> only_runs;  // not empty: claims from these alone, some at a time
 };
 
 class Pool {
@@ -85,15 +85,22 @@ class Pool {
   };
   struct Source {  // one shard's queue
     bool claiming = false;
-    bool hungry = true;      // there may be more
-    std::int32_t limit = 0;  // of the claim under way
+    bool hungry = true;         // there may be more
+    bool woken = false;         // since the last claim began
+    bool answers_wake = false;  // the claim under way does
+    std::int32_t limit = 0;     // of the claim under way
     TimeUs poll_at = 0;
     std::vector<RunId> only_runs;
+    std::size_t next = 0;     // of these, where the next claim begins
+    std::size_t to_look = 0;  // at so many from there, until all have been looked at
   };
 
+  void look();
   void start(HeldJob job, std::int64_t kept);
   void release(const HeldJob& job, TimeUs run_at_us);
   void claim(Shard shard, Source& source);
+  static std::vector<RunId> some_runs(const Source& source);
+  static void pass_runs(Source& source);
   void settle_claim(Source& source);
 
   PoolOptions options_;

@@ -483,7 +483,7 @@ void Session::failed(const StoreCall& call) {
 void Session::came(const SessionOpened& opened) {
   is_opening_ = false;
   is_open_ = true;
-  clock_.observe(opened.database_us, opened.asked_us, opened.answered_us);
+  clock_.observe(opened.database_us, opened.steady_us, opened.steady_us);
   now_ = clock_.now(steady_);
   learn(opened.graphs);
   learn(opened.queue_settings);
@@ -504,7 +504,7 @@ void Session::came(Shard shard, Claimed claimed) {
 void Session::came(const Seen& seen) {
   is_sweeping_ = false;
   next_sweep_ = steady_ + std::clamp<TimeUs>(options_.dead_after_ms * 1000 / 5, 20'000, 2 * second_us);
-  clock_.observe(seen.database_us, seen.asked_us, seen.answered_us);
+  clock_.observe(seen.database_us, seen.steady_us, seen.steady_us);
   learn(seen.queue_settings);
   std::vector<Sweeper::Executing> executing;
   executing.reserve(flights_.size());

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "workers/clock.hpp"
+#include "storage/clock.hpp"
 #include "workers/committer.hpp"
 #include "workers/executor.hpp"
 #include "workers/pool.hpp"

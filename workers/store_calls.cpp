@@ -48,9 +48,8 @@ struct CarryingOut {
 
   StoreAnswer operator()(const OpenSession& call) const {
     SessionOpened opened;
-    opened.asked_us = steady();
     opened.database_us = store.database_time();
-    opened.answered_us = steady();
+    opened.steady_us = steady();
     opened.graphs = store.graphs();
     opened.queue_settings = store.queue_settings();
     SessionRow row = call.row;
@@ -127,9 +126,8 @@ struct CarryingOut {
     store.end_stalled(stalled_after_ms);
     seen.ours = store.held_by(look.session, look.ours_max);
     seen.is_all_ours = static_cast<std::int32_t>(seen.ours.size()) < look.ours_max;
-    seen.asked_us = steady();
     seen.database_us = store.database_time();
-    seen.answered_us = steady();
+    seen.steady_us = steady();
     seen.sessions = store.sessions();
     seen.overdue = store.overdue(look.now_us, sweep_rows);
     seen.nobodys = store.held_by_nobody(sweep_rows);

@@ -21,8 +21,7 @@ struct OpenSession {
 };
 struct SessionOpened {
   TimeUs database_us = 0;
-  TimeUs asked_us = 0;  // steady
-  TimeUs answered_us = 0;
+  TimeUs steady_us = 0;  // at that moment
   std::vector<GraphRow> graphs;
   std::vector<QueueSettings> queue_settings;
 };
@@ -84,8 +83,7 @@ struct Seen {
   std::vector<RunId> orphans;
   std::vector<QueueSettings> queue_settings;
   TimeUs database_us = 0;
-  TimeUs asked_us = 0;  // steady
-  TimeUs answered_us = 0;
+  TimeUs steady_us = 0;  // at that moment
 };
 struct Bury {  // answered by what it still held; if that is nothing, its row is gone
   SessionId session = 0;

@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "storage/clock.hpp"
 #include "storage/commit_rules.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
-#include "workers/clock.hpp"
 #include "workers/executor.hpp"
 #include "workers/lanes.hpp"
 #include "workers/local_process.hpp"

@@ -4,7 +4,7 @@
 #include <boost/asio.hpp>
 #include <chrono>
 
-#include "workers/clock.hpp"
+#include "storage/clock.hpp"
 
 namespace cairn {
 namespace {

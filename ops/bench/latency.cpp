@@ -6,8 +6,8 @@
 #include "ops/bench/limit.hpp"
 #include "ops/bench/meter.hpp"
 #include "ops/bench/rig.hpp"
+#include "storage/clock.hpp"
 #include "storage/postgres_store.hpp"
-#include "workers/clock.hpp"
 
 namespace cairn {
 namespace {

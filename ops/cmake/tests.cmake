@@ -46,6 +46,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/chain_test.cpp
   tests/storage/checkpoint_test.cpp
   tests/storage/claim_test.cpp
+  tests/storage/clock_test.cpp
   tests/storage/cluster_test.cpp
   tests/storage/commit_test.cpp
   tests/storage/corpus_test.cpp

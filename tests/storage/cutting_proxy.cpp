@@ -36,11 +36,27 @@ bool is_readable(int file, int timeout_ms) {
   return poll(&wait, 1, timeout_ms) > 0;
 }
 
-// A COMMIT as our statements send it: by its text, or by the name of the prepared statement.
-bool has_commit(const std::string& bytes) {
-  return bytes.find(std::string("COMMIT\0", 7)) != std::string::npos ||
-         bytes.find(std::string("commit\0", 7)) != std::string::npos;
-}
+bool has(const std::string& bytes, std::string_view part) { return bytes.find(part) != std::string::npos; }
+
+// What a client sends until it says that it wants an answer. It commits if it has a COMMIT, or events outside of any
+// BEGIN: by a statement's text, or by the name of a prepared one.
+class Message {
+ public:
+  void add(const std::string& bytes) {
+    if (is_whole_) *this = Message();
+    commits_ = commits_ || has(bytes, {"COMMIT\0", 7}) || has(bytes, {"commit\0", 7}) || has(bytes, "insert_events") ||
+               has(bytes, "insert into cairn.event");
+    is_whole_ = bytes.ends_with(std::string_view("S\0\0\0\4", 5));
+  }
+  bool commits() const { return is_whole_ && commits_; }
+
+ private:
+  bool commits_ = false;
+  bool is_whole_ = false;
+};
+
+// The server is done, and outside of any transaction.
+bool is_ready(const std::string& bytes) { return bytes.ends_with(std::string_view("Z\0\0\0\5I", 6)); }
 
 }  // namespace
 
@@ -87,13 +103,15 @@ bool CuttingProxy::forward(int from, int to, std::string& seen) {
 void CuttingProxy::relay(int client) {
   const int server = connect_to(server_path_);
   std::string seen;
+  Message message;
   while (!stop_) {
     std::array<pollfd, 2> waits{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
     if (poll(waits.data(), waits.size(), 20) <= 0) continue;
     if (waits[1].revents != 0 && !forward(server, client, seen)) break;
     if (waits[0].revents == 0) continue;
     if (!forward(client, -1, seen)) break;
-    const Cut cut = has_commit(seen) ? cut_.exchange(Cut::none) : Cut::none;
+    message.add(seen);
+    const Cut cut = message.commits() ? cut_.exchange(Cut::none) : Cut::none;
     if (cut == Cut::before_it_arrives) {
       ++cuts_;
       break;
@@ -102,7 +120,7 @@ void CuttingProxy::relay(int client) {
     if (cut == Cut::none) continue;
     ++cuts_;
     // The server's own word that it is done; the client never hears it.
-    while (is_readable(server, 10'000) && forward(server, -1, seen) && !has_commit(seen)) {
+    while (is_readable(server, 10'000) && forward(server, -1, seen) && !is_ready(seen)) {
     }
     break;
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "storage/one_row.hpp"
 #include "storage/postgres_connection.hpp"
 #include "storage/postgres_pool.hpp"
 #include "storage/postgres_store.hpp"
@@ -36,11 +37,14 @@ class Plans : public testing::Test {
 
   // The plan that a hot connection makes for the statement, whatever its parameters are.
   static std::string plan_of(const std::string& name, const std::string& dsn = dsn_) {
+    return plan_of(statement(name), dsn);
+  }
+  static std::string plan_of(const PgStatement& statement, const std::string& dsn = dsn_) {
     PgConnection connection({dsn, "test", false});
     connection.execute(std::string(hot_settings));
-    connection.execute("PREPARE wanted AS " + statement(name).text);
+    connection.execute("PREPARE wanted AS " + statement.text);
     std::string nulls;
-    for (int n = 1; statement(name).text.find("$" + std::to_string(n)) != std::string::npos; ++n) {
+    for (int n = 1; statement.text.find("$" + std::to_string(n)) != std::string::npos; ++n) {
       nulls += (n == 1 ? "" : ", ") + std::string("null");
     }
     const PgResult rows =
@@ -112,6 +116,30 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
     for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT"})
       EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
     for (const std::string& index : indexes) EXPECT_NE(plan.find(index), std::string::npos) << index;
+  }
+}
+
+TEST_F(Plans, statements_of_one_row_take_the_same_indexes_and_unpack_no_array) {
+  const std::map<std::string, std::string> expected{
+      {"update_runs", "run_pkey"},
+      {"insert_runs", "run_pkey"},
+      {"insert_events", ""},
+      {"keep_jobs", "job_pkey"},
+      {"adjust_jobs", "job_pkey"},
+      {"drop_jobs", "job_pkey"},
+      {"check_fences", "job_pkey"},
+      {"offer_jobs", "job_pkey"},
+      {"hold_jobs", ""},
+      {"permit_held", "queue_pkey"},
+      {"insert_questions", "question_pkey"},
+      {"delete_questions", "question_pkey"},
+  };
+  for (const auto& [name, index] : expected) {
+    const std::string plan = plan_of(statement_of_one(name));
+    SCOPED_TRACE(name + "\n" + plan);
+    for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT", "Function Scan", "Nested Loop"})
+      EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
+    EXPECT_NE(plan.find(index), std::string::npos) << index;
   }
 }
 

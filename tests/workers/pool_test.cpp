@@ -57,6 +57,24 @@ TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
   EXPECT_EQ(pool.free_slots(), 5);
 }
 
+// Who offered the job may have a clock ahead of ours: it is not due here for a moment yet.
+TEST(Pool, a_wake_up_that_finds_nothing_is_followed_by_one_more_look) {
+  PoolOptions patient = options();
+  patient.poll_us = 500'000;
+  Pool pool(patient);
+  (void)pool.take();
+  pool.claimed(0, {});
+  pool.wake();
+  EXPECT_EQ(pool.take().claims.size(), 1u);
+  pool.claimed(0, {});
+  EXPECT_TRUE(pool.take().empty());
+  EXPECT_EQ(pool.due_us(), 2'000);
+  pool.tick(2'000);
+  EXPECT_EQ(pool.take().claims.size(), 1u);
+  pool.claimed(0, {});
+  EXPECT_EQ(pool.due_us(), 502'000);
+}
+
 TEST(Pool, a_pool_for_any_run_stays_so_when_a_run_is_added) {
   Pool pool(options());
   pool.add_run(RunId{{1}});
@@ -209,6 +227,33 @@ TEST(Pool, each_shard_is_claimed_from) {
   const Pool::Actions actions = pool.take();
   ASSERT_EQ(actions.claims.size(), 4u);
   for (const Pool::Claim& claim : actions.claims) EXPECT_EQ(claim.limit, 8);
+}
+
+TEST(Pool, of_very_many_runs_each_claim_names_some_until_all_have_been_looked_at) {
+  PoolOptions many = options();
+  for (int n = 0; n < 1'100; ++n) many.only_runs.push_back(new_run_id());
+  Pool pool(many);
+  const auto named = [&] {
+    const Pool::Actions actions = pool.take();
+    return actions.claims.empty() ? std::vector<RunId>{} : actions.claims.front().only_runs;
+  };
+  const auto some = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+    return std::vector<RunId>(many.only_runs.begin() + from, many.only_runs.begin() + to);
+  };
+  EXPECT_EQ(named(), some(0, 500));
+  pool.claimed(0, jobs(8));
+  for (Pool::Start& start : pool.take().starts) pool.done(start.slot);
+  EXPECT_EQ(named(), some(0, 500)) << "a claim that was filled may have left some";
+  pool.claimed(0, {});
+  EXPECT_EQ(named(), some(500, 1'000));
+  pool.claimed(0, {});
+  EXPECT_FALSE(pool.finds_nothing());
+  EXPECT_EQ(named().size(), 500u);
+  pool.claimed(0, {});
+  EXPECT_TRUE(pool.finds_nothing());
+  EXPECT_TRUE(named().empty());
+  pool.wake();
+  EXPECT_EQ(named().front(), many.only_runs[400]);
 }
 
 TEST(Pool, only_runs_are_claimed_in_their_shard_alone) {

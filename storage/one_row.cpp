@@ -1,0 +1,36 @@
+#include "storage/one_row.hpp"
+
+#include <map>
+#include <mutex>
+#include <regex>
+
+#include "engine/result.hpp"
+
+namespace cairn {
+namespace {
+
+// unnest($2::uuid[], $3::int[]) [with ordinality] -> (values ($2::uuid, $3::int)). Nothing needs to be hidden from the
+// planner then (offset 0): a single row is joined by its keys or not at all.
+std::string of_one(const std::string& text) {
+  static const std::regex rows(R"(unnest\(((?:\$\d+::\w+\[\],?\s*)+)\))");
+  static const std::regex array(R"(\[\])");
+  static const std::regex fence(R"(\s+offset 0\))");
+  std::smatch found;
+  CHECK(std::regex_search(text, found, rows));
+  const std::string values = "(values (" + std::regex_replace(found.str(1), array, "") + "))";
+  return std::regex_replace(found.prefix().str() + values + found.suffix().str(), fence, ")");
+}
+
+}  // namespace
+
+const PgStatement& statement_of_one(std::string_view name) {
+  static std::mutex mutex;
+  static std::map<std::string, PgStatement, std::less<>> made;
+  const std::lock_guard lock(mutex);
+  const auto known = made.find(name);
+  if (known != made.end()) return known->second;
+  const PgStatement& many = statement(name);
+  return made.emplace(many.name, PgStatement{many.name + "_of_one", of_one(many.text)}).first->second;
+}
+
+}  // namespace cairn
