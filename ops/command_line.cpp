@@ -534,6 +534,10 @@ void add_bench_sizes(CLI::App& command, BenchOptions& bench) {
       ->check(CLI::Range(1, 86'400))
       ->type_name("N")
       ->capture_default_str();
+  command.add_option("--sustained-seconds", bench.sustained_seconds, "Case scale.sustained: so long")
+      ->check(CLI::Range(1, 86'400))
+      ->type_name("N")
+      ->capture_default_str();
 }
 
 void add_bench_commands(Line& line) {

@@ -43,6 +43,8 @@ constexpr Case cases[] = {
     {{"scale.waiting", "Steps while so many jobs wait, beside empty tables", "0.9"}, measure_waiting},
     {{"scale.finished", "Steps with finished runs in the tables, beside empty tables", "0.9"}, measure_finished},
     {{"scale.snapshot", "Steps while an old snapshot is held open, beside none", "0.6"}, measure_old_snapshot},
+    {{"scale.sustained", "Steps for long, with the vacuum and the checkpoints that come, beside a short time", "0.75"},
+     measure_sustained},
     {{"scale.long_run", "Steps of a run of very many events, beside its beginning", "0.9"}, measure_long_run},
     {{"scale.in_flight", "Memory of a worker with 10,000 runs in flight", "150 MB"}, measure_in_flight},
     {{"model_load", "Steps that each wait 2 s for a model, thousands of them in one worker process",

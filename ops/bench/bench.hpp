@@ -22,6 +22,7 @@ struct BenchOptions {
   std::int64_t finished = 1'000'000;  // runs
   std::int64_t events = 1'000'000;    // folded, and of the long run
   int snapshot_seconds = 60;
+  int sustained_seconds = 120;
   std::vector<std::string> instances;  // files of workflow instances
   std::string arrivals;                // a file of arrivals
   bool hold = false;                   // wait for a line on stdin when all is prepared

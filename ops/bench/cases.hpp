@@ -12,7 +12,7 @@
 
 namespace cairn {
 
-// With 1, 2 and 4 worker processes; the value is the best of them. From two minutes on it is a sustained one.
+// With 1, 2 and 4 worker processes; the value is the best of them.
 Result<Json> measure_steps(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Fused. Throws if they leave another history than the same steps one by one.
@@ -28,10 +28,11 @@ Result<Json> measure_start(const std::string& dsn, BenchServer& server, const Be
 Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Case `steps` while it flows, beside the same on empty tables: with jobs waiting, with finished runs in the tables,
-// with an old snapshot held open; a run of very many events beside its own beginning; very many runs in one worker.
+// with an old snapshot held open; for long, with the vacuum and the checkpoints that come; a run of very many events beside its own beginning; very many runs in one worker.
 Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

@@ -1,4 +1,5 @@
 // What a database that is full does to a step: cases that hold the same stream of runs against empty tables.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <stdexcept>
@@ -91,6 +92,23 @@ Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const
   if (!report) return report.error();
   Json line = line_of(*report, *empty);
   line["finished_runs"] = options.finished;
+  return line;
+}
+
+Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
+  const Result<TrafficReport> brief = measure_with(dsn, server, options, {});
+  if (!brief) return brief.error();
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database.dsn());
+  if (!opened) return opened.error();
+  hold(options);
+  const TrafficReport report = measure_flow(server, database, *opened, flow_of(options, options.sustained_seconds));
+  Json line = line_of(report, *brief);
+  line["limit_is"] = "the same for " + std::to_string(options.seconds) + " s";
+  if (!report.rates.empty()) {
+    line["slowest_10_s"] = std::round(*std::min_element(report.rates.begin(), report.rates.end()));
+    line["last_10_s"] = std::round(report.rates.back());
+  }
   return line;
 }
 

@@ -12,9 +12,6 @@
 namespace cairn {
 namespace {
 
-constexpr int sustained_seconds = 120;  // from here on the end of the run is held against its beginning
-constexpr std::size_t minute_windows = 6;
-
 struct Measured {
   TrafficReport report;
   CannedRun sample;
@@ -45,22 +42,7 @@ Result<Spent> limit_of(const std::string& dsn, BenchServer& server, const Canned
   return spent;
 }
 
-// Of a long run: its last minute beside its first.
-Json sustained(const std::vector<double>& rates) {
-  const auto minute = [](auto begin, auto end) {
-    double sum = 0;
-    for (auto at = begin; at != end; ++at) sum += *at;
-    return sum / static_cast<double>(end - begin);
-  };
-  const double first = minute(rates.begin(), rates.begin() + minute_windows);
-  const double last = minute(rates.end() - minute_windows, rates.end());
-  return {{"first_minute", std::round(first)},
-          {"last_minute", std::round(last)},
-          {"slowest_10_s", std::round(*std::min_element(rates.begin(), rates.end()))},
-          {"last_to_first", rounded(last / first, 1'000)}};
-}
-
-Json part_of(const TrafficReport& report, const BenchOptions& options) {
+Json part_of(const TrafficReport& report) {
   Json part = per_step(report.spent);
   part.update(report.tables);
   part["value"] = std::round(report.spent.rate());
@@ -68,7 +50,6 @@ Json part_of(const TrafficReport& report, const BenchOptions& options) {
   part["steps"] = report.spent.steps;
   part["seconds"] = rounded(report.spent.seconds, 1'000);
   part["worker_memory_mb"] = rounded(report.spent.worker_memory_mb, 10);
-  if (options.runs == 0 && options.seconds >= sustained_seconds) part["sustained"] = sustained(report.rates);
   return part;
 }
 
@@ -82,7 +63,7 @@ Result<Json> measure_steps(const std::string& dsn, BenchServer& server, const Be
   for (const int workers : counts) {
     Result<Measured> measured = measure_with(dsn, server, options, workers);
     if (!measured) return measured.error();
-    const Json part = part_of(measured->report, options);
+    const Json part = part_of(measured->report);
     by_workers[std::to_string(workers)] = part;
     sample = std::move(measured->sample);
     if (!line.is_null() && line["value"] >= part["value"]) continue;

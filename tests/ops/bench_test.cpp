@@ -85,6 +85,8 @@ TEST(Bench, a_full_database_is_held_against_an_empty_one) {
   expect_positive(measured({"scale.finished", "--finished", "50", "--seconds", "1"}), {"value", "limit", "ratio"});
   expect_positive(measured({"scale.snapshot", "--snapshot-seconds", "1", "--seconds", "1"}),
                   {"value", "limit", "ratio"});
+  expect_positive(measured({"scale.sustained", "--sustained-seconds", "1", "--seconds", "1"}),
+                  {"value", "limit", "ratio"});
 }
 
 TEST(Bench, a_long_run_is_held_against_its_beginning) {
