@@ -472,6 +472,8 @@ TEST(RoundPlanner, S4_13_what_is_joined_does_not_depend_on_who_finished_first) {
                        std::make_unique<OrderedTools>(order));
     const RunId run = planner.run("round_planner", {{"question", "How many orders?"}});
     Json channels = state_json(planner.state(run))["channels"];
+    EXPECT_EQ(channels["completed_outputs"].size(), 3U);
+    EXPECT_EQ(channels["failed_sub_goals"].size(), 1U);
     states.insert(canonical(channels));
     std::string closed;
     for (const Json& event : planner.events(run, "sub_goal_closed")) closed += event["sub_goal"].get<std::string>();
