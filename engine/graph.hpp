@@ -79,7 +79,7 @@ using GraphRef = std::shared_ptr<const Graph>;  // shared: runs of one version o
 // What a graph's check must know of handlers: the labels each may leave by.
 struct HandlerLabels {
   std::set<std::string> labels;
-  bool declared_by_node = false;  // the node's own "labels" are the list
+  bool declared_by_node = false;  // a node's own "labels" are the list; `labels` if it has none
   bool is_pure = true;            // only such a one may be cached
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;

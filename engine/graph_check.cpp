@@ -400,6 +400,8 @@ class GraphCheck {
       return Words(labels.begin(), labels.end());
     }
     if (is_list) return own.get<Words>();
+    if (known != handlers_.end() && !known->second.labels.empty())
+      return Words(known->second.labels.begin(), known->second.labels.end());
     if (known != handlers_.end()) {
       fault(what + " to declare the labels that " + handler + " leaves by", "it has no \"labels\"");
     } else {

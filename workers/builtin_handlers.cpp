@@ -1,8 +1,10 @@
 #include "workers/builtin_handlers.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "workers/chat_calls.hpp"
 #include "workers/model_call.hpp"
 #include "workers/schema_check.hpp"
 #include "workers/tool_call.hpp"
@@ -58,9 +60,6 @@ std::variant<Json, Failure> messages_of(const StepInput& input) {
   }
   for (const Json& message : given) messages.push_back(message);
   if (!prompt.is_null()) messages.push_back(message_of("user", prompt_text(prompt)));
-  if (input.fault_error == "bad_reply") {
-    messages.push_back(message_of("user", "Your last reply could not be used. " + input.fault + " Reply again."));
-  }
   return messages;
 }
 
@@ -79,15 +78,56 @@ std::variant<ModelRequest, Failure> request_of(const StepInput& input) {
   return request;
 }
 
+void tell_what_was_wrong(ModelRequest& request, const StepInput& input) {
+  if (input.fault_error != "bad_reply") return;
+  request.messages.push_back(message_of("user", "Your last reply could not be used. " + input.fault + " Reply again."));
+}
+
+bool is_conversation(const Json& messages) {
+  const auto is_message = [](const Json& message) { return message.is_object() && message.contains("role"); };
+  return messages.is_array() && !messages.empty() && std::all_of(messages.begin(), messages.end(), is_message);
+}
+
+// Takes the functions that the model may call; a Failure if they or the messages are none.
+std::optional<Failure> offer_tools(ModelRequest& request, const StepInput& input) {
+  const Json messages = setting(input, "messages");
+  if (!is_conversation(messages)) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
+  request.tools = setting(input, "tools");
+  if (request.tools.is_null() || request.tools.is_array()) return std::nullopt;
+  return bad_setting(input, "a list of function schemas, or null, as \"tools\"", request.tools);
+}
+
+// What the reply comes to where it may call tools.
+StepResult called(const ModelReply& reply, const StepInput& input, const std::string& into) {
+  auto calls = opened_calls(reply.message, setting(input, "messages").size());
+  if (auto* failure = std::get_if<Failure>(&calls)) return std::move(*failure);
+  Outcome outcome{calls_of(reply.message).empty() ? "message" : "tools", Json::object(), {}};
+  const Json content = reply.message.value("content", Json());
+  outcome.patch[into] = content.is_null() ? Json("") : content;
+  outcome.facts = std::get<std::vector<Fact>>(std::move(calls));
+  return outcome;
+}
+
 awaitable<StepResult> chat(StepInput input, Ports& ports) {
   auto into = text_setting(input, "into", "reply");
   if (auto* failure = std::get_if<Failure>(&into)) co_return std::move(*failure);
-  auto request = request_of(input);
-  if (auto* failure = std::get_if<Failure>(&request)) co_return std::move(*failure);
-  const auto read = [&into](const ModelReply& reply) -> StepResult {
-    return Outcome{"ok", {{std::get<std::string>(into), reply.value}}, {}};
+  auto append_to = text_setting(input, "append_to", "");
+  if (auto* failure = std::get_if<Failure>(&append_to)) co_return std::move(*failure);
+  auto asked = request_of(input);
+  if (auto* failure = std::get_if<Failure>(&asked)) co_return std::move(*failure);
+  ModelRequest& request = std::get<ModelRequest>(asked);
+  const bool may_call = input.with.contains("tools");
+  if (!may_call) tell_what_was_wrong(request, input);
+  if (auto failure = may_call ? offer_tools(request, input) : std::nullopt) co_return *std::move(failure);
+  const auto read = [&](const ModelReply& reply) -> StepResult {
+    const std::string& channel = std::get<std::string>(into);
+    const std::string& conversation = std::get<std::string>(append_to);
+    StepResult result = may_call ? called(reply, input, channel) : Outcome{"ok", {{channel, reply.value}}, {}};
+    if (auto* outcome = std::get_if<Outcome>(&result); outcome != nullptr && !conversation.empty())
+      outcome->patch[conversation] = Json::array({reply.message});
+    return result;
   };
-  co_return co_await ask_model(std::get<ModelRequest>(std::move(request)), ports, read);
+  co_return co_await ask_model(std::move(request), ports, read);
 }
 
 std::variant<std::string, Failure> label_of(const Json& value, const std::string& field) {
@@ -108,6 +148,7 @@ awaitable<StepResult> decide_by_model(StepInput input, Ports& ports) {
   if (schema.is_null() || broken) co_return bad_setting(input, "a JSON Schema as \"schema\"", schema);
   auto request = request_of(input);
   if (auto* failure = std::get_if<Failure>(&request)) co_return std::move(*failure);
+  tell_what_was_wrong(std::get<ModelRequest>(request), input);
   std::get<ModelRequest>(request).schema = schema;
   std::get<ModelRequest>(request).schema_name = "decision";
 
@@ -146,6 +187,15 @@ awaitable<StepResult> call_named_tool(StepInput input, Ports& ports) {
   co_return co_await call_tool(std::move(input), ports, std::get<ToolCall>(std::move(call)), read);
 }
 
+StepResult tell_results(const StepInput& input) {
+  auto into = text_setting(input, "into", "messages");
+  if (auto* failure = std::get_if<Failure>(&into)) return std::move(*failure);
+  const Json messages = setting(input, "messages");
+  const bool is_known = is_conversation(messages) && opened_calls(messages.back(), 0).index() == 0;
+  if (!is_known) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
+  return Outcome{"ok", {{std::get<std::string>(std::move(into)), results_of_calls(messages, input)}}, {}};
+}
+
 // --- data -----------------------------------------------------------------------------------------------------------
 
 StepResult set_data(const StepInput& input) {
@@ -165,11 +215,14 @@ StepResult pick(const StepInput& input) {
   return bad_setting(input, "a label for every \"value\" or a \"default\"", value);
 }
 
-Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, bool labels_from_node) {
+enum class Leaves { by_ok, by_its_nodes_labels, by_ok_or_its_nodes_labels };
+
+Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, Leaves leaves) {
   Handler handler;
   handler.name = std::move(name);
-  if (!labels_from_node) handler.labels = {"ok"};
-  handler.labels_from_node = labels_from_node;
+  if (leaves != Leaves::by_its_nodes_labels) handler.labels = {"ok"};
+  handler.labels_from_node = leaves != Leaves::by_ok;
+  handler.reads_plan = handler.name == "tool.results";
   handler.run = std::move(run);
   return handler;
 }
@@ -177,11 +230,12 @@ Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, 
 }  // namespace
 
 void add_builtin_handlers(HandlerTable& table) {
-  table.add(handler("model.chat", EffectHandler(chat), false));
-  table.add(handler("model.decide", EffectHandler(decide_by_model), true));
-  table.add(handler("tool.call", EffectHandler(call_named_tool), false));
-  table.add(handler("data.set", PureHandler(set_data), false));
-  table.add(handler("data.pick", PureHandler(pick), true));
+  table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels));
+  table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels));
+  table.add(handler("tool.call", EffectHandler(call_named_tool), Leaves::by_ok));
+  table.add(handler("tool.results", PureHandler(tell_results), Leaves::by_ok));
+  table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok));
+  table.add(handler("data.pick", PureHandler(pick), Leaves::by_its_nodes_labels));
 }
 
 }  // namespace cairn

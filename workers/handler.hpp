@@ -76,7 +76,7 @@ using EffectHandler = std::function<boost::asio::awaitable<StepResult>(StepInput
 struct Handler {
   std::string name;                 // "planner.node"
   std::vector<std::string> labels;  // may leave by these
-  bool labels_from_node = false;    // the node's own "labels" are the list
+  bool labels_from_node = false;    // a node's own "labels" are the list; `labels` if it has none
   std::vector<std::string> reads;   // channels; "*": all
   bool reads_plan = false;
   std::int32_t version = 1;  // raised when its meaning changes; part of the cache's key

@@ -55,7 +55,10 @@ Handlers claimed_handlers(const Json& graph) {
   for (const Json& node : graph.at("nodes")) {
     if (!node.is_object() || !node.contains("do")) continue;
     HandlerLabels& claimed = handlers[node.at("do").get<std::string>()];
-    claimed.declared_by_node = claimed.declared_by_node || node.contains("labels");
+    if (node.contains("labels")) {
+      claimed.declared_by_node = true;
+      continue;
+    }
     for (const auto& [label, next] : node.at("on").items())
       if (label != "error" && label != "exhausted") claimed.labels.insert(label);
   }

@@ -261,6 +261,19 @@ TEST(VerifyFile, names_the_event_that_was_altered_and_needs_no_database) {
   expect_refused(cairn({"verify", "--file", sound, "--all"}), 2, "");
 }
 
+TEST(VerifyFile, understands_a_handler_that_leaves_by_its_nodes_labels_here_and_by_its_own_there) {
+  const std::string graph = R"({"name": "export_chats", "start": "choose", "limits": {"steps": 9}, "nodes": {
+    "choose": {"do": "data.pick", "labels": ["silent", "talk"], "with": {"value": "silent"},
+               "on": {"silent": "end", "talk": "plain"}},
+    "plain": {"do": "model.chat", "with": {"prompt": "Who?"}, "on": {"ok": "calling"}},
+    "calling": {"do": "model.chat", "labels": ["tools", "message"], "with": {"messages": "$said", "tools": "$tools"},
+                "on": {"tools": "end", "message": "end"}},
+    "end": {"end": "done"}}})";
+  const std::string run = start(add_graph(graph, "export_chats"), Json::object());
+  const Ran ran = cairn({"verify", "--file", exported({run}), "--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.out;
+}
+
 TEST(Import, a_broken_frame_is_refused) {
   const std::string frame = read_file(exported({start("plan_runner", plan("frame")), "--zstd"}));
   const std::string other = other_database("frames");

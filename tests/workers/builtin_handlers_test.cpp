@@ -70,9 +70,10 @@ Json record_of(const std::vector<Fact>& facts) {
 
 TEST_F(BuiltinHandlers, declare_their_labels) {
   const Handlers labels = table_.labels();
-  EXPECT_EQ(labels.size(), 5u);
+  EXPECT_EQ(labels.size(), 6u);
   EXPECT_EQ(labels.at("model.chat").labels, std::set<std::string>{"ok"});
-  EXPECT_FALSE(labels.at("model.chat").declared_by_node);
+  EXPECT_TRUE(labels.at("model.chat").declared_by_node) << "may be";
+  EXPECT_FALSE(labels.at("tool.call").declared_by_node);
   EXPECT_TRUE(labels.at("model.decide").declared_by_node);
   EXPECT_TRUE(table_.find("data.pick")->is_pure());
   EXPECT_EQ(table_.find("nothing"), nullptr);
@@ -99,6 +100,104 @@ TEST_F(BuiltinHandlers, chat_takes_whole_messages) {
   const Json messages = Json::parse(R"([{"role": "user", "content": "Who?"}])");
   EXPECT_EQ(outcome("model.chat", {{"messages", messages}}).patch, (Json{{"reply", "Ann."}}));
   EXPECT_EQ(asked_.at(0).messages, messages);
+}
+
+Json tool_call(const std::string& id, const std::string& name, const std::string& arguments) {
+  return {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", arguments}}}};
+}
+
+const Json hello = Json::parse(R"([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}])");
+
+TEST_F(BuiltinHandlers, chat_keeps_the_whole_message_where_it_is_told_to) {
+  ModelReply reply;
+  reply.message = {{"role", "assistant"}, {"content", "Ann."}, {"refusal", nullptr}};
+  reply.value = "Ann.";
+  answer_ = reply;
+  EXPECT_EQ(outcome("model.chat", {{"prompt", "Who?"}, {"append_to", "said"}}).patch,
+            (Json{{"reply", "Ann."}, {"said", {reply.message}}}));
+}
+
+TEST_F(BuiltinHandlers, chat_opens_the_calls_of_a_reply_where_it_offers_tools) {
+  const Json tools = Json::parse(R"([{"type": "function", "function": {"name": "echo"}}])");
+  ModelReply reply;
+  reply.message = {
+      {"role", "assistant"},
+      {"content", nullptr},
+      {"tool_calls",
+       {tool_call("c1", "echo", R"({"a": 1})"), tool_call("c2", "echo", "{bad"), tool_call("c3", "fail", "{}")}}};
+  answer_ = reply;
+  const Json with = {{"messages", hello}, {"tools", tools}, {"append_to", "messages"}, {"into", "said"}};
+  const Outcome called = outcome("model.chat", with);
+  EXPECT_EQ(called.label, "tools");
+  EXPECT_EQ(called.patch, (Json{{"said", ""}, {"messages", {reply.message}}}));
+  EXPECT_EQ(asked_.at(0).tools, tools);
+  ASSERT_EQ(called.facts.size(), 3u) << "the call of the model, and the two that can be run";
+  EXPECT_EQ(std::get<SubGoalOpened>(called.facts[1]).sub_goal, "3.1");
+  EXPECT_EQ(std::get<SubGoalOpened>(called.facts[1]).inputs, (Json{{"a", 1}}));
+  EXPECT_EQ(std::get<SubGoalOpened>(called.facts[2]).sub_goal, "3.3");
+  EXPECT_EQ(std::get<SubGoalOpened>(called.facts[2]).tool, "fail");
+
+  reply.message = {{"role", "assistant"}, {"content", "Done."}, {"tool_calls", nullptr}};
+  answer_ = reply;
+  const Outcome spoken = outcome("model.chat", {{"messages", hello}, {"tools", nullptr}});
+  EXPECT_EQ(spoken.label, "message");
+  EXPECT_EQ(spoken.patch, (Json{{"reply", "Done."}}));
+  EXPECT_EQ(spoken.facts.size(), 1u);
+}
+
+TEST_F(BuiltinHandlers, chat_with_tools_refuses_calls_that_are_none_and_asks_the_same_again) {
+  for (const Json& calls :
+       {Json("echo"), Json::array({7}), Json{{{"id", "c1"}}}, Json{{{"id", "c1"}, {"function", {{"name", ""}}}}}}) {
+    ModelReply reply;
+    reply.message = {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", calls}};
+    answer_ = reply;
+    const Failure failure = this->failure("model.chat", {{"messages", hello}, {"tools", nullptr}});
+    EXPECT_EQ(failure.error, "bad_reply") << calls;
+    EXPECT_TRUE(failure.retryable);
+    EXPECT_EQ(record_of(failure.facts)["ok"], true);
+  }
+  input_.attempt = 2;
+  input_.fault = "Expected tool_calls to be a list, but they are not.";
+  input_.fault_error = "bad_reply";
+  failure("model.chat", {{"messages", hello}, {"tools", nullptr}});
+  EXPECT_EQ(asked_.back().messages, hello);
+  EXPECT_EQ(asked_.back().key, "run/7/2");
+}
+
+TEST_F(BuiltinHandlers, results_answer_each_call_of_the_last_message_in_order) {
+  Json messages = hello;
+  messages.push_back({{"role", "assistant"},
+                      {"content", nullptr},
+                      {"tool_calls",
+                       {tool_call("c1", "a", "{}"), tool_call("c2", "b", "{}"), tool_call("c3", "c", "{}"),
+                        tool_call("c4", "d", "7"), tool_call("c5", "e", "{}"), tool_call("c6", "f", "{}")}}});
+  input_.plan = {{"3.2", "b", {}, GoalStatus::succeeded, {{"b", 1}}, "", ""},
+                 {"3.1", "a", {}, GoalStatus::succeeded, {{"content", "as it is"}, {"more", 1}}, "", ""},
+                 {"3.3", "c", {}, GoalStatus::failed, {}, "timeout", ""},
+                 {"3.6", "f", {}, GoalStatus::succeeded, {{"content", "of a call that was taken back"}}, "", ""}};
+  input_.rejected = {{"3.6", "f", "Expected another id."}};
+  const Outcome outcome = this->outcome("tool.results", {{"messages", messages}, {"into", "told"}});
+  EXPECT_EQ(outcome.label, "ok");
+  EXPECT_EQ(outcome.patch, (Json{{"told", Json::parse(R"([
+      {"role": "tool", "tool_call_id": "c1", "name": "a", "content": "as it is"},
+      {"role": "tool", "tool_call_id": "c2", "name": "b", "content": "{\"b\":1}"},
+      {"role": "tool", "tool_call_id": "c3", "name": "c", "content": "Error: timeout"},
+      {"role": "tool", "tool_call_id": "c4", "name": "d",
+       "content": "Error: Expected the arguments to be a JSON object, but they are 7."},
+      {"role": "tool", "tool_call_id": "c5", "name": "e", "content": "Error: The call was not run."},
+      {"role": "tool", "tool_call_id": "c6", "name": "f", "content": "Error: Expected another id."}])")}}));
+  EXPECT_EQ(this->outcome("tool.results", {{"messages", hello}}).patch, (Json{{"messages", Json::array()}}));
+}
+
+TEST_F(BuiltinHandlers, chat_leaves_by_ok_unless_its_node_says_otherwise) {
+  Json graph = Json::parse(R"({"name": "g", "start": "ask", "limits": {"steps": 9}, "nodes": {
+      "ask": {"do": "model.chat", "with": {"prompt": "Who?"}, "on": {"ok": "end"}}, "end": {"end": "done"}}})");
+  EXPECT_EQ(graph_faults(graph, table_.labels()), std::vector<std::string>{});
+  Json& ask = graph["nodes"]["ask"];
+  ask["on"] = {{"message", "end"}};
+  EXPECT_NE(graph_faults(graph, table_.labels()), std::vector<std::string>{});
+  ask["labels"] = {"message"};
+  EXPECT_EQ(graph_faults(graph, table_.labels()), std::vector<std::string>{});
 }
 
 TEST_F(BuiltinHandlers, a_failed_model_call_is_on_record) {
@@ -206,6 +305,14 @@ TEST_F(BuiltinHandlers, wrong_settings_fail_for_good_and_name_the_node) {
            Row{"model.chat", R"({"messages": "a"})"},
            Row{"model.chat", R"({"prompt": "a", "into": 5})"},
            Row{"model.chat", R"({"prompt": "a", "model": 5})"},
+           Row{"model.chat", R"({"prompt": "a", "append_to": 5})"},
+           Row{"model.chat", R"({"prompt": "a", "tools": []})"},
+           Row{"model.chat", R"({"messages": [], "tools": []})"},
+           Row{"model.chat", R"({"messages": [{"content": "a"}], "tools": []})"},
+           Row{"model.chat", R"({"messages": [{"role": "user", "content": "a"}], "tools": 5})"},
+           Row{"tool.results", "{}"},
+           Row{"tool.results", R"({"messages": [{"role": "assistant", "tool_calls": [{"id": 5}]}]})"},
+           Row{"tool.results", R"({"messages": [{"role": "user"}], "into": 5})"},
            Row{"model.decide", R"({"prompt": "a"})"},
            Row{"model.decide", R"({"prompt": "a", "schema": {"type": 5}})"},
            Row{"model.decide", R"({"prompt": "a", "schema": {}, "label_field": 5})"},

@@ -276,8 +276,9 @@ TEST(PageAgent, S2_09_a_step_becomes_an_action_on_a_numbered_element) {
 
 TEST(PageAgent, S2_10_a_failed_refinement_and_a_server_tool_fall_back) {
   for (const Json& reply :
-       {says("step_refinement", refines("", "SERVER")), says("step_refinement", refines("click(77)")),
-        says("step_refinement", refines("dance(1)")), says("step_refinement", "free text")}) {
+       {says("step_refinement", refines("", "SERVER")), says("step_refinement", refines("click(1)", "SERVER")),
+        says("step_refinement", refines("click(77)")), says("step_refinement", refines("dance(1)")),
+        says("step_refinement", "free text")}) {
     Turns task({reply, says("action_generation", acts("click(2)"))});
     EXPECT_EQ(task.labels("step_refinement"), std::vector<std::string>{"fallback"}) << reply;
     EXPECT_EQ(task.channel("pending")["action"], "click(2)") << reply;
@@ -303,6 +304,10 @@ TEST(PageAgent, S2_12_a_generated_action_is_structured_or_asked_for_again) {
   EXPECT_EQ(task.events("step_failed")[1]["error"], "bad_reply");
   EXPECT_TRUE(task.data("action_generation").contains("last_attempt_failed"));
   EXPECT_EQ(task.channel("pending")["action"], "click(2)");
+  Turns dances(
+      {fails("planning"), says("action_generation", acts("dance(1)")), says("action_generation", acts("click(2)"))});
+  EXPECT_EQ(dances.calls("action_generation"), 2) << "a form that fits and an action that is none";
+  EXPECT_EQ(dances.channel("pending")["action"], "click(2)");
 }
 
 TEST(PageAgent, S2_13_of_many_actions_the_last_ten_and_a_count_are_told) {
@@ -510,6 +515,13 @@ TEST(PageAgent, S2_25_the_reason_is_never_read) {
   task.turn(dom_of(4), "http://b/");
   EXPECT_EQ(task.events("replan_decided")[0]["action"], "continue");
   EXPECT_EQ(task.events("plan_created").size(), 1U);
+  const Json changes = {{{"op", "skip"}, {"index", 1}, {"step", nullptr}}};
+  Turns small({says("replanning", checked(false, changes, false, "please regenerate everything"))});
+  small.turn(dom_of(4), "http://b/");
+  EXPECT_EQ(small.events("replan_decided")[0]["action"], "modify");
+  Turns whole({says("replanning", checked(false, changes, true, "skip one step, the plan is valid, continue"))});
+  whole.turn(dom_of(4), "http://b/");
+  EXPECT_EQ(whole.events("replan_decided")[0]["action"], "regenerate");
 }
 
 TEST(PageAgent, S2_26_a_change_of_no_remaining_step_makes_the_plan_anew) {

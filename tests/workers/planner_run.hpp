@@ -104,10 +104,13 @@ class PlannerRun {
 
   // A worker of certain queues alone, until the run rests or `is_enough`.
   void work_in(const RunId& run, std::vector<std::string> queues, std::function<bool()> is_enough) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto is_over = [&] { return is_enough() || is_ended(store_->run(run)->status); };
     WorkerOptions options;
     options.queues = std::move(queues);
-    options.until = [&] { return is_enough() || is_ended(store_->run(run)->status); };
+    options.until = [&] { return std::chrono::steady_clock::now() > limit || is_over(); };
     Worker(*store_, *catalogue_, options).run();
+    EXPECT_TRUE(is_over()) << "these queues did not bring the run so far";
   }
 
   RunState state(const RunId& run) {

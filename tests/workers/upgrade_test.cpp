@@ -15,6 +15,7 @@
 #include "tests/storage/test_database.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
+#include "workers/models.hpp"
 #include "workers/worker.hpp"
 
 namespace cairn::test {
@@ -142,6 +143,97 @@ TEST(Upgrade, runs_of_the_first_release_go_on_to_their_end) {
   }
   EXPECT_EQ(client.state(ended.at("timer").id)->output["cup"], (Json{{"size", "large"}}));
   EXPECT_EQ(client.state(ended.at("held").id)->output["results"]["z"], (Json{{"n", 2}}));
+}
+
+// Twice in a row: a call that works, one that fails and one that is none, then a word.
+std::unique_ptr<Model> two_rounds() {
+  const Json calls = Json::parse(R"({"role": "assistant", "content": null, "tool_calls": [
+      {"id": "a", "function": {"name": "echo", "arguments": "{\"content\": \"hello\"}"}},
+      {"id": "b", "function": {"name": "fail", "arguments": "{\"message\": \"broken\", \"times\": 9}"}},
+      {"id": "c", "function": {"name": "echo", "arguments": "{bad"}}]})");
+  const Json word = {{"role", "assistant"}, {"content", "What else?"}};
+  return make_scripted_model(
+      {{"replies", {{{"reply", calls}}, {{"reply", word}}, {{"reply", calls}}, {{"reply", word}}}}});
+}
+
+void expect_two_rounds(const Json& messages) {
+  ASSERT_EQ(messages.size(), 12u);
+  for (const std::size_t round : {0u, 6u}) {
+    EXPECT_EQ(messages[round], (Json{{"role", "user"}, {"content", round == 0 ? "Go." : "Again."}}));
+    EXPECT_EQ(messages[round + 2],
+              (Json{{"role", "tool"}, {"tool_call_id", "a"}, {"name", "echo"}, {"content", "hello"}}));
+    EXPECT_EQ(messages[round + 3]["content"], "Error: broken");
+    EXPECT_EQ(messages[round + 4]["content"],
+              "Error: Expected the arguments to be JSON, but found invalid literal at byte 2.");
+    EXPECT_EQ(messages[round + 5]["content"], "What else?");
+  }
+}
+
+RunId waiting_conversation(Client& client, Store& store, Catalogue& with) {
+  StartRun start;
+  start.graph = "tool_agent";
+  start.input = Json::parse(R"({"messages": [{"role": "user", "content": "Go."}]})");
+  with.model = two_rounds();
+  const Result<Started> started = client.start(std::move(start), "");
+  if (!started) throw std::runtime_error(started.error().message);
+  work_until_ended(store, with);
+  return started->run;
+}
+
+void expect_it_goes_on(Client& client, Store& store, Catalogue& with, const RunId& run) {
+  for (const Json& answer : {Json("Again."), Json{{"end", true}}}) {
+    ASSERT_TRUE(client.command(run, Answer{"", answer, "user:ann", {}}));
+    work_until_ended(store, with);
+  }
+  const Result<RunState> state = client.state(run);
+  ASSERT_TRUE(state) << state.error().message;
+  EXPECT_EQ(state->status, RunStatus::done) << state->reason;
+  expect_two_rounds(state->output["messages"]);
+}
+
+TEST(Upgrade, conversations_under_the_first_graph_of_tool_agent_go_on_and_new_ones_begin_under_its_successor) {
+  const std::string dsn = old_database();
+  ASSERT_TRUE(migrate(dsn, 0));
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  const std::vector<GraphRef> ours = std::exchange(with->graphs, {});  // so that the release's own are in force
+  Client before(*store, *with, "test");
+  before.load_graphs();
+  const std::string first = before.graphs().current("tool_agent")->version;
+  const RunId stays = waiting_conversation(before, *store, *with);
+
+  with->graphs = ours;
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  const std::string second = client.graphs().current("tool_agent")->version;
+  EXPECT_NE(first, second);
+  expect_it_goes_on(client, *store, *with, stays);
+  EXPECT_EQ(client.state(stays)->graph->version, first);
+
+  const RunId fresh = waiting_conversation(client, *store, *with);
+  EXPECT_EQ(client.state(fresh)->graph->version, second);
+  expect_it_goes_on(client, *store, *with, fresh);
+  EXPECT_EQ(client.state(fresh)->output, client.state(stays)->output);
+}
+
+TEST(Upgrade, a_conversation_under_the_first_graph_of_tool_agent_can_be_moved_to_its_successor) {
+  const std::string dsn = old_database();
+  ASSERT_TRUE(migrate(dsn, 0));
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  const std::vector<GraphRef> ours = std::exchange(with->graphs, {});
+  Client before(*store, *with, "test");
+  before.load_graphs();
+  const RunId moved = waiting_conversation(before, *store, *with);
+
+  with->graphs = ours;
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  const std::string second = client.graphs().current("tool_agent")->version;
+  const Result<Done> done = client.command(moved, MoveRun{second});
+  ASSERT_TRUE(done) << done.error().message;
+  expect_it_goes_on(client, *store, *with, moved);
+  EXPECT_EQ(client.state(moved)->graph->version, second);
 }
 
 TEST(Upgrade, each_statement_of_the_first_release_is_still_understood) {

@@ -451,6 +451,10 @@ TEST(VentureScope, S0_39_one_decision_is_enforced_in_a_pass_whether_it_was_rewri
   const Outcome outcome = desk.outcome("enforce_policy");
   EXPECT_EQ(trail_of(outcome), Json{"reflect"});
   EXPECT_TRUE(rules_of(outcome).empty());
+  desk.propose("finish");
+  const Outcome rewritten = desk.outcome("enforce_policy");
+  EXPECT_EQ(trail_of(rewritten), (Json{"finish", "calculate"}));
+  EXPECT_EQ(rules_of(rewritten), Words{"calculation"});
 }
 
 TEST(VentureScope, S0_40_an_unknown_action_is_a_failure_never_a_default) {
