@@ -520,7 +520,7 @@ void add_bench_sizes(CLI::App& command, BenchOptions& bench) {
       ->check(CLI::Range(1, 100'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--events", bench.events, "Cases fold and scale.long_run: so many events")
+  command.add_option("--events", bench.events, "Cases fold, scale.long_run and audit: so many events")
       ->check(CLI::Range(100, 100'000'000))
       ->type_name("N")
       ->capture_default_str();

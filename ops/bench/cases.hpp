@@ -37,6 +37,9 @@ Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, cons
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// Of all that is kept: verify, replay, export; of one run as of a moment.
+Result<Json> measure_audit(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // Thousands of steps that wait for a model.
 Result<Json> measure_model_load(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

@@ -110,6 +110,7 @@ cairn_tests(simulation fast cairn_simulation
 cairn_tests(ops postgres cairn_ops
   tests/engine/trial.cpp
   tests/ops/archive_test.cpp
+  tests/ops/as_of_test.cpp
   tests/ops/auditor_questions_test.cpp
   tests/ops/audited_database.cpp
   tests/ops/bad_input_test.cpp
