@@ -166,7 +166,9 @@ void add_listen(CLI::App& command, const std::string& says, std::function<void(c
 }
 
 void add_seconds(CLI::App& command, const std::string& name, const std::string& says, std::chrono::seconds& value) {
-  command.add_option_function<int>(name, [&value](int seconds) { value = std::chrono::seconds(seconds); }, says)
+  command
+      .add_option_function<int>(
+          name, [&value](int seconds) { value = std::chrono::seconds(seconds); }, says)
       ->check(CLI::Range(1, 3'600))
       ->type_name("N");
 }
@@ -194,10 +196,10 @@ void add_serve_command(Line& line) {
 }
 
 void add_server_commands(Line& line) {
-  CLI::App& up_command =
-      add_command(line.app, line, "up",
-                  "Start the embedded PostgreSQL and worker processes; runs until SIGINT or SIGTERM, then drains them",
-                  [](Line& l) { return l.up_listen ? up_and_serve(l.settings, l.up, *l.up_listen) : up(l.settings, l.up); });
+  CLI::App& up_command = add_command(
+      line.app, line, "up",
+      "Start the embedded PostgreSQL and worker processes; runs until SIGINT or SIGTERM, then drains them",
+      [](Line& l) { return l.up_listen ? up_and_serve(l.settings, l.up, *l.up_listen) : up(l.settings, l.up); });
   up_command.add_option("--workers", line.up.workers, "Worker processes")
       ->check(CLI::Range(1, 64))
       ->type_name("N")

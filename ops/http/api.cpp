@@ -214,9 +214,8 @@ Said signal_run(Call& call) {
   if (!run) return run.error();
   const SendSignal command{options.name, options.value, options.id};
   if (const Result<Done> done = call.client.command(*run, command); !done) return done.error();
-  return json_response({{"run", call.name},
-                        {"signal", options.name},
-                        {"id", options.id.empty() ? Json(nullptr) : Json(options.id)}});
+  return json_response(
+      {{"run", call.name}, {"signal", options.name}, {"id", options.id.empty() ? Json(nullptr) : Json(options.id)}});
 }
 
 Said control(Call& call, const Command& command) {
@@ -376,7 +375,8 @@ std::optional<ApiResponse> Api::at_once(const ApiRequest& request) const {
   if (found.allowed.empty())
     return error_response(404, "not_found", "Expected a path of this API, but there is nothing here.");
   if (found.route == nullptr) {
-    ApiResponse response = error_response(405, "invalid", "Expected the method " + found.allowed + ", but found another.");
+    ApiResponse response =
+        error_response(405, "invalid", "Expected the method " + found.allowed + ", but found another.");
     response.headers.emplace_back("Allow", found.allowed);
     return response;
   }

@@ -1,5 +1,5 @@
-// Bodies and queries of requests as the options of commands. Whatever is wrong with one throws CLI::ValidationError with
-// one sentence, as arguments do. Safe from any thread.
+// Bodies and queries of requests as the options of commands. Whatever is wrong with one throws CLI::ValidationError
+// with one sentence, as arguments do. Safe from any thread.
 #pragma once
 
 #include <initializer_list>
@@ -15,14 +15,14 @@ namespace cairn {
 using FieldNames = std::initializer_list<std::string_view>;
 
 StartOptions start_body(const ApiRequest& request);
-ForkRunOptions fork_body(const ApiRequest& request);      // without the run
-AnswerOptions answer_body(const ApiRequest& request);     // without the run
-SignalOptions signal_body(const ApiRequest& request);     // without the run
-std::string reason_body(const ApiRequest& request);       // {"reason"?}
-void no_body(const ApiRequest& request);                  // {} or nothing
-Json json_body(const ApiRequest& request);               // any JSON
+ForkRunOptions fork_body(const ApiRequest& request);   // without the run
+AnswerOptions answer_body(const ApiRequest& request);  // without the run
+SignalOptions signal_body(const ApiRequest& request);  // without the run
+std::string reason_body(const ApiRequest& request);    // {"reason"?}
+void no_body(const ApiRequest& request);               // {} or nothing
+Json json_body(const ApiRequest& request);             // any JSON
 
-void only_query(const ApiRequest& request, FieldNames known);  // each at most once, but for `tag`
+void only_query(const ApiRequest& request, FieldNames known);              // each at most once, but for `tag`
 std::string query_text(const ApiRequest& request, std::string_view name);  // "": it has none
 bool query_flag(const ApiRequest& request, std::string_view name);         // true or false
 

@@ -49,7 +49,7 @@ struct ApiStream {
     bool is_last = false;  // nothing can come behind it
   };
   std::string type;
-  std::string pulse;  // said when there was nothing to say for a while
+  std::string pulse;                           // said when there was nothing to say for a while
   std::function<std::optional<Chunk>()> next;  // nothing: it broke
 };
 

@@ -29,11 +29,12 @@ using Parser = http::request_parser<http::string_body>;
 
 ApiResponse fault_response(const error_code& fault, const ServerLimits& limits) {
   if (fault == http::error::body_limit)
-    return error_response(413, "limit",
-                          "Expected a body of at most " + std::to_string(limits.body_bytes) + " bytes, but it is more.");
+    return error_response(
+        413, "limit", "Expected a body of at most " + std::to_string(limits.body_bytes) + " bytes, but it is more.");
   if (fault == http::error::header_limit || fault == http::error::buffer_overflow)
     return error_response(
-        431, "limit", "Expected a header of at most " + std::to_string(limits.header_bytes) + " bytes, but it is more.");
+        431, "limit",
+        "Expected a header of at most " + std::to_string(limits.header_bytes) + " bytes, but it is more.");
   return error_response(400, "invalid", "Expected a request as HTTP/1.1 has it, but it is none: " + fault.message());
 }
 
@@ -61,7 +62,10 @@ void set_headers(Message& message, const std::string& type, bool keep_alive) {
 // Everything but `pool` is used on the thread of run() alone.
 struct HttpServer::Parts {
   Parts(const tcp::endpoint& endpoint, ServerLimits limits_of, Replies replies_of)
-      : limits(limits_of), replies(std::move(replies_of)), acceptor(io, endpoint), pool(static_cast<std::size_t>(limits.threads)) {}
+      : limits(limits_of),
+        replies(std::move(replies_of)),
+        acceptor(io, endpoint),
+        pool(static_cast<std::size_t>(limits.threads)) {}
 
   // One client's connection.
   struct Connection {
@@ -162,8 +166,8 @@ asio::awaitable<bool> HttpServer::Parts::await_request(Connection& connection) {
   connection.stream.expires_after(limits.idle);
   idle.insert(&connection.stream);
   error_code fault;
-  const std::size_t got = co_await connection.stream.async_read_some(
-      connection.buffer.prepare(read_bytes), asio::redirect_error(asio::use_awaitable, fault));
+  const std::size_t got = co_await connection.stream.async_read_some(connection.buffer.prepare(read_bytes),
+                                                                     asio::redirect_error(asio::use_awaitable, fault));
   idle.erase(&connection.stream);
   connection.buffer.commit(got);
   co_return !fault;
@@ -189,12 +193,13 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
   std::optional<ApiResponse> known =
       request ? replies.at_once(*request) : std::optional<ApiResponse>(error_response(request.error()));
   if (!known) co_return co_await answer(connection, parser, *std::move(request));
-  const bool goes_on = parser.is_done() && parser.get().keep_alive() && !is_full() && !stopping;
   if (parser.get().method() == http::verb::head) known->body.clear();
-  if (goes_on)
-    co_await send(connection, *std::move(known), true);
-  else
+  if (!parser.is_done()) {
     co_await refuse(connection, *std::move(known));
+    co_return false;
+  }
+  const bool goes_on = parser.get().keep_alive() && !is_full() && !stopping;
+  co_await send(connection, *std::move(known), goes_on);
   co_return goes_on;
 }
 
@@ -260,7 +265,8 @@ asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, Api
 asio::awaitable<bool> HttpServer::Parts::send_chunks(Connection& connection, ApiStream& said) {
   auto spoke = std::chrono::steady_clock::now();
   for (Milliseconds wait = look_first; !stopping; wait = std::min(look_last, wait * 3 / 2)) {
-    std::optional<ApiStream::Chunk> chunk = co_await in_pool<std::optional<ApiStream::Chunk>>([&said] { return said.next(); });
+    std::optional<ApiStream::Chunk> chunk =
+        co_await in_pool<std::optional<ApiStream::Chunk>>([&said] { return said.next(); });
     if (!chunk) co_return false;
     const auto now = std::chrono::steady_clock::now();
     if (!chunk->text.empty()) wait = look_first;
@@ -285,8 +291,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(const ListenAddress& addres
     const tcp::endpoint endpoint(asio::ip::make_address(address.ip), address.port);
     return std::unique_ptr<HttpServer>(new HttpServer(std::make_unique<Parts>(endpoint, limits, std::move(replies))));
   } catch (const boost::system::system_error& fault) {
-    return Error{Code::unavailable, "Expected to listen on " + to_string(address) + ", but it cannot be: " +
-                                        fault.code().message() + "."};
+    return Error{Code::unavailable,
+                 "Expected to listen on " + to_string(address) + ", but it cannot be: " + fault.code().message() + "."};
   }
 }
 

@@ -1,4 +1,5 @@
-// The API as its clients see it: every route, against `cairn serve` and `cairn work`, beside what the command line says.
+// The API as its clients see it: every route, against `cairn serve` and `cairn work`, beside what the command line
+// says.
 #include <csignal>
 #include <gtest/gtest.h>
 
@@ -20,11 +21,20 @@ Json signal_graph(const std::string& name) {
             {"finish", {{"end", {{"status", "done"}, {"output", {{"went", "$went"}}}}}}}}}};
 }
 
+// A worker calls a tool, then the question of ask_graph is asked.
+Json work_and_ask_graph(const std::string& name) {
+  Json graph = Json::parse(ask_graph(name));
+  graph["start"] = "work";
+  graph["nodes"]["work"] = {
+      {"do", "tool.call"}, {"with", {{"tool", "echo"}, {"inputs", Json::object()}}}, {"on", {{"ok", "region"}}}};
+  return graph;
+}
+
 // A server for the tests of this file, with a graph that asks and one that waits for a signal.
 class Api : public ::testing::Test {
  protected:
   Api() {
-    EXPECT_EQ(server.post("/api/v1/graphs", Json::parse(ask_graph("api_ask"))).status, 201);
+    EXPECT_EQ(server.post("/api/v1/graphs", work_and_ask_graph("api_ask")).status, 201);
     EXPECT_EQ(server.post("/api/v1/graphs", signal_graph("api_signal")).status, 201);
   }
 
@@ -78,7 +88,8 @@ TEST_F(Api, lists_are_those_of_the_command_line) {
   const std::string run = start("api_ask", {{"tags", {{"of", "lists, and=more"}}}});
   const std::string of = "?tag=of%3Dlists%2C%20and%3Dmore";
   const Headers lines = {{"Accept", "application/x-ndjson"}};
-  EXPECT_EQ(server.get(runs + of + "&graph=api_ask&status=running&limit=5").json(), Json::array());
+  EXPECT_EQ(server.get(runs + of + "&graph=api_ask&status=running&limit=5").json()[0]["run"], run);
+  EXPECT_EQ(server.get(runs + of + "&graph=api_ask&status=waiting").json(), Json::array());
   Beside worker({"work"});
   EXPECT_TRUE(waits_for(run, "waiting"));
   const Reply listed = server.get(runs + of + "&graph=api_ask&status=waiting&since=2020-01-01", lines);
@@ -91,10 +102,10 @@ TEST_F(Api, lists_are_those_of_the_command_line) {
 }
 
 TEST_F(Api, a_run_is_read_as_the_command_line_reads_it) {
-  const std::string run = cairn_ok({"start", "plan_runner", "--input",
-                                    R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {"n": 1}}]})",
-                                    "--wait", "--json"})
-                              .json()["run"];
+  const std::string run =
+      cairn_ok({"start", "plan_runner", "--input",
+                R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {"n": 1}}]})", "--wait", "--json"})
+          .json()["run"];
   const Headers lines = {{"Accept", "application/x-ndjson"}};
   EXPECT_EQ(server.get(at(run, "?at=2")).body, cairn_ok({"show", run, "--at", "2", "--json"}).out);
   EXPECT_EQ(server.get(at(run, "/plan")).body, cairn_ok({"plan", run, "--json"}).out);
@@ -136,10 +147,14 @@ TEST_F(Api, an_answer_a_signal_and_every_control_do_what_they_say) {
 
 TEST_F(Api, a_failed_run_is_tried_again_and_a_run_is_forked) {
   Beside worker({"work"});
-  const std::string failed =
-      start("plan_runner", {{"input",
-                             {{"goal", "g"},
-                              {"sub_goals", {{{"id", "a"}, {"tool", "fail"}, {"inputs", {{"message", "down"}}}}}}}}});
+  Json failing = signal_graph("api_failing");
+  failing["nodes"]["wait"] = {{"do", "tool.call"},
+                              {"with", {{"tool", "fail"}, {"inputs", {{"message", "no"}, {"times", 1}}}}},
+                              {"on", {{"ok", "finish"}}}};
+  EXPECT_EQ(server.post("/api/v1/graphs", failing).status, 201);
+  const std::string failed = start("api_failing", {{"input", {{"went", 1}}}});
+  EXPECT_TRUE(waits_for(failed, "failed"));
+  EXPECT_EQ(server.post(at(failed, "/retry")).json()["status"], "running");
   EXPECT_TRUE(waits_for(failed, "failed"));
   const std::string asked = start("api_ask");
   EXPECT_TRUE(waits_for(asked, "waiting"));
@@ -178,7 +193,7 @@ TEST_F(Api, a_graph_that_another_process_added_is_the_current_one_at_once) {
 }
 
 TEST_F(Api, metrics_count_runs_jobs_and_sessions) {
-  const std::string run = start("api_signal", {{"tags", {{"of", "metrics"}}}});
+  const std::string run = start("api_ask");
   const Reply metrics = server.get("/metrics");
   EXPECT_EQ(metrics.type, "text/plain; version=0.0.4; charset=utf-8");
   const auto running = cairn_ok({"runs", "--status", "running", "--limit", "100000", "--json"}).lines().size();
@@ -187,6 +202,7 @@ TEST_F(Api, metrics_count_runs_jobs_and_sessions) {
   for (const char* part : {"cairn_jobs{queue=\"", ",state=\"ready\"} ", "cairn_oldest_ready_seconds{queue=\"",
                            "cairn_sessions{state=\"alive\"} ", "# TYPE cairn_runs gauge\n"})
     EXPECT_NE(metrics.body.find(part), std::string::npos) << part;
+  cairn_ok({"cancel", run});
 }
 
 // --- what is refused -------------------------------------------------------------------------------------------------
@@ -198,6 +214,7 @@ TEST_F(Api, faults_of_a_request_have_their_status_code_and_sentence) {
   expect_error(server.get("/api/v1/nothing"), 404, "not_found", "path");
   expect_error(server.get("/api/v1/runs/" + nobody), 404, "not_found", nobody);
   expect_error(server.get("/api/v1/runs/none"), 404, "not_found", "none");
+  expect_error(server.get("nowhere"), 400, "invalid", "path");
   expect_error(post("{\"graph\"", "application/json"), 400, "invalid", "the body");
   expect_error(post("[]", "application/json"), 400, "invalid", "JSON object");
   expect_error(post("{}", "text/plain"), 415, "invalid", "application/json");
@@ -230,6 +247,7 @@ TEST_F(Api, a_stream_tells_events_as_they_happen_until_the_run_has_ended_and_goe
   ApiStreamReader stream(server.port(), at(run, "/events"));
   EXPECT_EQ(stream.type(), "text/event-stream");
   std::vector<Json> told = {stream.next().value().data};
+  EXPECT_EQ(told.back()["type"], "run_started");
   Beside worker({"work"});
   while (told.back()["type"] != "question_asked") told.push_back(stream.next().value().data);
   EXPECT_EQ(server.post(at(run, "/answers"), {{"value", "north"}}).status, 200);
@@ -251,7 +269,8 @@ TEST_F(Api, a_stream_tells_events_as_they_happen_until_the_run_has_ended_and_goe
   expect_error(server.get(at(run, "/events"), {{"Last-Event-ID", "x"}}), 400, "invalid", "Last-Event-ID");
 }
 
-// --- page_agent, whose page is the client's ---------------------------------------------------------------------------
+// --- page_agent, whose page is the client's
+// ---------------------------------------------------------------------------
 
 // A register that the test keeps, and performs actions on.
 class Register {
@@ -262,8 +281,8 @@ class Register {
     const std::string form = "<form label=\"New patient\"><input id=2 name=\"name\" value=\"" + typed_ +
                              "\"><button id=3>Save</button><button id=4>Cancel</button></form>";
     return {{"url", "http://register/"},
-            {"dom", "<h1>Patients</h1><button id=1>New patient</button><table>" + rows + "</table>" +
-                        (is_open_ ? form : "")}};
+            {"dom",
+             "<h1>Patients</h1><button id=1>New patient</button><table>" + rows + "</table>" + (is_open_ ? form : "")}};
   }
   void perform(const std::string& text) {
     const Result<PageAction> action = parse_action(text);
