@@ -34,7 +34,6 @@ struct Line {
   std::function<Exit()> chosen;
   Settings settings;
   UpOptions up;
-  std::optional<ListenAddress> up_listen;
   WorkOptions work;
   ServeOptions serve;
   QueueSetOptions queue_set;
@@ -196,16 +195,16 @@ void add_serve_command(Line& line) {
 }
 
 void add_server_commands(Line& line) {
-  CLI::App& up_command = add_command(
-      line.app, line, "up",
-      "Start the embedded PostgreSQL and worker processes; runs until SIGINT or SIGTERM, then drains them",
-      [](Line& l) { return l.up_listen ? up_and_serve(l.settings, l.up, *l.up_listen) : up(l.settings, l.up); });
+  CLI::App& up_command =
+      add_command(line.app, line, "up",
+                  "Start the embedded PostgreSQL and worker processes; runs until SIGINT or SIGTERM, then drains them",
+                  [](Line& l) { return up(l.settings, l.up); });
   up_command.add_option("--workers", line.up.workers, "Worker processes")
       ->check(CLI::Range(1, 64))
       ->type_name("N")
       ->capture_default_str();
   add_listen(up_command, "Also answer the commands over HTTP there, as `cairn serve` does",
-             [&line](const ListenAddress& address) { line.up_listen = address; });
+             [&line](const ListenAddress& address) { line.up.listen = address; });
   add_tools(up_command, line.settings);
   add_command(line.app, line, "down", "Stop the embedded PostgreSQL", [](Line& l) { return down(l.settings); });
   add_command(line.app, line, "migrate", "Create the schema in the database, or move it forward",

@@ -139,8 +139,12 @@ void print_done(const Settings& settings, const WorkerReport& report) {
                std::to_string(report.commits) + " commits.");
 }
 
-Exit run_up(const Settings& settings, const UpOptions& options, const std::optional<ListenAddress>& listen) {
+}  // namespace
+
+Exit up(const Settings& settings, const UpOptions& options) {
   const StopSignals signals;
+  if (options.listen)
+    if (const Result<Guard> guard = guard_of(*options.listen); !guard) return guard.error();
   if (const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings); !catalogue)
     return catalogue.error();
   const DatabaseChoice choice = choose_database(settings);
@@ -151,8 +155,8 @@ Exit run_up(const Settings& settings, const UpOptions& options, const std::optio
   if (!checkpoints) return checkpoints.error();
   setenv("CAIRN_CHECKPOINTS", checkpoints->folder.c_str(), 1);  // the children know a DSN and no directory
   std::optional<ApiProcess> api;
-  if (listen) {
-    Result<ApiProcess> started = ApiProcess::start(child_arguments("serve", settings, choice, *dsn), *listen);
+  if (options.listen) {
+    Result<ApiProcess> started = ApiProcess::start(child_arguments("serve", settings, choice, *dsn), *options.listen);
     if (!started) return started.error();
     api = *std::move(started);
   }
@@ -167,15 +171,6 @@ Exit run_up(const Settings& settings, const UpOptions& options, const std::optio
   if (api) api->drain();
   workers.drain();
   return 0;
-}
-
-}  // namespace
-
-Exit up(const Settings& settings, const UpOptions& options) { return run_up(settings, options, {}); }
-
-Exit up_and_serve(const Settings& settings, const UpOptions& options, const ListenAddress& listen) {
-  if (const Result<Guard> guard = guard_of(listen); !guard) return guard.error();
-  return run_up(settings, options, listen);
 }
 
 Exit down(const Settings& settings) {

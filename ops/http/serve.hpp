@@ -1,4 +1,4 @@
-// `cairn serve`, and `cairn up` with the API beside the workers. Not thread-safe; one command per process.
+// `cairn serve`. Not thread-safe; one command per process.
 #pragma once
 
 #include "ops/commands.hpp"
@@ -15,8 +15,5 @@ Exit serve(const Settings& settings, const ServeOptions& options);
 
 // The guard with the token of CAIRN_TOKEN. Refuses as Guard::make.
 Result<Guard> guard_of(const ListenAddress& address);
-
-// As `up`, with a process that serves there. Refuses what `serve` does.
-Exit up_and_serve(const Settings& settings, const UpOptions& options, const ListenAddress& listen);
 
 }  // namespace cairn

@@ -112,6 +112,17 @@ TEST_F(Verify, nothing_is_found_while_workers_write) {
   EXPECT_EQ(cairn_ok(on_it({"verify", "--where", "status=done", "--json"})).json()["runs"], 300);
 }
 
+TEST_F(Verify, a_person_at_a_terminal_sees_how_far_it_is) {
+  done_run();
+  std::string verify = testing::cairn_program();
+  for (const std::string& argument : on_it({"verify", "--all"})) verify += " \"" + argument + "\"";
+  const Ran seen = run_program("/usr/bin/script", {"--quiet", "--return", "--command", verify, "/dev/null"});
+  EXPECT_EQ(seen.exit, 0) << seen.out << seen.err;
+  EXPECT_NE(seen.out.find(" events, 0 findings"), std::string::npos) << seen.out;
+  const Ran piped = cairn_ok(on_it({"verify", "--all"}));
+  EXPECT_EQ((piped.out + piped.err).find("0 findings"), std::string::npos) << piped.out;
+}
+
 // --- the history -----------------------------------------------------------------------------------------------------
 
 TEST_F(Verify, an_altered_event_is_named) {
