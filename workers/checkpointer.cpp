@@ -10,7 +10,7 @@
 #include "storage/checkpoint_files.hpp"
 #include "storage/clock.hpp"
 #include "workers/client.hpp"
-#include "workers/lanes.hpp"
+#include "workers/repeating.hpp"
 
 namespace cairn {
 namespace {

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
+#include <deque>
 #include <random>
 #include <spdlog/spdlog.h>
+#include <thread>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
@@ -15,8 +17,8 @@
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 #include "workers/executor.hpp"
-#include "workers/lanes.hpp"
 #include "workers/local_process.hpp"
+#include "workers/repeating.hpp"
 #include "workers/session.hpp"
 
 namespace cairn {
@@ -33,6 +35,8 @@ std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
+
+int calls_max(const WorkerOptions& options) { return std::max(1, options.database_lanes) + 1; }
 
 SessionRow new_session(const Catalogue& catalogue, const WorkerOptions& options) {
   SessionRow row;
@@ -80,7 +84,9 @@ StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
 
 }  // namespace
 
-// Drives the session: its store calls on lanes, its effects as coroutines, its time from the monotonic clock.
+// Drives the session: its store calls and its effects, its time from the monotonic clock. Several threads share the
+// work of one loop, and all that is the session's runs on its strand. A thread that has asked the database goes on with
+// the answer itself, for waking another one costs as much as a tenth of a commit; one of them always serves the loop.
 struct Worker::Parts {
   Parts(Store& store, Catalogue& catalogue, WorkerOptions options);
 
@@ -93,9 +99,11 @@ struct Worker::Parts {
   long await_wake();
 
   void soon();
+  void go_on();
   void turn();
   void arm();
-  void call(StoreCall call);
+  void call();
+  void carry(StoreCall call);
   void came(const StoreCall& call, StoreAnswer answer);
   void did_not_come(const StoreCall& call, const std::string& says);
   void complain(const char* purpose, const std::string& says);
@@ -109,8 +117,11 @@ struct Worker::Parts {
   const std::function<TimeUs()> steady_ = steady_us;
 
   asio::io_context io_;
-  asio::steady_timer timer_{io_};
+  asio::strand<asio::io_context::executor_type> strand_{asio::make_strand(io_)};
+  asio::steady_timer timer_{strand_};
   bool turn_posted_ = false;
+  std::deque<StoreCall> calls_;  // until a thread is free for them
+  int calls_under_way_ = 0;
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
 
@@ -119,7 +130,6 @@ struct Worker::Parts {
   Session session_;
   // Shared with the coroutine's completion, which may come after the effect was cancelled.
   std::unordered_map<Ticket, std::shared_ptr<asio::cancellation_signal>> effects_;
-  std::optional<Lanes> lanes_;
 };
 
 Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
@@ -141,7 +151,7 @@ long Worker::Parts::beat() {
   try {
     if (beats_) store_.beat(self_.id);
   } catch (const std::exception& thrown) {
-    asio::post(io_, [this, says = std::string(thrown.what())] { complain("beat", says); });
+    asio::post(strand_, [this, says = std::string(thrown.what())] { complain("beat", says); });
   }
   return static_cast<long>(options_.beat_ms);
 }
@@ -150,45 +160,55 @@ long Worker::Parts::await_wake() {
   const TimeUs asked = steady_us();
   try {
     if (store_.await_wake(wait_ms)) {
-      asio::post(io_, [this] {
+      asio::post(strand_, [this] {
         session_.wake();
         soon();
       });
       return 0;
     }
   } catch (const std::exception& thrown) {
-    asio::post(io_, [this, says = std::string(thrown.what())] { complain("listen", says); });
+    asio::post(strand_, [this, says = std::string(thrown.what())] { complain("listen", says); });
     return static_cast<long>(options_.poll_ms);
   }
   const bool has_waited = steady_us() - asked > wait_ms * 1000 / 2;
   return has_waited ? 0 : static_cast<long>(wait_ms);
 }
 
-void Worker::Parts::call(StoreCall call) {
-  lanes_->post([this, call = std::move(call)]() mutable {
-    try {
-      StoreAnswer answer = carry_out(store_, call, steady_);
-      if (Seen* seen = std::get_if<Seen>(&answer)) seen->gone = gone_of(seen->sessions);
-      asio::post(
-          io_, [this, call = std::move(call), answer = std::move(answer)]() mutable { came(call, std::move(answer)); });
-    } catch (const std::exception& thrown) {
-      asio::post(io_, [this, call = std::move(call), says = std::string(thrown.what())] { did_not_come(call, says); });
-    }
-  });
+// Deferred: the thread that asks is the one that carries it out, as soon as it is done here.
+void Worker::Parts::call() {
+  for (; !calls_.empty() && calls_under_way_ < calls_max(options_); ++calls_under_way_) {
+    asio::defer(io_, [this, call = std::move(calls_.front())]() mutable { carry(std::move(call)); });
+    calls_.pop_front();
+  }
+}
+
+void Worker::Parts::carry(StoreCall call) {
+  try {
+    StoreAnswer answer = carry_out(store_, call, steady_);
+    if (Seen* seen = std::get_if<Seen>(&answer)) seen->gone = gone_of(seen->sessions);
+    asio::dispatch(strand_, [this, call = std::move(call), answer = std::move(answer)]() mutable {
+      came(call, std::move(answer));
+    });
+  } catch (const std::exception& thrown) {
+    asio::dispatch(strand_,
+                   [this, call = std::move(call), says = std::string(thrown.what())] { did_not_come(call, says); });
+  }
 }
 
 void Worker::Parts::came(const StoreCall& call, StoreAnswer answer) {
+  --calls_under_way_;
   session_.tick(steady_us());
   session_.answered(call, std::move(answer));
   beats_ = session_.beats();
-  soon();
+  go_on();
 }
 
 void Worker::Parts::did_not_come(const StoreCall& call, const std::string& says) {
+  --calls_under_way_;
   complain(purpose(call), says);
   session_.tick(steady_us());
   session_.failed(call);
-  soon();
+  go_on();
 }
 
 // At most one line a second: an outage makes every call fail.
@@ -202,31 +222,35 @@ void Worker::Parts::complain(const char* purpose, const std::string& says) {
 // --- the loop -------------------------------------------------------------------------------------------------------
 
 WorkerReport Worker::Parts::run() {
-  lanes_.emplace(std::max(1, options_.database_lanes) + 1);
-  {
-    const Repeating heart([this] { return beat(); });
-    const Repeating ear([this] { return await_wake(); });
-    const auto work = asio::make_work_guard(io_);
-    soon();
-    io_.run();
-  }
-  lanes_.reset();
+  const Repeating heart([this] { return beat(); });
+  const Repeating ear([this] { return await_wake(); });
+  const auto work = asio::make_work_guard(io_);
+  asio::post(strand_, [this] { soon(); });
+  std::vector<std::thread> threads;
+  for (int n = 0; n < calls_max(options_); ++n) threads.emplace_back([this] { io_.run(); });
+  io_.run();
+  for (std::thread& thread : threads) thread.join();
   return session_.report();
 }
 
+// With whatever else comes meanwhile.
 void Worker::Parts::soon() {
   if (std::exchange(turn_posted_, true)) return;
-  asio::post(io_, [this] {
+  asio::post(strand_, [this] {
     turn_posted_ = false;
     turn();
   });
 }
 
+// At once where nothing else can come.
+void Worker::Parts::go_on() { effects_.empty() && calls_under_way_ == 0 ? turn() : soon(); }
+
 void Worker::Parts::turn() {
   session_.tick(steady_us());
   if (stopping || (options_.until && options_.until())) session_.drain();
   SessionActions actions = session_.take();
-  for (StoreCall& one : actions.calls) call(std::move(one));
+  for (StoreCall& one : actions.calls) calls_.push_back(std::move(one));
+  call();
   for (Effect& effect : actions.effects) start(std::move(effect));
   for (const Ticket slot : actions.cancelled) cancel(slot);
   for (const Note& note : actions.notes) write(note);
@@ -250,9 +274,9 @@ void Worker::Parts::start(Effect effect) {
   const auto ended = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
     effects_.erase(slot);
     session_.ended(slot, result_of(thrown, std::move(result)));
-    soon();
+    go_on();
   };
-  asio::co_spawn(io_, executor_.run_effect(std::move(effect.work)),
+  asio::co_spawn(strand_, executor_.run_effect(std::move(effect.work)),
                  asio::bind_cancellation_slot(signal->slot(), ended));
 }
 

@@ -6,7 +6,7 @@
 #include "ops/database.hpp"
 #include "ops/print.hpp"
 #include "ops/stop_signals.hpp"
-#include "workers/lanes.hpp"
+#include "workers/repeating.hpp"
 #include "workers/worker.hpp"
 
 namespace cairn {
