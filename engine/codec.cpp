@@ -10,6 +10,7 @@
 
 #include "engine/json_reading.hpp"
 #include "engine/json_writing.hpp"
+#include "engine/plain_json.hpp"
 
 namespace cairn {
 namespace {
@@ -176,14 +177,9 @@ struct Member {
 // Where the bracket closes that was opened just before `at`; `end` if it does not.
 const char* closing_bracket(const char* at, const char* end) {
   int open = 1;
-  bool in_string = false;
   for (; at < end; ++at) {
-    if (in_string && *at == '\\') {
-      ++at;
-    } else if (*at == '"') {
-      in_string = !in_string;
-    } else if (in_string) {
-      continue;
+    if (*at == '"') {
+      at += behind_string({at, static_cast<std::size_t>(end - at)}, 1) - 1;
     } else if (*at == '{' || *at == '[') {
       ++open;
     } else if ((*at == '}' || *at == ']') && --open == 0) {
@@ -193,13 +189,22 @@ const char* closing_bracket(const char* at, const char* end) {
   return end;
 }
 
+// Where the array or object ends that begins at `at`; null if it does not.
+const char* behind_brackets(const char* at, const char* end) {
+  const char closing = *at == '{' ? '}' : ']';
+  const char* last = closing_bracket(at + 1, end);
+  return last != end && *last == closing ? last + 1 : nullptr;
+}
+
 // The members of one object: scalars read, arrays and objects left as text until someone wants them.
 class MemberScan {
  public:
   explicit MemberScan(std::string_view text) : text_(text) {
     members_.reserve(12);
-    const bool has_nul = text.find('\0') != std::string_view::npos;  // the parser would take it for the end
-    if (has_nul || !read_json(text, at_, *this)) throw NotOne{"it is not JSON"};
+    if (text.find('\0') != std::string_view::npos) throw NotOne{"it is not JSON"};  // the parser would end there
+    if (scan_plain()) return;
+    members_.clear();
+    if (!read_json(text, at_, *this)) throw NotOne{"it is not JSON"};
     if (!is_object_) throw NotOne{"it is not an object"};
   }
   std::vector<Member>& members() { return members_; }
@@ -226,6 +231,32 @@ class MemberScan {
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
 
  private:
+  // As the parser would, but quickly; false for what is not written as we write it.
+  bool scan_plain() {
+    PlainJson plain(text_);
+    is_object_ = plain.take('{');
+    if (!is_object_) return false;
+    if (plain.take('}')) return plain.is_at_end();
+    do {
+      if (!member(plain)) return false;
+    } while (plain.take(','));
+    return plain.take('}') && plain.is_at_end();
+  }
+  bool member(PlainJson& plain) {
+    Member& member = members_.emplace_back(Member{{}, Json(Json::value_t::discarded), {}});
+    if (!plain.string(member.key) || !plain.take(':')) return false;
+    const char* begins = plain.at();
+    if (plain.next() == '{' || plain.next() == '[') {
+      const char* ends = behind_brackets(begins, text_.data() + text_.size());
+      if (ends == nullptr) return false;
+      plain.move_to(ends);
+    } else if (!plain.value(member.scalar)) {
+      return false;
+    }
+    member.text = std::string_view(begins, static_cast<std::size_t>(plain.at() - begins));
+    return true;
+  }
+
   template <class T>
   bool scalar(T&& value, std::size_t read_too_far = 0) {
     if (depth_ != 1 || !is_object_) return true;
@@ -322,6 +353,7 @@ class Reader {
 
   static Json parsed(const Member& member) {
     if (!member.scalar.is_discarded()) return member.scalar;
+    if (std::optional<Json> plain = read_plain_json(member.text)) return *std::move(plain);
     Json value = Json::parse(member.text, nullptr, false);
     if (value.is_discarded()) throw NotOne{"its \"" + member.key + "\" is not JSON"};
     return value;

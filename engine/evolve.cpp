@@ -9,6 +9,8 @@
 namespace cairn {
 namespace {
 
+constexpr std::int64_t composed_every = 256;  // events
+
 [[noreturn]] void corrupt(const RunState& state, const Event& event, const std::string& says) {
   throw CorruptHistory("Expected event " + std::to_string(event.seq) + " of run " + to_string(state.id) +
                        " to follow, but " + says + ".");
@@ -550,6 +552,11 @@ void Fold::change_plan(Plan& plan, const Json& change) {
   goal.status = parse_goal_status(change.value("status", "")).value_or(goal.status);
 }
 
+// Patches that nobody reads are not kept for ever.
+void compose_data(const RunState& state) {
+  for (const auto& [id, branch] : state.branches) branch.data.composed(*state.graph);
+}
+
 }  // namespace
 
 void evolve(RunState& state, const Event& event, const Graphs& graphs, std::vector<BranchId>& touched) {
@@ -559,6 +566,7 @@ void evolve(RunState& state, const Event& event, const Graphs& graphs, std::vect
   if (event.at_us < state.last_at) corrupt(state, event, "it is earlier than the one before it");
   try {
     std::visit(Fold(state, event, graphs, touched), event.body);
+    if (event.seq % composed_every == 0) compose_data(state);
   } catch (const Json::exception& bad) {  // a value inside the event that is not of its kind
     corrupt(state, event, bad.what());
   }

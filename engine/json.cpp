@@ -5,6 +5,7 @@
 
 #include "engine/codec.hpp"
 #include "engine/json_reading.hpp"
+#include "engine/plain_json.hpp"
 
 namespace cairn {
 namespace {
@@ -143,6 +144,7 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
 }
 
 Json parse_stored(std::string_view text) {
+  if (std::optional<Json> plain = read_plain_json(text)) return *std::move(plain);
   Json value = Json::parse(text, nullptr, false);
   if (value.is_discarded()) throw CorruptHistory("Expected a stored text to be JSON, but it is not.");
   return value;

@@ -8,13 +8,23 @@
 namespace cairn {
 namespace {
 
+bool is_printable(char c) { return c >= ' ' && c < 0x7f; }
+
+// JSON inside a text is all quotes: what is ASCII needs no look at its UTF-8.
 void append_string(std::string& text, const std::string& value) {
-  if (!is_plain(value)) {
+  if (!std::all_of(value.begin(), value.end(), is_printable)) {
     text += Json(value).dump();
     return;
   }
   text += '"';
-  text += value;
+  std::size_t written = 0;
+  for (std::size_t at = 0; at < value.size(); ++at) {
+    if (value[at] != '"' && value[at] != '\\') continue;
+    text.append(value, written, at - written);
+    text += '\\';
+    written = at;
+  }
+  text.append(value, written);
   text += '"';
 }
 

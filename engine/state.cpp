@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/codec.hpp"
+#include "engine/plain_json.hpp"
 
 namespace cairn {
 namespace {
@@ -117,13 +118,10 @@ Result<Json> resolved(const RunState& state, BranchId branch, const Json& value)
 // Behind the value that begins at `at`; the end of the text if there is none.
 std::size_t behind_value(std::string_view text, std::size_t at) {
   int open = 0;
-  for (bool in_string = false; at < text.size(); ++at) {
+  for (; at < text.size(); ++at) {
     const char c = text[at];
-    if (in_string) {
-      at += c == '\\' ? 1 : 0;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
+    if (c == '"') {
+      at = behind_string(text, at + 1) - 1;
     } else if (c == '{' || c == '[') {
       ++open;
     } else if (c == '}' || c == ']') {

@@ -82,12 +82,13 @@ std::string inputs_argument(const std::string& path) {
   return *digest;
 }
 
-Options options_argument(const std::string& text) {
+Options options_of(const Json& given) {
   Options options;
-  const Json given = object_argument(text, "the options");
   for (const auto& [name, value] : given.items()) read_option(options, name, value);
   return options;
 }
+
+Options options_argument(const std::string& text) { return options_of(object_argument(text, "the options")); }
 
 Tags tags_argument(const std::vector<std::string>& texts) {
   Tags tags;

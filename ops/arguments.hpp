@@ -25,6 +25,7 @@ std::string path_argument(const std::string& text, const std::string& what);
 std::string output_argument(const std::string& path);
 
 // {"autonomy": "full", "priority": 0..9, "budgets": {NAME: CAP}}
+Options options_of(const Json& given);  // REQUIRES: an object
 Options options_argument(const std::string& text);
 Tags tags_argument(const std::vector<std::string>& texts);
 // A number from 1 to 1,000,000, or "none".

@@ -16,6 +16,7 @@
 #include "ops/bench/slow_model.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
+#include "ops/http/serve.hpp"
 #include "ops/run_filter.hpp"
 #include "storage/dsn.hpp"
 #include "storage/store.hpp"
@@ -34,6 +35,7 @@ struct Line {
   Settings settings;
   UpOptions up;
   WorkOptions work;
+  ServeOptions serve;
   QueueSetOptions queue_set;
   StartOptions start;
   ForkRunOptions fork;
@@ -157,6 +159,41 @@ void add_queue_commands(Line& line) {
   });
 }
 
+void add_listen(CLI::App& command, const std::string& says, std::function<void(const ListenAddress&)> take) {
+  add_text(command, "--listen", "ADDRESS", says,
+           [take = std::move(take)](const std::string& text) { take(listen_argument(text)); });
+}
+
+void add_seconds(CLI::App& command, const std::string& name, const std::string& says, std::chrono::seconds& value) {
+  command
+      .add_option_function<int>(
+          name, [&value](int seconds) { value = std::chrono::seconds(seconds); }, says)
+      ->check(CLI::Range(1, 3'600))
+      ->type_name("N");
+}
+
+void add_serve_command(Line& line) {
+  CLI::App& command = add_command(line.app, line, "serve",
+                                  "Answer the commands over HTTP until SIGINT or SIGTERM; /api/v1/runs and so on",
+                                  [](Line& l) { return serve(l.settings, l.serve); });
+  ServerLimits& limits = line.serve.limits;
+  add_listen(command,
+             "Where (default 127.0.0.1:8080; port 0: a free one); any but a loopback address needs CAIRN_TOKEN",
+             [&line](const ListenAddress& address) { line.serve.listen = address; });
+  command.add_option("--body-bytes", limits.body_bytes, "The longest body of a request")
+      ->check(CLI::Range(1, 16'777'216))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--connections", limits.connections, "Connections at once; others wait until one ends")
+      ->check(CLI::Range(1, 10'000))
+      ->type_name("N")
+      ->capture_default_str();
+  add_seconds(command, "--request-seconds", "How long a request may take to arrive (default 10)", limits.request);
+  add_seconds(command, "--idle-seconds", "How long a connection may wait for its next request (default 60)",
+              limits.idle);
+  add_tools(command, line.settings);
+}
+
 void add_server_commands(Line& line) {
   CLI::App& up_command =
       add_command(line.app, line, "up",
@@ -166,6 +203,8 @@ void add_server_commands(Line& line) {
       ->check(CLI::Range(1, 64))
       ->type_name("N")
       ->capture_default_str();
+  add_listen(up_command, "Also answer the commands over HTTP there, as `cairn serve` does",
+             [&line](const ListenAddress& address) { line.up.listen = address; });
   add_tools(up_command, line.settings);
   add_command(line.app, line, "down", "Stop the embedded PostgreSQL", [](Line& l) { return down(l.settings); });
   add_command(line.app, line, "migrate", "Create the schema in the database, or move it forward",
@@ -183,6 +222,7 @@ void add_server_commands(Line& line) {
       ->type_name("N")
       ->capture_default_str();
   add_tools(work_command, line.settings);
+  add_serve_command(line);
   add_queue_commands(line);
   add_command(line.app, line, "workers", "The worker sessions and what they hold",
               [](Line& l) { return show_workers(l.settings); });
@@ -520,7 +560,7 @@ void add_bench_sizes(CLI::App& command, BenchOptions& bench) {
       ->check(CLI::Range(1, 100'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--events", bench.events, "Cases fold and scale.long_run: so many events")
+  command.add_option("--events", bench.events, "Cases fold, scale.long_run and audit: so many events")
       ->check(CLI::Range(100, 100'000'000))
       ->type_name("N")
       ->capture_default_str();

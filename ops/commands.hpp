@@ -11,6 +11,7 @@
 #include "engine/event.hpp"
 #include "engine/json.hpp"
 #include "engine/result.hpp"
+#include "ops/http/guard.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -42,6 +43,7 @@ struct RunSelection {
 
 struct UpOptions {
   int workers = 2;
+  std::optional<ListenAddress> listen = {};  // with a process that serves there
 };
 struct WorkOptions {
   std::vector<std::string> queues;

@@ -114,8 +114,10 @@ Result<std::vector<RunPlace>> named_runs(Audit& audit, const std::vector<std::st
   for (const std::string& text : texts) {
     const Result<RunId> run = run_argument(text);
     if (!run) return run.error();
-    runs.push_back({*run, shard_of(*run, audit.store->shards())});
-    if (!auditor.is_kept(runs.back()))
+    const RunPlace place{*run, shard_of(*run, audit.store->shards())};
+    if (std::any_of(runs.begin(), runs.end(), [&](const RunPlace& named) { return named.run == place.run; })) continue;
+    runs.push_back(place);
+    if (!auditor.is_kept(place))
       return Error{Code::not_found, "Expected run " + to_string(*run) + ", but there is none."};
   }
   return runs;
@@ -133,11 +135,10 @@ void audit_each(Audit& audit, const RunSource& source, Auditor::Beside beside, b
   for_each_page(source, audit_threads(), [&]() -> UseRuns {
     auto auditor = std::make_shared<Auditor>(*audit.store, *audit.records, beside);  // a function is copyable
     return [auditor, rebuilds, &report](const std::vector<RunPlace>& page) {
-      for (const RunPlace& place : page) {
-        Audited audited = auditor->audit(place);
+      auditor->audit(page, [&](const RunPlace& place, Audited audited) {
         const bool was_rebuilt = rebuilds && auditor->rebuild(place, audited);
         report.add(audited, was_rebuilt);
-      }
+      });
     };
   });
 }

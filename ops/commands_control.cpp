@@ -6,6 +6,7 @@
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/print.hpp"
+#include "ops/run_asks.hpp"
 #include "ops/run_filter.hpp"
 
 namespace cairn {
@@ -44,7 +45,8 @@ class Controlling {
 
   void apply(const std::vector<RunId>& runs) {
     store_graph_for(runs);
-    std::vector<Result<std::string>> words = dry_run_ ? words_if(runs) : words_after(runs);
+    std::vector<Result<std::string>> words =
+        dry_run_ ? words_if(runs) : words_after(*opened_.client, *opened_.store, runs, command_);
     for (std::size_t i = 0; i < runs.size(); ++i) tell(to_string(runs[i]), words[i]);
     std::cout.flush();
   }
@@ -80,21 +82,6 @@ class Controlling {
     if (graph_ == nullptr || dry_run_ || std::none_of(runs.begin(), runs.end(), can_move)) return;
     opened_.client->store_graph(graph_, false);
     graph_ = nullptr;
-  }
-
-  std::vector<Result<std::string>> words_after(const std::vector<RunId>& runs) {
-    std::vector<Result<std::string>> words;
-    const std::vector<Status> done = opened_.client->command_many(runs, command_);
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (!done[i]) {
-        words.emplace_back(done[i].error());
-        continue;
-      }
-      const std::optional<RunRow> row = opened_.store->run(runs[i]);
-      CHECK(row.has_value());
-      words.emplace_back(status_word(*row));
-    }
-    return words;
   }
 
   // Decided on the state as it is now; nothing is written.

@@ -1,6 +1,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "ops/checkpoint_facts.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/doctor.hpp"
@@ -59,6 +60,11 @@ std::vector<TableFacts> read_tables(Administration& database) {
   return tables;
 }
 
+ArchiveFacts read_archive(Administration& database) {
+  const AdminRows row = database.query("doctor_archive");
+  return {row.boolean(0, 0), row.boolean(0, 1), row.text(0, 2), row.number(0, 3)};
+}
+
 TimeUs here_us() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
@@ -72,7 +78,7 @@ void read_clocks(Administration& database, DoctorFacts& facts) {
 }
 
 // What only a schema of this version can be asked.
-void read_schema(Administration& database, const std::string& dsn, DoctorFacts& facts) {
+void read_schema(Administration& database, const std::string& dsn, const std::string& folder, DoctorFacts& facts) {
   const Result<SchemaFound> found = find_schema(database);
   if (!found) {
     facts.schema_fault = found.error().message;
@@ -85,8 +91,10 @@ void read_schema(Administration& database, const std::string& dsn, DoctorFacts& 
     facts.schema_fault = store.error().message;
     return;
   }
-  facts.schema = SchemaFacts{read_roles(database), read_tables(database), (*store)->sessions(),
-                             static_cast<std::int64_t>((*store)->held_by_nobody(nobodys_max).size())};
+  facts.schema = SchemaFacts{
+      read_roles(database),   read_tables(database),
+      (*store)->sessions(),   static_cast<std::int64_t>((*store)->held_by_nobody(nobodys_max).size()),
+      read_archive(database), read_checkpoint_facts(database, CheckpointFiles(folder, (*store)->identity()))};
 }
 
 std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
@@ -98,13 +106,15 @@ std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
 }
 
 Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& dsn) {
+  const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
+  if (!checkpoints) return checkpoints.error();
   try {
     Administration database(dsn, "cairn doctor");
     DoctorFacts facts;
     facts.server = read_server(database);
     facts.holders = read_holders(database);
     read_clocks(database, facts);
-    read_schema(database, dsn, facts);
+    read_schema(database, dsn, checkpoints->folder, facts);
     facts.disk = read_disk(choice);
     return facts;
   } catch (const PostgresError& failure) {

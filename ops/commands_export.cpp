@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <span>
 
@@ -8,6 +9,8 @@
 
 namespace cairn {
 namespace {
+
+constexpr std::size_t runs_at_once = 100;
 
 Result<std::vector<RunRow>> named_runs(Store& store, const std::vector<std::string>& names) {
   std::vector<RunRow> rows;
@@ -23,10 +26,8 @@ Result<std::vector<RunRow>> named_runs(Store& store, const std::vector<std::stri
 
 // Until one cannot be exported, or nobody reads any more.
 Status add_page(Exporter& exporter, std::span<const RunRow> page) {
-  for (const RunRow& run : page) {
-    if (!std::cout) return Done{};
-    if (Status added = exporter.add(run); !added) return added;
-  }
+  for (; !page.empty() && std::cout; page = page.subspan(std::min(page.size(), runs_at_once)))
+    if (Status added = exporter.add(page.first(std::min(page.size(), runs_at_once))); !added) return added;
   return Done{};
 }
 

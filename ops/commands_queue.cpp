@@ -1,29 +1,10 @@
-#include <algorithm>
-#include <map>
-
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/print.hpp"
+#include "ops/queue_lines.hpp"
 
 namespace cairn {
 namespace {
-
-// A queue with what it holds and what was set for it; either may be nothing.
-struct QueueLine {
-  QueueRow row;
-  QueueSettings settings;
-};
-
-std::map<std::string, QueueLine> queue_lines(Store& store) {
-  std::map<std::string, QueueLine> lines;
-  for (QueueRow& row : store.queues()) lines[row.name].row = std::move(row);
-  for (QueueSettings& settings : store.queue_settings()) lines[settings.name].settings = std::move(settings);
-  return lines;
-}
-
-Json concurrency_json(const QueueSettings& settings) {
-  return settings.concurrency ? Json(*settings.concurrency) : Json(nullptr);
-}
 
 std::string concurrency_text(const QueueSettings& settings) {
   return settings.concurrency ? std::to_string(*settings.concurrency) : "none";
@@ -44,15 +25,7 @@ Exit show_queues(const Settings& settings) {
   Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "PAUSED", "OLDEST READY"});
   for (const auto& [name, line] : queue_lines(*opened->store)) {
     const QueueRow& row = line.row;
-    const Json oldest = row.oldest_us ? Json(time_text(*row.oldest_us)) : Json(nullptr);
-    if (settings.json)
-      print_json({{"queue", name},
-                  {"ready", row.ready},
-                  {"later", row.later},
-                  {"held", row.held},
-                  {"concurrency", concurrency_json(line.settings)},
-                  {"paused", line.settings.paused},
-                  {"oldest", oldest}});
+    if (settings.json) print_json(queue_json(name, line));
     table.add({name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
                line.settings.concurrency ? concurrency_text(line.settings) : "", line.settings.paused ? "paused" : "",
                row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""});
@@ -73,7 +46,9 @@ Exit set_queue(const Settings& settings, const QueueSetOptions& options) {
   if (const Status set = opened->store->set_queue(queue); !set) return set.error();
   opened->store->wake();
   if (settings.json)
-    print_json({{"queue", queue.name}, {"concurrency", concurrency_json(queue)}, {"paused", queue.paused}});
+    print_json({{"queue", queue.name},
+                {"concurrency", queue.concurrency ? Json(*queue.concurrency) : Json(nullptr)},
+                {"paused", queue.paused}});
   else
     print_line("Queue " + queue.name + ": limit " + concurrency_text(queue) + (queue.paused ? ", paused." : "."));
   return 0;

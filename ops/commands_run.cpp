@@ -12,45 +12,20 @@
 #include "ops/database.hpp"
 #include "ops/plan_status.hpp"
 #include "ops/print.hpp"
+#include "ops/run_asks.hpp"
 #include "ops/run_filter.hpp"
+#include "ops/run_views.hpp"
 #include "ops/stop_signals.hpp"
 
 namespace cairn {
 namespace {
 
-constexpr std::int32_t events_page = 1'000;
 constexpr std::chrono::milliseconds follow_pause{100};
-
-Json or_null(const std::optional<RunId>& run) { return run ? Json(to_string(*run)) : Json(nullptr); }
-
-Json run_json(const RunRow& row) {
-  return {
-      {"run", to_string(row.id)},
-      {"graph", row.graph},
-      {"version", row.version},
-      {"status", status_word(row)},
-      {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
-      {"events", row.head},
-      {"started_at", time_text(row.started_at)},
-      {"updated_at", time_text(row.updated_at)},
-      {"parent", or_null(row.parent)},
-      {"continues", or_null(row.continues)},
-      {"forked_from",
-       row.forked_from ? Json{{"run", to_string(row.forked_from->run)}, {"seq", row.forked_from->seq}} : Json(nullptr)},
-      {"tags", row.tags}};
-}
 
 std::string tags_text(const Tags& tags) {
   std::string text;
   for (const auto& [key, value] : tags) text += (text.empty() ? "" : " ") + key + "=" + value;
   return text;
-}
-
-Result<RunState> state_at(OpenedRun& found, const Moment& at) {
-  if (!at.at_us) return found.opened.client->state(found.run, at.seq);
-  const Result<std::int64_t> seq = found.opened.client->seq_at(found.run, *at.at_us);
-  if (!seq) return seq.error();
-  return found.opened.client->state(found.run, *seq);
 }
 
 void print_event(const Json& event) {
@@ -70,31 +45,18 @@ void print_event(const Json& event) {
 Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settings, const EventsOptions& options,
                                         std::int64_t after) {
   for (;;) {
-    const Result<std::vector<Event>> page = found.opened.client->events(found.run, after, events_page);
+    const Result<std::vector<Json>> page =
+        event_lines(*found.opened.client, found.run, found.shard, {after, events_page, options.raw});
     if (!page) return page.error();
-    for (const Event& event : *page) {
-      Json line = event_json(found.run, event);
-      if (!options.raw) line = found.opened.client->expand_blobs(std::move(line), found.shard);
+    for (const Json& line : *page) {
       if (settings.json)
         print_json(line);
       else
         print_event(line);
-      after = event.seq;
+      after = line["seq"];
     }
     if (page->size() < static_cast<std::size_t>(events_page)) return after;
   }
-}
-
-bool has_ended_by(OpenedRun& found, std::int64_t seq) {
-  const std::optional<RunRow> row = found.opened.store->run(found.run);
-  return !row || (is_ended(row->status) && row->head <= seq);
-}
-
-Result<std::string> question_meant(OpenedRun& found, const std::string& question) {
-  if (!question.empty()) return question;
-  const Result<RunState> state = found.opened.client->state(found.run);
-  if (!state) return state.error();
-  return state->questions.size() == 1 ? state->questions.begin()->first : std::string();
 }
 
 // Each run below the one it came from, in the order they began.
@@ -154,7 +116,7 @@ Exit list_runs(const Settings& settings, const RunFilter& filter) {
 Exit show_run(const Settings& settings, const std::string& run, const Moment& at, bool raw) {
   Result<OpenedRun> found = find_run(settings, run);
   if (!found) return found.error();
-  const Result<RunState> state = state_at(*found, at);
+  const Result<RunState> state = state_at(*found->opened.client, found->run, at);
   if (!state) return state.error();
   Json shown = state_json(*state);
   if (!raw) shown = found->opened.client->expand_blobs(std::move(shown), found->shard);
@@ -173,7 +135,7 @@ Exit show_events(const Settings& settings, const EventsOptions& options) {
   const StopSignals signals;
   Result<std::int64_t> last =
       print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1);
-  while (last && options.follow && !signals.came() && !has_ended_by(*found, *last)) {
+  while (last && options.follow && !signals.came() && !has_ended_by(*found->opened.store, found->run, *last)) {
     std::cout.flush();
     if (!is_read()) break;
     std::this_thread::sleep_for(follow_pause);
@@ -186,7 +148,7 @@ Exit show_events(const Settings& settings, const EventsOptions& options) {
 Exit show_plan(const Settings& settings, const std::string& run, const Moment& at) {
   Result<OpenedRun> found = find_run(settings, run);
   if (!found) return found.error();
-  Result<RunState> state = state_at(*found, at);
+  Result<RunState> state = state_at(*found->opened.client, found->run, at);
   if (!state) return state.error();
   if (const Status told = project_plan_status(*found->opened.client, *state); !told) return told.error();
   Json plan = state_json(*state)["plan"];
@@ -200,7 +162,7 @@ Exit show_plan(const Settings& settings, const std::string& run, const Moment& a
 Exit answer(const Settings& settings, const AnswerOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
-  const Result<std::string> question = question_meant(*found, options.question);
+  const Result<std::string> question = question_meant(*found->opened.client, found->run, options.question);
   if (!question) return question.error();
   const Answer command{*question, options.value, options.by.empty() ? current_actor() : options.by, {}};
   if (const Result<Done> done = found->opened.client->command(found->run, command); !done) return done.error();

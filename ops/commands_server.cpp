@@ -7,6 +7,7 @@
 #include "ops/child_process.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
+#include "ops/http/serve.hpp"
 #include "ops/print.hpp"
 #include "ops/sessions.hpp"
 #include "ops/stop_signals.hpp"
@@ -21,12 +22,13 @@ namespace {
 constexpr std::chrono::milliseconds look_pause{100};
 constexpr std::chrono::seconds restart_pause{1};
 
-std::vector<std::string> work_arguments(const Settings& settings, const DatabaseChoice& choice,
-                                        const std::string& dsn) {
-  std::vector<std::string> arguments = {"work"};
+// Of a child that does `command` on the same database.
+std::vector<std::string> child_arguments(const std::string& command, const Settings& settings,
+                                         const DatabaseChoice& choice, const std::string& dsn) {
+  std::vector<std::string> arguments = {command};
   if (choice.is_embedded() || !settings.dsn.empty()) arguments.insert(arguments.end(), {"--dsn", dsn});
   if (!settings.tools.empty()) arguments.insert(arguments.end(), {"--tools", settings.tools});
-  if (settings.json) arguments.push_back("--json");
+  if (settings.json || command == "serve") arguments.push_back("--json");
   return arguments;
 }
 
@@ -54,13 +56,53 @@ class WorkerProcesses {
   std::vector<ChildProcess> processes_;
 };
 
-void print_up(const Settings& settings, const DatabaseChoice& choice, const std::string& dsn, int workers) {
+// The process of the API, started again like a worker; the first says by its ready line where it listens.
+class ApiProcess {
+ public:
+  // Refuses `unavailable`: it cannot listen there; it has said why itself.
+  static Result<ApiProcess> start(std::vector<std::string> arguments, const ListenAddress& listen) {
+    std::vector<std::string> first = arguments;
+    first.insert(first.end(), {"--listen", to_string(listen)});
+    ChildProcess process(first, true);
+    const std::optional<std::string> ready = process.read_line();
+    if (!ready)
+      return Error{Code::unavailable, "Expected the API to listen on " + to_string(listen) + ", but it does not."};
+    std::string address = Json::parse(*ready).at("listen");
+    arguments.insert(arguments.end(), {"--listen", address});
+    return ApiProcess(std::move(arguments), std::move(address), std::move(process));
+  }
+  const std::string& address() const { return address_; }
+  void replace_the_dead() {
+    if (!process_.has_ended()) return;
+    std::cerr << "cairn: The API's process " << process_.pid() << " has ended; another takes its place.\n";
+    std::this_thread::sleep_for(restart_pause);
+    process_ = ChildProcess(arguments_, true);
+  }
+  void drain() {
+    process_.terminate();
+    process_.wait();
+  }
+
+ private:
+  ApiProcess(std::vector<std::string> arguments, std::string address, ChildProcess process)
+      : arguments_(std::move(arguments)), address_(std::move(address)), process_(std::move(process)) {}
+
+  std::vector<std::string> arguments_;
+  std::string address_;
+  ChildProcess process_;
+};
+
+void print_up(const Settings& settings, const DatabaseChoice& choice, const std::string& dsn, int workers,
+              const std::string& address) {
   if (settings.json) {
-    print_json({{"up", true}, {"dsn", public_dsn(dsn)}, {"data", choice.directory}, {"workers", workers}});
+    Json said = {{"up", true}, {"dsn", public_dsn(dsn)}, {"data", choice.directory}, {"workers", workers}};
+    if (!address.empty()) said["listen"] = address;
+    print_json(said);
   } else {
     if (choice.is_embedded()) print_line("PostgreSQL  in " + choice.directory);
     print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : public_dsn(dsn)));
     print_line("Workers     " + std::to_string(workers) + " processes");
+    if (!address.empty()) print_line("API         http://" + address + "/api/v1/");
     print_line("Ctrl-C drains the workers" +
                std::string(choice.is_embedded() ? "; `cairn down` stops PostgreSQL." : "."));
   }
@@ -97,24 +139,12 @@ void print_done(const Settings& settings, const WorkerReport& report) {
                std::to_string(report.commits) + " commits.");
 }
 
-Json session_json(const SessionRow& row, TimeUs now_us) {
-  return {{"session", row.id},
-          {"host", row.host},
-          {"pid", row.pid},
-          {"queues", row.queues},
-          {"held", row.held},
-          {"beats", row.counter},
-          {"last_beat", row.beat_at == 0 ? Json(nullptr) : Json(time_text(row.beat_at))},
-          {"alive", !is_silent(row, now_us)},
-          {"only_own", row.only_own},
-          {"tools", row.tools ? Json(*row.tools) : Json(nullptr)},
-          {"started_at", time_text(row.started_at)}};
-}
-
 }  // namespace
 
 Exit up(const Settings& settings, const UpOptions& options) {
   const StopSignals signals;
+  if (options.listen)
+    if (const Result<Guard> guard = guard_of(*options.listen); !guard) return guard.error();
   if (const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings); !catalogue)
     return catalogue.error();
   const DatabaseChoice choice = choose_database(settings);
@@ -123,13 +153,22 @@ Exit up(const Settings& settings, const UpOptions& options) {
   if (const Result<std::unique_ptr<Store>> store = open_store(*dsn); !store) return store.error();
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
   if (!checkpoints) return checkpoints.error();
-  setenv("CAIRN_CHECKPOINTS", checkpoints->folder.c_str(), 1);  // the workers know a DSN and no directory
-  print_up(settings, choice, *dsn, options.workers);
-  WorkerProcesses workers(work_arguments(settings, choice, *dsn), options.workers);
+  setenv("CAIRN_CHECKPOINTS", checkpoints->folder.c_str(), 1);  // the children know a DSN and no directory
+  std::optional<ApiProcess> api;
+  if (options.listen) {
+    Result<ApiProcess> started = ApiProcess::start(child_arguments("serve", settings, choice, *dsn), *options.listen);
+    if (!started) return started.error();
+    api = *std::move(started);
+  }
+  print_up(settings, choice, *dsn, options.workers, api ? api->address() : "");
+  WorkerProcesses workers(child_arguments("work", settings, choice, *dsn), options.workers);
   while (!signals.came()) {
     std::this_thread::sleep_for(look_pause);
-    if (!signals.came()) workers.replace_the_dead();
+    if (signals.came()) break;
+    workers.replace_the_dead();
+    if (api) api->replace_the_dead();
   }
+  if (api) api->drain();
   workers.drain();
   return 0;
 }

@@ -4,22 +4,10 @@
 #include "ops/database.hpp"
 #include "ops/execution.hpp"
 #include "ops/print.hpp"
+#include "ops/run_asks.hpp"
 
 namespace cairn {
 namespace {
-
-Result<StartRun> start_command(const StartOptions& options) {
-  StartRun command;
-  command.graph = options.graph;
-  command.input = options.input;
-  command.options = options.options;
-  command.tags = options.tags;
-  if (options.continues.empty()) return command;
-  const Result<RunId> earlier = run_argument(options.continues);
-  if (!earlier) return earlier.error();
-  command.continues = *earlier;
-  return command;
-}
 
 Json outcome_json(const RunState& state, Json output) {
   const bool ended = is_ended(state.status);
@@ -66,16 +54,6 @@ Exit tell_started(Opened& opened, const Settings& settings, const RunId& run, bo
   return 0;
 }
 
-ForkOptions fork_options(const ForkRunOptions& options) {
-  ForkOptions fork;
-  fork.seq = options.at;
-  if (!options.edit.empty()) fork.edit = options.edit;
-  fork.answers = options.answers;
-  fork.tags = options.tags;
-  fork.recorded = options.recorded;
-  return fork;
-}
-
 }  // namespace
 
 Exit start(const Settings& settings, const StartOptions& options) {
@@ -92,13 +70,9 @@ Exit fork_run(const Settings& settings, const ForkRunOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
   Client& client = *found->opened.client;
-  ForkOptions fork = fork_options(options);
-  if (options.graph) {
-    const Result<GraphRef> graph = client.try_graph(*options.graph);
-    if (!graph) return graph.error();
-    fork.graph = *graph;
-  }
-  const Result<Started> started = client.fork(found->run, std::move(fork));
+  Result<ForkOptions> fork = fork_options(client, options);
+  if (!fork) return fork.error();
+  const Result<Started> started = client.fork(found->run, *std::move(fork));
   if (!started) return started.error();
   return tell_started(found->opened, settings, started->run, options.wait, !options.no_work);
 }

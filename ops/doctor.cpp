@@ -14,6 +14,7 @@ constexpr std::int64_t snapshot_seconds_max = 300;
 constexpr std::int64_t snapshot_transactions_max = 1'000'000;
 constexpr std::int64_t transaction_seconds_max = 600;
 constexpr TimeUs clock_us_max = 1'000'000;
+constexpr TimeUs unsigned_us_max = 60'000'000;  // six times what is usual between two checkpoints
 constexpr std::int64_t dead_rows_fine = 100'000;
 constexpr std::uint64_t free_bytes_min = 1'000'000'000;
 
@@ -94,6 +95,36 @@ Check rights(const SchemaFacts& schema, const std::string& user) {
   return {"roles", true, "cairn_app and cairn_read may not change an event; this login is " + user};
 }
 
+// Without the role nothing can be archived, and nothing is wrong.
+Check archive_role(const ArchiveFacts& archive, const std::string& user) {
+  const std::string gone = std::to_string(archive.gone) + " runs were archived";
+  if (!archive.exists) return {"archive_role", true, "there is no role cairn_archive: nobody may archive; " + gone};
+  if (!archive.others.empty())
+    return {"archive_role", false,
+            archive.others + " may take on the role cairn_archive and remove histories; " + gone};
+  return {"archive_role", true,
+          "this login, " + user + ", may " + (archive.may ? "" : "not ") + "take on cairn_archive; " + gone};
+}
+
+Check last_checkpoint(const CheckpointFacts& checkpoints, TimeUs now_us) {
+  const bool is_any = checkpoints.newest_us > 0;
+  const std::string age = is_any ? "the last one is " + duration_text(now_us - checkpoints.newest_us) + " old" : "none";
+  if (!checkpoints.unsigned_since_us) return {"last_checkpoint", true, age + "; nothing was committed since"};
+  const TimeUs unsigned_us = now_us - *checkpoints.unsigned_since_us;
+  return {"last_checkpoint", unsigned_us <= unsigned_us_max,
+          age + "; what was committed since is unsigned for " + duration_text(unsigned_us)};
+}
+
+Check checkpoint_files(const CheckpointFacts& checkpoints) {
+  std::string found;
+  for (const std::string& difference : checkpoints.differences) found += (found.empty() ? "" : "; ") + difference;
+  if (!found.empty()) return {"checkpoint_files", false, found + " (`cairn verify --all` says more)"};
+  found = std::to_string(checkpoints.compared) + " files in " + checkpoints.folder + " agree with the table";
+  if (checkpoints.elsewhere > 0)
+    found += "; of " + std::to_string(checkpoints.elsewhere) + " other processes there is no file here";
+  return {"checkpoint_files", true, found};
+}
+
 Check bloat(const SchemaFacts& schema) {
   bool ok = true;
   std::string found;
@@ -140,6 +171,9 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back({"schema_version", true,
                     "version " + std::to_string(facts.schema_version) + ", shards " + std::to_string(facts.shards)});
   checks.push_back(rights(*facts.schema, facts.server.user));
+  checks.push_back(archive_role(facts.schema->archive, facts.server.user));
+  checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
+  checks.push_back(checkpoint_files(facts.schema->checkpoints));
   checks.push_back(bloat(*facts.schema));
   checks.push_back(autovacuum(*facts.schema, facts.server.autovacuum));
   checks.push_back(sessions(*facts.schema, facts.database_us));

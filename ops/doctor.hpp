@@ -32,6 +32,23 @@ struct RoleFacts {
   std::string event_rights;  // those it must not have: "delete, update"; "" none
 };
 
+// The one role that may remove a history.
+struct ArchiveFacts {
+  bool exists = false;
+  bool may = false;       // this login take it on
+  std::string others;     // that may and must not: "cairn_app"; "" none
+  std::int64_t gone = 0;  // runs that left a tombstone
+};
+
+struct CheckpointFacts {
+  std::string folder;
+  TimeUs newest_us = 0;                          // of the table; 0: there is none
+  std::optional<TimeUs> unsigned_since_us = {};  // what was committed since stands unsigned
+  std::int64_t compared = 0;                     // processes whose file and table were looked at
+  std::int64_t elsewhere = 0;                    // those without a file here
+  std::vector<std::string> differences = {};     // between file and table
+};
+
 // Somebody who keeps vacuum from its work, or might.
 struct HolderFacts {
   std::string kind;  // transaction, prepared, slot
@@ -61,6 +78,8 @@ struct SchemaFacts {
   std::vector<TableFacts> tables;
   std::vector<SessionRow> sessions;
   std::int64_t held_by_nobody = 0;  // counted up to a hundred
+  ArchiveFacts archive = {};
+  CheckpointFacts checkpoints = {};
 };
 
 struct DoctorFacts {

@@ -11,4 +11,18 @@ std::string session_text(const SessionRow& session) {
          ")";
 }
 
+Json session_json(const SessionRow& row, TimeUs now_us) {
+  return {{"session", row.id},
+          {"host", row.host},
+          {"pid", row.pid},
+          {"queues", row.queues},
+          {"held", row.held},
+          {"beats", row.counter},
+          {"last_beat", row.beat_at == 0 ? Json(nullptr) : Json(time_text(row.beat_at))},
+          {"alive", !is_silent(row, now_us)},
+          {"only_own", row.only_own},
+          {"tools", row.tools ? Json(*row.tools) : Json(nullptr)},
+          {"started_at", time_text(row.started_at)}};
+}
+
 }  // namespace cairn

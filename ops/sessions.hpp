@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/json.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -15,5 +16,8 @@ bool is_silent(const SessionRow& session, TimeUs now_us);
 
 // "session 7 (process 12 on host)"
 std::string session_text(const SessionRow& session);
+
+// As `cairn workers --json` and the API list it.
+Json session_json(const SessionRow& row, TimeUs now_us);
 
 }  // namespace cairn

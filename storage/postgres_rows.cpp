@@ -28,20 +28,6 @@ Tags read_tags(std::string_view text) {
   return tags;
 }
 
-QuestionRow read_question(const PgResult& rows, int row) {
-  QuestionRow question;
-  question.run = rows.uuid(row, 0);
-  question.id = rows.text(row, 1);
-  question.step = rows.int4(row, 2);
-  question.kind = rows.text(row, 3);
-  question.prompt = parse_stored(rows.text(row, 4));
-  question.schema = parse_stored(rows.text(row, 5));
-  if (!rows.is_null(row, 6)) question.fallback = parse_stored(rows.text(row, 6));
-  if (!rows.is_null(row, 7)) question.expires_at = rows.int8(row, 7);
-  question.asked_at = rows.int8(row, 8);
-  return question;
-}
-
 }  // namespace
 
 FoundRun read_found_run(const PgResult& rows, int row) {
@@ -117,6 +103,20 @@ std::vector<HeldJob> read_held_jobs(const PgResult& rows) {
     jobs.back().run_head = rows.int8(row, 11);
   }
   return jobs;
+}
+
+QuestionRow read_question(const PgResult& rows, int row) {
+  QuestionRow question;
+  question.run = rows.uuid(row, 0);
+  question.id = rows.text(row, 1);
+  question.step = rows.int4(row, 2);
+  question.kind = rows.text(row, 3);
+  question.prompt = parse_stored(rows.text(row, 4));
+  question.schema = parse_stored(rows.text(row, 5));
+  if (!rows.is_null(row, 6)) question.fallback = parse_stored(rows.text(row, 6));
+  if (!rows.is_null(row, 7)) question.expires_at = rows.int8(row, 7);
+  question.asked_at = rows.int8(row, 8);
+  return question;
 }
 
 std::vector<QuestionRow> read_questions(const PgResult& rows) {

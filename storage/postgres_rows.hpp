@@ -17,6 +17,7 @@ EventRow read_event(const PgResult& rows, int row);
 std::vector<EventRow> read_events(const PgResult& rows);  // as events.sql
 HeldJob read_held_job(const PgResult& rows, int row);     // as jobs.sql, without the run's head
 std::vector<HeldJob> read_held_jobs(const PgResult& rows);
+QuestionRow read_question(const PgResult& rows, int row);
 std::vector<QuestionRow> read_questions(const PgResult& rows);         // as questions.sql
 std::vector<QueueSettings> read_queue_settings(const PgResult& rows);  // as queue_settings.sql
 

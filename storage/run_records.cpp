@@ -26,40 +26,64 @@ std::int64_t epoch_anew(std::int64_t head) {
   return first_epoch(head) + half + static_cast<std::int64_t>(random() % (half / 2));
 }
 
-void send_reading(PgConnection& connection, const PgParameters& of_run, std::int32_t fold_version) {
-  connection.send(statement("run_record"), of_run);
-  connection.send(statement("jobs_of_run"), of_run);
-  connection.send(statement("all_questions_of_run"), of_run);
-  connection.send(statement("snapshots_of_run"), PgParameters(of_run).add(fold_version));
+void send_reading(PgConnection& connection, Shard shard, std::span<const RunId> runs, std::int32_t fold_version) {
+  PgArray ids(PgType::uuid);
+  for (const RunId& run : runs) ids.add(run);
+  const PgParameters of_runs = PgParameters().add(shard).add(std::move(ids));
+  for (const char* name : {"run_records", "jobs_of_runs", "all_questions_of_runs"})
+    connection.send(statement(name), of_runs);
+  connection.send(statement("snapshots_of_runs"), PgParameters(of_runs).add(fold_version));
 }
 
-void read_run_into(RunRecord& record, const PgResult& rows) {
-  if (rows.rows() == 0) return;
+void read_run_into(RunRecord& record, const PgResult& rows, int row) {
   try {
-    record.run = read_run(rows, 0);
-    record.child_mark_fits = rows.boolean(0, 15);
+    record.run = read_run(rows, row);
+    record.child_mark_fits = rows.boolean(row, 15);
   } catch (const CorruptHistory& fault) {
     record.run_fault = fault.what();
   }
 }
 
-void read_questions_into(RunRecord& record, const PgResult& rows) {
+void read_question_into(RunRecord& record, const PgResult& rows, int row) {
+  if (!record.questions_fault.empty()) return;
   try {
-    record.questions = read_questions(rows);
+    record.questions.push_back(read_question(rows, row));
   } catch (const CorruptHistory& fault) {
+    record.questions.clear();
     record.questions_fault = fault.what();
   }
 }
 
-RunRecord receive_record(PgConnection& connection) {
-  RunRecord record;
-  read_run_into(record, connection.receive());
-  const PgResult jobs = connection.receive();
-  for (int row = 0; row < jobs.rows(); ++row) record.jobs.push_back(read_held_job(jobs, row));
-  read_questions_into(record, connection.receive());
-  const PgResult snapshots = connection.receive();
-  for (int row = 0; row < snapshots.rows(); ++row) record.snapshots.push_back(snapshots.int8(row, 0));
-  return record;
+// The records of runs, from rows of all of them.
+class Records {
+ public:
+  explicit Records(std::span<const RunId> runs) : records_(runs.size()) {
+    for (std::size_t at = 0; at < runs.size(); ++at) places_.emplace(runs[at], at);
+  }
+
+  // What send_reading asked for.
+  std::vector<RunRecord> receive(PgConnection& connection) {
+    each(connection.receive(), read_run_into);
+    each(connection.receive(),
+         [](RunRecord& record, const PgResult& rows, int row) { record.jobs.push_back(read_held_job(rows, row)); });
+    each(connection.receive(), read_question_into);
+    each(connection.receive(),
+         [](RunRecord& record, const PgResult& rows, int row) { record.snapshots.push_back(rows.int8(row, 1)); });
+    return std::move(records_);
+  }
+
+ private:
+  template <class Take>
+  void each(const PgResult& rows, Take&& take) {
+    for (int row = 0; row < rows.rows(); ++row) take(records_[places_.at(rows.uuid(row, 0))], rows, row);
+  }
+
+  std::vector<RunRecord> records_;
+  std::map<RunId, std::size_t> places_;
+};
+
+RunRecord receive_record(PgConnection& connection, const RunId& run) {
+  return std::move(Records({&run, 1}).receive(connection).front());
 }
 
 // The writes of one repair. Lives for one transaction.
@@ -176,18 +200,26 @@ RunId RunRecords::last_id(Shard shard) {
   return rows.rows() == 0 ? RunId{} : rows.uuid(0, 0);
 }
 
-RunRecord RunRecords::record(const RunId& run, std::int32_t fold_version) {
+std::vector<RunRecord> RunRecords::records(Shard shard, std::span<const RunId> runs, std::int32_t fold_version) {
   return parts_->pool.run([&](PgConnection& connection) {
     connection.begin_pipeline();
     connection.send(begin_at_one_moment());
-    send_reading(connection, parts_->of(run), fold_version);
+    send_reading(connection, shard, runs, fold_version);
     connection.send(commit_statement());
     connection.sync();
     connection.receive();
-    RunRecord record = receive_record(connection);
+    std::vector<RunRecord> records = Records(runs).receive(connection);
     connection.finish();
-    return record;
+    return records;
   });
+}
+
+RunRecord RunRecords::record(const RunId& run, std::int32_t fold_version) {
+  return std::move(records(shard_of(run, parts_->shards), {&run, 1}, fold_version).front());
+}
+
+bool RunRecords::remove_leftovers(Shard shard, const RunId& run) {
+  return parts_->pool.query("delete_leftovers", PgParameters().add(shard).add(run)).int8(0, 0) > 0;
 }
 
 // The run's row comes first, for another who adds the run waits for it.
@@ -224,11 +256,11 @@ bool RunRecords::repair(const RunId& run, std::int64_t head, std::int32_t fold_v
     connection.send(begin_statement());
     parts_->lock(connection, run);
     connection.send(statement("last_event"), of_run);
-    send_reading(connection, of_run, fold_version);
+    send_reading(connection, shard, {&run, 1}, fold_version);
     connection.sync();
     for (int locked = 0; locked < 3; ++locked) connection.receive();
     const PgResult last = connection.receive();
-    const RunRecord record = receive_record(connection);
+    const RunRecord record = receive_record(connection, run);
     const bool is_last = last.rows() == 1 && last.int8(0, 0) == head;
     if (is_last) {
       const Repair repair = plan(record);

@@ -52,7 +52,13 @@ class RunRecords {
   // transaction. False, and nothing is written, if there is one.
   bool add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs);
 
+  // Of runs of one shard, in their order, each once: all as they were at the same moment.
+  std::vector<RunRecord> records(Shard shard, std::span<const RunId> runs, std::int32_t fold_version);
   RunRecord record(const RunId& run, std::int32_t fold_version);
+
+  // Removes jobs, questions and snapshots of a run that is not there. False if there were none, or if there is an
+  // event or a row of the run.
+  bool remove_leftovers(Shard shard, const RunId& run);
 
   // Writes what `plan` makes of the record as it is under the locks that every writer takes, in one transaction. False,
   // and nothing is written, if event `head` is not the run's last one.

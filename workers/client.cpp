@@ -57,6 +57,17 @@ Json history_of(const RunState& earlier, const Json& policy) {
   return data;
 }
 
+// Nothing for one that cannot be read: the events say the same.
+std::optional<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
+  try {
+    Result<RunState> restored = restore_snapshot(parse_stored(snapshot.state), graphs);
+    if (restored) return *std::move(restored);
+  } catch (const CorruptHistory&) {
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 RunId keyed_run_id(std::string_view graph, std::string_view key) {
@@ -433,8 +444,7 @@ Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {
   RunState state;
   state.id = run;
   if (const std::optional<SnapshotRow> snapshot = parts_->store.snapshot(run, fold_version, until)) {
-    Result<RunState> restored = restore_snapshot(parse_stored(snapshot->state), graphs());
-    if (restored) state = *std::move(restored);
+    if (std::optional<RunState> restored = restored_state(*snapshot, graphs())) state = *std::move(restored);
   }
   while (state.seq < until) {
     const auto page = static_cast<std::int32_t>(std::min<std::int64_t>(history_page, until - state.seq));

@@ -353,7 +353,8 @@ void Session::execute(Ticket slot) {
   if (work.blobs.empty() && !work.recorded) return run_work(slot, std::move(work));
   const Shard shard = shard_of(flight.job.run, origin_.shards);
   Graphs graphs = work.recorded ? committer_.graphs() : Graphs{};
-  call(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(graphs), &executor_.handlers()});
+  call(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(graphs), &executor_.handlers(),
+                 records_});
 }
 
 void Session::run_work(Ticket slot, Work work) {

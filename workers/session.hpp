@@ -145,6 +145,7 @@ class Session {
   WorkerOptions options_;
   const Executor& executor_;
   const ToolTable& tools_;
+  const std::shared_ptr<StepRecords> records_ = std::make_shared<StepRecords>();
   DatabaseClock clock_;
   TimeUs steady_ = 0;
   TimeUs now_ = 0;  // the database's

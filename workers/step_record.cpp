@@ -1,5 +1,6 @@
 #include "workers/step_record.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -36,51 +37,39 @@ std::string key_in(const RunState& state, StepId id, const HandlerTable& handler
   return key_of(step_input(state, *step, handler), handler);
 }
 
-// A report as its events come in; its key is that of the state before the first of them.
-class Gathering {
- public:
-  // The finished report with its key.
-  std::optional<std::pair<std::string, StepResult>> take(Event event, const RunState& before,
-                                                         const HandlerTable& handlers) {
-    if (events_.empty() || events_.front().step != event.step) {
-      events_.clear();
-      key_ = key_in(before, event.step, handlers);
-    }
-    events_.push_back(std::move(event));
-    std::optional<StepReport> report = step_report(events_);
-    if (!report) return std::nullopt;
-    events_.clear();
-    if (key_.empty()) return std::nullopt;
-    return std::pair{std::exchange(key_, ""), StepResult(std::move(report->result))};
-  }
-
- private:
-  std::vector<Event> events_;
-  std::string key_;
-};
-
 }  // namespace
 
-Result<StepRecord> StepRecord::read(Store& store, const ForkPoint& after, const HandlerTable& handlers,
-                                    const Graphs& graphs) {
-  StepRecord record;
-  record.after_ = after;
-  RunState state;
-  state.id = after.run;
-  Gathering gathering;
+StepRecord::StepRecord(const ForkPoint& after) : after_(after) { state_.id = after.run; }
+
+Status StepRecord::read_on(Store& store, const HandlerTable& handlers, const Graphs& graphs) {
   for (;;) {
-    const std::vector<EventRow> rows = store.events(after.run, state.seq, history_page);
-    for (std::size_t at = 0; at < rows.size(); ++at) {
-      if (rows[at].seq > after.seq) {
-        Result<Event> event = event_of(rows[at]);
-        if (!event) return event.error();
-        if (auto found = gathering.take(*std::move(event), state, handlers))
-          record.add(found->first, std::move(found->second));
-      }
-      if (Status folded = fold_rows(state, {&rows[at], 1}, graphs); !folded) return folded.error();
-    }
-    if (rows.size() < static_cast<std::size_t>(history_page)) return record;
+    const std::vector<EventRow> rows = store.events(after_.run, state_.seq, history_page);
+    for (const EventRow& row : rows)
+      if (Status taken = read(row, handlers, graphs); !taken) return taken;
+    if (rows.size() < static_cast<std::size_t>(history_page)) return Done{};
   }
+}
+
+Status StepRecord::read(const EventRow& row, const HandlerTable& handlers, const Graphs& graphs) {
+  if (row.seq > after_.seq) {
+    Result<Event> event = event_of(row);
+    if (!event) return event.error();
+    gather(*std::move(event), handlers);
+  }
+  return fold_rows(state_, {&row, 1}, graphs);
+}
+
+void StepRecord::gather(Event event, const HandlerTable& handlers) {
+  std::vector<Event>& events = gathering_.events;
+  if (events.empty() || events.front().step != event.step) {
+    events.clear();
+    gathering_.key = key_in(state_, event.step, handlers);
+  }
+  events.push_back(std::move(event));
+  std::optional<StepReport> report = step_report(events);
+  if (!report) return;
+  events.clear();
+  if (!gathering_.key.empty()) add(std::exchange(gathering_.key, ""), std::move(report->result));
 }
 
 StepResult StepRecord::answer(const StepInput& input, const Handler* handler) const {
@@ -95,6 +84,41 @@ StepResult StepRecord::no_answer(const std::string& says) { return Failure{diver
 void StepRecord::add(const std::string& key, StepResult result) {
   const auto [entry, is_new] = results_.try_emplace(key, result);
   if (!is_new && !std::holds_alternative<Outcome>(entry->second)) entry->second = std::move(result);
+}
+
+StepResult StepRecords::answer(Store& store, const ForkPoint& after, const StepInput& input, const Handler* handler,
+                               const HandlerTable& handlers, const Graphs& graphs) {
+  const std::shared_ptr<Kept> one = kept(after);
+  const std::lock_guard lock(one->mutex);
+  StepResult known = one->record.answer(input, handler);
+  if (std::holds_alternative<Outcome>(known)) return known;
+  try {
+    const Status read = one->record.read_on(store, handlers, graphs);
+    if (read) return one->record.answer(input, handler);
+    known = StepRecord::no_answer(read.error().message);
+  } catch (...) {
+    drop(one);
+    throw;
+  }
+  drop(one);
+  return known;
+}
+
+std::shared_ptr<StepRecords::Kept> StepRecords::kept(const ForkPoint& after) {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::find_if(kept_.begin(), kept_.end(), [&after](const auto& one) { return one->after == after; });
+  if (found == kept_.end())
+    kept_.push_front(std::make_shared<Kept>(after));
+  else
+    kept_.splice(kept_.begin(), kept_, found);
+  if (kept_.size() > records_max) kept_.pop_back();
+  return kept_.front();
+}
+
+void StepRecords::drop(const std::shared_ptr<Kept>& one) {
+  const std::lock_guard lock(mutex_);
+  kept_.remove(one);
 }
 
 }  // namespace cairn

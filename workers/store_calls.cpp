@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "workers/step_record.hpp"
-
 namespace cairn {
 namespace {
 
@@ -108,8 +106,7 @@ struct CarryingOut {
   StoreAnswer operator()(const ReadBlobs& call) const {
     Work& work = *call.work;
     if (work.recorded) {  // before large values are put back: the record's inputs stand for them too
-      const Result<StepRecord> record = StepRecord::read(store, *work.recorded, *call.handlers, call.graphs);
-      work.answer = record ? record->answer(work.input, work.handler) : StepRecord::no_answer(record.error().message);
+      work.answer = call.records->answer(store, *work.recorded, work.input, work.handler, *call.handlers, call.graphs);
     }
     put_back(work.input, [&](const Hash& hash) { return store.blob(call.shard, hash); });
     return Done{};

@@ -13,6 +13,7 @@
 #include "workers/committer.hpp"
 #include "workers/executor.hpp"
 #include "workers/history.hpp"
+#include "workers/step_record.hpp"
 
 namespace cairn {
 
@@ -58,6 +59,7 @@ struct ReadBlobs {
   std::shared_ptr<Work> work;  // made whole in place; the call's alone while it is under way
   Graphs graphs;               // for a record, with the handlers
   const HandlerTable* handlers = nullptr;
+  std::shared_ptr<StepRecords> records = {};
 };
 struct KeepBlobs {
   Ticket slot = 0;

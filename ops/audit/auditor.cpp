@@ -4,6 +4,7 @@
 #include <deque>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "engine/codec.hpp"
@@ -18,20 +19,31 @@ namespace cairn {
 namespace {
 
 constexpr int rebuild_tries = 50;
+constexpr std::int32_t first_page = 64;  // events of each of many runs
+constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
 
 bool has_rows_beside(const RunRecord& record) {
   return !record.jobs.empty() || !record.questions.empty() || !record.questions_fault.empty() ||
          !record.snapshots.empty();
 }
 
+// What was read of a run before its audit.
+struct Kept {
+  RunRecord record;
+  TimeUs now_us = 0;
+  std::optional<std::vector<EventRow>> first;  // at most first_page events; nothing: they could not be read
+};
+
 // One run's audit. Lives for one call.
 class OneAudit {
  public:
-  OneAudit(Store& store, RunRecords& records, const Graphs& graphs, const RunPlace& place)
+  OneAudit(Store& store, const Graphs& graphs, const RunPlace& place, Kept kept)
       : store_(store),
         run_(place.run),
         shard_(place.shard),
-        record_(records.record(place.run, fold_version)),
+        record_(std::move(kept.record)),
+        now_us_(kept.now_us),
+        first_(std::move(kept.first)),
         audit_(place.run, place.shard, graphs),
         snapshots_(record_.snapshots.begin(), record_.snapshots.end()) {}
 
@@ -49,15 +61,15 @@ class OneAudit {
 
  private:
   void read_events() {
-    std::int32_t limit = history_page;
-    for (std::int64_t after = std::numeric_limits<std::int64_t>::min(); !audit_.is_enough();) {
+    std::int64_t after = before_all;
+    if (first_) {
+      if (!take_all(*first_, after) || first_->size() < static_cast<std::size_t>(first_page)) return;
+      first_.reset();
+    }
+    for (std::int32_t limit = history_page; !audit_.is_enough();) {
       try {
         const std::vector<EventRow> rows = store_.events(run_, after, limit);
-        for (const EventRow& row : rows) {
-          after = row.seq;
-          if (!take(row)) return;
-        }
-        if (rows.size() < static_cast<std::size_t>(limit)) return;
+        if (!take_all(rows, after) || rows.size() < static_cast<std::size_t>(limit)) return;
       } catch (const CorruptHistory& fault) {  // one at a time, to see which it is
         if (limit == 1) {
           is_unreadable_ = true;
@@ -66,6 +78,13 @@ class OneAudit {
         limit = 1;
       }
     }
+  }
+
+  bool take_all(const std::vector<EventRow>& rows, std::int64_t& after) {
+    return std::all_of(rows.begin(), rows.end(), [this, &after](const EventRow& row) {
+      after = row.seq;
+      return take(row);
+    });
   }
 
   // False if the event came after the run's rows were read, as all that follow.
@@ -152,8 +171,8 @@ class OneAudit {
     if (!record_.run_fault.empty()) find(0, "unreadable", record_.run_fault);
     const RunState* const state = audit_.state();
     if (audited_.events == 0 && !record_.run) {
-      if (has_rows_beside(record_))
-        find(0, "surplus", "Expected nothing of a run without events, but found rows of one.");
+      audited_.is_leftover = has_rows_beside(record_);
+      if (audited_.is_leftover) find(0, "surplus", "Expected nothing of a run without events, but found rows of one.");
       return;
     }
     if (!record_.run && record_.run_fault.empty())
@@ -161,7 +180,7 @@ class OneAudit {
     if (state == nullptr || is_broken_off()) return;
     for (const std::int64_t seq : snapshots_) find_snapshot(seq, "to be of an event, but the history ends before it");
     audited_.wanted = projection_of(*state, audit_.last_hash());
-    if (!is_surplus_) add(projection_findings(*audited_.wanted, record_, store_.database_time()));
+    if (!is_surplus_) add(projection_findings(*audited_.wanted, record_, now_us_));
   }
 
   bool is_broken_off() const { return is_unreadable_ || audit_.is_enough(); }
@@ -177,6 +196,8 @@ class OneAudit {
   const RunId run_;
   const Shard shard_;
   const RunRecord record_;
+  const TimeUs now_us_;
+  std::optional<std::vector<EventRow>> first_;
   RunAudit audit_;
   Audited audited_;
   Auditor::Beside beside_ = Auditor::Beside::read;
@@ -185,6 +206,31 @@ class OneAudit {
   std::set<Hash> blobs_seen_;
   std::deque<std::int64_t> snapshots_;  // not yet looked at
 };
+
+// Nothing if one of them cannot be read.
+std::optional<std::vector<Past>> read_first(Store& store, const std::vector<RunPlace>& places) {
+  std::vector<PastRequest> requests;
+  for (const RunPlace& place : places) requests.push_back({place.run, before_all});
+  try {
+    return store.pasts(requests, first_page);
+  } catch (const CorruptHistory&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<Kept> read_kept(Store& store, RunRecords& records, Shard shard, const std::vector<RunPlace>& places) {
+  std::vector<RunId> runs;
+  for (const RunPlace& place : places) runs.push_back(place.run);
+  std::vector<RunRecord> found = records.records(shard, runs, fold_version);
+  const TimeUs now_us = store.database_time();
+  std::optional<std::vector<Past>> pasts = read_first(store, places);
+  std::vector<Kept> kept;
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    kept.push_back({std::move(found[at]), now_us, {}});
+    if (pasts) kept.back().first = std::move((*pasts)[at].events);
+  }
+  return kept;
+}
 
 bool has_unsupported(const Audited& audited) {
   return std::any_of(audited.findings.begin(), audited.findings.end(),
@@ -222,18 +268,42 @@ bool Auditor::is_kept(const RunPlace& place) {
   }
 }
 
+bool Auditor::is_misplaced(const RunPlace& place) const {
+  return shard_of(place.run, records_.shards()) != place.shard;
+}
+
+void Auditor::audit(const std::vector<RunPlace>& places, const std::function<void(const RunPlace&, Audited)>& done) {
+  std::map<Shard, std::vector<RunPlace>> by_shard;
+  for (const RunPlace& place : places)
+    is_misplaced(place) ? done(place, audit(place)) : by_shard[place.shard].push_back(place);
+  for (const auto& [shard, here] : by_shard) {
+    std::vector<Kept> kept = read_kept(store_, records_, shard, here);
+    for (std::size_t at = 0; at < here.size(); ++at) {
+      Audited audited = OneAudit(store_, graphs_, here[at], std::move(kept[at])).audit(beside_);
+      done(here[at], has_unsupported(audited) && learn_graphs() ? audit(here[at]) : std::move(audited));
+    }
+  }
+}
+
 Audited Auditor::audit(const RunPlace& place) {
-  if (shard_of(place.run, records_.shards()) != place.shard) {
+  if (is_misplaced(place)) {
     const std::string says = "Expected the run on shard " + std::to_string(shard_of(place.run, records_.shards())) +
                              ", but found rows of it on shard " + std::to_string(place.shard) + ".";
-    return {{{place.run, 0, "misplaced", says}}, 0, {}, {}};
+    Audited audited;
+    audited.findings.push_back({place.run, 0, "misplaced", says});
+    return audited;
   }
-  Audited audited = OneAudit(store_, records_, graphs_, place).audit(beside_);
-  if (has_unsupported(audited) && learn_graphs()) audited = OneAudit(store_, records_, graphs_, place).audit(beside_);
-  return audited;
+  Audited audited = audit_again(place);
+  return has_unsupported(audited) && learn_graphs() ? audit_again(place) : audited;
+}
+
+Audited Auditor::audit_again(const RunPlace& place) {
+  Kept kept{records_.record(place.run, fold_version), store_.database_time(), {}};
+  return OneAudit(store_, graphs_, place, std::move(kept)).audit(beside_);
 }
 
 bool Auditor::rebuild(const RunPlace& place, Audited& audited) {
+  if (audited.is_leftover) return remove_leftover(place, audited);
   for (int tries = 0; tries < rebuild_tries && audited.wanted && !audited.findings.empty(); ++tries) {
     const bool is_written =
         records_.repair(place.run, audited.wanted->run.head, fold_version, [&](const RunRecord& found) {
@@ -245,6 +315,12 @@ bool Auditor::rebuild(const RunPlace& place, Audited& audited) {
     if (is_written) return true;
   }
   return false;
+}
+
+bool Auditor::remove_leftover(const RunPlace& place, Audited& audited) {
+  const bool is_removed = records_.remove_leftovers(place.shard, place.run);
+  audited = audit(place);
+  return is_removed;
 }
 
 std::vector<Finding> graph_findings(const std::vector<GraphRow>& graphs) {

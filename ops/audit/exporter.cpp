@@ -8,6 +8,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t events_page = 500;
+constexpr std::int32_t first_page = 64;  // of each of many runs
 
 // The versions of graphs that the event brings; none if it cannot be read, which an audit will tell.
 std::vector<std::string> graphs_of(const EventRow& row) {
@@ -29,13 +30,24 @@ Exporter::Exporter(Store& store, ExportWriter& writer, const std::string& by, Pu
   writer_.head({store.shards(), store.identity(), store.database_time(), by, purpose == Purpose::archive});
 }
 
-Status Exporter::add(const RunRow& run) {
+Status Exporter::add(std::span<const RunRow> runs) {
+  std::vector<PastRequest> requests;
+  for (const RunRow& run : runs) requests.push_back({run.id});
+  std::vector<Past> pasts = store_.pasts(requests, first_page);
+  for (std::size_t at = 0; at < runs.size(); ++at)
+    if (Status added = add(runs[at], std::move(pasts[at].events)); !added) return added;
+  return Done{};
+}
+
+// `page`: the first events.
+Status Exporter::add(const RunRow& run, std::vector<EventRow> page) {
   const Shard shard = shard_of(run.id, store_.shards());
   std::set<Hash> blobs;
   writer_.run(run, shard);
+  if (std::ssize(page) > run.head) page.resize(static_cast<std::size_t>(run.head));
   for (std::int64_t seq = 0; seq < run.head;) {
-    const auto limit = static_cast<std::int32_t>(std::min<std::int64_t>(events_page, run.head - seq));
-    const std::vector<EventRow> page = store_.events(run.id, seq, limit);
+    if (seq > 0)
+      page = store_.events(run.id, seq, static_cast<std::int32_t>(std::min<std::int64_t>(events_page, run.head - seq)));
     if (page.empty()) return gone(run, "event " + std::to_string(seq + 1));
     for (const EventRow& event : page)
       if (Status added = add_event(run, shard, event, blobs); !added) return added;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,13 @@ class Exporter {
 
   // The run as far as `run` says. Refuses `corrupt` (an event, a graph or a blob is gone), `limit`; then the export has
   // no end, and nobody takes it for whole.
-  Status add(const RunRow& run);
+  Status add(const RunRow& run) { return add(std::span(&run, 1)); }
+  // Of all of them the first events are read at once.
+  Status add(std::span<const RunRow> runs);
   void end() { writer_.end(); }
 
  private:
+  Status add(const RunRow& run, std::vector<EventRow> page);
   Status add_event(const RunRow& run, Shard shard, const EventRow& event, std::set<Hash>& blobs);
   Status add_graph(const std::string& version);
   Status add_blobs_of(const RunRow& run, Shard shard, const EventRow& event, std::set<Hash>& blobs);

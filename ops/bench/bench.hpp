@@ -20,7 +20,7 @@ struct BenchOptions {
   int workers = 0;  // processes; 0: what the case is about
   std::vector<std::int64_t> waiting = {10'000, 1'000'000};
   std::int64_t finished = 1'000'000;  // runs
-  std::int64_t events = 1'000'000;    // folded, and of the long run
+  std::int64_t events = 1'000'000;    // folded, and of the long runs
   int snapshot_seconds = 60;
   int sustained_seconds = 120;
   std::vector<std::string> instances;  // files of workflow instances

@@ -28,13 +28,17 @@ Result<Json> measure_start(const std::string& dsn, BenchServer& server, const Be
 Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Case `steps` while it flows, beside the same on empty tables: with jobs waiting, with finished runs in the tables,
-// with an old snapshot held open; for long, with the vacuum and the checkpoints that come; a run of very many events beside its own beginning; very many runs in one worker.
+// with an old snapshot held open; for long, with the vacuum and the checkpoints that come; a run of very many events
+// beside its own beginning; very many runs in one worker.
 Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// Of all that is kept: verify, replay, export; of one run as of a moment.
+Result<Json> measure_audit(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Thousands of steps that wait for a model.
 Result<Json> measure_model_load(const std::string& dsn, BenchServer& server, const BenchOptions& options);

@@ -79,11 +79,11 @@ Json graph(const char* name, const char* start, Json nodes) {
 
 Json node(const char* handler, const std::string& next) { return {{"do", handler}, {"on", {{"ok", next}}}}; }
 
-Json linear(const char* name, const Json& does) {
+Json linear(const char* name, const Json& does, int length) {
   Json nodes = Json::object();
-  for (int i = 1; i <= bench_steps; ++i) {
+  for (int i = 1; i <= length; ++i) {
     Json& made = nodes["s" + std::to_string(i)] = does;
-    made["on"] = {{"ok", i == bench_steps ? "done" : "s" + std::to_string(i + 1)}};
+    made["on"] = {{"ok", i == length ? "done" : "s" + std::to_string(i + 1)}};
   }
   return graph(name, "s1", std::move(nodes));
 }
@@ -106,8 +106,9 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url)
 
 std::vector<Json> bench_graphs() {
   const Json map = {{"plan", node("bench.plan", "run")}, {"run", {{"map", "sub_goals"}, {"on", {{"joined", "done"}}}}}};
-  return {linear("bench_steps", {{"do", "bench.step"}}),
-          linear("bench_pure", {{"do", "bench.pure"}}),
+  return {linear("bench_steps", {{"do", "bench.step"}}, bench_steps),
+          linear("bench_pure", {{"do", "bench.pure"}}, bench_steps),
+          linear("bench_audit", {{"do", "bench.step"}}, bench_audit_steps),
           graph("bench_loop", "s1", {{"s1", {{"do", "bench.loop"}, {"on", {{"again", "s1"}, {"ok", "done"}}}}}}),
           graph("bench_hold", "s1", {{"s1", node("bench.hold", "done")}}),
           graph("bench_one", "s1", {{"s1", node("bench.step", "done")}}),

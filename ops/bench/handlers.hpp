@@ -11,11 +11,13 @@
 namespace cairn {
 
 inline constexpr int bench_steps = 10;  // of each run of the graphs bench_steps and bench_pure, one after another
+inline constexpr int bench_audit_steps = 8;
 
 // The handlers of the benchmark beside the built-in ones; the model at `model_url`, if there is one.
 Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url = {});
 
 // bench_steps: no-op effects that leave 300 bytes each. bench_pure: the same nodes on a pure handler.
+// bench_audit: as bench_steps, but fewer, so that a run has ten events.
 // bench_loop: pure steps without end. bench_hold: one step that waits for `ms`. bench_one: a single step.
 // bench_map: a plan of `width` sub-goals, run side by side and joined.
 std::vector<Json> bench_graphs();

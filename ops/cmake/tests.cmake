@@ -109,7 +109,9 @@ cairn_tests(simulation fast cairn_simulation
 )
 cairn_tests(ops postgres cairn_ops
   tests/engine/trial.cpp
+  tests/ops/api_client.cpp
   tests/ops/archive_test.cpp
+  tests/ops/as_of_test.cpp
   tests/ops/auditor_questions_test.cpp
   tests/ops/audited_database.cpp
   tests/ops/bad_input_test.cpp
@@ -123,6 +125,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/explain_test.cpp
   tests/ops/export_test.cpp
   tests/ops/fork_test.cpp
+  tests/ops/http_api_test.cpp
+  tests/ops/http_limits_test.cpp
   tests/ops/invariants_test.cpp
   tests/ops/page_agent_test.cpp
   tests/ops/plan_decomposer_test.cpp

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/codec.hpp"
+#include "engine/plain_json.hpp"
 
 namespace cairn {
 namespace {
@@ -34,6 +35,88 @@ TEST(Json, keys_are_sorted_and_spaces_go) {
 }
 
 TEST(Json, minus_zero_is_a_number) { EXPECT_EQ(canonical(value_of("[-0.0]")), "[-0.0]"); }
+
+// What the quick reader takes it reads as the parser does.
+TEST(PlainJson, reads_what_we_write_as_the_parser_does) {
+  for (const char* text :
+       {"null", "true", "false", "0", "7", "-7", "123456789012345678", "-123456789012345678", "\"\"", "\"a b\"",
+        R"("a \"quote\", a \\ and \b\f\n\r\t\/ behind a long beginning without any")", "[]", "{}", "[[],[{}]]",
+        R"({"a":[1,{"b":[]},"x"],"b":null,"c":{"d":{"e":-25}}})", R"({"":"","a":true,"b":false})"}) {
+    const std::optional<Json> read = read_plain_json(text);
+    ASSERT_TRUE(read) << text;
+    const Json parsed = Json::parse(text);
+    EXPECT_EQ(*read, parsed) << text;
+    EXPECT_EQ(read->type(), parsed.type()) << text;
+    EXPECT_EQ(read->dump(), parsed.dump()) << text;
+  }
+}
+
+TEST(PlainJson, leaves_all_else_to_the_parser) {
+  for (const std::string text : {"",
+                                 " 1",
+                                 "1 ",
+                                 "01",
+                                 "-0",
+                                 "-",
+                                 "1.5",
+                                 "1e3",
+                                 "1234567890123456789",
+                                 "18446744073709551615",
+                                 "tru",
+                                 "nul",
+                                 "x",
+                                 "\"",
+                                 "\"a",
+                                 "\"\\\"",
+                                 "\"\\u0041\"",
+                                 "\"\\x\"",
+                                 "\"\xc3\xa9\"",
+                                 "\"\xff\"",
+                                 "\"tab\there\"",
+                                 "[",
+                                 "[1",
+                                 "[1,]",
+                                 "[,1]",
+                                 "[1}",
+                                 "{",
+                                 "{\"a\"",
+                                 "{\"a\":",
+                                 "{\"a\":1",
+                                 "{\"a\":1,}",
+                                 "{\"a\":1]",
+                                 "{a:1}",
+                                 "{\"b\":1,\"a\":2}",
+                                 "{\"a\":1,\"a\":2}",
+                                 "[1] ",
+                                 "[1]x"})
+    EXPECT_FALSE(read_plain_json(text)) << text;
+  EXPECT_FALSE(read_plain_json(std::string("\"a\0b\"", 5)));
+  EXPECT_FALSE(read_plain_json(std::string("1\0", 2)));
+  EXPECT_TRUE(read_plain_json(std::string(64, '[') + std::string(64, ']')));
+  EXPECT_FALSE(read_plain_json(std::string(65, '[') + std::string(65, ']')));
+}
+
+TEST(PlainJson, finds_the_end_of_a_string_wherever_it_is) {
+  for (std::size_t before = 0; before < 20; ++before)
+    for (const char special : {'"', '\n', '\x1f', '\x80', '\x7f'}) {
+      const std::string text = "\"" + std::string(before, 'x') + special + std::string(20 - before, 'y') + "\"";
+      const Json parsed = Json::parse(text, nullptr, false);
+      const std::optional<Json> read = read_plain_json(text);
+      EXPECT_EQ(read.has_value(), !parsed.is_discarded()) << text;
+      if (read) {
+        EXPECT_EQ(*read, parsed);
+      }
+    }
+}
+
+TEST(PlainJson, finds_what_is_behind_a_string_with_quotes_in_it) {
+  EXPECT_EQ(behind_string(R"(ab",)", 0), 3U);
+  EXPECT_EQ(behind_string(R"("ab",)", 1), 4U);
+  EXPECT_EQ(behind_string(R"(a\"b",)", 0), 5U);
+  EXPECT_EQ(behind_string(R"(a\\",)", 0), 4U);
+  EXPECT_EQ(behind_string(R"(a\\\"")", 0), 6U);
+  for (const char* open : {"", "ab", "a\\", "a\\\""}) EXPECT_EQ(behind_string(open, 0), std::string_view(open).size());
+}
 
 TEST(Json, refuses_broken_text_with_the_byte) {
   EXPECT_EQ(refusal_of(""), "Expected input to be JSON, but found end of input at byte 1.");

@@ -101,6 +101,23 @@ TEST(Bench, runs_in_flight_are_in_memory_at_once) {
   EXPECT_GT(line["value"], line["idle_mb"]);
 }
 
+TEST(Bench, all_that_is_kept_is_looked_over) {
+  const Json line = measured({"audit", "--runs", "50", "--events", "3000"});
+  EXPECT_EQ(line["many_runs"]["runs"], 50);
+  EXPECT_EQ(line["many_runs"]["events"], 500);
+  EXPECT_EQ(line["one_run"]["runs"], 1);
+  EXPECT_GE(line["one_run"]["events"], 3'000);
+  expect_positive(line, {"value", "limit", "ratio"});
+  for (const char* part : {"many_runs", "one_run"}) {
+    expect_positive(line[part]["copy"], {"events_per_second"});
+    for (const char* command : {"verify", "replay", "export"})
+      expect_positive(line[part][command],
+                      {"events_per_second", "events_per_second_of_client_cpu", "of_copy", "memory_mb"});
+  }
+  for (const char* shown : {"show_at", "show_at_without_snapshots"})
+    expect_positive(line["one_run"][shown], {"early_ms", "middle_ms", "late_ms", "memory_mb"});
+}
+
 TEST(Bench, the_model_is_waited_for_by_all_steps_at_once) {
   const Json line = measured({"model_load", "--runs", "20"});
   EXPECT_EQ(line["in_flight"], 20);

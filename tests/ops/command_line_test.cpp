@@ -53,7 +53,7 @@ TEST(CommandLine, what_is_no_command_is_usage) {
   expect_refused(cairn({"juggle"}), 2, "juggle");
   expect_refused(cairn({"show"}), 2, "RUN");
   expect_refused(cairn({"start"}), 2, "GRAPH");
-  expect_refused(cairn({"up", "--listen", "127.0.0.1:1"}), 2, "--listen");
+  expect_refused(cairn({"up", "--listen", "here"}), 2, "Expected an address");
   expect_refused(cairn({"runs", "--status", "sleeping"}), 2, "sleeping");
   expect_refused(cairn({"runs", "--since", "yesterday"}), 2, "yesterday");
   expect_refused(cairn({"show", nobody, "--at", "noon"}), 2, "noon");

@@ -1,6 +1,8 @@
 // What the doctor calls well and what not, fact by fact; then on a real database.
 #include "ops/doctor.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 
 #include "storage/dsn.hpp"
@@ -21,6 +23,8 @@ DoctorFacts healthy() {
   SchemaFacts schema;
   schema.roles = {{"cairn_app", true, ""}, {"cairn_read", true, ""}};
   schema.tables = {{"job", 10, 100, 30, false}, {"run", 1'000, 10, -1, false}};
+  schema.archive = {true, false, "", 4};
+  schema.checkpoints = {"/data/checkpoints", noon - 8'000'000, noon - 5'000'000, 2, 1, {}};
   facts.schema = schema;
   facts.disk = DiskFacts{"/data", 50'000'000'000, 100'000'000'000};
   return facts;
@@ -48,10 +52,27 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
     EXPECT_TRUE(names.insert(check.name).second) << check.name;
     EXPECT_NE(check.found, "") << check.name;
   }
-  EXPECT_EQ(names, (std::set<std::string>{"postgres_version", "fsync", "synchronous_commit", "full_page_writes",
-                                          "tracking", "connections", "schema_version", "roles", "bloat", "autovacuum",
-                                          "sessions", "held_by_nobody", "oldest_snapshot", "long_transactions",
-                                          "prepared_transactions", "replication_slots", "clock", "disk"}));
+  EXPECT_EQ(names, (std::set<std::string>{"postgres_version",
+                                          "fsync",
+                                          "synchronous_commit",
+                                          "full_page_writes",
+                                          "tracking",
+                                          "connections",
+                                          "schema_version",
+                                          "roles",
+                                          "archive_role",
+                                          "last_checkpoint",
+                                          "checkpoint_files",
+                                          "bloat",
+                                          "autovacuum",
+                                          "sessions",
+                                          "held_by_nobody",
+                                          "oldest_snapshot",
+                                          "long_transactions",
+                                          "prepared_transactions",
+                                          "replication_slots",
+                                          "clock",
+                                          "disk"}));
 }
 
 struct Ill {
@@ -79,6 +100,20 @@ const Ill ills[] = {
     {"schema_version", "none yet", [](DoctorFacts& f) { f.schema.reset(), f.schema_fault = "there is none yet"; }},
     {"roles", "role cairn_app may update events", [](DoctorFacts& f) { f.schema->roles[0].event_rights = "update"; }},
     {"roles", "role cairn_read is missing", [](DoctorFacts& f) { f.schema->roles[1].exists = false; }},
+    {"archive_role", "cairn_app may take on the role cairn_archive",
+     [](DoctorFacts& f) { f.schema->archive.others = "cairn_app"; }},
+    {"last_checkpoint", "the last one is 8000 ms old; what was committed since is unsigned for 61 s",
+     [](DoctorFacts& f) { f.schema->checkpoints.unsigned_since_us = noon - 61'000'000; }},
+    {"last_checkpoint", "none; what was committed since is unsigned for 61 s",
+     [](DoctorFacts& f) {
+       f.schema->checkpoints.newest_us = 0;
+       f.schema->checkpoints.unsigned_since_us = noon - 61'000'000;
+     }},
+    {"checkpoint_files", "process 7: the table has 3, its file 1; process 8: its file has some, the table none",
+     [](DoctorFacts& f) {
+       f.schema->checkpoints.differences = {"process 7: the table has 3, its file 1",
+                                            "process 8: its file has some, the table none"};
+     }},
     {"bloat", "job 200000 dead of 200010 rows", [](DoctorFacts& f) { f.schema->tables[0].dead = 200'000; }},
     {"autovacuum", "job has it off", [](DoctorFacts& f) { f.schema->tables[0].autovacuum_off = true; }},
     {"autovacuum", "run has it off", [](DoctorFacts& f) { f.schema->tables[1].autovacuum_off = true; }},
@@ -133,6 +168,14 @@ INSTANTIATE_TEST_SUITE_P(Ills, DoctorFinds, testing::ValuesIn(ills),
 TEST(Doctor, what_is_large_but_in_proportion_is_fine) {
   DoctorFacts facts = healthy();
   facts.schema->tables = {{"job", 300'000, 200'000, 30, false}, {"event", 1'000, 900'000, 30, false}};
+  EXPECT_TRUE(faults(facts).empty());
+}
+
+TEST(Doctor, what_nobody_may_archive_or_has_committed_is_fine) {
+  DoctorFacts facts = healthy();
+  facts.schema->archive = {};
+  facts.schema->checkpoints.newest_us = noon - 86'400'000'000;
+  facts.schema->checkpoints.unsigned_since_us.reset();
   EXPECT_TRUE(faults(facts).empty());
 }
 
@@ -215,7 +258,7 @@ TEST_F(DoctorProgram, examines_the_embedded_database_and_finds_it_well) {
   EXPECT_EQ(ran.exit, 0) << ran.out;
   const Json shown = ran.json();
   const std::map<std::string, Json> found = checks(shown);
-  EXPECT_EQ(found.size(), 18u);
+  EXPECT_EQ(found.size(), 21u);
   for (const auto& [name, check] : found) EXPECT_EQ(check["ok"], true) << check;
   EXPECT_EQ(found.at("fsync")["found"], "on");
   EXPECT_NE(shown["dsn"].get<std::string>().find("dbname='cairn'"), std::string::npos) << shown["dsn"];
@@ -253,6 +296,37 @@ TEST_F(DoctorProgram, names_who_holds_a_snapshot_and_who_may_change_events) {
       << found.at("oldest_snapshot");
   EXPECT_EQ(found.at("roles")["ok"], false);
   EXPECT_EQ(found.at("roles")["found"], "role cairn_app may update events");
+}
+
+TEST_F(DoctorProgram, holds_checkpoints_inside_against_those_outside_and_knows_who_may_archive) {
+  cairn_ok({"start", "plan_runner", "--data", data(), "--input", R"({"goal": "g", "sub_goals": []})"});
+  const auto found = [](const std::string& name) { return checks(doctor().json()).at(name); };
+  EXPECT_EQ(found("last_checkpoint")["ok"], true) << found("last_checkpoint");
+  EXPECT_TRUE(found("checkpoint_files")["found"].get<std::string>().starts_with("1 files in "))
+      << found("checkpoint_files");
+  EXPECT_NE(found("archive_role")["found"].get<std::string>().find(" may take on cairn_archive; 0 runs"),
+            std::string::npos)
+      << found("archive_role");
+
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(data() + "/checkpoints"))
+    if (entry.path().extension() == ".jsonl") std::ofstream(entry.path(), std::ios::trunc);
+  EXPECT_EQ(found("checkpoint_files")["ok"], false);
+  EXPECT_NE(found("checkpoint_files")["found"].get<std::string>().find("the table has 1, its file 0"),
+            std::string::npos)
+      << found("checkpoint_files");
+
+  PgConnection owner({dsn(), "owner", false});
+  owner.execute("TRUNCATE cairn.checkpoint");
+  owner.execute("UPDATE cairn.run SET started_at = started_at - 300000000");
+  EXPECT_EQ(found("last_checkpoint")["ok"], false);
+  EXPECT_NE(found("last_checkpoint")["found"].get<std::string>().find("unsigned for 5 min"), std::string::npos)
+      << found("last_checkpoint");
+
+  owner.execute("GRANT cairn_archive TO cairn_app");
+  EXPECT_EQ(found("archive_role")["ok"], false);
+  owner.execute("REVOKE cairn_archive FROM cairn_app");
+  owner.execute("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.snapshot");
+  EXPECT_EQ(doctor().exit, 0);
 }
 
 TEST_F(DoctorProgram, a_database_without_a_schema_is_a_finding_and_one_that_is_not_there_unavailable) {

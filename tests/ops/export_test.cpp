@@ -116,6 +116,9 @@ TEST(Export, everything_comes_over_as_it_was) {
   }
   for (const std::string table : {"runs", "job", "question"})
     EXPECT_EQ(count_in(other, table), count_in(own_dsn(), table)) << table;
+  const Json replayed = cairn_ok({"replay", "--all", "--json", "--dsn", other}).json();
+  EXPECT_EQ(replayed, cairn_ok({"replay", "--all", "--json"}).json());
+  EXPECT_EQ(replayed["same"], runs);
 
   const Json again = cairn_ok({"import", file, "--running", "--dsn", other, "--json"}).json();
   EXPECT_EQ(again["imported"], 0);

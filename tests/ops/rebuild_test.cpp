@@ -109,6 +109,39 @@ TEST_F(Rebuild, snapshots_that_differ_are_deleted_and_those_that_do_not_are_kept
   EXPECT_EQ(sql_text("SELECT string_agg(seq::text, ',') FROM cairn.snapshot"), "4");
 }
 
+TEST_F(Rebuild, rows_of_a_run_that_is_not_there_are_removed) {
+  const std::string worked = waiting_job();
+  const std::string asked = asking_run();
+  const std::string there = waiting_job();
+  const std::string of_two = " WHERE run_id IN ('" + worked + "', '" + asked + "')";
+  sql("INSERT INTO cairn.snapshot (shard, run_id, fold_version, seq, chain_hash, state) VALUES (0, '" + worked + "', " +
+      std::to_string(fold_version) + ", 1, '\\x', '{}')");
+  sql("DELETE FROM cairn.event" + of_two + "; DELETE FROM cairn.run" + of_two);
+  forget_checkpoints();
+  EXPECT_EQ(found_by({"verify", "--all"}), "surplus 0, surplus 0");
+  EXPECT_EQ(cairn(on_it({"rebuild", "--check"})).exit, 1);
+  EXPECT_EQ(sql_text("SELECT count(*) FROM cairn.question"), "1") << "a check writes nothing";
+  EXPECT_EQ(rebuild()["rebuilt"], 2);
+  for (const char* table : {"job", "question", "snapshot"})
+    EXPECT_EQ(sql_text(std::string("SELECT count(*) FROM cairn.") + table + of_two), "0") << table;
+  RunRecords records(dsn(), 1, 1);
+  EXPECT_FALSE(records.remove_leftovers(0, *parse_run_id(there))) << "it is there";
+  sql("DELETE FROM cairn.event");
+  EXPECT_FALSE(records.remove_leftovers(0, *parse_run_id(there))) << "its row says that it was";
+  EXPECT_EQ(sql_text("SELECT run_id FROM cairn.job"), there);
+  sql("TRUNCATE cairn.run, cairn.job");
+  EXPECT_EQ(found_by({"verify", "--all"}), "");
+}
+
+// It says that there was a history.
+TEST_F(Rebuild, the_row_of_a_run_whose_events_are_gone_stays_with_all_beside_it) {
+  const std::string run = waiting_job();
+  sql("DELETE FROM cairn.event");
+  EXPECT_EQ(rebuild(1)["rebuilt"], 0);
+  EXPECT_EQ(sql_text("SELECT run_id FROM cairn.run"), run);
+  EXPECT_EQ(sql_text("SELECT run_id FROM cairn.job"), run);
+}
+
 TEST_F(Rebuild, no_row_is_made_of_a_history_with_a_fault) {
   const std::string altered = signalled_run(4);
   const std::string cut = signalled_run(4);

@@ -112,6 +112,17 @@ TEST_F(Verify, nothing_is_found_while_workers_write) {
   EXPECT_EQ(cairn_ok(on_it({"verify", "--where", "status=done", "--json"})).json()["runs"], 300);
 }
 
+TEST_F(Verify, a_person_at_a_terminal_sees_how_far_it_is) {
+  done_run();
+  std::string verify = testing::cairn_program();
+  for (const std::string& argument : on_it({"verify", "--all"})) verify += " \"" + argument + "\"";
+  const Ran seen = run_program("/usr/bin/script", {"--quiet", "--return", "--command", verify, "/dev/null"});
+  EXPECT_EQ(seen.exit, 0) << seen.out << seen.err;
+  EXPECT_NE(seen.out.find(" events, 0 findings"), std::string::npos) << seen.out;
+  const Ran piped = cairn_ok(on_it({"verify", "--all"}));
+  EXPECT_EQ((piped.out + piped.err).find("0 findings"), std::string::npos) << piped.out;
+}
+
 // --- the history -----------------------------------------------------------------------------------------------------
 
 TEST_F(Verify, an_altered_event_is_named) {
@@ -208,6 +219,32 @@ TEST_F(Verify, only_checkpoints_can_find_a_history_that_was_made_anew_or_cut_wit
   EXPECT_EQ(found(anew), "run 7") << "the row has the hash of before";
   set_head(anew, 7);
   EXPECT_EQ(found(anew), "");
+}
+
+TEST_F(Verify, the_report_says_what_only_checkpoints_can_find) {
+  const std::string cut = signalled_run(4);
+  const std::string gone = signalled_run(1);
+  const std::string anew = signalled_run(3);
+  EXPECT_EQ(found_by({"verify", "--all"}), "");
+  remove_event(cut, 5);
+  set_head(cut, 4);
+  for (const char* table : {"event", "run", "job"})
+    sql(std::string("DELETE FROM cairn.") + table + " WHERE run_id = '" + gone + "'");
+  change_event(anew, 4, "actor = 'user:eve'");
+  const RunId id = *parse_run_id(anew);
+  const std::vector<EventRow> rows = store()->events(id, 0, 100);
+  change_event(anew, 4, "chain_hash = '\\x" + hex(chain_next(rows[2].chain_hash, 0, id, rows[3])) + "'");
+  set_head(anew, 4);
+  for (const std::string& run : {cut, anew}) EXPECT_EQ(found(run), "");
+  std::map<std::string, std::string> kinds;
+  const Json shown = cairn(on_it({"verify", "--all", "--json"})).json();
+  for (const Json& finding : shown["findings"]) {
+    kinds[finding["run"]] = finding["kind"];
+    EXPECT_NE(finding["says"].get<std::string>().find("signed"), std::string::npos) << finding;
+  }
+  EXPECT_EQ(kinds, (std::map<std::string, std::string>{{cut, "missing"}, {gone, "removed"}, {anew, "rewritten"}}));
+  forget_checkpoints();
+  EXPECT_EQ(found_by({"verify", "--all"}), "");
 }
 
 // All but the fork's own event: its origin's chain made anew is one that the fork has never seen.

@@ -94,11 +94,13 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"jobs", {"job_pkey"}},
       {"recorded_runs", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
       {"last_recorded_run", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
-      {"run_record", {"run_pkey"}},
-      {"jobs_of_run", {"job_pkey"}},
+      {"run_records", {"run_pkey"}},
+      {"jobs_of_runs", {"job_pkey"}},
       {"lock_jobs_of_run", {"job_pkey"}},
-      {"all_questions_of_run", {"question_pkey"}},
-      {"snapshots_of_run", {"snapshot_pkey"}},
+      {"all_questions_of_runs", {"question_pkey"}},
+      {"snapshots_of_runs", {"snapshot_pkey"}},
+      {"events_of_runs", {"event_pkey"}},
+      {"delete_leftovers", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
       {"last_event", {"event_pkey"}},
       {"delete_jobs", {"job_pkey"}},
       {"delete_questions_of_run", {"question_pkey"}},
@@ -149,7 +151,8 @@ TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
   const std::string empty = new_database(1);
   for (const char* name :
        {"lock_runs", "run_heads", "lock_jobs", "update_runs", "keep_jobs", "adjust_jobs", "drop_jobs", "release_jobs",
-        "claim", "claim_after_marks", "claim_of_runs", "claim_limited", "claim_limited_of_runs", "retire_permits"}) {
+        "claim", "claim_after_marks", "claim_of_runs", "claim_limited", "claim_limited_of_runs", "retire_permits",
+        "run_records", "jobs_of_runs", "all_questions_of_runs", "snapshots_of_runs"}) {
     const std::string plan = plan_of(name, empty);
     EXPECT_NE(plan.find(" AND (run_id = "), std::string::npos) << name << "\n" << plan;
     EXPECT_EQ(plan.find("Index Cond: (shard = $1)\n"), std::string::npos) << name << "\n" << plan;

@@ -740,11 +740,24 @@ TEST(PageAgent, S2_41_without_a_verification_there_is_no_sentence_and_no_error) 
   EXPECT_EQ(task.status(), "running");
 }
 
-TEST(PageAgent, S2_42_every_node_is_on_record_with_process_and_task) {
-  Turns task({});
-  task.turn();
-  for (const Json& event : task.events("step_succeeded")) {
-    EXPECT_EQ(event["run"], to_string(task.run));
+// The run is the task, its tags name the session, and each node's event the process.
+TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
+  PlannerRun planner(make_scripted_model(script_of({})));
+  StartRun start;
+  start.graph = "page_agent";
+  start.input = {{"goal", "g"}, {"client", true}, {"url", home}, {"dom", dom_of(2)}};
+  start.tags = {{"session", "s-7"}};
+  const Result<Started> started = planner.client().start(start, "");
+  ASSERT_TRUE(started);
+  planner.work(started->run);
+  const Json answer = {{"dom", dom_of(2)}, {"url", home}, {"session", "s-7"}};
+  ASSERT_TRUE(planner.client().command(started->run, Answer{"", answer, "", {}}));
+  planner.work(started->run);
+  EXPECT_EQ(planner.events(started->run, "run_started").at(0)["tags"]["session"], "s-7");
+  const std::vector<Json> steps = planner.events(started->run, "step_succeeded");
+  EXPECT_GT(steps.size(), 3U);
+  for (const Json& event : steps) {
+    EXPECT_EQ(event["run"], to_string(started->run));
     EXPECT_FALSE(event["node"].get<std::string>().empty());
     EXPECT_TRUE(event["node"] == "ask_client" || event["worker"].get<std::int64_t>() > 0) << event;
   }

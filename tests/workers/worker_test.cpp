@@ -15,6 +15,7 @@
 #include "storage/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"
+#include "workers/step_record.hpp"
 
 namespace cairn {
 namespace {
@@ -311,6 +312,7 @@ class FlakyStore final : public Store {
   std::atomic<bool> is_flaky{false};
   std::atomic<int> failures{0};
   std::atomic<int> histories_read{0};
+  std::atomic<std::int64_t> events_read{0};  // by events()
 
   std::int32_t shards() const override { return store_.shards(); }
   TimeUs database_time() override {
@@ -328,7 +330,11 @@ class FlakyStore final : public Store {
   std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
   std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
-    return often([&] { return store_.events(id, after_seq, limit); });
+    return often([&] {
+      std::vector<EventRow> rows = store_.events(id, after_seq, limit);
+      events_read += std::ssize(rows);
+      return rows;
+    });
   }
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
     return often([&] { return store_.snapshot(id, version, at_most); });
@@ -413,6 +419,57 @@ TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {
     }
     EXPECT_TRUE(store_->jobs(run).empty());
   }
+}
+
+// Once for each of its steps, that is, it was as dear as the square of the run's length.
+TEST_P(WorkerTest, the_record_that_a_fork_takes_its_answers_from_is_read_once) {
+  Json goals = Json::array();
+  for (int n = 0; n < 40; ++n)
+    goals.push_back({{"id", "g" + std::to_string(n)}, {"tool", "echo"}, {"inputs", {{"n", n}}}});
+  const RunId origin = start("map", {{"goals", goals}});
+  work_until_ended(origin);
+  ForkOptions how;
+  how.seq = 1;
+  how.recorded = true;
+  const Result<Started> fork = client_->fork(origin, how);
+  ASSERT_TRUE(fork) << fork.error().message;
+  FlakyStore counted(*store_);
+  WorkerOptions options;
+  options.until = [&] { return is_ended(status(fork->run)); };
+  Worker(counted, *catalogue_, options).run();
+  EXPECT_EQ(output(fork->run), output(origin));
+  EXPECT_EQ(counted.events_read, store_->run(origin)->head);
+}
+
+// Of one that goes on meanwhile, what came since is read when the record has no answer yet.
+TEST_P(WorkerTest, a_record_that_grows_is_read_on) {
+  const Json goals = {{{"id", "a"}, {"tool", "echo"}, {"inputs", {{"x", 1}}}},
+                      {{"id", "b"}, {"tool", "fail"}, {"inputs", {{"message", "no"}}}}};
+  const RunId origin = start("map", {{"goals", goals}});
+  FlakyStore counted(*store_);
+  StepRecords records;
+  const auto answer = [&](const char* goal, const char* tool, Json inputs) {
+    StepInput input;
+    input.sub_goal = goal;
+    input.tool = tool;
+    input.inputs = std::move(inputs);
+    return records.answer(counted, {origin, 1}, input, nullptr, catalogue_->handlers, client_->graphs());
+  };
+  const auto error_of = [](const StepResult& result) {
+    const auto* failure = std::get_if<Failure>(&result);
+    return failure == nullptr ? "" : failure->error;
+  };
+  EXPECT_EQ(error_of(answer("a", "echo", {{"x", 1}})), diverged_error);
+  EXPECT_EQ(counted.events_read, 1);
+  work_until_ended(origin);
+  const StepResult came = answer("a", "echo", {{"x", 1}});
+  ASSERT_TRUE(std::holds_alternative<Outcome>(came));
+  EXPECT_EQ(std::get<Outcome>(came).patch, Json({{"x", 1}}));
+  const std::string failed = error_of(answer("b", "fail", {{"message", "no"}}));
+  EXPECT_NE(failed, "");
+  EXPECT_NE(failed, diverged_error);
+  EXPECT_EQ(error_of(answer("a", "echo", {{"x", 2}})), diverged_error);
+  EXPECT_EQ(counted.events_read, store_->run(origin)->head);
 }
 
 TEST_P(WorkerTest, what_was_read_with_a_claim_is_not_read_again) {

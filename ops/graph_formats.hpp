@@ -1,0 +1,20 @@
+// Graphs as they are listed and shown. Not thread-safe.
+#pragma once
+
+#include <string>
+
+#include "workers/client.hpp"
+
+namespace cairn {
+
+// One of the list: {"name", "version", "current"}.
+Json graph_json(const GraphRow& row);
+
+// By its name (the current version) or a version. Refuses `not_found`.
+Result<GraphRef> find_graph(const Client& client, const std::string& name);
+
+// As indented JSON, or drawn: `format` is json, mermaid, dot or svg, which the program dot draws. Refuses
+// `unsupported`: without it.
+Result<std::string> graph_as(const Graph& graph, const std::string& format);
+
+}  // namespace cairn

@@ -1,0 +1,68 @@
+#include "ops/http/metrics.hpp"
+
+#include <map>
+
+#include "ops/sessions.hpp"
+#include "storage/administration.hpp"
+
+namespace cairn {
+namespace {
+
+std::string label(const std::string& name, const std::string& value) {
+  std::string text = name + "=\"";
+  for (const char c : value) {
+    if (c == '\\' || c == '"') text += '\\';
+    text += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return text + '"';
+}
+
+// The samples of one metric, by their labels.
+using Samples = std::map<std::string, double>;
+
+std::string metric(const std::string& name, const std::string& says, const Samples& samples) {
+  std::string text = "# HELP " + name + " " + says + "\n# TYPE " + name + " gauge\n";
+  for (const auto& [labels, value] : samples) text += name + "{" + labels + "} " + Json(value).dump() + "\n";
+  return text;
+}
+
+Samples runs_by_status(const std::string& dsn) {
+  Samples samples;
+  for (const char* status : {"running", "waiting", "paused", "done", "failed", "aborted"})
+    samples[label("status", status)] = 0;
+  Administration database(dsn, "cairn metrics");
+  const AdminRows rows = database.query("run_counts");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool waits = rows.text(i, 0) == "running" && rows.boolean(i, 1);
+    samples[label("status", waits ? "waiting" : rows.text(i, 0))] += static_cast<double>(rows.number(i, 2));
+  }
+  return samples;
+}
+
+Samples sessions_by_state(Store& store, TimeUs now_us) {
+  Samples samples = {{label("state", "alive"), 0}, {label("state", "silent"), 0}};
+  for (const SessionRow& session : store.sessions())
+    ++samples[label("state", is_silent(session, now_us) ? "silent" : "alive")];
+  return samples;
+}
+
+}  // namespace
+
+std::string metrics_text(Store& store, const std::string& dsn) {
+  const TimeUs now_us = store.database_time();
+  Samples jobs;
+  Samples oldest;
+  for (const QueueRow& queue : store.queues()) {
+    const std::string name = label("queue", queue.name);
+    jobs[name + "," + label("state", "ready")] = static_cast<double>(queue.ready);
+    jobs[name + "," + label("state", "later")] = static_cast<double>(queue.later);
+    jobs[name + "," + label("state", "held")] = static_cast<double>(queue.held);
+    oldest[name] = queue.oldest_us ? static_cast<double>(now_us - *queue.oldest_us) / 1e6 : 0;
+  }
+  return metric("cairn_runs", "Runs by status.", runs_by_status(dsn)) +
+         metric("cairn_jobs", "Jobs by queue and state.", jobs) +
+         metric("cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", oldest) +
+         metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us));
+}
+
+}  // namespace cairn

@@ -1,0 +1,13 @@
+// What a monitoring system reads now and then, in Prometheus' text form. Safe from any thread.
+#pragma once
+
+#include <string>
+
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// Counts every run and every job. Throws PostgresError and StoreUnavailable.
+std::string metrics_text(Store& store, const std::string& dsn);
+
+}  // namespace cairn

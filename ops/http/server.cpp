@@ -1,0 +1,314 @@
+#include "ops/http/server.hpp"
+
+#include <algorithm>
+#include <boost/asio.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <csignal>
+#include <set>
+#include <spdlog/spdlog.h>
+
+namespace cairn {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using tcp = asio::ip::tcp;
+using boost::system::error_code;
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr std::size_t read_bytes = 8 * 1024;
+constexpr std::chrono::seconds linger_max{2};
+constexpr Milliseconds look_first{20};  // of a stream that has nothing to say
+constexpr Milliseconds look_last{500};
+constexpr std::chrono::seconds pulse_after{15};
+constexpr std::chrono::seconds accept_pause{1};
+
+using Parser = http::request_parser<http::string_body>;
+
+ApiResponse fault_response(const error_code& fault, const ServerLimits& limits) {
+  if (fault == http::error::body_limit)
+    return error_response(
+        413, "limit", "Expected a body of at most " + std::to_string(limits.body_bytes) + " bytes, but it is more.");
+  if (fault == http::error::header_limit || fault == http::error::buffer_overflow)
+    return error_response(
+        431, "limit",
+        "Expected a header of at most " + std::to_string(limits.header_bytes) + " bytes, but it is more.");
+  return error_response(400, "invalid", "Expected a request as HTTP/1.1 has it, but it is none: " + fault.message());
+}
+
+Result<ApiRequest> read_head(const http::request<http::string_body>& message) {
+  Result<ApiRequest> request = request_of(std::string(message.method_string()), std::string(message.target()));
+  if (!request) return request;
+  for (const auto& field : message) {
+    std::string name(field.name_string());
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    request->headers.emplace(std::move(name), field.value());
+  }
+  return request;
+}
+
+template <class Message>
+void set_headers(Message& message, const std::string& type, bool keep_alive) {
+  if (!type.empty()) message.set(http::field::content_type, type);
+  message.set(http::field::cache_control, "no-store");
+  message.set("X-Content-Type-Options", "nosniff");
+  message.keep_alive(keep_alive);
+}
+
+}  // namespace
+
+// Everything but `pool` is used on the thread of run() alone.
+struct HttpServer::Parts {
+  Parts(const tcp::endpoint& endpoint, ServerLimits limits_of, Replies replies_of)
+      : limits(limits_of),
+        replies(std::move(replies_of)),
+        acceptor(io, endpoint),
+        pool(static_cast<std::size_t>(limits.threads)) {}
+
+  // One client's connection.
+  struct Connection {
+    explicit Connection(tcp::socket socket) : stream(std::move(socket)) {}
+    beast::tcp_stream stream;
+    beast::flat_buffer buffer;
+  };
+
+  asio::awaitable<void> accept();
+  asio::awaitable<void> converse(tcp::socket socket);
+  asio::awaitable<bool> serve_one(Connection& connection);
+  asio::awaitable<bool> await_request(Connection& connection);
+  asio::awaitable<bool> answer(Connection& connection, Parser& parser, ApiRequest request);
+  asio::awaitable<void> send(Connection& connection, ApiResponse response, bool keep_alive);
+  asio::awaitable<void> refuse(Connection& connection, ApiResponse response);
+  asio::awaitable<bool> send_stream(Connection& connection, ApiStream& said, bool keep_alive);
+  asio::awaitable<bool> send_chunks(Connection& connection, ApiStream& said);
+  asio::awaitable<void> pause(Milliseconds time);
+  template <class T>
+  asio::awaitable<T> in_pool(std::function<T()> work);
+
+  bool is_full() const { return open >= limits.connections; }
+  void stop();
+  void end_one();
+
+  ServerLimits limits;
+  Replies replies;
+  asio::io_context io{1};
+  tcp::acceptor acceptor;
+  asio::steady_timer room{io};
+  asio::thread_pool pool;
+  std::set<beast::tcp_stream*> idle;  // that wait for a request
+  int open = 0;
+  bool stopping = false;
+};
+
+asio::awaitable<void> HttpServer::Parts::accept() {
+  while (!stopping) {
+    if (is_full()) {
+      error_code came;
+      room.expires_at(asio::steady_timer::time_point::max());
+      co_await room.async_wait(asio::redirect_error(asio::use_awaitable, came));
+      continue;
+    }
+    error_code fault;
+    tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, fault));
+    if (stopping) break;
+    if (fault) {
+      spdlog::warn("The API cannot accept a connection: {}", fault.message());
+      co_await pause(accept_pause);
+      continue;
+    }
+    ++open;
+    asio::co_spawn(io, converse(std::move(socket)), asio::detached);
+  }
+}
+
+asio::awaitable<void> HttpServer::Parts::converse(tcp::socket socket) {
+  Connection connection(std::move(socket));
+  try {
+    while (co_await serve_one(connection)) {
+    }
+  } catch (const std::exception& gone) {
+    spdlog::debug("A connection of the API ended early: {}", gone.what());
+  }
+  end_one();
+}
+
+void HttpServer::Parts::end_one() {
+  --open;
+  room.cancel();
+}
+
+void HttpServer::Parts::stop() {
+  stopping = true;
+  error_code ignored;
+  acceptor.close(ignored);
+  room.cancel();
+  for (beast::tcp_stream* stream : idle) stream->cancel();
+}
+
+asio::awaitable<void> HttpServer::Parts::pause(Milliseconds time) {
+  asio::steady_timer timer(io, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+template <class T>
+asio::awaitable<T> HttpServer::Parts::in_pool(std::function<T()> work) {
+  // Named, for g++ 12 destroys an unnamed one twice (its bug 107288).
+  auto run = [](std::function<T()> of) -> asio::awaitable<T> { co_return of(); };
+  co_return co_await asio::co_spawn(pool, run(std::move(work)), asio::use_awaitable);
+}
+
+// False when none will come.
+asio::awaitable<bool> HttpServer::Parts::await_request(Connection& connection) {
+  if (connection.buffer.size() > 0) co_return true;
+  if (stopping) co_return false;
+  connection.stream.expires_after(limits.idle);
+  idle.insert(&connection.stream);
+  error_code fault;
+  const std::size_t got = co_await connection.stream.async_read_some(connection.buffer.prepare(read_bytes),
+                                                                     asio::redirect_error(asio::use_awaitable, fault));
+  idle.erase(&connection.stream);
+  connection.buffer.commit(got);
+  co_return !fault;
+}
+
+// Whether the connection takes another request.
+asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
+  if (!co_await await_request(connection)) co_return false;
+  connection.stream.expires_after(limits.request);
+  Parser parser;
+  parser.header_limit(limits.header_bytes);
+  parser.body_limit(limits.body_bytes);
+  error_code fault;
+  co_await http::async_read_header(connection.stream, connection.buffer, parser,
+                                   asio::redirect_error(asio::use_awaitable, fault));
+  if (fault == beast::error::timeout || fault == http::error::end_of_stream || fault == http::error::partial_message)
+    co_return false;
+  if (fault) {
+    co_await refuse(connection, fault_response(fault, limits));
+    co_return false;
+  }
+  Result<ApiRequest> request = read_head(parser.get());
+  std::optional<ApiResponse> known =
+      request ? replies.at_once(*request) : std::optional<ApiResponse>(error_response(request.error()));
+  if (!known) co_return co_await answer(connection, parser, *std::move(request));
+  if (parser.get().method() == http::verb::head) known->body.clear();
+  if (!parser.is_done()) {
+    co_await refuse(connection, *std::move(known));
+    co_return false;
+  }
+  const bool goes_on = parser.get().keep_alive() && !is_full() && !stopping;
+  co_await send(connection, *std::move(known), goes_on);
+  co_return goes_on;
+}
+
+asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& parser, ApiRequest request) {
+  error_code fault;
+  if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+    http::response<http::empty_body> go_on{http::status::continue_, 11};
+    co_await http::async_write(connection.stream, go_on, asio::use_awaitable);
+  }
+  co_await http::async_read(connection.stream, connection.buffer, parser,
+                            asio::redirect_error(asio::use_awaitable, fault));
+  if (fault == http::error::body_limit) co_await refuse(connection, fault_response(fault, limits));
+  if (fault) co_return false;
+  request.body = std::move(parser.get().body());
+  const bool is_1_1 = parser.get().version() >= 11;
+  const bool goes_on = parser.get().keep_alive() && !is_full();
+  connection.stream.expires_never();
+  ApiAnswer said = co_await in_pool<ApiAnswer>([this, &request] { return replies.worked_out(request); });
+  if (auto* response = std::get_if<ApiResponse>(&said)) {
+    co_await send(connection, std::move(*response), goes_on && !stopping);
+    co_return goes_on && !stopping;
+  }
+  if (is_1_1) co_return co_await send_stream(connection, std::get<ApiStream>(said), goes_on);
+  co_await refuse(connection, error_response(505, "unsupported", "Expected HTTP/1.1 for a stream, but found 1.0."));
+  co_return false;
+}
+
+asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiResponse said, bool keep_alive) {
+  http::response<http::string_body> response{static_cast<http::status>(said.status), 11};
+  set_headers(response, said.status == 204 ? "" : said.type, keep_alive);
+  for (const auto& [name, value] : said.headers) response.set(name, value);
+  response.body() = std::move(said.body);
+  response.prepare_payload();
+  connection.stream.expires_after(limits.write);
+  co_await http::async_write(connection.stream, response, asio::use_awaitable);
+}
+
+// The last answer on a connection. What the client still sends is read for a while, for else the answer may be lost.
+asio::awaitable<void> HttpServer::Parts::refuse(Connection& connection, ApiResponse response) {
+  co_await send(connection, std::move(response), false);
+  error_code fault;
+  connection.stream.socket().shutdown(tcp::socket::shutdown_send, fault);
+  connection.stream.expires_after(linger_max);
+  std::array<char, read_bytes> unread;
+  while (!fault)
+    co_await connection.stream.async_read_some(asio::buffer(unread), asio::redirect_error(asio::use_awaitable, fault));
+}
+
+asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, ApiStream& said, bool keep_alive) {
+  http::response<http::empty_body> head{http::status::ok, 11};
+  set_headers(head, said.type, keep_alive);
+  head.chunked(true);
+  http::response_serializer<http::empty_body> serializer(head);
+  connection.stream.expires_after(limits.write);
+  co_await http::async_write_header(connection.stream, serializer, asio::use_awaitable);
+  if (!co_await send_chunks(connection, said)) co_return false;
+  connection.stream.expires_after(limits.write);
+  co_await asio::async_write(connection.stream, http::make_chunk_last(), asio::use_awaitable);
+  co_return keep_alive && !stopping;
+}
+
+// False if it broke.
+asio::awaitable<bool> HttpServer::Parts::send_chunks(Connection& connection, ApiStream& said) {
+  auto spoke = std::chrono::steady_clock::now();
+  for (Milliseconds wait = look_first; !stopping; wait = std::min(look_last, wait * 3 / 2)) {
+    std::optional<ApiStream::Chunk> chunk =
+        co_await in_pool<std::optional<ApiStream::Chunk>>([&said] { return said.next(); });
+    if (!chunk) co_return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (!chunk->text.empty()) wait = look_first;
+    if (chunk->text.empty() && now - spoke > pulse_after) chunk->text = said.pulse;
+    if (!chunk->text.empty()) {
+      spoke = now;
+      connection.stream.expires_after(limits.write);
+      co_await asio::async_write(connection.stream, http::make_chunk(asio::buffer(chunk->text)), asio::use_awaitable);
+    }
+    if (chunk->is_last) co_return true;
+    co_await pause(wait);
+  }
+  co_return true;
+}
+
+HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::open(const ListenAddress& address, ServerLimits limits,
+                                                     Replies replies) {
+  try {
+    const tcp::endpoint endpoint(asio::ip::make_address(address.ip), address.port);
+    return std::unique_ptr<HttpServer>(new HttpServer(std::make_unique<Parts>(endpoint, limits, std::move(replies))));
+  } catch (const boost::system::system_error& fault) {
+    return Error{Code::unavailable,
+                 "Expected to listen on " + to_string(address) + ", but it cannot be: " + fault.code().message() + "."};
+  }
+}
+
+ListenAddress HttpServer::address() const {
+  const tcp::endpoint endpoint = parts_->acceptor.local_endpoint();
+  return {endpoint.address().to_string(), endpoint.port()};
+}
+
+void HttpServer::run() {
+  asio::signal_set signals(parts_->io, SIGINT, SIGTERM);
+  signals.async_wait([this](const error_code& fault, int) {
+    if (!fault) parts_->stop();
+  });
+  asio::co_spawn(parts_->io, parts_->accept(), asio::detached);
+  parts_->io.run();
+  parts_->pool.join();
+}
+
+}  // namespace cairn

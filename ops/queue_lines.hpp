@@ -1,0 +1,23 @@
+// Queues as they are listed. Safe from any thread.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "engine/json.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// A queue with what it holds and what was set for it; either may be nothing.
+struct QueueLine {
+  QueueRow row;
+  QueueSettings settings;
+};
+
+std::map<std::string, QueueLine> queue_lines(Store& store);
+
+// {"queue", "ready", "later", "held", "concurrency", "paused", "oldest"}
+Json queue_json(const std::string& name, const QueueLine& line);
+
+}  // namespace cairn

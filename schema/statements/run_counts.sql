@@ -1,0 +1,3 @@
+select status, waiting, count(*)
+from cairn.run
+group by status, waiting

@@ -1,4 +1,0 @@
-select seq
-from cairn.snapshot
-where shard = $1::int and run_id = $2::uuid and fold_version = $3::int
-order by seq

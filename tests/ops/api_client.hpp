@@ -1,0 +1,76 @@
+// `cairn serve` beside the tests and a client of it, which sends what it is told, well made or not. Not thread-safe.
+#pragma once
+
+#include <boost/asio.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+struct Reply {
+  int status = 0;  // 0: the connection ended without an answer
+  std::string body;
+  std::string type;
+  Headers headers = {};
+  Json json() const { return Json::parse(body); }
+  std::string header(const std::string& name) const;
+};
+
+// One connection; a read that takes a minute is an end of it.
+class ApiConnection {
+ public:
+  explicit ApiConnection(std::uint16_t port);
+  Reply ask(const std::string& method, const std::string& target, const std::string& body = "",
+            const Headers& more = {});
+  void send(const std::string& bytes);
+  Reply read_reply();
+  bool is_ended();  // waits until the server ends it
+
+ protected:
+  boost::asio::io_context io_;
+  boost::asio::ip::tcp::socket socket_{io_};
+  boost::beast::flat_buffer buffer_;
+};
+
+struct StreamedEvent {
+  std::string id;
+  Json data;
+};
+
+// A stream of server-sent events, read as it comes.
+class ApiStreamReader : ApiConnection {
+ public:
+  ApiStreamReader(std::uint16_t port, const std::string& target, const Headers& more = {});
+  std::optional<StreamedEvent> next();  // nothing: the server ended it as it should, or a test has failed
+  const std::string& type() const { return type_; }
+
+ private:
+  boost::beast::http::response_parser<boost::beast::http::string_body> parser_;
+  std::size_t taken_ = 0;
+  std::string type_;
+};
+
+// `cairn serve` on a free port.
+class Server {
+ public:
+  explicit Server(const Arguments& more = {});
+  std::uint16_t port() const { return port_; }
+  Beside& process() { return process_; }
+  Reply get(const std::string& target, const Headers& more = {}) const;
+  Reply post(const std::string& target, const Json& body = Json::object(), const Headers& more = {}) const;
+
+ private:
+  Beside process_;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace cairn::program
