@@ -9,19 +9,19 @@
 namespace cairn {
 namespace {
 
-Json outcome_json(const RunState& state, Json output) {
+Json outcome_json(const RunState& state) {
   const bool ended = is_ended(state.status);
   return {{"run", to_string(state.id)},
           {"status", status_word(state)},
           {"reason", state.reason.empty() ? Json(nullptr) : Json(state.reason)},
-          {"output", ended ? std::move(output) : Json(nullptr)},
+          {"output", ended ? state.output : Json(nullptr)},
           {"events", state.seq},
           {"questions", state_json(state)["questions"]}};
 }
 
 void print_outcome(const RunState& state, const Json& outcome) {
   if (is_ended(state.status)) print_value(outcome["output"]);
-  print_questions(state);
+  print_questions(state, outcome["questions"]);
   std::string last = "\n" + painted_status(status_word(state)) + ", " + std::to_string(state.seq) + " events, " +
                      duration_text(state.last_at - state.started_at);
   if (!state.reason.empty()) last += ": " + state.reason;
@@ -35,8 +35,7 @@ Exit wait_for(Opened& opened, const Settings& settings, const RunId& run, bool e
   });
   const Result<RunState> state = opened.client->state(run);
   if (!state) return state.error();
-  const Json outcome =
-      outcome_json(*state, opened.client->expand_blobs(state->output, shard_of(run, opened.store->shards())));
+  const Json outcome = opened.client->expand_blobs(outcome_json(*state), shard_of(run, opened.store->shards()));
   if (settings.json)
     print_json(outcome);
   else

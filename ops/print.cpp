@@ -241,11 +241,12 @@ void print_plan(const RunState& state) {
   }
 }
 
-void print_questions(const RunState& state) {
-  if (state.questions.empty()) return;
+void print_questions(const RunState& state, const Json& shown) {
+  if (shown.empty()) return;
   print_title("Questions");
-  for (const auto& [id, question] : state.questions) {
-    print_line("  " + id + " (" + question.kind + ")  " + value_text(question.prompt, 400));
+  for (const Json& question : shown) {
+    const std::string id = question["id"];
+    print_line("  " + id + " (" + question["kind"].get<std::string>() + ")  " + value_text(question["prompt"], 400));
     print_line(painted("  cairn answer " + to_string(state.id) + " --question " + id + " --value JSON", Paint::dim));
   }
 }
@@ -262,7 +263,7 @@ void print_state(const RunState& state, const Json& shown) {
     print_plan(state);
   }
   print_budgets(state);
-  print_questions(state);
+  print_questions(state, shown["questions"]);
   if (!is_ended(state.status)) return;
   print_title("Output");
   print_value(shown["output"]);

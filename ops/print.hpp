@@ -60,7 +60,7 @@ std::string event_summary(const Json& event, std::size_t width_max);
 
 void print_plan(const RunState& state);
 void print_state(const RunState& state, const Json& shown);  // `shown`: its JSON
-void print_questions(const RunState& state);
+void print_questions(const RunState& state, const Json& shown);
 
 // A text is printed as it is, anything else as indented JSON; an object with a text `answer` by that.
 void print_value(const Json& value);

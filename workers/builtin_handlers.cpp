@@ -83,9 +83,15 @@ void tell_what_was_wrong(ModelRequest& request, const StepInput& input) {
   request.messages.push_back(message_of("user", "Your last reply could not be used. " + input.fault + " Reply again."));
 }
 
+bool is_message(const Json& message) { return message.is_object() && message.contains("role"); }
+
 bool is_conversation(const Json& messages) {
-  const auto is_message = [](const Json& message) { return message.is_object() && message.contains("role"); };
   return messages.is_array() && !messages.empty() && std::all_of(messages.begin(), messages.end(), is_message);
+}
+
+// What is kept for the next turn must be fit to be sent in it.
+Failure no_message(const Json& reply) {
+  return {"bad_reply", "Expected a message with a role, but the reply is " + excerpt(reply, 200) + ".", true, {}};
 }
 
 // Takes the functions that the model may call; a Failure if they or the messages are none.
@@ -122,6 +128,7 @@ awaitable<StepResult> chat(StepInput input, Ports& ports) {
   const auto read = [&](const ModelReply& reply) -> StepResult {
     const std::string& channel = std::get<std::string>(into);
     const std::string& conversation = std::get<std::string>(append_to);
+    if (!conversation.empty() && !is_message(reply.message)) return no_message(reply.message);
     StepResult result = may_call ? called(reply, input, channel) : Outcome{"ok", {{channel, reply.value}}, {}};
     if (auto* outcome = std::get_if<Outcome>(&result); outcome != nullptr && !conversation.empty())
       outcome->patch[conversation] = Json::array({reply.message});

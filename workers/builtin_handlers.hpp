@@ -8,7 +8,7 @@ namespace cairn {
 
 //   model.chat    {"prompt" | "messages", "system"?, "model"?, "into"?: "reply", "append_to"?}       -> ok
 //                 asks the model; the reply's text goes to the channel `into`, its whole message, as it came and in a
-//                 list of one, to the channel `append_to`
+//                 list of one, to the channel `append_to`; one without a role is a bad reply there
 //                 {"messages", "tools", ...}                                           -> tools | message
 //                 with "tools", a list of function schemas or null, the reply may call tools: each call becomes a
 //                 sub-goal, for a `map` to execute, and the node is left by tools; by message without a call. The node

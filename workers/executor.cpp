@@ -11,6 +11,15 @@ namespace {
 
 Failure failure(std::string error, std::string message) { return {std::move(error), std::move(message), true, {}}; }
 
+// The inputs as a whole were a reference, and it stands for something else.
+Failure no_object(const StepInput& input) {
+  return {"invalid",
+          "Expected the inputs of tool " + input.tool + " to be a JSON object, but they are " +
+              excerpt(input.inputs, 100) + ".",
+          false,
+          {}};
+}
+
 // Sentences may come from anywhere; an event holds UTF-8 alone.
 std::string utf8(const std::string& text) {
   const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -105,6 +114,7 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
     co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), ports_);
   }
   StepInput& input = work.input;
+  if (!input.inputs.is_object()) co_return no_object(input);
   ToolCall call{input.run,     input.step,           std::move(input.sub_goal), std::move(input.tool),
                 input.attempt, std::move(input.key), std::move(input.inputs),   work.timeout_ms};
   const TimeUs asked_at = steady_us();

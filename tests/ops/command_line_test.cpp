@@ -199,6 +199,21 @@ TEST(CommandLine, a_question_is_answered_once_and_by_its_schema) {
   }
 }
 
+TEST(CommandLine, a_question_too_long_for_its_event_is_shown_like_any_other) {
+  Json graph = Json::parse(ask_graph("wordy"));
+  graph["nodes"]["region"]["ask"]["prompt"] = "$text";
+  cairn_ok({"graph", "add", write_file("wordy.json", graph.dump())});
+  const std::string text = "Which region? " + std::string(40'000, '.');
+  const std::string input = Json{{"text", text}}.dump();
+  const Json started = cairn_ok({"start", "wordy", "--input", input, "--wait", "--json"}).json();
+  EXPECT_EQ(started["questions"][0]["prompt"], text);
+  for (const std::string& shown :
+       {cairn_ok({"start", "wordy", "--input", input, "--wait"}).out, cairn_ok({"show", started["run"]}).out}) {
+    EXPECT_NE(shown.find("(question)  Which region? ..."), std::string::npos) << shown.substr(0, 2000);
+    EXPECT_EQ(shown.find("$blob"), std::string::npos) << shown.substr(0, 2000);
+  }
+}
+
 TEST(CommandLine, an_autonomous_run_asks_nobody) {
   const Json ended =
       cairn_ok({"start", add_ask_graph("alone"), "--options", R"({"autonomy": "full"})", "--wait", "--json"}).json();

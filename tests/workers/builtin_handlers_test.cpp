@@ -117,6 +117,20 @@ TEST_F(BuiltinHandlers, chat_keeps_the_whole_message_where_it_is_told_to) {
             (Json{{"reply", "Ann."}, {"said", {reply.message}}}));
 }
 
+TEST_F(BuiltinHandlers, chat_keeps_no_reply_that_the_next_turn_could_not_send) {
+  ModelReply reply;
+  reply.message = {{"content", "Ann."}};
+  answer_ = reply;
+  for (const Json& with : {Json{{"prompt", "Who?"}, {"append_to", "said"}},
+                           Json{{"messages", hello}, {"tools", nullptr}, {"append_to", "said"}}}) {
+    const Failure failure = this->failure("model.chat", with);
+    EXPECT_EQ(failure.error, "bad_reply");
+    EXPECT_EQ(failure.message, R"(Expected a message with a role, but the reply is {"content":"Ann."}.)");
+    EXPECT_TRUE(failure.retryable);
+  }
+  EXPECT_EQ(outcome("model.chat", {{"messages", hello}, {"tools", nullptr}}).label, "message") << "nothing is kept";
+}
+
 TEST_F(BuiltinHandlers, chat_opens_the_calls_of_a_reply_where_it_offers_tools) {
   const Json tools = Json::parse(R"([{"type": "function", "function": {"name": "echo"}}])");
   ModelReply reply;

@@ -110,6 +110,30 @@ TEST(ToolAgent, calls_run_side_by_side_and_come_back_in_their_order_whatever_bec
   }
 }
 
+TEST(ToolAgent, arguments_that_stand_for_no_object_reach_no_tool) {
+  const Json call = {{"role", "assistant"},
+                     {"content", nullptr},
+                     {"tool_calls",
+                      {tool_call("c1", "fail", R"({"from_sub_goal": "2.2", "slot": "content"})"),
+                       tool_call("c2", "echo", R"({"content": "hello"})")}}};
+  const Json end = {{"role", "assistant"}, {"content", "What else?"}};
+  PlannerRun planner(make_scripted_model({{"replies", {{{"reply", call}}, {{"reply", end}}}}}));
+  const RunId run = planner.run("tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}});
+  EXPECT_EQ(planner.channel(run, "messages")[2]["content"],
+            R"(Error: Expected the inputs of tool fail to be a JSON object, but they are "hello".)");
+  EXPECT_EQ(planner.events(run, "tool_called").size(), 1U);
+}
+
+TEST(ToolAgent, a_reply_without_a_role_is_asked_for_again_before_a_tool_runs) {
+  const Json call = {{"content", nullptr}, {"tool_calls", {tool_call("c1", "echo", R"({"content": "hello"})")}}};
+  const Json end = {{"role", "assistant"}, {"content", "What else?"}};
+  PlannerRun planner(make_scripted_model({{"replies", {{{"reply", call}}, {{"reply", end}}}}}));
+  const RunId run = planner.run("tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}});
+  EXPECT_EQ(planner.state(run).status, RunStatus::running) << planner.state(run).reason;
+  EXPECT_TRUE(planner.events(run, "tool_called").empty());
+  EXPECT_EQ(planner.channel(run, "messages")[1], end);
+}
+
 TEST(ToolAgent, input_without_messages_fails_the_run_with_a_sentence) {
   PlannerRun planner(make_scripted_model({{"replies", Json::array()}}));
   const RunId run = planner.run("tool_agent", Json::object());
