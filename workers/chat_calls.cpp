@@ -14,10 +14,11 @@ bool is_call(const Json& call) {
          !call["function"]["name"].get_ref<const std::string&>().empty();
 }
 
-// The arguments are a text that the model wrote.
+// The arguments are a text that the model wrote; for a function without parameters often none.
 Result<Json> arguments_of(const Json& call) {
-  const Json text = call["function"].value("arguments", Json("{}"));
+  const Json text = call["function"].value("arguments", Json());
   if (text.is_object()) return text;
+  if (text.is_null() || text == "") return Json::object();
   if (!text.is_string()) return Error{Code::invalid, "Expected the arguments to be a text, but they are not."};
   Result<Json> arguments = parse_json(text.get_ref<const std::string&>(), "the arguments");
   if (arguments && !arguments->is_object()) {

@@ -137,7 +137,7 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
     if (moved) moved = move_out(outcome->facts, blobs);
     if (moved) return CompleteStep{job.step, job.attempt, std::move(*outcome), session_, started_at, 0};
     blobs.clear();
-    result = failure("limit", moved.error().message);
+    result = failure(std::string(to_string(moved.error().code)), moved.error().message);
   }
   Failure& failed = std::get<Failure>(result);
   failed.message = utf8(failed.message);

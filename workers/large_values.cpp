@@ -30,17 +30,10 @@ bool is_small(const Json& value) {
   return !may_exceed(value, left);
 }
 
-Status move_value(Json& value, std::vector<Blob>& blobs) {
-  if (is_small(value)) return Done{};
-  std::string bytes = canonical(value);
-  if (bytes.size() <= inline_bytes_max) return Done{};
-  if (bytes.size() > json_bytes_max)
-    return Error{Code::limit, "Expected a value of at most " + std::to_string(json_bytes_max) + " bytes, but found " +
-                                  std::to_string(bytes.size()) + "."};
+void move_bytes(Json& value, std::string bytes, std::vector<Blob>& blobs) {
   const Hash hash = sha256(bytes);
   value = {{"$blob", hex(hash)}, {"bytes", bytes.size()}};
   blobs.push_back({hash, std::move(bytes)});
-  return Done{};
 }
 
 std::optional<Hash> blob_of(const Json& value) {
@@ -50,10 +43,32 @@ std::optional<Hash> blob_of(const Json& value) {
   return parse_hash(found->get_ref<const std::string&>());
 }
 
+// What somebody else wrote in the form that stands for a blob would be taken for one, of another run perhaps. It is
+// moved out whatever its size: what is put back is not looked into.
+void move_foreign(Json& value, std::vector<Blob>& blobs) {
+  if (!value.is_structured()) return;
+  if (blob_of(value)) return move_bytes(value, canonical(value), blobs);
+  for (Json& part : value) move_foreign(part, blobs);
+}
+
+Status move_value(Json& value, std::vector<Blob>& blobs) {
+  std::string bytes = is_small(value) ? std::string() : canonical(value);
+  if (bytes.size() > json_bytes_max)
+    return Error{Code::limit, "Expected a value of at most " + std::to_string(json_bytes_max) + " bytes, but found " +
+                                  std::to_string(bytes.size()) + "."};
+  if (bytes.size() > inline_bytes_max)
+    move_bytes(value, std::move(bytes), blobs);
+  else
+    move_foreign(value, blobs);
+  return Done{};
+}
+
 }  // namespace
 
 Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs) {
-  if (!fields.is_object() || is_small(fields)) return Done{};
+  if (!fields.is_object()) return Done{};
+  if (blob_of(fields))
+    return Error{Code::invalid, "Expected fields, but found what stands for a large value: " + fields.dump() + "."};
   for (auto& [name, value] : fields.items()) {
     const Reducer reducer = graph == nullptr ? Reducer::last : graph->reducer(name);
     const bool in_parts =
@@ -70,8 +85,10 @@ Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs) {
 
 Status move_out(std::vector<Fact>& facts, std::vector<Blob>& blobs) {
   for (Fact& fact : facts) {
+    if (auto* opened = std::get_if<SubGoalOpened>(&fact)) move_foreign(opened->inputs, blobs);
     auto* record = std::get_if<Record>(&fact);
-    if (record == nullptr || record->fields.size() <= inline_bytes_max) continue;
+    if (record == nullptr) continue;
+    if (record->fields.size() <= inline_bytes_max && record->fields.find("\"$blob\"") == std::string::npos) continue;
     Json fields = parse_stored(record->fields);
     if (Status moved = move_out(fields, nullptr, blobs); !moved) return moved;
     record->fields = canonical(fields);

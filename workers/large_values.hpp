@@ -2,8 +2,10 @@
 //
 // What is moved out is one top-level value: a channel of a patch or input, a field of a record, of outputs. Of a
 // channel that appends it is each element, of one that merges each field, so that the reducer still finds what it
-// takes. A
-// "$channel/pointer" does not reach into a value that was moved out. Pure functions, safe from any thread.
+// takes. A "$channel/pointer" does not reach into a value that was moved out. What somebody else wrote in the very form
+// that stands for a blob is moved out too, whatever its size, so that it is never taken for one of ours.
+//
+// Pure functions, safe from any thread.
 #pragma once
 
 #include <functional>
@@ -24,7 +26,8 @@ struct Blob {
   std::string bytes;
 };
 
-// `graph`: whose channels the fields are; null: no channels. Refuses `limit`: a value above json_bytes_max.
+// `graph`: whose channels the fields are; null: no channels. Refuses `limit`: a value above json_bytes_max;
+// `invalid`: fields that as a whole have the form of a blob.
 Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs);
 Status move_out(std::vector<Fact>& facts, std::vector<Blob>& blobs);
 

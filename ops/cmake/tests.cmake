@@ -81,6 +81,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/formula_test.cpp
   tests/workers/http_client_test.cpp
   tests/workers/loopback.cpp
+  tests/workers/large_values_test.cpp
   tests/workers/models_test.cpp
   tests/workers/page_agent_test.cpp
   tests/workers/page_dom_test.cpp

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
+#include "storage/chain.hpp"
 #include "storage/postgres_connection.hpp"
 #include "tests/ops/program.hpp"
 
@@ -440,6 +441,21 @@ TEST(BadInput, a_newer_schema_is_refused_and_left_alone) {
 }
 
 // One was taken for a database that cannot be reached, another ended the program.
+TEST(BadInput, what_has_the_form_of_a_large_value_is_no_other_runs_value) {
+  const auto echoed = [](const Json& text) {
+    const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", "echo"}, {"inputs", {{"text", text}}}}}}};
+    return cairn_ok({"start", "plan_runner", "--input", plan.dump(), "--wait", "--json"}).json();
+  };
+  const Json secret = echoed(std::string(40'000, 's'));
+  EXPECT_EQ(secret["status"], "done");
+  const std::string bytes = "\"" + std::string(40'000, 's') + "\"";
+  const Json guessed = {{"$blob", hex(sha256(bytes))}, {"bytes", bytes.size()}};
+  const Json curious = echoed(guessed);
+  EXPECT_EQ(curious["output"]["results"]["a"]["text"], guessed);
+  EXPECT_EQ(cairn_ok({"verify", curious["run"], "--json"}).json()["findings"], Json::array());
+  expect_refused(cairn({"start", "plan_runner", "--input", guessed.dump()}), 4, "Expected fields");
+}
+
 TEST(BadInput, a_schema_of_our_name_that_is_not_ours_is_refused_and_left_alone) {
   const std::string others = new_database("others");
   run_sql(others, "CREATE SCHEMA cairn; CREATE TABLE cairn.stones (n int)");

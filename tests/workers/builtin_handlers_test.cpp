@@ -4,6 +4,7 @@
 
 #include "engine/decide.hpp"
 #include "tests/workers/loopback.hpp"
+#include "workers/chat_calls.hpp"
 #include "workers/models.hpp"
 #include "workers/tools.hpp"
 
@@ -382,6 +383,16 @@ TEST_F(BuiltinHandlers, get_their_settings_and_faults_from_the_folded_state) {
   reader.reads = {"*"};
   EXPECT_EQ(step_input(state, *find_step(state, 1), &reader).data, start.input);
   EXPECT_EQ(step_input(state, *find_step(state, 1), nullptr).data, start.input);
+}
+
+TEST_F(BuiltinHandlers, a_call_without_arguments_has_none) {
+  for (const Json& arguments : {Json(), Json(""), Json("{}"), Json::object()}) {
+    const Json call = {{"id", "c1"}, {"function", {{"name", "now"}, {"arguments", arguments}}}};
+    const auto opened = opened_calls({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, 0);
+    ASSERT_EQ(opened.index(), 0U) << arguments;
+    ASSERT_EQ(std::get<0>(opened).size(), 1U) << arguments;
+    EXPECT_EQ(std::get<SubGoalOpened>(std::get<0>(opened).front()).inputs, Json::object()) << arguments;
+  }
 }
 
 }  // namespace
