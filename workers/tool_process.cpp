@@ -258,8 +258,10 @@ class Child : public std::enable_shared_from_this<Child> {
     });
   }
 
-  // The child is gone: what it wrote is in the pipes; what others may still write is not waited for.
+  // The child is gone: what it wrote is in the pipes; what others may still write is not waited for. A loop with several
+  // threads may also wake for nothing: then it runs on.
   void take_exit() {
+    if (!has_exited()) return await_exit();
     drain(out_, out_chunk_);
     drain(err_, err_chunk_);
     kill_group();
@@ -280,6 +282,12 @@ class Child : public std::enable_shared_from_this<Child> {
   }
 
   bool runs() const { return pid_ > 0; }
+
+  bool has_exited() const {
+    siginfo_t told{};
+    const int asked = ::waitid(P_PID, static_cast<id_t>(pid_), &told, WEXITED | WNOHANG | WNOWAIT);
+    return asked != 0 || told.si_pid != 0;
+  }
 
   // REQUIRES: the child is not reaped, for only until then is the group's number surely its own.
   void kill_group() { ::kill(-pid_, SIGKILL); }
