@@ -191,6 +191,7 @@ void add_serve_command(Line& line) {
   add_seconds(command, "--request-seconds", "How long a request may take to arrive (default 10)", limits.request);
   add_seconds(command, "--idle-seconds", "How long a connection may wait for its next request (default 60)",
               limits.idle);
+  add_seconds(command, "--write-seconds", "How long a client may take no more of an answer (default 30)", limits.write);
   add_tools(command, line.settings);
 }
 

@@ -33,6 +33,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   Result<std::unique_ptr<HttpServer>> server =
       HttpServer::open(options.listen, options.limits,
                        {[&api](const ApiRequest& request) { return api.at_once(request); },
+                        [&api](const ApiRequest& request) { return api.is_look(request); },
                         [&api](const ApiRequest& request) { return api.worked_out(request); }});
   if (!server) return server.error();
   print_ready(settings, to_string((*server)->address()));

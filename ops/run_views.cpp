@@ -34,14 +34,24 @@ Result<RunState> state_at(Client& client, const RunId& run, const Moment& at) {
   return client.state(run, *seq);
 }
 
-Result<std::vector<Json>> event_lines(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted) {
+Status for_each_event(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted,
+                      const std::function<bool(const Json& line)>& use) {
   const Result<std::vector<Event>> page = client.events(run, wanted.after, wanted.limit);
   if (!page) return page.error();
-  std::vector<Json> lines;
   for (const Event& event : *page) {
     Json line = event_json(run, event);
-    lines.push_back(wanted.raw ? std::move(line) : client.expand_blobs(std::move(line), shard));
+    if (!use(wanted.raw ? line : client.expand_blobs(std::move(line), shard))) break;
   }
+  return Done{};
+}
+
+Result<std::vector<Json>> event_lines(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted) {
+  std::vector<Json> lines;
+  const Status told = for_each_event(client, run, shard, wanted, [&lines](const Json& line) {
+    lines.push_back(line);
+    return true;
+  });
+  if (!told) return told.error();
   return lines;
 }
 

@@ -1,6 +1,7 @@
 // Runs as JSON, in the one form that the command line and the API show. Not thread-safe.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "ops/commands.hpp"
@@ -19,7 +20,11 @@ struct EventsWanted {
   std::int32_t limit = events_page;
   bool raw = false;  // large values stay references to their blobs
 };
-// One for each event. Refuses `not_found`, `unsupported`.
+// Each event in order, its large values read when its turn comes, until `use` says that it is enough. Refuses
+// `not_found`, `unsupported`.
+Status for_each_event(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted,
+                      const std::function<bool(const Json& line)>& use);
+// All of them. Refuses as for_each_event.
 Result<std::vector<Json>> event_lines(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted);
 
 // Nothing can come behind event `seq`: the run has ended, or is gone.

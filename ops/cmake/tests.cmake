@@ -128,6 +128,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/fork_test.cpp
   tests/ops/http_api_test.cpp
   tests/ops/http_limits_test.cpp
+  tests/ops/http_load_test.cpp
+  tests/ops/http_protocol_test.cpp
   tests/ops/invariants_test.cpp
   tests/ops/page_agent_test.cpp
   tests/ops/plan_decomposer_test.cpp

@@ -17,8 +17,8 @@
 #include "ops/run_asks.hpp"
 #include "ops/run_filter.hpp"
 #include "ops/sessions.hpp"
-#include "storage/administration.hpp"
 #include "storage/postgres_connection.hpp"
+#include "storage/reachable.hpp"
 
 namespace cairn {
 namespace {
@@ -145,12 +145,6 @@ Said show_metrics(Call& call) {
   return ApiResponse{200, metrics_text(call.store(), call.opened.dsn), "text/plain; version=0.0.4; charset=utf-8"};
 }
 
-// Over a connection of its own, which a database that is away refuses at once.
-Said show_readiness(Call& call) {
-  Administration(call.opened.dsn, "cairn readyz").query("database_time");
-  return json_response({{"ready", true}});
-}
-
 // The stream goes on after the call, each time with whatever client is free.
 ApiStream stream_of(const Call& call, const EventCursor& from) {
   ApiStream stream{std::string(event_stream), ": nothing new\n\n", {}};
@@ -160,14 +154,36 @@ ApiStream stream_of(const Call& call, const EventCursor& from) {
   return stream;
 }
 
+// How a page goes on that is full: relative to itself.
+std::string next_page(const EventsWanted& wanted, std::int64_t from) {
+  const std::string limit = wanted.limit == events_page ? "" : "&limit=" + std::to_string(wanted.limit);
+  return "<?from=" + std::to_string(from) + limit + (wanted.raw ? "&raw=true" : "") + ">; rel=\"next\"";
+}
+
+Said page_of_events(Call& call, const RunId& run, const EventsWanted& wanted) {
+  constexpr std::size_t bytes_max = 8 << 20;
+  const bool is_array = !accepts(call.request, json_lines);
+  ApiResponse page{200, is_array ? "[" : "", std::string(is_array ? "application/json" : json_lines)};
+  std::int64_t last = 0;
+  std::int32_t count = 0;
+  const Status told = for_each_event(call.client, run, call.shard(run), wanted, [&](const Json& line) {
+    page.body += (is_array && count > 0 ? "," : "") + canonical(line) + (is_array ? "" : "\n");
+    last = line["seq"];
+    return ++count < wanted.limit && page.body.size() < bytes_max;
+  });
+  if (!told) return told.error();
+  if (is_array) page.body += "]\n";
+  if (count == wanted.limit || page.body.size() >= bytes_max)
+    page.headers.emplace_back("Link", next_page(wanted, last + 1));
+  return page;
+}
+
 Said show_events(Call& call) {
   const EventsWanted wanted = events_query(call.request);
   const Result<RunId> run = run_argument(call.name);
   if (!run) return run.error();
   if (!query_flag(call.request, "follow") && !accepts(call.request, event_stream)) {
-    const Result<std::vector<Json>> lines = event_lines(call.client, *run, call.shard(*run), wanted);
-    if (!lines) return lines.error();
-    return list_response(call.request, *lines);
+    return page_of_events(call, *run, wanted);
   }
   if (const auto none = call.client.events(*run, wanted.after, 1); !none) return none.error();
   const bool is_again = !call.request.header("last-event-id").empty();
@@ -235,21 +251,33 @@ Said control_run(Call& call) {
 }
 
 Said add_graph(Call& call) {
-  const Result<GraphRef> added = call.client.add_graph(json_body(call.request));
+  const Result<GraphRef> added = call.client.add_graph(graph_body(call.request));
   if (!added) return added.error();
   return json_response({{"name", (*added)->name}, {"version", (*added)->version}}, 201);
 }
 
 // --- failures --------------------------------------------------------------------------------------------------------
 
+ApiResponse away_response() {
+  return error_response(503, "unavailable", "Expected the database to answer, but it does not; try again.");
+}
+
 ApiResponse away(const std::exception& failure) {
   spdlog::warn("The API's database is away: {}", failure.what());
-  return error_response(503, "unavailable", "Expected the database to answer, but it does not; try again.");
+  return away_response();
 }
 
 ApiResponse broken(const std::exception& failure) {
   spdlog::error("The API broke: {}", failure.what());
   return error_response(500, "internal", "Expected to answer this, but something broke; the server's log says what.");
+}
+
+// Of a connection of its own, however others wait for theirs.
+ApiResponse readiness(const std::string& dsn) {
+  const std::optional<std::string> fault = unreachable(dsn);
+  if (!fault) return json_response({{"ready", true}});
+  spdlog::warn("The API's database is away: {}", *fault);
+  return away_response();
 }
 
 // What `work` says, or what it threw, as an answer.
@@ -275,7 +303,8 @@ ApiAnswer guarded(Work&& work) {
 
 // --- routes ----------------------------------------------------------------------------------------------------------
 
-enum class Needs : std::uint8_t { nothing, database, token };  // each what the one before needs as well
+// Each what the one before needs as well. What needs no token has HEAD beside GET.
+enum class Needs : std::uint8_t { nothing, look, client, token };
 
 struct Route {
   std::string_view method;
@@ -286,8 +315,8 @@ struct Route {
 
 constexpr Route routes[] = {
     {"GET", "/healthz", nullptr, Needs::nothing},
-    {"GET", "/readyz", show_readiness, Needs::database},
-    {"GET", "/metrics", show_metrics, Needs::database},
+    {"GET", "/readyz", nullptr, Needs::look},
+    {"GET", "/metrics", show_metrics, Needs::client},
     {"POST", "/api/v1/runs", start_run},
     {"GET", "/api/v1/runs", list_runs},
     {"GET", "/api/v1/runs/{run}", show_run},
@@ -314,7 +343,8 @@ bool is_at(const ApiRequest& request, std::string_view path, std::string& name) 
     if (path.empty()) return false;
     const std::size_t end = std::min(path.find('/', 1), path.size());
     const std::string_view part = path.substr(1, end - 1);
-    if (part.starts_with('{'))
+    const bool is_name = part.starts_with('{') && !segment.empty();
+    if (is_name)
       name = segment;
     else if (part != segment)
       return false;
@@ -334,8 +364,9 @@ Found find_route(const ApiRequest& request) {
   for (const Route& route : routes) {
     std::string name;
     if (!is_at(request, route.path, name)) continue;
-    found.allowed += (found.allowed.empty() ? "" : ", ") + std::string(route.method);
-    if (route.method != request.method) continue;
+    const bool has_head = route.needs != Needs::token;
+    found.allowed += (found.allowed.empty() ? "" : ", ") + std::string(route.method) + (has_head ? ", HEAD" : "");
+    if (route.method != request.method && !(has_head && request.method == "HEAD")) continue;
     found.route = &route;
     found.name = std::move(name);
   }
@@ -375,8 +406,9 @@ std::optional<ApiResponse> Api::at_once(const ApiRequest& request) const {
   if (found.allowed.empty())
     return error_response(404, "not_found", "Expected a path of this API, but there is nothing here.");
   if (found.route == nullptr) {
+    const std::string kind = found.allowed.find(',') == std::string::npos ? "the method " : "one of the methods ";
     ApiResponse response =
-        error_response(405, "invalid", "Expected the method " + found.allowed + ", but found another.");
+        error_response(405, "invalid", "Expected " + kind + found.allowed + ", but found " + request.method + ".");
     response.headers.emplace_back("Allow", found.allowed);
     return response;
   }
@@ -386,9 +418,15 @@ std::optional<ApiResponse> Api::at_once(const ApiRequest& request) const {
   return {};
 }
 
+bool Api::is_look(const ApiRequest& request) const {
+  const Found found = find_route(request);
+  return found.route != nullptr && found.route->needs == Needs::look;
+}
+
 ApiAnswer Api::worked_out(const ApiRequest& request) {
   return guarded([&]() -> Said {
     Found found = find_route(request);
+    if (found.route->needs == Needs::look) return readiness(parts_->opened.dsn);
     const Clients::Loan client(parts_->clients);
     if (request.method == "POST") (*client).load_graphs();  // which version is current is another's to say
     Call call{request, std::move(found.name), parts_->opened, parts_->clients, *client};

@@ -21,8 +21,11 @@ class Api {
   // (415), and /healthz.
   std::optional<ApiResponse> at_once(const ApiRequest& request) const;
 
-  // REQUIRES: at_once gave nothing. Blocks. A failure is an answer too: 503 when the database is away, else 500, whose
-  // reason the log has.
+  // Whether it only looks if the database is there: needs no client, and must not wait behind what does.
+  bool is_look(const ApiRequest& request) const;
+
+  // REQUIRES: at_once gave nothing, and not more at once than there are threads, looks apart. Blocks. A failure is an
+  // answer too: 503 when the database is away, else 500, whose reason the log has.
   ApiAnswer worked_out(const ApiRequest& request);
 
  private:

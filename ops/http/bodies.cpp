@@ -22,6 +22,15 @@ bool is_one_of(std::string_view name, FieldNames names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+constexpr std::size_t name_bytes_max = 1'000;  // of what is looked up: keys, tags, names
+constexpr std::size_t tags_max = 100;
+
+void check_name(const std::string& given, const std::string& as) {
+  if (given.size() > name_bytes_max)
+    refuse("Expected at most " + std::to_string(name_bytes_max) + " bytes as " + as + ", but found " +
+           std::to_string(given.size()) + ".");
+}
+
 // The fields of a body that is an object, or empty.
 class Fields {
  public:
@@ -29,7 +38,8 @@ class Fields {
     if (!request.body.empty()) fields_ = json_body(request);
     if (!fields_.is_object()) refuse("Expected a JSON object as the body, but found " + excerpt(fields_, 60) + ".");
     for (const auto& [name, value] : fields_.items())
-      if (!is_one_of(name, known)) refuse("Expected " + joined(known) + " in the body, but found \"" + name + "\".");
+      if (!is_one_of(name, known))
+        refuse("Expected " + joined(known) + " in the body, but found " + excerpt(Json(name), 60) + ".");
   }
 
   bool has(const char* name) const { return fields_.contains(name) && !fields_[name].is_null(); }
@@ -43,10 +53,16 @@ class Fields {
     if (!fields_[name].is_string()) refuse_kind(name, "a text");
     return fields_[name];
   }
-  std::string needed_text(const char* name) const {
-    needed(name);
-    std::string given = text(name);
-    if (given.empty()) refuse_kind(name, "a text");
+  // A text that is looked up.
+  std::string name(const char* field) const {
+    std::string given = text(field);
+    check_name(given, field);
+    return given;
+  }
+  std::string needed_name(const char* field) const {
+    needed(field);
+    std::string given = name(field);
+    if (given.empty()) refuse_kind(field, "a text");
     return given;
   }
   Json object(const char* name) const {
@@ -66,8 +82,12 @@ class Fields {
   Tags tags() const {
     Tags tags;
     const Json given = object("tags");
+    if (given.size() > tags_max)
+      refuse("Expected at most " + std::to_string(tags_max) + " tags, but found " + std::to_string(given.size()) + ".");
     for (const auto& [name, value] : given.items()) {
       if (name.empty() || !value.is_string()) refuse_kind("tags", "an object of texts");
+      check_name(name, "the name of a tag");
+      check_name(value, "the value of a tag");
       tags[name] = value;
     }
     return tags;
@@ -85,8 +105,8 @@ std::int64_t number_of(const std::string& text, std::string_view name, std::int6
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec != std::errc{} || read.ptr != end || number < least || number > most)
-    refuse("Expected " + std::string(name) + " from " + std::to_string(least) + " to " + std::to_string(most) +
-           ", but found \"" + text + "\".");
+    refuse("Expected a number from " + std::to_string(least) + " to " + std::to_string(most) + " as " +
+           std::string(name) + ", but found \"" + text + "\".");
   return number;
 }
 
@@ -97,12 +117,12 @@ constexpr std::int64_t seq_max = std::numeric_limits<std::int64_t>::max() - 1;
 StartOptions start_body(const ApiRequest& request) {
   const Fields body(request, {"graph", "input", "key", "tags", "options", "continues"});
   StartOptions options;
-  options.graph = body.needed_text("graph");
+  options.graph = body.needed_name("graph");
   options.input = body.object("input");
-  options.key = body.text("key");
+  options.key = body.name("key");
   options.tags = body.tags();
   options.options = options_of(body.object("options"));
-  options.continues = body.text("continues");
+  options.continues = body.name("continues");
   return options;
 }
 
@@ -122,24 +142,31 @@ ForkRunOptions fork_body(const ApiRequest& request) {
 AnswerOptions answer_body(const ApiRequest& request) {
   const Fields body(request, {"question", "value", "by"});
   AnswerOptions options;
-  options.question = body.text("question");
+  options.question = body.name("question");
   options.value = body.needed("value");
-  options.by = body.text("by");
+  options.by = body.name("by");
   return options;
 }
 
 SignalOptions signal_body(const ApiRequest& request) {
   const Fields body(request, {"name", "value", "id"});
   SignalOptions options;
-  options.name = body.needed_text("name");
+  options.name = body.needed_name("name");
   options.value = body.needed("value");
-  options.id = body.text("id");
+  options.id = body.name("id");
   return options;
 }
 
 std::string reason_body(const ApiRequest& request) { return Fields(request, {"reason"}).text("reason"); }
 
 void no_body(const ApiRequest& request) { const Fields none(request, {}); }
+
+Json graph_body(const ApiRequest& request) {
+  Json graph = json_body(request);
+  if (graph.is_object() && graph.contains("name") && graph["name"].is_string())
+    check_name(graph["name"], "the name of a graph");
+  return graph;
+}
 
 Json json_body(const ApiRequest& request) {
   Result<Json> value = parse_json(request.body, "the body");

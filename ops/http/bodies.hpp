@@ -1,5 +1,6 @@
 // Bodies and queries of requests as the options of commands. Whatever is wrong with one throws CLI::ValidationError
-// with one sentence, as arguments do. Safe from any thread.
+// with one sentence, as arguments do: names, keys and tags of more than 1,000 bytes, and more than 100 tags, too. Safe
+// from any thread.
 #pragma once
 
 #include <initializer_list>
@@ -20,6 +21,7 @@ AnswerOptions answer_body(const ApiRequest& request);  // without the run
 SignalOptions signal_body(const ApiRequest& request);  // without the run
 std::string reason_body(const ApiRequest& request);    // {"reason"?}
 void no_body(const ApiRequest& request);               // {} or nothing
+Json graph_body(const ApiRequest& request);            // any JSON; whether it is a graph, others say
 Json json_body(const ApiRequest& request);             // any JSON
 
 void only_query(const ApiRequest& request, FieldNames known);              // each at most once, but for `tag`

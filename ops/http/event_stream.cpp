@@ -6,6 +6,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t events_at_once = 100;
+constexpr std::size_t bytes_at_once = 1 << 20;  // and the rest of the event that reaches them
 
 }  // namespace
 
@@ -14,13 +15,13 @@ Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& 
   if (!row) return ApiStream::Chunk{"", true};
   ApiStream::Chunk chunk;
   if (row->head > cursor.after) {
-    const Result<std::vector<Json>> lines =
-        event_lines(client, cursor.run, cursor.shard, {cursor.after, events_at_once, cursor.raw});
-    if (!lines) return lines.error();
-    for (const Json& line : *lines) {
+    const EventsWanted wanted{cursor.after, events_at_once, cursor.raw};
+    const Status told = for_each_event(client, cursor.run, cursor.shard, wanted, [&](const Json& line) {
       cursor.after = line["seq"];
       chunk.text += "id: " + std::to_string(cursor.after) + "\ndata: " + canonical(line) + "\n\n";
-    }
+      return chunk.text.size() < bytes_at_once;
+    });
+    if (!told) return told.error();
   }
   chunk.is_last = is_ended(row->status) && row->head <= cursor.after;
   return chunk;

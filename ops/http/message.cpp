@@ -1,7 +1,10 @@
 #include "ops/http/message.hpp"
 
+#include <algorithm>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
+
+#include "workers/foreign_text.hpp"
 
 namespace cairn {
 namespace {
@@ -27,6 +30,16 @@ unsigned status_of(Code code) {
   return 500;
 }
 
+bool is_text(const std::string& decoded) { return is_utf8(decoded) && decoded.find('\0') == std::string::npos; }
+
+// Nothing that was decoded is anything but text.
+Status check_texts(const ApiRequest& request) {
+  bool are_texts = std::all_of(request.segments.begin(), request.segments.end(), is_text);
+  for (const auto& [name, value] : request.query) are_texts = are_texts && is_text(name) && is_text(value);
+  if (are_texts) return Done{};
+  return Error{Code::invalid, "Expected a path and a query of UTF-8 without NUL, but found other bytes in them."};
+}
+
 }  // namespace
 
 std::string ApiRequest::header(const std::string& name) const {
@@ -40,7 +53,10 @@ Result<ApiRequest> request_of(const std::string& method, const std::string& targ
   ApiRequest request;
   request.method = method;
   for (const auto& segment : url->segments()) request.segments.emplace_back(segment);
-  for (const auto& parameter : url->params()) request.query.emplace_back(parameter.key, parameter.value);
+  const bool has_query = !url->encoded_query().empty();  // "?" alone is none
+  if (has_query)
+    for (const auto& parameter : url->params()) request.query.emplace_back(parameter.key, parameter.value);
+  if (const Status texts = check_texts(request); !texts) return texts.error();
   return request;
 }
 

@@ -24,7 +24,7 @@ struct ApiRequest {
   std::string header(const std::string& name) const;  // "": it has none
 };
 
-// Refuses `invalid`: a target that is no path.
+// Refuses `invalid`: a target that is no path, or whose path or query is no UTF-8 or has a NUL.
 Result<ApiRequest> request_of(const std::string& method, const std::string& target);
 
 struct ApiResponse {

@@ -1,12 +1,14 @@
 #include "ops/http/server.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <csignal>
 #include <set>
 #include <spdlog/spdlog.h>
+#include <sstream>
 
 namespace cairn {
 namespace {
@@ -24,6 +26,7 @@ constexpr Milliseconds look_first{20};  // of a stream that has nothing to say
 constexpr Milliseconds look_last{500};
 constexpr std::chrono::seconds pulse_after{15};
 constexpr std::chrono::seconds accept_pause{1};
+constexpr int send_buffer = 128 * 1024;  // so that a slow client takes a piece now and then
 
 using Parser = http::request_parser<http::string_body>;
 
@@ -38,6 +41,26 @@ ApiResponse fault_response(const error_code& fault, const ServerLimits& limits) 
   return error_response(400, "invalid", "Expected a request as HTTP/1.1 has it, but it is none: " + fault.message());
 }
 
+// Why nobody can be sure where the request ends, or whom it is for: what stands before us may see it otherwise, and
+// then takes a piece of its body for a request. Behind such a one nothing is read.
+std::optional<ApiResponse> framing_fault(const http::request<http::string_body>& message) {
+  const auto times = [&message](http::field name) { return message.count(name); };
+  if (times(http::field::host) > 1) return error_response(400, "invalid", "Expected one Host, but found several.");
+  if (times(http::field::transfer_encoding) == 0) return {};
+  if (times(http::field::content_length) > 0)
+    return error_response(400, "invalid", "Expected a Content-Length or a Transfer-Encoding, but found both.");
+  if (times(http::field::transfer_encoding) > 1 || message.version() < 11)
+    return error_response(400, "invalid", "Expected one Transfer-Encoding, in HTTP/1.1, but found another use of it.");
+  if (!beast::iequals(message[http::field::transfer_encoding], "chunked"))
+    return error_response(501, "unsupported", "Expected the Transfer-Encoding chunked, but found another.");
+  return {};
+}
+
+bool is_malformed(const error_code& fault) {
+  return fault.category() == http::make_error_code(http::error::bad_chunk).category() &&
+         fault != http::error::end_of_stream && fault != http::error::partial_message;
+}
+
 Result<ApiRequest> read_head(const http::request<http::string_body>& message) {
   Result<ApiRequest> request = request_of(std::string(message.method_string()), std::string(message.target()));
   if (!request) return request;
@@ -47,6 +70,12 @@ Result<ApiRequest> read_head(const http::request<http::string_body>& message) {
     request->headers.emplace(std::move(name), field.value());
   }
   return request;
+}
+
+std::string as_chunk(std::string text) {
+  std::ostringstream size;
+  size << std::hex << text.size() << "\r\n";
+  return size.str() + std::move(text) + "\r\n";
 }
 
 template <class Message>
@@ -59,19 +88,41 @@ void set_headers(Message& message, const std::string& type, bool keep_alive) {
 
 }  // namespace
 
-// Everything but `pool` is used on the thread of run() alone.
+// Everything but `pool` and `looks` is used on the thread of run() alone.
 struct HttpServer::Parts {
   Parts(const tcp::endpoint& endpoint, ServerLimits limits_of, Replies replies_of)
       : limits(limits_of),
         replies(std::move(replies_of)),
         acceptor(io, endpoint),
-        pool(static_cast<std::size_t>(limits.threads)) {}
+        pool(static_cast<std::size_t>(limits.threads)),
+        looks(1) {}
 
   // One client's connection.
   struct Connection {
     explicit Connection(tcp::socket socket) : stream(std::move(socket)) {}
     beast::tcp_stream stream;
     beast::flat_buffer buffer;
+    bool is_head = false;  // of the request that is answered now
+  };
+
+  // What a thread works out for a connection, which may stop waiting for it.
+  struct Work {
+    Work(asio::io_context& io, ApiRequest of) : request(std::move(of)), done(io) {}
+    ApiRequest request;
+    std::atomic_flag is_taken;  // by the thread that does it, or by who gave it up
+    std::optional<ApiAnswer> said;
+    asio::steady_timer done;
+  };
+
+  class StreamCount {
+   public:
+    explicit StreamCount(int& count) : count_(count) { ++count_; }
+    ~StreamCount() { --count_; }
+    StreamCount(const StreamCount&) = delete;
+    StreamCount& operator=(const StreamCount&) = delete;
+
+   private:
+    int& count_;
   };
 
   asio::awaitable<void> accept();
@@ -79,6 +130,12 @@ struct HttpServer::Parts {
   asio::awaitable<bool> serve_one(Connection& connection);
   asio::awaitable<bool> await_request(Connection& connection);
   asio::awaitable<bool> answer(Connection& connection, Parser& parser, ApiRequest request);
+  asio::awaitable<ApiAnswer> work_out(ApiRequest request);
+  asio::awaitable<void> wait_for(Work& work, std::chrono::steady_clock::duration time);
+  template <class Body>
+  asio::awaitable<void> write_message(Connection& connection, http::response<Body>& message);
+  asio::awaitable<void> write_bytes(Connection& connection, std::string bytes);
+  bool is_gone(Connection& connection) const;
   asio::awaitable<void> send(Connection& connection, ApiResponse response, bool keep_alive);
   asio::awaitable<void> refuse(Connection& connection, ApiResponse response);
   asio::awaitable<bool> send_stream(Connection& connection, ApiStream& said, bool keep_alive);
@@ -97,8 +154,10 @@ struct HttpServer::Parts {
   tcp::acceptor acceptor;
   asio::steady_timer room{io};
   asio::thread_pool pool;
+  asio::thread_pool looks;
   std::set<beast::tcp_stream*> idle;  // that wait for a request
   int open = 0;
+  int streams = 0;
   bool stopping = false;
 };
 
@@ -119,6 +178,7 @@ asio::awaitable<void> HttpServer::Parts::accept() {
       continue;
     }
     ++open;
+    socket.set_option(asio::socket_base::send_buffer_size(send_buffer), fault);
     asio::co_spawn(io, converse(std::move(socket)), asio::detached);
   }
 }
@@ -189,11 +249,15 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
     co_await refuse(connection, fault_response(fault, limits));
     co_return false;
   }
+  connection.is_head = parser.get().method() == http::verb::head;
+  if (std::optional<ApiResponse> unclear = framing_fault(parser.get())) {
+    co_await refuse(connection, *std::move(unclear));
+    co_return false;
+  }
   Result<ApiRequest> request = read_head(parser.get());
   std::optional<ApiResponse> known =
       request ? replies.at_once(*request) : std::optional<ApiResponse>(error_response(request.error()));
   if (!known) co_return co_await answer(connection, parser, *std::move(request));
-  if (parser.get().method() == http::verb::head) known->body.clear();
   if (!parser.is_done()) {
     co_await refuse(connection, *std::move(known));
     co_return false;
@@ -211,20 +275,82 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
   }
   co_await http::async_read(connection.stream, connection.buffer, parser,
                             asio::redirect_error(asio::use_awaitable, fault));
-  if (fault == http::error::body_limit) co_await refuse(connection, fault_response(fault, limits));
+  if (is_malformed(fault)) co_await refuse(connection, fault_response(fault, limits));
   if (fault) co_return false;
   request.body = std::move(parser.get().body());
   const bool is_1_1 = parser.get().version() >= 11;
   const bool goes_on = parser.get().keep_alive() && !is_full();
   connection.stream.expires_never();
-  ApiAnswer said = co_await in_pool<ApiAnswer>([this, &request] { return replies.worked_out(request); });
+  ApiAnswer said = co_await work_out(std::move(request));
   if (auto* response = std::get_if<ApiResponse>(&said)) {
     co_await send(connection, std::move(*response), goes_on && !stopping);
     co_return goes_on && !stopping;
   }
-  if (is_1_1) co_return co_await send_stream(connection, std::get<ApiStream>(said), goes_on);
-  co_await refuse(connection, error_response(505, "unsupported", "Expected HTTP/1.1 for a stream, but found 1.0."));
-  co_return false;
+  if (!is_1_1) {
+    co_await refuse(connection, error_response(505, "unsupported", "Expected HTTP/1.1 for a stream, but found 1.0."));
+    co_return false;
+  }
+  if (streams >= limits.streams()) {
+    co_await refuse(connection, error_response(503, "unavailable",
+                                               "Expected fewer than " + std::to_string(limits.streams()) +
+                                                   " streams at once, but there are so many; try again."));
+    co_return false;
+  }
+  const StreamCount counted(streams);
+  co_return co_await send_stream(connection, std::get<ApiStream>(said), goes_on);
+}
+
+asio::awaitable<void> HttpServer::Parts::wait_for(Work& work, std::chrono::steady_clock::duration time) {
+  if (work.said) co_return;
+  error_code came;
+  work.done.expires_after(time);
+  co_await work.done.async_wait(asio::redirect_error(asio::use_awaitable, came));
+}
+
+// 503 when no thread begins with it in time; of a look, when it is not done by then.
+asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(ApiRequest request) {
+  const bool is_look = replies.is_look(request);
+  const auto work = std::make_shared<Work>(io, std::move(request));
+  asio::post(is_look ? looks : pool, [this, work] {
+    if (work->is_taken.test_and_set()) return;
+    auto told = [work, said = replies.worked_out(work->request)]() mutable {
+      work->said = std::move(said);
+      work->done.cancel();
+    };
+    asio::post(io, std::move(told));
+  });
+  co_await wait_for(*work, is_look ? limits.look : limits.turn);
+  if (!work->said && (!work->is_taken.test_and_set() || is_look))
+    co_return error_response(503, "unavailable", "Expected an answer in time, but too much is waited for; try again.");
+  while (!work->said) co_await wait_for(*work, std::chrono::hours(1));
+  co_return *std::move(work->said);
+}
+
+// Each piece that the client takes gives it the time anew.
+template <class Body>
+asio::awaitable<void> HttpServer::Parts::write_message(Connection& connection, http::response<Body>& message) {
+  http::response_serializer<Body> serializer(message);
+  while (!serializer.is_done()) {
+    connection.stream.expires_after(limits.write);
+    co_await http::async_write_some(connection.stream, serializer, asio::use_awaitable);
+  }
+}
+
+asio::awaitable<void> HttpServer::Parts::write_bytes(Connection& connection, std::string bytes) {
+  for (asio::const_buffer rest = asio::buffer(bytes); rest.size() > 0;) {
+    connection.stream.expires_after(limits.write);
+    rest += co_await connection.stream.async_write_some(rest, asio::use_awaitable);
+  }
+}
+
+// Whether the client of a stream has closed, or sends more ahead than a request has. Never waits.
+bool HttpServer::Parts::is_gone(Connection& connection) const {
+  error_code fault;
+  auto& socket = connection.stream.socket();
+  socket.non_blocking(true, fault);
+  while (!fault && connection.buffer.size() <= limits.header_bytes)
+    connection.buffer.commit(socket.read_some(connection.buffer.prepare(read_bytes), fault));
+  return fault != asio::error::would_block;
 }
 
 asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiResponse said, bool keep_alive) {
@@ -233,8 +359,9 @@ asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiRespons
   for (const auto& [name, value] : said.headers) response.set(name, value);
   response.body() = std::move(said.body);
   response.prepare_payload();
-  connection.stream.expires_after(limits.write);
-  co_await http::async_write(connection.stream, response, asio::use_awaitable);
+  if (!connection.is_head) co_return co_await write_message(connection, response);
+  http::response<http::empty_body> head{response.base()};
+  co_await write_message(connection, head);
 }
 
 // The last answer on a connection. What the client still sends is read for a while, for else the answer may be lost.
@@ -256,8 +383,7 @@ asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, Api
   connection.stream.expires_after(limits.write);
   co_await http::async_write_header(connection.stream, serializer, asio::use_awaitable);
   if (!co_await send_chunks(connection, said)) co_return false;
-  connection.stream.expires_after(limits.write);
-  co_await asio::async_write(connection.stream, http::make_chunk_last(), asio::use_awaitable);
+  co_await write_bytes(connection, "0\r\n\r\n");
   co_return keep_alive && !stopping;
 }
 
@@ -265,18 +391,20 @@ asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, Api
 asio::awaitable<bool> HttpServer::Parts::send_chunks(Connection& connection, ApiStream& said) {
   auto spoke = std::chrono::steady_clock::now();
   for (Milliseconds wait = look_first; !stopping; wait = std::min(look_last, wait * 3 / 2)) {
+    if (is_gone(connection)) co_return false;
     std::optional<ApiStream::Chunk> chunk =
         co_await in_pool<std::optional<ApiStream::Chunk>>([&said] { return said.next(); });
     if (!chunk) co_return false;
+    const bool is_last = chunk->is_last;
     const auto now = std::chrono::steady_clock::now();
     if (!chunk->text.empty()) wait = look_first;
     if (chunk->text.empty() && now - spoke > pulse_after) chunk->text = said.pulse;
     if (!chunk->text.empty()) {
       spoke = now;
-      connection.stream.expires_after(limits.write);
-      co_await asio::async_write(connection.stream, http::make_chunk(asio::buffer(chunk->text)), asio::use_awaitable);
+      co_await write_bytes(connection, as_chunk(std::move(chunk->text)));
     }
-    if (chunk->is_last) co_return true;
+    chunk.reset();  // a stream that rests holds nothing
+    if (is_last) co_return true;
     co_await pause(wait);
   }
   co_return true;
@@ -309,6 +437,7 @@ void HttpServer::run() {
   asio::co_spawn(parts_->io, parts_->accept(), asio::detached);
   parts_->io.run();
   parts_->pool.join();
+  parts_->looks.join();
 }
 
 }  // namespace cairn

@@ -20,14 +20,21 @@ struct ServerLimits {
   std::chrono::seconds request{10};  // from a request's first byte to its last
   std::chrono::seconds idle{60};     // until its first byte
   std::chrono::seconds write{30};    // for each piece of an answer to be taken
+  std::chrono::seconds turn{5};      // until one of the threads begins with a request; else 503
+  std::chrono::seconds look{2};      // until a look is answered; else 503
   int threads = 4;                   // that work
+
+  // Streams at once; the other connections are for what ends by itself.
+  int streams() const { return connections - (connections + 7) / 8 + (connections == 1 ? 1 : 0); }
 };
 
 // What a server is to say. None of them throws.
 struct Replies {
   // On the thread of the sockets, before the body is read: what needs no work, and refusals.
   std::function<std::optional<ApiResponse>(const ApiRequest&)> at_once;
-  // On any of the others.
+  // There, too: whether it is a look, which is worked out on a thread for looks alone, and answered soon in any case.
+  std::function<bool(const ApiRequest&)> is_look;
+  // On any of the other threads.
   std::function<ApiAnswer(const ApiRequest&)> worked_out;
 };
 

@@ -26,7 +26,9 @@ std::string Reply::header(const std::string& name) const {
   return "";
 }
 
-ApiConnection::ApiConnection(std::uint16_t port) {
+ApiConnection::ApiConnection(std::uint16_t port, int receive_buffer) {
+  socket_.open(asio::ip::tcp::v4());
+  if (receive_buffer > 0) socket_.set_option(asio::socket_base::receive_buffer_size(receive_buffer));
   socket_.connect({asio::ip::address_v4::loopback(), port});
   const timeval limit{60, 0};
   EXPECT_EQ(setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
@@ -60,6 +62,27 @@ Reply ApiConnection::ask(const std::string& method, const std::string& target, c
   return read_reply();
 }
 
+std::string ApiConnection::read_all() {
+  error_code fault;
+  std::string text;
+  asio::read(socket_, asio::dynamic_buffer(text), fault);
+  EXPECT_EQ(fault, asio::error::eof) << fault.message();
+  return text;
+}
+
+std::string ApiConnection::read_line() {
+  error_code fault;
+  std::string text;
+  const std::size_t bytes = asio::read_until(socket_, asio::dynamic_buffer(text), "\r\n", fault);
+  return text.substr(0, bytes);
+}
+
+std::size_t ApiConnection::read_piece(std::size_t bytes_max) {
+  std::vector<char> piece(bytes_max);
+  error_code fault;
+  return socket_.read_some(asio::buffer(piece), fault);
+}
+
 bool ApiConnection::is_ended() {
   error_code fault;
   std::array<char, 1'000> bytes;
@@ -72,9 +95,18 @@ ApiStreamReader::ApiStreamReader(std::uint16_t port, const std::string& target, 
   std::string text = "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n";
   for (const auto& [name, value] : more) text += name + ": " + value + "\r\n";
   send(text + "\r\n");
+  take_pieces();
   http::read_header(socket_, buffer_, parser_);
   EXPECT_EQ(parser_.get().result_int(), 200U);
   type_ = std::string(parser_.get()[http::field::content_type]);
+}
+
+void ApiStreamReader::take_pieces() {
+  parser_.body_limit(64 << 20);
+  on_piece_ = [this](std::uint64_t size, boost::beast::string_view, error_code&) {
+    largest_piece_ = std::max(largest_piece_, size);
+  };
+  parser_.on_chunk_header(on_piece_);
 }
 
 std::optional<StreamedEvent> ApiStreamReader::next() {

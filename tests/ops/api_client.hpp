@@ -4,6 +4,7 @@
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,12 +29,15 @@ struct Reply {
 // One connection; a read that takes a minute is an end of it.
 class ApiConnection {
  public:
-  explicit ApiConnection(std::uint16_t port);
+  explicit ApiConnection(std::uint16_t port, int receive_buffer = 0);  // 0: the system's
   Reply ask(const std::string& method, const std::string& target, const std::string& body = "",
             const Headers& more = {});
   void send(const std::string& bytes);
   Reply read_reply();
-  bool is_ended();  // waits until the server ends it
+  std::string read_all();  // to the end of the connection
+  std::string read_line();
+  std::size_t read_piece(std::size_t bytes_max);  // 0: it has ended, as it should or not
+  bool is_ended();                                // waits until the server ends it
 
  protected:
   boost::asio::io_context io_;
@@ -52,10 +56,15 @@ class ApiStreamReader : ApiConnection {
   ApiStreamReader(std::uint16_t port, const std::string& target, const Headers& more = {});
   std::optional<StreamedEvent> next();  // nothing: the server ended it as it should, or a test has failed
   const std::string& type() const { return type_; }
+  std::uint64_t largest_piece() const { return largest_piece_; }  // that the server has sent at once
+  void close() { socket_.close(); }
 
  private:
+  void take_pieces();
   boost::beast::http::response_parser<boost::beast::http::string_body> parser_;
   std::size_t taken_ = 0;
+  std::uint64_t largest_piece_ = 0;
+  std::function<void(std::uint64_t, boost::beast::string_view, boost::system::error_code&)> on_piece_;
   std::string type_;
 };
 
