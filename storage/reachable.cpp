@@ -3,6 +3,8 @@
 #include <libpq-fe.h>
 #include <memory>
 
+#include "storage/postgres_connection.hpp"
+
 namespace cairn {
 namespace {
 
@@ -20,8 +22,8 @@ std::optional<std::string> unreachable(const std::string& dsn) {
   const char* const values[] = {dsn.c_str(), "cairn readyz", "2", "2000", nullptr};
   const std::unique_ptr<PGconn, Close> connection(PQconnectdbParams(keys, values, 1));
   if (PQstatus(connection.get()) != CONNECTION_OK) return PQerrorMessage(connection.get());
-  const std::unique_ptr<PGresult, Clear> set(PQexec(connection.get(), "SET statement_timeout = 2000"));
-  const std::unique_ptr<PGresult, Clear> asked(PQexec(connection.get(), "SELECT 1"));
+  const std::string& question = statement("database_time").text;
+  const std::unique_ptr<PGresult, Clear> asked(PQexec(connection.get(), question.c_str()));
   if (PQresultStatus(asked.get()) != PGRES_TUPLES_OK) return PQerrorMessage(connection.get());
   return {};
 }

@@ -1,5 +1,5 @@
-// Whether a database answers right now, asked with little patience. Safe from any thread; blocks for a few seconds at
-// most.
+// Whether a database answers right now. Safe from any thread; blocks, two seconds until there is a connection, and then
+// for as long as the server takes.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace cairn {
 
-// Why it does not; nothing: a new connection was made and a query answered. Each may take two seconds.
+// Why it does not; nothing: a new connection, which may take two seconds, was made and a query answered.
 std::optional<std::string> unreachable(const std::string& dsn);
 
 }  // namespace cairn
