@@ -26,13 +26,13 @@ void print_reasons(const RunState& state, const std::vector<Reason>& reasons) {
 Exit explain_run(const Settings& settings, const std::string& run) {
   Result<OpenedRun> found = find_run(settings, run);
   if (!found) return found.error();
-  const Result<Seen> seen = look_at(*found->opened.client, *found->opened.store, found->opened.dsn, found->run);
+  const Result<Explained> seen = look_at(*found->opened.client, *found->opened.store, found->opened.dsn, found->run);
   if (!seen) return seen.error();
   if (!settings.json) {
     print_reasons(seen->state, explain(seen->state, seen->situation));
     return 0;
   }
-  print_json(found->opened.client->expand_blobs(explained_json(*seen), found->shard));
+  print_json(explained_json(*seen));
   return 0;
 }
 

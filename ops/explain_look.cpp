@@ -58,7 +58,7 @@ std::map<std::string, std::int64_t> held_by_queue(Store& store, const Situation&
 
 }  // namespace
 
-Result<Seen> look_at(Client& client, Store& store, const std::string& dsn, const RunId& run) {
+Result<Explained> look_at(Client& client, Store& store, const std::string& dsn, const RunId& run) {
   for (int look = 1;; ++look) {
     Result<RunState> state = client.state(run);
     if (!state) return state.error();
@@ -72,11 +72,13 @@ Result<Seen> look_at(Client& client, Store& store, const std::string& dsn, const
     situation.held = held_by_queue(store, situation);
     situation.called = runs_called(store, *state);
     situation.before = jobs_before(store, dsn, run, situation);
-    return Seen{*std::move(state), std::move(situation)};
+    for (auto& [id, question] : state->questions)
+      question.prompt = client.expand_blobs(std::move(question.prompt), shard_of(run, store.shards()));
+    return Explained{*std::move(state), std::move(situation)};
   }
 }
 
-Json explained_json(const Seen& seen) {
+Json explained_json(const Explained& seen) {
   Json reasons = Json::array();
   for (const Reason& reason : explain(seen.state, seen.situation)) reasons.push_back(reason_json(reason));
   return {{"run", to_string(seen.state.id)}, {"status", status_word(seen.state)}, {"reasons", std::move(reasons)}};

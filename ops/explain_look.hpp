@@ -8,15 +8,16 @@
 
 namespace cairn {
 
-struct Seen {
+struct Explained {
   RunState state;
   Situation situation;
 };
 
-// State and jobs of the same moment: read again while the run moves in between. Refuses as Client::state.
-Result<Seen> look_at(Client& client, Store& store, const std::string& dsn, const RunId& run);
+// State, with the whole text of its questions, and jobs of the same moment: read again while the run moves in between.
+// Refuses as Client::state.
+Result<Explained> look_at(Client& client, Store& store, const std::string& dsn, const RunId& run);
 
 // {"run", "status", "reasons"}
-Json explained_json(const Seen& seen);
+Json explained_json(const Explained& explained);
 
 }  // namespace cairn

@@ -16,6 +16,8 @@ constexpr TimeUs graphs_every_us = 5 * second_us;
 constexpr TimeUs open_pause_us = second_us / 5;  // longer with each try
 constexpr int open_pauses_max = 5;
 constexpr std::int32_t strays_max = 200;
+constexpr TimeUs jobs_look_share = 50;  // looking at all held jobs may take one part in so many of the time
+constexpr TimeUs jobs_look_pause_max_us = 60 * second_us;
 constexpr std::size_t histories_max = 100;  // in one call
 constexpr std::size_t children_looks = 50;
 constexpr TimeUs children_every_us = second_us / 2;
@@ -90,7 +92,7 @@ void Session::open() {
 void Session::look_after() {
   if (steady_ >= next_sweep_ && sweeps()) {
     is_sweeping_ = true;
-    call(LookAround{id(), 2 * options_.concurrency + strays_max, now_});
+    call(LookAround{id(), 2 * options_.concurrency + strays_max, now_, steady_ >= next_jobs_look_});
   }
   if (steady_ >= next_graphs_ && !pool_.is_draining()) {
     next_graphs_ = steady_ + graphs_every_us;
@@ -507,6 +509,7 @@ void Session::came(const Seen& seen) {
   next_sweep_ = steady_ + std::clamp<TimeUs>(options_.dead_after_ms * 1000 / 5, 20'000, 2 * second_us);
   clock_.observe(seen.database_us, seen.steady_us, seen.steady_us);
   learn(seen.queue_settings);
+  if (seen.jobs_took_us > 0) looked_at_jobs(seen.jobs_took_us);
   std::vector<Sweeper::Executing> executing;
   executing.reserve(flights_.size());
   for (const auto& [slot, flight] : flights_)
@@ -527,6 +530,12 @@ void Session::came(const Seen& seen) {
   note(Note::Level::warning,
        "Session " + std::to_string(id()) + " was declared dead while it lives; opening it again.");
   introduce();
+}
+
+// Twice in a row it has to be dear: one look may have waited for something else.
+void Session::looked_at_jobs(TimeUs took_us) {
+  const TimeUs usual = std::min(std::exchange(jobs_took_us_, took_us), took_us);
+  next_jobs_look_ = steady_ + std::min(jobs_look_share * usual, jobs_look_pause_max_us);
 }
 
 // --- errands --------------------------------------------------------------------------------------------------------

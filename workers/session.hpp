@@ -134,6 +134,7 @@ class Session {
   void read(std::vector<Load> loads);
   void came(Shard shard, Claimed claimed);
   void came(const Seen& seen);
+  void looked_at_jobs(TimeUs took_us);
   void lose(const std::vector<HeldJob>& jobs, const std::string& says);
   void cancel_orphans(const std::vector<RunId>& orphans);
   void find_children();
@@ -159,6 +160,8 @@ class Session {
   int openings_ = 0;
   TimeUs open_at_ = 0;  // these are steady
   TimeUs next_sweep_ = 0;
+  TimeUs next_jobs_look_ = 0;
+  TimeUs jobs_took_us_ = 0;  // the latest look
   TimeUs next_graphs_ = 0;
   TimeUs next_children_ = 0;
   TimeUs drain_until_ = never_us;

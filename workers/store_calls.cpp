@@ -121,16 +121,22 @@ struct CarryingOut {
     Seen seen;
     seen.now_us = look.now_us;
     store.end_stalled(stalled_after_ms);
-    seen.ours = store.held_by(look.session, look.ours_max);
-    seen.is_all_ours = static_cast<std::int32_t>(seen.ours.size()) < look.ours_max;
+    if (look.at_jobs) look_at_jobs(look, seen);
     seen.database_us = store.database_time();
     seen.steady_us = steady();
     seen.sessions = store.sessions();
-    seen.overdue = store.overdue(look.now_us, sweep_rows);
-    seen.nobodys = store.held_by_nobody(sweep_rows);
     seen.orphans = store.orphans(sweep_rows);
     seen.queue_settings = store.queue_settings();
     return seen;
+  }
+
+  void look_at_jobs(const LookAround& look, Seen& seen) const {
+    const TimeUs began_us = steady();
+    seen.ours = store.held_by(look.session, look.ours_max);
+    seen.is_all_ours = static_cast<std::int32_t>(seen.ours.size()) < look.ours_max;
+    seen.overdue = store.overdue(look.now_us, sweep_rows);
+    seen.nobodys = store.held_by_nobody(sweep_rows);
+    seen.jobs_took_us = steady() - began_us;
   }
 
   StoreAnswer operator()(const Bury& bury) const {

@@ -100,9 +100,9 @@ Said explain_run(Call& call) {
   only_query(call.request, {});
   const Result<RunId> run = run_argument(call.name);
   if (!run) return run.error();
-  const Result<Seen> seen = look_at(call.client, call.store(), call.opened.dsn, *run);
+  const Result<Explained> seen = look_at(call.client, call.store(), call.opened.dsn, *run);
   if (!seen) return seen.error();
-  return json_response(call.client.expand_blobs(explained_json(*seen), call.shard(*run)));
+  return json_response(explained_json(*seen));
 }
 
 Said list_graphs(Call& call) {

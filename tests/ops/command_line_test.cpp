@@ -212,6 +212,9 @@ TEST(CommandLine, a_question_too_long_for_its_event_is_shown_like_any_other) {
     EXPECT_NE(shown.find("(question)  Which region? ..."), std::string::npos) << shown.substr(0, 2000);
     EXPECT_EQ(shown.find("$blob"), std::string::npos) << shown.substr(0, 2000);
   }
+  EXPECT_NE(cairn_ok({"explain", started["run"]}).out.find("waits for an answer: \"Which region? ..."),
+            std::string::npos)
+      << cairn_ok({"explain", started["run"]}).out;
 }
 
 TEST(CommandLine, an_autonomous_run_asks_nobody) {

@@ -517,6 +517,39 @@ TEST(Tidy, every_source_is_built) {
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }
 
+// Two types of one name in one namespace share their inline functions, and the linker takes either: each type has a
+// name of its own, unless it is a file's own.
+Faults twins(const Sources& sources) {
+  static const std::regex type("^(?:struct|class|enum class|enum) (\\w+)(?: final)?(?: :.*)? \\{");
+  static const std::set<std::string> folders = {"engine", "storage", "workers", "ops"};
+  std::map<std::string, std::string> first;
+  Faults faults;
+  for (const Source& source : sources) {
+    if (!is_cpp(source) || !folders.contains(folder_of(source))) continue;
+    bool is_own = false;
+    std::string space;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string& line = source.lines[i];
+      if (line == "namespace {" || line == "}  // namespace") is_own = line == "namespace {";
+      if (line.starts_with("namespace cairn")) space = line;
+      std::smatch found;
+      if (is_own || !std::regex_search(line, found, type)) continue;
+      const auto [known, is_new] = first.try_emplace(space + found.str(1), source.path);
+      if (!is_new) faults.push_back(fault_at(source, i, found.str(1) + " is a type of " + known->second + " too"));
+    }
+  }
+  return faults;
+}
+
+TEST(Tidy, types_have_no_twins) {
+  const auto one = source("ops/a.hpp", "struct Seen {\n};");
+  EXPECT_EQ(twins({one, source("workers/b.hpp", "class Seen final : public X {\n};")}).size(), 1u);
+  EXPECT_TRUE(twins({one, source("workers/b.cpp", "namespace {\nstruct Seen {\n};\n}  // namespace")}).empty());
+  EXPECT_TRUE(twins({one, source("workers/b.cpp", "struct Seen::Parts {\n};\nstruct Seen;")}).empty());
+  const auto faults = twins(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
 bool is_program(const std::string& path) {
   std::error_code ignored;
   const auto status = fs::status(root / path, ignored);

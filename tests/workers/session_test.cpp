@@ -49,12 +49,24 @@ class SessionTest : public testing::Test {
       }
       StoreAnswer answer = carry_out(*store_, call, [this] { return steady_; });
       if (auto* claimed = std::get_if<Claimed>(&answer)) claimed->young.clear();  // it asks for histories itself
+      if (const auto* look = std::get_if<LookAround>(&call)) {
+        ++looks_;
+        looks_at_jobs_ += look->at_jobs ? 1 : 0;
+        std::get<Seen>(answer).jobs_took_us = look->at_jobs ? jobs_take_us_ : 0;
+      }
       session_.answered(call, std::move(answer));
     }
+  }
+  void pass(int turns) {
+    looks_ = looks_at_jobs_ = 0;
+    for (int n = 0; n < turns; ++n) turn([](const StoreCall&) { return false; });
   }
   RunStatus status(const RunId& run) { return store_->run(run)->status; }
 
   TimeUs steady_ = 0;
+  TimeUs jobs_take_us_ = 1'000;  // to look at
+  int looks_ = 0;
+  int looks_at_jobs_ = 0;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Catalogue> catalogue_;
   std::unique_ptr<Client> client_;
@@ -97,6 +109,33 @@ TEST_F(SessionTest, a_history_that_cannot_be_read_keeps_no_other_from_being_read
 
   for (int turns = 0; turns < 100; ++turns) turn([](const StoreCall&) { return false; });
   EXPECT_EQ(status(bad), RunStatus::done) << "it is tried again all the while";
+}
+
+// No index knows what is held, so with very many jobs a look at them all takes seconds; sessions are looked at as ever.
+TEST_F(SessionTest, jobs_are_looked_at_seldom_where_that_is_dear) {
+  constexpr int hundred_seconds = 2'000;
+  pass(hundred_seconds);
+  const int usual = looks_;
+  EXPECT_GE(usual, 40);
+  EXPECT_EQ(looks_at_jobs_, usual);
+  jobs_take_us_ = 400'000;
+  pass(hundred_seconds);
+  EXPECT_EQ(looks_, usual);
+  EXPECT_LE(looks_at_jobs_, 8);
+  EXPECT_GE(looks_at_jobs_, 4);
+  jobs_take_us_ = 3'000'000;
+  pass(2 * hundred_seconds);
+  EXPECT_GE(looks_at_jobs_, 3) << "once a minute at least";
+}
+
+TEST_F(SessionTest, one_look_that_had_to_wait_makes_the_next_no_rarer) {
+  pass(200);
+  jobs_take_us_ = 10'000'000;
+  while (looks_at_jobs_ > 0) pass(1);
+  while (looks_at_jobs_ == 0) pass(1);
+  jobs_take_us_ = 1'000;
+  pass(2'000);
+  EXPECT_EQ(looks_at_jobs_, looks_);
 }
 
 }  // namespace
