@@ -9,8 +9,8 @@
 namespace cairn {
 namespace {
 
-// unnest($2::uuid[], $3::int[]) [with ordinality] -> (values ($2::uuid, $3::int)). Nothing needs to be hidden from the
-// planner then (offset 0): a single row is joined by its keys or not at all.
+// unnest($2::uuid[], $3::int[]) becomes (values ($2::uuid, $3::int)). Nothing needs to be hidden from the planner then
+// (offset 0): a single row is joined by its keys or not at all.
 std::string of_one(const std::string& text) {
   static const std::regex rows(R"(unnest\(((?:\$\d+::\w+\[\],?\s*)+)\))");
   static const std::regex array(R"(\[\])");
@@ -22,6 +22,16 @@ std::string of_one(const std::string& text) {
 }
 
 }  // namespace
+
+bool fits_one_row(const PgArray& column) { return column.size() == 1; }
+bool fits_one_row(std::optional<std::int64_t>) { return true; }
+
+void add_to(PgParameters& parameters, const PgArray& column, bool is_one_row) {
+  is_one_row ? parameters.add_only(column) : parameters.add(column);
+}
+void add_to(PgParameters& parameters, std::optional<std::int64_t> number, bool) {
+  number ? parameters.add(*number) : parameters.add_null(PgType::int8);
+}
 
 const PgStatement& statement_of_one(std::string_view name) {
   static std::mutex mutex;

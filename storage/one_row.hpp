@@ -13,23 +13,17 @@ namespace cairn {
 // CHECKs that there is such a statement and that it takes rows.
 const PgStatement& statement_of_one(std::string_view name);
 
-// Sends a statement that takes rows: `parameters`, then the columns; what is no array stands as it is.
+// A column, or a number that is no column.
+bool fits_one_row(const PgArray& column);
+bool fits_one_row(std::optional<std::int64_t> number);
+void add_to(PgParameters& parameters, const PgArray& column, bool is_one_row);
+void add_to(PgParameters& parameters, std::optional<std::int64_t> number, bool is_one_row);
+
+// Sends a statement that takes rows: `parameters`, then the columns and numbers.
 template <class... Columns>
 void send_rows(PgConnection& connection, std::string_view name, PgParameters parameters, const Columns&... columns) {
-  struct {
-    bool operator()(const PgArray& column) const { return column.size() == 1; }
-    bool operator()(std::optional<std::int64_t>) const { return true; }
-  } constexpr fits_one_row;
   const bool is_one = (fits_one_row(columns) && ...);
-  struct {
-    PgParameters& parameters;
-    bool is_one;
-    void operator()(const PgArray& column) const { is_one ? parameters.add_only(column) : parameters.add(column); }
-    void operator()(std::optional<std::int64_t> value) const {
-      value ? parameters.add(*value) : parameters.add_null(PgType::int8);
-    }
-  } const add{parameters, is_one};
-  (add(columns), ...);
+  (add_to(parameters, columns, is_one), ...);
   connection.send(is_one ? statement_of_one(name) : statement(name), parameters);
 }
 

@@ -229,7 +229,6 @@ Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, 
   handler.name = std::move(name);
   if (leaves != Leaves::by_its_nodes_labels) handler.labels = {"ok"};
   handler.labels_from_node = leaves != Leaves::by_ok;
-  handler.reads_plan = handler.name == "tool.results";
   handler.run = std::move(run);
   return handler;
 }
@@ -240,7 +239,9 @@ void add_builtin_handlers(HandlerTable& table) {
   table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels));
   table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels));
   table.add(handler("tool.call", EffectHandler(call_named_tool), Leaves::by_ok));
-  table.add(handler("tool.results", PureHandler(tell_results), Leaves::by_ok));
+  Handler results = handler("tool.results", PureHandler(tell_results), Leaves::by_ok);
+  results.reads_plan = true;
+  table.add(std::move(results));
   table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok));
   table.add(handler("data.pick", PureHandler(pick), Leaves::by_its_nodes_labels));
 }

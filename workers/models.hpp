@@ -1,5 +1,5 @@
 // The model ports: any OpenAI-compatible chat-completions endpoint over HTTP or HTTPS, scripted answers, and the rule
-// book that answers for the built-in domain when no model is configured. Each is used on one thread.
+// book that answers for the built-in domain when no model is configured. Each is used by one thread at a time.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// One call of a tool by a handler: it is on record whatever came of it. Used on the worker's one Asio thread.
+// One call of a tool by a handler: it is on record whatever came of it. Used on the worker's strand, by one thread at a
+// time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

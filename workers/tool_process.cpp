@@ -258,8 +258,8 @@ class Child : public std::enable_shared_from_this<Child> {
     });
   }
 
-  // The child is gone: what it wrote is in the pipes; what others may still write is not waited for. A loop with
-  // several threads may also wake for nothing: then it runs on.
+  // The child is gone: what it wrote is in the pipes; what others may still write is not waited for. A wake-up
+  // alone is no proof that it is.
   void take_exit() {
     if (!has_exited()) return await_exit();
     drain(out_, out_chunk_);

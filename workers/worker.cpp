@@ -5,6 +5,8 @@
 #include <boost/asio.hpp>
 #include <chrono>
 #include <deque>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <spdlog/spdlog.h>
 #include <thread>
@@ -94,6 +96,7 @@ struct Worker::Parts {
   std::atomic<bool> stopping{false};
 
  private:
+  void serve();
   SessionOrigin origin();
   long beat();
   long await_wake();
@@ -124,6 +127,8 @@ struct Worker::Parts {
   int calls_under_way_ = 0;
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
+  std::once_flag broke_;
+  std::exception_ptr fault_;  // the first that ended a thread's share of the loop
 
   Ports ports_;
   Executor executor_;
@@ -183,16 +188,18 @@ void Worker::Parts::call() {
 }
 
 void Worker::Parts::carry(StoreCall call) {
+  std::optional<StoreAnswer> answer;
+  std::string says;
   try {
-    StoreAnswer answer = carry_out(store_, call, steady_);
-    if (Seen* seen = std::get_if<Seen>(&answer)) seen->gone = gone_of(seen->sessions);
-    asio::dispatch(strand_, [this, call = std::move(call), answer = std::move(answer)]() mutable {
-      came(call, std::move(answer));
-    });
+    answer = carry_out(store_, call, steady_);
+    if (Seen* seen = std::get_if<Seen>(&*answer)) seen->gone = gone_of(seen->sessions);
   } catch (const std::exception& thrown) {
-    asio::dispatch(strand_,
-                   [this, call = std::move(call), says = std::string(thrown.what())] { did_not_come(call, says); });
+    answer.reset();
+    says = thrown.what();
   }
+  asio::dispatch(strand_, [this, call = std::move(call), answer = std::move(answer), says = std::move(says)]() mutable {
+    answer ? came(call, *std::move(answer)) : did_not_come(call, says);
+  });
 }
 
 void Worker::Parts::came(const StoreCall& call, StoreAnswer answer) {
@@ -227,10 +234,21 @@ WorkerReport Worker::Parts::run() {
   const auto work = asio::make_work_guard(io_);
   asio::post(strand_, [this] { soon(); });
   std::vector<std::thread> threads;
-  for (int n = 0; n < calls_max(options_); ++n) threads.emplace_back([this] { io_.run(); });
-  io_.run();
+  for (int n = 0; n < calls_max(options_); ++n) threads.emplace_back([this] { serve(); });
+  serve();
   for (std::thread& thread : threads) thread.join();
+  if (fault_) std::rethrow_exception(fault_);
   return session_.report();
+}
+
+// What is thrown in one thread ends them all, and comes out of run().
+void Worker::Parts::serve() {
+  try {
+    io_.run();
+  } catch (...) {
+    std::call_once(broke_, [this] { fault_ = std::current_exception(); });
+    io_.stop();
+  }
 }
 
 // With whatever else comes meanwhile.

@@ -1,5 +1,5 @@
-// A worker: a session (session.hpp) driven by one Asio thread, which also runs the effects; a few threads wait for the
-// database, a bounded pool of them for blocking tools.
+// A worker: a session (session.hpp) and its effects on one Asio strand, which a few threads share: one that has waited
+// for the database goes on itself. A bounded pool of others is for blocking tools. Not thread-safe but for stop().
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class Worker {
   ~Worker();
 
   // Works until stop() or `until`; then drains: finishes what runs, commits it, offers the rest, closes the session.
-  // Throws nothing for a database that goes away: backs off and tries again.
+  // Throws nothing for a database that goes away: backs off and tries again. What `until` throws comes out.
   WorkerReport run();
 
   // Safe from any thread and from a signal handler.

@@ -24,7 +24,7 @@ struct WorkerOptions {
   std::int64_t snapshot_events = 2'000;
   bool keep = true;              // keep the next step of a branch; off: offer every step
   std::vector<RunId> only_runs;  // execute these (and their children) and no others
-  std::function<bool()> until;   // asked now and then: return true to drain and stop
+  std::function<bool()> until;   // asked now and then, by one thread at a time: return true to drain and stop
 };
 
 struct WorkerReport {

@@ -98,16 +98,15 @@ Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const
 Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   const Result<TrafficReport> brief = measure_with(dsn, server, options, {});
   if (!brief) return brief.error();
-  FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
-  if (!opened) return opened.error();
-  hold(options);
-  const TrafficReport report = measure_flow(server, database, *opened, flow_of(options, options.sustained_seconds));
-  Json line = line_of(report, *brief);
+  BenchOptions at_length = options;
+  at_length.seconds = options.sustained_seconds;
+  const Result<TrafficReport> report = measure_with(dsn, server, at_length, {});
+  if (!report) return report.error();
+  Json line = line_of(*report, *brief);
   line["limit_is"] = "the same for " + std::to_string(options.seconds) + " s";
-  if (!report.rates.empty()) {
-    line["slowest_10_s"] = std::round(*std::min_element(report.rates.begin(), report.rates.end()));
-    line["last_10_s"] = std::round(report.rates.back());
+  if (!report->rates.empty()) {
+    line["slowest_10_s"] = std::round(*std::min_element(report->rates.begin(), report->rates.end()));
+    line["last_10_s"] = std::round(report->rates.back());
   }
   return line;
 }

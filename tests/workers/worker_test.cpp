@@ -122,6 +122,21 @@ TEST_P(WorkerTest, sub_goals_run_on_tools_in_the_order_of_their_dependencies) {
   EXPECT_EQ(count(run, "sub_goal_closed"), 3);
 }
 
+// Whichever of its threads asked: the first turns are posted, later ones go on where a call of the store has come back.
+TEST_P(WorkerTest, what_until_throws_comes_out_of_the_worker) {
+  start("linear", {{"text", "hello"}});
+  for (const int asked_at : {1, 2, 3, 5, 8}) {
+    int asked = 0;
+    WorkerOptions options;
+    options.until = [&]() -> bool {
+      if (++asked >= asked_at) throw StoreUnavailable("Expected an answer, but there is none.");
+      return false;
+    };
+    Worker worker(*store_, *catalogue_, options);
+    EXPECT_THROW(worker.run(), StoreUnavailable) << asked_at;
+  }
+}
+
 TEST_P(WorkerTest, an_answer_moves_a_waiting_run_on) {
   const RunId run = start("ask");
   ASSERT_TRUE(store_->run(run)->waiting);
