@@ -91,10 +91,13 @@ void read_schema(Administration& database, const std::string& dsn, const std::st
     facts.schema_fault = store.error().message;
     return;
   }
-  facts.schema = SchemaFacts{
-      read_roles(database),   read_tables(database),
-      (*store)->sessions(),   static_cast<std::int64_t>((*store)->held_by_nobody(nobodys_max).size()),
-      read_archive(database), read_checkpoint_facts(database, CheckpointFiles(folder, (*store)->identity()))};
+  facts.schema = SchemaFacts{read_roles(database),
+                             read_tables(database),
+                             (*store)->sessions(),
+                             (*store)->held_counts(),
+                             static_cast<std::int64_t>((*store)->look_at_held(0, 0, nobodys_max).nobodys.size()),
+                             read_archive(database),
+                             read_checkpoint_facts(database, CheckpointFiles(folder, (*store)->identity()))};
 }
 
 std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {

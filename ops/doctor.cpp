@@ -154,11 +154,12 @@ Check sessions(const SchemaFacts& schema, TimeUs now_us) {
   std::string dead;
   std::int64_t alive = 0;
   for (const SessionRow& session : schema.sessions) {
+    const auto held = schema.held.find(session.id);
     if (!is_silent(session, now_us))
       ++alive;
     else
-      dead += (dead.empty() ? "; dead: " : ", ") + session_text(session) + " with " + std::to_string(session.held) +
-              " held";
+      dead += (dead.empty() ? "; dead: " : ", ") + session_text(session) + " with " +
+              std::to_string(held == schema.held.end() ? 0 : held->second) + " held";
   }
   return {"sessions", dead.empty(), std::to_string(alive) + " alive" + dead};
 }

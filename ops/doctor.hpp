@@ -77,7 +77,8 @@ struct SchemaFacts {
   std::vector<RoleFacts> roles;
   std::vector<TableFacts> tables;
   std::vector<SessionRow> sessions;
-  std::int64_t held_by_nobody = 0;  // counted up to a hundred
+  std::map<SessionId, std::int64_t> held;  // jobs by holder
+  std::int64_t held_by_nobody = 0;         // counted up to a hundred
   ArchiveFacts archive = {};
   CheckpointFacts checkpoints = {};
 };

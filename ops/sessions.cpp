@@ -11,12 +11,12 @@ std::string session_text(const SessionRow& session) {
          ")";
 }
 
-Json session_json(const SessionRow& row, TimeUs now_us) {
+Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us) {
   return {{"session", row.id},
           {"host", row.host},
           {"pid", row.pid},
           {"queues", row.queues},
-          {"held", row.held},
+          {"held", held},
           {"beats", row.counter},
           {"last_beat", row.beat_at == 0 ? Json(nullptr) : Json(time_text(row.beat_at))},
           {"alive", !is_silent(row, now_us)},

@@ -18,6 +18,6 @@ bool is_silent(const SessionRow& session, TimeUs now_us);
 std::string session_text(const SessionRow& session);
 
 // As `cairn workers --json` and the API list it.
-Json session_json(const SessionRow& row, TimeUs now_us);
+Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us);
 
 }  // namespace cairn

@@ -278,8 +278,6 @@ class MemoryStore final : public Store {
     for (const auto& entry : sessions_) {
       const SessionRow& session = entry.second;
       rows.push_back(session);
-      rows.back().held = static_cast<std::int64_t>(
-          select([&](const HeldJob& job) { return job.session == session.id; }, never_us).size());
     }
     std::sort(rows.begin(), rows.end(), [](const SessionRow& a, const SessionRow& b) {
       return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
@@ -291,13 +289,29 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return select([&](const HeldJob& job) { return job.session == session && session != 0; }, limit);
   }
-  std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override {
+  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     const std::lock_guard lock(mutex_);
-    return select([&](const HeldJob& job) { return job.session != 0 && job.deadline_us < now_us; }, limit);
+    const auto is_own = [&](const HeldJob& job) { return job.session == session; };
+    const auto is_overdue = [&](const HeldJob& job) { return job.deadline_us < now_us; };
+    const auto is_nobodys = [&](const HeldJob& job) { return !sessions_.contains(job.session); };
+    const std::vector<HeldJob> found = select(
+        [&](const HeldJob& job) { return job.session != 0 && (is_own(job) || is_overdue(job) || is_nobodys(job)); },
+        limit);
+    HeldLook look;
+    look.is_all = found.size() < static_cast<std::size_t>(std::max(limit, 0));
+    for (const HeldJob& job : found) {
+      if (is_own(job)) look.own.push_back(job);
+      if (is_overdue(job)) look.overdue.push_back(job);
+      if (is_nobodys(job)) look.nobodys.push_back(job);
+    }
+    return look;
   }
-  std::vector<HeldJob> held_by_nobody(std::int32_t limit) override {
+  std::map<SessionId, std::int64_t> held_counts() override {
     const std::lock_guard lock(mutex_);
-    return select([&](const HeldJob& job) { return job.session != 0 && !sessions_.contains(job.session); }, limit);
+    std::map<SessionId, std::int64_t> counts;
+    for (const HeldJob& job : select([](const HeldJob& held) { return held.session != 0; }, never_us))
+      ++counts[job.session];
+    return counts;
   }
 
   std::vector<RunId> orphans(std::int32_t limit) override {

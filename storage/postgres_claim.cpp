@@ -10,11 +10,13 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t dear_us = 20'000;      // what a claim may take before it counts as dear
-constexpr int dear_in_a_row = 2;              // one may have waited for the machine
-constexpr std::int64_t everywhere_share = 4;  // looking everywhere beside marks may take a fifth of the time
-constexpr std::int64_t marks_age_max_us = 2'000'000;
+constexpr std::int64_t dear_us = 20'000;        // what a look everywhere may take before it counts as dear
+constexpr int dear_in_a_row = 2;                // one may have waited for the machine
+constexpr std::int64_t look_share = 50;         // where marks are used, each wider look may take that part of the time
+constexpr std::int64_t look_us = 2'000'000;     // and is taken that often
 constexpr std::int64_t marks_lag_us = 250'000;  // a row may be committed that much later than its run_at
+constexpr std::int64_t minute_us = 60'000'000;
+constexpr std::size_t levels_max = 100;  // known ones of a queue; with more they are found anew
 
 PgArray texts(const std::vector<std::string>& values) {
   PgArray array(PgType::text);
@@ -63,6 +65,10 @@ std::vector<HeldJob> confirm(PgConnection& connection, Shard shard, const std::v
   return ours;
 }
 
+using Mark = std::pair<TimeUs, RunId>;
+constexpr Mark lowest_mark{std::numeric_limits<TimeUs>::min(), RunId{}};
+Mark newest_mark(const ClaimRequest& request) { return {request.now_us - marks_lag_us, RunId{}}; }
+
 bool earlier(const HeldJob& a, const HeldJob& b) {
   return std::tie(a.job.priority, a.job.run_at_us, a.run, a.job.branch) <
          std::tie(b.job.priority, b.job.run_at_us, b.run, b.job.branch);
@@ -109,13 +115,14 @@ ClaimDesk::Kinds ClaimDesk::kinds(const ClaimRequest& request) {
 ClaimDesk::Claimed ClaimDesk::claim_free(const ClaimRequest& request) {
   if (request.limit <= 0 || request.queues.empty()) return std::vector<HeldJob>{};
   if (!request.only_runs.empty()) return claim_of_runs(request);
-  if (!uses_marks(request)) return claim_everywhere(request);
-  Claimed jobs = claim_after_marks(request);
-  if (!jobs) return jobs;
+  const Reach usual = usual_reach(request);
+  Claimed jobs = claim_from(request, usual);
+  if (!jobs || usual != Reach::marks) return jobs;
   ClaimRequest rest = request;
   rest.limit -= static_cast<std::int32_t>(jobs->size());
-  if (rest.limit <= 0 || !may_look_everywhere(request.shard)) return jobs;
-  if (Claimed more = claim_everywhere(rest))
+  const Reach wider = wider_reach(request.shard);
+  if (rest.limit <= 0 || wider == Reach::marks) return jobs;
+  if (Claimed more = claim_from(rest, wider))
     for (HeldJob& job : *more) jobs->push_back(std::move(job));
   return jobs;
 }
@@ -131,47 +138,53 @@ ClaimDesk::Claimed ClaimDesk::claim_bound(const ClaimRequest& request) {
   return take("claim_limited_of_runs", parameters.add(std::move(runs)), request, true);
 }
 
-ClaimDesk::Claimed ClaimDesk::claim_everywhere(const ClaimRequest& request) {
-  PgParameters parameters;
-  parameters.add(request.shard).add(texts(rotated(request.queues))).add(request.limit).add(request.now_us);
-  parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
+ClaimDesk::Claimed ClaimDesk::claim_from(const ClaimRequest& request, Reach reach) {
   const std::int64_t began_us = steady_us();
-  Claimed jobs = take("claim", parameters, request, false);
-  if (jobs) remember(request, *jobs, steady_us() - began_us);
+  Claimed jobs = take("claim", starting(request, reach), request, false);
+  if (!jobs) return jobs;
+  if (reach != Reach::marks) looked(request, reach, steady_us() - began_us, jobs->size());
+  raise_marks(request, *jobs);
   return jobs;
 }
 
-ClaimDesk::Claimed ClaimDesk::claim_after_marks(const ClaimRequest& request) {
+// Known priorities serve a look everywhere too: their first entries are walked once then, and not twice.
+PgParameters ClaimDesk::starting(const ClaimRequest& request, Reach reach) {
+  constexpr std::int64_t lowest = std::numeric_limits<std::int32_t>::min() - std::int64_t{1};
+  constexpr std::int64_t highest = std::numeric_limits<std::int32_t>::max() + std::int64_t{1};
   PgArray queue(PgType::text), priority(PgType::int4), run_at(PgType::int8), run(PgType::uuid);
-  PgArray gap_queue(PgType::text), above(PgType::int4), below(PgType::int4);
+  PgArray gap_queue(PgType::text), above(PgType::int8), below(PgType::int8);
   const auto marks = marks_of(request.shard);
   for (const std::string& name : rotated(request.queues)) {
-    std::int32_t last = std::numeric_limits<std::int32_t>::min();
-    const auto levels = marks.find(name);
-    if (levels != marks.end()) {
+    std::int64_t last = lowest;
+    const auto add_gap = [&](std::int64_t up_to) {
+      gap_queue.add(name);
+      above.add(last);
+      below.add(up_to);
+    };
+    if (const auto levels = marks.find(name); levels != marks.end()) {
       for (const auto& [level, mark] : levels->second) {
         queue.add(name);
         priority.add(level);
-        run_at.add(mark.first);
-        run.add(mark.second);
-        gap_queue.add(name);
-        above.add(last);
-        below.add(level);
+        const Mark from = reach == Reach::marks ? mark : std::min(mark, floor_of(request, reach));
+        run_at.add(from.first);
+        run.add(from.second);
+        add_gap(level);
         last = level;
       }
     }
-    gap_queue.add(name);
-    above.add(last);
-    below.add(std::numeric_limits<std::int32_t>::max());
+    add_gap(highest);
   }
   PgParameters parameters;
   parameters.add(request.shard).add(request.limit).add(request.now_us).add(request.session);
   parameters.add(request.default_timeout_ms).add(deadline_grace_ms);
   parameters.add(std::move(queue)).add(std::move(priority)).add(std::move(run_at)).add(std::move(run));
   parameters.add(std::move(gap_queue)).add(std::move(above)).add(std::move(below));
-  Claimed jobs = take("claim_after_marks", parameters, request, false);
-  if (jobs) raise_marks(request, *jobs);
-  return jobs;
+  parameters.add(reach == Reach::everywhere ? std::numeric_limits<std::int32_t>::max() : std::int32_t{1});
+  return parameters;
+}
+
+ClaimDesk::Mark ClaimDesk::floor_of(const ClaimRequest& request, Reach reach) {
+  return reach == Reach::minute ? Mark{request.now_us - minute_us, RunId{}} : lowest_mark;
 }
 
 ClaimDesk::Claimed ClaimDesk::claim_of_runs(const ClaimRequest& request) {
@@ -236,44 +249,57 @@ std::vector<std::string> ClaimDesk::rotated(const std::vector<std::string>& queu
   return turned;
 }
 
-void ClaimDesk::remember(const ClaimRequest& request, const std::vector<HeldJob>& jobs, std::int64_t took_us) {
-  {
-    const std::lock_guard lock(mutex_);
-    Marks& marks = marks_[request.shard];
-    marks.dear = took_us > dear_us ? marks.dear + 1 : 0;
-    marks.everywhere_after_us = steady_us() + took_us * everywhere_share;
+// A wider look tells anew where the free entries begin: if it took less than it might have, as near to now as a mark
+// may be; else behind what it took.
+void ClaimDesk::looked(const ClaimRequest& request, Reach reach, std::int64_t took_us, std::size_t found) {
+  const bool is_all = found < static_cast<std::size_t>(request.limit);
+  const std::lock_guard lock(mutex_);
+  Marks& marks = marks_[request.shard];
+  Look& look = reach == Reach::everywhere ? marks.everywhere : marks.minute;
+  look.pause_us = took_us * look_share;
+  look.ended_us = marks.minute.ended_us = steady_us();
+  if (reach == Reach::everywhere) marks.dear = took_us > dear_us ? marks.dear + 1 : 0;
+  for (const std::string& queue : request.queues) {
+    const auto levels = marks.by_queue.find(queue);
+    if (levels == marks.by_queue.end()) continue;
+    if (levels->second.size() > levels_max) levels->second.clear();
+    for (auto& [priority, mark] : levels->second)
+      mark = is_all ? newest_mark(request) : std::min(mark, floor_of(request, reach));
   }
-  raise_marks(request, jobs);
 }
 
 void ClaimDesk::raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs) {
-  const Mark newest_allowed{request.now_us - marks_lag_us, RunId{}};
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
   marks.claimed += static_cast<std::int64_t>(jobs.size());
   for (const HeldJob& held : jobs) {
-    constexpr Mark lowest{std::numeric_limits<TimeUs>::min(), RunId{}};
-    Mark& mark = marks.by_queue[held.job.queue].try_emplace(held.job.priority, lowest).first->second;
-    mark = std::max(mark, std::min(Mark{held.job.run_at_us, held.run}, newest_allowed));
+    Mark& mark = marks.by_queue[held.job.queue].try_emplace(held.job.priority, lowest_mark).first->second;
+    mark = std::max(mark, std::min(Mark{held.job.run_at_us, held.run}, newest_mark(request)));
   }
 }
 
-bool ClaimDesk::uses_marks(const ClaimRequest& request) {
+ClaimDesk::Reach ClaimDesk::usual_reach(const ClaimRequest& request) {
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
-  if (const std::int64_t now_us = steady_us(); now_us - marks.began_us > marks_age_max_us) {
-    marks.by_queue.clear();
+  const std::int64_t now_us = steady_us();
+  const auto is_overdue = [&](const Look& look) { return now_us > look.ended_us + std::max(look.pause_us, look_us); };
+  if (is_overdue(marks.everywhere)) {
     marks.claimed = 0;
-    marks.began_us = now_us;
+    return Reach::everywhere;
   }
-  if (marks.claimed < many_ && marks.dear < dear_in_a_row) return false;
-  return std::any_of(request.queues.begin(), request.queues.end(),
-                     [&](const std::string& queue) { return marks.by_queue.contains(queue); });
+  const bool is_known = std::any_of(request.queues.begin(), request.queues.end(),
+                                    [&](const std::string& queue) { return marks.by_queue.contains(queue); });
+  if (!is_known || (marks.claimed < many_ && marks.dear < dear_in_a_row)) return Reach::everywhere;
+  return is_overdue(marks.minute) ? Reach::minute : Reach::marks;
 }
 
-bool ClaimDesk::may_look_everywhere(Shard shard) {
+// Of a claim that finds too little at the marks; as marks: not yet.
+ClaimDesk::Reach ClaimDesk::wider_reach(Shard shard) {
   const std::lock_guard lock(mutex_);
-  return steady_us() >= marks_[shard].everywhere_after_us;
+  const Marks& marks = marks_[shard];
+  const auto is_due = [](const Look& look) { return steady_us() >= look.ended_us + look.pause_us; };
+  if (is_due(marks.everywhere)) return Reach::everywhere;
+  return is_due(marks.minute) ? Reach::minute : Reach::marks;
 }
 
 std::map<std::string, ClaimDesk::Levels> ClaimDesk::marks_of(Shard shard) {

@@ -3,12 +3,14 @@
 // Held and dead entries stand in front of the free ones in the index. Who claims little looks at all of them each time.
 // Who has claimed much lately, or has met claims that are dear, begins at a low-water mark per (shard, queue,
 // priority): the newest run_at this process has claimed, but a little behind now, so that rows committed late are not
-// skipped. Marks are forgotten after a short time; a claim that finds too little with them looks at everything again.
+// skipped. Every two seconds, or where that is dear as seldom as it takes a fiftieth of the time, a claim begins a
+// minute ago, for rows committed later still, and likewise everywhere; earlier if a claim finds too little.
 //
 // Queues that are limited or paused are claimed apart, one claim at a time in all the database, and what they hold is
 // counted by permits. Which ones they are is read in the transaction of every claim.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -34,13 +36,18 @@ class ClaimDesk {
  private:
   using Mark = std::pair<TimeUs, RunId>;
   using Levels = std::map<std::int32_t, Mark>;  // by priority
-  struct Marks {                                // of one shard
-    std::map<std::string, Levels> by_queue;
-    std::int64_t began_us = 0;             // on the monotonic clock, as the next
-    std::int64_t everywhere_after_us = 0;  // when a claim with marks may look everywhere as well
-    std::int64_t claimed = 0;              // since they began
-    int dear = 0;                          // claims in a row that took long
+  struct Look {                                 // the latest of its kind, on the monotonic clock
+    std::int64_t ended_us = 0;
+    std::int64_t pause_us = 0;  // from then on until the next
   };
+  struct Marks {  // of one shard
+    std::map<std::string, Levels> by_queue;
+    Look everywhere;
+    Look minute;
+    std::int64_t claimed = 0;  // since the last look everywhere that was overdue
+    int dear = 0;              // looks everywhere in a row that took long
+  };
+  enum class Reach : std::uint8_t { marks, minute, everywhere };  // where a claim begins
 
   // Nothing when one of the queues turned out to have settings: to be tried again.
   using Claimed = std::optional<std::vector<HeldJob>>;
@@ -53,16 +60,17 @@ class ClaimDesk {
   Kinds kinds(const ClaimRequest& request);
   Claimed claim_free(const ClaimRequest& request);
   Claimed claim_bound(const ClaimRequest& request);
-  Claimed claim_everywhere(const ClaimRequest& request);
-  Claimed claim_after_marks(const ClaimRequest& request);
+  Claimed claim_from(const ClaimRequest& request, Reach reach);
   Claimed claim_of_runs(const ClaimRequest& request);
+  PgParameters starting(const ClaimRequest& request, Reach reach);
+  static Mark floor_of(const ClaimRequest& request, Reach reach);
   Claimed take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request, bool bound);
   bool learn(const std::vector<std::string>& asked, const PgResult& settings, bool bound);
   std::vector<std::string> rotated(const std::vector<std::string>& queues);
-  void remember(const ClaimRequest& request, const std::vector<HeldJob>& jobs, std::int64_t took_us);
+  void looked(const ClaimRequest& request, Reach reach, std::int64_t took_us, std::size_t found);
   void raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs);
-  bool uses_marks(const ClaimRequest& request);
-  bool may_look_everywhere(Shard shard);
+  Reach usual_reach(const ClaimRequest& request);
+  Reach wider_reach(Shard shard);
   std::map<std::string, Levels> marks_of(Shard shard);
 
   PostgresPool& pool_;

@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t clock_checked_every_us = 30'000'000;
 constexpr int clock_asked = 3;  // each time
 constexpr std::size_t lineage_max = 10'000;
+constexpr std::size_t runs_of_a_piece = 64;  // whose events are read by one statement
 
 // The database's clock as this process knows it. Safe from any thread.
 class SharedClock {
@@ -236,7 +237,6 @@ class PostgresStore final : public Store {
 
   std::vector<SessionRow> sessions() override {
     const PgResult rows = pool_.query("sessions");
-    const std::map<SessionId, std::int64_t> held = held_counts();
     std::vector<SessionRow> sessions;
     for (int row = 0; row < rows.rows(); ++row) {
       SessionRow session;
@@ -251,8 +251,6 @@ class PostgresStore final : public Store {
       if (!rows.is_null(row, 8)) session.handlers = rows.texts(row, 8);
       if (!rows.is_null(row, 9)) session.tools = rows.texts(row, 9);
       session.machine = rows.text(row, 10);
-      const auto found = held.find(session.id);
-      if (found != held.end()) session.held = found->second;
       sessions.push_back(std::move(session));
     }
     return sessions;
@@ -261,11 +259,25 @@ class PostgresStore final : public Store {
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
     return read_held_jobs(pool_.query_widely("held_by", PgParameters().add(session).add(std::max(limit, 0))));
   }
-  std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override {
-    return read_held_jobs(pool_.query_widely("overdue", PgParameters().add(now_us).add(std::max(limit, 0))));
+  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+    const PgResult rows =
+        pool_.query_widely("look_at_held", PgParameters().add(session).add(now_us).add(std::max(limit, 0)));
+    HeldLook look;
+    look.is_all = rows.rows() < limit;
+    std::vector<HeldJob> jobs = read_held_jobs(rows);
+    for (int row = 0; row < rows.rows(); ++row) {
+      const HeldJob& job = jobs[static_cast<std::size_t>(row)];
+      if (job.session == session) look.own.push_back(job);
+      if (job.deadline_us < now_us) look.overdue.push_back(job);
+      if (rows.boolean(row, 12)) look.nobodys.push_back(job);
+    }
+    return look;
   }
-  std::vector<HeldJob> held_by_nobody(std::int32_t limit) override {
-    return read_held_jobs(pool_.query_widely("held_by_nobody", PgParameters().add(std::max(limit, 0))));
+  std::map<SessionId, std::int64_t> held_counts() override {
+    const PgResult rows = pool_.query_widely("held_counts");
+    std::map<SessionId, std::int64_t> counts;
+    for (int row = 0; row < rows.rows(); ++row) counts[rows.int8(row, 0)] = rows.int8(row, 1);
+    return counts;
   }
 
   std::vector<RunId> orphans(std::int32_t limit) override {
@@ -326,17 +338,32 @@ class PostgresStore final : public Store {
     }
   }
 
-  void read_events_of(Shard shard, std::span<const PastRequest> requests, const std::vector<std::size_t>& places,
+  // Piece by piece in one round trip: while one is unpacked here the server reads the next.
+  void read_events_of(Shard shard, std::span<const PastRequest> requests, std::span<const std::size_t> places,
                       std::int32_t limit, std::vector<Past>& pasts) {
-    PgArray runs(PgType::uuid), after(PgType::int8);
-    for (const std::size_t at : places) {
-      runs.add(requests[at].run);
-      after.add(pasts[at].snapshot ? pasts[at].snapshot->seq : requests[at].after_seq);
-    }
-    const PgResult rows = pool_.query(
-        "events_of_runs", PgParameters().add(shard).add(std::move(runs)).add(std::move(after)).add(std::max(limit, 0)));
-    for (int row = 0; row < rows.rows(); ++row)
-      pasts[places[static_cast<std::size_t>(rows.int8(row, 9) - 1)]].events.push_back(read_event(rows, row));
+    std::vector<std::span<const std::size_t>> pieces;
+    for (; !places.empty(); places = places.subspan(pieces.back().size()))
+      pieces.push_back(places.first(std::min(places.size(), runs_of_a_piece)));
+    pool_.run([&](PgConnection& connection) {
+      connection.begin_pipeline();
+      for (const auto& piece : pieces) {
+        PgArray runs(PgType::uuid), after(PgType::int8);
+        for (const std::size_t at : piece) {
+          pasts[at].events.clear();
+          runs.add(requests[at].run);
+          after.add(pasts[at].snapshot ? pasts[at].snapshot->seq : requests[at].after_seq);
+        }
+        connection.send(statement("events_of_runs"),
+                        PgParameters().add(shard).add(std::move(runs)).add(std::move(after)).add(std::max(limit, 0)));
+      }
+      connection.sync();
+      for (const auto& piece : pieces) {
+        const PgResult rows = connection.receive();
+        for (int row = 0; row < rows.rows(); ++row)
+          pasts[piece[static_cast<std::size_t>(rows.int8(row, 9) - 1)]].events.push_back(read_event(rows, row));
+      }
+      connection.finish();
+    });
   }
 
   // The run, those it came from, and all that came from one of them.
@@ -369,20 +396,6 @@ class PostgresStore final : public Store {
     return runs;
   }
 
-  // Looks at every job. When that is dear it is done seldom, for sweepers ask often and want the counters.
-  std::map<SessionId, std::int64_t> held_counts() {
-    constexpr std::int64_t cheap_us = 20'000;
-    const std::lock_guard lock(held_mutex_);
-    if (steady_us() < held_until_us_) return held_;
-    const std::int64_t began_us = steady_us();
-    const PgResult rows = pool_.query_widely("held_counts");
-    held_.clear();
-    for (int row = 0; row < rows.rows(); ++row) held_[rows.int8(row, 0)] = rows.int8(row, 1);
-    const std::int64_t took_us = steady_us() - began_us;
-    held_until_us_ = took_us > cheap_us ? began_us + 50 * took_us : 0;
-    return held_;
-  }
-
   const std::int32_t shards_;
   const std::string identity_;
   const CommitWatch committed_;
@@ -390,9 +403,6 @@ class PostgresStore final : public Store {
   SharedClock clock_;
   ClaimDesk claims_;
   Wakes wakes_;
-  std::mutex held_mutex_;
-  std::map<SessionId, std::int64_t> held_;
-  std::int64_t held_until_us_ = 0;
 };
 
 }  // namespace

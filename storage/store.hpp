@@ -188,7 +188,14 @@ struct SessionRow {
   std::optional<std::vector<std::string>> handlers = {};  // that it has; nothing: unknown
   std::optional<std::vector<std::string>> tools = {};
   std::string machine = {};  // where `pid` means something; "": unknown
-  std::int64_t held = 0;     // jobs it holds; filled by sessions()
+};
+
+// Of all held jobs those that may want looking after. One may be among several of them.
+struct HeldLook {
+  std::vector<HeldJob> own;      // of the session that asks
+  std::vector<HeldJob> overdue;  // past their deadline
+  std::vector<HeldJob> nobodys;  // of a session that has no row (it was closed or removed): like a dead one's
+  bool is_all = false;           // the limit cut nothing off
 };
 
 // --- reading --------------------------------------------------------------------------------------------------------
@@ -304,10 +311,12 @@ class Store {
   virtual void beat(SessionId session) = 0;
   virtual void close_session(SessionId session) = 0;
   virtual std::vector<SessionRow> sessions() = 0;
+
+  // What is held. No index knows the holder (a held row moves to its next step without one), so each of these reads all
+  // jobs.
   virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) = 0;
-  virtual std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) = 0;
-  // Held by a session that has no row (it was closed or removed): recoverable like a dead one's.
-  virtual std::vector<HeldJob> held_by_nobody(std::int32_t limit) = 0;
+  virtual HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) = 0;
+  virtual std::map<SessionId, std::int64_t> held_counts() = 0;  // of sessions that hold something
 
   // Open children of ended parents: cancelling descends by a sweep.
   virtual std::vector<RunId> orphans(std::int32_t limit) = 0;

@@ -523,8 +523,8 @@ void Session::came(const Seen& seen) {
   if (!found.releases.empty()) release(std::move(found.releases));
   if (pool_.is_draining()) return;
   for (const SessionId dead : found.dead) call(Bury{dead});
-  lose(seen.overdue, "Its worker did not report in time.");
-  lose(seen.nobodys, "Its worker is gone.");
+  lose(seen.held.overdue, "Its worker did not report in time.");
+  lose(seen.held.nobodys, "Its worker is gone.");
   cancel_orphans(seen.orphans);
   if (!found.is_forgotten) return;
   note(Note::Level::warning,

@@ -132,10 +132,7 @@ struct CarryingOut {
 
   void look_at_jobs(const LookAround& look, Seen& seen) const {
     const TimeUs began_us = steady();
-    seen.ours = store.held_by(look.session, look.ours_max);
-    seen.is_all_ours = static_cast<std::int32_t>(seen.ours.size()) < look.ours_max;
-    seen.overdue = store.overdue(look.now_us, sweep_rows);
-    seen.nobodys = store.held_by_nobody(sweep_rows);
+    seen.held = store.look_at_held(look.session, look.now_us, look.held_max);
     seen.jobs_took_us = steady() - began_us;
   }
 

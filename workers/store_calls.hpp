@@ -72,7 +72,7 @@ struct KeepBlobs {
 // next step without one), so that costs as much as there are jobs.
 struct LookAround {
   SessionId session = 0;
-  std::int32_t ours_max = 0;
+  std::int32_t held_max = 0;
   TimeUs now_us = 0;
   bool at_jobs = true;
 };
@@ -80,10 +80,7 @@ struct Seen {
   TimeUs now_us = 0;  // when it was asked for
   std::vector<SessionRow> sessions;
   std::vector<SessionId> gone;  // of these, whose process is no more; told by whoever carries the call out
-  std::vector<HeldJob> ours;
-  bool is_all_ours = false;
-  std::vector<HeldJob> overdue;
-  std::vector<HeldJob> nobodys;
+  HeldLook held;
   TimeUs jobs_took_us = 0;  // to look at; steady
   std::vector<RunId> orphans;
   std::vector<QueueSettings> queue_settings;

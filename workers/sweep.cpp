@@ -54,7 +54,7 @@ Sweeper::Sweeper(SessionId self, TimeUs dead_after_us)
 
 Sweeper::Findings Sweeper::seen(const Seen& seen, std::span<const Executing> executing, TimeUs steady_us) {
   Findings findings;
-  if (seen.is_all_ours) {
+  if (seen.held.is_all) {
     find_stopped(seen, executing, findings);
     find_strays(seen, executing, findings);
   }
@@ -66,7 +66,7 @@ Sweeper::Findings Sweeper::seen(const Seen& seen, std::span<const Executing> exe
 
 void Sweeper::find_stopped(const Seen& seen, std::span<const Executing> executing, Findings& findings) const {
   std::set<Hold> held;
-  for (const HeldJob& job : seen.ours) held.insert(hold_of(job));
+  for (const HeldJob& job : seen.held.own) held.insert(hold_of(job));
   for (const Executing& step : executing)
     if (step.is_running && step.started_at < seen.now_us && !held.contains(step.hold))
       findings.stopped.push_back(step.slot);
@@ -76,7 +76,7 @@ void Sweeper::find_strays(const Seen& seen, std::span<const Executing> executing
   std::set<Hold> known;
   for (const Executing& step : executing) known.insert(step.hold);
   std::map<Hold, TimeUs> strays;
-  for (const HeldJob& job : seen.ours) {
+  for (const HeldJob& job : seen.held.own) {
     const Hold hold = hold_of(job);
     if (known.contains(hold)) continue;
     const auto before = strays_.find(hold);

@@ -137,7 +137,8 @@ Said list_workers(Call& call) {
   only_query(call.request, {});
   const TimeUs now_us = call.store().database_time();
   std::vector<Json> lines;
-  for (const SessionRow& row : call.store().sessions()) lines.push_back(session_json(row, now_us));
+  std::map<SessionId, std::int64_t> held = call.store().held_counts();
+  for (const SessionRow& row : call.store().sessions()) lines.push_back(session_json(row, held[row.id], now_us));
   return list_response(call.request, lines);
 }
 

@@ -1,5 +1,6 @@
--- After lock_queues and retire_permits: as claim.sql, of each queue no more than its limit leaves free, and of a paused
--- one nothing. Parameters as in claim.sql.
+-- After lock_queues and retire_permits: due jobs of some queues, by priority, then by run_at, of each queue no more
+-- than its limit leaves free, and of a paused one nothing. The priorities in use are found by hopping along the index.
+-- $1 shard, $2 queues, $3 limit, $4 now, $5 session, $6 default timeout (ms), $7 grace (ms).
 with recursive room (queue, place, free) as materialized (
   select q.name, u.place,
          least($3::int, q.concurrency - (select count(*) from cairn.permit p where p.queue = q.name))::int

@@ -4,4 +4,4 @@ where p.queue = any($1::text[])
   and not exists (
     select from cairn.job j
     where j.shard = p.shard and j.run_id = p.run_id and j.branch = p.branch
-      and j.epoch = p.epoch and j.session is not null and j.queue = p.queue)
+      and j.epoch = p.epoch and j.session is not null and j.queue is not distinct from p.queue)

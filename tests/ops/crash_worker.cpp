@@ -66,8 +66,10 @@ class CrashingStore final : public Store {
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
     return store_.held_by(session, limit);
   }
-  std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override { return store_.overdue(now_us, limit); }
-  std::vector<HeldJob> held_by_nobody(std::int32_t limit) override { return store_.held_by_nobody(limit); }
+  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+    return store_.look_at_held(session, now_us, limit);
+  }
+  std::map<SessionId, std::int64_t> held_counts() override { return store_.held_counts(); }
   std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
   void wake() override { store_.wake(); }
   bool await_wake(std::int64_t timeout_ms) override { return store_.await_wake(timeout_ms); }

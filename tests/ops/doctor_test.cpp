@@ -121,7 +121,7 @@ const Ill ills[] = {
     {"sessions", "dead: session 8 (process 3 on stone) with 2 held",
      [](DoctorFacts& f) {
        f.schema->sessions = {{.id = 8, .host = "stone", .pid = 3, .queues = {}, .beat_at = noon - 60'000'000}};
-       f.schema->sessions[0].held = 2;
+       f.schema->held = {{8, 2}};
      }},
     {"held_by_nobody", "3 jobs", [](DoctorFacts& f) { f.schema->held_by_nobody = 3; }},
     {"oldest_snapshot", "transaction of psql (process 42), 5 transactions and 6 min old",

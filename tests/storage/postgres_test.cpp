@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 #include <map>
 #include <random>
 #include <thread>
@@ -434,6 +435,31 @@ TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
   EXPECT_EQ(last.at(0).run, earlier);
 }
 
+TEST(ClaimDesk, every_priority_is_found_those_at_the_ends_too) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  PostgresPool pool({dsn, "cairn", true}, 2);
+  ClaimDesk desk(pool, 1);
+  using Limits = std::numeric_limits<std::int32_t>;
+  const auto start = [&](std::int32_t priority) {
+    TestRun run(*store);
+    EXPECT_EQ(run.start(job_of(1, 1, noon, "default", priority)).kind, Kind::committed);
+  };
+  std::vector<std::int32_t> found;
+  const auto claim = [&] {
+    for (const HeldJob& held : desk.claim(claim_request(7, 10))) found.push_back(held.job.priority);
+  };
+  const std::vector<std::int32_t> all{Limits::min(), -2, -1, 3, 4, Limits::max()};
+  for (const std::int32_t priority : all) start(priority);
+  claim();
+  EXPECT_EQ(found, all) << "nothing is known yet: one look everywhere";
+  found.clear();
+  for (const std::int32_t priority : {1, 2, 7, 8}) start(priority);
+  EXPECT_TRUE(wait_until([&] { return claim(), found.size() >= 4; })) << "between the known ones";
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(found, (std::vector<std::int32_t>{1, 2, 7, 8})) << "one in each gap, and after a pause everywhere";
+}
+
 TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
@@ -509,10 +535,10 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   store->runs({});
   store->questions({}, 1);
   store->orphans(1);
-  store->overdue(noon, 1);
   store->held_by(7, 1);
+  store->look_at_held(7, noon, 1);
+  store->held_counts();
   store->close_session(7);
-  store->held_by_nobody(1);
   EXPECT_EQ(chain_fault(*store, run.id()), "");
 }
 

@@ -24,8 +24,6 @@ TEST_P(SessionsTest, sessions_are_opened_beaten_and_closed) {
   store().beat(7);
   store().beat(7);
   store().beat(99);
-  started_run();
-  claim_one(7);
   std::vector<SessionRow> sessions = store().sessions();
   ASSERT_EQ(sessions.size(), 2u);
   EXPECT_EQ(sessions[0].id, 7);
@@ -33,9 +31,7 @@ TEST_P(SessionsTest, sessions_are_opened_beaten_and_closed) {
   EXPECT_EQ(sessions[0].pid, 12);
   EXPECT_EQ(sessions[0].queues, session_row(7).queues);
   EXPECT_EQ(sessions[0].counter, 2);
-  EXPECT_EQ(sessions[0].held, 1);
   EXPECT_EQ(sessions[1].counter, 0);
-  EXPECT_EQ(sessions[1].held, 0);
   store().close_session(7);
   sessions = store().sessions();
   ASSERT_EQ(sessions.size(), 1u);
@@ -87,15 +83,22 @@ TEST_P(SessionsTest, what_a_session_holds_is_found) {
   EXPECT_EQ(store().held_by(8, 1).size(), 1u);
   EXPECT_TRUE(store().held_by(9, 10).empty());
   EXPECT_EQ(store().held_by(7, 10)[0].run_head, 1);
+  const HeldLook look = store().look_at_held(7, noon, 10);
+  ASSERT_EQ(look.own.size(), 1u);
+  EXPECT_EQ(look.own[0].run, store().held_by(7, 10)[0].run);
+  EXPECT_EQ(look.own[0].run_head, 1);
+  EXPECT_TRUE(look.is_all);
+  started_run();
+  EXPECT_EQ(store().held_counts(), (std::map<SessionId, std::int64_t>{{7, 1}, {8, 2}})) << "free ones are nobody's";
 }
 
 TEST_P(SessionsTest, what_is_held_beyond_its_deadline_is_found) {
   started_run();
   started_run();
   const HeldJob held = claim_one(7);
-  EXPECT_TRUE(store().overdue(held.deadline_us, 10).empty());
-  ASSERT_EQ(store().overdue(held.deadline_us + 1, 10).size(), 1u);
-  EXPECT_EQ(store().overdue(held.deadline_us + 1, 10)[0].run, held.run);
+  EXPECT_TRUE(store().look_at_held(8, held.deadline_us, 10).overdue.empty());
+  ASSERT_EQ(store().look_at_held(8, held.deadline_us + 1, 10).overdue.size(), 1u);
+  EXPECT_EQ(store().look_at_held(8, held.deadline_us + 1, 10).overdue[0].run, held.run);
 }
 
 TEST_P(SessionsTest, what_is_held_by_a_session_without_a_row_is_found) {
@@ -103,13 +106,15 @@ TEST_P(SessionsTest, what_is_held_by_a_session_without_a_row_is_found) {
   started_run();
   started_run();
   const HeldJob of_open = claim_one(7);
-  EXPECT_TRUE(store().held_by_nobody(10).empty());
+  const auto nobodys = [&](std::int32_t limit) { return store().look_at_held(9, noon, limit).nobodys; };
+  EXPECT_TRUE(nobodys(10).empty());
   const HeldJob of_unknown = claim_one(8);
-  ASSERT_EQ(store().held_by_nobody(10).size(), 1u);
-  EXPECT_EQ(store().held_by_nobody(10)[0].run, of_unknown.run);
+  ASSERT_EQ(nobodys(10).size(), 1u);
+  EXPECT_EQ(nobodys(10)[0].run, of_unknown.run);
   store().close_session(7);
-  EXPECT_EQ(store().held_by_nobody(10).size(), 2u);
-  EXPECT_EQ(store().held_by_nobody(1).size(), 1u);
+  EXPECT_EQ(nobodys(10).size(), 2u);
+  EXPECT_EQ(nobodys(1).size(), 1u);
+  EXPECT_FALSE(store().look_at_held(9, noon, 1).is_all);
 }
 
 TEST_P(SessionsTest, open_children_of_ended_parents_are_found) {

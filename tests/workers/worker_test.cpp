@@ -386,8 +386,10 @@ class FlakyStore final : public Store {
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
     return store_.held_by(session, limit);
   }
-  std::vector<HeldJob> overdue(TimeUs now_us, std::int32_t limit) override { return store_.overdue(now_us, limit); }
-  std::vector<HeldJob> held_by_nobody(std::int32_t limit) override { return store_.held_by_nobody(limit); }
+  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+    return store_.look_at_held(session, now_us, limit);
+  }
+  std::map<SessionId, std::int64_t> held_counts() override { return store_.held_counts(); }
   std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
   std::string identity() const override { return store_.identity(); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }

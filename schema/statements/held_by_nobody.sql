@@ -1,5 +1,0 @@
-select j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, coalesce(j.session, 0),
-  j.epoch, j.deadline, r.head
-from cairn.job j join cairn.run r on r.shard = j.shard and r.run_id = j.run_id
-where j.session is not null and not exists (select from cairn.worker w where w.session = j.session)
-limit $1::int

@@ -1,0 +1,6 @@
+-- Held jobs of one session, past their deadline, or of a session without a row; all jobs are read once for it.
+select j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
+  j.deadline, (select r.head from cairn.run r where r.shard = j.shard and r.run_id = j.run_id), w.session is null
+from cairn.job j left join cairn.worker w on w.session = j.session
+where j.session is not null and (j.session = $1::bigint or j.deadline < $2::bigint or w.session is null)
+limit $3::int
