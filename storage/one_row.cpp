@@ -10,15 +10,17 @@ namespace cairn {
 namespace {
 
 // unnest($2::uuid[], $3::int[]) becomes (values ($2::uuid, $3::int)). Nothing needs to be hidden from the planner then
-// (offset 0): a single row is joined by its keys or not at all.
+// (offset 0, an array around the shard): a single row is joined by its keys or not at all.
 std::string of_one(const std::string& text) {
   static const std::regex rows(R"(unnest\(((?:\$\d+::\w+\[\],?\s*)+)\))");
   static const std::regex array(R"(\[\])");
   static const std::regex fence(R"(\s+offset 0\))");
+  static const std::regex shard(R"(any \(array\[u\.shard\]\))");
   std::smatch found;
   CHECK(std::regex_search(text, found, rows));
   const std::string values = "(values (" + std::regex_replace(found.str(1), array, "") + "))";
-  return std::regex_replace(found.prefix().str() + values + found.suffix().str(), fence, ")");
+  const std::string one = found.prefix().str() + values + found.suffix().str();
+  return std::regex_replace(std::regex_replace(one, fence, ")"), shard, "u.shard");
 }
 
 }  // namespace

@@ -6,6 +6,6 @@ from (select true
             from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
                  as n (run_id, branch, session, epoch, held_step)
             offset 0) u
-      join cairn.job j on j.shard = u.shard and j.run_id = u.run_id and j.branch = u.branch
+      join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id and j.branch = u.branch
       where j.session = u.session and j.epoch = u.epoch and j.step = u.held_step
       for update of j) held

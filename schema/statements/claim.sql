@@ -43,6 +43,6 @@ set session = $4::bigint, epoch = j.epoch + 1,
       when $5::bigint > 0 then $3::bigint + (least($5::bigint, 1000000000000) + $6::bigint) * 1000
       else 9223372036854775807 end
 from due
-where j.shard = due.shard and j.run_id = due.run_id and j.branch = due.branch
+where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
 returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
   j.deadline

@@ -44,7 +44,7 @@ with recursive room (queue, place, free) as materialized (
         when $6::bigint > 0 then $4::bigint + (least($6::bigint, 1000000000000) + $7::bigint) * 1000
         else 9223372036854775807 end
   from due
-  where j.shard = due.shard and j.run_id = due.run_id and j.branch = due.branch
+  where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
   returning j.*
 ), noted as (
   insert into cairn.permit (queue, shard, run_id, branch, epoch)

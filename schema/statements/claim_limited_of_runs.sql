@@ -8,7 +8,7 @@ with room (queue, place, free) as materialized (
 ), near as materialized (
   select j.shard, j.run_id, j.branch, j.queue, j.priority, j.run_at
   from (select $1::int as shard, n.* from unnest($8::uuid[]) as n (run_id) offset 0) u
-  join cairn.job j on j.shard = u.shard and j.run_id = u.run_id
+  join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id
   where (j.queue = any($2::text[])) is true and j.run_at <= $4::bigint and j.session is null
   order by j.priority, j.run_at, j.run_id, j.branch
   for update of j skip locked
@@ -28,7 +28,7 @@ with room (queue, place, free) as materialized (
         when $6::bigint > 0 then $4::bigint + (least($6::bigint, 1000000000000) + $7::bigint) * 1000
         else 9223372036854775807 end
   from due
-  where j.shard = due.shard and j.run_id = due.run_id and j.branch = due.branch
+  where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
   returning j.*
 ), noted as (
   insert into cairn.permit (queue, shard, run_id, branch, epoch)

@@ -6,7 +6,7 @@ with dropped as (
          from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
               as n (run_id, branch, session, epoch, held_step)
          offset 0) u
-  where j.shard = u.shard and j.run_id = u.run_id and j.branch = u.branch
+  where j.shard = any (array[u.shard]) and j.run_id = u.run_id and j.branch = u.branch
         and (u.session is null or (j.session = u.session and j.epoch = u.epoch and j.step = u.held_step))
   returning u.session
 )

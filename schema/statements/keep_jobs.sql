@@ -9,7 +9,7 @@ with kept as (
                     $9::bigint[], $10::int[])
              as n (run_id, branch, step, attempt, timeout_ms, deadline, session, epoch, held_step)
         offset 0) u
-  where j.shard = u.shard and j.run_id = u.run_id and j.branch = u.branch
+  where j.shard = any (array[u.shard]) and j.run_id = u.run_id and j.branch = u.branch
         and j.session = u.session and j.epoch = u.epoch and j.step = u.held_step
   returning true
 )

@@ -3,6 +3,6 @@
 select u.place, coalesce(j.session, 0), j.epoch, j.step
 from (select $1::int as shard, n.* from unnest($2::uuid[], $3::int[]) with ordinality as n (run_id, branch, place)
       offset 0) u
-join cairn.job j on j.shard = u.shard and j.run_id = u.run_id and j.branch = u.branch
+join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id and j.branch = u.branch
 order by j.run_id, j.branch
 for update of j

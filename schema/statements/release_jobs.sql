@@ -6,7 +6,7 @@ with held as materialized (
         from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
              as n (run_id, branch, session, epoch, step)
         offset 0) u
-  join cairn.job j on j.shard = u.shard and j.run_id = u.run_id and j.branch = u.branch
+  join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id and j.branch = u.branch
   where j.session = u.session and j.epoch = u.epoch and j.step = u.step
   order by j.run_id, j.branch
   for update of j
@@ -17,4 +17,4 @@ set session = null, epoch = j.epoch + 1, deadline = 9223372036854775807,
       when (select r.status from cairn.run r where r.shard = $1::int and r.run_id = j.run_id) = 'paused'
       then 9223372036854775807 else $7::bigint end
 from held
-where j.shard = held.shard and j.run_id = held.run_id and j.branch = held.branch
+where j.shard = any (array[held.shard]) and j.run_id = held.run_id and j.branch = held.branch

@@ -185,12 +185,14 @@ TEST_F(Plans, made_on_a_table_of_dead_rows_take_the_right_index) {
                                "lock_jobs_of_run", "delete_jobs"}) {
         const std::string plan = plan_of(name, dsn);
         EXPECT_EQ(plan.find("job_due"), std::string::npos) << name << "\n" << plan;
+        EXPECT_EQ(plan.find("Join Filter: ((j.shard"), std::string::npos) << name << "\n" << plan;
       }
       for (const char* name : {"keep_jobs", "adjust_jobs", "drop_jobs", "check_fences"})
         EXPECT_EQ(plan_of(statement_of_one(name), dsn).find("job_due"), std::string::npos) << name << " of one";
       for (const char* name : {"claim", "claim_limited"}) {
         const std::string plan = plan_of(name, dsn);
         EXPECT_EQ(plan.find("Index Cond: (shard = $1)\n"), std::string::npos) << name << "\n" << plan;
+        EXPECT_EQ(plan.find("Join Filter: ((j.shard"), std::string::npos) << name << "\n" << plan;
       }
     }
   }
