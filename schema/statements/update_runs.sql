@@ -10,7 +10,8 @@ with moved as (
                     $9::text[], $10::bigint[], $11::bytea[])
              as n (run_id, head, chain_hash, status, waiting, updated_at, version, reason, head_before, chain_before)
         offset 0) u
-  where r.shard = any (array[u.shard]) and r.run_id = u.run_id and r.head = u.head_before and r.chain_hash = u.chain_before
+  where r.shard = any (array[u.shard]) and r.run_id = u.run_id
+        and r.head = u.head_before and r.chain_hash = u.chain_before
   returning true
 )
 select 1 / (count(*) = $12::bigint)::int from moved
