@@ -1,6 +1,11 @@
--- Held jobs of one session, past their deadline, or of a session without a row; all jobs are read once for it.
+-- Held jobs of one session, past their deadline, or of a session without a row; all jobs are read once for it, and the
+-- run of none but those. A job whose run has lost its row is left to `rebuild`.
 select j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
-  j.deadline, (select r.head from cairn.run r where r.shard = j.shard and r.run_id = j.run_id), w.session is null
-from cairn.job j left join cairn.worker w on w.session = j.session
+  j.deadline, r.head, w.session is null
+from cairn.job j
+left join cairn.worker w on w.session = j.session
+cross join lateral (
+  select r.head from cairn.run r where r.shard = j.shard and r.run_id = j.run_id offset 0
+) r
 where j.session is not null and (j.session = $1::bigint or j.deadline < $2::bigint or w.session is null)
 limit $3::int

@@ -204,7 +204,7 @@ TEST_F(Rebuild, workers_may_be_running) {
     EXPECT_EQ(cairn(on_it({"rebuild"})).exit, 0);
   }
   EXPECT_TRUE(wait_until([&] { return sql_text("SELECT count(*) FROM cairn.run WHERE status = 'done'") == "40"; }))
-      << sql_text("SELECT string_agg(j::text, E'\\n') FROM cairn.job j");
+      << worker.out() << sql_text("SELECT string_agg(j::text, E'\\n') FROM cairn.job j");
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait(), 0);
   EXPECT_EQ(found_by({"verify", "--all"}), "");

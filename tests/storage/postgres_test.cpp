@@ -477,6 +477,20 @@ TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
   EXPECT_EQ(desk.claim(request).at(0).run, late.id());
 }
 
+// A rebuild may be under way beside the workers.
+TEST(PostgresStore, a_look_at_what_is_held_passes_over_a_job_whose_run_has_lost_its_row) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  TestRun whole(*store), torn(*store);
+  whole.start(job_of(1, 1));
+  torn.start(job_of(1, 1));
+  ASSERT_EQ(store->claim(claim_request(7, 2)).size(), 2u);
+  ask(dsn, "delete from cairn.run where run_id = '" + to_string(torn.id()) + "'");
+  const HeldLook look = store->look_at_held(7, noon, 10);
+  ASSERT_EQ(look.own.size(), 1u);
+  EXPECT_EQ(look.own[0].run, whole.id());
+}
+
 // --- roles -----------------------------------------------------------------------------------------------------------
 
 class Roles : public testing::Test {
