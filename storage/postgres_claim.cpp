@@ -10,10 +10,11 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t dear_us = 20'000;        // what a look everywhere may take before it counts as dear
-constexpr int dear_in_a_row = 2;                // one may have waited for the machine
-constexpr std::int64_t look_share = 50;         // where marks are used, each wider look may take that part of the time
-constexpr std::int64_t look_us = 2'000'000;     // and is taken that often
+constexpr std::int64_t dear_us = 20'000;     // what a look everywhere may take before it counts as dear
+constexpr int dear_in_a_row = 2;             // one may have waited for the machine
+constexpr std::int64_t look_share = 50;      // where marks are used, each wider look may take that part of the time
+constexpr std::int64_t look_us = 2'000'000;  // and is taken that often
+constexpr std::int64_t look_max_us = 120'000'000;
 constexpr std::int64_t marks_lag_us = 250'000;  // a row may be committed that much later than its run_at
 constexpr std::int64_t minute_us = 60'000'000;
 constexpr std::size_t levels_max = 100;  // known ones of a queue; with more they are found anew
@@ -256,7 +257,7 @@ void ClaimDesk::looked(const ClaimRequest& request, Reach reach, std::int64_t to
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
   Look& look = reach == Reach::everywhere ? marks.everywhere : marks.minute;
-  look.pause_us = took_us * look_share;
+  look.pause_us = std::min(took_us * look_share, look_max_us);
   look.ended_us = marks.minute.ended_us = steady_us();
   if (reach == Reach::everywhere) marks.dear = took_us > dear_us ? marks.dear + 1 : 0;
   for (const std::string& queue : request.queues) {

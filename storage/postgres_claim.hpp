@@ -3,8 +3,9 @@
 // Held and dead entries stand in front of the free ones in the index. Who claims little looks at all of them each time.
 // Who has claimed much lately, or has met claims that are dear, begins at a low-water mark per (shard, queue,
 // priority): the newest run_at this process has claimed, but a little behind now, so that rows committed late are not
-// skipped. Every two seconds, or where that is dear as seldom as it takes a fiftieth of the time, a claim begins a
-// minute ago, for rows committed later still, and likewise everywhere; earlier if a claim finds too little.
+// skipped. Every two seconds, or where that is dear as seldom as it takes a fiftieth of the time but at least every two
+// minutes, a claim begins a minute ago, for rows committed later still, and likewise everywhere, for those offered
+// again with the time they were due at; earlier if a claim finds too little.
 //
 // Queues that are limited or paused are claimed apart, one claim at a time in all the database, and what they hold is
 // counted by permits. Which ones they are is read in the transaction of every claim.
