@@ -284,13 +284,14 @@ ClaimDesk::Reach ClaimDesk::usual_reach(const ClaimRequest& request) {
   Marks& marks = marks_[request.shard];
   const std::int64_t now_us = steady_us();
   const auto is_overdue = [&](const Look& look) { return now_us > look.ended_us + std::max(look.pause_us, look_us); };
-  if (is_overdue(marks.everywhere)) {
+  if (now_us > marks.claimed_since_us + look_us) {
     marks.claimed = 0;
-    return Reach::everywhere;
+    marks.claimed_since_us = now_us;
   }
   const bool is_known = std::any_of(request.queues.begin(), request.queues.end(),
                                     [&](const std::string& queue) { return marks.by_queue.contains(queue); });
-  if (!is_known || (marks.claimed < many_ && marks.dear < dear_in_a_row)) return Reach::everywhere;
+  const bool is_used = marks.claimed >= many_ || marks.dear >= dear_in_a_row;
+  if (!is_known || !is_used || is_overdue(marks.everywhere)) return Reach::everywhere;
   return is_overdue(marks.minute) ? Reach::minute : Reach::marks;
 }
 

@@ -45,8 +45,9 @@ class ClaimDesk {
     std::map<std::string, Levels> by_queue;
     Look everywhere;
     Look minute;
-    std::int64_t claimed = 0;  // since the last look everywhere that was overdue
-    int dear = 0;              // looks everywhere in a row that took long
+    std::int64_t claimed = 0;  // lately
+    std::int64_t claimed_since_us = 0;
+    int dear = 0;  // looks everywhere in a row that took long
   };
   enum class Reach : std::uint8_t { marks, minute, everywhere };  // where a claim begins
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <spdlog/spdlog.h>
 
 #include "engine/codec.hpp"

@@ -477,6 +477,41 @@ TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
   EXPECT_EQ(desk.claim(request).at(0).run, late.id());
 }
 
+TEST(ClaimDesk, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_finds_what_came_late) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  PostgresPool pool({dsn, "cairn", true}, 2);
+  ClaimDesk desk(pool);
+  ClaimRequest request = claim_request(7, 2);
+  const auto start = [&](TimeUs run_at_us) {
+    TestRun run(*store);
+    EXPECT_EQ(run.start(job_of(1, 1, run_at_us)).kind, Kind::committed);
+    return run.id();
+  };
+  const auto claim_slowly = [&] {
+    PgConnection other({dsn, "test", false});
+    other.execute("BEGIN; LOCK TABLE cairn.queue IN EXCLUSIVE MODE");
+    std::thread unlocking([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      other.execute("COMMIT");
+    });
+    const std::size_t found = desk.claim(request).size();
+    unlocking.join();
+    return found;
+  };
+  for (int looks = 0; looks < 2; ++looks) {
+    start(request.now_us);
+    EXPECT_EQ(claim_slowly(), 1u);
+  }
+  const RunId old = start(request.now_us - 120'000'000);
+  const RunId late = start(request.now_us - 30'000'000);
+  std::vector<HeldJob> found = desk.claim(request);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].run, late);
+  EXPECT_TRUE(wait_until([&] { return !(found = desk.claim(request)).empty(); })) << "everywhere, when it may";
+  EXPECT_EQ(found[0].run, old);
+}
+
 // A rebuild may be under way beside the workers.
 TEST(PostgresStore, a_look_at_what_is_held_passes_over_a_job_whose_run_has_lost_its_row) {
   const std::string dsn = new_database(1);
