@@ -22,6 +22,7 @@
 #include "workers/local_process.hpp"
 #include "workers/repeating.hpp"
 #include "workers/session.hpp"
+#include "workers/turns.hpp"
 
 namespace cairn {
 namespace {
@@ -84,11 +85,15 @@ StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
   return result;
 }
 
+// This thread carries out store calls.
+thread_local bool is_carrier = false;
+
 }  // namespace
 
 // Drives the session: its store calls and its effects, its time from the monotonic clock. Several threads share the
-// work of one loop, and all that is the session's runs on its strand. A thread that has asked the database goes on with
-// the answer itself, for waking another one costs as much as a tenth of a commit; one of them always serves the loop.
+// work of one loop, and all that is the session's runs in turns. A thread that has asked the database goes on with the
+// answer and with what is to be asked next itself, for waking another one costs as much as a tenth of a commit; one of
+// them always serves the loop.
 struct Worker::Parts {
   Parts(Store& store, Catalogue& catalogue, WorkerOptions options);
 
@@ -105,7 +110,9 @@ struct Worker::Parts {
   void go_on();
   void turn();
   void arm();
-  void call();
+  void call(std::vector<StoreCall> calls);
+  std::optional<StoreCall> next_call();
+  void carry_on();
   void carry(StoreCall call);
   void came(const StoreCall& call, StoreAnswer answer);
   void did_not_come(const StoreCall& call, const std::string& says);
@@ -120,11 +127,14 @@ struct Worker::Parts {
   const std::function<TimeUs()> steady_ = steady_us;
 
   asio::io_context io_;
-  asio::strand<asio::io_context::executor_type> strand_{asio::make_strand(io_)};
-  asio::steady_timer timer_{strand_};
+  Turns turns_{io_};
+  asio::steady_timer timer_{turns_.executor()};
+  TimeUs armed_until_ = 0;  // 0: not
   bool turn_posted_ = false;
-  std::deque<StoreCall> calls_;  // until a thread is free for them
   int calls_under_way_ = 0;
+  std::mutex calls_mutex_;
+  std::deque<StoreCall> calls_;  // until a thread is free for them
+  int carriers_ = 0;             // threads that carry out one after another
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
   std::once_flag broke_;
@@ -156,7 +166,7 @@ long Worker::Parts::beat() {
   try {
     if (beats_) store_.beat(self_.id);
   } catch (const std::exception& thrown) {
-    asio::post(strand_, [this, says = std::string(thrown.what())] { complain("beat", says); });
+    turns_.later([this, says = std::string(thrown.what())] { complain("beat", says); });
   }
   return static_cast<long>(options_.beat_ms);
 }
@@ -165,26 +175,46 @@ long Worker::Parts::await_wake() {
   const TimeUs asked = steady_us();
   try {
     if (store_.await_wake(wait_ms)) {
-      asio::post(strand_, [this] {
+      turns_.later([this] {
         session_.wake();
         soon();
       });
       return 0;
     }
   } catch (const std::exception& thrown) {
-    asio::post(strand_, [this, says = std::string(thrown.what())] { complain("listen", says); });
+    turns_.later([this, says = std::string(thrown.what())] { complain("listen", says); });
     return static_cast<long>(options_.poll_ms);
   }
   const bool has_waited = steady_us() - asked > wait_ms * 1000 / 2;
   return has_waited ? 0 : static_cast<long>(wait_ms);
 }
 
-// Deferred: the thread that asks is the one that carries it out, as soon as it is done here.
-void Worker::Parts::call() {
-  for (; !calls_.empty() && calls_under_way_ < calls_max(options_); ++calls_under_way_) {
-    asio::defer(io_, [this, call = std::move(calls_.front())]() mutable { carry(std::move(call)); });
-    calls_.pop_front();
+// By this thread, if it carries out calls and is soon done here; by as many others as are needed and allowed.
+void Worker::Parts::call(std::vector<StoreCall> calls) {
+  if (calls.empty()) return;
+  calls_under_way_ += static_cast<int>(calls.size());
+  const int own = is_carrier && !turns_.has_more() ? 1 : 0;
+  const std::lock_guard lock(calls_mutex_);
+  for (StoreCall& one : calls) calls_.push_back(std::move(one));
+  const int wanted = std::min(static_cast<int>(calls_.size()) - own, calls_max(options_) - carriers_);
+  for (int n = 0; n < wanted; ++n, ++carriers_) asio::defer(io_, [this] { carry_on(); });
+}
+
+std::optional<StoreCall> Worker::Parts::next_call() {
+  const std::lock_guard lock(calls_mutex_);
+  if (calls_.empty()) {
+    --carriers_;
+    return std::nullopt;
   }
+  StoreCall call = std::move(calls_.front());
+  calls_.pop_front();
+  return call;
+}
+
+void Worker::Parts::carry_on() {
+  is_carrier = true;
+  while (std::optional<StoreCall> call = next_call()) carry(*std::move(call));
+  is_carrier = false;
 }
 
 void Worker::Parts::carry(StoreCall call) {
@@ -197,7 +227,7 @@ void Worker::Parts::carry(StoreCall call) {
     answer.reset();
     says = thrown.what();
   }
-  asio::dispatch(strand_, [this, call = std::move(call), answer = std::move(answer), says = std::move(says)]() mutable {
+  turns_.run([this, call = std::move(call), answer = std::move(answer), says = std::move(says)]() mutable {
     answer ? came(call, *std::move(answer)) : did_not_come(call, says);
   });
 }
@@ -232,7 +262,7 @@ WorkerReport Worker::Parts::run() {
   const Repeating heart([this] { return beat(); });
   const Repeating ear([this] { return await_wake(); });
   const auto work = asio::make_work_guard(io_);
-  asio::post(strand_, [this] { soon(); });
+  turns_.later([this] { soon(); });
   std::vector<std::thread> threads;
   for (int n = 0; n < calls_max(options_); ++n) threads.emplace_back([this] { serve(); });
   serve();
@@ -254,7 +284,7 @@ void Worker::Parts::serve() {
 // With whatever else comes meanwhile.
 void Worker::Parts::soon() {
   if (std::exchange(turn_posted_, true)) return;
-  asio::post(strand_, [this] {
+  turns_.later([this] {
     turn_posted_ = false;
     turn();
   });
@@ -267,8 +297,7 @@ void Worker::Parts::turn() {
   session_.tick(steady_us());
   if (stopping || (options_.until && options_.until())) session_.drain();
   SessionActions actions = session_.take();
-  for (StoreCall& one : actions.calls) calls_.push_back(std::move(one));
-  call();
+  call(std::move(actions.calls));
   for (Effect& effect : actions.effects) start(std::move(effect));
   for (const Ticket slot : actions.cancelled) cancel(slot);
   for (const Note& note : actions.notes) write(note);
@@ -276,11 +305,17 @@ void Worker::Parts::turn() {
   arm();
 }
 
+// A timer that rings too early is left as it is: setting it anew wakes another thread.
 void Worker::Parts::arm() {
-  const TimeUs pause = std::min(session_.due_us() - steady_us(), look_around_us);
-  timer_.expires_after(std::chrono::microseconds(std::max(pause, pause_min_us)));
+  const TimeUs now = steady_us();
+  const TimeUs due = std::clamp(session_.due_us(), now + pause_min_us, now + look_around_us);
+  if (armed_until_ > now && armed_until_ <= due) return;
+  armed_until_ = due;
+  timer_.expires_after(std::chrono::microseconds(due - now));
   timer_.async_wait([this](const boost::system::error_code& fault) {
-    if (!fault) soon();
+    if (fault) return;
+    armed_until_ = 0;
+    soon();
   });
 }
 
@@ -294,7 +329,7 @@ void Worker::Parts::start(Effect effect) {
     session_.ended(slot, result_of(thrown, std::move(result)));
     go_on();
   };
-  asio::co_spawn(strand_, executor_.run_effect(std::move(effect.work)),
+  asio::co_spawn(turns_.executor(), executor_.run_effect(std::move(effect.work)),
                  asio::bind_cancellation_slot(signal->slot(), ended));
 }
 
