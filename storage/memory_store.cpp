@@ -59,9 +59,10 @@ class MemoryStore final : public Store {
   std::string identity() const override { return "memory"; }
   TimeUs database_time() override { return clock_(); }
 
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
     check_batch(shard, shards_, batch);
     const std::int64_t commit = commit_id_of(batch);
+    if (wakes) wake();
     const std::lock_guard lock(mutex_);
     std::vector<Found> found;
     std::vector<std::vector<Hash>> hashes;
@@ -81,7 +82,7 @@ class MemoryStore final : public Store {
     return verdicts;
   }
 
-  std::vector<HeldJob> claim(const ClaimRequest& request) override {
+  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
     const std::lock_guard lock(mutex_);
     std::vector<HeldJob*> due;
     for (auto& [id, run] : runs_) {
@@ -104,6 +105,7 @@ class MemoryStore final : public Store {
       job->deadline_us = deadline_of(*job, request);
       claimed.push_back(with_head(*job));
     }
+    if (young != nullptr) add_young(claimed, request.young_max, *young);
     return claimed;
   }
 
@@ -343,6 +345,13 @@ class MemoryStore final : public Store {
   }
 
  private:
+  void add_young(const std::vector<HeldJob>& claimed, std::int64_t most, std::vector<YoungRun>& young) const {
+    std::set<RunId> named;
+    for (const HeldJob& job : claimed)
+      if (job.run_head <= most && named.insert(job.run).second)
+        young.push_back({job.run, runs_.at(job.run).events});
+  }
+
   Found find(const Entry& entry, const Hash& last) const {
     Found found;
     found.fenced.resize(entry.fences.size());

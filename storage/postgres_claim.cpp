@@ -1,6 +1,7 @@
 #include "storage/postgres_claim.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <tuple>
 
@@ -31,18 +32,18 @@ std::vector<HeldJob> read_claimed(const PgResult& rows) {
   return jobs;
 }
 
-// With a snapshot of its own after the claim's locks, so that no head is older than the jobs.
-void send_heads(PgConnection& connection, Shard shard, const std::vector<HeldJob>& jobs) {
-  if (jobs.empty()) return;
-  PgArray runs(PgType::uuid);
-  for (const HeldJob& held : jobs) runs.add(held.run);
-  connection.send(statement("run_heads"), PgParameters().add(shard).add(std::move(runs)));
-}
-
-void take_heads(const PgResult& heads, std::vector<HeldJob>& jobs) {
-  for (int row = 0; row < heads.rows(); ++row) {
-    jobs[static_cast<std::size_t>(heads.int8(row, 0) - 1)].run_head = heads.int8(row, 1);
+// As claimed.sql.
+void read_runs_of(const PgResult& rows, std::vector<HeldJob>& jobs, std::vector<YoungRun>& young) {
+  std::map<RunId, std::int64_t> heads;
+  for (int row = 0; row < rows.rows(); ++row) {
+    const RunId run = rows.uuid(row, 9);
+    const bool is_first = heads.emplace(run, rows.int8(row, 10)).second;
+    if (rows.is_null(row, 0)) continue;
+    if (is_first) young.push_back({run, {}});
+    young.back().events.push_back(read_event(rows, row));
   }
+  for (HeldJob& held : jobs)
+    if (const auto head = heads.find(held.run); head != heads.end()) held.run_head = head->second;
 }
 
 // Those of the jobs that are held as we claimed them.
@@ -62,13 +63,21 @@ std::vector<HeldJob> confirm(PgConnection& connection, Shard shard, const std::v
   if (ours.empty()) return ours;
   PgArray held_runs(PgType::uuid);
   for (const HeldJob& held : ours) held_runs.add(held.run);
-  take_heads(connection.query(statement("run_heads"), PgParameters().add(shard).add(std::move(held_runs))), ours);
+  const PgResult heads =
+      connection.query(statement("run_heads"), PgParameters().add(shard).add(std::move(held_runs)));
+  for (int row = 0; row < heads.rows(); ++row)
+    ours[static_cast<std::size_t>(heads.int8(row, 0) - 1)].run_head = heads.int8(row, 1);
   return ours;
 }
 
 using Mark = std::pair<TimeUs, RunId>;
 constexpr Mark lowest_mark{std::numeric_limits<TimeUs>::min(), RunId{}};
 Mark newest_mark(const ClaimRequest& request) { return {request.now_us - marks_lag_us, RunId{}}; }
+
+template <class Value>
+void append(std::vector<Value>& to, std::vector<Value>&& more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
 
 bool earlier(const HeldJob& a, const HeldJob& b) {
   return std::tie(a.job.priority, a.job.run_at_us, a.run, a.job.branch) <
@@ -77,13 +86,14 @@ bool earlier(const HeldJob& a, const HeldJob& b) {
 
 }  // namespace
 
-std::vector<HeldJob> ClaimDesk::claim(const ClaimRequest& request) {
+std::vector<HeldJob> ClaimDesk::claim(const ClaimRequest& request, std::vector<YoungRun>* young) {
   std::vector<HeldJob> jobs;
   ClaimRequest rest = request;
   const auto gain = [&](Claimed claimed) {
     if (!claimed) return false;
-    rest.limit -= static_cast<std::int32_t>(claimed->size());
-    for (HeldJob& job : *claimed) jobs.push_back(std::move(job));
+    rest.limit -= static_cast<std::int32_t>(claimed->jobs.size());
+    append(jobs, std::move(claimed->jobs));
+    if (young != nullptr) append(*young, std::move(claimed->young));
     return true;
   };
   for (bool is_known = false; !is_known;) {
@@ -114,22 +124,24 @@ ClaimDesk::Kinds ClaimDesk::kinds(const ClaimRequest& request) {
 }
 
 ClaimDesk::Claimed ClaimDesk::claim_free(const ClaimRequest& request) {
-  if (request.limit <= 0 || request.queues.empty()) return std::vector<HeldJob>{};
+  if (request.limit <= 0 || request.queues.empty()) return Gained{};
   if (!request.only_runs.empty()) return claim_of_runs(request);
   const Reach usual = usual_reach(request);
-  Claimed jobs = claim_from(request, usual);
-  if (!jobs || usual != Reach::marks) return jobs;
+  Claimed claimed = claim_from(request, usual);
+  if (!claimed || usual != Reach::marks) return claimed;
   ClaimRequest rest = request;
-  rest.limit -= static_cast<std::int32_t>(jobs->size());
+  rest.limit -= static_cast<std::int32_t>(claimed->jobs.size());
   const Reach wider = wider_reach(request.shard);
-  if (rest.limit <= 0 || wider == Reach::marks) return jobs;
-  if (Claimed more = claim_from(rest, wider))
-    for (HeldJob& job : *more) jobs->push_back(std::move(job));
-  return jobs;
+  if (rest.limit <= 0 || wider == Reach::marks) return claimed;
+  if (Claimed more = claim_from(rest, wider)) {
+    append(claimed->jobs, std::move(more->jobs));
+    append(claimed->young, std::move(more->young));
+  }
+  return claimed;
 }
 
 ClaimDesk::Claimed ClaimDesk::claim_bound(const ClaimRequest& request) {
-  if (request.limit <= 0 || request.queues.empty()) return std::vector<HeldJob>{};
+  if (request.limit <= 0 || request.queues.empty()) return Gained{};
   PgParameters parameters;
   parameters.add(request.shard).add(texts(rotated(request.queues))).add(request.limit).add(request.now_us);
   parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
@@ -141,11 +153,11 @@ ClaimDesk::Claimed ClaimDesk::claim_bound(const ClaimRequest& request) {
 
 ClaimDesk::Claimed ClaimDesk::claim_from(const ClaimRequest& request, Reach reach) {
   const std::int64_t began_us = steady_us();
-  Claimed jobs = take("claim", starting(request, reach), request, false);
-  if (!jobs) return jobs;
-  if (reach != Reach::marks) looked(request, reach, steady_us() - began_us, jobs->size());
-  raise_marks(request, *jobs);
-  return jobs;
+  Claimed claimed = take("claim", starting(request, reach), request, false);
+  if (!claimed) return claimed;
+  if (reach != Reach::marks) looked(request, reach, steady_us() - began_us, claimed->jobs.size());
+  raise_marks(request, claimed->jobs);
+  return claimed;
 }
 
 // Known priorities serve a look everywhere too: their first entries are walked once then, and not twice.
@@ -206,7 +218,7 @@ ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& pa
   return pool_.run([&](PgConnection& connection) -> Claimed {
     if (!doubtful.empty()) {
       std::vector<HeldJob> landed = confirm(connection, request.shard, doubtful);
-      if (!landed.empty()) return landed;
+      if (!landed.empty()) return Gained{std::move(landed), {}};
       doubtful.clear();
     }
     connection.begin_pipeline();
@@ -215,21 +227,21 @@ ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& pa
     connection.send(statement("lock_queues"), queues);
     if (bound) connection.send(statement("retire_permits"), queues);
     connection.send(statement(name), parameters);
+    connection.send(statement("claimed"), PgParameters().add(request.shard).add(request.young_max));
     connection.sync();
     connection.receive();
     if (!bound) connection.receive();
     const bool is_as_known = learn(request.queues, connection.receive(), bound);
     if (bound) connection.receive();
-    std::vector<HeldJob> jobs = read_claimed(connection.receive());
-    if (!is_as_known) jobs.clear();
-    send_heads(connection, request.shard, jobs);
-    connection.send(is_as_known ? commit_statement() : rollback_statement());
-    doubtful = jobs;
+    Gained gained;
+    gained.jobs = read_claimed(connection.receive());
+    read_runs_of(connection.receive(), gained.jobs, gained.young);
+    connection.send(commit_statement());
+    doubtful = gained.jobs;
     connection.sync();
-    if (!jobs.empty()) take_heads(connection.receive(), jobs);
     connection.finish();
     if (!is_as_known) return std::nullopt;
-    return jobs;
+    return gained;
   });
 }
 

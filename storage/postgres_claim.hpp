@@ -32,7 +32,7 @@ class ClaimDesk {
   explicit ClaimDesk(PostgresPool& pool, std::int64_t many = 1'000) : pool_(pool), many_(many) {}
 
   // Contract: Store::claim.
-  std::vector<HeldJob> claim(const ClaimRequest& request);
+  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young = nullptr);
 
  private:
   using Mark = std::pair<TimeUs, RunId>;
@@ -51,8 +51,12 @@ class ClaimDesk {
   };
   enum class Reach : std::uint8_t { marks, minute, everywhere };  // where a claim begins
 
+  struct Gained {
+    std::vector<HeldJob> jobs;
+    std::vector<YoungRun> young;
+  };
   // Nothing when one of the queues turned out to have settings: to be tried again.
-  using Claimed = std::optional<std::vector<HeldJob>>;
+  using Claimed = std::optional<Gained>;
 
   struct Kinds {  // of the queues of a request, as far as this process knows
     ClaimRequest free;

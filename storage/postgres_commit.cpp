@@ -15,9 +15,10 @@ namespace {
 // the same bytes again.
 class Commit {
  public:
-  Commit(Shard shard, std::span<const Entry> batch)
+  Commit(Shard shard, std::span<const Entry> batch, Wakes* wakes)
       : shard_(shard),
         batch_(batch),
+        wakes_(wakes),
         commit_(commit_id_of(batch)),
         order_(batch.size()),
         in_doubt_(batch.front().in_doubt) {
@@ -95,11 +96,19 @@ class Commit {
     send_new_runs(connection, new_count());
     all_.send(connection, shard_, commit_);
     in_doubt_ = true;
-    connection.sync();
-    const std::optional<PostgresError> fault = connection.finish_or_fault();
+    const std::optional<PostgresError> fault = end_pipeline(connection);
     if (fault && fault->sqlstate() != not_as_expected) throw *fault;
     in_doubt_ = false;
     return !fault;
+  }
+
+  // With the hint behind it, which others hear while we are still told of the commit.
+  std::optional<PostgresError> end_pipeline(PgConnection& connection) const {
+    connection.sync();
+    if (wakes_ != nullptr) wakes_->send(connection);
+    std::optional<PostgresError> fault = connection.finish_or_fault();
+    if (wakes_ != nullptr) wakes_->raise();
+    return fault;
   }
 
   std::int64_t new_count() const { return static_cast<std::int64_t>(new_runs_.size()); }
@@ -216,8 +225,7 @@ class Commit {
     }
     connection.send(commit_statement());
     in_doubt_ = true;
-    connection.sync();
-    connection.finish();
+    if (const std::optional<PostgresError> fault = end_pipeline(connection)) throw *fault;
     in_doubt_ = false;
   }
 
@@ -233,6 +241,7 @@ class Commit {
 
   const Shard shard_;
   const std::span<const Entry> batch_;
+  Wakes* const wakes_;
   const std::int64_t commit_;
   std::vector<std::size_t> order_;         // entries by run id
   std::vector<std::vector<Hash>> hashes_;  // of each entry's events
@@ -256,9 +265,9 @@ std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& 
 
 }  // namespace
 
-std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch) {
+std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Wakes* wakes) {
   if (batch.empty()) return {};
-  Commit commit(shard, batch);
+  Commit commit(shard, batch, wakes);
   std::vector<Verdict> verdicts = pool.run([&](PgConnection& connection) { return commit.attempt(connection); });
   for (std::size_t at = 0; at < batch.size(); ++at) {
     if (!wants_missed(batch[at], verdicts[at])) continue;

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "storage/postgres_pool.hpp"
+#include "storage/postgres_wake.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
 
-// Contract: Store::commit.
-std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch);
+// Contract: Store::commit. `wakes`: null for no hint.
+std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Wakes* wakes);
 
 }  // namespace cairn

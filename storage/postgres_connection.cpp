@@ -285,6 +285,7 @@ PgConnection::~PgConnection() = default;
 void PgConnection::fail() const { throw PostgresError("", PQerrorMessage(connection_.get())); }
 
 void PgConnection::execute(std::string_view text) {
+  settle();
   const PgResult result(PQexec(connection_.get(), std::string(text).c_str()));
   if (!is_ok(result.get())) throw_error(result.get());
 }
@@ -299,6 +300,7 @@ PgResult PgConnection::query(const PgStatement& statement, const PgParameters& p
 }
 
 void PgConnection::begin_pipeline() {
+  settle();
   awaited_.clear();
   if (PQenterPipelineMode(connection_.get()) != 1) fail();
 }
@@ -310,7 +312,7 @@ void PgConnection::send_prepare(const PgStatement& statement, const PgParameters
     fail();
   }
   known_.insert(statement.name);
-  awaited_.push_back({Awaited::Kind::prepare, statement.name});
+  expect({Awaited::Kind::prepare, statement.name});
 }
 
 void PgConnection::send(const PgStatement& statement, const PgParameters& parameters) {
@@ -325,12 +327,12 @@ void PgConnection::send(const PgStatement& statement, const PgParameters& parame
                              arguments.values.data(), arguments.lengths.data(), arguments.formats.data(), 1);
   }
   if (sent != 1) fail();
-  awaited_.push_back({Awaited::Kind::result, {}});
+  expect({Awaited::Kind::result, {}});
 }
 
 void PgConnection::sync() {
   if (PQpipelineSync(connection_.get()) != 1) fail();
-  awaited_.push_back({Awaited::Kind::sync, {}});
+  expect({Awaited::Kind::sync, {}});
 }
 
 PgResult PgConnection::read_result() {
@@ -367,14 +369,24 @@ PgResult PgConnection::receive() {
   }
 }
 
-void PgConnection::finish() {
-  while (!awaited_.empty()) take_next();
+void PgConnection::leave_pipeline() {
   if (PQexitPipelineMode(connection_.get()) != 1) fail();
 }
 
+void PgConnection::finish() {
+  while (awaited_.size() > left_) take_next();
+  if (left_ == 0) leave_pipeline();
+}
+
 std::optional<PostgresError> PgConnection::finish_or_fault() {
+  std::optional<PostgresError> fault = read_all_but(left_);
+  if (left_ == 0) leave_pipeline();
+  return fault;
+}
+
+std::optional<PostgresError> PgConnection::read_all_but(std::size_t left) {
   std::optional<PostgresError> fault;
-  for (; !awaited_.empty(); awaited_.pop_front()) {
+  for (; awaited_.size() > left; awaited_.pop_front()) {
     const Awaited& next = awaited_.front();
     if (next.kind == Awaited::Kind::sync) {
       read_sync();
@@ -391,25 +403,41 @@ std::optional<PostgresError> PgConnection::finish_or_fault() {
       fault = refused;
     }
   }
-  if (PQexitPipelineMode(connection_.get()) != 1) fail();
   return fault;
 }
 
+void PgConnection::leave_rest() { leaves_rest_ = true; }
+
+void PgConnection::expect(Awaited awaited) {
+  awaited_.push_back(std::move(awaited));
+  if (leaves_rest_) ++left_;
+}
+
+void PgConnection::settle() {
+  if (!std::exchange(leaves_rest_, false)) return;
+  left_ = 0;
+  read_all_but(0);
+  leave_pipeline();
+}
+
+// A rest that was left ends with a sync, so no transaction is open behind it.
 bool PgConnection::is_clean() const {
-  return PQstatus(connection_.get()) == CONNECTION_OK && PQtransactionStatus(connection_.get()) == PQTRANS_IDLE &&
+  if (PQstatus(connection_.get()) != CONNECTION_OK) return false;
+  if (left_ > 0) return true;
+  return PQtransactionStatus(connection_.get()) == PQTRANS_IDLE &&
          PQpipelineStatus(connection_.get()) == PQ_PIPELINE_OFF;
 }
 
 int PgConnection::socket() const { return PQsocket(connection_.get()); }
 int PgConnection::backend() const { return PQbackendPID(connection_.get()); }
 
-std::optional<int> PgConnection::notification() {
+std::optional<std::string> PgConnection::notification() {
   if (PQconsumeInput(connection_.get()) != 1) fail();
   PGnotify* const notify = PQnotifies(connection_.get());
   if (notify == nullptr) return std::nullopt;
-  const int from = notify->be_pid;
+  std::string says = notify->extra;
   PQfreemem(notify);
-  return from;
+  return says;
 }
 
 }  // namespace cairn

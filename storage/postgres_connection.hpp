@@ -173,32 +173,41 @@ class PgConnection {
   void finish();
   // As finish(), but gives back what the server refused, and stays fit for more.
   std::optional<PostgresError> finish_or_fault();
+  // Behind a sync: what is sent from here on, to another sync, nobody waits for. It is received before the next use,
+  // and nobody learns how it went.
+  void leave_rest();
 
   bool is_clean() const;  // connected and outside of any transaction and pipeline
   int socket() const;
-  // The backend of a notification that has come, or nothing; never waits.
-  std::optional<int> notification();
+  // The text of a notification that has come, or nothing; never waits.
+  std::optional<std::string> notification();
   int backend() const;
 
  private:
   struct Close {
     void operator()(pg_conn* connection) const;
   };
+  struct Awaited {
+    enum class Kind : std::uint8_t { prepare, result, sync };
+    Kind kind = Kind::result;
+    std::string statement;  // of a prepare
+  };
   void send_prepare(const PgStatement& statement, const PgParameters& parameters);
   PgResult read_result();
   void read_sync();
+  std::optional<PostgresError> read_all_but(std::size_t left);
+  void expect(Awaited awaited);
+  void leave_pipeline();
+  void settle();
   std::optional<PgResult> take_next();  // nothing: it was no statement's
   [[noreturn]] void fail() const;
 
   bool prepared_;
   std::unique_ptr<pg_conn, Close> connection_;
   std::unordered_set<std::string> known_;  // statements the server has
-  struct Awaited {
-    enum class Kind : std::uint8_t { prepare, result, sync };
-    Kind kind = Kind::result;
-    std::string statement;  // of a prepare
-  };
   std::deque<Awaited> awaited_;  // of the pipeline
+  bool leaves_rest_ = false;
+  std::size_t left_ = 0;  // so many of them, the last, nobody waits for
 };
 
 // BEGIN, COMMIT, ROLLBACK as statements, so that they can stand in a pipeline.

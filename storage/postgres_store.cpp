@@ -68,20 +68,22 @@ class PostgresStore final : public Store {
         pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms),
         clock_(pool_),
         claims_(pool_),
-        wakes_(pool_.options(), options.notify) {}
+        wakes_(pool_, options.notify) {}
 
   std::int32_t shards() const override { return shards_; }
   std::string identity() const override { return identity_; }
   TimeUs database_time() override { return clock_.now(); }
 
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
     check_batch(shard, shards_, batch);
-    std::vector<Verdict> verdicts = commit_batch(pool_, shard, batch);
+    std::vector<Verdict> verdicts = commit_batch(pool_, shard, batch, wakes ? &wakes_ : nullptr);
     if (committed_) committed_(batch, verdicts);
     return verdicts;
   }
 
-  std::vector<HeldJob> claim(const ClaimRequest& request) override { return claims_.claim(request); }
+  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
+    return claims_.claim(request, young);
+  }
 
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;

@@ -1,18 +1,20 @@
 #include "storage/postgres_wake.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
-#include <memory>
 #include <poll.h>
+#include <random>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "storage/clock.hpp"
+
 namespace cairn {
 namespace {
 
-constexpr std::int64_t between_notifies_ms = 1;
-constexpr std::int64_t reconnect_ms = 500;
+constexpr std::int64_t open_again_after_us = 500'000;
 
 }  // namespace
 
@@ -32,102 +34,84 @@ bool Hints::await(std::int64_t timeout_ms) {
   return came;
 }
 
-Wakes::Wakes(PgConnectOptions options, bool notify)
-    : options_(std::move(options)), notify_(notify), stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  CHECK(stop_event_ >= 0);
+Wakes::Wakes(PostgresPool& pool, bool notify)
+    : pool_(pool),
+      notify_(notify),
+      own_(std::to_string(std::random_device{}()) + std::to_string(std::random_device{}())),
+      raised_here_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  CHECK(raised_here_ >= 0);
 }
 
-Wakes::~Wakes() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  const std::uint64_t one = 1;
-  CHECK(write(stop_event_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
-  if (send_thread_.joinable()) send_thread_.join();
-  if (listen_thread_.joinable()) listen_thread_.join();
-  close(stop_event_);
-}
+Wakes::~Wakes() { close(raised_here_); }
 
 void Wakes::wake() {
-  hints_.raise();
+  raise();
   if (!notify_) return;
-  {
-    const std::lock_guard lock(mutex_);
-    wanted_ = true;
-    if (!send_thread_.joinable()) send_thread_ = std::thread([this] { send_loop(); });
+  try {
+    pool_.query("notify", PgParameters().add(own_));
+  } catch (const std::exception& failure) {
+    spdlog::debug("wake-up not sent: {}", failure.what());
   }
-  changed_.notify_all();
+}
+
+void Wakes::send(PgConnection& connection) const {
+  if (!notify_) return;
+  connection.leave_rest();
+  connection.send(statement("notify"), PgParameters().add(own_));
+  connection.sync();
+}
+
+void Wakes::raise() {
+  hints_.raise();
+  const std::uint64_t one = 1;
+  CHECK(write(raised_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
 }
 
 bool Wakes::await(std::int64_t timeout_ms) {
-  if (notify_) {
-    const std::lock_guard lock(mutex_);
-    if (!listen_thread_.joinable()) listen_thread_ = std::thread([this] { listen_loop(); });
-  }
-  return hints_.await(timeout_ms);
+  if (hints_.await(0)) return true;
+  if (!notify_) return hints_.await(timeout_ms);
+  const std::unique_lock lock(listening_, std::try_to_lock);
+  if (!lock.owns_lock()) return hints_.await(timeout_ms);
+  listen(timeout_ms);
+  return hints_.await(0);
 }
 
-bool Wakes::pause(std::int64_t ms) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, std::chrono::milliseconds(ms), [&] { return stop_; });
-}
-
-// The first wish goes out at once; those within the next moment become one.
-void Wakes::send_loop() {
-  std::unique_ptr<PgConnection> connection;
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return wanted_ || stop_; });
-      if (!wanted_) return;
-      wanted_ = false;
-    }
-    try {
-      if (connection == nullptr) {
-        connection = std::make_unique<PgConnection>(options_);
-        connection->execute("SET synchronous_commit = off");
-        const std::lock_guard lock(mutex_);
-        sender_ = connection->backend();
-      }
-      connection->execute("NOTIFY cairn");
-    } catch (const PostgresError& failure) {
-      spdlog::debug("wake-up not sent: {}", failure.what());
-      connection.reset();
-      if (!pause(reconnect_ms)) return;
-    }
-    if (!pause(between_notifies_ms)) return;
+// Until a hint came or the time is over.
+void Wakes::listen(std::int64_t timeout_ms) {
+  const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
+  try {
+    if (connection_ == nullptr && steady_us() >= open_again_us_) open();
+    for (std::int64_t left_us = timeout_ms * 1'000; left_us >= 0; left_us = end_us - steady_us())
+      if (wait_for_news((left_us + 999) / 1'000)) return;
+  } catch (const PostgresError& failure) {
+    spdlog::debug("not listening for wake-ups: {}", failure.what());
+    connection_.reset();
+    open_again_us_ = steady_us() + open_again_after_us;
   }
 }
 
-void Wakes::listen_loop() {
-  do {
-    try {
-      listen_once();
-      return;
-    } catch (const PostgresError& failure) {
-      spdlog::debug("not listening for wake-ups: {}", failure.what());
-    }
-  } while (pause(reconnect_ms));
-}
-
-// Until it is time to stop. Throws PostgresError.
-void Wakes::listen_once() {
-  PgConnection connection(options_);
-  connection.execute("LISTEN cairn");
+void Wakes::open() {
+  connection_ = std::make_unique<PgConnection>(pool_.options());
+  connection_->execute("LISTEN cairn");
   hints_.raise();  // one may have been missed until now
-  for (;;) {
-    std::array<pollfd, 2> waits{{{connection.socket(), POLLIN, 0}, {stop_event_, POLLIN, 0}}};
-    poll(waits.data(), waits.size(), -1);
-    if (waits[1].revents != 0) return;
-    bool foreign = false;
-    while (const auto from = connection.notification()) {
-      const std::lock_guard lock(mutex_);
-      foreign = foreign || from != sender_;
-    }
-    if (foreign) hints_.raise();
-  }
+}
+
+// True for a hint.
+bool Wakes::wait_for_news(std::int64_t timeout_ms) {
+  std::array<pollfd, 2> waits{{{raised_here_, POLLIN, 0}, {-1, POLLIN, 0}}};
+  if (connection_ != nullptr) waits[1].fd = connection_->socket();
+  poll(waits.data(), waits.size(), static_cast<int>(timeout_ms));
+  std::uint64_t raised = 0;
+  const bool here = read(raised_here_, &raised, sizeof raised) > 0;
+  const bool there = waits[1].revents != 0 && take_foreign();
+  if (there) hints_.raise();
+  return here || there;
+}
+
+bool Wakes::take_foreign() {
+  bool is_foreign = false;
+  while (const auto says = connection_->notification()) is_foreign = is_foreign || *says != own_;
+  return is_foreign;
 }
 
 }  // namespace cairn

@@ -4,11 +4,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
+#include <string>
 #include <thread>
 
-#include "storage/postgres_connection.hpp"
+#include "storage/postgres_pool.hpp"
 
 namespace cairn {
 
@@ -26,33 +27,36 @@ class Hints {
   std::map<std::thread::id, std::uint64_t> seen_;
 };
 
-// Sends and receives hints through the database, over two connections and threads of its own that begin when they are
-// first needed. While the database is away hints are lost, which costs time and nothing else.
+// Sends hints through the database and receives them on a connection of its own, which one of the threads that wait
+// listens to for all. While the database is away hints are lost, which costs time and nothing else.
 class Wakes {
  public:
-  Wakes(PgConnectOptions options, bool notify);
+  Wakes(PostgresPool& pool, bool notify);
   ~Wakes();
+  Wakes(const Wakes&) = delete;
+  Wakes& operator=(const Wakes&) = delete;
 
   void wake();
   bool await(std::int64_t timeout_ms);
 
- private:
-  void send_loop();
-  void listen_loop();
-  void listen_once();
-  bool pause(std::int64_t ms);  // false: time to stop
+  // The same as wake() in two parts, for who has a pipeline open anyway: behind its sync, and when that has come.
+  void send(PgConnection& connection) const;
+  void raise();
 
-  const PgConnectOptions options_;
+ private:
+  void listen(std::int64_t timeout_ms);
+  void open();
+  bool wait_for_news(std::int64_t timeout_ms);
+  bool take_foreign();
+
+  PostgresPool& pool_;
   const bool notify_;
+  const std::string own_;  // what our own hints say
   Hints hints_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool wanted_ = false;  // a NOTIFY
-  bool stop_ = false;
-  std::optional<int> sender_;  // backend of our own NOTIFYs
-  int stop_event_ = -1;        // readable when it is time to stop
-  std::thread send_thread_;
-  std::thread listen_thread_;
+  int raised_here_ = -1;  // readable when a hint was raised in this process
+  std::mutex listening_;  // held by the thread that does; guards what follows
+  std::unique_ptr<PgConnection> connection_;
+  std::int64_t open_again_us_ = 0;
 };
 
 }  // namespace cairn

@@ -148,6 +148,12 @@ struct HeldJob {
   std::int64_t run_head = 0;  // so that a stale cached state never feeds a handler
 };
 
+// A run of few events, all of which come with the claim of its job: nobody has held it for long, so they are wanted.
+struct YoungRun {
+  RunId run;
+  std::vector<EventRow> events;
+};
+
 struct ClaimRequest {
   Shard shard = 0;
   std::vector<std::string> queues;
@@ -156,6 +162,7 @@ struct ClaimRequest {
   TimeUs now_us = 0;                    // only jobs with run_at <= now
   std::int64_t default_timeout_ms = 0;  // deadline = now + the job's timeout (or this) + grace; 0: no deadline
   std::vector<RunId> only_runs;         // not empty: claim from these runs and no others
+  std::int64_t young_max = 0;           // runs of at most so many events count as young
 };
 
 // What an operator has said of a queue. Held across all workers and shards.
@@ -258,14 +265,16 @@ class Store {
   virtual TimeUs database_time() = 0;
 
   // Writes entries of one shard in one transaction. Verdicts are in the order of the entries; one entry's refusal
-  // never disturbs another that is not linked to it. A run may stand in a batch once.
+  // never disturbs another that is not linked to it. A run may stand in a batch once. `wakes`: with a hint as of wake()
+  // behind it, which nobody waits for.
   // REQUIRES: every run's shard_of is `shard`.
-  virtual std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) = 0;
+  virtual std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes = false) = 0;
 
   // Takes up to `limit` due jobs, lowest priority number and oldest run_at first; of a queue with a limit no more than
   // its concurrency leaves free, held jobs counted however they came to be held, and of a paused one nothing. Queues
-  // that have settings may get their turn apart from the others, whatever their priorities.
-  virtual std::vector<HeldJob> claim(const ClaimRequest& request) = 0;
+  // that have settings may get their turn apart from the others, whatever their priorities. `young`, if given, gains
+  // those of their runs that are young, each once.
+  virtual std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young = nullptr) = 0;
 
   // Lets go of held jobs without an event: offered again at `run_at_us` with a new epoch. Those no longer held as the
   // fences say are left alone.
@@ -325,8 +334,8 @@ class Store {
   // left a transaction half sent for `after_ms`.
   virtual void end_stalled(std::int64_t after_ms) = 0;
 
-  // Wake-ups: a hint that something may be ready; correctness never needs one. wake() is coalesced per process;
-  // await_wake returns true if a hint came within the time. No-ops when hints are off.
+  // Wake-ups: a hint that something may be ready; correctness never needs one. await_wake returns true if one came
+  // since this thread's last call, or comes within the time. When hints are off they stay in this process.
   virtual void wake() = 0;
   virtual bool await_wake(std::int64_t timeout_ms) = 0;
 };

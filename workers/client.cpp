@@ -160,9 +160,8 @@ void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>&
     learn(store.graphs());
   for (History& history : read_histories(store, actions.loads)) committer->history(std::move(history));
   for (const CommitBatch& batch : actions.commits)
-    committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries));
+    committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries, batch.wakes));
   for (const PutSnapshot& snapshot : actions.snapshots) store.put_snapshot(snapshot.run, snapshot.row);
-  if (!actions.offered.empty()) store.wake();
   for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));
 }
 

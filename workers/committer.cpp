@@ -32,6 +32,15 @@ std::int64_t bytes_of(const std::vector<EventRow>& rows) {
   return bytes;
 }
 
+bool frees(const JobWrite& write) { return write.op == JobWrite::Op::offer || write.op == JobWrite::Op::adjust; }
+
+bool offers(const std::vector<Entry>& entries, TimeUs now_us) {
+  return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return std::any_of(entry.jobs.begin(), entry.jobs.end(),
+                       [&](const JobWrite& write) { return frees(write) && write.job.run_at_us <= now_us; });
+  });
+}
+
 bool contains(const std::vector<BranchId>& branches, BranchId branch) {
   return std::find(branches.begin(), branches.end(), branch) != branches.end();
 }
@@ -506,7 +515,7 @@ CommitterActions Committer::take() {
     if (batch->retry_at > now_) continue;
     batch->retry_at = never_us;
     for (Entry& entry : batch->entries) entry.in_doubt = entry.commit != 0;
-    actions_.commits.push_back({id, batch->shard, &batch->entries});
+    actions_.commits.push_back({id, batch->shard, &batch->entries, offers(batch->entries, now_)});
   }
   depart();
   return std::exchange(actions_, {});
@@ -548,7 +557,7 @@ bool Committer::depart(Shard shard) {
   }
   batch->shard = shard;
   ++counts_.batches;
-  actions_.commits.push_back({batch->id, shard, &batch->entries});
+  actions_.commits.push_back({batch->id, shard, &batch->entries, offers(batch->entries, now_)});
   batches_.emplace(batch->id, std::move(batch));
   return true;
 }
@@ -610,7 +619,7 @@ void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
   run.folded_bytes += bytes_of(entry.events);
   if (entry.head_before == 0 && entry.run.parent) actions_.children.emplace_back(*entry.run.parent, run.id);
   for (const JobWrite& write : entry.jobs)
-    if ((write.op == JobWrite::Op::offer || write.op == JobWrite::Op::adjust) && write.job.run_at_us < never_us)
+    if (frees(write) && write.job.run_at_us < never_us)
       actions_.offered.push_back({write.job.queue, write.job.run_at_us});
   for (const Task& task : run.decided) {
     if (task.what.ticket == 0) continue;

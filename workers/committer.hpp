@@ -68,6 +68,7 @@ struct CommitBatch {
   std::uint64_t batch = 0;
   Shard shard = 0;
   const std::vector<Entry>* entries = nullptr;  // unchanged until the answer
+  bool wakes = false;                           // offers what others may take at once
 };
 struct PutSnapshot {
   RunId run;

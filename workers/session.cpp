@@ -16,6 +16,7 @@ constexpr TimeUs graphs_every_us = 5 * second_us;
 constexpr TimeUs open_pause_us = second_us / 5;  // longer with each try
 constexpr int open_pauses_max = 5;
 constexpr std::int32_t strays_max = 200;
+constexpr std::int64_t young_events = 16;  // of a run whose history comes with the claim
 constexpr TimeUs jobs_look_share = 50;  // looking at all held jobs may take one part in so many of the time
 constexpr TimeUs jobs_look_pause_max_us = 60 * second_us;
 constexpr std::size_t histories_max = 100;  // in one call
@@ -199,7 +200,7 @@ void Session::learn(const std::vector<QueueSettings>& settings) {
 bool Session::take_from(CommitterActions actions) {
   if (actions.empty()) return false;
   read(std::move(actions.loads));
-  for (const CommitBatch& batch : actions.commits) call(Commit{batch, now_});
+  for (const CommitBatch& batch : actions.commits) call(Commit{batch});
   for (PutSnapshot& one : actions.snapshots) call(std::move(one));
   for (const auto& [caller, called] : actions.children)
     if (pool_.executes(caller)) pool_.add_run(called);
@@ -245,6 +246,7 @@ void Session::claim(Pool::Claim claim) {
   request.now_us = now_;
   request.default_timeout_ms = options_.default_timeout_ms;
   request.only_runs = std::move(claim.only_runs);
+  request.young_max = young_events;
   call(std::move(request));
 }
 
@@ -500,7 +502,8 @@ void Session::came(HistoriesRead read) {
 
 void Session::came(Shard shard, Claimed claimed) {
   pool_.claimed(shard, std::move(claimed.jobs));
-  for (History& history : claimed.young) young_.insert_or_assign(history.run, std::move(history));
+  for (YoungRun& young : claimed.young)
+    young_.insert_or_assign(young.run, History{.run = young.run, .snapshot = {}, .rows = std::move(young.events)});
   if (!options_.only_runs.empty() && pool_.finds_nothing()) find_children();
 }
 

@@ -7,23 +7,6 @@ namespace {
 
 constexpr std::int32_t sweep_rows = 200;
 constexpr std::int64_t stalled_after_ms = 10'000;
-constexpr std::int64_t young_head = 16;
-
-// Read with the claim, for a round trip of its own and the way to it would cost an idle worker as much again. If that
-// fails the claim is still good: the session asks for them itself.
-std::vector<History> read_young(Store& store, const std::vector<HeldJob>& claimed) {
-  std::vector<Load> loads;
-  for (const HeldJob& held : claimed) {
-    const bool is_named = !loads.empty() && loads.back().run == held.run;
-    if (held.run_head <= young_head && !is_named) loads.push_back({.run = held.run, .snapshot = false});
-  }
-  if (loads.empty()) return {};
-  try {
-    return read_histories(store, loads);
-  } catch (const StoreUnavailable&) {
-    return {};
-  }
-}
 
 struct Purpose {
   const char* operator()(const OpenSession&) const { return "open a session"; }
@@ -74,16 +57,7 @@ struct CarryingOut {
   }
 
   StoreAnswer operator()(const Commit& commit) const {
-    const std::vector<Entry>& entries = *commit.batch.entries;
-    std::vector<Verdict> verdicts = store.commit(commit.batch.shard, entries);
-    const auto is_offer = [&](const JobWrite& write) {
-      return write.op == JobWrite::Op::offer && write.job.run_at_us <= commit.now_us;
-    };
-    const bool wakes = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-      return std::any_of(entry.jobs.begin(), entry.jobs.end(), is_offer);
-    });
-    if (wakes) store.wake();
-    return verdicts;
+    return store.commit(commit.batch.shard, *commit.batch.entries, commit.batch.wakes);
   }
 
   StoreAnswer operator()(const PutSnapshot& put) const {
@@ -92,8 +66,8 @@ struct CarryingOut {
   }
 
   StoreAnswer operator()(const ClaimRequest& request) const {
-    Claimed claimed{store.claim(request), {}};
-    claimed.young = read_young(store, claimed.jobs);
+    Claimed claimed;
+    claimed.jobs = store.claim(request, &claimed.young);
     return claimed;
   }
 

@@ -40,11 +40,10 @@ struct HistoriesRead {
 };
 struct Claimed {
   std::vector<HeldJob> jobs;
-  std::vector<History> young;  // of their runs that have few events: nobody has held them for long, so they are wanted
+  std::vector<YoungRun> young;
 };
 struct Commit {
   CommitBatch batch;
-  TimeUs now_us = 0;  // what is offered by then wakes the others
 };
 struct LetGo {
   std::vector<std::pair<RunId, Fence>> holds;

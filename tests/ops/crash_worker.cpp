@@ -16,10 +16,10 @@ class CrashingStore final : public Store {
  public:
   CrashingStore(Store& store, const RunId& run, std::int64_t event) : store_(store), run_(run), event_(event) {}
 
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
     for (const Entry& entry : batch)
       if (event_ < 0 && entry.run.id == run_ && entry.events.back().seq >= -event_) _exit(137);
-    std::vector<Verdict> verdicts = store_.commit(shard, batch);
+    std::vector<Verdict> verdicts = store_.commit(shard, batch, wakes);
     for (std::size_t i = 0; i < batch.size(); ++i)
       if (event_ > 0 && batch[i].run.id == run_ && verdicts[i].kind == Verdict::Kind::committed &&
           verdicts[i].head >= event_)
@@ -31,7 +31,7 @@ class CrashingStore final : public Store {
   std::string identity() const override { return store_.identity(); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
   TimeUs database_time() override { return store_.database_time(); }
-  std::vector<HeldJob> claim(const ClaimRequest& request) override { return store_.claim(request); }
+  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override { return store_.claim(request, young); }
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     store_.release(holds, run_at_us);
   }

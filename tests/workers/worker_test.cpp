@@ -333,11 +333,11 @@ class FlakyStore final : public Store {
   TimeUs database_time() override {
     return often([&] { return store_.database_time(); });
   }
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch) override {
-    return often([&] { return store_.commit(shard, batch); });
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
+    return often([&] { return store_.commit(shard, batch, wakes); });
   }
-  std::vector<HeldJob> claim(const ClaimRequest& request) override {
-    return often([&] { return store_.claim(request); });
+  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
+    return often([&] { return store_.claim(request, young); });
   }
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     often([&] { return store_.release(holds, run_at_us), 0; });

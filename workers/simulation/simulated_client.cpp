@@ -50,7 +50,7 @@ void SimulatedClient::pump() {
   committer_->tick(world_.now());
   CommitterActions actions = committer_->take();
   if (!actions.loads.empty()) send(ReadHistories{std::move(actions.loads)});
-  for (const CommitBatch& batch : actions.commits) send(Commit{batch, world_.now()});
+  for (const CommitBatch& batch : actions.commits) send(Commit{batch});
   for (PutSnapshot& snapshot : actions.snapshots) send(std::move(snapshot));
   for (const Reply& reply : actions.replies) replied(reply);
   if (const TimeUs due = committer_->due_us(); due < never_us) pump_at(std::max(due, world_.now() + 1));
