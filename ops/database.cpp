@@ -76,14 +76,11 @@ Result<std::string> reach_database(const DatabaseChoice& choice) {
   return cluster->dsn;
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max, GatheredHeads* heads) {
+Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max, CommitWatch committed) {
   PostgresOptions options;
   options.dsn = dsn;
   options.connections_max = connections_max;
-  if (heads != nullptr)
-    options.committed = [heads](std::span<const Entry> batch, std::span<const Verdict> verdicts) {
-      heads->note(batch, verdicts);
-    };
+  options.committed = std::move(committed);
   Result<std::unique_ptr<Store>> store = open_postgres_store(options);
   if (!store) return without_schema(store.error());
   return store;
@@ -118,7 +115,7 @@ Result<Opened> open_database(const Settings& settings) {
   Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();
   auto heads = std::make_unique<GatheredHeads>();
-  Result<std::unique_ptr<Store>> store = open_store(*dsn, store_connections, heads.get());
+  Result<std::unique_ptr<Store>> store = open_store(*dsn, store_connections, heads->watch());
   if (!store) return store.error();
   Opened opened;
   opened.dsn = *dsn;

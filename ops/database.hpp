@@ -6,6 +6,7 @@
 
 #include "engine/id.hpp"
 #include "engine/result.hpp"
+#include "storage/postgres_store.hpp"
 #include "storage/store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/checkpointer.hpp"
@@ -42,10 +43,10 @@ struct Opened {
 // Refuses `unavailable` (no database, or one without a schema: the sentence says what to do), `unsupported` (a newer
 // schema), `invalid` or `not_found` (the tools file).
 Result<Opened> open_database(const Settings& settings);
-// `heads`: where what it commits is gathered.
+// `committed` is told of what it commits.
 inline constexpr int store_connections = 4;
 Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max = store_connections,
-                                          GatheredHeads* heads = nullptr);
+                                          CommitWatch committed = {});
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings);
 
 // Where checkpoints are kept outside of the database: CAIRN_CHECKPOINTS, else "checkpoints" in the directory of an

@@ -18,6 +18,9 @@ class GatheredHeads {
 
   void note(std::span<const Entry> batch, std::span<const Verdict> verdicts);
   void note(const Head& head);
+  auto watch() {  // for a store that outlives this nowhere; see CommitWatch
+    return [this](std::span<const Entry> batch, std::span<const Verdict> verdicts) { note(batch, verdicts); };
+  }
 
   bool empty() const;
   // A checkpoint is due when the oldest head has waited `every_us`, or when they are more than one holds.

@@ -348,8 +348,7 @@ class MemoryStore final : public Store {
   void add_young(const std::vector<HeldJob>& claimed, std::int64_t most, std::vector<YoungRun>& young) const {
     std::set<RunId> named;
     for (const HeldJob& job : claimed)
-      if (job.run_head <= most && named.insert(job.run).second)
-        young.push_back({job.run, runs_.at(job.run).events});
+      if (job.run_head <= most && named.insert(job.run).second) young.push_back({job.run, runs_.at(job.run).events});
   }
 
   Found find(const Entry& entry, const Hash& last) const {

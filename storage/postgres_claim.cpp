@@ -7,6 +7,7 @@
 
 #include "storage/clock.hpp"
 #include "storage/postgres_rows.hpp"
+#include "storage/postgres_writes.hpp"
 
 namespace cairn {
 namespace {
@@ -32,42 +33,25 @@ std::vector<HeldJob> read_claimed(const PgResult& rows) {
   return jobs;
 }
 
-// As claimed.sql.
-void read_runs_of(const PgResult& rows, std::vector<HeldJob>& jobs, std::vector<YoungRun>& young) {
-  std::map<RunId, std::int64_t> heads;
-  for (int row = 0; row < rows.rows(); ++row) {
-    const RunId run = rows.uuid(row, 9);
-    const bool is_first = heads.emplace(run, rows.int8(row, 10)).second;
-    if (rows.is_null(row, 0)) continue;
-    if (is_first) young.push_back({run, {}});
-    young.back().events.push_back(read_event(rows, row));
+// False: some of the queues are bound that were thought free, and nothing was claimed.
+bool is_free(PgConnection& connection) {
+  try {
+    connection.receive();
+    return true;
+  } catch (const PostgresError& refused) {
+    if (refused.sqlstate() != not_as_expected) throw;
   }
-  for (HeldJob& held : jobs)
-    if (const auto head = heads.find(held.run); head != heads.end()) held.run_head = head->second;
+  connection.finish_or_fault();
+  return false;
 }
 
-// Those of the jobs that are held as we claimed them.
-std::vector<HeldJob> confirm(PgConnection& connection, Shard shard, const std::vector<HeldJob>& claimed) {
-  PgArray runs(PgType::uuid), branches(PgType::int4);
-  for (const HeldJob& held : claimed) {
-    runs.add(held.run);
-    branches.add(held.job.branch);
-  }
-  const PgResult rows =
-      connection.query(statement("lock_jobs"), PgParameters().add(shard).add(std::move(runs)).add(std::move(branches)));
-  std::vector<HeldJob> ours;
-  for (int row = 0; row < rows.rows(); ++row) {
-    const HeldJob& held = claimed[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
-    if (rows.int8(row, 1) == held.session && rows.int8(row, 2) == held.epoch) ours.push_back(held);
-  }
-  if (ours.empty()) return ours;
-  PgArray held_runs(PgType::uuid);
-  for (const HeldJob& held : ours) held_runs.add(held.run);
-  const PgResult heads =
-      connection.query(statement("run_heads"), PgParameters().add(shard).add(std::move(held_runs)));
-  for (int row = 0; row < heads.rows(); ++row)
-    ours[static_cast<std::size_t>(heads.int8(row, 0) - 1)].run_head = heads.int8(row, 1);
-  return ours;
+void send_claimed(PgConnection& connection, const ClaimRequest& request, const std::vector<HeldJob>& jobs) {
+  PgArray runs(PgType::uuid);
+  std::set<RunId> named;
+  for (const HeldJob& held : jobs)
+    if (named.insert(held.run).second) runs.add(held.run);
+  connection.send(statement("claimed"), PgParameters().add(request.shard).add(std::move(runs)).add(request.young_max));
+  connection.sync();
 }
 
 using Mark = std::pair<TimeUs, RunId>;
@@ -121,6 +105,20 @@ ClaimDesk::Kinds ClaimDesk::kinds(const ClaimRequest& request) {
   std::erase_if(of.bound.queues, [&](const std::string& queue) { return !is_bound(queue); });
   of.bound_first = bound_first_ = !bound_first_;
   return of;
+}
+
+// As claimed.sql.
+void ClaimDesk::read_runs_of(const PgResult& rows, Gained& gained) {
+  std::map<RunId, std::int64_t> heads;
+  for (int row = 0; row < rows.rows(); ++row) {
+    const RunId run = rows.uuid(row, 9);
+    const bool is_first = heads.emplace(run, rows.int8(row, 10)).second;
+    if (rows.is_null(row, 0)) continue;
+    if (is_first) gained.young.push_back({run, {}});
+    gained.young.back().events.push_back(read_event(rows, row));
+  }
+  for (HeldJob& held : gained.jobs)
+    if (const auto head = heads.find(held.run); head != heads.end()) held.run_head = head->second;
 }
 
 ClaimDesk::Claimed ClaimDesk::claim_free(const ClaimRequest& request) {
@@ -209,49 +207,41 @@ ClaimDesk::Claimed ClaimDesk::claim_of_runs(const ClaimRequest& request) {
   return take("claim_of_runs", parameters, request, false);
 }
 
-// The rows are known before COMMIT is sent: if its answer is lost, the next attempt finds out whether they are ours, so
-// that no job is held by a worker that does not know of it.
+// The claim is the transaction that its sync ends. Its rows are sent before that, and what is then to be read follows
+// them at once. If the answer is lost but not the claim, the jobs are held by a worker that does not know of them: its
+// sweep finds them.
 ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request,
                                    bool bound) {
   const PgParameters queues = PgParameters().add(texts(request.queues));
-  std::vector<HeldJob> doubtful;
   return pool_.run([&](PgConnection& connection) -> Claimed {
-    if (!doubtful.empty()) {
-      std::vector<HeldJob> landed = confirm(connection, request.shard, doubtful);
-      if (!landed.empty()) return Gained{std::move(landed), {}};
-      doubtful.clear();
-    }
     connection.begin_pipeline();
-    connection.send(begin_statement());
-    if (!bound) connection.send(statement("flush_later"));
-    connection.send(statement("lock_queues"), queues);
+    connection.send(statement(bound ? "lock_queues" : "begin_claim"), queues);
     if (bound) connection.send(statement("retire_permits"), queues);
     connection.send(statement(name), parameters);
-    connection.send(statement("claimed"), PgParameters().add(request.shard).add(request.young_max));
+    connection.flush();
     connection.sync();
-    connection.receive();
-    if (!bound) connection.receive();
-    const bool is_as_known = learn(request.queues, connection.receive(), bound);
-    if (bound) connection.receive();
+    if (bound) {
+      learn(request.queues, connection.receive());
+      connection.receive();
+    } else if (!is_free(connection)) {
+      learn(request.queues, connection.query(statement("lock_queues"), queues));
+      return std::nullopt;
+    }
     Gained gained;
     gained.jobs = read_claimed(connection.receive());
-    read_runs_of(connection.receive(), gained.jobs, gained.young);
-    connection.send(commit_statement());
-    doubtful = gained.jobs;
-    connection.sync();
+    if (!gained.jobs.empty()) {
+      send_claimed(connection, request, gained.jobs);
+      read_runs_of(connection.receive(), gained);
+    }
     connection.finish();
-    if (!is_as_known) return std::nullopt;
     return gained;
   });
 }
 
-// What the claim found out about the settings of its queues. False: some are bound that were thought free.
-bool ClaimDesk::learn(const std::vector<std::string>& asked, const PgResult& settings, bool bound) {
-  if (!bound && settings.rows() == 0) return true;
+void ClaimDesk::learn(const std::vector<std::string>& asked, const PgResult& settings) {
   const std::lock_guard lock(mutex_);
   for (const std::string& queue : asked) bound_.erase(queue);
   for (int row = 0; row < settings.rows(); ++row) bound_.emplace(settings.text(row, 0));
-  return bound;
 }
 
 std::vector<std::string> ClaimDesk::rotated(const std::vector<std::string>& queues) {

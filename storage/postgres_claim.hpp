@@ -71,7 +71,8 @@ class ClaimDesk {
   PgParameters starting(const ClaimRequest& request, Reach reach);
   static Mark floor_of(const ClaimRequest& request, Reach reach);
   Claimed take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request, bool bound);
-  bool learn(const std::vector<std::string>& asked, const PgResult& settings, bool bound);
+  static void read_runs_of(const PgResult& rows, Gained& gained);
+  void learn(const std::vector<std::string>& asked, const PgResult& settings);
   std::vector<std::string> rotated(const std::vector<std::string>& queues);
   void looked(const ClaimRequest& request, Reach reach, std::int64_t took_us, std::size_t found);
   void raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs);

@@ -173,6 +173,8 @@ class PgConnection {
   void finish();
   // As finish(), but gives back what the server refused, and stays fit for more.
   std::optional<PostgresError> finish_or_fault();
+  // What was sent until now is answered before what follows is carried out.
+  void flush();
   // Behind a sync: what is sent from here on, to another sync, nobody waits for. It is received before the next use,
   // and nobody learns how it went.
   void leave_rest();
@@ -205,7 +207,7 @@ class PgConnection {
   bool prepared_;
   std::unique_ptr<pg_conn, Close> connection_;
   std::unordered_set<std::string> known_;  // statements the server has
-  std::deque<Awaited> awaited_;  // of the pipeline
+  std::deque<Awaited> awaited_;            // of the pipeline
   bool leaves_rest_ = false;
   std::size_t left_ = 0;  // so many of them, the last, nobody waits for
 };

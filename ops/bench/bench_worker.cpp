@@ -19,9 +19,12 @@ class Telling {
  public:
   long tell() {
     const Executed now = executed();
-    if (now.steps == told_.steps) return tell_ms;
+    if (now.steps == told_.steps && now.ended == told_.ended) return tell_ms;
     told_ = now;
-    print_json({{"executed", now.steps}, {"first_at_us", now.first_at_us}});
+    print_json({{"executed", now.steps},
+                {"first_at_us", now.first_at_us},
+                {"ended", now.ended},
+                {"ended_at_us", now.ended_at_us}});
     std::cout.flush();
     return tell_ms;
   }
@@ -39,7 +42,11 @@ Exit bench_worker(const Settings& settings, const BenchWorkerOptions& options) {
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choose_database(settings));
   if (!checkpoints) return checkpoints.error();
   GatheredHeads heads;
-  Result<std::unique_ptr<Store>> store = open_store(settings.dsn, store_connections, &heads);
+  const auto committed = [&heads](std::span<const Entry> batch, std::span<const Verdict> verdicts) {
+    heads.note(batch, verdicts);
+    note_ended(batch, verdicts);
+  };
+  Result<std::unique_ptr<Store>> store = open_store(settings.dsn, store_connections, committed);
   if (!store) return store.error();
   const Checkpointer checkpointer(**store, heads, *checkpoints);
   WorkerOptions worker_options;

@@ -10,7 +10,6 @@
 namespace cairn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int narrow = 100;
 constexpr int wide = 10'000;
 constexpr int narrow_runs = 200;
@@ -25,14 +24,12 @@ struct Fan {
 };
 
 // Of a worker process with slots for all branches.
-std::vector<double> times_of(Opened& opened, Ends& ends, const Fan& fan) {
+std::vector<double> times_of(Opened& opened, const WorkerProcesses& workers, const Fan& fan) {
   std::vector<double> times;
   for (int n = -1 - fan.runs / 10; n < fan.runs; ++n) {
     std::this_thread::sleep_for(rest);
-    const Clock::time_point begin = Clock::now();
-    start_runs(*opened.client, fan.graph, 1, fan.input);
-    ends.wait_for_one();
-    if (n >= 0) times.push_back(ms_between(begin, Clock::now()));
+    const double time = time_of_one(*opened.client, workers, fan.graph, fan.input);
+    if (n >= 0) times.push_back(time);
   }
   return times;
 }
@@ -52,12 +49,11 @@ Result<Json> measure_fan_out(const std::string& dsn, BenchServer& server, const 
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
   if (const Result<GraphRef> added = opened->client->add_graph(edges_graph(narrow)); !added) return added.error();
-  Ends ends(database);
   WorkerProcesses workers(database.dsn(), 1, {"--concurrency", std::to_string(2 * wide)});
   server.checkpoint();
   const auto measure = [&](Fan fan) {
     if (options.runs > 0) fan.runs = options.runs;
-    return part_of(fan, times_of(*opened, ends, fan));
+    return part_of(fan, times_of(*opened, workers, fan));
   };
   const Json edges = measure({"bench_edges", Json::object(), narrow, narrow_runs});
   const Json few = measure({"bench_map", {{"width", narrow}}, narrow, narrow_runs});

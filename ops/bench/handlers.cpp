@@ -15,7 +15,9 @@ constexpr std::size_t outcome_bytes = 300;  // of the patch: {"data":"..."}
 constexpr std::int32_t steps_max = 1'000'000'000;
 
 std::atomic<std::int64_t> steps{0};
-std::atomic<std::int64_t> first_at_us{0};
+std::atomic<TimeUs> first_at_us{0};
+std::atomic<std::int64_t> ended{0};
+std::atomic<TimeUs> ended_at_us{0};
 
 Outcome count(const StepInput& input) {
   if (input.step == 1) first_at_us = steady_us();
@@ -127,6 +129,14 @@ Json edges_graph(int width) {
   return graph("bench_edges", "fan", std::move(nodes));
 }
 
-Executed executed() { return {steps, first_at_us}; }
+Executed executed() { return {steps, first_at_us, ended, ended_at_us}; }
+
+void note_ended(std::span<const Entry> batch, std::span<const Verdict> verdicts) {
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    if (verdicts[at].kind != Verdict::Kind::committed || !is_ended(batch[at].run.status)) continue;
+    ended_at_us = steady_us();
+    ++ended;
+  }
+}
 
 }  // namespace cairn

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "storage/store.hpp"
 #include "workers/catalogue.hpp"
 
 namespace cairn {
@@ -25,11 +27,14 @@ std::vector<Json> bench_graphs();
 // bench_edges: a step that fans out into so many branches of one step each, and their join.
 Json edges_graph(int width);
 
-// What this process has executed of the benchmark's handlers.
+// What this process has executed of the benchmark's handlers, and the ends of runs it has committed. Times are steady.
 struct Executed {
   std::int64_t steps = 0;
-  std::int64_t first_at_us = 0;  // steady: when the latest first step of a run began
+  TimeUs first_at_us = 0;  // when the latest first step of a run began
+  std::int64_t ended = 0;
+  TimeUs ended_at_us = 0;  // when the latest end was known to be committed
 };
 Executed executed();
+void note_ended(std::span<const Entry> batch, std::span<const Verdict> verdicts);
 
 }  // namespace cairn

@@ -14,7 +14,6 @@
 namespace cairn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int runs_default = 20;
 constexpr int limit_runs = 100;
 constexpr std::int64_t own_commits = 3;  // of the run: its start, its plan, its report
@@ -64,22 +63,19 @@ Result<Instance> read_instance(const std::string& path) {
   return instance;
 }
 
-std::vector<double> times_of(Opened& opened, Ends& ends, const Instance& instance, int runs) {
+std::vector<double> times_of(Opened& opened, const WorkerProcesses& workers, const Instance& instance, int runs) {
   std::vector<double> times;
   for (int n = -1; n < runs; ++n) {
     std::this_thread::sleep_for(rest);
-    const Clock::time_point begin = Clock::now();
-    start_runs(*opened.client, "plan_runner", 1, instance.plan);
-    ends.wait_for_one();
-    if (n >= 0) times.push_back(ms_between(begin, Clock::now()));
+    const double time = time_of_one(*opened.client, workers, "plan_runner", instance.plan);
+    if (n >= 0) times.push_back(time);
   }
   return times;
 }
 
 // One commit after another on an idle database, without an engine.
-Result<double> commit_ms(const std::string& dsn, Opened& opened, Ends& ends) {
-  start_runs(*opened.client, "bench_steps", 1, Json::object());
-  ends.wait_for_one();
+Result<double> commit_ms(const std::string& dsn, Opened& opened, const WorkerProcesses& workers) {
+  time_of_one(*opened.client, workers, "bench_steps", Json::object());
   RunFilter linear;
   linear.graph = "bench_steps";
   const CannedRun sample = canned_run(*opened.store, opened.store->runs(linear).front());
@@ -97,17 +93,16 @@ Result<Json> measure_instances(const std::string& dsn, BenchServer& server, cons
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
-  Ends ends(database);
   WorkerProcesses workers(database.dsn(), options.workers > 0 ? options.workers : 1);
   server.checkpoint();
-  const Result<double> commit = commit_ms(dsn, *opened, ends);
+  const Result<double> commit = commit_ms(dsn, *opened, workers);
   if (!commit) return commit.error();
   Json by_instance = Json::object();
   std::vector<double> ratios;
   for (const std::string& path : options.instances) {
     const Result<Instance> instance = read_instance(path);
     if (!instance) return instance.error();
-    Json part = quantiles(times_of(*opened, ends, *instance, options.runs > 0 ? options.runs : runs_default));
+    Json part = quantiles(times_of(*opened, workers, *instance, options.runs > 0 ? options.runs : runs_default));
     const double limit = *commit * static_cast<double>(instance->depth + own_commits);
     ratios.push_back(limit / part["p50_ms"].get<double>());
     part["tasks"] = instance->tasks;

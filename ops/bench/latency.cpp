@@ -12,7 +12,6 @@
 namespace cairn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int runs_default = 300;
 constexpr int warming_runs = 20;
 constexpr std::chrono::milliseconds rest{25};  // the machine is idle when the next one starts
@@ -22,24 +21,14 @@ struct Times {
   std::vector<double> until_started;
 };
 
-// The worker tells when a first step began by the clock that all processes of a machine share.
-double began_ms(const WorkerProcesses& workers, TimeUs called_at) {
-  while (workers.executed().first_at_us < called_at) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return static_cast<double>(workers.executed().first_at_us - called_at) / 1'000;
-}
-
 Times measure_runs(Opened& opened, FreshDatabase& database, int count) {
-  Ends ends(database);
   const WorkerProcesses workers(database.dsn(), 1);
   Times times;
   for (int n = -warming_runs; n < count; ++n) {
     std::this_thread::sleep_for(rest);
     const TimeUs called_at = steady_us();
-    const Clock::time_point begin = Clock::now();
-    start_runs(*opened.client, "bench_steps", 1, Json::object());
-    ends.wait_for_one();
-    const double whole = ms_between(begin, Clock::now());
-    const double until_started = began_ms(workers, called_at);
+    const double whole = time_of_one(*opened.client, workers, "bench_steps", Json::object());
+    const double until_started = static_cast<double>(workers.executed().first_at_us - called_at) / 1'000;
     if (n < 0) continue;
     times.whole.push_back(whole);
     times.until_started.push_back(until_started);

@@ -1,11 +1,11 @@
 #include "ops/bench/rig.hpp"
 
 #include <iostream>
-#include <poll.h>
 #include <stdexcept>
 #include <thread>
 
 #include "ops/bench/handlers.hpp"
+#include "storage/clock.hpp"
 #include "storage/postgres_store.hpp"
 
 namespace cairn {
@@ -25,7 +25,7 @@ Result<Opened> open_bench(const std::string& dsn) {
   Opened opened;
   opened.dsn = dsn;
   opened.heads = std::make_unique<GatheredHeads>();
-  Result<std::unique_ptr<Store>> store = open_store(dsn, store_connections, opened.heads.get());
+  Result<std::unique_ptr<Store>> store = open_store(dsn, store_connections, opened.heads->watch());
   if (!store) return store.error();
   opened.store = std::move(*store);
   opened.catalogue = std::move(*catalogue);
@@ -64,19 +64,11 @@ void wait_for_all(FreshDatabase& database, std::int64_t runs) {
   }
 }
 
-Ends::Ends(FreshDatabase& database) : connection_({database.dsn(), "cairn bench"}) {
-  database.administration().query("bench_tell_function");
-  database.administration().query("bench_tell_trigger");
-  connection_.execute("LISTEN cairn_bench");
-}
-
-void Ends::wait_for_one() {
-  const Clock::time_point limit = Clock::now() + stand_still_max;
-  while (!connection_.notification()) {
-    if (Clock::now() > limit) throw std::runtime_error("Expected the benchmark's run to end, but it stands still.");
-    pollfd ready{connection_.socket(), POLLIN, 0};
-    poll(&ready, 1, 1'000);
-  }
+double time_of_one(Client& client, const WorkerProcesses& workers, const std::string& graph, const Json& input) {
+  const std::int64_t ended = workers.executed().ended;
+  const TimeUs called_at = steady_us();
+  start_runs(client, graph, 1, input);
+  return static_cast<double>(workers.wait_for_ended(ended + 1) - called_at) / 1'000;
 }
 
 void hold(const BenchOptions& options) {

@@ -10,8 +10,8 @@
 
 #include "ops/bench/bench.hpp"
 #include "ops/bench/server.hpp"
+#include "ops/bench/worker_process.hpp"
 #include "ops/database.hpp"
-#include "storage/postgres_connection.hpp"
 
 namespace cairn {
 
@@ -25,16 +25,8 @@ std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int
 void wait_for_all(FreshDatabase& database, std::int64_t runs);
 inline constexpr std::chrono::milliseconds look_pause{20};
 
-// The end of each run at the moment of its commit, told by the database itself.
-class Ends {
- public:
-  explicit Ends(FreshDatabase& database);
-  // Throws std::runtime_error if no run ends for a minute.
-  void wait_for_one();
-
- private:
-  PgConnection connection_;
-};
+// One new run alone: how long it takes from the call that starts it until its end is known to be committed.
+double time_of_one(Client& client, const WorkerProcesses& workers, const std::string& graph, const Json& input);
 
 // All is prepared: with --hold this waits until somebody says so.
 void hold(const BenchOptions& options);

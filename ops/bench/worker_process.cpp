@@ -1,6 +1,7 @@
 #include "ops/bench/worker_process.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -8,6 +9,12 @@
 #include "ops/bench/meter.hpp"
 
 namespace cairn {
+namespace {
+
+constexpr std::chrono::seconds stand_still_max{60};
+constexpr std::chrono::milliseconds look_pause{2};
+
+}  // namespace
 
 // Its lines are read by a thread until it closes its stdout.
 struct WorkerProcesses::One {
@@ -27,12 +34,16 @@ struct WorkerProcesses::One {
       const Json told = parse_stored(*line);
       steps = told.value("executed", steps.load());
       first_at_us = told.value("first_at_us", first_at_us.load());
+      ended_at_us = told.value("ended_at_us", ended_at_us.load());
+      ended = told.value("ended", ended.load());
     }
   }
 
   ChildProcess process;
   std::atomic<std::int64_t> steps{0};
-  std::atomic<std::int64_t> first_at_us{0};
+  std::atomic<TimeUs> first_at_us{0};
+  std::atomic<TimeUs> ended_at_us{0};
+  std::atomic<std::int64_t> ended{0};
   std::thread reader;
 };
 
@@ -48,9 +59,21 @@ Executed WorkerProcesses::executed() const {
   Executed all;
   for (const auto& worker : workers_) {
     all.steps += worker->steps;
-    all.first_at_us = std::max<std::int64_t>(all.first_at_us, worker->first_at_us);
+    all.first_at_us = std::max<TimeUs>(all.first_at_us, worker->first_at_us);
+    all.ended += worker->ended;
+    all.ended_at_us = std::max<TimeUs>(all.ended_at_us, worker->ended_at_us);
   }
   return all;
+}
+
+TimeUs WorkerProcesses::wait_for_ended(std::int64_t runs) const {
+  const auto limit = std::chrono::steady_clock::now() + stand_still_max;
+  for (;; std::this_thread::sleep_for(look_pause)) {
+    const Executed now = executed();
+    if (now.ended >= runs) return now.ended_at_us;
+    if (std::chrono::steady_clock::now() > limit)
+      throw std::runtime_error("Expected the benchmark's run to end, but it stands still.");
+  }
 }
 
 double WorkerProcesses::cpu_seconds() const {

@@ -19,8 +19,11 @@ class WorkerProcesses {
   WorkerProcesses(const WorkerProcesses&) = delete;
   WorkerProcesses& operator=(const WorkerProcesses&) = delete;
 
-  // What they told last; some milliseconds old. Steps of all; the latest first step of any.
+  // What they told last; some milliseconds old. Steps and ends of all; the latest times of any.
   Executed executed() const;
+  // Until they have ended so many runs; returns when the last was known to be. Throws std::runtime_error if none ends
+  // for a minute.
+  TimeUs wait_for_ended(std::int64_t runs) const;
   double cpu_seconds() const;
   double peak_memory_mb() const;  // of the largest
 

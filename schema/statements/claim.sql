@@ -1,7 +1,6 @@
 -- Due jobs by priority, then by run_at: of the priorities known in this process from their low-water marks on, so that
 -- held and dead index entries in front are not walked again, and of those found in the gaps between the known ones by
--- hopping along the index, at most $14 of them in a gap. One bounded scan for each. Nothing if one of the queues turned
--- out to have settings. Tells claimed.sql which runs they are of.
+-- hopping along the index, at most $14 of them in a gap. One bounded scan for each.
 -- $1 shard, $2 limit, $3 now, $4 session, $5 default timeout (ms), $6 grace (ms),
 -- $7..$10 marks (queue, priority, run_at, run_id), $11..$13 gaps (queue, above, below).
 with recursive gap (queue, below, place, hops, priority) as (
@@ -25,12 +24,7 @@ with recursive gap (queue, below, place, hops, priority) as (
   from gap g where g.priority is not null
 ), due as materialized (
   select j.shard, j.run_id, j.branch
-  from (
-    select * from level
-    where not exists (
-      select from cairn.queue q where q.name = any($11::text[]) and (q.concurrency is not null or q.paused))
-    order by priority, place
-  ) l
+  from (select * from level order by priority, place) l
   cross join lateral (
     select j.shard, j.run_id, j.branch
     from cairn.job j
@@ -41,19 +35,14 @@ with recursive gap (queue, below, place, hops, priority) as (
     for update skip locked
   ) j
   limit $2::int
-), taken as (
-  update cairn.job j
-  set session = $4::bigint, epoch = j.epoch + 1,
-      deadline = case
-        when j.timeout_ms > 0 then $3::bigint + (least(j.timeout_ms, 1000000000000) + $6::bigint) * 1000
-        when $5::bigint > 0 then $3::bigint + (least($5::bigint, 1000000000000) + $6::bigint) * 1000
-        else 9223372036854775807 end
-  from due
-  where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
-  returning j.*
-), told as materialized (
-  select set_config('cairn.claimed', array_agg(distinct t.run_id)::text, true) as runs from taken t
 )
-select t.run_id, t.branch, t.step, t.attempt, t.queue, t.priority, t.run_at, t.timeout_ms, t.session, t.epoch,
-  t.deadline
-from taken t cross join told where told.runs is not null
+update cairn.job j
+set session = $4::bigint, epoch = j.epoch + 1,
+    deadline = case
+      when j.timeout_ms > 0 then $3::bigint + (least(j.timeout_ms, 1000000000000) + $6::bigint) * 1000
+      when $5::bigint > 0 then $3::bigint + (least($5::bigint, 1000000000000) + $6::bigint) * 1000
+      else 9223372036854775807 end
+from due
+where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
+returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
+  j.deadline

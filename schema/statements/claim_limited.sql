@@ -46,8 +46,6 @@ with recursive room (queue, place, free) as materialized (
   from due
   where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
   returning j.*
-), told as materialized (
-  select set_config('cairn.claimed', array_agg(distinct t.run_id)::text, true) as runs from taken t
 ), noted as (
   insert into cairn.permit (queue, shard, run_id, branch, epoch)
   select t.queue, t.shard, t.run_id, t.branch, t.epoch from taken t
@@ -55,4 +53,4 @@ with recursive room (queue, place, free) as materialized (
 )
 select t.run_id, t.branch, t.step, t.attempt, t.queue, t.priority, t.run_at, t.timeout_ms, t.session, t.epoch,
   t.deadline
-from taken t cross join told where told.runs is not null
+from taken t

@@ -1,28 +1,21 @@
 -- (offset 0: as in lock_runs.sql; `is true`: the keys' index is to be taken, see migration 8.)
--- Due jobs of these runs and no others. Parameters as in claim_limited.sql, and $8 the runs. Else as claim.sql.
+-- Due jobs of these runs and no others. Parameters as in claim_limited.sql, and $8 the runs.
 with due as materialized (
   select j.shard, j.run_id, j.branch
   from (select $1::int as shard, n.* from unnest($8::uuid[]) as n (run_id) offset 0) u
   join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id
   where (j.queue = any($2::text[])) is true and j.run_at <= $4::bigint and j.session is null
-    and not exists (
-      select from cairn.queue q where q.name = any($2::text[]) and (q.concurrency is not null or q.paused))
   order by j.priority, j.run_at, j.run_id, j.branch
   limit $3::int
   for update of j skip locked
-), taken as (
-  update cairn.job j
-  set session = $5::bigint, epoch = j.epoch + 1,
-      deadline = case
-        when j.timeout_ms > 0 then $4::bigint + (least(j.timeout_ms, 1000000000000) + $7::bigint) * 1000
-        when $6::bigint > 0 then $4::bigint + (least($6::bigint, 1000000000000) + $7::bigint) * 1000
-        else 9223372036854775807 end
-  from due
-  where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
-  returning j.*
-), told as materialized (
-  select set_config('cairn.claimed', array_agg(distinct t.run_id)::text, true) as runs from taken t
 )
-select t.run_id, t.branch, t.step, t.attempt, t.queue, t.priority, t.run_at, t.timeout_ms, t.session, t.epoch,
-  t.deadline
-from taken t cross join told where told.runs is not null
+update cairn.job j
+set session = $5::bigint, epoch = j.epoch + 1,
+    deadline = case
+      when j.timeout_ms > 0 then $4::bigint + (least(j.timeout_ms, 1000000000000) + $7::bigint) * 1000
+      when $6::bigint > 0 then $4::bigint + (least($6::bigint, 1000000000000) + $7::bigint) * 1000
+      else 9223372036854775807 end
+from due
+where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
+returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
+  j.deadline

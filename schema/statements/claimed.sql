@@ -1,13 +1,12 @@
 -- (offset 0: as in lock_runs.sql.)
--- Behind a claim, in its transaction: the heads of its runs, which are no older than its jobs, for this is another
--- snapshot; and of runs of at most $2 events all of these. $1 shard.
+-- Behind a claim: the heads of its runs, which are no older than its jobs, for this is another snapshot; and of runs of
+-- at most $3 events all of these. $1 shard, $2 runs.
 select e.seq, e.at, e.type, e.version, e.step, e.actor, e.payload, e.commit, e.chain_hash, c.run_id, r.head
-from (select $1::int as shard, n.*
-      from unnest(nullif(current_setting('cairn.claimed', true), '')::uuid[]) as n (run_id) offset 0) c
+from (select $1::int as shard, n.* from unnest($2::uuid[]) as n (run_id) offset 0) c
 join cairn.run r on r.shard = any (array[c.shard]) and r.run_id = c.run_id
 left join lateral (
   select e.seq, e.at, e.type, e.version, e.step, e.actor, e.payload, e.commit, e.chain_hash
   from cairn.event e
-  where e.shard = r.shard and e.run_id = r.run_id and r.head <= $2::bigint
+  where e.shard = r.shard and e.run_id = r.run_id and r.head <= $3::bigint
   order by e.shard, e.run_id, e.seq
 ) e on true

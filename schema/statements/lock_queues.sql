@@ -1,5 +1,5 @@
--- First statement of every claim: which of these queues are limited or paused, locked against other claims. The table's
--- lock (ROW SHARE) makes set_queue wait for claims under way, whether they found something or not.
+-- First statement of a claim of limited or paused queues: which of these are so, locked against other claims. The
+-- table's lock (ROW SHARE) makes set_queue wait for claims under way, whether they found something or not.
 select q.name, q.concurrency, q.paused
 from cairn.queue q
 where q.name = any($1::text[]) and (q.concurrency is not null or q.paused)

@@ -31,7 +31,9 @@ class CrashingStore final : public Store {
   std::string identity() const override { return store_.identity(); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
   TimeUs database_time() override { return store_.database_time(); }
-  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override { return store_.claim(request, young); }
+  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
+    return store_.claim(request, young);
+  }
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     store_.release(holds, run_at_us);
   }
