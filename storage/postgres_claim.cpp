@@ -42,6 +42,7 @@ bool is_free(PgConnection& connection) {
     if (refused.sqlstate() != not_as_expected) throw;
   }
   connection.finish_or_fault();
+  connection.execute("ROLLBACK");
   return false;
 }
 
@@ -107,7 +108,7 @@ ClaimDesk::Kinds ClaimDesk::kinds(const ClaimRequest& request) {
   return of;
 }
 
-// As claimed.sql.
+// As claimed.sql, of these jobs or more.
 void ClaimDesk::read_runs_of(const PgResult& rows, Gained& gained) {
   std::map<RunId, std::int64_t> heads;
   for (int row = 0; row < rows.rows(); ++row) {
@@ -207,19 +208,25 @@ ClaimDesk::Claimed ClaimDesk::claim_of_runs(const ClaimRequest& request) {
   return take("claim_of_runs", parameters, request, false);
 }
 
-// The claim is the transaction that its sync ends. Its rows are sent before that, and what is then to be read follows
-// them at once. If the answer is lost but not the claim, the jobs are held by a worker that does not know of them: its
-// sweep finds them.
+// The rows are known before COMMIT is sent: if its answer is lost, the next attempt finds out whether they are ours, so
+// that no job is held by a worker that does not know of it.
 ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request,
                                    bool bound) {
   const PgParameters queues = PgParameters().add(texts(request.queues));
+  std::vector<HeldJob> doubtful;
   return pool_.run([&](PgConnection& connection) -> Claimed {
+    if (!doubtful.empty()) {
+      Gained landed = confirm(connection, request, doubtful);
+      if (!landed.jobs.empty()) return landed;
+      doubtful.clear();
+    }
     connection.begin_pipeline();
+    connection.send(begin_statement());
     connection.send(statement(bound ? "lock_queues" : "begin_claim"), queues);
     if (bound) connection.send(statement("retire_permits"), queues);
     connection.send(statement(name), parameters);
-    connection.flush();
     connection.sync();
+    connection.receive();
     if (bound) {
       learn(request.queues, connection.receive());
       connection.receive();
@@ -229,13 +236,38 @@ ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& pa
     }
     Gained gained;
     gained.jobs = read_claimed(connection.receive());
-    if (!gained.jobs.empty()) {
-      send_claimed(connection, request, gained.jobs);
-      read_runs_of(connection.receive(), gained);
-    }
+    if (!gained.jobs.empty()) send_claimed(connection, request, gained.jobs);
+    connection.send(commit_statement());
+    doubtful = gained.jobs;
+    connection.sync();
+    if (!gained.jobs.empty()) read_runs_of(connection.receive(), gained);
     connection.finish();
     return gained;
   });
+}
+
+// Those of the jobs that are held as we claimed them.
+ClaimDesk::Gained ClaimDesk::confirm(PgConnection& connection, const ClaimRequest& request,
+                                     const std::vector<HeldJob>& claimed) {
+  PgArray runs(PgType::uuid), branches(PgType::int4);
+  for (const HeldJob& held : claimed) {
+    runs.add(held.run);
+    branches.add(held.job.branch);
+  }
+  connection.begin_pipeline();
+  connection.send(statement("lock_jobs"),
+                  PgParameters().add(request.shard).add(std::move(runs)).add(std::move(branches)));
+  send_claimed(connection, request, claimed);
+  connection.sync();
+  const PgResult rows = connection.receive();
+  Gained ours;
+  for (int row = 0; row < rows.rows(); ++row) {
+    const HeldJob& held = claimed[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
+    if (rows.int8(row, 1) == held.session && rows.int8(row, 2) == held.epoch) ours.jobs.push_back(held);
+  }
+  read_runs_of(connection.receive(), ours);
+  connection.finish();
+  return ours;
 }
 
 void ClaimDesk::learn(const std::vector<std::string>& asked, const PgResult& settings) {

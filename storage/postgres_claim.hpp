@@ -71,6 +71,7 @@ class ClaimDesk {
   PgParameters starting(const ClaimRequest& request, Reach reach);
   static Mark floor_of(const ClaimRequest& request, Reach reach);
   Claimed take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request, bool bound);
+  static Gained confirm(PgConnection& connection, const ClaimRequest& request, const std::vector<HeldJob>& claimed);
   static void read_runs_of(const PgResult& rows, Gained& gained);
   void learn(const std::vector<std::string>& asked, const PgResult& settings);
   std::vector<std::string> rotated(const std::vector<std::string>& queues);

@@ -406,10 +406,6 @@ std::optional<PostgresError> PgConnection::read_all_but(std::size_t left) {
   return fault;
 }
 
-void PgConnection::flush() {
-  if (PQsendFlushRequest(connection_.get()) != 1) fail();
-}
-
 void PgConnection::leave_rest() { leaves_rest_ = true; }
 
 void PgConnection::expect(Awaited awaited) {

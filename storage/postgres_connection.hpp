@@ -173,8 +173,6 @@ class PgConnection {
   void finish();
   // As finish(), but gives back what the server refused, and stays fit for more.
   std::optional<PostgresError> finish_or_fault();
-  // What was sent until now is answered before what follows is carried out.
-  void flush();
   // Behind a sync: what is sent from here on, to another sync, nobody waits for. It is received before the next use,
   // and nobody learns how it went.
   void leave_rest();

@@ -1,27 +1,43 @@
 #include "workers/turns.hpp"
 
+#include <utility>
+
 namespace cairn {
 
-Turns::Executor Turns::executor() { return Executor(*this); }
+void Turns::run(Work work) {
+  if (add(std::move(work))) run_all();
+}
+
+void Turns::later(Work work) {
+  if (add(std::move(work))) hand_over_([this] { run_all(); });
+}
+
+// True: it is the caller's turn from now on.
+bool Turns::add(Work work) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(work));
+  return !std::exchange(is_taken_, true);
+}
 
 bool Turns::has_more() const {
   const std::lock_guard lock(mutex_);
-  return !tasks_.empty();
+  return !waiting_.empty();
 }
 
-std::unique_ptr<Turns::Task> Turns::next() {
+// Nothing: it is nobody's turn any more.
+Turns::Work Turns::next() {
   const std::lock_guard lock(mutex_);
-  if (tasks_.empty()) {
+  if (waiting_.empty()) {
     is_taken_ = false;
-    return nullptr;
+    return {};
   }
-  auto task = std::move(tasks_.front());
-  tasks_.pop_front();
-  return task;
+  Work work = std::move(waiting_.front());
+  waiting_.pop_front();
+  return work;
 }
 
 void Turns::run_all() {
-  while (const auto task = next()) task->run();
+  while (const Work work = next()) work();
 }
 
 }  // namespace cairn

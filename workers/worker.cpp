@@ -88,6 +88,33 @@ StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
 // This thread carries out store calls.
 thread_local bool is_carrier = false;
 
+// Turns take what can be copied.
+template <class Work>
+Turns::Work shared(Work work) {
+  return [work = std::make_shared<Work>(std::move(work))] { std::move (*work)(); };
+}
+
+// Asio's executor of turns: whatever it is given runs later, in turn.
+class TurnExecutor {
+ public:
+  TurnExecutor(asio::io_context& io, Turns& turns) : io_(&io), turns_(&turns) {}
+
+  template <class Work>
+  void execute(Work&& work) const {
+    turns_->later(shared(std::forward<Work>(work)));
+  }
+  asio::io_context& query(asio::execution::context_t) const noexcept { return *io_; }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+  TurnExecutor require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  friend bool operator==(const TurnExecutor&, const TurnExecutor&) noexcept = default;
+
+ private:
+  asio::io_context* io_;
+  Turns* turns_;
+};
+
 }  // namespace
 
 // Drives the session: its store calls and its effects, its time from the monotonic clock. Several threads share the
@@ -127,8 +154,9 @@ struct Worker::Parts {
   const std::function<TimeUs()> steady_ = steady_us;
 
   asio::io_context io_;
-  Turns turns_{io_};
-  asio::steady_timer timer_{turns_.executor()};
+  // Deferred, so that it is this thread, if it is one of the loop's.
+  Turns turns_{[this](Turns::Work work) { asio::defer(io_, std::move(work)); }};
+  asio::steady_timer timer_{TurnExecutor(io_, turns_)};
   TimeUs armed_until_ = 0;  // 0: not
   bool turn_posted_ = false;
   int calls_under_way_ = 0;
@@ -227,9 +255,9 @@ void Worker::Parts::carry(StoreCall call) {
     answer.reset();
     says = thrown.what();
   }
-  turns_.run([this, call = std::move(call), answer = std::move(answer), says = std::move(says)]() mutable {
+  turns_.run(shared([this, call = std::move(call), answer = std::move(answer), says = std::move(says)]() mutable {
     answer ? came(call, *std::move(answer)) : did_not_come(call, says);
-  });
+  }));
 }
 
 void Worker::Parts::came(const StoreCall& call, StoreAnswer answer) {
@@ -329,7 +357,7 @@ void Worker::Parts::start(Effect effect) {
     session_.ended(slot, result_of(thrown, std::move(result)));
     go_on();
   };
-  asio::co_spawn(turns_.executor(), executor_.run_effect(std::move(effect.work)),
+  asio::co_spawn(TurnExecutor(io_, turns_), executor_.run_effect(std::move(effect.work)),
                  asio::bind_cancellation_slot(signal->slot(), ended));
 }
 

@@ -99,6 +99,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/small_graphs.cpp
   tests/workers/tool_agent_test.cpp
   tests/workers/tools_test.cpp
+  tests/workers/turns_test.cpp
   tests/workers/upgrade_test.cpp
   tests/workers/venture_scope_nodes_test.cpp
   tests/workers/venture_scope_test.cpp

@@ -30,6 +30,39 @@ TEST_P(ClaimTest, a_claim_holds_with_a_new_epoch_a_deadline_and_the_head) {
   EXPECT_TRUE(claim(8).empty());
 }
 
+TEST_P(ClaimTest, a_claim_brings_all_events_of_runs_that_have_few) {
+  TestRun few = started_run(job_of(1, 1, noon));
+  few.commit(few.entry(2));
+  TestRun many = started_run(job_of(1, 1, noon + 1));
+  many.commit(many.entry(3));
+  ClaimRequest request = claim_request(7, 10, last_shard());
+  request.young_max = 3;
+  std::vector<YoungRun> young;
+  EXPECT_EQ(store().claim(request, &young).size(), 2u);
+  ASSERT_EQ(young.size(), 1u);
+  EXPECT_EQ(young[0].run, few.id());
+  const std::vector<EventRow> all = store().events(few.id(), 0, 10);
+  ASSERT_EQ(young[0].events.size(), 3u);
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    EXPECT_EQ(young[0].events[at].seq, all[at].seq);
+    EXPECT_EQ(young[0].events[at].payload, all[at].payload);
+    EXPECT_EQ(young[0].events[at].chain_hash, all[at].chain_hash);
+  }
+}
+
+TEST_P(ClaimTest, a_young_run_comes_once_however_many_of_its_jobs_are_claimed) {
+  TestRun run = started_run();
+  Entry entry = run.entry();
+  for (BranchId branch = 2; branch <= 4; ++branch) entry.jobs.push_back(offer(job_of(branch, branch)));
+  run.commit(entry);
+  ClaimRequest request = claim_request(7, 10, last_shard());
+  request.young_max = 10;
+  std::vector<YoungRun> young;
+  EXPECT_EQ(store().claim(request, &young).size(), 4u);
+  ASSERT_EQ(young.size(), 1u);
+  EXPECT_EQ(young[0].events.size(), 2u);
+}
+
 TEST_P(ClaimTest, a_job_without_a_timeout_gets_the_default_or_no_deadline) {
   started_run();
   started_run();

@@ -82,6 +82,8 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"release_jobs", {"job_pkey", "run_pkey"}},
       {"claim", {"job_due", "job_pkey"}},
       {"claim_of_runs", {"job_pkey"}},
+      {"claimed", {"run_pkey", "event_pkey"}},
+      {"begin_claim", {"queue_pkey"}},
       {"lock_queues", {"queue_pkey"}},
       {"retire_permits", {"permit_pkey", "job_pkey"}},
       {"claim_limited", {"queue_pkey", "permit_pkey", "job_due", "job_pkey"}},
@@ -150,7 +152,7 @@ TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
   const std::string empty = new_database(1);
   for (const char* name :
        {"lock_runs", "run_heads", "lock_jobs", "update_runs", "keep_jobs", "adjust_jobs", "drop_jobs", "release_jobs",
-        "claim", "claim_of_runs", "claim_limited", "claim_limited_of_runs", "retire_permits", "run_records",
+        "claim", "claim_of_runs", "claim_limited", "claim_limited_of_runs", "claimed", "retire_permits", "run_records",
         "jobs_of_runs", "all_questions_of_runs", "snapshots_of_runs"}) {
     const std::string plan = plan_of(name, empty);
     EXPECT_NE(plan.find(" AND (run_id = "), std::string::npos) << name << "\n" << plan;

@@ -392,6 +392,33 @@ TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_tran
   EXPECT_FALSE(there->await_wake(1)) << "a commit sends nothing by itself";
   here->wake();
   EXPECT_TRUE(there->await_wake(10'000));
+  while (there->await_wake(200) || here->await_wake(200)) {
+  }
+  TestRun other(*here);
+  const std::vector<Entry> batch{other.entry()};
+  EXPECT_EQ(here->commit(0, batch, true)[0].kind, Kind::committed);
+  EXPECT_TRUE(there->await_wake(10'000));
+  EXPECT_TRUE(here->await_wake(0));
+  EXPECT_FALSE(here->await_wake(300)) << "its own hint comes back from the database, and says nothing new";
+}
+
+TEST(PostgresConnection, what_nobody_waits_for_is_received_before_the_next_use) {
+  PgConnection connection({new_database(1), "test", true});
+  const PgStatement first{"first", "select 1"}, second{"second", "select 2"}, bad{"bad", "select 1 / $1::int"};
+  for (const bool is_bad : {false, true}) {
+    connection.begin_pipeline();
+    connection.send(first);
+    connection.sync();
+    connection.leave_rest();
+    is_bad ? connection.send(bad, PgParameters().add(std::int32_t{0})) : connection.send(second);
+    connection.sync();
+    EXPECT_EQ(connection.receive().int4(0, 0), 1);
+    connection.finish();
+    EXPECT_TRUE(connection.is_clean());
+    EXPECT_EQ(connection.query(second).int4(0, 0), 2);
+    connection.execute("select 1");
+    EXPECT_TRUE(connection.is_clean());
+  }
 }
 
 TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {

@@ -1,4 +1,7 @@
 // The time that Store tells, and its wake-ups.
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <thread>
 
 #include "tests/storage/store_test.hpp"
@@ -31,6 +34,41 @@ TEST_P(WakeTest, a_wake_up_reaches_a_waiter_of_this_process) {
 TEST_P(WakeTest, a_wake_up_before_the_wait_is_not_lost) {
   store().wake();
   EXPECT_TRUE(store().await_wake(10'000));
+}
+
+TEST_P(WakeTest, a_commit_wakes_if_it_is_told_to) {
+  const auto is_awake = [&] { return store().await_wake(100); };
+  while (is_awake()) {  // listening may begin with a hint of its own
+  }
+  TestRun run(store(), last_shard());
+  const std::vector<Entry> first{run.entry()};
+  EXPECT_EQ(store().commit(last_shard(), first)[0].kind, Verdict::Kind::committed);
+  EXPECT_FALSE(is_awake());
+  TestRun other(store(), last_shard());
+  const std::vector<Entry> second{other.entry()};
+  EXPECT_EQ(store().commit(last_shard(), second, true)[0].kind, Verdict::Kind::committed);
+  EXPECT_TRUE(is_awake());
+}
+
+TEST_P(WakeTest, all_who_wait_are_woken) {
+  std::array<std::atomic<int>, 3> woken{};
+  std::atomic<bool> over{false};
+  std::vector<std::thread> waiters;
+  for (std::atomic<int>& mine : woken)
+    waiters.emplace_back([&] {
+      while (!over) mine += store().await_wake(50) ? 1 : 0;
+    });
+  const auto all_have = [&](int hints) {
+    return std::all_of(woken.begin(), woken.end(), [&](const auto& one) { return one >= hints; });
+  };
+  for (int hints = 1; hints <= 3; ++hints)
+    for (int tries = 0; tries < 100 && !all_have(hints); ++tries) {
+      store().wake();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  EXPECT_TRUE(all_have(3));
+  over = true;
+  for (std::thread& waiter : waiters) waiter.join();
 }
 
 TEST_P(WakeTest, a_wait_ends_without_a_wake_up) {
