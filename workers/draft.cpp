@@ -97,6 +97,8 @@ void Draft::write_job(const RunState& after, BranchId branch, SessionId session,
   }
   const Held* holder = held(branch);
   JobWrite write{.op = place(*job, holder), .job = *std::move(job), .session = 0, .deadline_us = never_us};
+  // As old as the offer, not as the step: claims begin where free rows may have been offered lately.
+  if (write.op == JobWrite::Op::adjust || whole_) write.job.run_at_us = std::max(write.job.run_at_us, after.last_at);
   const bool is_born = write.op == JobWrite::Op::hold;
   if (is_born || write.op == JobWrite::Op::keep) {
     const bool is_ours = session != 0 && (is_born || holder->fence.session == session);

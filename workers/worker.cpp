@@ -85,8 +85,18 @@ StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
   return result;
 }
 
-// This thread carries out store calls.
-thread_local bool is_carrier = false;
+// A thread that carries out store calls, as long as it does.
+class Carrier {
+ public:
+  Carrier() { is_one_ = true; }
+  ~Carrier() { is_one_ = false; }
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+  static bool is_this_thread() { return is_one_; }
+
+ private:
+  static inline thread_local bool is_one_ = false;
+};
 
 // Turns take what can be copied.
 template <class Work>
@@ -217,15 +227,19 @@ long Worker::Parts::await_wake() {
   return has_waited ? 0 : static_cast<long>(wait_ms);
 }
 
-// By this thread, if it carries out calls and is soon done here; by as many others as are needed and allowed.
+// By this thread, if it carries out calls and is soon done here, or will be free; by as many others as are needed and
+// allowed.
 void Worker::Parts::call(std::vector<StoreCall> calls) {
   if (calls.empty()) return;
   calls_under_way_ += static_cast<int>(calls.size());
-  const int own = is_carrier && !turns_.has_more() ? 1 : 0;
+  const int own = Carrier::is_this_thread() && !turns_.has_more() ? 1 : 0;
   const std::lock_guard lock(calls_mutex_);
   for (StoreCall& one : calls) calls_.push_back(std::move(one));
   const int wanted = std::min(static_cast<int>(calls_.size()) - own, calls_max(options_) - carriers_);
-  for (int n = 0; n < wanted; ++n, ++carriers_) asio::defer(io_, [this] { carry_on(); });
+  for (int n = 0; n < wanted; ++n, ++carriers_) {
+    const auto carries_on = [this] { carry_on(); };
+    n == 0 && !Carrier::is_this_thread() ? asio::defer(io_, carries_on) : asio::post(io_, carries_on);
+  }
 }
 
 std::optional<StoreCall> Worker::Parts::next_call() {
@@ -240,9 +254,8 @@ std::optional<StoreCall> Worker::Parts::next_call() {
 }
 
 void Worker::Parts::carry_on() {
-  is_carrier = true;
+  const Carrier carrier;
   while (std::optional<StoreCall> call = next_call()) carry(*std::move(call));
-  is_carrier = false;
 }
 
 void Worker::Parts::carry(StoreCall call) {

@@ -35,6 +35,18 @@ Spent between(const Meter& before, const Meter& after, std::int64_t steps) {
   return spent;
 }
 
+Spent both(const Spent& before, const Spent& after) {
+  Spent sum = before;
+  sum.steps += after.steps;
+  sum.seconds += after.seconds;
+  sum.client_cpu += after.client_cpu;
+  if (sum.server_cpu) *sum.server_cpu += after.server_cpu.value_or(0);
+  sum.wal_bytes += after.wal_bytes;
+  sum.commits += after.commits;
+  sum.worker_memory_mb = std::max(before.worker_memory_mb, after.worker_memory_mb);
+  return sum;
+}
+
 Json per_step(const Spent& spent) {
   Json line = {{"client_cpu_us_per_step", rounded(spent.each(spent.client_cpu) * 1e6, 10)},
                {"wal_bytes_per_step", std::round(spent.each(spent.wal_bytes))}};

@@ -33,6 +33,9 @@ struct Spent {
   double each(double total) const { return total / static_cast<double>(steps); }
 };
 Spent between(const Meter& before, const Meter& after, std::int64_t steps);
+// Of what was measured twice, before something else and after it: a machine may have another speed from one minute to
+// the next.
+Spent both(const Spent& before, const Spent& after);
 
 // Of one step: processor time of the clients (workers and whoever starts runs), of the server, WAL, commits.
 Json per_step(const Spent& spent);

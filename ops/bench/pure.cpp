@@ -61,22 +61,26 @@ Result<Json> measure_pure(const std::string& dsn, BenchServer& server, const Ben
   traffic.extent = {options.runs, options.seconds};
   const Result<Part> one_by_one = measure_part(dsn, server, traffic);
   if (!one_by_one) return one_by_one.error();
-  traffic.graph = "bench_pure";
-  const Result<Part> fused = measure_part(dsn, server, traffic);
+  Traffic as_pure = traffic;
+  as_pure.graph = "bench_pure";
+  const Result<Part> fused = measure_part(dsn, server, as_pure);
   if (!fused) return fused.error();
+  const Result<Part> once_more = measure_part(dsn, server, traffic);
+  if (!once_more) return once_more.error();
+  const Spent limit = both(one_by_one->report.spent, once_more->report.spent);
   if (fused->history != one_by_one->history)
     throw std::runtime_error("Expected the fused steps to leave the same history, but they left another.");
   Json line = per_step(fused->report.spent);
   line["value"] = std::round(fused->report.spent.rate());
   line["unit"] = "steps/s";
-  line["limit"] = std::round(one_by_one->report.spent.rate());
-  line["ratio"] = rounded(fused->report.spent.rate() / one_by_one->report.spent.rate(), 1'000);
-  line["limit_is"] = "case steps, in the same run";
+  line["limit"] = std::round(limit.rate());
+  line["ratio"] = rounded(fused->report.spent.rate() / limit.rate(), 1'000);
+  line["limit_is"] = "case steps, before and after";
   line["same_history"] = true;
   line["commits_of_a_run"] = {{"fused", fused->commits_of_a_run}, {"one_by_one", one_by_one->commits_of_a_run}};
   line["workers"] = traffic.workers;
   line["runs"] = fused->report.runs;
-  line["limit_costs"] = per_step(one_by_one->report.spent);
+  line["limit_costs"] = per_step(limit);
   return line;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "ops/bench/cases.hpp"
 #include "ops/bench/copies.hpp"
@@ -52,58 +53,80 @@ Result<TrafficReport> measure_with(const std::string& dsn, BenchServer& server, 
   return measure_flow(server, database, *opened, flow_of(options, options.seconds));
 }
 
-double ratio_of(const TrafficReport& report, const TrafficReport& empty) {
-  return rounded(report.spent.rate() / empty.spent.rate(), 1'000);
-}
+// The stream on empty tables, before and after each measurement that is held against it.
+class Empty {
+ public:
+  // Throws what measure_with refuses.
+  Empty(const std::string& dsn, BenchServer& server, const BenchOptions& options)
+      : dsn_(dsn), server_(server), options_(options), last_(measured()) {}
 
-Json line_of(const TrafficReport& report, const TrafficReport& empty) {
+  // REQUIRES: called once after each.
+  Spent around() {
+    const Spent before = std::exchange(last_, measured());
+    return both(before, last_);
+  }
+
+ private:
+  Spent measured() const {
+    const Result<TrafficReport> report = measure_with(dsn_, server_, options_, {});
+    if (!report) throw std::runtime_error(report.error().message);
+    return report->spent;
+  }
+
+  const std::string& dsn_;
+  BenchServer& server_;
+  const BenchOptions& options_;
+  Spent last_;
+};
+
+double ratio_of(double rate, const Spent& empty) { return rounded(rate / empty.rate(), 1'000); }
+
+Json line_of(const TrafficReport& report, const Spent& empty) {
   Json line = part_of(report);
   line["unit"] = "steps/s";
-  line["limit"] = std::round(empty.spent.rate());
-  line["limit_is"] = "the same on empty tables";
-  line["limit_costs"] = per_step(empty.spent);
-  line["ratio"] = ratio_of(report, empty);
+  line["limit"] = std::round(empty.rate());
+  line["limit_is"] = "the same on empty tables, before and after";
+  line["limit_costs"] = per_step(empty);
+  line["ratio"] = ratio_of(report.spent.rate(), empty);
   return line;
 }
 
 }  // namespace
 
 Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
-  const Result<TrafficReport> empty = measure_with(dsn, server, options, {});
-  if (!empty) return empty.error();
+  Empty empty(dsn, server, options);
   Json line;
   Json by_number = Json::object();
   for (const std::int64_t waiting : options.waiting) {
     const Result<TrafficReport> report = measure_with(dsn, server, options, {waiting, false});
     if (!report) return report.error();
+    const Spent around = empty.around();
     Json part = part_of(*report);
-    part["ratio"] = ratio_of(*report, *empty);
+    part["ratio"] = ratio_of(report->spent.rate(), around);
     by_number[std::to_string(waiting)] = std::move(part);
-    line = line_of(*report, *empty);
+    line = line_of(*report, around);
   }
   line["by_waiting_jobs"] = std::move(by_number);
   return line;
 }
 
 Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
-  const Result<TrafficReport> empty = measure_with(dsn, server, options, {});
-  if (!empty) return empty.error();
+  Empty empty(dsn, server, options);
   const Result<TrafficReport> report = measure_with(dsn, server, options, {options.finished, true});
   if (!report) return report.error();
-  Json line = line_of(*report, *empty);
+  Json line = line_of(*report, empty.around());
   line["finished_runs"] = options.finished;
   return line;
 }
 
 Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
-  const Result<TrafficReport> brief = measure_with(dsn, server, options, {});
-  if (!brief) return brief.error();
+  Empty brief(dsn, server, options);
   BenchOptions at_length = options;
   at_length.seconds = options.sustained_seconds;
   const Result<TrafficReport> report = measure_with(dsn, server, at_length, {});
   if (!report) return report.error();
-  Json line = line_of(*report, *brief);
-  line["limit_is"] = "the same for " + std::to_string(options.seconds) + " s";
+  Json line = line_of(*report, brief.around());
+  line["limit_is"] = "the same for " + std::to_string(options.seconds) + " s, before and after";
   if (!report->rates.empty()) {
     line["slowest_10_s"] = std::round(*std::min_element(report->rates.begin(), report->rates.end()));
     line["last_10_s"] = std::round(report->rates.back());
@@ -113,8 +136,7 @@ Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, cons
 
 // Nothing that dies after the snapshot's beginning can be cleared away before its end.
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
-  const Result<TrafficReport> empty = measure_with(dsn, server, options, {});
-  if (!empty) return empty.error();
+  Empty empty(dsn, server, options);
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
@@ -127,10 +149,11 @@ Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, c
   if (reader.query("bench_runs").number(0, 0) != runs)
     throw std::runtime_error("Expected the snapshot to have been held, but it shows what came after it.");
   reader.roll_back();
-  Json line = line_of(report, *empty);
+  const Spent around = empty.around();
+  Json line = line_of(report, around);
   if (!report.rates.empty()) {
     line["last_10_s"] = std::round(report.rates.back());
-    line["ratio"] = rounded(report.rates.back() / empty->spent.rate(), 1'000);
+    line["ratio"] = ratio_of(report.rates.back(), around);
   }
   return line;
 }

@@ -12,7 +12,7 @@ constexpr std::int64_t start_at_once = 500;
 constexpr std::int64_t ahead_runs = 2'000;  // started and not ended, when time is the measure
 constexpr std::chrono::milliseconds full_pause{2};
 constexpr std::chrono::seconds rate_window{10};
-constexpr std::chrono::seconds warming{1};
+constexpr std::chrono::seconds warming{5};
 
 // Starts runs, as many as the extent says or as fast as the workers take them.
 class Stream {

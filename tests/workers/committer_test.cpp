@@ -113,7 +113,7 @@ class Driven {
 
 class CommitterTest : public testing::Test {
  protected:
-  CommitterTest() : store_(make_memory_store(1, [] { return noon; })), catalogue_(small_catalogue()) {
+  CommitterTest() : store_(make_memory_store(1, [this] { return now_; })), catalogue_(small_catalogue()) {
     client_ = client_with_graphs(*store_, *catalogue_);
   }
   RunId start(const std::string& graph, Json input = Json::object()) {
@@ -137,6 +137,7 @@ class CommitterTest : public testing::Test {
   }
   RunStatus status(const RunId& run) { return store_->run(run)->status; }
 
+  TimeUs now_ = noon;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Catalogue> catalogue_;
   std::unique_ptr<Client> client_;
@@ -460,6 +461,16 @@ TEST_F(CommitterTest, pause_adjusts_what_nobody_holds_and_leaves_holds_alone) {
   driven.settle();
   EXPECT_FALSE(driven.reply(ticket).refused);
   EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, never_us);
+}
+
+// A claim that begins where rows were offered lately must find it.
+TEST_F(CommitterTest, what_goes_on_after_a_pause_is_offered_from_then_on) {
+  const RunId run = start("linear", {{"text", "x"}});
+  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, noon);
+  ASSERT_TRUE(client_->command(run, Pause{}));
+  now_ = noon + 60'000'000;
+  ASSERT_TRUE(client_->command(run, Resume{}));
+  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, now_);
 }
 
 TEST_F(CommitterTest, a_large_state_is_kept_again_only_after_as_many_bytes_of_events) {
