@@ -127,10 +127,10 @@ class TurnExecutor {
 
 }  // namespace
 
-// Drives the session: its store calls and its effects, its time from the monotonic clock. Several threads share the
-// work of one loop, and all that is the session's runs in turns. A thread that has asked the database goes on with the
-// answer and with what is to be asked next itself, for waking another one costs as much as a tenth of a commit; one of
-// them always serves the loop.
+// Drives the session: its store calls and its effects, its time from the monotonic clock. One thread waits for sockets
+// and timers, a few ask the database, and all that is the session's runs in turns, by whichever of them has come. A
+// thread that has asked goes on with the answer and with what is to be asked next itself, for waking another one costs
+// as much as a tenth of a commit.
 struct Worker::Parts {
   Parts(Store& store, Catalogue& catalogue, WorkerOptions options);
 
@@ -138,7 +138,9 @@ struct Worker::Parts {
   std::atomic<bool> stopping{false};
 
  private:
-  void serve();
+  void serve(asio::io_context& loop);
+  void end();
+  void hand_over(Turns::Work work);
   SessionOrigin origin();
   long beat();
   long await_wake();
@@ -163,9 +165,9 @@ struct Worker::Parts {
   std::mt19937_64 random_{std::random_device{}()};
   const std::function<TimeUs()> steady_ = steady_us;
 
-  asio::io_context io_;
-  // Deferred, so that it is this thread, if it is one of the loop's.
-  Turns turns_{[this](Turns::Work work) { asio::defer(io_, std::move(work)); }};
+  asio::io_context io_{1};    // sockets and timers of effects; one thread's
+  asio::io_context callers_;  // asks the database: as many threads as calls may be under way, and one that is free
+  Turns turns_{[this](Turns::Work work) { hand_over(std::move(work)); }};
   asio::steady_timer timer_{TurnExecutor(io_, turns_)};
   TimeUs armed_until_ = 0;  // 0: not
   bool turn_posted_ = false;
@@ -238,7 +240,7 @@ void Worker::Parts::call(std::vector<StoreCall> calls) {
   const int wanted = std::min(static_cast<int>(calls_.size()) - own, calls_max(options_) - carriers_);
   for (int n = 0; n < wanted; ++n, ++carriers_) {
     const auto carries_on = [this] { carry_on(); };
-    n == 0 && !Carrier::is_this_thread() ? asio::defer(io_, carries_on) : asio::post(io_, carries_on);
+    n == 0 && !Carrier::is_this_thread() ? asio::defer(callers_, carries_on) : asio::post(callers_, carries_on);
   }
 }
 
@@ -303,23 +305,35 @@ WorkerReport Worker::Parts::run() {
   const Repeating heart([this] { return beat(); });
   const Repeating ear([this] { return await_wake(); });
   const auto work = asio::make_work_guard(io_);
+  const auto calls = asio::make_work_guard(callers_);
   turns_.later([this] { soon(); });
   std::vector<std::thread> threads;
-  for (int n = 0; n < calls_max(options_); ++n) threads.emplace_back([this] { serve(); });
-  serve();
+  for (int n = 0; n <= calls_max(options_); ++n) threads.emplace_back([this] { serve(callers_); });
+  serve(io_);
   for (std::thread& thread : threads) thread.join();
   if (fault_) std::rethrow_exception(fault_);
   return session_.report();
 }
 
 // What is thrown in one thread ends them all, and comes out of run().
-void Worker::Parts::serve() {
+void Worker::Parts::serve(asio::io_context& loop) {
   try {
-    io_.run();
+    loop.run();
   } catch (...) {
     std::call_once(broke_, [this] { fault_ = std::current_exception(); });
-    io_.stop();
+    end();
   }
+}
+
+void Worker::Parts::end() {
+  io_.stop();
+  callers_.stop();
+}
+
+// Deferred, so that it is this thread, if it is one of a loop's.
+void Worker::Parts::hand_over(Turns::Work work) {
+  io_.get_executor().running_in_this_thread() ? asio::defer(io_, std::move(work))
+                                              : asio::defer(callers_, std::move(work));
 }
 
 // With whatever else comes meanwhile.
@@ -342,7 +356,7 @@ void Worker::Parts::turn() {
   for (Effect& effect : actions.effects) start(std::move(effect));
   for (const Ticket slot : actions.cancelled) cancel(slot);
   for (const Note& note : actions.notes) write(note);
-  if (session_.is_finished()) return io_.stop();
+  if (session_.is_finished()) return end();
   arm();
 }
 
