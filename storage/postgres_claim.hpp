@@ -8,7 +8,7 @@
 // again with the time they were due at; earlier if a claim finds too little.
 //
 // Queues that are limited or paused are claimed apart, one claim at a time in all the database, and what they hold is
-// counted by permits. Which ones they are is read in the transaction of every claim.
+// counted by permits. Which ones they are every claim finds out in its own transaction.
 #pragma once
 
 #include <cstdint>

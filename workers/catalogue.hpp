@@ -1,5 +1,5 @@
 // All that this program brings along: handlers, built-in graphs, tools and the model it was configured with.
-// Built once at start; safe from any thread afterwards (the ports belong to the worker's strand).
+// Built once at start; safe from any thread afterwards (the ports belong to the worker's turns).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // What a held step comes to: a handler or a tool is found for it, given its input, and its result becomes a command.
-// Knows no database and no time of its own. Not thread-safe; lives on the worker's strand.
+// Knows no database and no time of its own. Not thread-safe; lives in the worker's turns.
 #pragma once
 
 #include <functional>

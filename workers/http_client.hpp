@@ -1,5 +1,5 @@
 // One HTTP/1.1 request over TCP or TLS as a coroutine: what the model and the tools that are URLs are reached by.
-// Used on the worker's strand, by one thread at a time. No redirects, no cookies. After an answer its connection is
+// Used in the worker's turns, by one thread at a time. No redirects, no cookies. After an answer its connection is
 // kept and used again within four seconds for the same host and port, over TLS by the same client alone; older ones are
 // closed at the next request, or with the io_context. If a kept one ends before a word of the next answer, the request
 // is sent once more, over a new one.

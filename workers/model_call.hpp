@@ -1,4 +1,4 @@
-// One call of the model by a handler: it is on record whatever came of it. Used on the worker's strand, by one thread
+// One call of the model by a handler: it is on record whatever came of it. Used in the worker's turns, by one thread
 // at a time.
 #pragma once
 

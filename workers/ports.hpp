@@ -1,4 +1,4 @@
-// What a handler may ask of the world: the model and the tools. Used on the worker's strand, by one thread at a time.
+// What a handler may ask of the world: the model and the tools. Used in the worker's turns, by one thread at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

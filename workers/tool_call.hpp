@@ -1,4 +1,4 @@
-// One call of a tool by a handler: it is on record whatever came of it. Used on the worker's strand, by one thread at a
+// One call of a tool by a handler: it is on record whatever came of it. Used in the worker's turns, by one thread at a
 // time.
 #pragma once
 

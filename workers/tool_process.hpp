@@ -1,5 +1,5 @@
 // Runs a program: a document on its stdin, what it says on stdout and stderr, how it ended.
-// Used on the worker's strand, by one thread at a time; nothing here waits in a thread.
+// Used in the worker's turns, by one thread at a time; nothing here waits in a thread.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

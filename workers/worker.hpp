@@ -1,4 +1,4 @@
-// A worker: a session (session.hpp) and its effects on one Asio strand, which a few threads share: one that has waited
+// A worker: a session (session.hpp) and its effects, in turns (turns.hpp) that a few threads share: one that has waited
 // for the database goes on itself. A bounded pool of others is for blocking tools. Not thread-safe but for stop().
 #pragma once
 
