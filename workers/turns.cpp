@@ -15,6 +15,7 @@ void Turns::later(Work work) {
 // True: it is the caller's turn from now on.
 bool Turns::add(Work work) {
   const std::lock_guard lock(mutex_);
+  if (is_closed_) return false;
   waiting_.push_back(std::move(work));
   return !std::exchange(is_taken_, true);
 }
@@ -22,6 +23,13 @@ bool Turns::add(Work work) {
 bool Turns::has_more() const {
   const std::lock_guard lock(mutex_);
   return !waiting_.empty();
+}
+
+void Turns::close() {
+  std::deque<Work> left;  // destroyed without the lock, for that may add more
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  left.swap(waiting_);
 }
 
 // Nothing: it is nobody's turn any more.

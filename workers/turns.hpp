@@ -27,6 +27,9 @@ class Turns {
 
   bool has_more() const;  // than what is running
 
+  // Nothing is run from now on: what waits and what comes is destroyed. REQUIRES: it is nobody's turn.
+  void close();
+
  private:
   bool add(Work work);
   Work next();
@@ -36,6 +39,7 @@ class Turns {
   mutable std::mutex mutex_;
   std::deque<Work> waiting_;
   bool is_taken_ = false;
+  bool is_closed_ = false;
 };
 
 }  // namespace cairn

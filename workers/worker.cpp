@@ -133,6 +133,9 @@ class TurnExecutor {
 // as much as a tenth of a commit.
 struct Worker::Parts {
   Parts(Store& store, Catalogue& catalogue, WorkerOptions options);
+  ~Parts() { turns_.close(); }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
 
   WorkerReport run();
   std::atomic<bool> stopping{false};
@@ -165,9 +168,10 @@ struct Worker::Parts {
   std::mt19937_64 random_{std::random_device{}()};
   const std::function<TimeUs()> steady_ = steady_us;
 
+  // Before the loops, for what these destroy is destroyed through it.
+  Turns turns_{[this](Turns::Work work) { hand_over(std::move(work)); }};
   asio::io_context io_{1};    // sockets and timers of effects; one thread's
   asio::io_context callers_;  // asks the database: as many threads as calls may be under way, and one that is free
-  Turns turns_{[this](Turns::Work work) { hand_over(std::move(work)); }};
   asio::steady_timer timer_{TurnExecutor(io_, turns_)};
   TimeUs armed_until_ = 0;  // 0: not
   bool turn_posted_ = false;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/asio.hpp>
 #include <gtest/gtest.h>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -65,6 +66,25 @@ TEST(Turns, never_run_two_at_once_and_lose_none) {
   work.reset();
   for (std::size_t n = 0; n < 2; ++n) threads[n].join();
   EXPECT_EQ(done, 40'000);
+}
+
+// What is destroyed may itself want to be destroyed in turn, as a coroutine does.
+TEST(Turns, closed_ones_destroy_what_waits_and_what_comes) {
+  int run = 0;
+  int destroyed = 0;
+  Turns turns([](const Turns::Work&) {});
+  const auto counted = [&](const Turns::Work& then) {
+    return std::shared_ptr<void>(nullptr, [&, then](void*) {
+      ++destroyed;
+      if (then) turns.later(then);
+    });
+  };
+  turns.later([&, what = counted([&] { ++run; })] { ++run; });
+  turns.close();
+  EXPECT_EQ(destroyed, 1);
+  turns.run([&, what = counted({})] { ++run; });
+  EXPECT_EQ(destroyed, 2);
+  EXPECT_EQ(run, 0);
 }
 
 }  // namespace
