@@ -18,7 +18,7 @@ class GatheredHeads {
 
   void note(std::span<const Entry> batch, std::span<const Verdict> verdicts);
   void note(const Head& head);
-  auto watch() {  // for a store that outlives this nowhere; see CommitWatch
+  auto watch() {  // the CommitWatch of a store, which must not outlive this
     return [this](std::span<const Entry> batch, std::span<const Verdict> verdicts) { note(batch, verdicts); };
   }
 

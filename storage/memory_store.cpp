@@ -62,7 +62,6 @@ class MemoryStore final : public Store {
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
     check_batch(shard, shards_, batch);
     const std::int64_t commit = commit_id_of(batch);
-    if (wakes) wake();
     const std::lock_guard lock(mutex_);
     std::vector<Found> found;
     std::vector<std::vector<Hash>> hashes;
@@ -79,6 +78,7 @@ class MemoryStore final : public Store {
       }
       if (wants_missed(batch[at], verdicts[at])) verdicts[at].missed = missed(batch[at]);
     }
+    if (wakes) raise_hint();
     return verdicts;
   }
 
@@ -329,11 +329,8 @@ class MemoryStore final : public Store {
   }
 
   void wake() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ++wakes_;
-    }
-    woken_.notify_all();
+    const std::lock_guard lock(mutex_);
+    raise_hint();
   }
 
   bool await_wake(std::int64_t timeout_ms) override {
@@ -345,6 +342,12 @@ class MemoryStore final : public Store {
   }
 
  private:
+  // REQUIRES: the lock is held.
+  void raise_hint() {
+    ++wakes_;
+    woken_.notify_all();
+  }
+
   void add_young(const std::vector<HeldJob>& claimed, std::int64_t most, std::vector<YoungRun>& young) const {
     std::set<RunId> named;
     for (const HeldJob& job : claimed)

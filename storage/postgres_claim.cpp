@@ -52,7 +52,6 @@ void send_claimed(PgConnection& connection, const ClaimRequest& request, const s
   for (const HeldJob& held : jobs)
     if (named.insert(held.run).second) runs.add(held.run);
   connection.send(statement("claimed"), PgParameters().add(request.shard).add(std::move(runs)).add(request.young_max));
-  connection.sync();
 }
 
 using Mark = std::pair<TimeUs, RunId>;

@@ -4,8 +4,8 @@
 // Who has claimed much lately, or has met claims that are dear, begins at a low-water mark per (shard, queue,
 // priority): the newest run_at this process has claimed, but a little behind now, so that rows committed late are not
 // skipped. Every two seconds, or where that is dear as seldom as it takes a fiftieth of the time but at least every two
-// minutes, a claim begins a minute ago, for rows committed later still, and likewise everywhere, for those offered
-// again with the time they were due at; earlier if a claim finds too little.
+// minutes, a claim begins a minute ago, for rows committed later still, and likewise everywhere, for whatever is older;
+// earlier if a claim finds too little.
 //
 // Queues that are limited or paused are claimed apart, one claim at a time in all the database, and what they hold is
 // counted by permits. Which ones they are every claim finds out in its own transaction.

@@ -1,6 +1,5 @@
 #include "storage/postgres_wake.hpp"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <poll.h>

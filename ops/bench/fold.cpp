@@ -110,13 +110,7 @@ Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const Ben
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
-  Traffic traffic;
-  traffic.workers = 1;
-  traffic.extent.runs = 1;
-  measure_traffic(server, database, *opened, traffic);
-  RunFilter one;
-  one.limit = 1;
-  const RunRow sample = opened->store->runs(one).front();
+  const RunRow sample = one_run(server, database, *opened);
   const Copies copies(database, sample.id, std::max<std::int64_t>(options.events / sample.head, 1));
   hold(options);
   rate_of_copy(database);  // the first one warms the server's cache

@@ -12,7 +12,6 @@ namespace cairn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds stand_still_max{60};
 
 }  // namespace
 

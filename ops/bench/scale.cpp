@@ -31,11 +31,7 @@ Json part_of(const TrafficReport& report) {
 // One run of the stream, done or still waiting for its first step.
 RunId sample_run(BenchServer& server, FreshDatabase& database, Opened& opened, bool done) {
   if (!done) return start_runs(*opened.client, "bench_steps", 1, Json::object()).front();
-  Traffic traffic;
-  traffic.workers = 1;
-  traffic.extent.runs = 1;
-  measure_traffic(server, database, opened, traffic);
-  return opened.store->runs({}).front().id;
+  return one_run(server, database, opened).id;
 }
 
 struct Full {

@@ -28,11 +28,7 @@ Result<CannedRun> sample_run(const std::string& dsn, BenchServer& server) {
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
-  Traffic traffic;
-  traffic.workers = 1;
-  traffic.extent.runs = 1;
-  measure_traffic(server, database, *opened, traffic);
-  return canned_run(*opened->store, opened->store->runs({}).front());
+  return canned_run(*opened->store, one_run(server, database, *opened));
 }
 
 Result<Spent> limit_of(const std::string& dsn, BenchServer& server, const CannedRun& sample, const Extent& extent) {

@@ -42,7 +42,7 @@ class Stream {
          std::this_thread::sleep_for(full_pause)) {
       if (steps() != before) moved = Clock::now();
       before = steps();
-      if (Clock::now() - moved > std::chrono::seconds(60))
+      if (Clock::now() - moved > stand_still_max)
         throw std::runtime_error("Expected the benchmark's workers to go on, but they stand still.");
     }
   }
@@ -70,6 +70,14 @@ class Stream {
 };
 
 }  // namespace
+
+RunRow one_run(BenchServer& server, FreshDatabase& database, Opened& opened) {
+  Traffic traffic;
+  traffic.workers = 1;
+  traffic.extent.runs = 1;
+  measure_traffic(server, database, opened, traffic);
+  return opened.store->runs({}).front();
+}
 
 TrafficReport measure_traffic(BenchServer& server, FreshDatabase& database, Opened& opened, const Traffic& traffic) {
   WorkerProcesses workers(database.dsn(), traffic.workers, traffic.worker_arguments);

@@ -30,6 +30,9 @@ struct TrafficReport {
 // Throws std::runtime_error if a run does not become done.
 TrafficReport measure_traffic(BenchServer& server, FreshDatabase& database, Opened& opened, const Traffic& traffic);
 
+// One run of it, executed to its end: the newest of the database. Throws as measure_traffic.
+RunRow one_run(BenchServer& server, FreshDatabase& database, Opened& opened);
+
 // The same stream of runs while it flows, without its end, for `extent.seconds` after five to begin with, in which a
 // worker looks once at all that is held; the database may hold others. The workers are drained afterwards.
 TrafficReport measure_flow(BenchServer& server, FreshDatabase& database, Opened& opened, const Traffic& traffic);

@@ -1,7 +1,6 @@
 #include "ops/bench/worker_process.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -11,8 +10,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::chrono::seconds stand_still_max{60};
-constexpr std::chrono::milliseconds look_pause{2};
+constexpr std::chrono::milliseconds told_pause{2};
 
 }  // namespace
 
@@ -68,7 +66,7 @@ Executed WorkerProcesses::executed() const {
 
 TimeUs WorkerProcesses::wait_for_ended(std::int64_t runs) const {
   const auto limit = std::chrono::steady_clock::now() + stand_still_max;
-  for (;; std::this_thread::sleep_for(look_pause)) {
+  for (;; std::this_thread::sleep_for(told_pause)) {
     const Executed now = executed();
     if (now.ended >= runs) return now.ended_at_us;
     if (std::chrono::steady_clock::now() > limit)

@@ -1,6 +1,7 @@
 // The worker processes of the benchmark, as whoever started them sees them. Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,9 @@
 #include "ops/child_process.hpp"
 
 namespace cairn {
+
+// So long may nothing move before the benchmark gives up.
+inline constexpr std::chrono::seconds stand_still_max{60};
 
 class WorkerProcesses {
  public:
