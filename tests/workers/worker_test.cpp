@@ -137,22 +137,6 @@ TEST_P(WorkerTest, what_until_throws_comes_out_of_the_worker) {
   }
 }
 
-// Its thread was taken for one that still carries out store calls.
-TEST_P(WorkerTest, after_a_worker_that_threw_another_works_on_the_same_thread) {
-  for (int asked_at = 1; asked_at <= 8; ++asked_at) {
-    int asked = 0;
-    WorkerOptions options;
-    options.until = [&]() -> bool {
-      if (++asked >= asked_at) throw StoreUnavailable("Expected an answer, but there is none.");
-      return false;
-    };
-    EXPECT_THROW(Worker(*store_, *catalogue_, options).run(), StoreUnavailable);
-    const RunId run = start("linear", {{"text", "hello"}});
-    work_until_ended(run);
-    EXPECT_EQ(status(run), RunStatus::done);
-  }
-}
-
 TEST_P(WorkerTest, an_answer_moves_a_waiting_run_on) {
   const RunId run = start("ask");
   ASSERT_TRUE(store_->run(run)->waiting);
