@@ -18,10 +18,12 @@ namespace cairn {
 // same; and a process that falls asleep inside a transaction (stopped, swapped out) must not keep its locks.
 inline constexpr std::string_view hot_settings =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
-    "SET enable_mergejoin = off; SET enable_sort = off; SET jit = off; SET idle_in_transaction_session_timeout = '5s'";
+    "SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_sort = off; SET jit = off; "
+    "SET idle_in_transaction_session_timeout = '5s'";
 
 inline constexpr std::string_view begin_widely =
-    "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_sort = on";
+    "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_bitmapscan = on; "
+    "SET LOCAL enable_sort = on";
 
 // Sleeps longer and longer, with jitter, until the patience is used up.
 class Patience {
