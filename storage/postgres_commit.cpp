@@ -93,11 +93,11 @@ class Commit {
   // carry out.
   bool write_as_expected(PgConnection& connection) {
     connection.begin_pipeline();
-    send_new_runs(connection, new_count());
+    if (new_runs_.size() > 0) new_runs_.send(connection, shard_);
     all_.send(connection, shard_, commit_);
     in_doubt_ = true;
     const std::optional<PostgresError> fault = end_pipeline(connection);
-    if (fault && fault->sqlstate() != not_as_expected) throw *fault;
+    if (fault && fault->sqlstate() != not_as_expected && fault->sqlstate() != duplicate_key) throw *fault;
     in_doubt_ = false;
     return !fault;
   }
@@ -111,11 +111,6 @@ class Commit {
     return fault;
   }
 
-  std::int64_t new_count() const { return static_cast<std::int64_t>(new_runs_.size()); }
-  void send_new_runs(PgConnection& connection, std::optional<std::int64_t> expected) const {
-    if (new_count() > 0) new_runs_.send(connection, shard_, expected);
-  }
-
   std::vector<Verdict> all_committed() const {
     std::vector<Verdict> verdicts(batch_.size());
     for (std::size_t at = 0; at < batch_.size(); ++at) tell_head(at, verdicts[at]);
@@ -125,7 +120,7 @@ class Commit {
   // Who is in the way: looked at under lock, so that the others pass.
   std::vector<Found> lock(PgConnection& connection) {
     connection.send(begin_statement());
-    send_new_runs(connection, std::nullopt);
+    if (new_runs_.size() > 0) new_runs_.send_missing(connection, shard_);
     if (!locked_.empty()) connection.send(statement("lock_runs"), lock_runs_);
     if (!named_.empty()) connection.send(statement("lock_jobs"), lock_jobs_);
     connection.sync();
@@ -134,7 +129,7 @@ class Commit {
     std::vector<Found> found(batch_.size());
     for (std::size_t at = 0; at < batch_.size(); ++at) found[at].fenced.resize(batch_[at].fences.size());
     inserted_.assign(batch_.size(), false);
-    if (new_count() > 0) take_inserted(connection.receive());
+    if (new_runs_.size() > 0) take_inserted(connection.receive());
     if (!locked_.empty()) take_runs(connection.receive(), locked_, found);
     if (!named_.empty()) take_jobs(connection.receive(), found);
     find_existing(connection, found);

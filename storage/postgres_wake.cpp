@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utility>
 
 #include "storage/clock.hpp"
 
@@ -28,9 +29,9 @@ void Hints::raise() {
 bool Hints::await(std::int64_t timeout_ms) {
   std::unique_lock lock(mutex_);
   std::uint64_t& seen = seen_[std::this_thread::get_id()];
-  const bool came = raised_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return count_ != seen; });
-  seen = count_;
-  return came;
+  const auto has_come = [&] { return count_ != seen; };
+  if (!has_come() && timeout_ms > 0) raised_.wait_for(lock, std::chrono::milliseconds(timeout_ms), has_come);
+  return std::exchange(seen, count_) != count_;
 }
 
 Wakes::Wakes(PostgresPool& pool, bool notify)

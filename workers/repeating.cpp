@@ -11,7 +11,7 @@ Repeating::Repeating(std::function<long()> work)
           lock.unlock();
           const auto pause = std::chrono::milliseconds(work());
           lock.lock();
-          changed_.wait_for(lock, pause, [this] { return closing_; });
+          if (pause.count() > 0) changed_.wait_for(lock, pause, [this] { return closing_; });
         }
       }) {}
 

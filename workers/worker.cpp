@@ -32,7 +32,8 @@ namespace asio = boost::asio;
 constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs look_around_us = 20'000;  // how often stop() and `until` are asked
 constexpr TimeUs pause_min_us = 100;
-constexpr std::int64_t wait_ms = 50;  // for a wake-up; and so long does stopping take
+constexpr std::size_t effects_at_once = 100;  // then what they gave is committed, while the next ones run
+constexpr std::int64_t wait_ms = 50;          // for a wake-up; and so long does stopping take
 
 std::string host_name() {
   char name[256] = {};
@@ -159,6 +160,7 @@ struct Worker::Parts {
   void came(const StoreCall& call, StoreAnswer answer);
   void did_not_come(const StoreCall& call, const std::string& says);
   void complain(const char* purpose, const std::string& says);
+  void start_some();
   void start(Effect effect);
   void cancel(Ticket slot);
 
@@ -187,6 +189,7 @@ struct Worker::Parts {
   Ports ports_;
   Executor executor_;
   Session session_;
+  std::deque<Effect> to_start_;
   // Shared with the coroutine's completion, which may come after the effect was cancelled.
   std::unordered_map<Ticket, std::shared_ptr<asio::cancellation_signal>> effects_;
 };
@@ -238,7 +241,7 @@ long Worker::Parts::await_wake() {
 void Worker::Parts::call(std::vector<StoreCall> calls) {
   if (calls.empty()) return;
   calls_under_way_ += static_cast<int>(calls.size());
-  const int own = Carrier::is_this_thread() && !turns_.has_more() ? 1 : 0;
+  const int own = Carrier::is_this_thread() && !turns_.has_more() && to_start_.empty() ? 1 : 0;
   const std::lock_guard lock(calls_mutex_);
   for (StoreCall& one : calls) calls_.push_back(std::move(one));
   const int wanted = std::min(static_cast<int>(calls_.size()) - own, calls_max(options_) - carriers_);
@@ -356,8 +359,9 @@ void Worker::Parts::turn() {
   session_.tick(steady_us());
   if (stopping || (options_.until && options_.until())) session_.drain();
   SessionActions actions = session_.take();
+  for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
   call(std::move(actions.calls));
-  for (Effect& effect : actions.effects) start(std::move(effect));
+  start_some();
   for (const Ticket slot : actions.cancelled) cancel(slot);
   for (const Note& note : actions.notes) write(note);
   if (session_.is_finished()) return end();
@@ -380,6 +384,15 @@ void Worker::Parts::arm() {
 
 // --- effects --------------------------------------------------------------------------------------------------------
 
+// The others behind what these leave to be done.
+void Worker::Parts::start_some() {
+  for (std::size_t n = 0; n < effects_at_once && !to_start_.empty(); ++n) {
+    start(std::move(to_start_.front()));
+    to_start_.pop_front();
+  }
+  if (!to_start_.empty()) turns_.later([this] { soon(); });
+}
+
 void Worker::Parts::start(Effect effect) {
   const auto signal = std::make_shared<asio::cancellation_signal>();
   effects_.emplace(effect.slot, signal);
@@ -393,8 +406,12 @@ void Worker::Parts::start(Effect effect) {
 }
 
 void Worker::Parts::cancel(Ticket slot) {
+  std::erase_if(to_start_, [slot](const Effect& waiting) { return waiting.slot == slot; });
   const auto effect = effects_.extract(slot);
-  if (!effect.empty()) effect.mapped()->emit(asio::cancellation_type::terminal);
+  if (effect.empty()) return;
+  effect.mapped()->emit(asio::cancellation_type::terminal);
+  // What it says is heard in turn, perhaps after the coroutine has ended, which else would be the last to hold it.
+  turns_.later([signal = effect.mapped()] {});
 }
 
 // --------------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int in_flight_default = 5'000;
 constexpr int latency_ms = 2'000;
-constexpr int calls = 10;  // of each run, one after another
+constexpr int calls = 20;  // of each run, one after another; the second in which all begin counts too
 constexpr int calls_small = 2;
 constexpr int start_at_once = 500;
 

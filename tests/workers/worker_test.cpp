@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <map>
@@ -182,6 +183,44 @@ TEST_P(WorkerTest, a_step_past_its_time_is_a_failed_attempt) {
   work_until_ended(run);
   EXPECT_EQ(status(run), RunStatus::done);
   EXPECT_EQ(count(run, "step_failed"), 2);
+}
+
+// More branches than begin at once, each of which keeps the thread: the last ones' time is over before it is their
+// turn, while others that are cancelled have just ended.
+TEST_P(WorkerTest, a_step_whose_time_is_over_before_it_begins_is_not_begun) {
+  constexpr int branches = 250;
+  std::atomic<int> begun{0};
+  catalogue_->handlers.add({.name = "t.long",
+                            .labels = {"ok"},
+                            .labels_from_node = false,
+                            .reads = {"*"},
+                            .reads_plan = false,
+                            .version = 1,
+                            .run = EffectHandler([&begun](StepInput, Ports&) -> boost::asio::awaitable<StepResult> {
+                              ++begun;
+                              std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                              co_return Outcome{"ok", Json::object(), {}};
+                            })});
+  Json graph = {{"name", "long"}, {"start", "a"}, {"limits", {{"steps", 500}}}};
+  for (int n = 0; n < branches; ++n) {
+    const std::string name = "b" + std::to_string(n);
+    graph["nodes"]["a"]["on"]["ok"].push_back(name);
+    graph["nodes"][name] = {{"do", "t.long"}, {"timeout_ms", 60}, {"on", {{"ok", "j"}, {"error", "j"}}}};
+  }
+  graph["nodes"]["a"]["do"] = "t.ok";
+  graph["nodes"]["j"] = {{"do", "t.ok"}, {"join", true}, {"on", {{"ok", "z"}}}};
+  graph["nodes"]["z"] = {{"end", "done"}};
+  const Result<GraphRef> added = client_->add_graph(graph);
+  ASSERT_TRUE(added) << added.error().message;
+  const RunId run = start("long");
+  WorkerOptions options;
+  options.concurrency = 2'000;
+  work_until_ended(run, options);
+  EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_GE(begun, 100);
+  if (GetParam().shards == 1) {  // of several no claim may bring as many
+    EXPECT_LT(begun, branches);
+  }
 }
 
 TEST_P(WorkerTest, a_failed_attempt_is_tried_again_and_told_why) {

@@ -1,0 +1,15 @@
+-- As insert_runs.sql, but a run that exists already is left out: returns the others in one array.
+with made as (
+insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of,
+  chain_hash, status, graph, version, reason, tags, origin, origin_seq)
+select $1::int, u.run_id, u.waiting, u.head, u.started_at, u.updated_at, u.parent, u.continues,
+       case when u.status in ('running', 'paused') then u.parent end, u.chain_hash, u.status, u.graph, u.version,
+       u.reason, u.tags::jsonb, u.origin, u.origin_seq
+from unnest($2::uuid[], $3::boolean[], $4::bigint[], $5::bigint[], $6::bigint[], $7::uuid[], $8::uuid[], $9::bytea[],
+            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::uuid[], $16::bigint[])
+     as u (run_id, waiting, head, started_at, updated_at, parent, continues, chain_hash, status, graph, version, reason,
+           tags, origin, origin_seq)
+on conflict (shard, run_id) do nothing
+returning run_id
+)
+select array_agg(run_id) from made
