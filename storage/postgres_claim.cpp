@@ -124,6 +124,10 @@ void ClaimDesk::read_runs_of(const PgResult& rows, Gained& gained) {
 ClaimDesk::Claimed ClaimDesk::claim_free(const ClaimRequest& request) {
   if (request.limit <= 0 || request.queues.empty()) return Gained{};
   if (!request.only_runs.empty()) return claim_of_runs(request);
+  if (const std::optional<HintedJob> job = hinted_.only_one(request.shard); job && request.on_hint) {
+    Claimed claimed = claim_hinted(request, *job);
+    if (!claimed || !claimed->jobs.empty()) return claimed;
+  }
   const Reach usual = usual_reach(request);
   Claimed claimed = claim_from(request, usual);
   if (!claimed || usual != Reach::marks) return claimed;
@@ -135,6 +139,15 @@ ClaimDesk::Claimed ClaimDesk::claim_free(const ClaimRequest& request) {
     append(claimed->jobs, std::move(more->jobs));
     append(claimed->young, std::move(more->young));
   }
+  return claimed;
+}
+
+ClaimDesk::Claimed ClaimDesk::claim_hinted(const ClaimRequest& request, const HintedJob& job) {
+  PgParameters parameters;
+  parameters.add(request.shard).add(job.run).add(job.branch).add(texts(request.queues)).add(request.now_us);
+  parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
+  Claimed claimed = take("claim_hinted", parameters, request, false);
+  if (claimed) raise_marks(request, claimed->jobs);
   return claimed;
 }
 

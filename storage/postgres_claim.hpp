@@ -7,6 +7,8 @@
 // minutes, a claim begins a minute ago, for rows committed later still, and likewise everywhere, for whatever is older;
 // earlier if a claim finds too little.
 //
+// A claim that answers a hint of one job takes that by its key, and if it is gone looks like any other.
+//
 // Queues that are limited or paused are claimed apart, one claim at a time in all the database, and what they hold is
 // counted by permits. Which ones they are every claim finds out in its own transaction.
 #pragma once
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "storage/postgres_pool.hpp"
+#include "storage/postgres_wake.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -29,7 +32,8 @@ namespace cairn {
 class ClaimDesk {
  public:
   // `many`: after so many claimed jobs marks are used.
-  explicit ClaimDesk(PostgresPool& pool, std::int64_t many = 1'000) : pool_(pool), many_(many) {}
+  ClaimDesk(PostgresPool& pool, HintedJobs& hinted, std::int64_t many = 1'000)
+      : pool_(pool), hinted_(hinted), many_(many) {}
 
   // Contract: Store::claim.
   std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young = nullptr);
@@ -65,6 +69,7 @@ class ClaimDesk {
   };
   Kinds kinds(const ClaimRequest& request);
   Claimed claim_free(const ClaimRequest& request);
+  Claimed claim_hinted(const ClaimRequest& request, const HintedJob& job);
   Claimed claim_bound(const ClaimRequest& request);
   Claimed claim_from(const ClaimRequest& request, Reach reach);
   Claimed claim_of_runs(const ClaimRequest& request);
@@ -82,6 +87,7 @@ class ClaimDesk {
   std::map<std::string, Levels> marks_of(Shard shard);
 
   PostgresPool& pool_;
+  HintedJobs& hinted_;
   const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;

@@ -105,10 +105,23 @@ class Commit {
   // With the hint behind it, which others hear while we are still told of the commit.
   std::optional<PostgresError> end_pipeline(PgConnection& connection) const {
     connection.sync();
-    if (wakes_ != nullptr) wakes_->send(connection);
+    const std::optional<HintedJob> named = wakes_ != nullptr ? only_offer() : std::nullopt;
+    if (wakes_ != nullptr) wakes_->send(connection, named);
     std::optional<PostgresError> fault = connection.finish_or_fault();
-    if (wakes_ != nullptr) wakes_->raise();
+    if (wakes_ != nullptr) wakes_->raise(named);
     return fault;
+  }
+
+  std::optional<HintedJob> only_offer() const {
+    std::optional<HintedJob> found;
+    for (const Entry& entry : batch_) {
+      for (const JobWrite& write : entry.jobs) {
+        if (write.op != JobWrite::Op::offer) continue;
+        if (found) return std::nullopt;
+        found = HintedJob{shard_, entry.run.id, write.job.branch};
+      }
+    }
+    return found;
   }
 
   std::vector<Verdict> all_committed() const {

@@ -67,8 +67,8 @@ class PostgresStore final : public Store {
         committed_(options.committed),
         pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms),
         clock_(pool_),
-        claims_(pool_),
-        wakes_(pool_, options.notify) {}
+        wakes_(pool_, options.notify),
+        claims_(pool_, wakes_.jobs()) {}
 
   std::int32_t shards() const override { return shards_; }
   std::string identity() const override { return identity_; }
@@ -403,8 +403,8 @@ class PostgresStore final : public Store {
   const CommitWatch committed_;
   PostgresPool pool_;
   SharedClock clock_;
-  ClaimDesk claims_;
   Wakes wakes_;
+  ClaimDesk claims_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <random>
 #include <spdlog/spdlog.h>
+#include <sstream>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <utility>
@@ -15,8 +16,45 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t open_again_after_us = 500'000;
+constexpr std::size_t latest_max = 8;
+
+// "<who says it>", or "<who says it> <shard> <run> <branch>".
+std::string payload(const std::string& who, const std::optional<HintedJob>& named) {
+  if (!named) return who;
+  return who + " " + std::to_string(named->shard) + " " + to_string(named->run) + " " + std::to_string(named->branch);
+}
+
+std::optional<HintedJob> named_in(const std::string& payload) {
+  std::istringstream words(payload);
+  std::string who, run;
+  HintedJob job;
+  if (!(words >> who >> job.shard >> run >> job.branch)) return std::nullopt;
+  const std::optional<RunId> id = parse_run_id(run);
+  if (!id) return std::nullopt;
+  job.run = *id;
+  return job;
+}
 
 }  // namespace
+
+void HintedJobs::add(std::optional<HintedJob> named) {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+  latest_.push_back(std::move(named));
+  if (latest_.size() > latest_max) latest_.pop_front();
+}
+
+std::optional<HintedJob> HintedJobs::only_one(Shard shard) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t unseen = count_ - std::exchange(seen_[shard], count_);
+  if (unseen > latest_.size()) return std::nullopt;
+  std::optional<HintedJob> found;
+  for (auto hint = latest_.end() - static_cast<std::ptrdiff_t>(unseen); hint != latest_.end(); ++hint) {
+    if (!*hint || (found && (*hint)->shard == shard)) return std::nullopt;
+    if ((*hint)->shard == shard) found = *hint;
+  }
+  return found;
+}
 
 void Hints::raise() {
   {
@@ -45,7 +83,7 @@ Wakes::Wakes(PostgresPool& pool, bool notify)
 Wakes::~Wakes() { close(raised_here_); }
 
 void Wakes::wake() {
-  raise();
+  raise(std::nullopt);
   if (!notify_) return;
   try {
     pool_.query("notify", PgParameters().add(own_));
@@ -54,14 +92,15 @@ void Wakes::wake() {
   }
 }
 
-void Wakes::send(PgConnection& connection) const {
+void Wakes::send(PgConnection& connection, const std::optional<HintedJob>& named) const {
   if (!notify_) return;
   connection.leave_rest();
-  connection.send(statement("notify"), PgParameters().add(own_));
+  connection.send(statement("notify"), PgParameters().add(payload(own_, named)));
   connection.sync();
 }
 
-void Wakes::raise() {
+void Wakes::raise(const std::optional<HintedJob>& named) {
+  jobs_.add(named);
   hints_.raise();
   const std::uint64_t one = 1;
   CHECK(write(raised_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
@@ -93,7 +132,8 @@ void Wakes::listen(std::int64_t timeout_ms) {
 void Wakes::open() {
   connection_ = std::make_unique<PgConnection>(pool_.options());
   connection_->execute("LISTEN cairn");
-  hints_.raise();  // one may have been missed until now
+  jobs_.add(std::nullopt);  // one may have been missed until now
+  hints_.raise();
 }
 
 // True for a hint.
@@ -110,7 +150,11 @@ bool Wakes::wait_for_news(std::int64_t timeout_ms) {
 
 bool Wakes::take_foreign() {
   bool is_foreign = false;
-  while (const auto says = connection_->notification()) is_foreign = is_foreign || *says != own_;
+  while (const auto says = connection_->notification()) {
+    if (says->substr(0, says->find(' ')) == own_) continue;
+    jobs_.add(named_in(*says));
+    is_foreign = true;
+  }
   return is_foreign;
 }
 

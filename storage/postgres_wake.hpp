@@ -3,15 +3,39 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "storage/postgres_pool.hpp"
 
 namespace cairn {
+
+// The one job that a commit has offered.
+struct HintedJob {
+  Shard shard = 0;
+  RunId run;
+  BranchId branch = 0;
+};
+
+// Which jobs hints have named lately.
+class HintedJobs {
+ public:
+  void add(std::optional<HintedJob> named);  // nothing: a hint of whatever there is
+  // The one job of the shard that the hints since the last call have named; nothing if they named none or several, or
+  // may have.
+  std::optional<HintedJob> only_one(Shard shard);
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::optional<HintedJob>> latest_;
+  std::uint64_t count_ = 0;
+  std::map<Shard, std::uint64_t> seen_;
+};
 
 // The hints of one process, as its threads wait for them.
 class Hints {
@@ -40,8 +64,10 @@ class Wakes {
   bool await(std::int64_t timeout_ms);
 
   // The same as wake() in two parts, for who has a pipeline open anyway: behind its sync, and when that has come.
-  void send(PgConnection& connection) const;
-  void raise();
+  void send(PgConnection& connection, const std::optional<HintedJob>& named) const;
+  void raise(const std::optional<HintedJob>& named);
+
+  HintedJobs& jobs() { return jobs_; }
 
  private:
   void listen(std::int64_t timeout_ms);
@@ -53,6 +79,7 @@ class Wakes {
   const bool notify_;
   const std::string own_;  // what our own hints say
   Hints hints_;
+  HintedJobs jobs_;
   int raised_here_ = -1;  // readable when a hint was raised in this process
   std::mutex listening_;  // held by the thread that does; guards what follows
   std::unique_ptr<PgConnection> connection_;

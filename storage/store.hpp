@@ -163,6 +163,7 @@ struct ClaimRequest {
   std::int64_t default_timeout_ms = 0;  // deadline = now + the job's timeout (or this) + grace; 0: no deadline
   std::vector<RunId> only_runs;         // not empty: claim from these runs and no others
   std::int64_t young_max = 0;           // runs of at most so many events count as young
+  bool on_hint = false;                 // asked for no other reason than a hint: the one job it names will do
 };
 
 // What an operator has said of a queue. Held across all workers and shards.

@@ -27,15 +27,20 @@ void Pool::tick(TimeUs now_us) {
 }
 
 void Pool::look() {
-  for (Source& source : sources_) {
-    source.hungry = true;
-    source.to_look = source.only_runs.size();
-  }
+  for (Source& source : sources_) want(source, false);
+}
+
+void Pool::want(Source& source, bool on_hint) {
+  source.on_hint = on_hint && (source.on_hint || !source.hungry);
+  source.hungry = true;
+  source.to_look = source.only_runs.size();
 }
 
 void Pool::wake() {
-  look();
-  for (Source& source : sources_) source.woken = true;
+  for (Source& source : sources_) {
+    want(source, true);
+    source.woken = true;
+  }
 }
 
 void Pool::due(TimeUs run_at_us) {
@@ -48,8 +53,7 @@ void Pool::add_run(const RunId& run) {
   if (takes_any_run_ || !only_runs_.insert(run).second) return;
   Source& source = sources_[static_cast<std::size_t>(shard_of(run, options_.shards))];
   source.only_runs.push_back(run);
-  source.hungry = true;
-  source.to_look = source.only_runs.size();
+  want(source, false);
 }
 
 bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs_.contains(run); }
@@ -105,7 +109,8 @@ std::int32_t Pool::free_slots() const {
 void Pool::settle_claim(Source& source) {
   source.claiming = false;
   claiming_ -= source.limit;
-  source.poll_at = now_ + options_.poll_us;
+  // Of what hints did not tell nothing is known after such a claim.
+  if (!source.claims_on_hint) source.poll_at = now_ + options_.poll_us;
 }
 
 // Of very many runs each claim names some: it costs as much as it names.
@@ -128,7 +133,10 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   settle_claim(source);
   const bool is_filled = static_cast<std::int32_t>(jobs.size()) == source.limit;
   if (!is_filled) pass_runs(source);
-  if (is_filled || source.to_look > 0) source.hungry = true;
+  if (is_filled || source.to_look > 0) {
+    source.hungry = true;
+    source.on_hint = false;
+  }
   found_nothing_ = jobs.empty() && source.to_look == 0;
   if (source.answers_wake && jobs.empty()) due(now_ + clocks_differ_us);
   for (HeldJob& job : jobs) start(std::move(job), 0);
@@ -145,10 +153,12 @@ void Pool::claim(Shard shard, Source& source) {
   source.limit = std::min({free_slots(), fair, claim_limit_max});
   source.claiming = true;
   if (source.to_look == 0) source.to_look = source.only_runs.size();
+  source.claims_on_hint = source.hungry && source.on_hint && now_ < source.poll_at;
   source.hungry = false;  // until it is woken or the claim is filled
+  source.on_hint = false;
   source.answers_wake = std::exchange(source.woken, false);
   claiming_ += source.limit;
-  actions_.claims.push_back({shard, source.limit, some_runs(source)});
+  actions_.claims.push_back({shard, source.limit, some_runs(source), source.claims_on_hint});
 }
 
 Pool::Actions Pool::take() {

@@ -32,6 +32,7 @@ class Pool {
     Shard shard = 0;
     std::int32_t limit = 0;
     std::vector<RunId> only_runs;
+    bool on_hint = false;  // for no other reason: see ClaimRequest
   };
   struct Start {
     Slot slot = 0;
@@ -88,7 +89,9 @@ class Pool {
     bool hungry = true;         // there may be more
     bool woken = false;         // since the last claim began
     bool answers_wake = false;  // the claim under way does
-    std::int32_t limit = 0;     // of the claim under way
+    bool on_hint = false;       // hungry for no other reason
+    bool claims_on_hint = false;
+    std::int32_t limit = 0;  // of the claim under way
     TimeUs poll_at = 0;
     std::vector<RunId> only_runs;
     std::size_t next = 0;     // of these, where the next claim begins
@@ -96,6 +99,7 @@ class Pool {
   };
 
   void look();
+  static void want(Source& source, bool on_hint);
   void start(HeldJob job, std::int64_t kept);
   void release(const HeldJob& job, TimeUs run_at_us);
   void claim(Shard shard, Source& source);

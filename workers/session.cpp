@@ -247,6 +247,7 @@ void Session::claim(Pool::Claim claim) {
   request.default_timeout_ms = options_.default_timeout_ms;
   request.only_runs = std::move(claim.only_runs);
   request.young_max = young_events;
+  request.on_hint = claim.on_hint;
   call(std::move(request));
 }
 

@@ -437,11 +437,114 @@ TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {
 
 // --- marks -----------------------------------------------------------------------------------------------------------
 
+TEST(HintedJobs, tell_of_the_one_job_that_all_hints_since_have_named) {
+  HintedJobs hinted;
+  const HintedJob here{0, run_on(0, 2), 1};
+  const HintedJob there{1, run_on(1, 2), 2};
+  const auto is_run = [](const std::optional<HintedJob>& found, const HintedJob& job) {
+    return found && found->run == job.run && found->branch == job.branch;
+  };
+  EXPECT_FALSE(hinted.only_one(0));
+  hinted.add(here);
+  EXPECT_TRUE(is_run(hinted.only_one(0), here));
+  EXPECT_FALSE(hinted.only_one(0)) << "it has been told";
+  hinted.add(there);
+  EXPECT_FALSE(hinted.only_one(0)) << "it is another shard's";
+  hinted.add(here);
+  EXPECT_TRUE(is_run(hinted.only_one(0), here));
+  EXPECT_TRUE(is_run(hinted.only_one(1), there)) << "which has not asked since";
+  hinted.add(here);
+  hinted.add(here);
+  EXPECT_FALSE(hinted.only_one(0)) << "there were two";
+  hinted.add(here);
+  hinted.add(std::nullopt);
+  EXPECT_FALSE(hinted.only_one(0)) << "one of them may have been of anything";
+  hinted.add(std::nullopt);
+  for (int n = 0; n < 100; ++n) hinted.add(there);
+  hinted.add(here);
+  EXPECT_FALSE(hinted.only_one(0)) << "too many to remember them all";
+}
+
+TEST(ClaimDesk, on_a_hint_the_job_it_names_is_taken_and_without_one_whatever_is_due) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  TestRun older(*store), newer(*store);
+  ASSERT_EQ(older.start(job_of(1, 1, noon - 1)).kind, Kind::committed);
+  ASSERT_EQ(newer.start(job_of(1, 1)).kind, Kind::committed);
+  PostgresPool pool({dsn, "test", true}, 1);
+  HintedJobs hinted;
+  ClaimDesk desk(pool, hinted);
+  const auto claim = [&](bool on_hint) {
+    ClaimRequest request = claim_request(7);
+    request.on_hint = on_hint;
+    std::vector<RunId> runs;
+    for (const HeldJob& held : desk.claim(request)) runs.push_back(held.run);
+    return runs;
+  };
+  hinted.add(HintedJob{0, newer.id(), 1});
+  EXPECT_EQ(claim(true), std::vector<RunId>{newer.id()});
+  hinted.add(HintedJob{0, newer.id(), 1});
+  EXPECT_EQ(claim(true), std::vector<RunId>{older.id()}) << "what it names is held, so whatever else there is";
+  EXPECT_TRUE(claim(true).empty());
+
+  TestRun first(*store), second(*store);
+  ASSERT_EQ(first.start(job_of(1, 1)).kind, Kind::committed);
+  ASSERT_EQ(second.start(job_of(1, 1)).kind, Kind::committed);
+  hinted.add(HintedJob{0, second.id(), 1});
+  EXPECT_EQ(claim(false).size(), 2u) << "who does not ask for a hint's sake gets all";
+}
+
+// A limit holds for a job that is claimed by its key as for any other.
+TEST(ClaimDesk, a_hint_of_a_paused_queue_gives_nothing) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  TestRun run(*store);
+  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+  ASSERT_TRUE(store->set_queue({.name = "default", .paused = true}));
+  PostgresPool pool({dsn, "test", true}, 1);
+  HintedJobs hinted;
+  ClaimDesk desk(pool, hinted);
+  ClaimRequest request = claim_request(7);
+  request.on_hint = true;
+  for (int n = 0; n < 2; ++n) {
+    hinted.add(HintedJob{0, run.id(), 1});
+    EXPECT_TRUE(desk.claim(request).empty());
+  }
+}
+
+TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
+  const std::string dsn = new_database(1);
+  const auto here = open_store(dsn, true);
+  const auto there = open_store(dsn, true);
+  while (there->await_wake(200)) {
+  }
+  TestRun older(*here), newer(*here);
+  ASSERT_EQ(older.start(job_of(1, 1, noon - 1)).kind, Kind::committed);
+  ASSERT_TRUE(there
+                  ->claim([] {
+                    ClaimRequest other = claim_request(7);
+                    other.queues = {"other"};
+                    return other;
+                  }())
+                  .empty())
+      << "what was heard before is told";
+  Entry entry = newer.entry();
+  entry.jobs.push_back(offer(job_of(1, 1)));
+  ASSERT_EQ(here->commit(0, std::vector<Entry>{entry}, true)[0].kind, Kind::committed);
+  ASSERT_TRUE(there->await_wake(10'000));
+  ClaimRequest request = claim_request(7);
+  request.on_hint = true;
+  const std::vector<HeldJob> claimed = there->claim(request);
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].run, newer.id());
+}
+
 TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
   PostgresPool pool({dsn, "cairn", true}, 2);
-  ClaimDesk desk(pool, 1);  // marks are used from the second claim on
+  HintedJobs hinted;
+  ClaimDesk desk(pool, hinted, 1);  // marks are used from the second claim on
   const auto start = [&](TimeUs run_at_us, std::int32_t priority) {
     TestRun run(*store);
     EXPECT_EQ(run.start(job_of(1, 1, run_at_us, "default", priority)).kind, Kind::committed);
@@ -466,7 +569,8 @@ TEST(ClaimDesk, every_priority_is_found_those_at_the_ends_too) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
   PostgresPool pool({dsn, "cairn", true}, 2);
-  ClaimDesk desk(pool, 1);
+  HintedJobs hinted;
+  ClaimDesk desk(pool, hinted, 1);
   using Limits = std::numeric_limits<std::int32_t>;
   const auto start = [&](std::int32_t priority) {
     TestRun run(*store);
@@ -491,7 +595,8 @@ TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
   PostgresPool pool({dsn, "cairn", true}, 2);
-  ClaimDesk desk(pool, 1);
+  HintedJobs hinted;
+  ClaimDesk desk(pool, hinted, 1);
   ClaimRequest request = claim_request(7, 1);
   request.now_us = noon + 100'000;
   TestRun first(*store);
@@ -508,7 +613,8 @@ TEST(ClaimDesk, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_find
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
   PostgresPool pool({dsn, "cairn", true}, 2);
-  ClaimDesk desk(pool);
+  HintedJobs hinted;
+  ClaimDesk desk(pool, hinted);
   ClaimRequest request = claim_request(7, 2);
   const auto start = [&](TimeUs run_at_us) {
     TestRun run(*store);

@@ -75,6 +75,53 @@ TEST(Pool, a_wake_up_that_finds_nothing_is_followed_by_one_more_look) {
   EXPECT_EQ(pool.due_us(), 502'000);
 }
 
+TEST(Pool, a_claim_answers_a_hint_alone_only_if_nothing_else_is_to_be_found) {
+  PoolOptions patient = options();
+  patient.poll_us = 500'000;
+  Pool pool(patient);
+  const auto claims_on_hint = [&pool] {
+    const Pool::Actions actions = pool.take();
+    EXPECT_EQ(actions.claims.size(), 1u);
+    return actions.claims.at(0).on_hint;
+  };
+  EXPECT_FALSE(claims_on_hint()) << "the first looks at all there is";
+  pool.wake();
+  pool.claimed(0, jobs(1));
+  EXPECT_TRUE(claims_on_hint());
+  pool.claimed(0, jobs(7));
+  (void)pool.take();
+  for (const Pool::Slot slot : {1, 2}) pool.done(slot);
+  pool.wake();
+  EXPECT_FALSE(claims_on_hint()) << "the claim before was filled";
+  pool.claimed(0, {});
+  pool.due(1'000);
+  pool.wake();
+  pool.tick(1'000);
+  EXPECT_FALSE(claims_on_hint()) << "something else is due";
+}
+
+// Under hints that come all the time nothing else would ever be found.
+TEST(Pool, hints_do_not_put_off_the_look_at_all_there_is) {
+  PoolOptions patient = options();
+  patient.poll_us = 500'000;
+  Pool pool(patient);
+  (void)pool.take();
+  pool.claimed(0, {});
+  int on_hint = 0;
+  for (TimeUs now = 100'000;; now += 100'000) {
+    ASSERT_LE(now, 500'000);
+    pool.tick(now);
+    pool.wake();
+    const Pool::Actions actions = pool.take();
+    ASSERT_EQ(actions.claims.size(), 1u);
+    if (!actions.claims[0].on_hint) break;
+    pool.claimed(0, jobs(1));
+    (void)pool.take();
+    pool.done(static_cast<Pool::Slot>(++on_hint));
+  }
+  EXPECT_EQ(on_hint, 4);
+}
+
 TEST(Pool, a_pool_for_any_run_stays_so_when_a_run_is_added) {
   Pool pool(options());
   pool.add_run(RunId{{1}});
