@@ -26,12 +26,14 @@ std::string of_one(const std::string& text) {
 }  // namespace
 
 bool fits_one_row(const PgArray& column) { return column.size() == 1; }
-bool fits_one_row(std::int64_t) { return true; }
+bool fits_one_row(std::optional<std::int64_t>) { return true; }
 
 void add_to(PgParameters& parameters, const PgArray& column, bool is_one_row) {
   is_one_row ? parameters.add_only(column) : parameters.add(column);
 }
-void add_to(PgParameters& parameters, std::int64_t number, bool) { parameters.add(number); }
+void add_to(PgParameters& parameters, std::optional<std::int64_t> number, bool) {
+  number ? parameters.add(*number) : parameters.add_null(PgType::int8);
+}
 
 const PgStatement& statement_of_one(std::string_view name) {
   static std::mutex mutex;

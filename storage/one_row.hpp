@@ -3,6 +3,7 @@
 // Constant data: safe from any thread.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "storage/postgres_connection.hpp"
@@ -14,9 +15,9 @@ const PgStatement& statement_of_one(std::string_view name);
 
 // A column, or a number that is no column.
 bool fits_one_row(const PgArray& column);
-bool fits_one_row(std::int64_t number);
+bool fits_one_row(std::optional<std::int64_t> number);
 void add_to(PgParameters& parameters, const PgArray& column, bool is_one_row);
-void add_to(PgParameters& parameters, std::int64_t number, bool is_one_row);
+void add_to(PgParameters& parameters, std::optional<std::int64_t> number, bool is_one_row);
 
 // Sends a statement that takes rows: `parameters`, then the columns and numbers.
 template <class... Columns>

@@ -93,11 +93,11 @@ class Commit {
   // carry out.
   bool write_as_expected(PgConnection& connection) {
     connection.begin_pipeline();
-    if (new_runs_.size() > 0) new_runs_.send(connection, shard_);
+    send_new_runs(connection, new_count());
     all_.send(connection, shard_, commit_);
     in_doubt_ = true;
     const std::optional<PostgresError> fault = end_pipeline(connection);
-    if (fault && fault->sqlstate() != not_as_expected && fault->sqlstate() != duplicate_key) throw *fault;
+    if (fault && fault->sqlstate() != not_as_expected) throw *fault;
     in_doubt_ = false;
     return !fault;
   }
@@ -105,18 +105,24 @@ class Commit {
   // With the hint behind it, which others hear while we are still told of the commit.
   std::optional<PostgresError> end_pipeline(PgConnection& connection) const {
     connection.sync();
-    const std::optional<HintedJob> named = wakes_ != nullptr ? only_offer() : std::nullopt;
+    const std::optional<HintedJob> named = wakes_ != nullptr ? only_freed() : std::nullopt;
     if (wakes_ != nullptr) wakes_->send(connection, named);
     std::optional<PostgresError> fault = connection.finish_or_fault();
     if (wakes_ != nullptr) wakes_->raise(named);
     return fault;
   }
 
-  std::optional<HintedJob> only_offer() const {
+  std::int64_t new_count() const { return static_cast<std::int64_t>(new_runs_.size()); }
+  void send_new_runs(PgConnection& connection, std::optional<std::int64_t> expected) const {
+    if (new_count() > 0) new_runs_.send(connection, shard_, expected);
+  }
+
+  // The one job that may be claimed from now on; nothing if there are several.
+  std::optional<HintedJob> only_freed() const {
     std::optional<HintedJob> found;
     for (const Entry& entry : batch_) {
       for (const JobWrite& write : entry.jobs) {
-        if (write.op != JobWrite::Op::offer) continue;
+        if (write.op != JobWrite::Op::offer && write.op != JobWrite::Op::adjust) continue;
         if (found) return std::nullopt;
         found = HintedJob{shard_, entry.run.id, write.job.branch};
       }
@@ -133,7 +139,7 @@ class Commit {
   // Who is in the way: looked at under lock, so that the others pass.
   std::vector<Found> lock(PgConnection& connection) {
     connection.send(begin_statement());
-    if (new_runs_.size() > 0) new_runs_.send_missing(connection, shard_);
+    send_new_runs(connection, std::nullopt);
     if (!locked_.empty()) connection.send(statement("lock_runs"), lock_runs_);
     if (!named_.empty()) connection.send(statement("lock_jobs"), lock_jobs_);
     connection.sync();
@@ -142,7 +148,7 @@ class Commit {
     std::vector<Found> found(batch_.size());
     for (std::size_t at = 0; at < batch_.size(); ++at) found[at].fenced.resize(batch_[at].fences.size());
     inserted_.assign(batch_.size(), false);
-    if (new_runs_.size() > 0) take_inserted(connection.receive());
+    if (new_count() > 0) take_inserted(connection.receive());
     if (!locked_.empty()) take_runs(connection.receive(), locked_, found);
     if (!named_.empty()) take_jobs(connection.receive(), found);
     find_existing(connection, found);

@@ -15,7 +15,7 @@
 
 namespace cairn {
 
-// The one job that a commit has offered.
+// The one job that a commit has freed.
 struct HintedJob {
   Shard shard = 0;
   RunId run;
@@ -26,8 +26,8 @@ struct HintedJob {
 class HintedJobs {
  public:
   void add(std::optional<HintedJob> named);  // nothing: a hint of whatever there is
-  // The one job of the shard that the hints since the last call have named; nothing if they named none or several, or
-  // may have.
+  // The one job of the shard that the hints since the last call have named; nothing if there was none or more than one
+  // of that shard, or if one may have been of any job.
   std::optional<HintedJob> only_one(Shard shard);
 
  private:

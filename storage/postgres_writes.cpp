@@ -51,15 +51,10 @@ void NewRunRows::add(const Entry& entry, const Hash& chain_hash) {
   origin_seq_.add(run.forked_from ? std::optional(run.forked_from->seq) : std::nullopt);
 }
 
-void NewRunRows::send(PgConnection& connection, Shard shard) const { send(connection, "insert_runs", shard); }
-
-void NewRunRows::send_missing(PgConnection& connection, Shard shard) const {
-  send(connection, "insert_missing_runs", shard);
-}
-
-void NewRunRows::send(PgConnection& connection, std::string_view name, Shard shard) const {
-  send_rows(connection, name, PgParameters().add(shard), id_, waiting_, head_, started_at_, updated_at_, parent_,
-            continues_, chain_hash_, status_, graph_, version_, reason_, tags_, origin_, origin_seq_);
+void NewRunRows::send(PgConnection& connection, Shard shard, std::optional<std::int64_t> expected) const {
+  send_rows(connection, "insert_runs", PgParameters().add(shard), id_, waiting_, head_, started_at_, updated_at_,
+            parent_, continues_, chain_hash_, status_, graph_, version_, reason_, tags_, origin_, origin_seq_,
+            expected);
 }
 
 void OfferedRows::add(const RunId& of, const Job& job, std::int64_t with_epoch) {

@@ -8,18 +8,15 @@
 
 namespace cairn {
 
-// Rows of insert_runs.sql and insert_missing_runs.sql: runs as they are after their first commit.
+// Rows of insert_runs.sql: runs as they are after their first commit.
 class NewRunRows {
  public:
   void add(const Entry& entry, const Hash& chain_hash);
   std::size_t size() const { return id_.size(); }
-  // May be sent again.
-  void send(PgConnection& connection, Shard shard) const;          // fails as a duplicate_key where one exists
-  void send_missing(PgConnection& connection, Shard shard) const;  // leaves out what exists
+  // `expected`: how many of them must be new; nothing: any number. May be sent again.
+  void send(PgConnection& connection, Shard shard, std::optional<std::int64_t> expected) const;
 
  private:
-  void send(PgConnection& connection, std::string_view name, Shard shard) const;
-
   PgArray id_{PgType::uuid}, waiting_{PgType::boolean}, head_{PgType::int8}, started_at_{PgType::int8},
       updated_at_{PgType::int8}, parent_{PgType::uuid}, continues_{PgType::uuid}, chain_hash_{PgType::bytes},
       status_{PgType::text}, graph_{PgType::text}, version_{PgType::text}, reason_{PgType::text}, tags_{PgType::text},
@@ -44,8 +41,6 @@ struct AskedRows {
 
 // The sqlstate of a statement that did not find its runs and jobs as they were expected.
 inline constexpr std::string_view not_as_expected = "22012";
-// Of one that made a run which exists.
-inline constexpr std::string_view duplicate_key = "23505";
 
 // Everything else that entries gain. REQUIRES: entries are added in order of their runs' ids. Each statement checks
 // what the entries expect, their heads and their fences; the first that finds it otherwise fails as `not_as_expected`.

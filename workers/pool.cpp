@@ -27,18 +27,20 @@ void Pool::tick(TimeUs now_us) {
 }
 
 void Pool::look() {
-  for (Source& source : sources_) want(source, false);
+  for (Source& source : sources_) want(source, Wants::anything);
 }
 
-void Pool::want(Source& source, bool on_hint) {
-  source.on_hint = on_hint && (source.on_hint || !source.hungry);
-  source.hungry = true;
+void Pool::want(Source& source, Wants wants) {
+  source.wants = std::max(source.wants, wants);
   source.to_look = source.only_runs.size();
 }
 
-void Pool::wake() {
+void Pool::wake() { wake(Wants::anything); }
+void Pool::hint() { wake(Wants::hinted); }
+
+void Pool::wake(Wants wants) {
   for (Source& source : sources_) {
-    want(source, true);
+    want(source, wants);
     source.woken = true;
   }
 }
@@ -53,7 +55,7 @@ void Pool::add_run(const RunId& run) {
   if (takes_any_run_ || !only_runs_.insert(run).second) return;
   Source& source = sources_[static_cast<std::size_t>(shard_of(run, options_.shards))];
   source.only_runs.push_back(run);
-  want(source, false);
+  want(source, Wants::anything);
 }
 
 bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs_.contains(run); }
@@ -110,7 +112,7 @@ void Pool::settle_claim(Source& source) {
   source.claiming = false;
   claiming_ -= source.limit;
   // Of what hints did not tell nothing is known after such a claim.
-  if (!source.claims_on_hint) source.poll_at = now_ + options_.poll_us;
+  if (source.claims == Wants::anything) source.poll_at = now_ + options_.poll_us;
 }
 
 // Of very many runs each claim names some: it costs as much as it names.
@@ -133,10 +135,7 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   settle_claim(source);
   const bool is_filled = static_cast<std::int32_t>(jobs.size()) == source.limit;
   if (!is_filled) pass_runs(source);
-  if (is_filled || source.to_look > 0) {
-    source.hungry = true;
-    source.on_hint = false;
-  }
+  if (is_filled || source.to_look > 0) source.wants = Wants::anything;
   found_nothing_ = jobs.empty() && source.to_look == 0;
   if (source.answers_wake && jobs.empty()) due(now_ + clocks_differ_us);
   for (HeldJob& job : jobs) start(std::move(job), 0);
@@ -145,7 +144,7 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
 void Pool::claim_failed(Shard shard) {
   Source& source = sources_[static_cast<std::size_t>(shard)];
   settle_claim(source);
-  source.hungry = false;
+  source.wants = Wants::nothing;
 }
 
 void Pool::claim(Shard shard, Source& source) {
@@ -153,12 +152,11 @@ void Pool::claim(Shard shard, Source& source) {
   source.limit = std::min({free_slots(), fair, claim_limit_max});
   source.claiming = true;
   if (source.to_look == 0) source.to_look = source.only_runs.size();
-  source.claims_on_hint = source.hungry && source.on_hint && now_ < source.poll_at;
-  source.hungry = false;  // until it is woken or the claim is filled
-  source.on_hint = false;
+  source.claims = now_ >= source.poll_at ? Wants::anything : source.wants;
+  source.wants = Wants::nothing;  // until it is woken or the claim is filled
   source.answers_wake = std::exchange(source.woken, false);
   claiming_ += source.limit;
-  actions_.claims.push_back({shard, source.limit, some_runs(source), source.claims_on_hint});
+  actions_.claims.push_back({shard, source.limit, some_runs(source), source.claims == Wants::hinted});
 }
 
 Pool::Actions Pool::take() {
@@ -166,7 +164,7 @@ Pool::Actions Pool::take() {
   const std::int32_t worth_it = std::clamp(options_.concurrency / 4, 1, 64);
   for (Shard shard = 0; !draining_ && shard < options_.shards; ++shard) {
     Source& source = sources_[static_cast<std::size_t>(shard)];
-    const bool is_asked = source.hungry ? slots_.empty() || free_slots() >= worth_it : false;
+    const bool is_asked = source.wants != Wants::nothing && (slots_.empty() || free_slots() >= worth_it);
     const bool is_barred = source.claiming || (!takes_any_run_ && source.only_runs.empty());
     if (!is_barred && free_slots() > 0 && (is_asked || now_ >= source.poll_at)) claim(shard, source);
   }

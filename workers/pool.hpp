@@ -32,7 +32,7 @@ class Pool {
     Shard shard = 0;
     std::int32_t limit = 0;
     std::vector<RunId> only_runs;
-    bool on_hint = false;  // for no other reason: see ClaimRequest
+    bool on_hint = false;  // see ClaimRequest
   };
   struct Start {
     Slot slot = 0;
@@ -54,6 +54,7 @@ class Pool {
 
   void tick(TimeUs now_us);
   void wake();                            // something may be ready
+  void hint();                            // as wake(); the store knows if it is but one job
   void due(TimeUs run_at_us);             // something will be ready then
   void add_run(const RunId& run);         // one more of `only_runs`, if there are any
   bool executes(const RunId& run) const;  // it is one of `only_runs`, or any will do
@@ -84,14 +85,14 @@ class Pool {
     HeldJob job;
     std::int64_t kept = 0;  // steps of this branch in a row
   };
-  struct Source {  // one shard's queue
+  enum class Wants : std::uint8_t { nothing, hinted, anything };  // hinted: what hints tell of, if it is one job
+  struct Source {                                                 // one shard's queue
     bool claiming = false;
-    bool hungry = true;         // there may be more
-    bool woken = false;         // since the last claim began
-    bool answers_wake = false;  // the claim under way does
-    bool on_hint = false;       // hungry for no other reason
-    bool claims_on_hint = false;
-    std::int32_t limit = 0;  // of the claim under way
+    Wants wants = Wants::anything;
+    Wants claims = Wants::nothing;  // by the claim under way
+    bool woken = false;             // since the last claim began
+    bool answers_wake = false;      // the claim under way does
+    std::int32_t limit = 0;         // of the claim under way
     TimeUs poll_at = 0;
     std::vector<RunId> only_runs;
     std::size_t next = 0;     // of these, where the next claim begins
@@ -99,7 +100,8 @@ class Pool {
   };
 
   void look();
-  static void want(Source& source, bool on_hint);
+  void wake(Wants wants);
+  static void want(Source& source, Wants wants);
   void start(HeldJob job, std::int64_t kept);
   void release(const HeldJob& job, TimeUs run_at_us);
   void claim(Shard shard, Source& source);

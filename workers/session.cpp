@@ -76,7 +76,7 @@ void Session::tick(TimeUs steady_us) {
   look_after();
 }
 
-void Session::wake() { pool_.wake(); }
+void Session::wake() { pool_.hint(); }
 
 void Session::drain() {
   if (pool_.is_draining()) return;

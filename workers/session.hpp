@@ -57,7 +57,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   void tick(TimeUs steady_us);  // monotonic; only differences mean something
-  void wake();                  // something may be ready
+  void wake();                  // a hint came: something may be ready
   void drain();                 // finishes what runs, commits it, offers the rest, closes; may be called again
 
   void answered(const StoreCall& call, StoreAnswer answer);

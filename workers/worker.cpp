@@ -360,9 +360,9 @@ void Worker::Parts::turn() {
   if (stopping || (options_.until && options_.until())) session_.drain();
   SessionActions actions = session_.take();
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
+  for (const Ticket slot : actions.cancelled) cancel(slot);
   call(std::move(actions.calls));
   start_some();
-  for (const Ticket slot : actions.cancelled) cancel(slot);
   for (const Note& note : actions.notes) write(note);
   if (session_.is_finished()) return end();
   arm();

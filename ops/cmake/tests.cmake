@@ -42,9 +42,11 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/waiting_test.cpp
 )
 cairn_tests(storage postgres cairn_storage
+  tests/storage/bench_copies_test.cpp
   tests/storage/bounded_query_test.cpp
   tests/storage/chain_test.cpp
   tests/storage/checkpoint_test.cpp
+  tests/storage/claim_desk_test.cpp
   tests/storage/claim_test.cpp
   tests/storage/clock_test.cpp
   tests/storage/cluster_test.cpp
@@ -65,6 +67,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
   tests/storage/wake_test.cpp
+  tests/waiting.cpp
 )
 cairn_tests(workers postgres cairn_workers
   tests/storage/test_database.cpp
@@ -145,6 +148,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/seven_node_test.cpp
   tests/ops/simulate_test.cpp
   tests/ops/verify_test.cpp
+  tests/waiting.cpp
   tests/workers/loopback.cpp
 )
 cairn_tests(fuzz fast cairn_workers
@@ -163,6 +167,7 @@ cairn_tests(faults postgres cairn_storage
   tests/ops/program.cpp
   tests/storage/cutting_proxy.cpp
   tests/storage/test_database.cpp
+  tests/waiting.cpp
 )
 add_dependencies(test_faults cairn)
 add_executable(crash_worker tests/ops/crash_worker.cpp)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/json.hpp"
+#include "tests/waiting.hpp"
 
 namespace cairn::program {
 
@@ -56,8 +57,7 @@ class Beside {
   std::filesystem::path out_;
 };
 
-// Asks again and again until yes; false after the limit.
-bool wait_until(const std::function<bool()>& yes, std::chrono::seconds limit = std::chrono::seconds(60));
+using test::wait_until;
 
 // Graph `name` with one question, a text, whose answer is the output's `region`.
 std::string ask_graph(const std::string& name);

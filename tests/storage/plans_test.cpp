@@ -75,8 +75,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"adjust_jobs", {"job_pkey"}},
       {"drop_jobs", {"job_pkey"}},
       {"offer_jobs", {"job_pkey"}},
-      {"insert_runs", {}},
-      {"insert_missing_runs", {"run_pkey"}},
+      {"insert_runs", {"run_pkey"}},
       {"insert_events", {}},
       {"hold_jobs", {}},
       {"delete_questions", {"question_pkey"}},
@@ -127,8 +126,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
 TEST_F(Plans, statements_of_one_row_take_the_same_indexes_and_unpack_no_array) {
   const std::map<std::string, std::string> expected{
       {"update_runs", "run_pkey"},
-      {"insert_runs", ""},
-      {"insert_missing_runs", "run_pkey"},
+      {"insert_runs", "run_pkey"},
       {"insert_events", ""},
       {"keep_jobs", "job_pkey"},
       {"adjust_jobs", "job_pkey"},

@@ -14,30 +14,13 @@
 #include "tests/storage/cutting_proxy.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
+#include "tests/waiting.hpp"
 
 namespace cairn {
 namespace {
 
 using namespace test;
 using Kind = Verdict::Kind;
-
-std::unique_ptr<Store> open_store(const std::string& dsn, bool notify = false) {
-  PostgresOptions options;
-  options.dsn = dsn;
-  options.notify = notify;
-  options.patience_ms = 5'000;
-  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
-  if (!store) throw std::runtime_error(store.error().message);
-  return std::move(*store);
-}
-
-bool wait_until(const std::function<bool()>& condition) {
-  for (int n = 0; n < 1'000; ++n) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
 
 // Activity reaches the statistics when a backend goes idle or ends.
 std::int64_t statistic(const std::string& dsn, const std::string& column, const std::string& table) {
@@ -50,7 +33,7 @@ TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
   const std::string dsn = new_database(1);
   std::vector<RunId> ids;
   {
-    const auto store = open_store(dsn);
+    const auto store = store_on(dsn);
     for (int n = 0; n < 12; ++n) {
       TestRun run(*store);
       Entry entry = run.entry();
@@ -61,7 +44,7 @@ TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
   }
   std::atomic<int> committed{0};
   const auto write = [&](SessionId session) {
-    const auto store = open_store(dsn);
+    const auto store = store_on(dsn);
     std::mt19937_64 random(static_cast<std::uint64_t>(session));
     for (int round = 0; round < 60; ++round) {
       std::vector<HeldJob> held = store->claim(claim_request(session, 4));
@@ -89,7 +72,7 @@ TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
   for (SessionId session = 1; session <= 4; ++session) threads.emplace_back(write, session);
   for (std::thread& thread : threads) thread.join();
 
-  const auto store = open_store(dsn);
+  const auto store = store_on(dsn);
   for (const RunId& id : ids) EXPECT_EQ(chain_fault(*store, id), "");
   EXPECT_GT(committed, 100);
   EXPECT_EQ(ask_number(dsn, "select count(*) from cairn.event"), committed + static_cast<int>(ids.size()));
@@ -98,7 +81,7 @@ TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
 
 TEST(PostgresStore, of_racing_starts_of_one_run_exactly_one_is_committed) {
   const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
+  const auto store = store_on(dsn);
   for (int round = 0; round < 20; ++round) {
     TestRun contested(*store);
     std::atomic<int> waiting{3};
@@ -134,7 +117,7 @@ TEST(PostgresStore, of_racing_starts_of_one_run_exactly_one_is_committed) {
 TEST(PostgresStore, a_commit_whose_answer_was_lost_is_not_written_twice) {
   const std::string dsn = new_database(1);
   CuttingProxy proxy(dsn);
-  const auto store = open_store(proxy.dsn());
+  const auto store = store_on(proxy.dsn());
   TestRun run(*store);
   ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
   const HeldJob held = store->claim(claim_request(7)).at(0);
@@ -161,7 +144,7 @@ TEST(PostgresStore, a_commit_whose_answer_was_lost_is_not_written_twice) {
 TEST(PostgresStore, a_commit_that_never_arrived_is_sent_again) {
   const std::string dsn = new_database(1);
   CuttingProxy proxy(dsn);
-  const auto store = open_store(proxy.dsn());
+  const auto store = store_on(proxy.dsn());
   TestRun run(*store);
   ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
   TestRun fresh(*store);
@@ -177,7 +160,7 @@ TEST(PostgresStore, a_commit_that_never_arrived_is_sent_again) {
 TEST(PostgresStore, a_claim_whose_answer_was_lost_leaves_no_job_held_by_nobody_knows_whom) {
   const std::string dsn = new_database(1);
   CuttingProxy proxy(dsn);
-  const auto store = open_store(proxy.dsn());
+  const auto store = store_on(proxy.dsn());
   for (int n = 0; n < 4; ++n) {
     TestRun run(*store);
     ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
@@ -198,7 +181,7 @@ TEST(PostgresStore, a_claim_whose_answer_was_lost_leaves_no_job_held_by_nobody_k
 
 TEST(PostgresStore, terminated_connections_are_replaced) {
   const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
+  const auto store = store_on(dsn);
   TestRun run(*store);
   for (int round = 0; round < 5; ++round) {
     ASSERT_EQ(run.commit(run.entry()).kind, Kind::committed);
@@ -266,7 +249,7 @@ TEST_F(StoppedInside, a_pipeline) {
 
 // libpq sends a long part in several pieces; the server does not end who stops between them.
 TEST_F(StoppedInside, half_a_part_of_a_pipeline) {
-  const auto store = open_store(dsn);
+  const auto store = store_on(dsn);
   pool.run([&](PgConnection& asleep) {
     asleep.begin_pipeline();
     asleep.send(begin_statement());
@@ -343,7 +326,7 @@ TEST(PostgresStore, open_refuses_an_unreachable_and_an_empty_database) {
 TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
   const std::string dsn = new_database(1);
   {
-    const auto store = open_store(dsn);
+    const auto store = store_on(dsn);
     TestRun run(*store);
     run.row.tags = {{"a", "b"}};
     ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
@@ -367,7 +350,7 @@ TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
 // Half of the time that connecting took was once taken for the database's lead.
 TEST(PostgresStore, the_clock_is_right_though_the_first_question_opens_a_connection) {
   const std::string dsn = new_database(1);
-  const auto store = open_store(dsn + " options='-c post_auth_delay=1'");
+  const auto store = store_on(dsn + " options='-c post_auth_delay=1'");
   const TimeUs said = store->database_time();
   const TimeUs after = ask_number(dsn, "select extract(epoch from clock_timestamp()) * 1000000");
   EXPECT_LE(said, after + 200'000);
@@ -377,8 +360,8 @@ TEST(PostgresStore, the_clock_is_right_though_the_first_question_opens_a_connect
 
 TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_transaction) {
   const std::string dsn = new_database(1);
-  const auto here = open_store(dsn, true);
-  const auto there = open_store(dsn, true);
+  const auto here = store_on(dsn, true);
+  const auto there = store_on(dsn, true);
   while (there->await_wake(200)) {
   }
   const auto listening = [&] {
@@ -423,8 +406,8 @@ TEST(PostgresConnection, what_nobody_waits_for_is_received_before_the_next_use) 
 
 TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {
   const std::string dsn = new_database(1);
-  const auto here = open_store(dsn, true);
-  const auto there = open_store(dsn, true);
+  const auto here = store_on(dsn, true);
+  const auto there = store_on(dsn, true);
   there->await_wake(1);
   ask(dsn,
       "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
@@ -435,87 +418,10 @@ TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {
   }));
 }
 
-// --- marks -----------------------------------------------------------------------------------------------------------
-
-TEST(HintedJobs, tell_of_the_one_job_that_all_hints_since_have_named) {
-  HintedJobs hinted;
-  const HintedJob here{0, run_on(0, 2), 1};
-  const HintedJob there{1, run_on(1, 2), 2};
-  const auto is_run = [](const std::optional<HintedJob>& found, const HintedJob& job) {
-    return found && found->run == job.run && found->branch == job.branch;
-  };
-  EXPECT_FALSE(hinted.only_one(0));
-  hinted.add(here);
-  EXPECT_TRUE(is_run(hinted.only_one(0), here));
-  EXPECT_FALSE(hinted.only_one(0)) << "it has been told";
-  hinted.add(there);
-  EXPECT_FALSE(hinted.only_one(0)) << "it is another shard's";
-  hinted.add(here);
-  EXPECT_TRUE(is_run(hinted.only_one(0), here));
-  EXPECT_TRUE(is_run(hinted.only_one(1), there)) << "which has not asked since";
-  hinted.add(here);
-  hinted.add(here);
-  EXPECT_FALSE(hinted.only_one(0)) << "there were two";
-  hinted.add(here);
-  hinted.add(std::nullopt);
-  EXPECT_FALSE(hinted.only_one(0)) << "one of them may have been of anything";
-  hinted.add(std::nullopt);
-  for (int n = 0; n < 100; ++n) hinted.add(there);
-  hinted.add(here);
-  EXPECT_FALSE(hinted.only_one(0)) << "too many to remember them all";
-}
-
-TEST(ClaimDesk, on_a_hint_the_job_it_names_is_taken_and_without_one_whatever_is_due) {
-  const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
-  TestRun older(*store), newer(*store);
-  ASSERT_EQ(older.start(job_of(1, 1, noon - 1)).kind, Kind::committed);
-  ASSERT_EQ(newer.start(job_of(1, 1)).kind, Kind::committed);
-  PostgresPool pool({dsn, "test", true}, 1);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted);
-  const auto claim = [&](bool on_hint) {
-    ClaimRequest request = claim_request(7);
-    request.on_hint = on_hint;
-    std::vector<RunId> runs;
-    for (const HeldJob& held : desk.claim(request)) runs.push_back(held.run);
-    return runs;
-  };
-  hinted.add(HintedJob{0, newer.id(), 1});
-  EXPECT_EQ(claim(true), std::vector<RunId>{newer.id()});
-  hinted.add(HintedJob{0, newer.id(), 1});
-  EXPECT_EQ(claim(true), std::vector<RunId>{older.id()}) << "what it names is held, so whatever else there is";
-  EXPECT_TRUE(claim(true).empty());
-
-  TestRun first(*store), second(*store);
-  ASSERT_EQ(first.start(job_of(1, 1)).kind, Kind::committed);
-  ASSERT_EQ(second.start(job_of(1, 1)).kind, Kind::committed);
-  hinted.add(HintedJob{0, second.id(), 1});
-  EXPECT_EQ(claim(false).size(), 2u) << "who does not ask for a hint's sake gets all";
-}
-
-// A limit holds for a job that is claimed by its key as for any other.
-TEST(ClaimDesk, a_hint_of_a_paused_queue_gives_nothing) {
-  const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
-  TestRun run(*store);
-  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
-  ASSERT_TRUE(store->set_queue({.name = "default", .paused = true}));
-  PostgresPool pool({dsn, "test", true}, 1);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted);
-  ClaimRequest request = claim_request(7);
-  request.on_hint = true;
-  for (int n = 0; n < 2; ++n) {
-    hinted.add(HintedJob{0, run.id(), 1});
-    EXPECT_TRUE(desk.claim(request).empty());
-  }
-}
-
 TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
   const std::string dsn = new_database(1);
-  const auto here = open_store(dsn, true);
-  const auto there = open_store(dsn, true);
+  const auto here = store_on(dsn, true);
+  const auto there = store_on(dsn, true);
   while (there->await_wake(200)) {
   }
   TestRun older(*here), newer(*here);
@@ -539,141 +445,27 @@ TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
   EXPECT_EQ(claimed[0].run, newer.id());
 }
 
-TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
+// A run goes on after a pause in the same commit in which another begins: the hint is of both.
+TEST(PostgresStore, a_commit_that_offers_one_job_and_frees_another_names_none) {
   const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
-  PostgresPool pool({dsn, "cairn", true}, 2);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted, 1);  // marks are used from the second claim on
-  const auto start = [&](TimeUs run_at_us, std::int32_t priority) {
-    TestRun run(*store);
-    EXPECT_EQ(run.start(job_of(1, 1, run_at_us, "default", priority)).kind, Kind::committed);
-    return run.id();
-  };
-  const auto claim_one = [&] { return desk.claim(claim_request(7, 1)); };
-  start(noon + 10, 5);
-  ASSERT_EQ(claim_one().size(), 1u);
-  const RunId later = start(noon + 20, 5);
-  const RunId urgent = start(noon + 30, 1);
-  const RunId below = start(noon, 7);
-  const RunId earlier = start(noon, 5);
-  EXPECT_EQ(claim_one().at(0).run, urgent) << "a level the marks do not know";
-  EXPECT_EQ(claim_one().at(0).run, later) << "what lies behind the mark";
-  EXPECT_EQ(claim_one().at(0).run, below);
-  std::vector<HeldJob> last;
-  EXPECT_TRUE(wait_until([&] { return !(last = claim_one()).empty(); })) << "what lies before the mark, a little later";
-  EXPECT_EQ(last.at(0).run, earlier);
-}
-
-TEST(ClaimDesk, every_priority_is_found_those_at_the_ends_too) {
-  const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
-  PostgresPool pool({dsn, "cairn", true}, 2);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted, 1);
-  using Limits = std::numeric_limits<std::int32_t>;
-  const auto start = [&](std::int32_t priority) {
-    TestRun run(*store);
-    EXPECT_EQ(run.start(job_of(1, 1, noon, "default", priority)).kind, Kind::committed);
-  };
-  std::vector<std::int32_t> found;
-  const auto claim = [&] {
-    for (const HeldJob& held : desk.claim(claim_request(7, 10))) found.push_back(held.job.priority);
-  };
-  const std::vector<std::int32_t> all{Limits::min(), -2, -1, 3, 4, Limits::max()};
-  for (const std::int32_t priority : all) start(priority);
-  claim();
-  EXPECT_EQ(found, all) << "nothing is known yet: one look everywhere";
-  found.clear();
-  for (const std::int32_t priority : {1, 2, 7, 8}) start(priority);
-  EXPECT_TRUE(wait_until([&] { return claim(), found.size() >= 4; })) << "between the known ones";
-  std::sort(found.begin(), found.end());
-  EXPECT_EQ(found, (std::vector<std::int32_t>{1, 2, 7, 8})) << "one in each gap, and after a pause everywhere";
-}
-
-TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
-  const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
-  PostgresPool pool({dsn, "cairn", true}, 2);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted, 1);
-  ClaimRequest request = claim_request(7, 1);
-  request.now_us = noon + 100'000;
-  TestRun first(*store);
-  first.start(job_of(1, 1, noon + 50'000));
-  ASSERT_EQ(desk.claim(request).size(), 1u);
-  TestRun late(*store);
-  late.start(job_of(1, 1, noon));
-  TestRun next(*store);
-  next.start(job_of(1, 1, noon + 60'000));
-  EXPECT_EQ(desk.claim(request).at(0).run, late.id());
-}
-
-TEST(ClaimDesk, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_finds_what_came_late) {
-  const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
-  PostgresPool pool({dsn, "cairn", true}, 2);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted);
-  ClaimRequest request = claim_request(7, 2);
-  const auto start = [&](TimeUs run_at_us) {
-    TestRun run(*store);
-    EXPECT_EQ(run.start(job_of(1, 1, run_at_us)).kind, Kind::committed);
-    return run.id();
-  };
-  const auto claim_slowly = [&] {
-    PgConnection other({dsn, "test", false});
-    other.execute("BEGIN; LOCK TABLE cairn.queue IN EXCLUSIVE MODE");
-    std::thread unlocking([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(60));
-      other.execute("COMMIT");
-    });
-    const std::size_t found = desk.claim(request).size();
-    unlocking.join();
-    return found;
-  };
-  for (int looks = 0; looks < 2; ++looks) {
-    start(request.now_us);
-    EXPECT_EQ(claim_slowly(), 1u);
-  }
-  const RunId old = start(request.now_us - 120'000'000);
-  const RunId late = start(request.now_us - 30'000'000);
-  std::vector<HeldJob> found = desk.claim(request);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].run, late);
-  EXPECT_TRUE(wait_until([&] { return !(found = desk.claim(request)).empty(); })) << "everywhere, when it may";
-  EXPECT_EQ(found[0].run, old);
-}
-
-// Run after run, each page would end in a gap as no worker leaves it, into which later runs' small events go.
-TEST(BenchCopies, lie_as_workers_write_them_and_their_chains_are_whole) {
-  const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
-  TestRun sample(*store);
-  ASSERT_EQ(sample.commit(sample.entry(3)).kind, Kind::committed);
-  PgConnection connection({dsn, "test", false});
-  connection.query(statement("bench_copy_runs"), PgParameters()
-                                                     .add(to_string(sample.id()))
-                                                     .add("01900000-0000-7000-8000-000000000000")
-                                                     .add(std::int64_t{0})
-                                                     .add(std::int64_t{599}));
-  EXPECT_EQ(ask_text(dsn,
-                     "select string_agg(seq || '*' || n, ' ' order by place) from (select seq, count(*) n, min(ctid) "
-                     "place from (select seq, ctid, row_number() over (order by ctid) - row_number() over "
-                     "(partition by seq order by ctid) as lies from cairn.event where run_id <> '" +
-                         to_string(sample.id()) + "') e group by seq, lies) beside"),
-            "1*500 2*500 3*500 1*100 2*100 3*100");
-  for (const char* end : {"000000000000", "000002570000"}) {
-    const std::optional<RunId> copy = parse_run_id(std::string("01900000-0000-7000-8000-") + end);
-    ASSERT_TRUE(copy);
-    EXPECT_EQ(chain_fault(*store, *copy), "");
-  }
+  const auto store = store_on(dsn);
+  TestRun paused(*store), begins(*store);
+  ASSERT_EQ(paused.start(job_of(1, 1, never_us)).kind, Kind::committed);
+  Entry goes_on = paused.entry();
+  goes_on.jobs.push_back(adjust(job_of(1, 1)));
+  Entry begun = begins.entry();
+  begun.jobs.push_back(offer(job_of(1, 1)));
+  for (const Verdict& verdict : store->commit(0, std::vector<Entry>{goes_on, begun}, true))
+    ASSERT_EQ(verdict.kind, Kind::committed);
+  ClaimRequest request = claim_request(7);
+  request.on_hint = true;
+  EXPECT_EQ(store->claim(request).size(), 2u);
 }
 
 // A rebuild may be under way beside the workers.
 TEST(PostgresStore, a_look_at_what_is_held_passes_over_a_job_whose_run_has_lost_its_row) {
   const std::string dsn = new_database(1);
-  const auto store = open_store(dsn);
+  const auto store = store_on(dsn);
   TestRun whole(*store), torn(*store);
   whole.start(job_of(1, 1));
   torn.start(job_of(1, 1));
@@ -706,7 +498,7 @@ class Roles : public testing::Test {
 };
 
 TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
-  const auto store = open_store(with_user(dsn_, "ann"));
+  const auto store = store_on(with_user(dsn_, "ann"));
   TestRun run(*store);
   ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
   SessionRow session;
@@ -750,7 +542,7 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
 }
 
 TEST_F(Roles, an_application_login_cannot_change_history) {
-  const auto store = open_store(dsn_);
+  const auto store = store_on(dsn_);
   TestRun run(*store);
   run.start(job_of(1, 1));
   EXPECT_EQ(refusal("update cairn.event set payload = 'x'"), "42501");

@@ -86,6 +86,16 @@ std::string scratch_directory() {
 std::string cluster_dsn() { return cluster().dsn(); }
 std::string new_database(std::int32_t shards) { return cluster().create(cluster().template_for(shards)); }
 std::string new_empty_database() { return cluster().create("template0"); }
+std::unique_ptr<Store> store_on(const std::string& dsn, bool notify) {
+  PostgresOptions options;
+  options.dsn = dsn;
+  options.notify = notify;
+  options.patience_ms = 5'000;
+  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
+  if (!store) throw std::runtime_error(store.error().message);
+  return std::move(*store);
+}
+
 std::string with_user(const std::string& dsn, const std::string& user) { return dsn + " user=" + user; }
 
 PgResult ask(const std::string& dsn, const std::string& sql) {

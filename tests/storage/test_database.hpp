@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "storage/postgres_connection.hpp"
+#include "storage/store.hpp"
 
 namespace cairn::test {
 
@@ -19,6 +21,9 @@ std::string cluster_dsn();
 std::string new_database(std::int32_t shards);
 // The DSN of a new, empty database.
 std::string new_empty_database();
+
+// A store there; throws std::runtime_error.
+std::unique_ptr<Store> store_on(const std::string& dsn, bool notify = false);
 
 std::string with_user(const std::string& dsn, const std::string& user);
 

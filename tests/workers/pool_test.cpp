@@ -21,6 +21,12 @@ PoolOptions options(std::int32_t concurrency = 8, std::int32_t shards = 1) {
   return made;
 }
 
+PoolOptions patient() {
+  PoolOptions made = options();
+  made.poll_us = 500'000;
+  return made;
+}
+
 HeldJob job(BranchId branch = 1, StepId step = 1) {
   HeldJob made;
   made.run = RunId{{1}};
@@ -59,9 +65,7 @@ TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
 
 // Who offered the job may have a clock ahead of ours: it is not due here for a moment yet.
 TEST(Pool, a_wake_up_that_finds_nothing_is_followed_by_one_more_look) {
-  PoolOptions patient = options();
-  patient.poll_us = 500'000;
-  Pool pool(patient);
+  Pool pool(patient());
   (void)pool.take();
   pool.claimed(0, {});
   pool.wake();
@@ -76,42 +80,42 @@ TEST(Pool, a_wake_up_that_finds_nothing_is_followed_by_one_more_look) {
 }
 
 TEST(Pool, a_claim_answers_a_hint_alone_only_if_nothing_else_is_to_be_found) {
-  PoolOptions patient = options();
-  patient.poll_us = 500'000;
-  Pool pool(patient);
+  Pool pool(patient());
   const auto claims_on_hint = [&pool] {
     const Pool::Actions actions = pool.take();
     EXPECT_EQ(actions.claims.size(), 1u);
     return actions.claims.at(0).on_hint;
   };
   EXPECT_FALSE(claims_on_hint()) << "the first looks at all there is";
-  pool.wake();
+  pool.hint();
   pool.claimed(0, jobs(1));
   EXPECT_TRUE(claims_on_hint());
   pool.claimed(0, jobs(7));
   (void)pool.take();
   for (const Pool::Slot slot : {1, 2}) pool.done(slot);
-  pool.wake();
+  pool.hint();
   EXPECT_FALSE(claims_on_hint()) << "the claim before was filled";
   pool.claimed(0, {});
   pool.due(1'000);
-  pool.wake();
+  pool.hint();
   pool.tick(1'000);
   EXPECT_FALSE(claims_on_hint()) << "something else is due";
+  pool.claimed(0, {});
+  pool.hint();
+  pool.wake();
+  EXPECT_FALSE(claims_on_hint()) << "a queue may have become free";
 }
 
 // Under hints that come all the time nothing else would ever be found.
 TEST(Pool, hints_do_not_put_off_the_look_at_all_there_is) {
-  PoolOptions patient = options();
-  patient.poll_us = 500'000;
-  Pool pool(patient);
+  Pool pool(patient());
   (void)pool.take();
   pool.claimed(0, {});
   int on_hint = 0;
   for (TimeUs now = 100'000;; now += 100'000) {
     ASSERT_LE(now, 500'000);
     pool.tick(now);
-    pool.wake();
+    pool.hint();
     const Pool::Actions actions = pool.take();
     ASSERT_EQ(actions.claims.size(), 1u);
     if (!actions.claims[0].on_hint) break;
