@@ -92,7 +92,7 @@ TEST(Pool, a_claim_answers_a_hint_alone_only_if_nothing_else_is_to_be_found) {
   EXPECT_TRUE(claims_on_hint());
   pool.claimed(0, jobs(7));
   (void)pool.take();
-  for (const Pool::Slot slot : {1, 2}) pool.done(slot);
+  for (const Pool::Slot slot : {Pool::Slot{1}, Pool::Slot{2}}) pool.done(slot);
   pool.hint();
   EXPECT_FALSE(claims_on_hint()) << "the claim before was filled";
   pool.claimed(0, {});
