@@ -124,6 +124,7 @@ void ClaimDesk::read_runs_of(const PgResult& rows, Gained& gained) {
 ClaimDesk::Claimed ClaimDesk::claim_free(const ClaimRequest& request) {
   if (request.limit <= 0 || request.queues.empty()) return Gained{};
   if (!request.only_runs.empty()) return claim_of_runs(request);
+  // Asked of every claim: one that looks everywhere answers the hints before it as well.
   if (const std::optional<HintedJob> job = hinted_.only_one(request.shard); job && request.on_hint) {
     Claimed claimed = claim_hinted(request, *job);
     if (!claimed || !claimed->jobs.empty()) return claimed;

@@ -2,8 +2,7 @@
 -- as $17 (null: any number) are expected; one that another transaction is about to create is waited for.
 with made as (
 insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of,
-  chain_hash,
-                       status, graph, version, reason, tags, origin, origin_seq)
+  chain_hash, status, graph, version, reason, tags, origin, origin_seq)
 select $1::int, u.run_id, u.waiting, u.head, u.started_at, u.updated_at, u.parent, u.continues,
        case when u.status in ('running', 'paused') then u.parent end, u.chain_hash, u.status, u.graph, u.version,
        u.reason, u.tags::jsonb, u.origin, u.origin_seq

@@ -1,6 +1,8 @@
 // Where claims begin and what they take by its key: marks, priorities, hints.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
+#include <thread>
 
 #include "storage/postgres_claim.hpp"
 #include "tests/storage/test_database.hpp"
@@ -41,15 +43,24 @@ TEST(HintedJobs, tell_of_the_one_job_that_all_hints_since_have_named) {
   EXPECT_FALSE(hinted.only_one(0)) << "too many to remember them all";
 }
 
-TEST(ClaimDesk, on_a_hint_the_job_it_names_is_taken_and_without_one_whatever_is_due) {
-  const std::string dsn = new_database(1);
-  const auto store = store_on(dsn);
-  TestRun older(*store), newer(*store);
-  ASSERT_EQ(older.start(job_of(1, 1, noon - 1)).kind, Kind::committed);
-  ASSERT_EQ(newer.start(job_of(1, 1)).kind, Kind::committed);
-  PostgresPool pool({dsn, "test", true}, 1);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted);
+class ClaimDeskTest : public testing::Test {
+ protected:
+  RunId start(TimeUs run_at_us = noon, std::int32_t priority = 0) {
+    TestRun run(*store_);
+    EXPECT_EQ(run.start(job_of(1, 1, run_at_us, "default", priority)).kind, Kind::committed);
+    return run.id();
+  }
+
+  const std::string dsn_ = new_database(1);
+  const std::unique_ptr<Store> store_ = store_on(dsn_);
+  PostgresPool pool_{{dsn_, "test", true}, 2};
+  HintedJobs hinted_;
+};
+
+TEST_F(ClaimDeskTest, on_a_hint_the_job_it_names_is_taken_and_without_one_whatever_is_due) {
+  const RunId older = start(noon - 1);
+  const RunId newer = start();
+  ClaimDesk desk(pool_, hinted_);
   const auto claim = [&](bool on_hint) {
     ClaimRequest request = claim_request(7);
     request.on_hint = on_hint;
@@ -57,48 +68,32 @@ TEST(ClaimDesk, on_a_hint_the_job_it_names_is_taken_and_without_one_whatever_is_
     for (const HeldJob& held : desk.claim(request)) runs.push_back(held.run);
     return runs;
   };
-  hinted.add(HintedJob{0, newer.id(), 1});
-  EXPECT_EQ(claim(true), std::vector<RunId>{newer.id()});
-  hinted.add(HintedJob{0, newer.id(), 1});
-  EXPECT_EQ(claim(true), std::vector<RunId>{older.id()}) << "what it names is held, so whatever else there is";
+  hinted_.add(HintedJob{0, newer, 1});
+  EXPECT_EQ(claim(true), std::vector<RunId>{newer});
+  hinted_.add(HintedJob{0, newer, 1});
+  EXPECT_EQ(claim(true), std::vector<RunId>{older}) << "what it names is held, so whatever else there is";
   EXPECT_TRUE(claim(true).empty());
 
-  TestRun first(*store), second(*store);
-  ASSERT_EQ(first.start(job_of(1, 1)).kind, Kind::committed);
-  ASSERT_EQ(second.start(job_of(1, 1)).kind, Kind::committed);
-  hinted.add(HintedJob{0, second.id(), 1});
+  start();
+  hinted_.add(HintedJob{0, start(), 1});
   EXPECT_EQ(claim(false).size(), 2u) << "who does not ask for a hint's sake gets all";
 }
 
 // A limit holds for a job that is claimed by its key as for any other.
-TEST(ClaimDesk, a_hint_of_a_paused_queue_gives_nothing) {
-  const std::string dsn = new_database(1);
-  const auto store = store_on(dsn);
-  TestRun run(*store);
-  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
-  ASSERT_TRUE(store->set_queue({.name = "default", .paused = true}));
-  PostgresPool pool({dsn, "test", true}, 1);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted);
+TEST_F(ClaimDeskTest, a_hint_of_a_paused_queue_gives_nothing) {
+  const RunId run = start();
+  ASSERT_TRUE(store_->set_queue({.name = "default", .paused = true}));
+  ClaimDesk desk(pool_, hinted_);
   ClaimRequest request = claim_request(7);
   request.on_hint = true;
   for (int n = 0; n < 2; ++n) {
-    hinted.add(HintedJob{0, run.id(), 1});
+    hinted_.add(HintedJob{0, run, 1});
     EXPECT_TRUE(desk.claim(request).empty());
   }
 }
 
-TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
-  const std::string dsn = new_database(1);
-  const auto store = store_on(dsn);
-  PostgresPool pool({dsn, "cairn", true}, 2);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted, 1);  // marks are used from the second claim on
-  const auto start = [&](TimeUs run_at_us, std::int32_t priority) {
-    TestRun run(*store);
-    EXPECT_EQ(run.start(job_of(1, 1, run_at_us, "default", priority)).kind, Kind::committed);
-    return run.id();
-  };
+TEST_F(ClaimDeskTest, with_marks_no_job_is_left_behind) {
+  ClaimDesk desk(pool_, hinted_, 1);  // marks are used from the second claim on
   const auto claim_one = [&] { return desk.claim(claim_request(7, 1)); };
   start(noon + 10, 5);
   ASSERT_EQ(claim_one().size(), 1u);
@@ -114,64 +109,40 @@ TEST(ClaimDesk, with_marks_no_job_is_left_behind) {
   EXPECT_EQ(last.at(0).run, earlier);
 }
 
-TEST(ClaimDesk, every_priority_is_found_those_at_the_ends_too) {
-  const std::string dsn = new_database(1);
-  const auto store = store_on(dsn);
-  PostgresPool pool({dsn, "cairn", true}, 2);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted, 1);
+TEST_F(ClaimDeskTest, every_priority_is_found_those_at_the_ends_too) {
+  ClaimDesk desk(pool_, hinted_, 1);
   using Limits = std::numeric_limits<std::int32_t>;
-  const auto start = [&](std::int32_t priority) {
-    TestRun run(*store);
-    EXPECT_EQ(run.start(job_of(1, 1, noon, "default", priority)).kind, Kind::committed);
-  };
   std::vector<std::int32_t> found;
   const auto claim = [&] {
     for (const HeldJob& held : desk.claim(claim_request(7, 10))) found.push_back(held.job.priority);
   };
   const std::vector<std::int32_t> all{Limits::min(), -2, -1, 3, 4, Limits::max()};
-  for (const std::int32_t priority : all) start(priority);
+  for (const std::int32_t priority : all) start(noon, priority);
   claim();
   EXPECT_EQ(found, all) << "nothing is known yet: one look everywhere";
   found.clear();
-  for (const std::int32_t priority : {1, 2, 7, 8}) start(priority);
+  for (const std::int32_t priority : {1, 2, 7, 8}) start(noon, priority);
   EXPECT_TRUE(wait_until([&] { return claim(), found.size() >= 4; })) << "between the known ones";
   std::sort(found.begin(), found.end());
   EXPECT_EQ(found, (std::vector<std::int32_t>{1, 2, 7, 8})) << "one in each gap, and after a pause everywhere";
 }
 
-TEST(ClaimDesk, a_mark_stays_behind_now_for_rows_committed_late) {
-  const std::string dsn = new_database(1);
-  const auto store = store_on(dsn);
-  PostgresPool pool({dsn, "cairn", true}, 2);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted, 1);
+TEST_F(ClaimDeskTest, a_mark_stays_behind_now_for_rows_committed_late) {
+  ClaimDesk desk(pool_, hinted_, 1);
   ClaimRequest request = claim_request(7, 1);
   request.now_us = noon + 100'000;
-  TestRun first(*store);
-  first.start(job_of(1, 1, noon + 50'000));
+  start(noon + 50'000);
   ASSERT_EQ(desk.claim(request).size(), 1u);
-  TestRun late(*store);
-  late.start(job_of(1, 1, noon));
-  TestRun next(*store);
-  next.start(job_of(1, 1, noon + 60'000));
-  EXPECT_EQ(desk.claim(request).at(0).run, late.id());
+  const RunId late = start(noon);
+  start(noon + 60'000);
+  EXPECT_EQ(desk.claim(request).at(0).run, late);
 }
 
-TEST(ClaimDesk, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_finds_what_came_late) {
-  const std::string dsn = new_database(1);
-  const auto store = store_on(dsn);
-  PostgresPool pool({dsn, "cairn", true}, 2);
-  HintedJobs hinted;
-  ClaimDesk desk(pool, hinted);
+TEST_F(ClaimDeskTest, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_finds_what_came_late) {
+  ClaimDesk desk(pool_, hinted_);
   ClaimRequest request = claim_request(7, 2);
-  const auto start = [&](TimeUs run_at_us) {
-    TestRun run(*store);
-    EXPECT_EQ(run.start(job_of(1, 1, run_at_us)).kind, Kind::committed);
-    return run.id();
-  };
   const auto claim_slowly = [&] {
-    PgConnection other({dsn, "test", false});
+    PgConnection other({dsn_, "test", false});
     other.execute("BEGIN; LOCK TABLE cairn.queue IN EXCLUSIVE MODE");
     std::thread unlocking([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(60));

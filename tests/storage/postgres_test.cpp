@@ -1,15 +1,13 @@
-// What the Postgres store must do beyond the contract: races, lost connections, HOT updates, roles, marks.
+// What the Postgres store must do beyond the contract: races, lost connections, HOT updates, roles, hints.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
-#include <limits>
-#include <map>
 #include <random>
 #include <thread>
 
-#include "storage/postgres_claim.hpp"
+#include "storage/postgres_pool.hpp"
 #include "storage/postgres_store.hpp"
 #include "tests/storage/cutting_proxy.hpp"
 #include "tests/storage/test_database.hpp"
@@ -426,14 +424,9 @@ TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
   }
   TestRun older(*here), newer(*here);
   ASSERT_EQ(older.start(job_of(1, 1, noon - 1)).kind, Kind::committed);
-  ASSERT_TRUE(there
-                  ->claim([] {
-                    ClaimRequest other = claim_request(7);
-                    other.queues = {"other"};
-                    return other;
-                  }())
-                  .empty())
-      << "what was heard before is told";
+  ClaimRequest of_another = claim_request(7);
+  of_another.queues = {"other"};
+  ASSERT_TRUE(there->claim(of_another).empty()) << "what was heard before is told";
   Entry entry = newer.entry();
   entry.jobs.push_back(offer(job_of(1, 1)));
   ASSERT_EQ(here->commit(0, std::vector<Entry>{entry}, true)[0].kind, Kind::committed);
