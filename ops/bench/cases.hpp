@@ -29,7 +29,7 @@ Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const Ben
 
 // Case `steps` while it flows, beside the same on empty tables: with jobs waiting, with finished runs in the tables,
 // with an old snapshot held open; for long, with the vacuum and the checkpoints that come; a run of very many events
-// beside its own beginning; very many runs in one worker.
+// beside new ones; very many runs in one worker.
 Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options);
