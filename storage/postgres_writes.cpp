@@ -185,6 +185,7 @@ void Writes::add_job(const Entry& entry, const JobWrite& write, const Fence* fen
       holds_.deadline.add(write.deadline_us);
       holds_.timeout_ms.add(job.timeout_ms);
       holds_.queue.add(job.queue);
+      holds_.queues.insert(job.queue);
       return;
     case JobWrite::Op::adjust:
       adjustments_.run.add(entry.run.id);
@@ -235,7 +236,11 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
   if (holds_.run.size() > 0) {
     send_rows(connection, "hold_jobs", on_shard, holds_.run, holds_.branch, holds_.step, holds_.attempt,
               holds_.priority, holds_.run_at, holds_.session, holds_.deadline, holds_.timeout_ms, holds_.queue);
-    send_rows(connection, "permit_held", on_shard, holds_.run, holds_.branch, holds_.queue);
+    PgArray queues(PgType::text);
+    for (const std::string& queue : holds_.queues) queues.add(queue);
+    PgParameters parameters = on_shard;
+    parameters.add(std::move(queues));
+    send_rows(connection, "permit_held", std::move(parameters), holds_.run, holds_.branch, holds_.queue);
   }
   if (adjustments_.run.size() > 0) {
     send_rows(connection, "adjust_jobs", on_shard, adjustments_.run, adjustments_.branch, adjustments_.queue,

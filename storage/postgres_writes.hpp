@@ -1,6 +1,7 @@
 // The rows of a commit as parameters of its statements. Not thread-safe.
 #pragma once
 
+#include <set>
 #include <span>
 
 #include "storage/postgres_connection.hpp"
@@ -79,6 +80,7 @@ class Writes {
     PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4}, priority{PgType::int4},
         run_at{PgType::int8}, session{PgType::int8}, deadline{PgType::int8}, timeout_ms{PgType::int8},
         queue{PgType::text};
+    std::set<std::string> queues;
   } holds_;
   struct Adjustments {
     PgArray run{PgType::uuid}, branch{PgType::int4}, queue{PgType::text}, priority{PgType::int4}, run_at{PgType::int8},

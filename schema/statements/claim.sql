@@ -6,13 +6,14 @@
 with recursive gap (queue, below, place, hops, priority) as (
   select g.queue, g.below, g.place, 1,
          (select j.priority from cairn.job j
-          where j.shard = $1::int and j.queue = g.queue and j.priority > g.above and j.priority < g.below
+          where j.shard = $1::int and j.queue = g.queue and j.offered and j.priority > g.above and j.priority < g.below
           order by j.priority limit 1)
   from unnest($11::text[], $12::bigint[], $13::bigint[]) with ordinality as g (queue, above, below, place)
   union all
   select g.queue, g.below, g.place, g.hops + 1,
          (select j.priority from cairn.job j
-          where j.shard = $1::int and j.queue = g.queue and j.priority > g.priority and j.priority < g.below
+          where j.shard = $1::int and j.queue = g.queue and j.offered and j.priority > g.priority
+            and j.priority < g.below
           order by j.priority limit 1)
   from gap g where g.priority is not null and g.hops < $14::int
 ), level (queue, priority, run_at, run_id, place) as (
@@ -29,7 +30,7 @@ with recursive gap (queue, below, place, hops, priority) as (
     select j.shard, j.run_id, j.branch
     from cairn.job j
     where j.shard = $1::int and j.queue = l.queue and j.priority = l.priority and j.run_at <= $3::bigint
-      and (j.run_at, j.run_id) >= (l.run_at, l.run_id) and j.session is null
+      and (j.run_at, j.run_id) >= (l.run_at, l.run_id) and j.offered and j.session is null
     order by j.shard, j.queue, j.priority, j.run_at, j.run_id, j.branch
     limit $2::int
     for update skip locked

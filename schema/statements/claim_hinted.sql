@@ -7,6 +7,6 @@ set session = $6::bigint, epoch = j.epoch + 1,
       when $7::bigint > 0 then $5::bigint + (least($7::bigint, 1000000000000) + $8::bigint) * 1000
       else 9223372036854775807 end
 where j.shard = $1::int and j.run_id = $2::uuid and j.branch = $3::int
-      and (j.queue = any($4::text[])) is true and j.run_at <= $5::bigint and j.session is null
+      and j.queue = any($4::text[]) and j.run_at <= $5::bigint and j.session is null
 returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
   j.deadline

@@ -1,10 +1,10 @@
--- (offset 0: as in lock_runs.sql; `is true`: the keys' index is to be taken, see migration 8.)
+-- (offset 0: as in lock_runs.sql.)
 -- Due jobs of these runs and no others. Parameters as in claim_limited.sql, and $8 the runs.
 with due as materialized (
   select j.shard, j.run_id, j.branch
   from (select $1::int as shard, n.* from unnest($8::uuid[]) as n (run_id) offset 0) u
   join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id
-  where (j.queue = any($2::text[])) is true and j.run_at <= $4::bigint and j.session is null
+  where j.queue = any($2::text[]) and j.run_at <= $4::bigint and j.session is null
   order by j.priority, j.run_at, j.run_id, j.branch
   limit $3::int
   for update of j skip locked

@@ -1,8 +1,8 @@
--- New rows, born held with epoch 1.
+-- New rows, born held with epoch 1; no claim looks for them until they are free.
 insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline, timeout_ms,
-  queue)
+  queue, offered)
 select $1::int, u.run_id, u.branch, u.step, u.attempt, u.priority, u.run_at, u.session, 1, u.deadline, u.timeout_ms,
-  u.queue
+  u.queue, false
 from unnest($2::uuid[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[], $8::bigint[], $9::bigint[],
   $10::bigint[],
             $11::text[])

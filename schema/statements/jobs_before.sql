@@ -4,6 +4,6 @@ from (
   select from cairn.job
   where shard = $1::int and queue = $2::text
     and (priority, run_at, run_id, branch) < ($3::int, $4::bigint, $5::uuid, $6::int)
-    and session is null and run_at <= $7::bigint
+    and offered and session is null and run_at <= $7::bigint
   limit $8::int
 ) as earlier

@@ -12,7 +12,7 @@ with held as materialized (
   for update of j
 )
 update cairn.job j
-set session = null, epoch = j.epoch + 1, deadline = 9223372036854775807,
+set session = null, offered = true, epoch = j.epoch + 1, deadline = 9223372036854775807,
     run_at = case
       when (select r.status from cairn.run r where r.shard = $1::int and r.run_id = j.run_id) = 'paused'
       then 9223372036854775807 else $7::bigint end

@@ -191,6 +191,24 @@ TEST_P(ClaimTest, release_frees_only_what_is_still_held) {
   EXPECT_TRUE(claim(9).empty()) << "a second release of the same hold is stale";
 }
 
+// They have no entry in the index that claims walk until then.
+TEST_P(ClaimTest, what_was_born_held_is_found_once_it_is_free) {
+  TestRun run = new_run();
+  Entry entry = run.entry();
+  entry.jobs = {hold(job_of(1, 1), 7), hold(job_of(2, 2), 7)};
+  run.commit(entry);
+  EXPECT_TRUE(claim(8).empty());
+
+  store().release({{{run.id(), {1, 7, 1, 1}}}}, noon);
+  EXPECT_EQ(claim_one(8).job.branch, 1);
+
+  Entry offering = run.entry();
+  offering.fences.push_back({2, 7, 1, 2});
+  offering.jobs = {offer(job_of(2, 2))};
+  run.commit(offering);
+  EXPECT_EQ(claim_one(8).job.branch, 2);
+}
+
 TEST_P(ClaimTest, a_job_released_while_its_run_is_paused_is_not_offered) {
   TestRun run = started_run();
   const HeldJob held = claim_one(7);
