@@ -1,7 +1,7 @@
 // What a database that is full does to a step: cases that hold the same stream of runs against empty tables.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -12,6 +12,8 @@
 
 namespace cairn {
 namespace {
+
+constexpr int turns = 3;
 
 Traffic flow_of(const BenchOptions& options, int seconds) {
   Traffic traffic;
@@ -39,20 +41,31 @@ struct Full {
   bool done = false;
 };
 
-Result<TrafficReport> measure_with(const std::string& dsn, BenchServer& server, const BenchOptions& options,
-                                   const Full& full) {
-  FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
-  if (!opened) return opened.error();
-  if (full.runs > 0) Copies(database, sample_run(server, database, *opened, full.done), full.runs);
-  if (full.runs > 0) hold(options);
-  return measure_flow(server, database, *opened, flow_of(options, options.seconds));
-}
+// A database that holds so many runs beside the stream.
+class Tables {
+ public:
+  // Throws std::runtime_error.
+  Tables(const std::string& dsn, BenchServer& server, const Full& full) : server_(server), database_(dsn) {
+    Result<Opened> opened = open_bench(database_.dsn());
+    if (!opened) throw std::runtime_error(opened.error().message);
+    opened_.emplace(std::move(*opened));
+    if (full.runs > 0) Copies(database_, sample_run(server_, database_, *opened_, full.done), full.runs);
+  }
+
+  TrafficReport flow(const BenchOptions& options, int seconds) {
+    return measure_flow(server_, database_, *opened_, flow_of(options, seconds));
+  }
+  std::string dsn() const { return database_.dsn(); }
+
+ private:
+  BenchServer& server_;
+  FreshDatabase database_;
+  std::optional<Opened> opened_;
+};
 
 // The stream on empty tables, before and after each measurement that is held against it.
 class Empty {
  public:
-  // Throws what measure_with refuses.
   Empty(const std::string& dsn, BenchServer& server, const BenchOptions& options)
       : dsn_(dsn), server_(server), options_(options), last_(measured()) {}
 
@@ -63,11 +76,7 @@ class Empty {
   }
 
  private:
-  Spent measured() const {
-    const Result<TrafficReport> report = measure_with(dsn_, server_, options_, {});
-    if (!report) throw std::runtime_error(report.error().message);
-    return report->spent;
-  }
+  Spent measured() const { return Tables(dsn_, server_, {}).flow(options_, options_.seconds).spent; }
 
   const std::string& dsn_;
   BenchServer& server_;
@@ -81,10 +90,26 @@ Json line_of(const TrafficReport& report, const Spent& empty) {
   Json line = part_of(report);
   line["unit"] = "steps/s";
   line["limit"] = std::round(empty.rate());
-  line["limit_is"] = "the same on empty tables, before and after";
+  line["limit_is"] = "the same on empty tables, before and after each time";
   line["limit_costs"] = per_step(empty);
   line["ratio"] = ratio_of(report.spent.rate(), empty);
   return line;
+}
+
+struct InTurns {
+  TrafficReport full;
+  Spent empty;
+};
+
+// The machine's pace changes within seconds, so the full tables and the empty ones take turns.
+InTurns measure_in_turns(Tables& full, Empty& empty, const BenchOptions& options) {
+  InTurns sum{full.flow(options, options.seconds), empty.around()};
+  for (int turn = 1; turn < turns; ++turn) {
+    TrafficReport next = full.flow(options, options.seconds);
+    next.spent = both(sum.full.spent, next.spent);
+    sum = {std::move(next), both(sum.empty, empty.around())};
+  }
+  return sum;
 }
 
 }  // namespace
@@ -94,13 +119,13 @@ Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const 
   Json line;
   Json by_number = Json::object();
   for (const std::int64_t waiting : options.waiting) {
-    const Result<TrafficReport> report = measure_with(dsn, server, options, {waiting, false});
-    if (!report) return report.error();
-    const Spent around = empty.around();
-    Json part = part_of(*report);
-    part["ratio"] = ratio_of(report->spent.rate(), around);
+    Tables full(dsn, server, {waiting, false});
+    hold(options);
+    const InTurns measured = measure_in_turns(full, empty, options);
+    line = line_of(measured.full, measured.empty);
+    Json part = part_of(measured.full);
+    part["ratio"] = line["ratio"];
     by_number[std::to_string(waiting)] = std::move(part);
-    line = line_of(*report, around);
   }
   line["by_waiting_jobs"] = std::move(by_number);
   return line;
@@ -108,24 +133,22 @@ Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const 
 
 Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   Empty empty(dsn, server, options);
-  const Result<TrafficReport> report = measure_with(dsn, server, options, {options.finished, true});
-  if (!report) return report.error();
-  Json line = line_of(*report, empty.around());
+  Tables full(dsn, server, {options.finished, true});
+  hold(options);
+  const InTurns measured = measure_in_turns(full, empty, options);
+  Json line = line_of(measured.full, measured.empty);
   line["finished_runs"] = options.finished;
   return line;
 }
 
 Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   Empty brief(dsn, server, options);
-  BenchOptions at_length = options;
-  at_length.seconds = options.sustained_seconds;
-  const Result<TrafficReport> report = measure_with(dsn, server, at_length, {});
-  if (!report) return report.error();
-  Json line = line_of(*report, brief.around());
+  const TrafficReport report = Tables(dsn, server, {}).flow(options, options.sustained_seconds);
+  Json line = line_of(report, brief.around());
   line["limit_is"] = "the same for " + std::to_string(options.seconds) + " s, before and after";
-  if (!report->rates.empty()) {
-    line["slowest_10_s"] = std::round(*std::min_element(report->rates.begin(), report->rates.end()));
-    line["last_10_s"] = std::round(report->rates.back());
+  if (!report.rates.empty()) {
+    line["slowest_10_s"] = std::round(*std::min_element(report.rates.begin(), report.rates.end()));
+    line["last_10_s"] = std::round(report.rates.back());
   }
   return line;
 }
@@ -133,15 +156,13 @@ Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, cons
 // Nothing that dies after the snapshot's beginning can be cleared away before its end.
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   Empty empty(dsn, server, options);
-  FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
-  if (!opened) return opened.error();
+  Tables tables(dsn, server, {});
   hold(options);
-  Administration reader(database.dsn(), "somebody else");  // workers end what of ours stands still in a transaction
+  Administration reader(tables.dsn(), "somebody else");  // workers end what of ours stands still in a transaction
   reader.begin();
   reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   const std::int64_t runs = reader.query("bench_runs").number(0, 0);
-  const TrafficReport report = measure_flow(server, database, *opened, flow_of(options, options.snapshot_seconds));
+  const TrafficReport report = tables.flow(options, options.snapshot_seconds);
   if (reader.query("bench_runs").number(0, 0) != runs)
     throw std::runtime_error("Expected the snapshot to have been held, but it shows what came after it.");
   reader.roll_back();
