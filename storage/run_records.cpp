@@ -44,6 +44,11 @@ void read_run_into(RunRecord& record, const PgResult& rows, int row) {
   }
 }
 
+void read_job_into(RunRecord& record, const PgResult& rows, int row) {
+  record.jobs.push_back(read_held_job(rows, row));
+  if (rows.boolean(row, 11)) record.unlisted.insert(record.jobs.back().job.branch);
+}
+
 void read_question_into(RunRecord& record, const PgResult& rows, int row) {
   if (!record.questions_fault.empty()) return;
   try {
@@ -64,8 +69,7 @@ class Records {
   // What send_reading asked for.
   std::vector<RunRecord> receive(PgConnection& connection) {
     each(connection.receive(), read_run_into);
-    each(connection.receive(),
-         [](RunRecord& record, const PgResult& rows, int row) { record.jobs.push_back(read_held_job(rows, row)); });
+    each(connection.receive(), read_job_into);
     each(connection.receive(), read_question_into);
     each(connection.receive(),
          [](RunRecord& record, const PgResult& rows, int row) { record.snapshots.push_back(rows.int8(row, 1)); });

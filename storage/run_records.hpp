@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct RunRecord {
   std::optional<RunRow> run;
   bool child_mark_fits = true;  // the column that makes open children of ended parents cheap to find
   std::vector<HeldJob> jobs;    // in branch order; without the run's head
+  std::set<BranchId> unlisted;  // those that nobody holds and no claim would find
   std::vector<QuestionRow> questions;
   std::vector<std::int64_t> snapshots;  // their seqs, of one fold version
   std::string run_fault;                // not "": the row cannot be read, and is left out

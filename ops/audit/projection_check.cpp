@@ -123,6 +123,9 @@ std::vector<Finding> projection_findings(const Projection& wanted, const RunReco
     if (there == nullptr) return find("job", none_of("a job of branch " + std::to_string(job->branch)));
     if (job == nullptr) return find("job", one_of("job of branch " + std::to_string(there->job.branch)));
     for (std::string& says : job_differences(*job, *there, now_us)) find("job", std::move(says));
+    if (found.unlisted.contains(job->branch))
+      find("job", "Expected the job of branch " + std::to_string(job->branch) +
+                      " to be offered, for nobody holds it, but claims would not find it.");
   });
   if (!found.questions_fault.empty()) {
     find("unreadable", found.questions_fault);
@@ -142,7 +145,7 @@ Repair repair_of(const Projection& wanted, const RunRecord& found, TimeUs now_us
   pair_jobs(wanted.jobs, found.jobs, [&](const Job* job, const HeldJob* there) {
     if (job == nullptr)
       repair.surplus.push_back(there->job.branch);
-    else if (there == nullptr || !job_differences(*job, *there, now_us).empty())
+    else if (there == nullptr || found.unlisted.contains(job->branch) || !job_differences(*job, *there, now_us).empty())
       repair.jobs.push_back(*job);
   });
   return repair;

@@ -436,6 +436,17 @@ TEST_F(Verify, a_held_job_keeps_the_queue_it_was_claimed_from_and_one_given_back
   EXPECT_EQ(found(run), "");
 }
 
+TEST_F(Verify, a_free_job_that_no_claim_would_find_is_told_and_offered_by_rebuild) {
+  const std::string run = waiting_job();
+  sql("UPDATE cairn.job SET session = 7, offered = false");
+  EXPECT_EQ(found(run), "") << "as it is born held";
+  sql("UPDATE cairn.job SET session = null");
+  EXPECT_EQ(found(run), "job " + sql_text("SELECT head FROM cairn.run"));
+  cairn_ok(on_it({"rebuild"}));
+  EXPECT_EQ(found(run), "");
+  EXPECT_EQ(sql_text("SELECT offered FROM cairn.job"), "true");
+}
+
 TEST_F(Verify, every_column_of_a_question_is_compared_and_none_may_be_missing_or_too_many) {
   const std::string run = asking_run();
   for (const char* change : {"prompt = '\"What?\"'", "schema = '{}'", "kind = 'other'", "step = 5", "expires_at = 1",
