@@ -62,12 +62,15 @@ std::vector<std::string> differences(const std::string& what, const Json& wanted
   return says;
 }
 
-std::vector<std::string> job_differences(const Job& wanted, const HeldJob& found, TimeUs now_us) {
+std::vector<std::string> job_differences(const Job& wanted, const HeldJob& found, bool is_unlisted, TimeUs now_us) {
   const bool is_held = found.session != 0;
   Job there = found.job;
   if (was_given_back(wanted, found, now_us)) there.run_at_us = wanted.run_at_us;
-  return differences("the job of branch " + std::to_string(wanted.branch), columns_of(wanted, is_held),
-                     columns_of(there, is_held));
+  const std::string what = "the job of branch " + std::to_string(wanted.branch);
+  std::vector<std::string> says = differences(what, columns_of(wanted, is_held), columns_of(there, is_held));
+  if (is_unlisted)
+    says.push_back("Expected " + what + " to be offered, for nobody holds it, but claims would not find it.");
+  return says;
 }
 
 // Rows by what names them: `differ(wanted, found)` for those on both sides, null for the side that lacks one.
@@ -122,10 +125,8 @@ std::vector<Finding> projection_findings(const Projection& wanted, const RunReco
   pair_jobs(wanted.jobs, found.jobs, [&](const Job* job, const HeldJob* there) {
     if (there == nullptr) return find("job", none_of("a job of branch " + std::to_string(job->branch)));
     if (job == nullptr) return find("job", one_of("job of branch " + std::to_string(there->job.branch)));
-    for (std::string& says : job_differences(*job, *there, now_us)) find("job", std::move(says));
-    if (found.unlisted.contains(job->branch))
-      find("job", "Expected the job of branch " + std::to_string(job->branch) +
-                      " to be offered, for nobody holds it, but claims would not find it.");
+    const bool is_unlisted = found.unlisted.contains(job->branch);
+    for (std::string& says : job_differences(*job, *there, is_unlisted, now_us)) find("job", std::move(says));
   });
   if (!found.questions_fault.empty()) {
     find("unreadable", found.questions_fault);
@@ -145,7 +146,7 @@ Repair repair_of(const Projection& wanted, const RunRecord& found, TimeUs now_us
   pair_jobs(wanted.jobs, found.jobs, [&](const Job* job, const HeldJob* there) {
     if (job == nullptr)
       repair.surplus.push_back(there->job.branch);
-    else if (there == nullptr || found.unlisted.contains(job->branch) || !job_differences(*job, *there, now_us).empty())
+    else if (there == nullptr || !job_differences(*job, *there, found.unlisted.contains(job->branch), now_us).empty())
       repair.jobs.push_back(*job);
   });
   return repair;

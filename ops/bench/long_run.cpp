@@ -1,7 +1,6 @@
 // One run of very many events, and very many runs in one worker.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -15,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::int64_t in_flight = 10'000;
 constexpr std::int64_t in_flight_ms_max = 60'000;
-constexpr int turns = 5;            // a part of the long run, then one of a new run
+constexpr int turns = 5;            // of a new run and the long one: a machine's pace changes within seconds
 constexpr std::int64_t parts = 10;  // of the long run: so many steps as one has are measured in each turn
 constexpr std::chrono::milliseconds look{2};
 constexpr std::chrono::minutes patience{10};
@@ -35,67 +34,61 @@ struct Part {
   Spent spent;
 };
 
-// A database with one run of pure steps that go on for ever.
-class EndlessRun {
- public:
-  // Throws std::runtime_error.
-  EndlessRun(const std::string& dsn, BenchServer& server) : server_(server), database_(dsn) {
-    Result<Opened> opened = open_bench(database_.dsn());
-    if (!opened) throw std::runtime_error(opened.error().message);
-    opened_.emplace(std::move(*opened));
-    run_ = start_runs(*opened_->client, "bench_loop", 1, Json::object()).front();
-  }
+// The database's one run, that goes on for ever: a process of its own takes it over.
+Part go_on(BenchServer& server, const FreshDatabase& database, std::int64_t steps) {
+  const Clock::time_point begin = Clock::now();
+  WorkerProcesses worker(database.dsn(), 1);
+  wait_for_steps(worker, 1);
+  const Meter first = read_meter(server, database.name(), &worker);
+  const std::int64_t before = worker.executed().steps;
+  wait_for_steps(worker, before + steps);
+  const std::int64_t executed = worker.executed().steps - before;
+  Part part{ms_between(begin, first.at), between(first, read_meter(server, database.name(), &worker), executed)};
+  part.spent.worker_memory_mb = worker.peak_memory_mb();
+  worker.stop();
+  return part;
+}
 
-  // A process of its own takes the run over.
-  Part go_on(std::int64_t steps) {
-    const Clock::time_point begin = Clock::now();
-    WorkerProcesses worker(database_.dsn(), 1);
-    wait_for_steps(worker, 1);
-    const Meter first = read_meter(server_, database_.name(), &worker);
-    const std::int64_t before = worker.executed().steps;
-    wait_for_steps(worker, before + steps);
-    const std::int64_t executed = worker.executed().steps - before;
-    Part part{ms_between(begin, first.at), between(first, read_meter(server_, database_.name(), &worker), executed)};
-    part.spent.worker_memory_mb = worker.peak_memory_mb();
-    worker.stop();
-    return part;
-  }
+RunId start_endless(Opened& opened) { return start_runs(*opened.client, "bench_loop", 1, Json::object()).front(); }
 
-  std::int64_t events() const { return opened_->store->run(run_)->head; }
-
- private:
-  BenchServer& server_;
-  FreshDatabase database_;
-  std::optional<Opened> opened_;
-  RunId run_;
-};
+Result<Spent> measure_beginning(const std::string& dsn, BenchServer& server, std::int64_t steps) {
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database.dsn());
+  if (!opened) return opened.error();
+  start_endless(*opened);
+  return go_on(server, database, steps).spent;
+}
 
 }  // namespace
 
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   const std::int64_t part = options.events / parts;
-  EndlessRun old(dsn, server);
-  old.go_on(options.events);
-  std::optional<Spent> late;
-  std::optional<Spent> early;
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database.dsn());
+  if (!opened) return opened.error();
+  const RunId run = start_endless(*opened);
+  go_on(server, database, options.events);
+  Spent late;
+  Spent early;
   std::vector<double> taken_over;
   for (int turn = 0; turn < turns; ++turn) {
-    const Spent beginning = EndlessRun(dsn, server).go_on(part).spent;
-    const Part next = old.go_on(part);
-    early = early ? both(*early, beginning) : beginning;
-    late = late ? both(*late, next.spent) : next.spent;
+    const Result<Spent> beginning = measure_beginning(dsn, server, part);
+    if (!beginning) return beginning.error();
+    early = both(early, *beginning);
+    const Part next = go_on(server, database, part);
+    late = both(late, next.spent);
     taken_over.push_back(next.until_first_ms);
   }
-  Json line = per_step(*late);
-  line["value"] = std::round(late->rate());
+  Json line = per_step(late);
+  line["value"] = std::round(late.rate());
   line["unit"] = "steps/s";
-  line["limit"] = std::round(early->rate());
+  line["limit"] = std::round(early.rate());
   line["limit_is"] = "new runs, in turns with the long one";
-  line["limit_costs"] = per_step(*early);
-  line["ratio"] = rounded(late->rate() / early->rate(), 1'000);
-  line["events"] = old.events();
+  line["limit_costs"] = per_step(early);
+  line["ratio"] = rounded(late.rate() / early.rate(), 1'000);
+  line["events"] = opened->store->run(run)->head;
   line["taken_over_ms"] = std::round(quantile(taken_over, 0.5));
-  line["worker_memory_mb"] = rounded(late->worker_memory_mb, 10);
+  line["worker_memory_mb"] = rounded(late.worker_memory_mb, 10);
   return line;
 }
 

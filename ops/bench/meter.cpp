@@ -36,6 +36,7 @@ Spent between(const Meter& before, const Meter& after, std::int64_t steps) {
 }
 
 Spent both(const Spent& before, const Spent& after) {
+  if (before.steps == 0) return after;
   Spent sum = before;
   sum.steps += after.steps;
   sum.seconds += after.seconds;

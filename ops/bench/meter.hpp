@@ -33,8 +33,8 @@ struct Spent {
   double each(double total) const { return total / static_cast<double>(steps); }
 };
 Spent between(const Meter& before, const Meter& after, std::int64_t steps);
-// Of what was measured twice, before something else and after it: a machine may have another speed from one minute to
-// the next.
+// Of what was measured twice, with something else between, for a machine may have another speed from one minute to the
+// next. Nothing before: what came after.
 Spent both(const Spent& before, const Spent& after);
 
 // Of one step: processor time of the clients (workers and whoever starts runs), of the server, WAL, commits.

@@ -1,7 +1,6 @@
 // What a database that is full does to a step: cases that hold the same stream of runs against empty tables.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -36,36 +35,18 @@ RunId sample_run(BenchServer& server, FreshDatabase& database, Opened& opened, b
   return one_run(server, database, opened).id;
 }
 
-struct Full {
-  std::int64_t runs = 0;
-  bool done = false;
-};
-
-// A database that holds so many runs beside the stream.
-class Tables {
- public:
-  // Throws std::runtime_error.
-  Tables(const std::string& dsn, BenchServer& server, const Full& full) : server_(server), database_(dsn) {
-    Result<Opened> opened = open_bench(database_.dsn());
-    if (!opened) throw std::runtime_error(opened.error().message);
-    opened_.emplace(std::move(*opened));
-    if (full.runs > 0) Copies(database_, sample_run(server_, database_, *opened_, full.done), full.runs);
-  }
-
-  TrafficReport flow(const BenchOptions& options, int seconds) {
-    return measure_flow(server_, database_, *opened_, flow_of(options, seconds));
-  }
-  std::string dsn() const { return database_.dsn(); }
-
- private:
-  BenchServer& server_;
-  FreshDatabase database_;
-  std::optional<Opened> opened_;
-};
+Result<TrafficReport> measure_empty(const std::string& dsn, BenchServer& server, const BenchOptions& options,
+                                    int seconds) {
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database.dsn());
+  if (!opened) return opened.error();
+  return measure_flow(server, database, *opened, flow_of(options, seconds));
+}
 
 // The stream on empty tables, before and after each measurement that is held against it.
 class Empty {
  public:
+  // Throws what measure_empty refuses.
   Empty(const std::string& dsn, BenchServer& server, const BenchOptions& options)
       : dsn_(dsn), server_(server), options_(options), last_(measured()) {}
 
@@ -76,7 +57,11 @@ class Empty {
   }
 
  private:
-  Spent measured() const { return Tables(dsn_, server_, {}).flow(options_, options_.seconds).spent; }
+  Spent measured() const {
+    const Result<TrafficReport> report = measure_empty(dsn_, server_, options_, options_.seconds);
+    if (!report) throw std::runtime_error(report.error().message);
+    return report->spent;
+  }
 
   const std::string& dsn_;
   BenchServer& server_;
@@ -96,20 +81,28 @@ Json line_of(const TrafficReport& report, const Spent& empty) {
   return line;
 }
 
-struct InTurns {
-  TrafficReport full;
-  Spent empty;
+struct Full {
+  std::int64_t runs = 0;
+  bool done = false;
 };
 
-// The machine's pace changes within seconds, so the full tables and the empty ones take turns.
-InTurns measure_in_turns(Tables& full, Empty& empty, const BenchOptions& options) {
-  InTurns sum{full.flow(options, options.seconds), empty.around()};
-  for (int turn = 1; turn < turns; ++turn) {
-    TrafficReport next = full.flow(options, options.seconds);
-    next.spent = both(sum.full.spent, next.spent);
-    sum = {std::move(next), both(sum.empty, empty.around())};
+// Tables with so many runs beside the stream, in turns with empty ones: the machine's pace changes within seconds.
+Result<Json> measure_full(const std::string& dsn, BenchServer& server, const BenchOptions& options, const Full& full,
+                          Empty& empty) {
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database.dsn());
+  if (!opened) return opened.error();
+  Copies(database, sample_run(server, database, *opened, full.done), full.runs);
+  hold(options);
+  TrafficReport report;  // spent in all turns; the rest is the last one's
+  Spent around;
+  for (int turn = 0; turn < turns; ++turn) {
+    const Spent before = report.spent;
+    report = measure_flow(server, database, *opened, flow_of(options, options.seconds));
+    report.spent = both(before, report.spent);
+    around = both(around, empty.around());
   }
-  return sum;
+  return line_of(report, around);
 }
 
 }  // namespace
@@ -119,13 +112,11 @@ Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const 
   Json line;
   Json by_number = Json::object();
   for (const std::int64_t waiting : options.waiting) {
-    Tables full(dsn, server, {waiting, false});
-    hold(options);
-    const InTurns measured = measure_in_turns(full, empty, options);
-    line = line_of(measured.full, measured.empty);
-    Json part = part_of(measured.full);
-    part["ratio"] = line["ratio"];
-    by_number[std::to_string(waiting)] = std::move(part);
+    Result<Json> one = measure_full(dsn, server, options, {waiting, false}, empty);
+    if (!one) return one.error();
+    line = *std::move(one);
+    Json& part = by_number[std::to_string(waiting)] = line;
+    for (const char* of_the_line : {"unit", "limit", "limit_is", "limit_costs"}) part.erase(of_the_line);
   }
   line["by_waiting_jobs"] = std::move(by_number);
   return line;
@@ -133,22 +124,20 @@ Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const 
 
 Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   Empty empty(dsn, server, options);
-  Tables full(dsn, server, {options.finished, true});
-  hold(options);
-  const InTurns measured = measure_in_turns(full, empty, options);
-  Json line = line_of(measured.full, measured.empty);
-  line["finished_runs"] = options.finished;
+  Result<Json> line = measure_full(dsn, server, options, {options.finished, true}, empty);
+  if (line) (*line)["finished_runs"] = options.finished;
   return line;
 }
 
 Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   Empty brief(dsn, server, options);
-  const TrafficReport report = Tables(dsn, server, {}).flow(options, options.sustained_seconds);
-  Json line = line_of(report, brief.around());
+  const Result<TrafficReport> report = measure_empty(dsn, server, options, options.sustained_seconds);
+  if (!report) return report.error();
+  Json line = line_of(*report, brief.around());
   line["limit_is"] = "the same for " + std::to_string(options.seconds) + " s, before and after";
-  if (!report.rates.empty()) {
-    line["slowest_10_s"] = std::round(*std::min_element(report.rates.begin(), report.rates.end()));
-    line["last_10_s"] = std::round(report.rates.back());
+  if (!report->rates.empty()) {
+    line["slowest_10_s"] = std::round(*std::min_element(report->rates.begin(), report->rates.end()));
+    line["last_10_s"] = std::round(report->rates.back());
   }
   return line;
 }
@@ -156,13 +145,15 @@ Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, cons
 // Nothing that dies after the snapshot's beginning can be cleared away before its end.
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   Empty empty(dsn, server, options);
-  Tables tables(dsn, server, {});
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database.dsn());
+  if (!opened) return opened.error();
   hold(options);
-  Administration reader(tables.dsn(), "somebody else");  // workers end what of ours stands still in a transaction
+  Administration reader(database.dsn(), "somebody else");  // workers end what of ours stands still in a transaction
   reader.begin();
   reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   const std::int64_t runs = reader.query("bench_runs").number(0, 0);
-  const TrafficReport report = tables.flow(options, options.snapshot_seconds);
+  const TrafficReport report = measure_flow(server, database, *opened, flow_of(options, options.snapshot_seconds));
   if (reader.query("bench_runs").number(0, 0) != runs)
     throw std::runtime_error("Expected the snapshot to have been held, but it shows what came after it.");
   reader.roll_back();

@@ -116,6 +116,22 @@ TEST_P(QueueSettingsTest, what_was_held_before_the_limit_or_is_born_held_counts)
   EXPECT_EQ(claim_in({"model"}, 8).size(), store().shards() > 1 ? 0u : 2u);
 }
 
+TEST_P(QueueSettingsTest, of_jobs_born_held_in_several_queues_each_counts_in_its_own) {
+  runs_in("model", 3);
+  limit("model", 3);
+  limit("other", 1);
+  TestRun born(store(), last_shard());
+  Entry entry = born.entry();
+  entry.jobs = {hold(job_of(1, 1, noon, "default"), 9), hold(job_of(2, 2, noon, "model"), 9),
+                hold(job_of(3, 3, noon, "other"), 9)};
+  ASSERT_EQ(born.commit(entry).kind, Kind::committed);
+  runs_in("other", 1);
+  EXPECT_TRUE(claim_in({"other"}, 8).empty());
+  std::size_t claimed = 0;
+  for (int n = 0; n < 4; ++n) claimed += claim_in({"model"}, 8).size();
+  EXPECT_EQ(claimed, 2u);
+}
+
 TEST_P(QueueSettingsTest, nothing_of_a_paused_queue_is_claimed_until_it_goes_on) {
   std::vector<TestRun> runs = runs_in("model", 4);
   const std::vector<HeldJob> held = claim_in({"model"}, 7, 1);
