@@ -53,12 +53,15 @@ bool was_given_back(const Job& wanted, const HeldJob& found, TimeUs now_us) {
          found.job.run_at_us < now_us + given_back_us_max;
 }
 
+std::string difference(const std::string& what, const std::string& column, const Json& wanted, const Json& found) {
+  return "Expected " + what + " to have " + column + " " + excerpt(wanted, value_bytes_max) + ", but found " +
+         excerpt(found, value_bytes_max) + ".";
+}
+
 std::vector<std::string> differences(const std::string& what, const Json& wanted, const Json& found) {
   std::vector<std::string> says;
   for (const auto& [column, value] : wanted.items())
-    if (value != found.at(column))
-      says.push_back("Expected " + what + " to have " + column + " " + excerpt(value, value_bytes_max) +
-                     ", but found " + excerpt(found.at(column), value_bytes_max) + ".");
+    if (value != found.at(column)) says.push_back(difference(what, column, value, found.at(column)));
   return says;
 }
 
