@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "engine/admission.hpp"
-#include "engine/moving.hpp"
+#include "engine/graph_migration.hpp"
 #include "engine/snapshot.hpp"
 
 namespace cairn {

@@ -13,8 +13,8 @@ struct EmbeddedFile {
 
 std::span<const EmbeddedFile> schema_files();          // of `schema`
 std::span<const EmbeddedFile> graph_files();           // of `engine/graphs`
-std::span<const EmbeddedFile> page_files();            // of `workers/pages`
-std::span<const EmbeddedFile> profile_files();         // of `workers/planners/profiles`
-std::span<const EmbeddedFile> example_corpus_files();  // of `workers/planners/example_corpus`
+std::span<const EmbeddedFile> page_files();            // of `workers/tools/page/pages`
+std::span<const EmbeddedFile> profile_files();         // of `workers/planners/venture_scope/profiles`
+std::span<const EmbeddedFile> example_corpus_files();  // of `workers/tools/corpus/example_corpus`
 
 }  // namespace cairn

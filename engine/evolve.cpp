@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/codec.hpp"
-#include "engine/moving.hpp"
+#include "engine/graph_migration.hpp"
 #include "engine/snapshot.hpp"
 
 namespace cairn {

@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 #include "engine/codec.hpp"
-#include "ops/arguments.hpp"
 #include "ops/bench/bench.hpp"
-#include "ops/bench/slow_model.hpp"
+#include "ops/bench/rig/slow_model.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/http/serve.hpp"
-#include "ops/run_filter.hpp"
-#include "storage/dsn.hpp"
+#include "ops/requests/arguments.hpp"
+#include "ops/requests/run_filter.hpp"
+#include "storage/postgres/dsn.hpp"
 #include "storage/store.hpp"
-#include "workers/foreign_text.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "ops/commands.hpp"
-#include "storage/cluster.hpp"
-#include "storage/dsn.hpp"
-#include "storage/postgres_store.hpp"
+#include "storage/postgres/cluster.hpp"
+#include "storage/postgres/dsn.hpp"
+#include "storage/postgres/postgres_store.hpp"
 
 namespace cairn {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "engine/id.hpp"
 #include "engine/result.hpp"
-#include "storage/postgres_store.hpp"
+#include "storage/postgres/postgres_store.hpp"
 #include "storage/store.hpp"
 #include "workers/catalogue.hpp"
-#include "workers/checkpointer.hpp"
 #include "workers/client.hpp"
+#include "workers/runtime/checkpointer.hpp"
 
 namespace cairn {
 

@@ -5,8 +5,8 @@
 #include <exception>
 #include <thread>
 
-#include "ops/stop_signals.hpp"
-#include "workers/worker.hpp"
+#include "ops/terminal/stop_signals.hpp"
+#include "workers/runtime/worker.hpp"
 
 namespace cairn {
 namespace {

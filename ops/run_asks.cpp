@@ -1,7 +1,7 @@
 #include "ops/run_asks.hpp"
 
 #include "ops/database.hpp"
-#include "ops/print.hpp"
+#include "ops/terminal/print.hpp"
 
 namespace cairn {
 

@@ -244,7 +244,7 @@ struct GraphRow {
   bool current = false;
 };
 
-// What a process signs of the heads it committed; see storage/checkpoint.hpp.
+// What a process signs of the heads it committed; see storage/proof/checkpoint.hpp.
 struct Checkpoint {
   std::int64_t process = 0;  // one start of a process, never used again
   std::int64_t n = 0;        // 1, 2, 3 ... of the process

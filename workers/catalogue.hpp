@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "engine/graph.hpp"
-#include "storage/dataset.hpp"
-#include "workers/corpus_tool.hpp"
-#include "workers/handler.hpp"
-#include "workers/models.hpp"
-#include "workers/tools.hpp"
+#include "storage/data/dataset.hpp"
+#include "workers/handlers/handler.hpp"
+#include "workers/ports/models.hpp"
+#include "workers/ports/tools.hpp"
+#include "workers/tools/corpus/corpus_tool.hpp"
 
 namespace cairn {
 
 struct CatalogueOptions {
-  std::string tools_file;           // "" none; else as --tools or CAIRN_TOOLS name it
-  std::string model_url;            // CAIRN_MODEL_URL; "" the rule book answers
-  std::string model;                // CAIRN_MODEL
-  std::string model_key;            // CAIRN_MODEL_KEY
-  std::string model_cost_in;        // CAIRN_MODEL_COST_IN: what a million tokens cost; "": nothing
-  std::string model_cost_out;       // CAIRN_MODEL_COST_OUT
-  std::string model_script;         // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
-  std::string browser_pages;        // CAIRN_BROWSER_PAGES: which URLs a browser may open, see page_tools.hpp
+  std::string tools_file;      // "" none; else as --tools or CAIRN_TOOLS name it
+  std::string model_url;       // CAIRN_MODEL_URL; "" the rule book answers
+  std::string model;           // CAIRN_MODEL
+  std::string model_key;       // CAIRN_MODEL_KEY
+  std::string model_cost_in;   // CAIRN_MODEL_COST_IN: what a million tokens cost; "": nothing
+  std::string model_cost_out;  // CAIRN_MODEL_COST_OUT
+  std::string model_script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
+  std::string browser_pages;   // CAIRN_BROWSER_PAGES: which URLs a browser may open, see workers/tools/page/tools.hpp
   std::string browser_screenshots;  // CAIRN_BROWSER_SCREENSHOTS
   std::string dataset_dsn;     // CAIRN_DATASET_DSN: whose data the tools for data ask; "": the sample in our database
   std::string dataset_schema;  // CAIRN_DATASET_SCHEMA; "": the sample's

@@ -8,10 +8,10 @@
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
 #include "workers/catalogue.hpp"
-#include "workers/committer.hpp"
-#include "workers/history.hpp"
-#include "workers/large_values.hpp"
-#include "workers/schema_check.hpp"
+#include "workers/handlers/large_values.hpp"
+#include "workers/ports/schema_check.hpp"
+#include "workers/session/committer.hpp"
+#include "workers/session/history.hpp"
 
 namespace cairn {
 namespace {

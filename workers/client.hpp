@@ -63,8 +63,8 @@ class Client {
   // A new run that goes on from where `origin` stood after event `seq`; the origin stays as it is. Its steps that were
   // open begin anew, its calls start new children; of a run that had failed then, the failed steps are tried again.
   // Refuses `invalid` (beyond the head, inside a commit, an edit or answer that does not fit), `closed` (the origin had
-  // ended then), `conflict` (the graph lacks nodes where the origin stood; see engine/moving.hpp), `not_found`.
-  // A graph that is not stored yet is stored with it.
+  // ended then), `conflict` (the graph lacks nodes where the origin stood; see engine/graph_migration.hpp),
+  // `not_found`. A graph that is not stored yet is stored with it.
   Result<Started> fork(const RunId& origin, ForkOptions options);
 
   // Any other command. The answer's schema is checked here.

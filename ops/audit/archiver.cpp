@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "ops/audit/exporter.hpp"
-#include "ops/input_lines.hpp"
+#include "ops/requests/input_lines.hpp"
 
 namespace cairn {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ops/audit/export_audit.hpp"
-#include "storage/run_archive.hpp"
+#include "storage/proof/run_archive.hpp"
 
 namespace cairn {
 

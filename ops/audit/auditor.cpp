@@ -12,8 +12,8 @@
 #include "ops/audit/projection_check.hpp"
 #include "ops/audit/run_audit.hpp"
 #include "storage/chain.hpp"
-#include "workers/history.hpp"
-#include "workers/large_values.hpp"
+#include "workers/handlers/large_values.hpp"
+#include "workers/session/history.hpp"
 
 namespace cairn {
 namespace {

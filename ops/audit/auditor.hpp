@@ -10,9 +10,9 @@
 
 #include "engine/graph.hpp"
 #include "ops/audit/finding.hpp"
-#include "storage/run_records.hpp"
+#include "storage/proof/run_records.hpp"
 #include "storage/store.hpp"
-#include "workers/projection.hpp"
+#include "workers/session/projection.hpp"
 
 namespace cairn {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "ops/audit/finding.hpp"
-#include "storage/checkpoint_files.hpp"
-#include "storage/checkpoint_table.hpp"
+#include "storage/proof/checkpoint_files.hpp"
+#include "storage/proof/checkpoint_table.hpp"
 
 namespace cairn {
 

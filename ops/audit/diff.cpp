@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/codec.hpp"
-#include "ops/run_use.hpp"
+#include "ops/answers/usage_report.hpp"
 
 namespace cairn {
 namespace {

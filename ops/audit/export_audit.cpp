@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "engine/codec.hpp"
-#include "storage/base64.hpp"
 #include "storage/chain.hpp"
-#include "workers/large_values.hpp"
+#include "storage/proof/base64.hpp"
+#include "workers/handlers/large_values.hpp"
 
 namespace cairn {
 namespace {

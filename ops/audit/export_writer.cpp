@@ -1,6 +1,6 @@
 #include "ops/audit/export_writer.hpp"
 
-#include "storage/base64.hpp"
+#include "storage/proof/base64.hpp"
 
 namespace cairn {
 namespace {

@@ -1,8 +1,8 @@
 #include "ops/audit/exporter.hpp"
 
 #include "engine/codec.hpp"
-#include "workers/history.hpp"
-#include "workers/large_values.hpp"
+#include "workers/handlers/large_values.hpp"
+#include "workers/session/history.hpp"
 
 namespace cairn {
 namespace {

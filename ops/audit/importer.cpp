@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "workers/projection.hpp"
+#include "workers/session/projection.hpp"
 
 namespace cairn {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ops/audit/export_audit.hpp"
-#include "storage/gathered_heads.hpp"
-#include "storage/run_records.hpp"
+#include "storage/proof/gathered_heads.hpp"
+#include "storage/proof/run_records.hpp"
 
 namespace cairn {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ops/audit/finding.hpp"
-#include "storage/run_records.hpp"
-#include "workers/projection.hpp"
+#include "storage/proof/run_records.hpp"
+#include "workers/session/projection.hpp"
 
 namespace cairn {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "ops/run_use.hpp"
-#include "workers/executor.hpp"
-#include "workers/history.hpp"
+#include "ops/answers/usage_report.hpp"
+#include "workers/session/executor.hpp"
+#include "workers/session/history.hpp"
 
 namespace cairn {
 namespace {

@@ -1,5 +1,5 @@
-// Decides recorded runs of a database again (see engine/redecide.hpp) and sums up how it went. Nothing is written and
-// nothing outside is called. A Replayer belongs to one thread, a ReplayReport is safe from any thread.
+// Decides recorded runs of a database again (see engine/replay_check.hpp) and sums up how it went. Nothing is written
+// and nothing outside is called. A Replayer belongs to one thread, a ReplayReport is safe from any thread.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/redecide.hpp"
+#include "engine/replay_check.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {

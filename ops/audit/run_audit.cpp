@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workers/history.hpp"
+#include "workers/session/history.hpp"
 
 namespace cairn {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "ops/run_filter.hpp"
+#include "ops/requests/run_filter.hpp"
 
 namespace cairn {
 namespace {

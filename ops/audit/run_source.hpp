@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ops/audit/auditor.hpp"
-#include "storage/run_records.hpp"
+#include "storage/proof/run_records.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/meter.hpp"
-#include "ops/bench/rig.hpp"
-#include "workers/text_file.hpp"
+#include "ops/bench/rig/meter.hpp"
+#include "ops/bench/rig/rig.hpp"
+#include "workers/ports/text_file.hpp"
 
 namespace cairn {
 namespace {

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/program_use.hpp"
-#include "ops/bench/traffic.hpp"
+#include "ops/bench/rig/program_use.hpp"
+#include "ops/bench/rig/traffic.hpp"
 
 namespace cairn {
 namespace {

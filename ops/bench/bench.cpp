@@ -10,9 +10,9 @@
 #include "ops/bench/cases.hpp"
 #include "ops/bench/report.hpp"
 #include "ops/database.hpp"
-#include "ops/print.hpp"
-#include "storage/postgres_connection.hpp"
-#include "workers/text_file.hpp"
+#include "ops/terminal/print.hpp"
+#include "storage/postgres/connection.hpp"
+#include "workers/ports/text_file.hpp"
 
 namespace cairn {
 namespace {

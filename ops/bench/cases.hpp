@@ -8,7 +8,7 @@
 #include "engine/json.hpp"
 #include "engine/result.hpp"
 #include "ops/bench/bench.hpp"
-#include "ops/bench/server.hpp"
+#include "ops/bench/rig/server.hpp"
 
 namespace cairn {
 

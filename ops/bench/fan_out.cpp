@@ -3,9 +3,9 @@
 #include <thread>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/handlers.hpp"
-#include "ops/bench/meter.hpp"
-#include "ops/bench/rig.hpp"
+#include "ops/bench/rig/handlers.hpp"
+#include "ops/bench/rig/meter.hpp"
+#include "ops/bench/rig/rig.hpp"
 
 namespace cairn {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "engine/evolve.hpp"
 #include "ops/bench/cases.hpp"
-#include "ops/bench/copies.hpp"
-#include "ops/bench/handler_clock.hpp"
-#include "ops/bench/traffic.hpp"
+#include "ops/bench/rig/copies.hpp"
+#include "ops/bench/rig/handler_clock.hpp"
+#include "ops/bench/rig/traffic.hpp"
 #include "storage/chain.hpp"
-#include "workers/history.hpp"
+#include "workers/session/history.hpp"
 
 namespace cairn {
 namespace {

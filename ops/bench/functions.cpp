@@ -7,7 +7,7 @@
 #include "engine/decide.hpp"
 #include "engine/evolve.hpp"
 #include "engine/snapshot.hpp"
-#include "ops/bench/handlers.hpp"
+#include "ops/bench/rig/handlers.hpp"
 #include "storage/chain.hpp"
 
 namespace cairn {

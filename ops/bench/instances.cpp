@@ -5,11 +5,11 @@
 #include <thread>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/limit.hpp"
-#include "ops/bench/meter.hpp"
-#include "ops/bench/rig.hpp"
-#include "storage/postgres_store.hpp"
-#include "workers/text_file.hpp"
+#include "ops/bench/rig/limit.hpp"
+#include "ops/bench/rig/meter.hpp"
+#include "ops/bench/rig/rig.hpp"
+#include "storage/postgres/postgres_store.hpp"
+#include "workers/ports/text_file.hpp"
 
 namespace cairn {
 namespace {

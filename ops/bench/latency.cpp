@@ -3,11 +3,11 @@
 #include <thread>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/limit.hpp"
-#include "ops/bench/meter.hpp"
-#include "ops/bench/rig.hpp"
+#include "ops/bench/rig/limit.hpp"
+#include "ops/bench/rig/meter.hpp"
+#include "ops/bench/rig/rig.hpp"
 #include "storage/clock.hpp"
-#include "storage/postgres_store.hpp"
+#include "storage/postgres/postgres_store.hpp"
 
 namespace cairn {
 namespace {

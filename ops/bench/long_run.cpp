@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/meter.hpp"
-#include "ops/bench/rig.hpp"
+#include "ops/bench/rig/meter.hpp"
+#include "ops/bench/rig/rig.hpp"
 
 namespace cairn {
 namespace {

@@ -7,11 +7,11 @@
 #include <stdexcept>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/handler_clock.hpp"
-#include "ops/bench/meter.hpp"
+#include "ops/bench/rig/handler_clock.hpp"
+#include "ops/bench/rig/meter.hpp"
 #include "storage/memory_store.hpp"
 #include "workers/client.hpp"
-#include "workers/worker.hpp"
+#include "workers/runtime/worker.hpp"
 
 namespace cairn {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "engine/codec.hpp"
 #include "ops/bench/cases.hpp"
-#include "ops/bench/traffic.hpp"
+#include "ops/bench/rig/traffic.hpp"
 
 namespace cairn {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/copies.hpp"
-#include "ops/bench/traffic.hpp"
+#include "ops/bench/rig/copies.hpp"
+#include "ops/bench/rig/traffic.hpp"
 
 namespace cairn {
 namespace {

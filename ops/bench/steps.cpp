@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/handlers.hpp"
-#include "ops/bench/limit.hpp"
-#include "ops/bench/traffic.hpp"
-#include "storage/postgres_store.hpp"
+#include "ops/bench/rig/handlers.hpp"
+#include "ops/bench/rig/limit.hpp"
+#include "ops/bench/rig/traffic.hpp"
+#include "storage/postgres/postgres_store.hpp"
 
 namespace cairn {
 namespace {

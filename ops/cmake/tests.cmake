@@ -28,7 +28,8 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/cache_test.cpp
   tests/engine/codec_test.cpp
   tests/engine/commands_test.cpp
-  tests/engine/data_test.cpp tests/engine/decide_test.cpp
+  tests/engine/data_test.cpp
+  tests/engine/decide_test.cpp
   tests/engine/fork_test.cpp
   tests/engine/golden_history_test.cpp
   tests/engine/graph_test.cpp
@@ -42,114 +43,114 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/waiting_test.cpp
 )
 cairn_tests(storage postgres cairn_storage
-  tests/storage/bench_copies_test.cpp
-  tests/storage/bounded_query_test.cpp
-  tests/storage/chain_test.cpp
-  tests/storage/checkpoint_test.cpp
-  tests/storage/claim_desk_test.cpp
+  tests/waiting.cpp
   tests/storage/claim_test.cpp
   tests/storage/clock_test.cpp
-  tests/storage/cluster_test.cpp
   tests/storage/commit_test.cpp
-  tests/storage/corpus_test.cpp
-  tests/storage/cutting_proxy.cpp
   tests/storage/job_writes_test.cpp
   tests/storage/oracle_test.cpp
-  tests/storage/plans_test.cpp
-  tests/storage/postgres_test.cpp
   tests/storage/queue_settings_test.cpp
-  tests/storage/records_test.cpp
   tests/storage/runs_test.cpp
-  tests/storage/schema_test.cpp
   tests/storage/sessions_test.cpp
-  tests/storage/signing_test.cpp
   tests/storage/store_test.cpp
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
-  tests/storage/wake_test.cpp
-  tests/waiting.cpp
+  tests/storage/data/corpus_test.cpp
+  tests/storage/postgres/bench_copies_test.cpp
+  tests/storage/postgres/bounded_query_test.cpp
+  tests/storage/postgres/cluster_test.cpp
+  tests/storage/postgres/cutting_proxy.cpp
+  tests/storage/postgres/job_claimer_test.cpp
+  tests/storage/postgres/notifier_test.cpp
+  tests/storage/postgres/plans_test.cpp
+  tests/storage/postgres/postgres_test.cpp
+  tests/storage/postgres/schema_test.cpp
+  tests/storage/proof/chain_test.cpp
+  tests/storage/proof/checkpoint_test.cpp
+  tests/storage/proof/records_test.cpp
+  tests/storage/proof/signing_test.cpp
 )
 cairn_tests(workers postgres cairn_workers
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
-  tests/workers/builtin_handlers_test.cpp
-  tests/workers/checkpointer_test.cpp
-  tests/workers/commands_in_flight_test.cpp
-  tests/workers/committer_test.cpp
-  tests/workers/corpus_tool_test.cpp
-  tests/workers/evidence_test.cpp
-  tests/workers/data_question_test.cpp
-  tests/workers/executor_test.cpp
-  tests/workers/foreign_text_test.cpp
-  tests/workers/formula_test.cpp
-  tests/workers/http_client_test.cpp
-  tests/workers/loopback.cpp
-  tests/workers/large_values_test.cpp
-  tests/workers/models_test.cpp
-  tests/workers/page_agent_test.cpp
-  tests/workers/page_dom_test.cpp
-  tests/workers/page_tools_test.cpp
-  tests/workers/plan_decomposer_test.cpp
-  tests/workers/plan_outline_test.cpp
-  tests/workers/pool_test.cpp
-  tests/workers/queue_limit_test.cpp
-  tests/workers/repository_test.cpp
-  tests/workers/round_planner_test.cpp
-  tests/workers/same_history_test.cpp
-  tests/workers/schema_check_test.cpp
-  tests/workers/session_test.cpp
-  tests/workers/seven_node_test.cpp
   tests/workers/small_graphs.cpp
-  tests/workers/tool_agent_test.cpp
-  tests/workers/tools_test.cpp
-  tests/workers/turns_test.cpp
-  tests/workers/upgrade_test.cpp
-  tests/workers/venture_scope_nodes_test.cpp
-  tests/workers/venture_scope_test.cpp
-  tests/workers/worker_test.cpp
+  tests/workers/handlers/builtin_handlers_test.cpp
+  tests/workers/handlers/large_values_test.cpp
+  tests/workers/planners/evidence_test.cpp
+  tests/workers/planners/formula_test.cpp
+  tests/workers/planners/page_agent_test.cpp
+  tests/workers/planners/plan_decomposer_test.cpp
+  tests/workers/planners/plan_outline_test.cpp
+  tests/workers/planners/round_planner_test.cpp
+  tests/workers/planners/seven_node_test.cpp
+  tests/workers/planners/tool_agent_test.cpp
+  tests/workers/planners/venture_scope_nodes_test.cpp
+  tests/workers/planners/venture_scope_test.cpp
+  tests/workers/ports/http_client_test.cpp
+  tests/workers/ports/loopback.cpp
+  tests/workers/ports/models_test.cpp
+  tests/workers/ports/schema_check_test.cpp
+  tests/workers/ports/tools_test.cpp
+  tests/workers/ports/untrusted_text_test.cpp
+  tests/workers/runtime/checkpointer_test.cpp
+  tests/workers/runtime/serial_executor_test.cpp
+  tests/workers/runtime/worker_test.cpp
+  tests/workers/session/commands_in_flight_test.cpp
+  tests/workers/session/committer_test.cpp
+  tests/workers/session/executor_test.cpp
+  tests/workers/session/pool_test.cpp
+  tests/workers/session/queue_limit_test.cpp
+  tests/workers/session/same_history_test.cpp
+  tests/workers/session/session_test.cpp
+  tests/workers/session/upgrade_test.cpp
+  tests/workers/tools/corpus_tool_test.cpp
+  tests/workers/tools/data_question_test.cpp
+  tests/workers/tools/page_dom_test.cpp
+  tests/workers/tools/page_tools_test.cpp
+  tests/workers/tools/repository_test.cpp
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
 cairn_tests(simulation fast cairn_simulation
   tests/simulation/simulation_test.cpp
 )
 cairn_tests(ops postgres cairn_ops
-  tests/engine/trial.cpp
-  tests/ops/api_client.cpp
-  tests/ops/archive_test.cpp
-  tests/ops/as_of_test.cpp
-  tests/ops/auditor_questions_test.cpp
-  tests/ops/audited_database.cpp
-  tests/ops/bad_input_test.cpp
-  tests/ops/bench_test.cpp
-  tests/ops/command_line_test.cpp
-  tests/ops/checkpoint_audit_test.cpp
-  tests/ops/control_test.cpp
-  tests/ops/corpus_test.cpp
-  tests/ops/crash_points_test.cpp
-  tests/ops/doctor_test.cpp
-  tests/ops/explain_test.cpp
-  tests/ops/export_test.cpp
-  tests/ops/fork_test.cpp
-  tests/ops/http_api_test.cpp
-  tests/ops/http_limits_test.cpp
-  tests/ops/http_load_test.cpp
-  tests/ops/http_protocol_test.cpp
-  tests/ops/invariants_test.cpp
-  tests/ops/page_agent_test.cpp
-  tests/ops/plan_decomposer_test.cpp
-  tests/ops/plan_runner_test.cpp
-  tests/ops/planner_runs.cpp
-  tests/ops/program.cpp
-  tests/ops/random_audit_test.cpp
-  tests/ops/rebuild_test.cpp
-  tests/ops/recorded_conversations_test.cpp
-  tests/ops/round_planner_test.cpp
-  tests/ops/run_audit_test.cpp
-  tests/ops/seven_node_test.cpp
-  tests/ops/simulate_test.cpp
-  tests/ops/verify_test.cpp
   tests/waiting.cpp
-  tests/workers/loopback.cpp
+  tests/engine/trial.cpp
+  tests/ops/program.cpp
+  tests/ops/audit/archive_test.cpp
+  tests/ops/audit/as_of_test.cpp
+  tests/ops/audit/audited_database.cpp
+  tests/ops/audit/auditor_questions_test.cpp
+  tests/ops/audit/checkpoint_audit_test.cpp
+  tests/ops/audit/crash_points_test.cpp
+  tests/ops/audit/export_test.cpp
+  tests/ops/audit/invariants_test.cpp
+  tests/ops/audit/random_audit_test.cpp
+  tests/ops/audit/rebuild_test.cpp
+  tests/ops/audit/run_audit_test.cpp
+  tests/ops/audit/verify_test.cpp
+  tests/ops/commands/bad_input_test.cpp
+  tests/ops/commands/bench_test.cpp
+  tests/ops/commands/command_line_test.cpp
+  tests/ops/commands/control_test.cpp
+  tests/ops/commands/corpus_test.cpp
+  tests/ops/commands/doctor_test.cpp
+  tests/ops/commands/explain_test.cpp
+  tests/ops/commands/fork_test.cpp
+  tests/ops/commands/simulate_test.cpp
+  tests/ops/http/api_client.cpp
+  tests/ops/http/api_test.cpp
+  tests/ops/http/limits_test.cpp
+  tests/ops/http/load_test.cpp
+  tests/ops/http/protocol_test.cpp
+  tests/ops/planners/page_agent_runs_test.cpp
+  tests/ops/planners/plan_decomposer_runs_test.cpp
+  tests/ops/planners/plan_runner_runs_test.cpp
+  tests/ops/planners/planner_runs.cpp
+  tests/ops/planners/recorded_conversations_test.cpp
+  tests/ops/planners/round_planner_runs_test.cpp
+  tests/ops/planners/seven_node_runs_test.cpp
+  tests/workers/ports/loopback.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/fuzz_test.cpp
@@ -162,15 +163,15 @@ if(CAIRN_FUZZ)
   target_link_options(cairn_fuzz PRIVATE -fsanitize=fuzzer)
 endif()
 cairn_tests(faults postgres cairn_storage
+  tests/waiting.cpp
   tests/faults/faults_test.cpp
   tests/faults/load.cpp
   tests/ops/program.cpp
-  tests/storage/cutting_proxy.cpp
   tests/storage/test_database.cpp
-  tests/waiting.cpp
+  tests/storage/postgres/cutting_proxy.cpp
 )
 add_dependencies(test_faults cairn)
-add_executable(crash_worker tests/ops/crash_worker.cpp)
+add_executable(crash_worker tests/ops/audit/crash_worker.cpp)
 target_link_libraries(crash_worker PRIVATE cairn_ops)
 add_dependencies(test_ops cairn crash_worker)
 

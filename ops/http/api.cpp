@@ -6,20 +6,20 @@
 #include <spdlog/spdlog.h>
 
 #include "engine/codec.hpp"
-#include "ops/explain_look.hpp"
-#include "ops/graph_formats.hpp"
+#include "ops/answers/explain_facts.hpp"
+#include "ops/answers/graph_formats.hpp"
+#include "ops/answers/plan_status.hpp"
+#include "ops/answers/queues.hpp"
+#include "ops/answers/sessions.hpp"
 #include "ops/http/bodies.hpp"
 #include "ops/http/clients.hpp"
 #include "ops/http/event_stream.hpp"
 #include "ops/http/metrics.hpp"
-#include "ops/plan_status.hpp"
-#include "ops/print.hpp"
-#include "ops/queue_lines.hpp"
+#include "ops/requests/run_filter.hpp"
 #include "ops/run_asks.hpp"
-#include "ops/run_filter.hpp"
-#include "ops/sessions.hpp"
-#include "storage/postgres_connection.hpp"
-#include "storage/reachable.hpp"
+#include "ops/terminal/print.hpp"
+#include "storage/postgres/connection.hpp"
+#include "storage/postgres/reachable.hpp"
 
 namespace cairn {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "ops/arguments.hpp"
-#include "ops/run_filter.hpp"
+#include "ops/requests/arguments.hpp"
+#include "ops/requests/run_filter.hpp"
 
 namespace cairn {
 namespace {

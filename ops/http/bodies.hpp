@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "ops/answers/run_json.hpp"
 #include "ops/commands.hpp"
 #include "ops/http/message.hpp"
-#include "ops/run_views.hpp"
 
 namespace cairn {
 

@@ -1,6 +1,6 @@
 #include "ops/http/event_stream.hpp"
 
-#include "ops/run_views.hpp"
+#include "ops/answers/run_json.hpp"
 
 namespace cairn {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "ops/sessions.hpp"
-#include "storage/administration.hpp"
+#include "ops/answers/sessions.hpp"
+#include "storage/postgres/administration.hpp"
 
 namespace cairn {
 namespace {

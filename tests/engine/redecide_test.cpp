@@ -1,9 +1,8 @@
 // Recorded runs decided again. That everything comes out again under the same graph is compared after each decision of
 // every other test here, and of the simulator's.
-#include "engine/redecide.hpp"
-
 #include <functional>
 
+#include "engine/replay_check.hpp"
 #include "tests/engine/trial.hpp"
 
 namespace cairn {

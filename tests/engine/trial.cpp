@@ -1,6 +1,6 @@
 #include "tests/engine/trial.hpp"
 
-#include "engine/redecide.hpp"
+#include "engine/replay_check.hpp"
 
 namespace cairn {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <thread>
 
-#include "storage/administration.hpp"
-#include "storage/postgres_connection.hpp"
+#include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
 #include "tests/faults/load.hpp"
-#include "tests/storage/cutting_proxy.hpp"
+#include "tests/storage/postgres/cutting_proxy.hpp"
 
 namespace cairn::program {
 namespace {

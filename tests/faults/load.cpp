@@ -10,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-#include "storage/cluster.hpp"
+#include "storage/postgres/cluster.hpp"
 
 namespace cairn::program {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "engine/codec.hpp"
 #include "engine/decide.hpp"
-#include "workers/foreign_text.hpp"
-#include "workers/handler.hpp"
-#include "workers/models.hpp"
+#include "workers/handlers/handler.hpp"
 #include "workers/planners/planners.hpp"
-#include "workers/schema_check.hpp"
+#include "workers/ports/models.hpp"
+#include "workers/ports/schema_check.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn::fuzz {
 namespace {

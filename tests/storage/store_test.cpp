@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "storage/memory_store.hpp"
-#include "storage/postgres_store.hpp"
+#include "storage/postgres/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 
 namespace cairn::test {

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/cluster.hpp"
-#include "storage/postgres_store.hpp"
+#include "storage/postgres/cluster.hpp"
+#include "storage/postgres/postgres_store.hpp"
 
 namespace cairn::test {
 namespace {

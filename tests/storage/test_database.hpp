@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/postgres_connection.hpp"
+#include "storage/postgres/connection.hpp"
 #include "storage/store.hpp"
 
 namespace cairn::test {

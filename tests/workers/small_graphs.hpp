@@ -8,7 +8,7 @@
 #include "storage/store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
-#include "workers/worker.hpp"
+#include "workers/runtime/worker.hpp"
 
 namespace cairn::test {
 

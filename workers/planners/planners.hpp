@@ -2,7 +2,7 @@
 // catalogue. Not thread-safe.
 #pragma once
 
-#include "workers/handler.hpp"
+#include "workers/handlers/handler.hpp"
 
 namespace cairn {
 

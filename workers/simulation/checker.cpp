@@ -5,10 +5,10 @@
 
 #include "engine/decide.hpp"
 #include "engine/evolve.hpp"
-#include "engine/redecide.hpp"
+#include "engine/replay_check.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
-#include "workers/history.hpp"
+#include "workers/session/history.hpp"
 
 namespace cairn::simulation {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/graph.hpp"
-#include "workers/handler.hpp"
+#include "workers/handlers/handler.hpp"
 #include "workers/simulation/chance.hpp"
 
 namespace cairn::simulation {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "workers/session.hpp"
+#include "workers/session/session.hpp"
 #include "workers/simulation/world.hpp"
 
 namespace cairn::simulation {

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "workers/handler.hpp"
-#include "workers/ports.hpp"
+#include "workers/handlers/handler.hpp"
+#include "workers/ports/ports.hpp"
+#include "workers/session/store_calls.hpp"
 #include "workers/simulation/agenda.hpp"
 #include "workers/simulation/chance.hpp"
 #include "workers/simulation/checker.hpp"
 #include "workers/simulation/ledger.hpp"
 #include "workers/simulation/scenario.hpp"
 #include "workers/simulation/script.hpp"
-#include "workers/store_calls.hpp"
 
 namespace cairn::simulation {
 

@@ -1,0 +1,213 @@
+#include "ops/answers/doctor.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "ops/answers/sessions.hpp"
+#include "ops/terminal/print.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t version_min = 150'000;
+constexpr std::int64_t snapshot_seconds_max = 300;
+constexpr std::int64_t snapshot_transactions_max = 1'000'000;
+constexpr std::int64_t transaction_seconds_max = 600;
+constexpr TimeUs clock_us_max = 1'000'000;
+constexpr TimeUs unsigned_us_max = 60'000'000;  // six times what is usual between two checkpoints
+constexpr std::int64_t dead_rows_fine = 100'000;
+constexpr std::uint64_t free_bytes_min = 1'000'000'000;
+
+std::string seconds_text(std::int64_t seconds) { return duration_text(seconds * 1'000'000); }
+
+Check is_on(const std::string& name, const std::string& setting) { return {name, setting == "on", setting}; }
+
+std::string holder_text(const HolderFacts& holder) {
+  std::string text = holder.kind + " of " + holder.who;
+  if (!holder.pid.empty()) text += " (process " + holder.pid + ")";
+  return text;
+}
+
+// --- the server ------------------------------------------------------------------------------------------------------
+
+void add_server(const ServerFacts& server, std::vector<Check>& checks) {
+  checks.push_back({"postgres_version", server.version_number >= version_min, server.version + ", at least 15 needed"});
+  checks.push_back(is_on("fsync", server.fsync));
+  const bool waits = server.synchronous_commit != "off";
+  checks.push_back({"synchronous_commit", waits, server.synchronous_commit});
+  checks.push_back(is_on("full_page_writes", server.full_page_writes));
+  checks.push_back({"tracking", server.track_activities == "on" && server.track_counts == "on",
+                    "track_activities " + server.track_activities + ", track_counts " + server.track_counts +
+                        ", track_io_timing " + server.track_io_timing});
+  checks.push_back({"connections", server.connections * 5 < std::int64_t{server.connections_max} * 4,
+                    std::to_string(server.connections) + " of " + std::to_string(server.connections_max)});
+}
+
+// --- what holds vacuum back ------------------------------------------------------------------------------------------
+
+Check oldest_snapshot(const DoctorFacts& facts) {
+  const HolderFacts* oldest = nullptr;
+  for (const HolderFacts& holder : facts.holders)
+    if (holder.transactions > 0 && (oldest == nullptr || holder.transactions > oldest->transactions)) oldest = &holder;
+  const std::string sight = facts.server.sees_all ? "" : ", as far as " + facts.server.user + " may see";
+  if (oldest == nullptr) return {"oldest_snapshot", true, "nobody holds one" + sight};
+  const bool ok = oldest->transactions < snapshot_transactions_max && oldest->seconds < snapshot_seconds_max;
+  return {"oldest_snapshot", ok,
+          holder_text(*oldest) + ", " + std::to_string(oldest->transactions) + " transactions and " +
+              seconds_text(oldest->seconds) + " old" + sight};
+}
+
+// Of one kind: fine while each is younger than the limit. A slot has no age in time and is fine while it holds nothing.
+Check holders_of(const DoctorFacts& facts, const std::string& name, const std::string& kind, std::int64_t seconds_max) {
+  std::string found;
+  std::int64_t young = 0;
+  for (const HolderFacts& holder : facts.holders) {
+    if (holder.kind != kind) continue;
+    if (holder.seconds < seconds_max) {
+      ++young;
+      continue;
+    }
+    found += (found.empty() ? "" : "; ") + holder_text(holder);
+    found += kind == "slot" ? ", " + std::to_string(holder.transactions) + " transactions"
+                            : ", open for " + seconds_text(holder.seconds);
+  }
+  if (!found.empty()) return {name, false, found};
+  return {name, true, young == 0 ? "none" : std::to_string(young) + ", all young"};
+}
+
+void add_holders(const DoctorFacts& facts, std::vector<Check>& checks) {
+  checks.push_back(oldest_snapshot(facts));
+  checks.push_back(holders_of(facts, "long_transactions", "transaction", transaction_seconds_max));
+  checks.push_back(holders_of(facts, "prepared_transactions", "prepared", transaction_seconds_max));
+  checks.push_back(holders_of(facts, "replication_slots", "slot", 0));
+}
+
+// --- the schema ------------------------------------------------------------------------------------------------------
+
+Check rights(const SchemaFacts& schema, const std::string& user) {
+  std::string faults;
+  for (const RoleFacts& role : schema.roles) {
+    if (role.exists && role.event_rights.empty()) continue;
+    faults += (faults.empty() ? "role " : "; role ") + role.role;
+    faults += role.exists ? " may " + role.event_rights + " events" : " is missing";
+  }
+  if (!faults.empty()) return {"roles", false, faults};
+  return {"roles", true, "cairn_app and cairn_read may not change an event; this login is " + user};
+}
+
+// Without the role nothing can be archived, and nothing is wrong.
+Check archive_role(const ArchiveFacts& archive, const std::string& user) {
+  const std::string gone = std::to_string(archive.gone) + " runs were archived";
+  if (!archive.exists) return {"archive_role", true, "there is no role cairn_archive: nobody may archive; " + gone};
+  if (!archive.others.empty())
+    return {"archive_role", false,
+            archive.others + " may take on the role cairn_archive and remove histories; " + gone};
+  return {"archive_role", true,
+          "this login, " + user + ", may " + (archive.may ? "" : "not ") + "take on cairn_archive; " + gone};
+}
+
+Check last_checkpoint(const CheckpointFacts& checkpoints, TimeUs now_us) {
+  const bool is_any = checkpoints.newest_us > 0;
+  const std::string age = is_any ? "the last one is " + duration_text(now_us - checkpoints.newest_us) + " old" : "none";
+  if (!checkpoints.unsigned_since_us) return {"last_checkpoint", true, age + "; nothing was committed since"};
+  const TimeUs unsigned_us = now_us - *checkpoints.unsigned_since_us;
+  return {"last_checkpoint", unsigned_us <= unsigned_us_max,
+          age + "; what was committed since is unsigned for " + duration_text(unsigned_us)};
+}
+
+Check checkpoint_files(const CheckpointFacts& checkpoints) {
+  std::string found;
+  for (const std::string& difference : checkpoints.differences) found += (found.empty() ? "" : "; ") + difference;
+  if (!found.empty()) return {"checkpoint_files", false, found + " (`cairn verify --all` says more)"};
+  found = std::to_string(checkpoints.compared) + " files in " + checkpoints.folder + " agree with the table";
+  if (checkpoints.elsewhere > 0)
+    found += "; of " + std::to_string(checkpoints.elsewhere) + " other processes there is no file here";
+  return {"checkpoint_files", true, found};
+}
+
+Check bloat(const SchemaFacts& schema) {
+  bool ok = true;
+  std::string found;
+  for (const TableFacts& table : schema.tables) {
+    if (table.name != "job" && table.name != "run") continue;
+    ok = ok && table.dead <= std::max(dead_rows_fine, table.live);
+    found += (found.empty() ? "" : "; ") + table.name + " " + std::to_string(table.dead) + " dead of " +
+             std::to_string(table.dead + table.live) + " rows";
+  }
+  return {"bloat", ok, found};
+}
+
+Check autovacuum(const SchemaFacts& schema, const std::string& setting) {
+  bool ok = setting == "on";
+  std::string found = setting;
+  for (const TableFacts& table : schema.tables) {
+    ok = ok && !table.autovacuum_off;
+    found += "; " + table.name + " ";
+    found += table.autovacuum_off             ? "has it off"
+             : table.vacuumed_seconds_ago < 0 ? "never yet"
+                                              : seconds_text(table.vacuumed_seconds_ago) + " ago";
+  }
+  return {"autovacuum", ok, found};
+}
+
+Check sessions(const SchemaFacts& schema, TimeUs now_us) {
+  std::string dead;
+  std::int64_t alive = 0;
+  for (const SessionRow& session : schema.sessions) {
+    const auto held = schema.held.find(session.id);
+    if (!is_silent(session, now_us))
+      ++alive;
+    else
+      dead += (dead.empty() ? "; dead: " : ", ") + session_text(session) + " with " +
+              std::to_string(held == schema.held.end() ? 0 : held->second) + " held";
+  }
+  return {"sessions", dead.empty(), std::to_string(alive) + " alive" + dead};
+}
+
+void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
+  if (!facts.schema) {
+    checks.push_back({"schema_version", false, facts.schema_fault});
+    return;
+  }
+  checks.push_back({"schema_version", true,
+                    "version " + std::to_string(facts.schema_version) + ", shards " + std::to_string(facts.shards)});
+  checks.push_back(rights(*facts.schema, facts.server.user));
+  checks.push_back(archive_role(facts.schema->archive, facts.server.user));
+  checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
+  checks.push_back(checkpoint_files(facts.schema->checkpoints));
+  checks.push_back(bloat(*facts.schema));
+  checks.push_back(autovacuum(*facts.schema, facts.server.autovacuum));
+  checks.push_back(sessions(*facts.schema, facts.database_us));
+  checks.push_back({"held_by_nobody", facts.schema->held_by_nobody == 0,
+                    std::to_string(facts.schema->held_by_nobody) + " jobs held by sessions that are gone"});
+}
+
+// --- here ------------------------------------------------------------------------------------------------------------
+
+Check clock(const DoctorFacts& facts) {
+  const TimeUs difference_us = facts.here_us - facts.database_us;
+  const std::string amount = duration_text(std::abs(difference_us));
+  return {"clock", std::abs(difference_us) <= clock_us_max,
+          "this machine is " + amount + (difference_us < 0 ? " behind" : " ahead of") + " the database"};
+}
+
+Check disk(const DiskFacts& disk) {
+  const std::uint64_t megabytes = disk.free_bytes / 1'000'000;
+  return {
+      "disk", disk.free_bytes >= free_bytes_min && disk.free_bytes >= disk.bytes / 20,
+      std::to_string(megabytes) + " MB of " + std::to_string(disk.bytes / 1'000'000) + " MB free at " + disk.directory};
+}
+
+}  // namespace
+
+std::vector<Check> checks_of(const DoctorFacts& facts) {
+  std::vector<Check> checks;
+  add_server(facts.server, checks);
+  add_schema(facts, checks);
+  add_holders(facts, checks);
+  checks.push_back(clock(facts));
+  if (facts.disk) checks.push_back(disk(*facts.disk));
+  return checks;
+}
+
+}  // namespace cairn

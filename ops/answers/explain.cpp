@@ -1,0 +1,324 @@
+#include "ops/answers/explain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ops/answers/sessions.hpp"
+
+namespace cairn {
+namespace {
+
+using Kind = Reason::Kind;
+
+constexpr std::int64_t default_timeout_ms = 600'000;  // of a worker, for a step that names none
+constexpr std::size_t prompt_bytes_max = 200;
+
+std::string count_text(std::int64_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+const Node& node_of(const RunState& state, const Step& step) {
+  return state.graph->nodes[static_cast<std::size_t>(step.node)];
+}
+
+Reason reason(Kind kind, std::string says, Json details = Json::object()) {
+  return {kind, 0, "", std::move(says), std::move(details)};
+}
+
+// --- what needs no queue ---------------------------------------------------------------------------------------------
+
+Reason question_reason(const RunState& state, const Step& step) {
+  const Question& question = state.questions.find(step.question)->second;
+  Json details = {{"question", question.id}, {"prompt", question.prompt}};
+  std::string says = "Question " + question.id + " waits for an answer";
+  if (question.expires_at) {
+    details["expires_at"] = time_text(*question.expires_at);
+    says += " until " + time_text(*question.expires_at);
+  }
+  return reason(Kind::question, says + ": " + excerpt(question.prompt, prompt_bytes_max), std::move(details));
+}
+
+Reason signal_reason(const Step& step, const std::string& name) {
+  Json details = {{"signal", name}};
+  std::string says = "It waits for the signal " + name;
+  if (step.due) {
+    details["due"] = time_text(*step.due);
+    says += " until " + time_text(*step.due);
+  }
+  return reason(Kind::signal, says + ".", std::move(details));
+}
+
+Reason child_reason(const Step& step, const Situation& situation) {
+  const auto called = situation.called.find(step.child);
+  const std::string status = called == situation.called.end() ? "unknown" : called->second;
+  const std::string run = to_string(step.child);
+  return reason(Kind::child, "It waits for run " + run + ", which is " + status + ".",
+                {{"child", run}, {"status", status}});
+}
+
+Reason map_reason(const RunState& state, const Step& step) {
+  const Plan& plan = state.branches.at(step.branch).plan;
+  const auto of =
+      std::count_if(plan.goals.begin(), plan.goals.end(), [&](const SubGoal& goal) { return goal.map == step.id; });
+  return reason(Kind::map,
+                std::to_string(step.open_goals) + " of " + count_text(of, "sub-goal is", "sub-goals are") + " open.",
+                {{"open", step.open_goals}, {"of", of}});
+}
+
+Reason run_reason(const RunState& state) {
+  if (state.status == RunStatus::paused)
+    return reason(Kind::paused, "The run is paused: nothing new begins until it is resumed.");
+  std::string says = "The run has ended as " + std::string(to_string(state.status));
+  says += state.reason.empty() ? "." : ": " + state.reason;
+  return reason(Kind::ended, says, {{"status", to_string(state.status)}});
+}
+
+// --- joins -----------------------------------------------------------------------------------------------------------
+
+std::string branch_text(const RunState& state, BranchId id) {
+  const Branch& branch = state.branches.at(id);
+  std::string text = "branch " + std::to_string(id);
+  if (branch.step != 0) text += " (step " + std::to_string(branch.step) + ")";
+  return text;
+}
+
+// Nothing for a branch that has not forked, or of whose fan nobody has arrived.
+std::optional<Reason> join_reason(const RunState& state, const Branch& forked) {
+  NodeIndex join = -1;
+  std::vector<BranchId> away;
+  for (const BranchId id : forked.fan) {
+    const Branch& branch = state.branches.at(id);
+    if (branch.at_join >= 0)
+      join = branch.at_join;
+    else
+      away.push_back(id);
+  }
+  if (join < 0 || away.empty()) return std::nullopt;
+  std::string says = std::to_string(forked.arrived) + " of " + std::to_string(forked.fan.size()) +
+                     " branches have arrived; it still waits for ";
+  for (std::size_t i = 0; i < away.size(); ++i) says += (i == 0 ? "" : ", ") + branch_text(state, away[i]);
+  Reason found = reason(Kind::join, says + ".", {{"branches", away}});
+  found.node = state.graph->nodes[static_cast<std::size_t>(join)].name;
+  return found;
+}
+
+// --- what stands in a queue ------------------------------------------------------------------------------------------
+
+// Why the job of one step is not over. Lives for one call.
+class Queued {
+ public:
+  Queued(const RunState& state, const Step& step, const HeldJob& job, const Situation& situation)
+      : state_(state), step_(step), job_(job), situation_(situation) {}
+
+  Reason why() const {
+    if (job_.session != 0) return held();
+    if (state_.status == RunStatus::paused) return reason(Kind::paused, "The run is paused.");
+    if (step_.run_at > situation_.now_us) return retry();
+    const QueueSettings* set = settings();
+    if (set != nullptr && set->paused)
+      return reason(Kind::queue_paused, "Queue " + queue() + " is paused.", {{"queue", queue()}});
+    const std::vector<const SessionRow*> serving = servers();
+    if (serving.empty()) return no_worker("No worker that is alive serves queue " + queue() + ".", Json::object());
+    if (std::optional<Reason> lacking = nobody_has_it(serving)) return *std::move(lacking);
+    if (set != nullptr && set->concurrency && held_in_queue() >= *set->concurrency) return at_limit(*set->concurrency);
+    return ready();
+  }
+
+ private:
+  const std::string& queue() const { return job_.job.queue; }
+
+  const QueueSettings* settings() const {
+    const auto found = std::find_if(situation_.queues.begin(), situation_.queues.end(),
+                                    [&](const QueueSettings& set) { return set.name == queue(); });
+    return found == situation_.queues.end() ? nullptr : &*found;
+  }
+
+  std::int64_t held_in_queue() const {
+    const auto found = situation_.held.find(queue());
+    return found == situation_.held.end() ? 0 : found->second;
+  }
+
+  Reason at_limit(std::int32_t concurrency) const {
+    return reason(Kind::queue_limit,
+                  "Queue " + queue() + " may hold " + std::to_string(concurrency) + " at once, and holds " +
+                      std::to_string(held_in_queue()) + ".",
+                  {{"queue", queue()}, {"concurrency", concurrency}, {"held", held_in_queue()}});
+  }
+
+  const SessionRow* session() const {
+    const auto found = std::find_if(situation_.sessions.begin(), situation_.sessions.end(),
+                                    [&](const SessionRow& row) { return row.id == job_.session; });
+    return found == situation_.sessions.end() ? nullptr : &*found;
+  }
+
+  // When this attempt was taken: its deadline less what it was given.
+  std::optional<TimeUs> held_since() const {
+    if (job_.deadline_us == never_us) return std::nullopt;
+    const std::int64_t timeout_ms = job_.job.timeout_ms > 0 ? job_.job.timeout_ms : default_timeout_ms;
+    return job_.deadline_us - (timeout_ms + deadline_grace_ms) * 1000;
+  }
+
+  Reason held() const {
+    const SessionRow* holder = session();
+    Json details = {{"session", job_.session}};
+    if (holder == nullptr)
+      return reason(Kind::dead_worker,
+                    "It is held by session " + std::to_string(job_.session) +
+                        ", which is gone; the sweep of any worker takes it back.",
+                    std::move(details));
+    details.update(Json{{"host", holder->host}, {"pid", holder->pid}});
+    if (is_silent(*holder, situation_.now_us)) {
+      details["last_beat"] = time_text(holder->beat_at);
+      return reason(Kind::dead_worker,
+                    "It is held by " + session_text(*holder) + ", which has not been heard of since " +
+                        time_text(holder->beat_at) + "; the sweep of any other worker takes it back.",
+                    std::move(details));
+    }
+    std::string says = "It is held by " + session_text(*holder);
+    if (const std::optional<TimeUs> since = held_since()) {
+      details["since"] = time_text(*since);
+      details["deadline"] = time_text(job_.deadline_us);
+      says += " since " + time_text(*since) +
+              (job_.deadline_us < situation_.now_us ? "; its deadline has passed at " : "; its deadline is ") +
+              time_text(job_.deadline_us);
+    }
+    return reason(Kind::held, says + ".", std::move(details));
+  }
+
+  Reason retry() const {
+    const std::string at = time_text(step_.run_at);
+    return reason(Kind::retry,
+                  "Attempt " + std::to_string(step_.attempt) + " begins at " + at + "; the one before failed with " +
+                      step_.error + ": " + step_.message,
+                  {{"attempt", step_.attempt}, {"at", at}, {"error", step_.error}, {"message", step_.message}});
+  }
+
+  // Who may take it: alive, serves the queue, and if it works for some runs only, for this one as far as one can see.
+  std::vector<const SessionRow*> servers() const {
+    std::vector<const SessionRow*> serving;
+    for (const SessionRow& row : situation_.sessions) {
+      const bool serves = std::find(row.queues.begin(), row.queues.end(), queue()) != row.queues.end();
+      if (serves && !is_silent(row, situation_.now_us) && (!row.only_own || holds_of_run(row))) serving.push_back(&row);
+    }
+    return serving;
+  }
+
+  bool holds_of_run(const SessionRow& row) const {
+    return std::any_of(situation_.jobs.begin(), situation_.jobs.end(),
+                       [&](const HeldJob& job) { return job.session == row.id; });
+  }
+
+  Reason no_worker(std::string says, Json details) const {
+    details["queue"] = queue();
+    return reason(Kind::no_worker, std::move(says), std::move(details));
+  }
+
+  std::optional<Reason> nobody_has_it(const std::vector<const SessionRow*>& serving) const {
+    const bool is_goal = step_.goal >= 0;
+    if (!is_goal && node_of(state_, step_).verb != Verb::do_) return std::nullopt;  // a timer needs nothing
+    const std::string kind = is_goal ? "tool" : "handler";
+    const std::string& name = is_goal ? goal_of(state_, step_).tool : node_of(state_, step_).target;
+    const auto may_have = [&](const SessionRow* row) {
+      const auto& names = is_goal ? row->tools : row->handlers;
+      return !names || std::find(names->begin(), names->end(), name) != names->end();
+    };
+    if (std::any_of(serving.begin(), serving.end(), may_have)) return std::nullopt;
+    return no_worker("No worker that serves queue " + queue() + " has the " + kind + " " + name + ".", {{kind, name}});
+  }
+
+  Reason ready() const {
+    const TimeUs since = std::min(job_.job.run_at_us, situation_.now_us);
+    Json details = {{"queue", queue()}, {"since", time_text(since)}};
+    std::string says = "It is ready in queue " + queue() + " since " + time_text(since);
+    if (const auto before = situation_.before.find(job_.job.branch); before != situation_.before.end()) {
+      details["before"] = before->second;
+      says += ", behind " + count_text(before->second, "other", "others");
+    }
+    return reason(Kind::ready, says + ".", std::move(details));
+  }
+
+  const RunState& state_;
+  const Step& step_;
+  const HeldJob& job_;
+  const Situation& situation_;
+};
+
+Reason queued_reason(const RunState& state, const Step& step, const Situation& situation) {
+  const auto job = std::find_if(situation.jobs.begin(), situation.jobs.end(),
+                                [&](const HeldJob& held) { return held.job.branch == step.branch; });
+  if (job == situation.jobs.end())
+    return reason(Kind::no_job, "The queue holds no job for it, although it should: the queue has to be rebuilt.");
+  return Queued(state, step, *job, situation).why();
+}
+
+Reason timed_reason(const RunState& state, const Step& step, const Situation& situation) {
+  if (state.status == RunStatus::paused) return reason(Kind::paused, "The run is paused: no timer fires.");
+  const std::string due = time_text(*step.due);
+  return *step.due > situation.now_us ? reason(Kind::timer, "It is due at " + due + ".", {{"due", due}})
+                                      : queued_reason(state, step, situation);
+}
+
+Reason step_reason(const RunState& state, const Step& step, const Situation& situation) {
+  if (step.goal >= 0) return queued_reason(state, step, situation);
+  const Node& node = node_of(state, step);
+  const bool is_overdue = step.due && *step.due <= situation.now_us && state.status != RunStatus::paused;
+  switch (node.verb) {
+    case Verb::ask:
+      return is_overdue ? queued_reason(state, step, situation) : question_reason(state, step);
+    case Verb::wait:
+      if (node.spec.contains("signal") && !is_overdue) return signal_reason(step, node.spec["signal"]);
+      return timed_reason(state, step, situation);
+    case Verb::call:
+      return child_reason(step, situation);
+    case Verb::map:
+      return map_reason(state, step);
+    case Verb::do_:
+    case Verb::end:
+      break;
+  }
+  return queued_reason(state, step, situation);
+}
+
+}  // namespace
+
+std::string_view to_string(Reason::Kind kind) {
+  static constexpr std::array<std::string_view, 16> words = {
+      "paused", "ended", "question",    "signal",       "timer",       "retry",     "child", "map",
+      "join",   "held",  "dead_worker", "queue_paused", "queue_limit", "no_worker", "ready", "no_job"};
+  return words[static_cast<std::size_t>(kind)];
+}
+
+std::vector<Reason> explain(const RunState& state, const Situation& situation) {
+  std::vector<Reason> reasons;
+  if (state.status != RunStatus::running) reasons.push_back(run_reason(state));
+  if (is_ended(state.status)) return reasons;
+  for (const auto& [id, step] : state.steps) {
+    Reason found = step_reason(state, step, situation);
+    found.step = id;
+    found.node = node_of(state, step).name;
+    if (step.goal >= 0) found.details["sub_goal"] = goal_of(state, step).id;
+    reasons.push_back(std::move(found));
+  }
+  for (const auto& [id, branch] : state.branches)
+    if (std::optional<Reason> found = join_reason(state, branch)) reasons.push_back(*std::move(found));
+  return reasons;
+}
+
+std::vector<HeldJob> waiting_jobs(const Situation& situation) {
+  std::vector<HeldJob> waiting;
+  for (const HeldJob& job : situation.jobs)
+    if (job.session == 0 && job.job.run_at_us <= situation.now_us) waiting.push_back(job);
+  return waiting;
+}
+
+Json reason_json(const Reason& reason) {
+  Json shown = reason.details;
+  shown["step"] = reason.step == 0 ? Json(nullptr) : Json(reason.step);
+  shown["node"] = reason.node.empty() ? Json(nullptr) : Json(reason.node);
+  shown["kind"] = to_string(reason.kind);
+  shown["says"] = reason.says;
+  return shown;
+}
+
+}  // namespace cairn

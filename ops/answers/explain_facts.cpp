@@ -1,0 +1,87 @@
+#include "ops/answers/explain_facts.hpp"
+
+#include <algorithm>
+
+#include "ops/terminal/print.hpp"
+#include "storage/postgres/administration.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int looks_max = 5;  // a run that moves so often while it is looked at does move
+constexpr std::size_t counted_max = 50;
+constexpr std::int32_t before_max = 10'000;
+
+std::map<RunId, std::string> runs_called(Store& store, const RunState& state) {
+  std::map<RunId, std::string> called;
+  for (const auto& [id, step] : state.steps) {
+    if (step.child.is_nil()) continue;
+    if (const std::optional<RunRow> row = store.run(step.child)) called.emplace(step.child, status_word(*row));
+  }
+  return called;
+}
+
+std::map<BranchId, std::int64_t> jobs_before(Store& store, const std::string& dsn, const RunId& run,
+                                             const Situation& situation) {
+  std::map<BranchId, std::int64_t> before;
+  std::vector<HeldJob> waiting = waiting_jobs(situation);
+  if (waiting.empty()) return before;
+  if (waiting.size() > counted_max) waiting.resize(counted_max);
+  Administration database(dsn, "cairn explain");
+  for (const HeldJob& held : waiting) {
+    const Job& job = held.job;
+    const std::vector<std::string> parameters = {std::to_string(shard_of(run, store.shards())),
+                                                 job.queue,
+                                                 std::to_string(job.priority),
+                                                 std::to_string(job.run_at_us),
+                                                 to_string(held.run),
+                                                 std::to_string(job.branch),
+                                                 std::to_string(situation.now_us),
+                                                 std::to_string(before_max)};
+    before[job.branch] = database.query("jobs_before", parameters).number(0, 0);
+  }
+  return before;
+}
+
+// Looks at every job, so it is asked only when a limit stands before one of the run's.
+std::map<std::string, std::int64_t> held_by_queue(Store& store, const Situation& situation) {
+  std::map<std::string, std::int64_t> held;
+  const std::vector<HeldJob> waiting = waiting_jobs(situation);
+  const auto is_limited = [&](const QueueSettings& set) {
+    return set.concurrency &&
+           std::any_of(waiting.begin(), waiting.end(), [&](const HeldJob& job) { return job.job.queue == set.name; });
+  };
+  if (std::none_of(situation.queues.begin(), situation.queues.end(), is_limited)) return held;
+  for (const QueueRow& row : store.queues()) held[row.name] = row.held;
+  return held;
+}
+
+}  // namespace
+
+Result<Explained> look_at(Client& client, Store& store, const std::string& dsn, const RunId& run) {
+  for (int look = 1;; ++look) {
+    Result<RunState> state = client.state(run);
+    if (!state) return state.error();
+    Situation situation;
+    situation.jobs = store.jobs(run);
+    const std::optional<RunRow> row = store.run(run);
+    if (row && row->head != state->seq && look < looks_max) continue;
+    situation.sessions = store.sessions();
+    situation.queues = store.queue_settings();
+    situation.now_us = store.database_time();
+    situation.held = held_by_queue(store, situation);
+    situation.called = runs_called(store, *state);
+    situation.before = jobs_before(store, dsn, run, situation);
+    for (auto& [id, question] : state->questions)
+      question.prompt = client.expand_blobs(std::move(question.prompt), shard_of(run, store.shards()));
+    return Explained{*std::move(state), std::move(situation)};
+  }
+}
+
+Json explained_json(const Explained& seen) {
+  Json reasons = Json::array();
+  for (const Reason& reason : explain(seen.state, seen.situation)) reasons.push_back(reason_json(reason));
+  return {{"run", to_string(seen.state.id)}, {"status", status_word(seen.state)}, {"reasons", std::move(reasons)}};
+}
+
+}  // namespace cairn

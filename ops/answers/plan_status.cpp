@@ -1,0 +1,83 @@
+#include "ops/answers/plan_status.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/codec.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t page_events = 1'000;
+
+bool is_structure(const SubGoal& goal) { return goal.tool.empty(); }
+
+template <class Do>
+void each_structure(RunState& state, Do work) {
+  for (auto& [id, branch] : state.branches) {
+    for (SubGoal& goal : branch.plan.goals) {
+      if (is_structure(goal)) work(goal);
+    }
+  }
+}
+
+// Of what the plan holds at the end only that which a plan before brought along is passed over by a new one.
+class Projection {
+ public:
+  explicit Projection(RunState& state) : state_(state) {
+    each_structure(state_, [this](const SubGoal& goal) {
+      if (goal.status != GoalStatus::planned) told_.insert(goal.id);
+    });
+  }
+
+  void take(const EventBody& body) {
+    if (const auto* created = std::get_if<PlanCreated>(&body)) {
+      each_structure(state_, [this](SubGoal& goal) {
+        const bool is_left = goal.status == GoalStatus::planned || goal.status == GoalStatus::open;
+        if (is_left && made_.contains(goal.id) && !told_.contains(goal.id)) goal.status = GoalStatus::skipped;
+      });
+      for (const PlanChild& child : created->children) made_.insert(child.id);
+    }
+    if (const auto* decomposed = std::get_if<TaskDecomposed>(&body)) {
+      for (const PlanChild& child : decomposed->children) made_.insert(child.id);
+    }
+    if (const auto* record = std::get_if<Record>(&body)) take_record(*record);
+  }
+
+ private:
+  void take_record(const Record& record) {
+    const bool is_verified = record.kind == RecordKind::verification_recorded;
+    if (!is_verified && record.kind != RecordKind::decision_enforced) return;
+    const Json fields = parse_stored(record.fields);
+    const Json target = fields.value("target", Json());
+    each_structure(state_, [&](SubGoal& goal) {
+      if (target != goal.id || goal.status == GoalStatus::skipped || told_.contains(goal.id)) return;
+      goal.status = !is_verified                              ? GoalStatus::open
+                    : fields.value("ok", Json(false)) == true ? GoalStatus::succeeded
+                                                              : GoalStatus::failed;
+    });
+  }
+
+  RunState& state_;
+  std::set<std::string> told_;  // whose status the history says itself, by revisions of the plan
+  std::set<std::string> made_;
+};
+
+}  // namespace
+
+Status project_plan_status(Client& client, RunState& state) {
+  bool has_structure = false;
+  each_structure(state, [&](const SubGoal&) { has_structure = true; });
+  Projection projection(state);
+  for (std::int64_t after = 0; has_structure && after < state.seq;) {
+    const auto wanted = static_cast<std::int32_t>(std::min<std::int64_t>(page_events, state.seq - after));
+    const Result<std::vector<Event>> events = client.events(state.id, after, wanted);
+    if (!events) return events.error();
+    if (events->empty()) break;
+    for (const Event& event : *events) projection.take(event.body);
+    after = events->back().seq;
+  }
+  return Done{};
+}
+
+}  // namespace cairn

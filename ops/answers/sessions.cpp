@@ -1,0 +1,28 @@
+#include "ops/answers/sessions.hpp"
+
+namespace cairn {
+
+bool is_silent(const SessionRow& session, TimeUs now_us) {
+  return session.beat_at != 0 && now_us - session.beat_at > silent_after_us;
+}
+
+std::string session_text(const SessionRow& session) {
+  return "session " + std::to_string(session.id) + " (process " + std::to_string(session.pid) + " on " + session.host +
+         ")";
+}
+
+Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us) {
+  return {{"session", row.id},
+          {"host", row.host},
+          {"pid", row.pid},
+          {"queues", row.queues},
+          {"held", held},
+          {"beats", row.counter},
+          {"last_beat", row.beat_at == 0 ? Json(nullptr) : Json(time_text(row.beat_at))},
+          {"alive", !is_silent(row, now_us)},
+          {"only_own", row.only_own},
+          {"tools", row.tools ? Json(*row.tools) : Json(nullptr)},
+          {"started_at", time_text(row.started_at)}};
+}
+
+}  // namespace cairn

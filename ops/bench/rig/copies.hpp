@@ -1,0 +1,25 @@
+// Very many runs at once, made by the server from one real run: for tables as full as they get. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/id.hpp"
+#include "ops/bench/rig/server.hpp"
+
+namespace cairn {
+
+class Copies {
+ public:
+  // `count` runs like `sample`, with its events and jobs and a hash chain each; then the tables are vacuumed.
+  // REQUIRES: one shard. Throws PostgresError.
+  Copies(FreshDatabase& database, const RunId& sample, std::int64_t count);
+
+  std::int64_t count() const { return count_; }
+  RunId id(std::int64_t n) const;  // n from 0
+
+ private:
+  std::int64_t count_;
+  RunId base_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,71 @@
+#include "ops/requests/input_lines.hpp"
+
+#include <fcntl.h>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include "storage/chain.hpp"
+
+namespace cairn {
+namespace {
+
+Error unreadable(const std::string& path) {
+  return {Code::not_found, "Expected inputs in the file " + path + ", but it cannot be read."};
+}
+
+bool read_line(std::ifstream& file, std::vector<char>& room) {
+  file.getline(room.data(), static_cast<std::streamsize>(room.size()));
+  return file.gcount() > 0;
+}
+
+// The line just read, or as much of it as there was room for.
+std::string_view line_of(const std::ifstream& file, const std::vector<char>& room) {
+  const auto taken = static_cast<std::size_t>(file.gcount());
+  return {room.data(), file.good() ? taken - 1 : taken};
+}
+
+Result<Json> input_of(std::int64_t line, std::string_view text) {
+  const std::string what = "line " + std::to_string(line);
+  if (text.size() > json_bytes_max)
+    return Error{Code::limit, "Expected " + what + " to have at most " + std::to_string(json_bytes_max) +
+                                  " bytes, but it has more."};
+  Result<Json> input = parse_json(text, what);
+  if (input && !input->is_object())
+    return Error{Code::invalid, "Expected an input object on " + what + ", but found " + excerpt(*input, 60) + "."};
+  return input;
+}
+
+}  // namespace
+
+Status for_each_input(const std::string& path, const std::function<Status(std::int64_t line, Json input)>& take) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return unreadable(path);
+  std::vector<char> room(json_bytes_max + 2);  // the longest line that may be, and a bit: longer ones are not kept
+  for (std::int64_t line = 1; read_line(file, room); ++line) {
+    const std::string_view text = line_of(file, room);
+    if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    Result<Json> input = input_of(line, text);
+    if (!input) return input.error();
+    if (Status taken = take(line, *std::move(input)); !taken) return taken;
+  }
+  if (file.bad()) return unreadable(path);
+  return Done{};
+}
+
+Result<std::string> file_digest(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat found {};
+  const bool readable = file >= 0 && fstat(file, &found) == 0;
+  const std::size_t bytes = readable ? static_cast<std::size_t>(found.st_size) : 0;
+  void* text = bytes == 0 ? nullptr : mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (file >= 0) close(file);
+  if (!readable || text == MAP_FAILED) return unreadable(path);
+  const Hash hash = sha256({static_cast<const char*>(text), bytes});
+  if (text != nullptr) munmap(text, bytes);
+  return hex(hash);
+}
+
+}  // namespace cairn

@@ -1,0 +1,100 @@
+#include "ops/requests/run_filter.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+
+#include "ops/requests/arguments.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t page_runs = 200;
+
+[[noreturn]] void refuse(const std::string& sentence) { throw CLI::ValidationError(sentence); }
+
+void once(bool is_new, const std::string& key) {
+  if (!is_new) refuse("Expected \"" + key + "\" once in a filter, but found it twice.");
+}
+
+void add_status(RunFilter& filter, const std::string& word) {
+  once(!filter.status, "status");
+  const bool is_waiting = word == "waiting";
+  filter.status = is_waiting ? RunStatus::running : parse_run_status(word);
+  if (!filter.status)
+    refuse("Expected a status running, waiting, paused, done, failed or aborted, but found \"" + word + "\".");
+  if (filter.status == RunStatus::running) filter.waiting = is_waiting;
+}
+
+void add_lineage(RunFilter& filter, const std::string& text) {
+  once(!filter.lineage, "lineage");
+  filter.lineage = parse_run_id(text);
+  if (!filter.lineage) refuse("Expected the id of a run in lineage, but \"" + text + "\" is none.");
+}
+
+// Parts at each comma that no backslash precedes; the backslash goes.
+std::vector<std::string> terms_of(const std::string& text) {
+  std::vector<std::string> terms(1);
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && at + 1 < text.size() && text[at + 1] == ',')
+      terms.back() += text[++at];
+    else if (text[at] == ',')
+      terms.emplace_back();
+    else
+      terms.back() += text[at];
+  }
+  return terms;
+}
+
+}  // namespace
+
+void add_term(RunFilter& filter, const std::string& key, const std::string& value) {
+  if (key.starts_with("tag.") && key.size() > 4) {
+    once(filter.tags.emplace(key.substr(4), value).second, key);
+  } else if (key == "graph") {
+    once(filter.graph.empty(), key);
+    if (value.empty()) refuse("Expected the name of a graph in a filter, but found none.");
+    filter.graph = value;
+  } else if (key == "status") {
+    add_status(filter, value);
+  } else if (key == "since") {
+    once(!filter.since, key);
+    filter.since = time_argument(value);
+  } else if (key == "lineage") {
+    add_lineage(filter, value);
+  } else {
+    refuse("Expected a filter of graph, status, tag.NAME, since and lineage, but found \"" + key + "\".");
+  }
+}
+
+RunFilter filter_argument(const std::string& text) {
+  RunFilter filter;
+  for (const std::string& term : terms_of(text)) {
+    const std::size_t equals = term.find('=');
+    if (equals == std::string::npos || equals == 0)
+      refuse("Expected a filter like graph=seven_node,status=failed, but found \"" + term + "\".");
+    add_term(filter, term.substr(0, equals), term.substr(equals + 1));
+  }
+  return filter;
+}
+
+RunFilter unlimited(RunFilter filter) {
+  filter.limit = std::numeric_limits<std::int32_t>::max();
+  return filter;
+}
+
+std::vector<RunRow> RunPages::next() {
+  if (left_ <= 0) return {};
+  filter_.limit = std::min(left_, page_runs);
+  std::vector<RunRow> page = store_.runs(filter_);
+  left_ = page.size() < static_cast<std::size_t>(filter_.limit) ? 0 : left_ - filter_.limit;
+  if (!page.empty()) filter_.behind = {page.back().started_at, page.back().id};
+  return page;
+}
+
+void for_each_page(Store& store, RunFilter filter, const std::function<void(std::span<const RunRow>)>& take) {
+  RunPages pages(store, std::move(filter));
+  for (std::vector<RunRow> page = pages.next(); !page.empty(); page = pages.next()) take(page);
+}
+
+}  // namespace cairn

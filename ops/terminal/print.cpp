@@ -1,0 +1,279 @@
+#include "ops/terminal/print.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t width_when_unknown = 1'000;
+
+bool is_colour_wanted() {
+  static const bool wanted = is_terminal() && std::getenv("NO_COLOR") == nullptr;
+  return wanted;
+}
+
+// Columns that a text takes on a terminal: code points outside of colour sequences.
+std::size_t shown_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\033')
+      i = std::min(text.find('m', i), text.size() - 1);
+    else if ((static_cast<unsigned char>(text[i]) & 0xC0u) != 0x80u)
+      ++width;
+  }
+  return width;
+}
+
+// Cut to so many bytes at most on a code point's boundary, on one line.
+std::string cut(std::string text, std::size_t bytes_max) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\033'; }, ' ');
+  if (text.size() <= bytes_max || bytes_max < 4) return text;
+  std::size_t end = bytes_max - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+  return text.substr(0, end) + "...";
+}
+
+std::string value_text(const Json& value, std::size_t bytes_max) {
+  if (value.is_string()) return cut(value.get<std::string>(), bytes_max);
+  return excerpt(value, bytes_max);
+}
+
+void print_title(std::string_view title) { print_line("\n" + painted(title, Paint::bold)); }
+
+std::string step_place(const RunState& state, const Step& step) {
+  if (step.goal >= 0) return "sub-goal " + goal_of(state, step).id;
+  return state.graph->nodes[static_cast<std::size_t>(step.node)].name;
+}
+
+// `word`: what it waits for as state_json has it.
+std::string step_waits_for(const Step& step, const std::string& word) {
+  if (!step.question.empty()) return "the answer to " + step.question;
+  if (!step.child.is_nil()) return "run " + to_string(step.child);
+  if (step.open_goals > 0) return std::to_string(step.open_goals) + " sub-goals";
+  if (step.due) return "until " + time_text(*step.due);
+  if (!step.message.empty()) return "another try: " + step.message;
+  return "a " + word;
+}
+
+void print_steps(const RunState& state, const Json& shown) {
+  if (state.steps.empty()) return;
+  print_title(is_ended(state.status) ? "Steps left open" : "Open steps");
+  Table table({"STEP", "AT", "ATTEMPT", "SINCE", "WAITS FOR"});
+  for (const Json& one : shown) {
+    const Step& step = state.steps.at(one["step"].get<StepId>());
+    table.add({one["step"].dump(), step_place(state, step), std::to_string(step.attempt),
+               time_text(step.opened_at).substr(0, 19), step_waits_for(step, one["waits_for"])});
+  }
+  table.print();
+}
+
+void print_channels(const Json& channels) {
+  if (channels.empty()) return;
+  print_title("Channels");
+  for (const auto& [name, value] : channels.items()) {
+    const std::size_t room = std::max<std::size_t>(line_width(), 40) - std::min<std::size_t>(name.size() + 4, 36);
+    print_line("  " + name + "  " + painted(value_text(value, std::min<std::size_t>(room, 400)), Paint::dim));
+  }
+}
+
+void print_budgets(const RunState& state) {
+  if (state.budgets.empty()) return;
+  print_title("Budgets");
+  for (const auto& [name, use] : state.budgets)
+    print_line("  " + name + "  " + std::to_string(use.used) + " of " + std::to_string(use.cap));
+}
+
+// --- the plan --------------------------------------------------------------------------------------------------------
+
+using Children = std::map<std::string, std::vector<const SubGoal*>>;
+
+Children children_by_parent(const Plan& plan) {
+  Children children;
+  for (const SubGoal& goal : plan.goals) {
+    const bool has_parent = !goal.parent.empty() && goal.parent != goal.id && plan.by_id.contains(goal.parent);
+    children[has_parent ? goal.parent : ""].push_back(&goal);
+  }
+  return children;
+}
+
+std::string goal_line(const SubGoal& goal) {
+  std::string line = goal.id + "  " + painted_status(to_string(goal.status));
+  if (!goal.tool.empty()) line += "  " + painted(goal.tool, Paint::dim);
+  if (!goal.title.empty() && goal.title != goal.id) line += "  " + goal.title;
+  for (const std::string& id : goal.after) line += (&id == &goal.after.front() ? "  after " : ", ") + id;
+  if (!goal.message.empty()) line += "  " + painted(goal.message, Paint::red);
+  return line;
+}
+
+void print_goals(const Children& children, const std::string& parent, const std::string& indent, int depth) {
+  const auto found = children.find(parent);
+  if (found == children.end() || depth > 64) return;
+  for (const SubGoal* goal : found->second) {
+    const bool last = goal == found->second.back();
+    print_line(indent + (last ? "└─ " : "├─ ") + cut(goal_line(*goal), line_width()));
+    if (!goal->id.empty()) print_goals(children, goal->id, indent + (last ? "   " : "│  "), depth + 1);
+  }
+}
+
+void print_rejected(const Plan& plan) {
+  for (const RejectedGoal& goal : plan.rejected)
+    print_line("✗  " + goal.id + "  " + painted("rejected", Paint::red) + "  " + painted(goal.tool, Paint::dim) + "  " +
+               goal.reason);
+}
+
+bool has_plan(const RunState& state) {
+  return std::any_of(state.branches.begin(), state.branches.end(), [](const auto& entry) {
+    return !entry.second.plan.goals.empty() || !entry.second.plan.rejected.empty();
+  });
+}
+
+}  // namespace
+
+void print_line(std::string_view text) { std::cout << text << '\n'; }
+
+void print_json(const Json& document) { std::cout << canonical(document) << '\n'; }
+
+bool is_terminal() {
+  static const bool terminal = isatty(STDOUT_FILENO) == 1;
+  return terminal;
+}
+
+bool is_read() {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  return std::cout.good() && (poll(&out, 1, 0) <= 0 || (out.revents & (POLLERR | POLLNVAL)) == 0);
+}
+
+std::size_t line_width() {
+  winsize size{};
+  if (is_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+  return width_when_unknown;
+}
+
+std::string painted(std::string_view text, Paint paint) {
+  if (!is_colour_wanted()) return std::string(text);
+  static constexpr std::array<std::string_view, 5> codes = {"1", "2", "31", "32", "33"};
+  std::string sequence = "\033[";
+  sequence += codes[static_cast<std::size_t>(paint)];
+  return sequence + "m" + std::string(text) + "\033[0m";
+}
+
+std::string painted_status(std::string_view word) {
+  if (word == "done" || word == "succeeded") return painted(word, Paint::green);
+  if (word == "failed" || word == "aborted") return painted(word, Paint::red);
+  if (word == "waiting" || word == "paused" || word == "skipped") return painted(word, Paint::yellow);
+  return std::string(word);
+}
+
+bool Progress::is_due() const {
+  return is_terminal() && std::chrono::steady_clock::now() - shown_at_ >= std::chrono::milliseconds(500);
+}
+
+void Progress::show(std::string_view line) {
+  if (!is_due()) return;
+  shown_at_ = std::chrono::steady_clock::now();
+  std::cerr << "\r\033[K" << line << std::flush;
+}
+
+void Progress::wipe() {
+  if (shown_at_ != std::chrono::steady_clock::time_point{}) std::cerr << "\r\033[K" << std::flush;
+}
+
+void Table::print() const {
+  if (is_empty()) return print_line(painted("None.", Paint::dim));
+  std::vector<std::size_t> widths(rows_.front().size());
+  for (const auto& row : rows_)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i + 1 < row.size(); ++i)
+      line += row[i] + std::string(widths[i] - shown_width(row[i]) + 2, ' ');
+    const std::size_t used = shown_width(line);
+    line += cut(row.back(), line_width() > used + 10 ? line_width() - used : 10);
+    line.erase(line.find_last_not_of(' ') + 1);
+    print_line(&row == &rows_.front() ? painted(line, Paint::bold) : line);
+  }
+}
+
+std::string status_word(const RunRow& row) {
+  return row.status == RunStatus::running && row.waiting ? "waiting" : std::string(to_string(row.status));
+}
+
+std::string status_word(const RunState& state) {
+  return state.status == RunStatus::running && is_waiting(state) ? "waiting" : std::string(to_string(state.status));
+}
+
+std::string duration_text(TimeUs us) {
+  const std::int64_t ms = std::max<std::int64_t>(us, 0) / 1'000;
+  if (ms < 10'000) return std::to_string(ms) + " ms";
+  if (ms < 120'000) return std::to_string(ms / 1'000) + " s";
+  if (ms < 7'200'000) return std::to_string(ms / 60'000) + " min";
+  return std::to_string(ms / 3'600'000) + " h";
+}
+
+std::string event_summary(const Json& event, std::size_t width_max) {
+  static constexpr std::array<std::string_view, 26> telling = {
+      "graph", "status", "node",  "sub_goal", "tool",   "label", "next",     "action", "target",
+      "from",  "to",     "rule",  "question", "kind",   "name",  "cap",      "used",   "model",
+      "ok",    "reason", "error", "message",  "prompt", "value", "retry_at", "output"};
+  std::string text;
+  for (const std::string_view name : telling) {
+    const auto field = event.find(name);
+    if (field == event.end() || field->is_null() || *field == "" || *field == Json::array()) continue;
+    text += (text.empty() ? "" : " ") + std::string(name) + "=" + value_text(*field, 120);
+  }
+  return cut(text, std::max<std::size_t>(width_max, 10));
+}
+
+void print_plan(const RunState& state) {
+  if (!has_plan(state)) return print_line(painted("No plan.", Paint::dim));
+  if (!state.goal.empty()) print_line(painted(state.goal, Paint::bold));
+  for (const auto& [id, branch] : state.branches) {
+    print_goals(children_by_parent(branch.plan), "", "", 0);
+    print_rejected(branch.plan);
+  }
+}
+
+void print_questions(const RunState& state, const Json& shown) {
+  if (shown.empty()) return;
+  print_title("Questions");
+  for (const Json& question : shown) {
+    const std::string id = question["id"];
+    print_line("  " + id + " (" + question["kind"].get<std::string>() + ")  " + value_text(question["prompt"], 400));
+    print_line(painted("  cairn answer " + to_string(state.id) + " --question " + id + " --value JSON", Paint::dim));
+  }
+}
+
+void print_state(const RunState& state, const Json& shown) {
+  print_line(painted(to_string(state.id), Paint::bold) + "  " + state.graph->name + "  " +
+             painted_status(status_word(state)) + "  at event " + std::to_string(state.seq) + ", " +
+             time_text(state.last_at));
+  if (!state.reason.empty()) print_line("Because: " + state.reason);
+  print_channels(shown["channels"]);
+  print_steps(state, shown["steps"]);
+  if (has_plan(state)) {
+    print_title("Plan");
+    print_plan(state);
+  }
+  print_budgets(state);
+  print_questions(state, shown["questions"]);
+  if (!is_ended(state.status)) return;
+  print_title("Output");
+  print_value(shown["output"]);
+}
+
+void print_value(const Json& value) {
+  if (value.is_string()) return print_line(value.get<std::string>());
+  if (value.is_object() && value.contains("answer") && value["answer"].is_string())
+    return print_line(value["answer"].get<std::string>());
+  print_line(value.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace cairn

@@ -1,0 +1,123 @@
+#include "storage/data/corpus.hpp"
+
+#include <map>
+#include <mutex>
+
+#include "storage/chain.hpp"
+#include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
+
+namespace cairn {
+namespace {
+
+Error no_corpus(const std::string& corpus) {
+  return {Code::not_found, "Expected a corpus named " + corpus + ", but there is none; `cairn corpus load` makes one."};
+}
+
+std::string digest_of(const Document& document) {
+  std::string text = document.title;
+  for (const std::string& passage : document.passages) text += "\n" + passage;
+  return hex(sha256(text));
+}
+
+void insert(Administration& database, const std::string& corpus, const Document& document) {
+  std::int32_t position = 0;
+  for (const std::string& passage : document.passages)
+    database.query("insert_passage", {corpus, document.source, std::to_string(++position), document.title, passage});
+}
+
+// Inside the transaction.
+CorpusLoad replace(Administration& database, const std::string& corpus, const std::string& folder,
+                   const std::vector<Document>& documents) {
+  CorpusLoad report;
+  const AdminRows rows = database.query("corpus_documents", {corpus, folder});
+  std::map<std::string, std::string> before;
+  for (std::size_t row = 0; row < rows.size(); ++row) before[rows.text(row, 0)] = rows.text(row, 1);
+  for (const Document& document : documents) {
+    const auto found = before.find(document.source);
+    const bool is_new = found == before.end();
+    const bool is_same = !is_new && found->second == digest_of(document);
+    if (!is_new) before.erase(found);
+    ++(is_new ? report.added : is_same ? report.unchanged : report.changed);
+    if (is_same) continue;
+    database.query("delete_document", {corpus, document.source});
+    insert(database, corpus, document);
+  }
+  for (const auto& [source, digest] : before) database.query("delete_document", {corpus, source});
+  report.removed = static_cast<std::int64_t>(before.size());
+  return report;
+}
+
+}  // namespace
+
+struct Corpora::Parts {
+  std::function<Result<std::string>()> dsn;
+  std::mutex mutex;
+  std::unique_ptr<Administration> database;
+
+  // A connection that failed is not used again; the next call opens another.
+  template <class Use>
+  auto use(Use&& work) -> decltype(work(*database)) {
+    const std::lock_guard lock(mutex);
+    try {
+      if (!database) {
+        const Result<std::string> found = dsn();
+        if (!found) return found.error();
+        database = std::make_unique<Administration>(*found, "cairn corpus");
+      }
+      return work(*database);
+    } catch (const PostgresError& failure) {
+      database.reset();
+      return Error{Code::unavailable, std::string("Expected to reach the corpora, but: ") + failure.what()};
+    }
+  }
+};
+
+Corpora::Corpora(std::function<Result<std::string>()> dsn) : parts_(std::make_unique<Parts>()) {
+  parts_->dsn = std::move(dsn);
+}
+
+Corpora::~Corpora() = default;
+
+Result<CorpusLoad> Corpora::load(const std::string& corpus, const std::string& folder,
+                                 const std::vector<Document>& documents) {
+  return parts_->use([&](Administration& database) -> Result<CorpusLoad> {
+    database.begin();
+    database.query("lock_corpus", {corpus});
+    const CorpusLoad report = replace(database, corpus, folder, documents);
+    database.commit();
+    return report;
+  });
+}
+
+Result<std::vector<FoundPassage>> Corpora::search(const CorpusQuery& query) {
+  return parts_->use([&](Administration& database) -> Result<std::vector<FoundPassage>> {
+    const AdminRows rows = database.query("corpus_search", {query.corpus, query.words, std::to_string(query.limit)});
+    if (rows.size() == 0 && !database.query("corpus_exists", {query.corpus}).boolean(0, 0))
+      return no_corpus(query.corpus);
+    std::vector<FoundPassage> found;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      found.push_back({rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)});
+    return found;
+  });
+}
+
+Status Corpora::drop(const std::string& corpus) {
+  return parts_->use([&](Administration& database) -> Status {
+    if (!database.query("corpus_exists", {corpus}).boolean(0, 0)) return no_corpus(corpus);
+    database.query("delete_corpus", {corpus});
+    return Done{};
+  });
+}
+
+Result<std::vector<CorpusRow>> Corpora::list() {
+  return parts_->use([&](Administration& database) -> Result<std::vector<CorpusRow>> {
+    const AdminRows rows = database.query("corpora");
+    std::vector<CorpusRow> found;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      found.push_back({rows.text(row, 0), rows.number(row, 1), rows.number(row, 2), rows.number(row, 3)});
+    return found;
+  });
+}
+
+}  // namespace cairn

@@ -1,0 +1,109 @@
+#include "storage/postgres/administration.hpp"
+
+#include <charconv>
+#include <pqxx/pqxx>
+#include <pqxx/stream_from>
+
+#include "engine/result.hpp"
+#include "storage/postgres/connection.hpp"
+
+namespace cairn {
+namespace {
+
+// What libpqxx throws as what the rest of this program knows.
+template <class Work>
+auto translated(Work&& work) {
+  try {
+    return work();
+  } catch (const pqxx::sql_error& refused) {
+    const bool is_known = !refused.sqlstate().empty();
+    throw PostgresError(is_known ? refused.sqlstate() : "XX000", refused.what());
+  } catch (const pqxx::pqxx_exception& failed) {
+    throw PostgresError("", failed.base().what());
+  }
+}
+
+AdminRows read_rows(const pqxx::result& result) {
+  std::vector<AdminRows::Row> rows;
+  for (const pqxx::row& found : result) {
+    AdminRows::Row& row = rows.emplace_back();
+    for (const pqxx::field& field : found)
+      row.push_back(field.is_null() ? std::nullopt : std::optional<std::string>(field.c_str()));
+  }
+  return AdminRows(std::move(rows));
+}
+
+}  // namespace
+
+const std::string& AdminRows::text(std::size_t row, std::size_t column) const {
+  CHECK(!is_null(row, column));
+  return *rows_[row][column];
+}
+
+std::int64_t AdminRows::number(std::size_t row, std::size_t column) const {
+  const std::string& digits = text(row, column);
+  std::int64_t value = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  CHECK(read.ec == std::errc{} && read.ptr == digits.data() + digits.size());
+  return value;
+}
+
+struct Administration::Parts {
+  explicit Parts(const std::string& dsn) : connection(dsn) {}
+
+  template <class Use>
+  auto use(Use&& use) {
+    return translated([&] {
+      if (open) return use(*open);
+      pqxx::nontransaction alone(connection);
+      return use(alone);
+    });
+  }
+
+  pqxx::connection connection;
+  std::unique_ptr<pqxx::work> open;
+};
+
+Administration::Administration(const std::string& dsn, const std::string& application)
+    : parts_(translated([&] { return std::make_unique<Parts>(dsn); })) {
+  query("name_connection", {application});
+}
+
+Administration::~Administration() = default;
+
+AdminRows Administration::query(std::string_view name, const std::vector<std::string>& parameters) {
+  return parts_->use([&](pqxx::transaction_base& transaction) {
+    return read_rows(transaction.exec_params(statement(name).text, pqxx::prepare::make_dynamic_params(parameters)));
+  });
+}
+
+void Administration::execute(const std::string& text) {
+  parts_->use([&](pqxx::transaction_base& transaction) { transaction.exec(text); });
+}
+
+void Administration::copy_out(const std::string& table, const std::function<void(const std::string& row)>& use) {
+  parts_->use([&](pqxx::transaction_base& transaction) {
+    pqxx::stream_from rows(transaction, table);
+    for (std::string row; rows.get_raw_line(row);) use(row);
+    rows.complete();
+  });
+}
+
+void Administration::begin() {
+  CHECK(!parts_->open);
+  translated([&] { parts_->open = std::make_unique<pqxx::work>(parts_->connection); });
+}
+
+void Administration::commit() {
+  CHECK(parts_->open);
+  translated([&] { parts_->open->commit(); });
+  parts_->open.reset();
+}
+
+void Administration::roll_back() {
+  CHECK(parts_->open);
+  translated([&] { parts_->open->abort(); });
+  parts_->open.reset();
+}
+
+}  // namespace cairn

@@ -1,0 +1,293 @@
+#include "storage/postgres/commit.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "storage/commit_rules.hpp"
+#include "storage/postgres/commit_rows.hpp"
+#include "storage/postgres/rows.hpp"
+
+namespace cairn {
+namespace {
+
+// One batch on its way. Hashes and rows are made before anything is locked; an attempt after a lost connection sends
+// the same bytes again.
+class Commit {
+ public:
+  Commit(Shard shard, std::span<const Entry> batch, Wakes* wakes)
+      : shard_(shard),
+        batch_(batch),
+        wakes_(wakes),
+        commit_(commit_id_of(batch)),
+        order_(batch.size()),
+        in_doubt_(batch.front().in_doubt) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::sort(order_.begin(), order_.end(), [&](auto a, auto b) { return batch[a].run.id < batch[b].run.id; });
+    hashes_.reserve(batch.size());
+    for (const Entry& entry : batch) hashes_.push_back(seal(shard, entry, commit_));
+    all_ = encode(order_);
+    for (const std::size_t at : order_)
+      if (is_new(at)) new_runs_.add(batch_[at], hashes_[at].back());
+    encode_locks();
+  }
+
+  std::vector<Verdict> attempt(PgConnection& connection) {
+    if (!in_doubt_ && !std::exchange(is_crossed_, true)) {
+      if (write_as_expected(connection)) return all_committed();
+    }
+    connection.begin_pipeline();
+    std::vector<Found> found = lock(connection);
+    if (in_doubt_) find_landed(connection, found);
+    std::vector<Verdict> verdicts = judge(batch_, found);
+    write(connection, found, verdicts);
+    for (std::size_t at = 0; at < batch_.size(); ++at) {
+      if (verdicts[at].kind == Verdict::Kind::committed) tell_head(at, verdicts[at]);
+    }
+    return verdicts;
+  }
+
+ private:
+  bool is_new(std::size_t at) const { return batch_[at].head_before == 0; }
+
+  // Only what can exist is locked: a new run has no row and no job yet (unless fences say otherwise, and they are to be
+  // judged), and a branch born held has none either.
+  void encode_locks() {
+    PgArray runs(PgType::uuid);
+    PgArray job_runs(PgType::uuid);
+    PgArray job_branches(PgType::int4);
+    for (const std::size_t at : order_) {
+      if (!is_new(at)) {
+        runs.add(batch_[at].run.id);
+        locked_.push_back(at);
+      }
+      for (const BranchId branch : branches_to_lock(batch_[at])) {
+        job_runs.add(batch_[at].run.id);
+        job_branches.add(branch);
+        named_.push_back({at, branch});
+      }
+    }
+    lock_runs_.add(shard_).add(std::move(runs));
+    lock_jobs_.add(shard_).add(std::move(job_runs)).add(std::move(job_branches));
+  }
+
+  static std::vector<BranchId> branches_to_lock(const Entry& entry) {
+    std::vector<BranchId> branches;
+    for (const Fence& fence : entry.fences) branches.push_back(fence.branch);
+    for (const JobWrite& write : entry.jobs) {
+      if (entry.head_before != 0 && write.op != JobWrite::Op::hold) branches.push_back(write.job.branch);
+    }
+    std::sort(branches.begin(), branches.end());
+    branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
+    return branches;
+  }
+
+  Writes encode(std::span<const std::size_t> entries) const {
+    Writes writes;
+    for (const std::size_t at : entries) writes.add(batch_[at], hashes_[at]);
+    return writes;
+  }
+
+  // Everything at once, for nobody is likely to be in the way: each statement checks what it expects. False: nothing
+  // was written, for something was otherwise. What a sync ends is one transaction, without a BEGIN and a COMMIT to
+  // carry out.
+  bool write_as_expected(PgConnection& connection) {
+    connection.begin_pipeline();
+    send_new_runs(connection, new_count());
+    all_.send(connection, shard_, commit_);
+    in_doubt_ = true;
+    const std::optional<PostgresError> fault = end_pipeline(connection);
+    if (fault && fault->sqlstate() != not_as_expected) throw *fault;
+    in_doubt_ = false;
+    return !fault;
+  }
+
+  // With the hint behind it, which others hear while we are still told of the commit.
+  std::optional<PostgresError> end_pipeline(PgConnection& connection) const {
+    connection.sync();
+    const std::optional<HintedJob> named = wakes_ != nullptr ? only_freed() : std::nullopt;
+    if (wakes_ != nullptr) wakes_->send(connection, named);
+    std::optional<PostgresError> fault = connection.finish_or_fault();
+    if (wakes_ != nullptr) wakes_->raise(named);
+    return fault;
+  }
+
+  std::int64_t new_count() const { return static_cast<std::int64_t>(new_runs_.size()); }
+  void send_new_runs(PgConnection& connection, std::optional<std::int64_t> expected) const {
+    if (new_count() > 0) new_runs_.send(connection, shard_, expected);
+  }
+
+  // The one job that may be claimed from now on; nothing if there are several.
+  std::optional<HintedJob> only_freed() const {
+    std::optional<HintedJob> found;
+    for (const Entry& entry : batch_) {
+      for (const JobWrite& write : entry.jobs) {
+        if (write.op != JobWrite::Op::offer && write.op != JobWrite::Op::adjust) continue;
+        if (found) return std::nullopt;
+        found = HintedJob{shard_, entry.run.id, write.job.branch};
+      }
+    }
+    return found;
+  }
+
+  std::vector<Verdict> all_committed() const {
+    std::vector<Verdict> verdicts(batch_.size());
+    for (std::size_t at = 0; at < batch_.size(); ++at) tell_head(at, verdicts[at]);
+    return verdicts;
+  }
+
+  // Who is in the way: looked at under lock, so that the others pass.
+  std::vector<Found> lock(PgConnection& connection) {
+    connection.send(begin_statement());
+    send_new_runs(connection, std::nullopt);
+    if (!locked_.empty()) connection.send(statement("lock_runs"), lock_runs_);
+    if (!named_.empty()) connection.send(statement("lock_jobs"), lock_jobs_);
+    connection.sync();
+    connection.receive();
+
+    std::vector<Found> found(batch_.size());
+    for (std::size_t at = 0; at < batch_.size(); ++at) found[at].fenced.resize(batch_[at].fences.size());
+    inserted_.assign(batch_.size(), false);
+    if (new_count() > 0) take_inserted(connection.receive());
+    if (!locked_.empty()) take_runs(connection.receive(), locked_, found);
+    if (!named_.empty()) take_jobs(connection.receive(), found);
+    find_existing(connection, found);
+    return found;
+  }
+
+  void take_inserted(const PgResult& rows) {
+    if (rows.is_null(0, 0)) return;
+    for (const std::string& bytes : rows.texts(0, 0)) {
+      RunId id;
+      std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
+      const auto place = std::lower_bound(order_.begin(), order_.end(), id, [&](std::size_t at, const RunId& sought) {
+        return batch_[at].run.id < sought;
+      });
+      inserted_[*place] = true;
+    }
+  }
+
+  static void take_runs(const PgResult& rows, std::span<const std::size_t> places, std::vector<Found>& found) {
+    for (int row = 0; row < rows.rows(); ++row) {
+      const auto place = static_cast<std::size_t>(rows.int8(row, 0) - 1);
+      found[places[place]].run = read_found_run(rows, row);
+    }
+  }
+
+  void take_jobs(const PgResult& rows, std::vector<Found>& found) const {
+    for (int row = 0; row < rows.rows(); ++row) {
+      const auto& [at, branch] = named_[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
+      const std::vector<Fence>& fences = batch_[at].fences;
+      for (std::size_t fence = 0; fence < fences.size(); ++fence) {
+        if (fences[fence].branch != branch) continue;
+        found[at].fenced[fence] = FoundJob{rows.int8(row, 1), rows.int8(row, 2), rows.int4(row, 3)};
+      }
+    }
+  }
+
+  // Runs that should have been new but exist: read without a lock, for the order of locks is past them.
+  void find_existing(PgConnection& connection, std::vector<Found>& found) const {
+    std::vector<std::size_t> existing;
+    PgArray runs(PgType::uuid);
+    for (const std::size_t at : order_) {
+      if (!is_new(at) || inserted_[at]) continue;
+      existing.push_back(at);
+      runs.add(batch_[at].run.id);
+    }
+    if (existing.empty()) return;
+    connection.send(statement("run_heads"), PgParameters().add(shard_).add(std::move(runs)));
+    connection.sync();
+    take_runs(connection.receive(), existing, found);
+    for (const std::size_t at : existing) CHECK(found[at].run.has_value());
+  }
+
+  void find_landed(PgConnection& connection, std::vector<Found>& found) const {
+    PgArray runs(PgType::uuid);
+    PgArray seqs(PgType::int8);
+    PgArray hashes(PgType::bytes);
+    for (const std::size_t at : order_) {
+      runs.add(batch_[at].run.id);
+      seqs.add(batch_[at].events.back().seq);
+      hashes.add(hashes_[at].back());
+    }
+    connection.send(statement("landed"),
+                    PgParameters().add(shard_).add(std::move(runs)).add(std::move(seqs)).add(std::move(hashes)));
+    connection.sync();
+    const PgResult rows = connection.receive();
+    for (int row = 0; row < rows.rows(); ++row) {
+      found[order_[static_cast<std::size_t>(rows.int8(row, 0) - 1)]].landed = true;
+    }
+  }
+
+  // What passed is written, and only that; all of it was encoded already if nobody is refused.
+  void write(PgConnection& connection, const std::vector<Found>& found, const std::vector<Verdict>& verdicts) {
+    std::vector<std::size_t> passed;
+    PgArray undone(PgType::uuid);
+    for (const std::size_t at : order_) {
+      if (verdicts[at].kind == Verdict::Kind::committed && !found[at].landed)
+        passed.push_back(at);
+      else if (inserted_[at])
+        undone.add(batch_[at].run.id);
+    }
+    if (undone.size() > 0) {
+      connection.send(statement("delete_runs"), PgParameters().add(shard_).add(std::move(undone)));
+    }
+    if (passed.size() == batch_.size()) {
+      all_.send(connection, shard_, commit_);
+    } else if (!passed.empty()) {
+      encode(passed).send(connection, shard_, commit_);
+    }
+    connection.send(commit_statement());
+    in_doubt_ = true;
+    if (const std::optional<PostgresError> fault = end_pipeline(connection)) throw *fault;
+    in_doubt_ = false;
+  }
+
+  void tell_head(std::size_t at, Verdict& verdict) const {
+    verdict.head = batch_[at].events.back().seq;
+    verdict.chain_hash = hashes_[at].back();
+  }
+
+  struct Named {
+    std::size_t at;
+    BranchId branch;
+  };
+
+  const Shard shard_;
+  const std::span<const Entry> batch_;
+  Wakes* const wakes_;
+  const std::int64_t commit_;
+  std::vector<std::size_t> order_;         // entries by run id
+  std::vector<std::vector<Hash>> hashes_;  // of each entry's events
+  Writes all_;
+  NewRunRows new_runs_;
+  PgParameters lock_runs_;
+  std::vector<std::size_t> locked_;  // entries, in the order of lock_runs_
+  PgParameters lock_jobs_;
+  std::vector<Named> named_;    // in the order of lock_jobs_
+  std::vector<bool> inserted_;  // by this attempt
+  bool in_doubt_;               // a COMMIT was sent and its answer never came
+  bool is_crossed_ = false;     // written as expected once, and it was not so
+};
+
+std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& entry, std::int64_t head) {
+  PgParameters parameters;
+  parameters.add(shard).add(entry.run.id).add(entry.head_before);
+  parameters.add(static_cast<std::int32_t>(head - entry.head_before));
+  return read_events(pool.query("events", parameters));
+}
+
+}  // namespace
+
+std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Wakes* wakes) {
+  if (batch.empty()) return {};
+  Commit commit(shard, batch, wakes);
+  std::vector<Verdict> verdicts = pool.run([&](PgConnection& connection) { return commit.attempt(connection); });
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    if (!wants_missed(batch[at], verdicts[at])) continue;
+    verdicts[at].missed = read_missed(pool, shard, batch[at], verdicts[at].head);
+  }
+  return verdicts;
+}
+
+}  // namespace cairn

@@ -1,0 +1,445 @@
+#include "storage/postgres/connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <libpq-fe.h>
+#include <map>
+
+#include "engine/codec.hpp"
+#include "engine/embedded.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t array_header = 20;
+
+void put_number(std::string& bytes, std::size_t at, std::uint32_t value) {
+  for (std::size_t byte = 0; byte < 4; ++byte) bytes[at + byte] = static_cast<char>(value >> (24 - 8 * byte));
+}
+
+void append_number(std::string& bytes, std::uint64_t value, std::uint32_t width) {
+  std::array<char, 8> digits{};
+  for (std::uint32_t byte = 0; byte < width; ++byte)
+    digits[byte] = static_cast<char>(value >> (8 * (width - 1 - byte)));
+  bytes.append(digits.data(), width);
+}
+
+std::uint64_t read_number(const char* bytes, int width) {
+  std::uint64_t value = 0;
+  for (int at = 0; at < width; ++at) value = value << 8 | static_cast<std::uint8_t>(bytes[at]);
+  return value;
+}
+
+std::uint32_t array_type(PgType element) {
+  switch (element) {
+    case PgType::boolean:
+      return 1000;
+    case PgType::bytes:
+      return 1001;
+    case PgType::int8:
+      return 1016;
+    case PgType::int2:
+      return 1005;
+    case PgType::int4:
+      return 1007;
+    case PgType::text:
+      return 1009;
+    case PgType::uuid:
+      return 2951;
+  }
+  CHECK(false);
+}
+
+std::string_view view(const RunId& id) { return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()}; }
+std::string_view view(const Hash& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+
+std::map<std::string, PgStatement, std::less<>> load_statements() {
+  constexpr std::string_view folder = "statements/";
+  constexpr std::string_view ending = ".sql";
+  std::map<std::string, PgStatement, std::less<>> statements;
+  for (const EmbeddedFile& file : schema_files()) {
+    if (!file.name.starts_with(folder) || !file.name.ends_with(ending)) continue;
+    const std::size_t start = file.name.rfind('/') + 1;
+    const std::string name(file.name.substr(start, file.name.size() - start - ending.size()));
+    const bool is_new = statements.emplace(name, PgStatement{name, std::string(file.text)}).second;
+    CHECK(is_new);  // one statement has one name, whatever its folder
+  }
+  return statements;
+}
+
+// libpq wants C arrays; this keeps them for the time of one call.
+struct CallArguments {
+  explicit CallArguments(const PgParameters& parameters) {
+    const std::size_t count = parameters.values().size();
+    for (std::size_t at = 0; at < count; ++at) {
+      values.push_back(parameters.is_null(at) ? nullptr : parameters.values()[at].data());
+      lengths.push_back(static_cast<int>(parameters.values()[at].size()));
+      formats.push_back(1);
+    }
+  }
+  int count() const { return static_cast<int>(values.size()); }
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+};
+
+bool is_ok(const PGresult* result) {
+  const ExecStatusType status = PQresultStatus(result);
+  return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+// What has no SQLSTATE the server never said: libpq found the connection gone.
+[[noreturn]] void throw_error(const PGresult* result) {
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  throw PostgresError(state != nullptr ? state : "", text != nullptr ? text : PQresultErrorMessage(result));
+}
+
+}  // namespace
+
+bool PostgresError::is_transient() const {
+  if (sqlstate_.empty()) return true;
+  const std::string_view kind = std::string_view(sqlstate_).substr(0, 2);
+  if (kind == "08" || kind == "53") return true;
+  return sqlstate_ == "40001" || sqlstate_ == "40P01" || sqlstate_ == "40003" || sqlstate_ == "57P01" ||
+         sqlstate_ == "57P02" || sqlstate_ == "57P03" || sqlstate_ == "25006" || sqlstate_ == "25P03";
+}
+
+// --- parameters -----------------------------------------------------------------------------------------------------
+
+PgArray::PgArray(PgType element) : element_(element), bytes_(array_header, '\0') {}
+
+void PgArray::number(std::uint64_t value, std::uint32_t width) {
+  append_number(bytes_, width, 4);
+  append_number(bytes_, value, width);
+  ++size_;
+}
+
+void PgArray::add(bool value) { number(value ? 1 : 0, 1); }
+void PgArray::add(std::int16_t value) { number(static_cast<std::uint16_t>(value), 2); }
+void PgArray::add(std::int32_t value) { number(static_cast<std::uint32_t>(value), 4); }
+void PgArray::add(std::int64_t value) { number(static_cast<std::uint64_t>(value), 8); }
+void PgArray::add(std::string_view value) {
+  append_number(bytes_, value.size(), 4);
+  bytes_.append(value);
+  ++size_;
+}
+void PgArray::add(const RunId& value) { add(view(value)); }
+void PgArray::add(const Hash& value) { add(view(value)); }
+void PgArray::add_null() {
+  append_number(bytes_, 0xffffffff, 4);
+  has_null_ = true;
+  ++size_;
+}
+
+std::string PgArray::take() {
+  put_number(bytes_, 0, size_ == 0 ? 0 : 1);
+  put_number(bytes_, 4, has_null_ ? 1 : 0);
+  put_number(bytes_, 8, static_cast<std::uint32_t>(element_));
+  put_number(bytes_, 12, size_);
+  put_number(bytes_, 16, 1);
+  if (size_ == 0) bytes_.resize(12);
+  return std::move(bytes_);
+}
+
+std::optional<std::string_view> PgArray::only() const {
+  CHECK(size_ == 1);
+  if (has_null_) return std::nullopt;
+  return std::string_view(bytes_).substr(array_header + 4);
+}
+
+PgParameters& PgParameters::push(std::uint32_t type, std::string value, bool null) {
+  types_.push_back(type);
+  values_.push_back(std::move(value));
+  nulls_.push_back(null);
+  return *this;
+}
+
+PgParameters& PgParameters::add(bool value) {
+  return push(static_cast<std::uint32_t>(PgType::boolean), std::string(1, value ? '\1' : '\0'));
+}
+PgParameters& PgParameters::add(std::int32_t value) {
+  std::string bytes;
+  append_number(bytes, static_cast<std::uint32_t>(value), 4);
+  return push(static_cast<std::uint32_t>(PgType::int4), std::move(bytes));
+}
+PgParameters& PgParameters::add(std::int64_t value) {
+  std::string bytes;
+  append_number(bytes, static_cast<std::uint64_t>(value), 8);
+  return push(static_cast<std::uint32_t>(PgType::int8), std::move(bytes));
+}
+PgParameters& PgParameters::add(std::string_view text) {
+  return push(static_cast<std::uint32_t>(PgType::text), std::string(text));
+}
+PgParameters& PgParameters::add(const RunId& value) {
+  return push(static_cast<std::uint32_t>(PgType::uuid), std::string(view(value)));
+}
+PgParameters& PgParameters::add_bytes(std::string_view bytes) {
+  return push(static_cast<std::uint32_t>(PgType::bytes), std::string(bytes));
+}
+PgParameters& PgParameters::add(const Hash& hash) { return add_bytes(view(hash)); }
+PgParameters& PgParameters::add_null(PgType type) { return push(static_cast<std::uint32_t>(type), "", true); }
+PgParameters& PgParameters::add_null_array(PgType element) { return push(array_type(element), "", true); }
+PgParameters& PgParameters::add(PgArray array) {
+  const std::uint32_t type = array_type(array.element());
+  return push(type, array.take());
+}
+PgParameters& PgParameters::add_only(const PgArray& array) {
+  const std::optional<std::string_view> value = array.only();
+  return push(static_cast<std::uint32_t>(array.element()), std::string(value.value_or("")), !value);
+}
+
+// --- results --------------------------------------------------------------------------------------------------------
+
+PgResult::PgResult(pg_result* result) : result_(result) {}
+void PgResult::Clear::operator()(pg_result* result) const { PQclear(result); }
+
+int PgResult::rows() const { return PQntuples(result_.get()); }
+std::int64_t PgResult::affected() const { return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
+bool PgResult::is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
+
+std::uint64_t PgResult::number(int row, int column, int width) const {
+  CHECK(PQgetlength(result_.get(), row, column) == width);
+  return read_number(PQgetvalue(result_.get(), row, column), width);
+}
+bool PgResult::boolean(int row, int column) const { return number(row, column, 1) != 0; }
+std::int16_t PgResult::int2(int row, int column) const { return static_cast<std::int16_t>(number(row, column, 2)); }
+std::int32_t PgResult::int4(int row, int column) const { return static_cast<std::int32_t>(number(row, column, 4)); }
+std::int64_t PgResult::int8(int row, int column) const { return static_cast<std::int64_t>(number(row, column, 8)); }
+
+std::string_view PgResult::text(int row, int column) const {
+  CHECK(!is_null(row, column));
+  return {PQgetvalue(result_.get(), row, column), static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+}
+
+RunId PgResult::uuid(int row, int column) const {
+  const std::string_view bytes = text(row, column);
+  RunId id;
+  CHECK(bytes.size() == id.bytes.size());
+  std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
+  return id;
+}
+
+Hash PgResult::hash(int row, int column) const {
+  const std::string_view bytes = text(row, column);
+  Hash hash{};
+  if (bytes.size() != hash.size())
+    throw CorruptHistory("Expected a hash of 32 bytes, but found one of " + std::to_string(bytes.size()) + ".");
+  std::copy(bytes.begin(), bytes.end(), hash.begin());
+  return hash;
+}
+
+std::vector<std::string> PgResult::texts(int row, int column) const {
+  const std::string_view bytes = text(row, column);
+  std::vector<std::string> values;
+  if (read_number(bytes.data(), 4) == 0) return values;
+  const std::uint64_t count = read_number(bytes.data() + 12, 4);
+  std::size_t at = array_header;
+  for (std::uint64_t n = 0; n < count; ++n) {
+    const auto length = static_cast<std::size_t>(read_number(bytes.data() + at, 4));
+    values.emplace_back(bytes.substr(at + 4, length));
+    at += 4 + length;
+  }
+  return values;
+}
+
+// --- statements -----------------------------------------------------------------------------------------------------
+
+const PgStatement& statement(std::string_view name) {
+  static const std::map<std::string, PgStatement, std::less<>> statements = load_statements();
+  const auto found = statements.find(name);
+  CHECK(found != statements.end());
+  return found->second;
+}
+
+const PgStatement& begin_statement() {
+  static const PgStatement begin{"begin", "BEGIN"};
+  return begin;
+}
+const PgStatement& commit_statement() {
+  static const PgStatement commit{"commit", "COMMIT"};
+  return commit;
+}
+const PgStatement& rollback_statement() {
+  static const PgStatement rollback{"rollback", "ROLLBACK"};
+  return rollback;
+}
+
+// --- connection -----------------------------------------------------------------------------------------------------
+
+void PgConnection::Close::operator()(pg_conn* connection) const { PQfinish(connection); }
+
+PgConnection::PgConnection(const PgConnectOptions& options) : prepared_(options.prepared) {
+  // What stands before "dbname" is a default that the DSN may override; what stands after it holds in any case.
+  const char* const keywords[] = {"connect_timeout", "fallback_application_name", "tcp_user_timeout",
+                                  "dbname",          "client_encoding",           nullptr};
+  const char* const values[] = {"5", options.application.c_str(), "10000", options.dsn.c_str(), "UTF8", nullptr};
+  connection_.reset(PQconnectdbParams(keywords, values, 1));
+  CHECK(connection_ != nullptr);
+  if (PQstatus(connection_.get()) != CONNECTION_OK) throw PostgresError("", PQerrorMessage(connection_.get()));
+  PQsetNoticeProcessor(
+      connection_.get(), [](void*, const char*) {}, nullptr);
+}
+
+PgConnection::~PgConnection() = default;
+
+void PgConnection::fail() const { throw PostgresError("", PQerrorMessage(connection_.get())); }
+
+void PgConnection::execute(std::string_view text) {
+  settle();
+  const PgResult result(PQexec(connection_.get(), std::string(text).c_str()));
+  if (!is_ok(result.get())) throw_error(result.get());
+}
+
+PgResult PgConnection::query(const PgStatement& statement, const PgParameters& parameters) {
+  begin_pipeline();
+  send(statement, parameters);
+  sync();
+  PgResult result = receive();
+  finish();
+  return result;
+}
+
+void PgConnection::begin_pipeline() {
+  settle();
+  awaited_.clear();
+  if (PQenterPipelineMode(connection_.get()) != 1) fail();
+}
+
+void PgConnection::send_prepare(const PgStatement& statement, const PgParameters& parameters) {
+  const int count = static_cast<int>(parameters.types().size());
+  if (PQsendPrepare(connection_.get(), statement.name.c_str(), statement.text.c_str(), count,
+                    parameters.types().data()) != 1) {
+    fail();
+  }
+  known_.insert(statement.name);
+  expect({Awaited::Kind::prepare, statement.name});
+}
+
+void PgConnection::send(const PgStatement& statement, const PgParameters& parameters) {
+  const CallArguments arguments(parameters);
+  int sent = 0;
+  if (prepared_) {
+    if (!known_.contains(statement.name)) send_prepare(statement, parameters);
+    sent = PQsendQueryPrepared(connection_.get(), statement.name.c_str(), arguments.count(), arguments.values.data(),
+                               arguments.lengths.data(), arguments.formats.data(), 1);
+  } else {
+    sent = PQsendQueryParams(connection_.get(), statement.text.c_str(), arguments.count(), parameters.types().data(),
+                             arguments.values.data(), arguments.lengths.data(), arguments.formats.data(), 1);
+  }
+  if (sent != 1) fail();
+  expect({Awaited::Kind::result, {}});
+}
+
+void PgConnection::sync() {
+  if (PQpipelineSync(connection_.get()) != 1) fail();
+  expect({Awaited::Kind::sync, {}});
+}
+
+PgResult PgConnection::read_result() {
+  PgResult result(PQgetResult(connection_.get()));
+  if (result.get() == nullptr) fail();
+  // Each statement's results end with a null.
+  while (PGresult* more = PQgetResult(connection_.get())) PQclear(more);
+  return result;
+}
+
+void PgConnection::read_sync() {
+  const PgResult sync(PQgetResult(connection_.get()));
+  if (sync.get() == nullptr) fail();
+  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) throw_error(sync.get());
+}
+
+std::optional<PgResult> PgConnection::take_next() {
+  CHECK(!awaited_.empty());
+  const Awaited next = std::move(awaited_.front());
+  awaited_.pop_front();
+  if (next.kind == Awaited::Kind::sync) {
+    read_sync();
+    return std::nullopt;
+  }
+  PgResult result = read_result();
+  if (!is_ok(result.get())) throw_error(result.get());
+  if (next.kind == Awaited::Kind::prepare) return std::nullopt;
+  return result;
+}
+
+PgResult PgConnection::receive() {
+  for (;;) {
+    if (std::optional<PgResult> result = take_next()) return std::move(*result);
+  }
+}
+
+void PgConnection::leave_pipeline() {
+  if (PQexitPipelineMode(connection_.get()) != 1) fail();
+}
+
+void PgConnection::finish() {
+  while (awaited_.size() > left_) take_next();
+  if (left_ == 0) leave_pipeline();
+}
+
+std::optional<PostgresError> PgConnection::finish_or_fault() {
+  std::optional<PostgresError> fault = read_all_but(left_);
+  if (left_ == 0) leave_pipeline();
+  return fault;
+}
+
+std::optional<PostgresError> PgConnection::read_all_but(std::size_t left) {
+  std::optional<PostgresError> fault;
+  for (; awaited_.size() > left; awaited_.pop_front()) {
+    const Awaited& next = awaited_.front();
+    if (next.kind == Awaited::Kind::sync) {
+      read_sync();
+      continue;
+    }
+    const PgResult result = read_result();
+    if (is_ok(result.get())) continue;
+    if (next.kind == Awaited::Kind::prepare) known_.erase(next.statement);
+    if (PQresultStatus(result.get()) == PGRES_PIPELINE_ABORTED) continue;  // it comes after the fault
+    try {
+      throw_error(result.get());
+    } catch (const PostgresError& refused) {
+      if (refused.sqlstate().empty()) throw;
+      fault = refused;
+    }
+  }
+  return fault;
+}
+
+void PgConnection::leave_rest() { leaves_rest_ = true; }
+
+void PgConnection::expect(Awaited awaited) {
+  awaited_.push_back(std::move(awaited));
+  if (leaves_rest_) ++left_;
+}
+
+void PgConnection::settle() {
+  if (!std::exchange(leaves_rest_, false)) return;
+  left_ = 0;
+  read_all_but(0);
+  leave_pipeline();
+}
+
+// A rest that was left ends with a sync, so no transaction is open behind it.
+bool PgConnection::is_clean() const {
+  if (PQstatus(connection_.get()) != CONNECTION_OK) return false;
+  if (left_ > 0) return true;
+  return PQtransactionStatus(connection_.get()) == PQTRANS_IDLE &&
+         PQpipelineStatus(connection_.get()) == PQ_PIPELINE_OFF;
+}
+
+int PgConnection::socket() const { return PQsocket(connection_.get()); }
+int PgConnection::backend() const { return PQbackendPID(connection_.get()); }
+
+std::optional<std::string> PgConnection::notification() {
+  if (PQconsumeInput(connection_.get()) != 1) fail();
+  PGnotify* const notify = PQnotifies(connection_.get());
+  if (notify == nullptr) return std::nullopt;
+  std::string says = notify->extra;
+  PQfreemem(notify);
+  return says;
+}
+
+}  // namespace cairn

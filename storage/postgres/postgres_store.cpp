@@ -1,0 +1,431 @@
+#include "storage/postgres/postgres_store.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <set>
+
+#include "storage/clock.hpp"
+#include "storage/commit_rules.hpp"
+#include "storage/postgres/commit.hpp"
+#include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/job_claimer.hpp"
+#include "storage/postgres/notifier.hpp"
+#include "storage/postgres/rows.hpp"
+#include "storage/postgres/schema.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t clock_checked_every_us = 30'000'000;
+constexpr int clock_asked = 3;  // each time
+constexpr std::size_t lineage_max = 10'000;
+constexpr std::size_t runs_of_a_piece = 64;  // whose events are read by one statement
+
+// The database's clock as this process knows it. Safe from any thread.
+class SharedClock {
+ public:
+  explicit SharedClock(PostgresPool& pool) : pool_(pool) {}
+
+  TimeUs now() {
+    const std::lock_guard lock(mutex_);
+    if (checked_at_us_ == 0 || steady_us() - checked_at_us_ > clock_checked_every_us) check();
+    return clock_.now(steady_us());
+  }
+
+ private:
+  // More than once: the first may have to open a connection.
+  void check() {
+    for (int asked = 0; asked < clock_asked; ++asked) {
+      const TimeUs before_us = steady_us();
+      const TimeUs there = pool_.query("database_time").int8(0, 0);
+      checked_at_us_ = steady_us();
+      clock_.observe(there, before_us, checked_at_us_);
+    }
+  }
+
+  PostgresPool& pool_;
+  std::mutex mutex_;
+  TimeUs checked_at_us_ = 0;
+  DatabaseClock clock_;
+};
+
+PgParameters& add_texts(PgParameters& parameters, const std::optional<std::vector<std::string>>& texts) {
+  if (!texts) return parameters.add_null_array(PgType::text);
+  PgArray array(PgType::text);
+  for (const std::string& text : *texts) array.add(text);
+  return parameters.add(std::move(array));
+}
+
+bool newer(const RunRow& a, const RunRow& b) { return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id); }
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(const PostgresOptions& options, std::int32_t shards, std::string identity)
+      : shards_(shards),
+        identity_(std::move(identity)),
+        committed_(options.committed),
+        pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms),
+        clock_(pool_),
+        wakes_(pool_, options.notify),
+        claims_(pool_, wakes_.jobs()) {}
+
+  std::int32_t shards() const override { return shards_; }
+  std::string identity() const override { return identity_; }
+  TimeUs database_time() override { return clock_.now(); }
+
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
+    check_batch(shard, shards_, batch);
+    std::vector<Verdict> verdicts = commit_batch(pool_, shard, batch, wakes ? &wakes_ : nullptr);
+    if (committed_) committed_(batch, verdicts);
+    return verdicts;
+  }
+
+  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
+    return claims_.claim(request, young);
+  }
+
+  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
+    std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;
+    for (const auto& [run, fence] : holds) by_shard[shard_of(run, shards_)][{run, fence.branch}] = fence;
+    for (const auto& [shard, fences] : by_shard) release_on(shard, fences, run_at_us);
+  }
+
+  std::optional<RunRow> run(const RunId& id) override {
+    const PgResult rows = pool_.query("run", PgParameters().add(shard_of(id, shards_)).add(id));
+    if (rows.rows() == 0) return std::nullopt;
+    return read_run(rows, 0);
+  }
+
+  std::vector<RunRow> runs(const RunFilter& filter) override {
+    if (filter.limit <= 0) return {};
+    if (filter.lineage) return runs_of_lineage(filter);
+    PgParameters parameters;
+    filter.graph.empty() ? parameters.add_null(PgType::text) : parameters.add(filter.graph);
+    filter.status ? parameters.add(to_string(*filter.status)) : parameters.add_null(PgType::text);
+    filter.waiting ? parameters.add(*filter.waiting) : parameters.add_null(PgType::boolean);
+    parameters.add(filter.since.value_or(std::numeric_limits<TimeUs>::min())).add(filter.limit);
+    const auto behind = filter.behind.value_or(std::pair(never_us, RunId{}));
+    parameters.add(behind.first).add(behind.second);
+    if (filter.tags.empty()) return read_runs(pool_.query("runs", parameters));
+    return read_runs(pool_.query("runs_tagged", parameters.add(canonical(Json(filter.tags)))));
+  }
+
+  std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
+    return read_events(pool_.query(
+        "events", PgParameters().add(shard_of(id, shards_)).add(id).add(after_seq).add(std::max(limit, 0))));
+  }
+
+  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
+    const PgResult rows =
+        pool_.query("snapshot", PgParameters().add(shard_of(id, shards_)).add(id).add(fold_version).add(at_most));
+    if (rows.rows() == 0) return std::nullopt;
+    return SnapshotRow{rows.int8(0, 0), rows.int4(0, 1), rows.hash(0, 2), std::string(rows.text(0, 3))};
+  }
+
+  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
+    std::vector<Past> pasts(requests.size());
+    std::map<Shard, std::vector<std::size_t>> by_shard;
+    for (std::size_t at = 0; at < requests.size(); ++at) by_shard[shard_of(requests[at].run, shards_)].push_back(at);
+    for (const auto& [shard, places] : by_shard) {
+      read_snapshots(shard, requests, places, pasts);
+      read_events_of(shard, requests, places, limit, pasts);
+    }
+    return pasts;
+  }
+
+  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
+    PgParameters parameters;
+    parameters.add(shard_of(id, shards_)).add(id).add(snapshot.fold_version).add(snapshot.seq);
+    pool_.query("put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
+  }
+
+  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
+    if (limit <= 0) return {};
+    if (id.is_nil()) return read_questions(pool_.query("questions", PgParameters().add(limit)));
+    return read_questions(
+        pool_.query("questions_of_run", PgParameters().add(shard_of(id, shards_)).add(id).add(limit)));
+  }
+
+  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
+    pool_.query("put_blob", PgParameters().add(shard).add(hash).add_bytes(bytes));
+  }
+
+  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
+    const PgResult rows = pool_.query("blob", PgParameters().add(shard).add(hash));
+    if (rows.rows() == 0) return std::nullopt;
+    return std::string(rows.text(0, 0));
+  }
+
+  void put_checkpoint(const Checkpoint& checkpoint) override {
+    PgParameters parameters;
+    parameters.add(checkpoint.process).add(checkpoint.n).add(checkpoint.at_us).add(checkpoint.key);
+    parameters.add(checkpoint.heads).add(checkpoint.previous).add_bytes(checkpoint.signature);
+    pool_.query("put_checkpoint", parameters);
+  }
+
+  void put_graph(const GraphRow& graph) override {
+    const PgParameters name = PgParameters().add(graph.name).add(graph.version);
+    pool_.run([&](PgConnection& connection) {
+      connection.begin_pipeline();
+      connection.send(begin_statement());
+      connection.send(statement("lock_graphs"));
+      connection.send(statement("put_graph"), PgParameters(name).add(graph.text));
+      if (graph.current) {
+        connection.send(statement("retire_graph"), name);
+        connection.send(statement("make_graph_current"), name);
+      }
+      connection.send(commit_statement());
+      connection.sync();
+      connection.finish();
+    });
+  }
+
+  std::vector<GraphRow> graphs() override {
+    const PgResult rows = pool_.query("graphs");
+    std::vector<GraphRow> graphs;
+    for (int row = 0; row < rows.rows(); ++row) {
+      graphs.push_back({std::string(rows.text(row, 0)), std::string(rows.text(row, 1)), std::string(rows.text(row, 2)),
+                        rows.boolean(row, 3)});
+    }
+    return graphs;
+  }
+
+  std::vector<HeldJob> jobs(const RunId& id) override {
+    return read_held_jobs(pool_.query("jobs", PgParameters().add(shard_of(id, shards_)).add(id)));
+  }
+
+  std::vector<QueueRow> queues() override {
+    const PgResult rows = pool_.query_widely("queues", PgParameters().add(database_time()));
+    std::vector<QueueRow> queues;
+    for (int row = 0; row < rows.rows(); ++row) {
+      QueueRow queue{std::string(rows.text(row, 0)), rows.int8(row, 1), rows.int8(row, 2), rows.int8(row, 3), {}};
+      if (!rows.is_null(row, 4)) queue.oldest_us = rows.int8(row, 4);
+      queues.push_back(std::move(queue));
+    }
+    return queues;
+  }
+
+  // Waits for the claims under way, so that what they take is counted.
+  Status set_queue(const QueueSettings& settings) override {
+    if (Status fine = check_queue(settings); !fine) return fine;
+    PgParameters parameters;
+    parameters.add(settings.name);
+    settings.concurrency ? parameters.add(*settings.concurrency) : parameters.add_null(PgType::int4);
+    parameters.add(settings.paused);
+    pool_.run_widely([&](PgConnection& connection) {
+      connection.query(statement("exclude_claims"));
+      connection.query(statement("set_queue"), parameters);
+      if (settings.concurrency) connection.query(statement("permit_queue"), PgParameters().add(settings.name));
+      return Done{};
+    });
+    return Done{};
+  }
+
+  std::vector<QueueSettings> queue_settings() override { return read_queue_settings(pool_.query("queue_settings")); }
+
+  void open_session(const SessionRow& session) override {
+    PgParameters parameters;
+    parameters.add(session.id).add(session.counter).add(session.started_at).add(session.beat_at).add(session.pid);
+    add_texts(parameters.add(session.host), session.queues).add(session.only_own);
+    add_texts(add_texts(parameters, session.handlers), session.tools).add(session.machine);
+    pool_.query("open_session", parameters);
+  }
+
+  void end_stalled(std::int64_t after_ms) override { pool_.query_widely("end_stalled", PgParameters().add(after_ms)); }
+
+  void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
+  void close_session(SessionId session) override { pool_.query("close_session", PgParameters().add(session)); }
+
+  std::vector<SessionRow> sessions() override {
+    const PgResult rows = pool_.query("sessions");
+    std::vector<SessionRow> sessions;
+    for (int row = 0; row < rows.rows(); ++row) {
+      SessionRow session;
+      session.id = rows.int8(row, 0);
+      session.host = rows.text(row, 1);
+      session.pid = rows.int8(row, 2);
+      session.queues = rows.texts(row, 3);
+      session.counter = rows.int8(row, 4);
+      session.started_at = rows.int8(row, 5);
+      session.beat_at = rows.int8(row, 6);
+      session.only_own = rows.boolean(row, 7);
+      if (!rows.is_null(row, 8)) session.handlers = rows.texts(row, 8);
+      if (!rows.is_null(row, 9)) session.tools = rows.texts(row, 9);
+      session.machine = rows.text(row, 10);
+      sessions.push_back(std::move(session));
+    }
+    return sessions;
+  }
+
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
+    return read_held_jobs(pool_.query_widely("held_by", PgParameters().add(session).add(std::max(limit, 0))));
+  }
+  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+    const PgResult rows =
+        pool_.query_widely("look_at_held", PgParameters().add(session).add(now_us).add(std::max(limit, 0)));
+    HeldLook look;
+    look.is_all = rows.rows() < limit;
+    std::vector<HeldJob> jobs = read_held_jobs(rows);
+    for (int row = 0; row < rows.rows(); ++row) {
+      const HeldJob& job = jobs[static_cast<std::size_t>(row)];
+      if (job.session == session) look.own.push_back(job);
+      if (job.deadline_us < now_us) look.overdue.push_back(job);
+      if (rows.boolean(row, 12)) look.nobodys.push_back(job);
+    }
+    return look;
+  }
+  std::map<SessionId, std::int64_t> held_counts() override {
+    const PgResult rows = pool_.query_widely("held_counts");
+    std::map<SessionId, std::int64_t> counts;
+    for (int row = 0; row < rows.rows(); ++row) counts[rows.int8(row, 0)] = rows.int8(row, 1);
+    return counts;
+  }
+
+  std::vector<RunId> orphans(std::int32_t limit) override {
+    const PgResult rows = pool_.query("orphans", PgParameters().add(std::max(limit, 0)));
+    std::vector<RunId> runs;
+    for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, 0));
+    return runs;
+  }
+
+  void wake() override { wakes_.wake(); }
+  bool await_wake(std::int64_t timeout_ms) override { return wakes_.await(timeout_ms); }
+
+ private:
+  void release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
+    PgArray locked(PgType::uuid), run(PgType::uuid), branch(PgType::int4), session(PgType::int8), epoch(PgType::int8),
+        step(PgType::int4);
+    std::optional<RunId> last;
+    for (const auto& [key, fence] : fences) {
+      if (last != key.first) locked.add(key.first);
+      last = key.first;
+      run.add(key.first);
+      branch.add(fence.branch);
+      session.add(fence.session);
+      epoch.add(fence.epoch);
+      step.add(fence.step);
+    }
+    const PgParameters runs = PgParameters().add(shard).add(std::move(locked));
+    PgParameters parameters;
+    parameters.add(shard).add(std::move(run)).add(std::move(branch)).add(std::move(session)).add(std::move(epoch));
+    parameters.add(std::move(step)).add(run_at_us);
+    pool_.run([&](PgConnection& connection) {
+      connection.begin_pipeline();
+      connection.send(begin_statement());
+      connection.send(statement("lock_runs"), runs);
+      connection.send(statement("release_jobs"), parameters);
+      connection.send(commit_statement());
+      connection.sync();
+      connection.finish();
+    });
+  }
+
+  void read_snapshots(Shard shard, std::span<const PastRequest> requests, const std::vector<std::size_t>& places,
+                      std::vector<Past>& pasts) {
+    PgArray runs(PgType::uuid), versions(PgType::int4);
+    std::vector<std::size_t> asked;
+    for (const std::size_t at : places) {
+      if (!requests[at].fold_version) continue;
+      runs.add(requests[at].run);
+      versions.add(*requests[at].fold_version);
+      asked.push_back(at);
+    }
+    if (asked.empty()) return;
+    const PgResult rows =
+        pool_.query("snapshots", PgParameters().add(shard).add(std::move(runs)).add(std::move(versions)));
+    for (int row = 0; row < rows.rows(); ++row) {
+      pasts[asked[static_cast<std::size_t>(rows.int8(row, 0) - 1)]].snapshot =
+          SnapshotRow{rows.int8(row, 1), rows.int4(row, 2), rows.hash(row, 3), std::string(rows.text(row, 4))};
+    }
+  }
+
+  // Piece by piece in one round trip: while one is unpacked here the server reads the next.
+  void read_events_of(Shard shard, std::span<const PastRequest> requests, std::span<const std::size_t> places,
+                      std::int32_t limit, std::vector<Past>& pasts) {
+    std::vector<std::span<const std::size_t>> pieces;
+    for (; !places.empty(); places = places.subspan(pieces.back().size()))
+      pieces.push_back(places.first(std::min(places.size(), runs_of_a_piece)));
+    pool_.run([&](PgConnection& connection) {
+      connection.begin_pipeline();
+      for (const auto& piece : pieces) {
+        PgArray runs(PgType::uuid), after(PgType::int8);
+        for (const std::size_t at : piece) {
+          pasts[at].events.clear();
+          runs.add(requests[at].run);
+          after.add(pasts[at].snapshot ? pasts[at].snapshot->seq : requests[at].after_seq);
+        }
+        connection.send(statement("events_of_runs"),
+                        PgParameters().add(shard).add(std::move(runs)).add(std::move(after)).add(std::max(limit, 0)));
+      }
+      connection.sync();
+      for (const auto& piece : pieces) {
+        const PgResult rows = connection.receive();
+        for (int row = 0; row < rows.rows(); ++row)
+          pasts[piece[static_cast<std::size_t>(rows.int8(row, 9) - 1)]].events.push_back(read_event(rows, row));
+      }
+      connection.finish();
+    });
+  }
+
+  // The run, those it came from, and all that came from one of them.
+  std::vector<RunRow> runs_of_lineage(const RunFilter& filter) {
+    std::map<RunId, RunRow> found;
+    std::vector<RunId> edge;
+    for (std::optional<RunId> next = filter.lineage; next && !found.contains(*next) && found.size() < lineage_max;) {
+      const std::optional<RunRow> row = run(*next);
+      if (!row) break;
+      found[row->id] = *row;
+      edge.push_back(row->id);
+      next = came_from(*row);
+    }
+    while (!edge.empty() && found.size() < lineage_max) {
+      PgArray ids(PgType::uuid);
+      for (const RunId& id : edge) ids.add(id);
+      edge.clear();
+      const auto limit = static_cast<std::int32_t>(lineage_max);
+      for (RunRow& row : read_runs(pool_.query("runs_coming_from", PgParameters().add(std::move(ids)).add(limit)))) {
+        if (!found.contains(row.id)) edge.push_back(row.id);
+        found.try_emplace(row.id, std::move(row));
+      }
+    }
+    std::vector<RunRow> runs;
+    for (auto& [id, row] : found) {
+      if (matches(filter, row)) runs.push_back(std::move(row));
+    }
+    std::sort(runs.begin(), runs.end(), newer);
+    if (runs.size() > static_cast<std::size_t>(filter.limit)) runs.resize(static_cast<std::size_t>(filter.limit));
+    return runs;
+  }
+
+  const std::int32_t shards_;
+  const std::string identity_;
+  const CommitWatch committed_;
+  PostgresPool pool_;
+  SharedClock clock_;
+  Wakes wakes_;
+  ClaimDesk claims_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
+  try {
+    Administration database(options.dsn, options.application);
+    const Result<SchemaFound> found = find_schema(database);
+    if (!found) return found.error();
+    if (found->version < newest_schema()) {
+      return Error{Code::not_found, "Expected the schema cairn of version " + std::to_string(newest_schema()) +
+                                        " in the database, but " +
+                                        (found->version == 0 ? "there is none yet: `cairn migrate` creates it."
+                                                             : "found version " + std::to_string(found->version) +
+                                                                   ": `cairn migrate` moves it forward.")};
+    }
+    const std::string identity = database.query("identity").text(0, 0);
+    return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards, identity));
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
+  }
+}
+
+}  // namespace cairn

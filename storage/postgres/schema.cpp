@@ -1,0 +1,108 @@
+#include "storage/postgres/schema.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/embedded.hpp"
+#include "storage/postgres/connection.hpp"
+#include "storage/postgres/postgres_store.hpp"
+
+namespace cairn {
+namespace {
+
+std::string_view schema_file(std::string_view name) {
+  for (const EmbeddedFile& file : schema_files()) {
+    if (file.name == name) return file.text;
+  }
+  CHECK(false);
+}
+
+// In the order of their names: a number in front of one says that others build on it.
+void apply_views(Administration& database) {
+  for (const EmbeddedFile& file : schema_files()) {
+    if (file.name.starts_with("views/")) database.execute(std::string(file.text));
+  }
+}
+
+// The first migration makes the schema, which who runs the database may have done for a login that may not.
+std::string without_creation(std::string text) {
+  constexpr std::string_view creation = "create schema cairn;\n";
+  const std::size_t at = text.find(creation);
+  CHECK(at != std::string::npos);
+  return text.erase(at, creation.size());
+}
+
+// Inside the transaction that holds the lock.
+Result<MigrateReport> migrate_locked(Administration& database, std::int32_t shards) {
+  const Result<SchemaFound> found = find_schema(database);
+  if (!found) return found.error();
+  if (found->version > 0 && shards > 0 && shards != found->shards) {
+    return Error{Code::conflict, "Expected a schema with " + std::to_string(shards) + " shards, but it has " +
+                                     std::to_string(found->shards) + "; the number is chosen once."};
+  }
+  MigrateReport report{found->version, newest_schema(), found->version > 0 ? found->shards : std::max(shards, 1)};
+  for (const Migration& migration : migrations()) {
+    if (migration.number <= found->version) continue;
+    std::string text(migration.text);
+    database.execute(found->is_empty && migration.number == 1 ? without_creation(std::move(text)) : text);
+    database.query("record_migration",
+                   {std::to_string(migration.number), std::string(migration.name), std::to_string(report.shards)});
+  }
+  if (report.from < report.to) apply_views(database);
+  database.execute(std::string(schema_file("roles.sql")));
+  return report;
+}
+
+}  // namespace
+
+std::vector<Migration> migrations() {
+  constexpr std::string_view folder = "migrations/";
+  std::vector<Migration> found;
+  for (const EmbeddedFile& file : schema_files()) {
+    if (!file.name.starts_with(folder)) continue;
+    const std::string_view name = file.name.substr(folder.size());
+    Migration migration;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), migration.number);
+    CHECK(read.ec == std::errc{} && *read.ptr == '_' && name.ends_with(".sql"));
+    migration.name = name.substr(static_cast<std::size_t>(read.ptr - name.data()) + 1);
+    migration.name.remove_suffix(4);
+    migration.text = file.text;
+    found.push_back(migration);
+    CHECK(migration.number == static_cast<int>(found.size()));
+  }
+  return found;
+}
+
+int newest_schema() { return static_cast<int>(migrations().size()); }
+
+Result<SchemaFound> find_schema(Administration& database) {
+  const std::string owner = database.query("has_schema").text(0, 0);
+  if (owner == "nobody") return SchemaFound{};
+  if (owner == "empty") return SchemaFound{.is_empty = true};
+  if (owner != "cairn")
+    return Error{Code::conflict, "Expected a schema cairn of Cairn's own, but the database has another of that name."};
+  const AdminRows rows = database.query("schema_version");
+  const SchemaFound found{static_cast<int>(rows.number(0, 0)), static_cast<std::int32_t>(rows.number(0, 1))};
+  if (found.version == 0)
+    return Error{Code::corrupt, "Expected the schema cairn to say its version, but its table migration is empty."};
+  if (found.version > newest_schema()) {
+    return Error{Code::unsupported, "Expected a schema of at most version " + std::to_string(newest_schema()) +
+                                        ", but the database has version " + std::to_string(found.version) + "."};
+  }
+  return found;
+}
+
+Result<MigrateReport> migrate(const std::string& dsn, std::int32_t shards) {
+  try {
+    Administration database(dsn, "cairn migrate");
+    database.begin();
+    database.query("lock_migrations");
+    Result<MigrateReport> report = migrate_locked(database, shards);
+    report ? database.commit() : database.roll_back();
+    return report;
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, std::string("Expected to migrate the database, but: ") + failure.what()};
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,51 @@
+// Checkpoints outside the database: FOLDER/<database>/<process>.jsonl, one line each (checkpoint.hpp), beside the keys
+// that may sign them, FOLDER/<fingerprint>.pub. Not thread-safe; files of several processes never meet.
+#pragma once
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/proof/checkpoint.hpp"
+
+namespace cairn {
+
+class CheckpointFiles {
+ public:
+  CheckpointFiles(std::string folder, std::string database);
+
+  // Appends to the process's file, on disk when it returns. Refuses `unavailable`: then that file's last line may be
+  // half of one, and no more should follow.
+  Status append(const Checkpoint& checkpoint);
+
+  // In order; none if there is no folder.
+  std::vector<std::int64_t> processes() const;
+  std::string path(std::int64_t process) const;
+
+  const std::string& folder() const { return folder_; }
+  const std::string& database() const { return database_; }
+
+ private:
+  std::string folder_;
+  std::string database_;
+};
+
+// Reads one process's file from its beginning. A last line without an end is one whose writing was cut off, and none.
+class CheckpointReader {
+ public:
+  CheckpointReader(const CheckpointFiles& files, std::int64_t process);
+
+  // The next checkpoint; nothing at the end, or at a line that is none: then `is_broken`.
+  std::optional<Checkpoint> next();
+  bool is_broken() const { return is_broken_; }
+  std::int64_t line() const { return line_; }  // of what came last
+
+ private:
+  std::string database_;
+  std::ifstream file_;
+  std::int64_t line_ = 0;
+  bool is_broken_ = false;
+};
+
+}  // namespace cairn

@@ -1,0 +1,72 @@
+#include "storage/proof/checkpoint_table.hpp"
+
+#include "storage/postgres/connection_pool.hpp"
+
+namespace cairn {
+namespace {
+
+// All zeros, which no hash is, for one that somebody has cut: whoever compares it finds out.
+Hash hash_of(const PgResult& rows, int row, int column) {
+  const bool is_hash = rows.text(row, column).size() == Hash{}.size();
+  return is_hash ? rows.hash(row, column) : Hash{};
+}
+
+}  // namespace
+
+CheckpointTable::CheckpointTable(const std::string& dsn, std::int32_t shards)
+    : pool_(std::make_unique<PostgresPool>(PgConnectOptions{dsn, "cairn verify"}, 1)), shards_(shards) {}
+CheckpointTable::~CheckpointTable() = default;
+
+std::vector<std::int64_t> CheckpointTable::processes(std::int64_t after, std::int32_t limit) {
+  const PgResult rows = pool_->query("checkpoint_processes", PgParameters().add(after).add(limit));
+  std::vector<std::int64_t> found;
+  for (int row = 0; row < rows.rows(); ++row) found.push_back(rows.int8(row, 0));
+  return found;
+}
+
+std::vector<Checkpoint> CheckpointTable::checkpoints(std::int64_t process, std::int64_t after_n, std::int32_t limit) {
+  const PgResult rows = pool_->query("checkpoints", PgParameters().add(process).add(after_n).add(limit));
+  std::vector<Checkpoint> found;
+  for (int row = 0; row < rows.rows(); ++row)
+    found.push_back({process, rows.int8(row, 0), rows.int8(row, 1), hash_of(rows, row, 2),
+                     std::string(rows.text(row, 3)), hash_of(rows, row, 4), std::string(rows.text(row, 5))});
+  return found;
+}
+
+std::vector<CheckpointTable::Found> CheckpointTable::find(std::span<const Head> heads) {
+  PgArray shards(PgType::int4), runs(PgType::uuid), seqs(PgType::int8);
+  for (const Head& head : heads) {
+    shards.add(shard_of(head.run, shards_));
+    runs.add(head.run);
+    seqs.add(head.seq);
+  }
+  const PgResult rows =
+      pool_->query("chain_hashes", PgParameters().add(std::move(shards)).add(std::move(runs)).add(std::move(seqs)));
+  std::vector<Found> found(heads.size());
+  for (int row = 0; row < rows.rows(); ++row) {
+    Found& one = found[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
+    if (!rows.is_null(row, 1)) one.chain_hash = hash_of(rows, row, 1);
+    if (!rows.is_null(row, 2)) one.head = rows.int8(row, 2);
+  }
+  return found;
+}
+
+std::vector<std::optional<Tombstone>> CheckpointTable::tombstones(std::span<const Head> heads) {
+  PgArray shards(PgType::int4), runs(PgType::uuid);
+  for (const Head& head : heads) {
+    shards.add(shard_of(head.run, shards_));
+    runs.add(head.run);
+  }
+  const PgResult rows = pool_->query("tombstones", PgParameters().add(std::move(shards)).add(std::move(runs)));
+  std::vector<std::optional<Tombstone>> found(heads.size());
+  for (int row = 0; row < rows.rows(); ++row) {
+    const auto place = static_cast<std::size_t>(rows.int8(row, 0) - 1);
+    const RunId& run = heads[place].run;
+    found[place] = Tombstone{shard_of(run, shards_), {run, rows.int8(row, 1), hash_of(rows, row, 2)},
+                             hash_of(rows, row, 3),  rows.int8(row, 4),
+                             hash_of(rows, row, 5),  std::string(rows.text(row, 6))};
+  }
+  return found;
+}
+
+}  // namespace cairn

@@ -1,0 +1,95 @@
+#include "storage/proof/run_archive.hpp"
+
+#include "storage/postgres/connection_pool.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view insufficient_privilege = "42501";
+constexpr std::string_view no_such_role = "22023";
+
+PgArray ids(std::span<const Tombstone> runs) {
+  PgArray array(PgType::uuid);
+  for (const Tombstone& one : runs) array.add(one.head.run);
+  return array;
+}
+
+PgParameters tombstone_parameters(Shard shard, const std::vector<Tombstone>& left) {
+  PgArray seq(PgType::int8), chain_hash(PgType::bytes), signature(PgType::bytes);
+  for (const Tombstone& one : left) {
+    seq.add(one.head.seq);
+    chain_hash.add(one.head.chain_hash);
+    signature.add(one.signature);
+  }
+  const Tombstone& any = left.front();  // they are of one file, and signed at once
+  PgParameters parameters;
+  parameters.add(shard).add(any.file_digest).add(any.at_us).add(any.key).add(ids(left)).add(std::move(seq));
+  return parameters.add(std::move(chain_hash)).add(std::move(signature));
+}
+
+// How many of the runs have ended just where their tombstones say; they are gone.
+std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<const Tombstone> runs) {
+  PgArray seqs(PgType::int8), hashes(PgType::bytes);
+  for (const Tombstone& one : runs) {
+    seqs.add(one.head.seq);
+    hashes.add(one.head.chain_hash);
+  }
+  const PgResult rows = connection.query(
+      statement("lock_archived"), PgParameters().add(shard).add(ids(runs)).add(std::move(seqs)).add(std::move(hashes)));
+  std::vector<Tombstone> left;
+  for (int row = 0; row < rows.rows(); ++row) left.push_back(runs[static_cast<std::size_t>(rows.int8(row, 0) - 1)]);
+  if (left.empty()) return 0;
+  connection.query(statement("put_tombstones"), tombstone_parameters(shard, left));
+  for (const char* name : {"archive_delete_jobs", "archive_delete_questions", "archive_delete_snapshots",
+                           "archive_delete_events", "archive_delete_runs"})
+    connection.query(statement(name), PgParameters().add(shard).add(ids(left)));
+  return std::ssize(left);
+}
+
+}  // namespace
+
+RunArchive::RunArchive(const std::string& dsn)
+    : pool_(std::make_unique<PostgresPool>(PgConnectOptions{dsn, "cairn archive"}, 1)) {}
+RunArchive::~RunArchive() = default;
+
+std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& behind, std::int32_t limit) {
+  const PgResult rows = pool_->query_widely(
+      "archive_candidates", PgParameters().add(ended_before).add(behind.first).add(behind.second).add(limit));
+  std::vector<Place> found;
+  for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
+  return found;
+}
+
+std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run) {
+  const PgResult rows = pool_->query_widely("archive_family", PgParameters().add(shard).add(run));
+  std::vector<Member> found;
+  for (int row = 0; row < rows.rows(); ++row) found.push_back({rows.uuid(row, 0), rows.boolean(row, 1)});
+  return found;
+}
+
+std::set<RunId> RunArchive::kept_for_open_runs() {
+  const PgResult rows = pool_->query_widely("kept_for_open_runs", PgParameters());
+  std::set<RunId> kept;
+  for (int row = 0; row < rows.rows(); ++row)
+    if (!rows.is_null(row, 0)) kept.insert(rows.uuid(row, 0));
+  return kept;
+}
+
+// What a lost answer leaves in doubt is asked again: runs that are gone then are not counted.
+Result<std::int64_t> RunArchive::remove(Shard shard, std::span<const Tombstone> runs) {
+  try {
+    return pool_->run([&](PgConnection& connection) {
+      connection.execute("BEGIN");
+      connection.execute(statement("become_archivist").text);
+      const std::int64_t removed = remove_locked(connection, shard, runs);
+      connection.execute("COMMIT");
+      return removed;
+    });
+  } catch (const PostgresError& failure) {
+    if (failure.sqlstate() != insufficient_privilege && failure.sqlstate() != no_such_role) throw;
+    return Error{Code::unsupported,
+                 std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,27 @@
+// What is left of a run that was archived. Pure functions, safe from any thread.
+//
+// Layout of what is signed (see layout.hpp; signature: Ed25519, 64 bytes):
+//   "CAIRN-TMB-1" || database as text || shard:u32 || run_id:16 || seq:u64 || chain_hash:32 || file digest:32 ||
+//   at_us:i64 || key fingerprint:32
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "storage/proof/checkpoint.hpp"
+
+namespace cairn {
+
+struct Tombstone {
+  Shard shard = 0;
+  Head head;           // where the run ended
+  Hash file_digest{};  // SHA-256 of the archive's bytes
+  TimeUs at_us = 0;
+  Hash key{};             // fingerprint of the public key
+  std::string signature;  // bytes
+};
+
+std::string signed_bytes(const Tombstone& tombstone, std::string_view database);
+void sign(Tombstone& tombstone, std::string_view database, const SigningKey& key);  // sets key and signature
+
+}  // namespace cairn

@@ -1,0 +1,177 @@
+// Runs leave the database for a file that holds all of them, and what vouched for them is content.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "storage/postgres/connection.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Archive : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    dsn_ = cairn({"doctor", "--json"}).json()["dsn"];
+    execute(
+        "TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question, cairn.snapshot, cairn.checkpoint, "
+        "cairn.tombstone");
+    fs::remove_all(directory() / "data" / "checkpoints" / text("select id::text from cairn.identity"));
+    file_ = (directory() / ("archive" + std::to_string(++count_) + ".jsonl")).string();
+  }
+
+  void execute(const std::string& sql) { PgConnection({dsn_, "a test"}).execute(sql); }
+  std::string text(const std::string& sql) {
+    return std::string(PgConnection({dsn_, "a test", false}).query({"", sql}).text(0, 0));
+  }
+  std::string count(const std::string& table) { return text("select count(*)::text from cairn." + table); }
+
+  static std::string start(const std::string& graph, const Arguments& more = {}) {
+    Arguments arguments = {"start", graph, "--json", "--wait"};
+    if (graph == "plan_runner")
+      arguments.insert(arguments.end(), {"--input", R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo"}]})"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return cairn_ok(arguments).json()["run"];
+  }
+  static std::string add_graph(const std::string& text, const std::string& name) {
+    cairn_ok({"graph", "add", write_file(name + ".json", text)});
+    return name;
+  }
+
+  Ran archive(const Arguments& more = {}) {
+    Arguments arguments = {"archive", "--older-than", "0s", "--out", file_, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return cairn(arguments);
+  }
+  static std::vector<std::string> runs_left() {
+    std::vector<std::string> ids;
+    for (const Json& run : cairn_ok({"runs", "--json"}).lines()) ids.push_back(run["run"]);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+
+  std::string dsn_;
+  std::string file_;
+  static inline int count_ = 0;
+};
+
+const char* const caller_graph = R"({"name": "archive_caller", "start": "call", "limits": {"steps": 9}, "nodes": {
+    "call": {"call": "archive_ask", "on": {"done": "finish", "failed": "finish"}}, "finish": {"end": "done"}}})";
+
+TEST_F(Archive, ended_runs_go_and_come_back_and_nothing_is_missed) {
+  const std::string done = start("plan_runner");
+  const std::string tagged = start("plan_runner", {"--tag", "team=a"});
+  const Json report = archive({"--where", "tag.team=a"}).json();
+  EXPECT_EQ(report["runs"], 1);
+  EXPECT_EQ(report["removed"], 1);
+  EXPECT_EQ(runs_left(), std::vector<std::string>{done});
+  EXPECT_EQ(text("select count(*)::text from cairn.event where run_id = '" + tagged + "'"), "0");
+  EXPECT_EQ(count("tombstone"), "1");
+  EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array()) << "the gap is explained";
+  EXPECT_EQ(cairn_ok({"verify", "--file", file_, "--json"}).json()["runs"], 1);
+  expect_refused(cairn({"show", tagged}), 3, tagged);
+  cairn_ok({"import", file_});
+  EXPECT_EQ(cairn_ok({"show", tagged, "--json"}).json()["status"], "done");
+  EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array());
+}
+
+TEST_F(Archive, a_tombstone_that_nobody_signed_explains_nothing) {
+  const std::string run = start("plan_runner");
+  archive();
+  execute("update cairn.tombstone set file_digest = sha256('another file')");
+  const Ran ran = cairn({"verify", "--all", "--json"});
+  EXPECT_EQ(ran.exit, 1);
+  ASSERT_EQ(ran.json()["findings"].size(), 1u) << ran.out;
+  EXPECT_EQ(ran.json()["findings"][0]["kind"], "removed");
+  EXPECT_EQ(ran.json()["findings"][0]["run"], run);
+}
+
+TEST_F(Archive, what_open_runs_refer_to_is_kept_and_named) {
+  add_graph(ask_graph("archive_ask"), "archive_ask");
+  const std::string earlier = start("plan_runner");
+  const std::string open = start("archive_ask", {"--continues", earlier});
+  const std::string caller = start(add_graph(caller_graph, "archive_caller"));
+  const std::string child = cairn_ok({"runs", "--graph", "archive_ask", "--json"}).lines()[0]["run"];
+  const std::string origin = start("archive_ask");
+  cairn_ok({"answer", origin, "--value", "\"east\""});
+  const std::string fork = cairn_ok({"fork", origin, "--at", "2", "--json"}).json()["run"];
+  const Json kept = archive().json()["kept"];
+  ASSERT_EQ(kept.size(), 2u) << kept;
+  EXPECT_EQ(kept[0]["run"], earlier);
+  EXPECT_EQ(kept[1]["run"], origin);
+  EXPECT_FALSE(fs::exists(file_)) << "there was nothing to archive";
+  cairn_ok({"answer", child, "--value", "\"north\""});
+  cairn_ok({"answer", open, "--value", "\"south\""});
+  cairn_ok({"answer", fork, "--value", "\"west\""});
+  EXPECT_EQ(archive().json()["runs"], 6) << "a caller goes with what it called";
+  EXPECT_TRUE(runs_left().empty());
+  for (const char* table : {"run", "event", "job", "question", "snapshot"}) EXPECT_EQ(count(table), "0") << table;
+}
+
+TEST_F(Archive, young_and_open_runs_stay) {
+  start("plan_runner");
+  add_graph(ask_graph("archive_ask"), "archive_ask");
+  start("archive_ask");
+  EXPECT_EQ(cairn_ok({"archive", "--older-than", "1h", "--out", file_, "--json"}).json()["runs"], 0);
+  EXPECT_EQ(cairn_ok({"archive", "--older-than", "2020-01-01", "--out", file_, "--json"}).json()["runs"], 0);
+  EXPECT_EQ(archive().json()["runs"], 1);
+  EXPECT_EQ(runs_left().size(), 1u);
+}
+
+TEST_F(Archive, what_was_interrupted_goes_on) {
+  start("plan_runner");
+  start("plan_runner");
+  execute(
+      "create function public.no_more() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end $$");
+  execute("create trigger no_more before delete on cairn.event execute function public.no_more()");
+  EXPECT_NE(archive().exit, 0);
+  EXPECT_TRUE(fs::exists(file_)) << "it was whole before anything was removed";
+  EXPECT_EQ(runs_left().size(), 2u);
+  EXPECT_EQ(count("tombstone"), "0");
+  execute("drop trigger no_more on cairn.event");
+  execute("drop function public.no_more");
+  start("plan_runner");
+  const Json report = archive().json();
+  EXPECT_EQ(report["runs"], 2);
+  EXPECT_EQ(report["removed"], 2);
+  EXPECT_EQ(runs_left().size(), 1u) << "the file was there already, so its runs alone";
+  EXPECT_EQ(archive().json()["removed"], 0);
+}
+
+TEST_F(Archive, a_file_that_is_no_sound_archive_removes_nothing) {
+  start("plan_runner");
+  const std::string exported = cairn_ok({"export", "--all"}).out;
+  std::ofstream(file_) << exported;
+  expect_refused(archive(), 4, "export");
+  std::ofstream(file_) << "something else\n";
+  expect_refused(archive(), 4, "");
+  fs::remove(file_);
+  expect_refused(cairn({"archive", "--older-than", "0s", "--out", "/nowhere/at/all"}), 4, "/nowhere/at/all");
+  expect_refused(cairn({"archive", "--older-than", "soon", "--out", file_}), 2, "soon");
+  expect_refused(cairn({"archive", "--older-than", "99999999d", "--out", file_}), 2, "99999999d");
+  EXPECT_EQ(runs_left().size(), 1u);
+}
+
+TEST_F(Archive, only_its_own_role_may_remove_a_history) {
+  start("plan_runner");
+  for (const std::string role : {"cairn_app", "cairn_read"}) {
+    PgConnection connection({dsn_, "a test", false});
+    connection.execute("SET ROLE " + role);
+    EXPECT_THROW(connection.execute("DELETE FROM cairn.event"), PostgresError) << role;
+    EXPECT_THROW(connection.execute("INSERT INTO cairn.tombstone VALUES (0, 1, 1, gen_random_uuid(), '', '', '', '')"),
+                 PostgresError)
+        << role;
+  }
+  execute("CREATE ROLE plain_worker LOGIN IN ROLE cairn_app");
+  expect_refused(cairn({"archive", "--older-than", "0s", "--out", file_, "--dsn", dsn_ + " user=plain_worker"}), 4,
+                 "cairn_archive");
+  execute("GRANT cairn_archive TO plain_worker");
+  cairn_ok({"archive", "--older-than", "0s", "--out", file_, "--dsn", dsn_ + " user=plain_worker"});
+  EXPECT_EQ(count("event"), "0");
+}
+
+}  // namespace
+}  // namespace cairn::program

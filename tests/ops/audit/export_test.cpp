@@ -1,0 +1,306 @@
+// Runs go out with all their bytes and come in elsewhere as they were; what was altered on the way is refused.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+#include <sstream>
+
+#include "storage/chain.hpp"
+#include "storage/postgres/connection.hpp"
+#include "storage/proof/base64.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+std::string own_dsn() { return cairn({"doctor", "--json"}).json()["dsn"]; }
+
+// A new database beside our own, with the schema. Given to a command by --dsn.
+std::string other_database(const std::string& name, int shards = 1) {
+  PgConnection({own_dsn(), "a test"}).execute("CREATE DATABASE " + name);
+  const std::string dsn = own_dsn() + " dbname=" + name;
+  cairn_ok({"migrate", "--dsn", dsn, "--shards", std::to_string(shards)});
+  return dsn;
+}
+
+std::int64_t count_in(const std::string& dsn, const std::string& table) {
+  const PgStatement count{"", "select count(*) from cairn." + table};
+  return PgConnection({dsn, "a test", false}).query(count).int8(0, 0);
+}
+
+// The file's path.
+std::string exported(const Arguments& what, const std::string& dsn = "") {
+  Arguments arguments = {"export"};
+  arguments.insert(arguments.end(), what.begin(), what.end());
+  if (!dsn.empty()) arguments.insert(arguments.end(), {"--dsn", dsn});
+  static int count = 0;
+  return write_file("export" + std::to_string(++count) + ".jsonl", cairn_ok(arguments).out);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// The lines that have this kind, sorted; `end` and `head` tell when and where it was made.
+std::vector<std::string> lines_of_kind(const std::string& file, const std::string& kind) {
+  std::vector<std::string> found;
+  for (const std::string& line : lines_of(read_file(file)))
+    if (Json::parse(line)["kind"] == kind) found.push_back(line);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string start(const std::string& graph, const Json& input, const Arguments& more = {"--wait"}) {
+  Arguments arguments = {"start", graph, "--input", input.dump(), "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return cairn(arguments).json()["run"];
+}
+
+Json plan(const std::string& text) {
+  return {{"goal", "show it"},
+          {"sub_goals",
+           {{{"id", "a"}, {"tool", "echo"}, {"inputs", {{"text", text}}}},
+            {{"id", "b"}, {"tool", "fail"}, {"inputs", {{"message", "on purpose"}}}},
+            {{"id", "c"}, {"tool", "echo"}, {"after", {"b"}}, {"inputs", Json::object()}}}}};
+}
+
+std::string add_graph(const std::string& text, const std::string& name) {
+  cairn_ok({"graph", "add", write_file(name + ".json", text)});
+  return name;
+}
+
+std::string calling_graph() {
+  const Json graph = {
+      {"name", "export_caller"},
+      {"start", "ask_another"},
+      {"limits", {{"steps", 10}}},
+      {"nodes",
+       {{"ask_another",
+         {{"call", "plan_runner"}, {"with", plan("from a child")}, {"on", {{"done", "finish"}, {"failed", "finish"}}}}},
+        {"finish", {{"end", "done"}}}}}};
+  return add_graph(graph.dump(), "export_caller");
+}
+
+TEST(Export, everything_comes_over_as_it_was) {
+  PgConnection({own_dsn(), "a test"}).execute("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question");
+  const std::string large(50'000, 'x');
+  const std::string failed = start("plan_runner", plan("hello"));
+  const std::string big = start("plan_runner", plan(large));
+  const std::string caller = start(calling_graph(), Json::object());
+  cairn_ok({"start", "plan_runner", "--input", plan("again").dump(), "--continues", failed, "--tag", "team=a"});
+  const std::string waiting = start(add_graph(ask_graph("export_ask"), "export_ask"), Json::object());
+  const std::string file = exported({"--all"});
+  EXPECT_FALSE(lines_of_kind(file, "blob").empty());
+  const auto runs = static_cast<std::int64_t>(lines_of_kind(file, "run").size());
+
+  const std::string other = other_database("everything");
+  expect_refused(cairn({"import", file, "--dsn", other}), 4, "--running");
+  EXPECT_EQ(count_in(other, "event") + count_in(other, "run") + count_in(other, "blob"), 0);
+  const Json imported = cairn_ok({"import", file, "--running", "--dsn", other, "--json"}).json();
+  EXPECT_EQ(imported["imported"], runs);
+  EXPECT_EQ(imported["left"], 0);
+  const std::string back = exported({"--all"}, other);
+  for (const std::string kind : {"run", "event", "blob", "graph"})
+    EXPECT_EQ(lines_of_kind(back, kind), lines_of_kind(file, kind)) << kind;
+  for (const std::string& run : {failed, big, caller, waiting}) {
+    EXPECT_EQ(cairn_ok({"show", run, "--json", "--dsn", other}).out, cairn_ok({"show", run, "--json"}).out);
+    EXPECT_EQ(cairn_ok({"events", run, "--json", "--dsn", other}).out, cairn_ok({"events", run, "--json"}).out);
+  }
+  for (const std::string table : {"runs", "job", "question"})
+    EXPECT_EQ(count_in(other, table), count_in(own_dsn(), table)) << table;
+  const Json replayed = cairn_ok({"replay", "--all", "--json", "--dsn", other}).json();
+  EXPECT_EQ(replayed, cairn_ok({"replay", "--all", "--json"}).json());
+  EXPECT_EQ(replayed["same"], runs);
+
+  const Json again = cairn_ok({"import", file, "--running", "--dsn", other, "--json"}).json();
+  EXPECT_EQ(again["imported"], 0);
+  EXPECT_EQ(again["left"], runs);
+  cairn_ok({"answer", waiting, "--value", "\"north\"", "--dsn", other});
+  EXPECT_EQ(cairn_ok({"show", waiting, "--json", "--dsn", other}).json()["output"]["region"], "north");
+  EXPECT_EQ(cairn_ok({"import", file, "--running", "--dsn", other, "--json"}).json()["left"], runs)
+      << "the run has gone on there";
+}
+
+TEST(Export, names_runs_or_filters_them_and_is_smaller_compressed) {
+  const std::string tagged = start("plan_runner", plan("tagged"), {"--wait", "--tag", "export=yes"});
+  const std::string named = exported({tagged});
+  EXPECT_EQ(lines_of_kind(named, "run").size(), 1u);
+  EXPECT_EQ(lines_of_kind(named, "graph").size(), 1u);
+  const std::string found = exported({"--where", "tag.export=yes"});
+  EXPECT_EQ(lines_of_kind(found, "event"), lines_of_kind(named, "event"));
+  const std::string compressed = exported({tagged, "--zstd"});
+  EXPECT_LT(read_file(compressed).size(), read_file(named).size() / 2);
+  const std::string other = other_database("compressed");
+  cairn_ok({"import", compressed, "--dsn", other});
+  EXPECT_EQ(lines_of_kind(exported({"--all"}, other), "event"), lines_of_kind(named, "event"));
+  expect_refused(cairn({"export", "00000000-0000-7000-8000-000000000000"}), 3, "none");
+  expect_refused(cairn({"export"}), 2, "--all");
+  expect_refused(cairn({"export", tagged, "--all"}), 2, "");
+  expect_refused(cairn({"import", "/nowhere/at/all"}), 3, "/nowhere/at/all");
+}
+
+// The hashes that a stranger computes from the file alone.
+TEST(Export, holds_what_is_hashed) {
+  const std::string file = exported({start("plan_runner", plan("hashed"))});
+  const Json run = Json::parse(lines_of_kind(file, "run")[0]);
+  Hash chain = chain_start(*parse_run_id(run["run"].get<std::string>()), run["graph_version"].get<std::string>());
+  for (const std::string& line : lines_of(read_file(file))) {
+    const Json event = Json::parse(line);
+    if (event["kind"] != "event") continue;
+    EventRow row;
+    row.seq = event["seq"];
+    row.at_us = event["at_us"];
+    row.type = event["type"];
+    row.version = event["version"];
+    row.commit = event["commit"];
+    row.step = event["step"];
+    row.actor = event["actor"];
+    row.payload = event["payload"];
+    chain = chain_next(chain, event["shard"], *parse_run_id(event["run"].get<std::string>()), row);
+    EXPECT_EQ(hex(chain), event["chain_hash"]);
+  }
+  EXPECT_EQ(hex(chain), run["chain_hash"]);
+}
+
+using Alter = void (*)(std::vector<std::string>& lines);
+
+std::size_t place_of(const std::vector<std::string>& lines, const std::string& part) {
+  const auto found = std::find_if(lines.begin(), lines.end(),
+                                  [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  EXPECT_NE(found, lines.end()) << part;
+  return static_cast<std::size_t>(found - lines.begin());
+}
+
+void replace(std::vector<std::string>& lines, const std::string& part, const std::string& by) {
+  std::string& line = lines[place_of(lines, part)];
+  line.replace(line.find(part), part.size(), by);
+}
+
+// Makes the last line right again, as someone would who alters a file with care.
+std::string resealed(std::vector<std::string> lines) {
+  Json end = Json::parse(lines.back());
+  lines.pop_back();
+  std::map<std::string, int> kinds;
+  for (const std::string& line : lines) {
+    const Json read = Json::parse(line, nullptr, false);
+    if (!read.is_discarded() && !read.value("more", false)) ++kinds[read.value("kind", "")];
+  }
+  for (const std::string kind : {"run", "event", "graph", "blob"}) end[kind + "s"] = kinds[kind];
+  end["sha256"] = hex(sha256(joined(lines)));
+  return joined(lines) + end.dump() + "\n";
+}
+
+TEST(Import, whatever_was_altered_is_refused_and_nothing_is_written) {
+  const std::vector<std::string> whole =
+      lines_of(read_file(exported({start("plan_runner", plan(std::string(40'000, 'y')))})));
+  const std::string other = other_database("altered");
+  const std::vector<std::pair<std::string, Alter>> alterations = {
+      {"a payload", [](auto& lines) { replace(lines, "on purpose", "by chance"); }},
+      {"a time", [](auto& lines) { replace(lines, "\"at_us\":1", "\"at_us\":2"); }},
+      {"an event is gone",
+       [](auto& lines) { lines.erase(lines.begin() + static_cast<long>(place_of(lines, "\"seq\":3,"))); }},
+      {"the tail is gone", [](auto& lines) { lines.erase(lines.end() - 2); }},
+      {"two change places",
+       [](auto& lines) { std::swap(lines[place_of(lines, "\"seq\":4,")], lines[place_of(lines, "\"seq\":5,")]); }},
+      {"the graph", [](auto& lines) { replace(lines, "\\\"steps\\\":", "\\\"steps\\\": "); }},
+      {"a blob is gone",
+       [](auto& lines) { lines.erase(lines.begin() + static_cast<long>(place_of(lines, "base64"))); }},
+      {"a blob", [](auto& lines) { replace(lines, "eXl5", "eHh4"); }},
+      {"the run's hash", [](auto& lines) { replace(lines, "\"kind\":\"run\"", "\"head\":3,\"kind\":\"run\""); }},
+      {"the shard", [](auto& lines) { replace(lines, "\"shard\":0", "\"shard\":1"); }},
+      {"the version", [](auto& lines) { replace(lines, "\"version\":1", "\"version\":2"); }},
+      {"an unknown kind", [](auto& lines) { replace(lines, "\"kind\":\"run\"", "\"kind\":\"walk\""); }},
+      {"no JSON", [](auto& lines) { lines[2] = "{"; }},
+      {"a number beyond all", [](auto& lines) { replace(lines, "\"step\":", "\"step\":9999999999"); }},
+      {"no head", [](auto& lines) { lines.erase(lines.begin()); }},
+  };
+  for (const auto& [what, alter] : alterations) {
+    std::vector<std::string> lines = whole;
+    alter(lines);
+    const Ran ran = cairn({"import", write_file("altered.jsonl", resealed(lines)), "--dsn", other});
+    EXPECT_EQ(ran.exit, 4) << what << ran.out << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << what << ran.err;
+  }
+  const std::string text = joined(whole);
+  const std::vector<std::string> files = {text.substr(0, text.size() / 2),
+                                          text.substr(0, text.size() - 1),
+                                          "",
+                                          "\n",
+                                          text + "{\"kind\":\"end\"}\n",
+                                          text + text};
+  for (const std::string& file : files)
+    EXPECT_EQ(cairn({"import", write_file("altered.jsonl", file), "--dsn", other}).exit, 4) << file.size();
+  std::vector<std::string> lines = whole;
+  replace(lines, "\"commit\":", "\"commit\": ");
+  expect_refused(cairn({"import", write_file("altered.jsonl", joined(lines)), "--dsn", other}), 4, "SHA-256");
+  for (const std::string table : {"run", "event", "job", "blob", "question"})
+    EXPECT_EQ(count_in(other, table), 0) << table;
+  EXPECT_EQ(cairn({"import", write_file("altered.jsonl", text), "--dsn", other}).exit, 0) << "as it was";
+}
+
+TEST(VerifyFile, names_the_event_that_was_altered_and_needs_no_database) {
+  const std::string run = start("plan_runner", plan("looked over"));
+  std::vector<std::string> lines = lines_of(read_file(exported({run})));
+  const std::string sound = write_file("sound.jsonl", joined(lines));
+  replace(lines, "on purpose", "by chance");
+  const std::string altered = write_file("altered.jsonl", resealed(lines));
+  const Ran ran = cairn({"verify", "--file", sound, "--json", "--dsn", "host=/nowhere"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.json()["runs"], 1);
+  const Ran found = cairn({"verify", "--file", altered, "--json", "--dsn", "host=/nowhere"});
+  EXPECT_EQ(found.exit, 1);
+  ASSERT_EQ(found.json()["findings"].size(), 1u) << found.out;
+  EXPECT_EQ(found.json()["findings"][0]["run"], run);
+  EXPECT_EQ(found.json()["findings"][0]["kind"], "altered");
+  expect_refused(cairn({"verify", "--file", "/nowhere/at/all"}), 3, "/nowhere/at/all");
+  expect_refused(cairn({"verify", "--file", sound, "--all"}), 2, "");
+}
+
+TEST(VerifyFile, understands_a_handler_that_leaves_by_its_nodes_labels_here_and_by_its_own_there) {
+  const std::string graph = R"({"name": "export_chats", "start": "choose", "limits": {"steps": 9}, "nodes": {
+    "choose": {"do": "data.pick", "labels": ["silent", "talk"], "with": {"value": "silent"},
+               "on": {"silent": "end", "talk": "plain"}},
+    "plain": {"do": "model.chat", "with": {"prompt": "Who?"}, "on": {"ok": "calling"}},
+    "calling": {"do": "model.chat", "labels": ["tools", "message"], "with": {"messages": "$said", "tools": "$tools"},
+                "on": {"tools": "end", "message": "end"}},
+    "end": {"end": "done"}}})";
+  const std::string run = start(add_graph(graph, "export_chats"), Json::object());
+  const Ran ran = cairn({"verify", "--file", exported({run}), "--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.out;
+}
+
+TEST(Import, a_broken_frame_is_refused) {
+  const std::string frame = read_file(exported({start("plan_runner", plan("frame")), "--zstd"}));
+  const std::string other = other_database("frames");
+  std::string flipped = frame;
+  flipped[frame.size() / 2] = static_cast<char>(flipped[frame.size() / 2] ^ 4);
+  for (const std::string& bad : {frame.substr(0, frame.size() / 2), flipped, frame + "x", frame + frame})
+    EXPECT_EQ(cairn({"import", write_file("bad.zst", bad), "--dsn", other}).exit, 4) << bad.size();
+  EXPECT_EQ(count_in(other, "event"), 0);
+}
+
+TEST(Import, another_number_of_shards_is_refused) {
+  const std::string file = exported({start("plan_runner", plan("shards"))});
+  expect_refused(cairn({"import", file, "--dsn", other_database("sharded", 3)}), 4, "3 shards");
+}
+
+TEST(Import, a_run_that_has_another_history_there_is_refused_before_anything_is_written) {
+  const std::string other = other_database("contradicting");
+  const std::string key = "the same";
+  const std::string here = start("plan_runner", plan("keyed"), {"--wait", "--key", key});
+  const std::string also = start("plan_runner", plan("not there"));
+  EXPECT_EQ(start("plan_runner", plan("keyed"), {"--wait", "--key", key, "--dsn", other}), here);
+  expect_refused(cairn({"import", exported({also, here}), "--dsn", other}), 4, here);
+  EXPECT_EQ(count_in(other, "run"), 1);
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,341 @@
+// What the doctor calls well and what not, fact by fact; then on a real database.
+#include "ops/answers/doctor.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "storage/postgres/connection.hpp"
+#include "storage/postgres/dsn.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs noon = 1'800'000'000'000'000;
+
+DoctorFacts healthy() {
+  DoctorFacts facts;
+  facts.server = {150'004, "15.4", "on", "on", "on", "on", "on", "on", "off", 100, 5, "ann", true};
+  facts.schema_version = 3;
+  facts.database_us = noon;
+  facts.here_us = noon + 1'000;
+  SchemaFacts schema;
+  schema.roles = {{"cairn_app", true, ""}, {"cairn_read", true, ""}};
+  schema.tables = {{"job", 10, 100, 30, false}, {"run", 1'000, 10, -1, false}};
+  schema.archive = {true, false, "", 4};
+  schema.checkpoints = {"/data/checkpoints", noon - 8'000'000, noon - 5'000'000, 2, 1, {}};
+  facts.schema = schema;
+  facts.disk = DiskFacts{"/data", 50'000'000'000, 100'000'000'000};
+  return facts;
+}
+
+// The checks that are not ok, with what was found.
+std::map<std::string, std::string> faults(const DoctorFacts& facts) {
+  std::map<std::string, std::string> found;
+  for (const Check& check : checks_of(facts))
+    if (!check.ok) found.emplace(check.name, check.found);
+  return found;
+}
+
+void expect_fault(const DoctorFacts& facts, const std::string& name, const std::string& says) {
+  const std::map<std::string, std::string> found = faults(facts);
+  EXPECT_EQ(found.size(), 1u) << name;
+  ASSERT_TRUE(found.contains(name)) << name;
+  EXPECT_NE(found.at(name).find(says), std::string::npos) << found.at(name);
+}
+
+TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
+  EXPECT_TRUE(faults(healthy()).empty());
+  std::set<std::string> names;
+  for (const Check& check : checks_of(healthy())) {
+    EXPECT_TRUE(names.insert(check.name).second) << check.name;
+    EXPECT_NE(check.found, "") << check.name;
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"postgres_version",
+                                          "fsync",
+                                          "synchronous_commit",
+                                          "full_page_writes",
+                                          "tracking",
+                                          "connections",
+                                          "schema_version",
+                                          "roles",
+                                          "archive_role",
+                                          "last_checkpoint",
+                                          "checkpoint_files",
+                                          "bloat",
+                                          "autovacuum",
+                                          "sessions",
+                                          "held_by_nobody",
+                                          "oldest_snapshot",
+                                          "long_transactions",
+                                          "prepared_transactions",
+                                          "replication_slots",
+                                          "clock",
+                                          "disk"}));
+}
+
+struct Ill {
+  const char* check;
+  const char* says;
+  void (*make)(DoctorFacts&);
+};
+
+class DoctorFinds : public testing::TestWithParam<Ill> {};
+
+TEST_P(DoctorFinds, what_is_wrong_and_nothing_else) {
+  DoctorFacts facts = healthy();
+  GetParam().make(facts);
+  expect_fault(facts, GetParam().check, GetParam().says);
+}
+
+const Ill ills[] = {
+    {"postgres_version", "14.9", [](DoctorFacts& f) { f.server.version_number = 140'009, f.server.version = "14.9"; }},
+    {"fsync", "off", [](DoctorFacts& f) { f.server.fsync = "off"; }},
+    {"synchronous_commit", "off", [](DoctorFacts& f) { f.server.synchronous_commit = "off"; }},
+    {"full_page_writes", "off", [](DoctorFacts& f) { f.server.full_page_writes = "off"; }},
+    {"tracking", "track_counts off", [](DoctorFacts& f) { f.server.track_counts = "off"; }},
+    {"tracking", "track_activities off", [](DoctorFacts& f) { f.server.track_activities = "off"; }},
+    {"connections", "90 of 100", [](DoctorFacts& f) { f.server.connections = 90; }},
+    {"schema_version", "none yet", [](DoctorFacts& f) { f.schema.reset(), f.schema_fault = "there is none yet"; }},
+    {"roles", "role cairn_app may update events", [](DoctorFacts& f) { f.schema->roles[0].event_rights = "update"; }},
+    {"roles", "role cairn_read is missing", [](DoctorFacts& f) { f.schema->roles[1].exists = false; }},
+    {"archive_role", "cairn_app may take on the role cairn_archive",
+     [](DoctorFacts& f) { f.schema->archive.others = "cairn_app"; }},
+    {"last_checkpoint", "the last one is 8000 ms old; what was committed since is unsigned for 61 s",
+     [](DoctorFacts& f) { f.schema->checkpoints.unsigned_since_us = noon - 61'000'000; }},
+    {"last_checkpoint", "none; what was committed since is unsigned for 61 s",
+     [](DoctorFacts& f) {
+       f.schema->checkpoints.newest_us = 0;
+       f.schema->checkpoints.unsigned_since_us = noon - 61'000'000;
+     }},
+    {"checkpoint_files", "process 7: the table has 3, its file 1; process 8: its file has some, the table none",
+     [](DoctorFacts& f) {
+       f.schema->checkpoints.differences = {"process 7: the table has 3, its file 1",
+                                            "process 8: its file has some, the table none"};
+     }},
+    {"bloat", "job 200000 dead of 200010 rows", [](DoctorFacts& f) { f.schema->tables[0].dead = 200'000; }},
+    {"autovacuum", "job has it off", [](DoctorFacts& f) { f.schema->tables[0].autovacuum_off = true; }},
+    {"autovacuum", "run has it off", [](DoctorFacts& f) { f.schema->tables[1].autovacuum_off = true; }},
+    {"autovacuum", "off", [](DoctorFacts& f) { f.server.autovacuum = "off"; }},
+    {"sessions", "dead: session 8 (process 3 on stone) with 2 held",
+     [](DoctorFacts& f) {
+       f.schema->sessions = {{.id = 8, .host = "stone", .pid = 3, .queues = {}, .beat_at = noon - 60'000'000}};
+       f.schema->held = {{8, 2}};
+     }},
+    {"held_by_nobody", "3 jobs", [](DoctorFacts& f) { f.schema->held_by_nobody = 3; }},
+    {"oldest_snapshot", "transaction of psql (process 42), 5 transactions and 6 min old",
+     [](DoctorFacts& f) {
+       f.holders = {{"transaction", "42", "psql", 5, 400}};
+     }},
+    {"oldest_snapshot", "2000000 transactions",
+     [](DoctorFacts& f) {
+       f.holders = {{"transaction", "42", "psql", 2'000'000, 4}};
+     }},
+    {"oldest_snapshot", "transaction of psql (process 42), 5 transactions and 6 min old",
+     [](DoctorFacts& f) {
+       f.holders = {{"transaction", "41", "young", 3, 1}, {"transaction", "42", "psql", 5, 400}};
+     }},
+    {"oldest_snapshot", "transaction of psql (process 42), 5 transactions and 6 min old",
+     [](DoctorFacts& f) {
+       f.holders = {{"transaction", "42", "psql", 5, 400}, {"transaction", "41", "young", 3, 1}};
+     }},
+    {"long_transactions", "psql (process 42), open for 16 min",
+     [](DoctorFacts& f) {
+       f.holders = {{"transaction", "42", "psql", 0, 1'000}};
+     }},
+    {"prepared_transactions", "prepared of two-phase, open for 16 min",
+     [](DoctorFacts& f) {
+       f.holders = {{"prepared", "", "two-phase", 0, 1'000}};
+     }},
+    {"replication_slots", "slot of copy, 7 transactions",
+     [](DoctorFacts& f) {
+       f.holders = {{"slot", "", "copy", 7, 0}};
+     }},
+    {"clock", "5000 ms behind", [](DoctorFacts& f) { f.here_us = noon - 5'000'000; }},
+    {"clock", "5000 ms ahead of", [](DoctorFacts& f) { f.here_us = noon + 5'000'000; }},
+    {"disk", "4000 MB of 100000 MB", [](DoctorFacts& f) { f.disk->free_bytes = 4'000'000'000; }},
+    {"disk", "500 MB of 2000 MB",
+     [](DoctorFacts& f) {
+       f.disk = DiskFacts{"/data", 500'000'000, 2'000'000'000};
+     }},
+    {"disk", "10 MB", [](DoctorFacts& f) { f.disk->free_bytes = 10'000'000; }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Ills, DoctorFinds, testing::ValuesIn(ills),
+                         [](const auto& ill) { return std::string(ill.param.check) + std::to_string(ill.index); });
+
+TEST(Doctor, what_is_large_but_in_proportion_is_fine) {
+  DoctorFacts facts = healthy();
+  facts.schema->tables = {{"job", 300'000, 200'000, 30, false}, {"event", 1'000, 900'000, 30, false}};
+  EXPECT_TRUE(faults(facts).empty());
+}
+
+TEST(Doctor, what_nobody_may_archive_or_has_committed_is_fine) {
+  DoctorFacts facts = healthy();
+  facts.schema->archive = {};
+  facts.schema->checkpoints.newest_us = noon - 86'400'000'000;
+  facts.schema->checkpoints.unsigned_since_us.reset();
+  EXPECT_TRUE(faults(facts).empty());
+}
+
+TEST(Doctor, says_what_it_saw_where_all_is_well) {
+  DoctorFacts facts = healthy();
+  facts.holders = {{"transaction", "41", "young", 3, 1}};
+  SessionRow session;
+  session.id = 8;
+  session.beat_at = noon;
+  facts.schema->sessions = {session};
+  std::map<std::string, std::string> found;
+  for (const Check& check : checks_of(facts)) {
+    EXPECT_TRUE(check.ok) << check.name << ": " << check.found;
+    found.emplace(check.name, check.found);
+  }
+  EXPECT_EQ(found["long_transactions"], "1, all young");
+  EXPECT_EQ(found["prepared_transactions"], "none");
+  EXPECT_EQ(found["oldest_snapshot"], "transaction of young (process 41), 3 transactions and 1000 ms old");
+  EXPECT_EQ(found["autovacuum"], "on; job 30 s ago; run never yet");
+  EXPECT_EQ(found["sessions"], "1 alive");
+  EXPECT_EQ(found["bloat"], "job 100 dead of 110 rows; run 10 dead of 1010 rows");
+}
+
+TEST(Doctor, only_what_may_be_seen_is_vouched_for) {
+  DoctorFacts facts = healthy();
+  facts.server.sees_all = false;
+  for (const Check& check : checks_of(facts)) {
+    EXPECT_TRUE(check.name != "oldest_snapshot" || check.found == "nobody holds one, as far as ann may see");
+  }
+}
+
+// --- connection strings ----------------------------------------------------------------------------------------------
+
+TEST(Dsn, is_shown_without_its_secrets) {
+  EXPECT_EQ(public_dsn("host=h user=u password=secret dbname=d"), "user='u' dbname='d' host='h'");
+  EXPECT_EQ(public_dsn("postgresql://u:secret@h:5433/d"), "user='u' dbname='d' host='h' port='5433'");
+  EXPECT_EQ(public_dsn("host=h sslpassword=secret"), "host='h'");
+  EXPECT_EQ(public_dsn("d"), "dbname='d'");
+  EXPECT_EQ(public_dsn("postgresql://u:secret@[::1"), "");
+}
+
+// libpq quotes what it cannot read, and that was printed.
+TEST(Dsn, a_fault_shows_nothing_of_it) {
+  for (const char* bad : {"host=x password=a b secret", "postgresql://u:secret@[::1", "host=x password='secret"}) {
+    const std::optional<std::string> fault = dsn_fault(bad, "--dsn");
+    ASSERT_TRUE(fault) << bad;
+    EXPECT_EQ(fault->find("secret"), std::string::npos) << *fault;
+  }
+  EXPECT_NE(dsn_fault("foo=bar", "--dsn")->find("invalid connection option \"foo\""), std::string::npos);
+  for (const char* good : {"", "d", "host=h dbname=d", "postgresql://u:p@h/d"})
+    EXPECT_FALSE(dsn_fault(good, "--dsn")) << good;
+}
+
+// --- for real --------------------------------------------------------------------------------------------------------
+
+namespace real {
+
+using namespace program;
+
+// On a cluster of its own: others leave dead sessions behind.
+class DoctorProgram : public testing::Test {
+ protected:
+  static std::string data() { return directory() / "doctor_data"; }
+  static void TearDownTestSuite() { cairn({"down", "--data", data()}); }
+  static Ran doctor(Arguments more = {"--json"}) {
+    more.insert(more.begin(), {"doctor", "--data", data()});
+    return cairn(more);
+  }
+  static std::string dsn() { return doctor().json()["dsn"]; }
+};
+
+std::map<std::string, Json> checks(const Json& shown) {
+  std::map<std::string, Json> found;
+  for (const Json& check : shown["checks"]) found.emplace(check["name"], check);
+  return found;
+}
+
+TEST_F(DoctorProgram, examines_the_embedded_database_and_finds_it_well) {
+  const Ran ran = doctor();
+  EXPECT_EQ(ran.exit, 0) << ran.out;
+  const Json shown = ran.json();
+  const std::map<std::string, Json> found = checks(shown);
+  EXPECT_EQ(found.size(), 21u);
+  for (const auto& [name, check] : found) EXPECT_EQ(check["ok"], true) << check;
+  EXPECT_EQ(found.at("fsync")["found"], "on");
+  EXPECT_NE(shown["dsn"].get<std::string>().find("dbname='cairn'"), std::string::npos) << shown["dsn"];
+  EXPECT_NE(doctor({}).out.find("✓ ok"), std::string::npos);
+}
+
+TEST_F(DoctorProgram, a_check_that_is_not_ok_is_exit_1) {
+  PgConnection connection({dsn(), "a test that looks back", false});
+  connection.execute("ALTER SYSTEM SET fsync = off");
+  connection.execute("SELECT pg_reload_conf()");
+  EXPECT_TRUE(wait_until([] { return doctor().exit == 1; }));
+  const Ran ran = doctor();
+  EXPECT_EQ(checks(ran.json()).at("fsync")["ok"], false);
+  EXPECT_NE(doctor({}).out.find("✗ not ok  fsync"), std::string::npos) << doctor({}).out;
+  connection.execute("ALTER SYSTEM RESET fsync");
+  connection.execute("SELECT pg_reload_conf()");
+  EXPECT_TRUE(wait_until([] { return doctor().exit == 0; }));
+}
+
+TEST_F(DoctorProgram, names_who_holds_a_snapshot_and_who_may_change_events) {
+  const std::string of_it = dsn();
+  PgConnection holder({of_it, "a test that looks back", false});
+  holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  holder.execute("SELECT 1 FROM cairn.run");
+  PgConnection owner({of_it, "owner", false});
+  owner.execute("CREATE TABLE IF NOT EXISTS public.snapshot_moves (n int)");  // a snapshot's age counts transactions
+  owner.execute("GRANT UPDATE ON cairn.event TO cairn_app");
+  // By its DSN: an embedded database is migrated by each command, which puts the rights right again.
+  const std::map<std::string, Json> found = checks(cairn({"doctor", "--json", "--dsn", of_it}).json());
+  owner.execute("REVOKE UPDATE ON cairn.event FROM cairn_app");
+  owner.execute("DROP TABLE public.snapshot_moves");
+  holder.execute("COMMIT");
+  EXPECT_NE(found.at("oldest_snapshot")["found"].get<std::string>().find("a test that looks back (process "),
+            std::string::npos)
+      << found.at("oldest_snapshot");
+  EXPECT_EQ(found.at("roles")["ok"], false);
+  EXPECT_EQ(found.at("roles")["found"], "role cairn_app may update events");
+}
+
+TEST_F(DoctorProgram, holds_checkpoints_inside_against_those_outside_and_knows_who_may_archive) {
+  cairn_ok({"start", "plan_runner", "--data", data(), "--input", R"({"goal": "g", "sub_goals": []})"});
+  const auto found = [](const std::string& name) { return checks(doctor().json()).at(name); };
+  EXPECT_EQ(found("last_checkpoint")["ok"], true) << found("last_checkpoint");
+  EXPECT_TRUE(found("checkpoint_files")["found"].get<std::string>().starts_with("1 files in "))
+      << found("checkpoint_files");
+  EXPECT_NE(found("archive_role")["found"].get<std::string>().find(" may take on cairn_archive; 0 runs"),
+            std::string::npos)
+      << found("archive_role");
+
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(data() + "/checkpoints"))
+    if (entry.path().extension() == ".jsonl") std::ofstream(entry.path(), std::ios::trunc);
+  EXPECT_EQ(found("checkpoint_files")["ok"], false);
+  EXPECT_NE(found("checkpoint_files")["found"].get<std::string>().find("the table has 1, its file 0"),
+            std::string::npos)
+      << found("checkpoint_files");
+
+  PgConnection owner({dsn(), "owner", false});
+  owner.execute("TRUNCATE cairn.checkpoint");
+  owner.execute("UPDATE cairn.run SET started_at = started_at - 300000000");
+  EXPECT_EQ(found("last_checkpoint")["ok"], false);
+  EXPECT_NE(found("last_checkpoint")["found"].get<std::string>().find("unsigned for 5 min"), std::string::npos)
+      << found("last_checkpoint");
+
+  owner.execute("GRANT cairn_archive TO cairn_app");
+  EXPECT_EQ(found("archive_role")["ok"], false);
+  owner.execute("REVOKE cairn_archive FROM cairn_app");
+  owner.execute("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.snapshot");
+  EXPECT_EQ(doctor().exit, 0);
+}
+
+TEST_F(DoctorProgram, a_database_without_a_schema_is_a_finding_and_one_that_is_not_there_unavailable) {
+  const Ran ran = cairn({"doctor", "--json", "--dsn", dsn() + " dbname=postgres"});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(checks(ran.json()).at("schema_version")["ok"], false);
+  expect_refused(cairn({"doctor", "--dsn", "host=/nowhere"}), 5, "");
+}
+
+}  // namespace real
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,149 @@
+#include "tests/ops/http/api_client.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+namespace cairn::program {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+Arguments serve_arguments(const Arguments& more) {
+  Arguments arguments = {"serve", "--json"};
+  if (std::find(more.begin(), more.end(), "--listen") == more.end())
+    arguments.insert(arguments.end(), {"--listen", "127.0.0.1:0"});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+}  // namespace
+
+std::string Reply::header(const std::string& name) const {
+  for (const auto& [given, value] : headers)
+    if (boost::beast::iequals(given, name)) return value;
+  return "";
+}
+
+ApiConnection::ApiConnection(std::uint16_t port, int receive_buffer) {
+  socket_.open(asio::ip::tcp::v4());
+  if (receive_buffer > 0) socket_.set_option(asio::socket_base::receive_buffer_size(receive_buffer));
+  socket_.connect({asio::ip::address_v4::loopback(), port});
+  const timeval limit{60, 0};
+  EXPECT_EQ(setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
+}
+
+void ApiConnection::send(const std::string& bytes) {
+  error_code ended;  // a server that refuses need not read to the end
+  asio::write(socket_, asio::buffer(bytes), ended);
+}
+
+Reply ApiConnection::read_reply() {
+  http::response_parser<http::string_body> parser;
+  parser.body_limit(64 << 20);
+  error_code fault;
+  http::read(socket_, buffer_, parser, fault);
+  if (fault) return {};
+  const auto& said = parser.get();
+  Reply reply{static_cast<int>(said.result_int()), said.body(), std::string(said[http::field::content_type])};
+  for (const auto& field : said) reply.headers.emplace_back(field.name_string(), field.value());
+  return reply;
+}
+
+Reply ApiConnection::ask(const std::string& method, const std::string& target, const std::string& body,
+                         const Headers& more) {
+  std::string text = method + " " + target + " HTTP/1.1\r\n";
+  const auto is_host = [](const auto& header) { return header.first == "Host"; };
+  if (std::none_of(more.begin(), more.end(), is_host)) text += "Host: 127.0.0.1\r\n";
+  for (const auto& [name, value] : more) text += name + ": " + value + "\r\n";
+  if (!body.empty()) text += "Content-Length: " + std::to_string(body.size()) + "\r\n";
+  send(text + "\r\n" + body);
+  return read_reply();
+}
+
+std::string ApiConnection::read_all() {
+  error_code fault;
+  std::string text;
+  asio::read(socket_, asio::dynamic_buffer(text), fault);
+  EXPECT_EQ(fault, asio::error::eof) << fault.message();
+  return text;
+}
+
+std::string ApiConnection::read_line() {
+  error_code fault;
+  std::string text;
+  const std::size_t bytes = asio::read_until(socket_, asio::dynamic_buffer(text), "\r\n", fault);
+  return text.substr(0, bytes);
+}
+
+std::size_t ApiConnection::read_piece(std::size_t bytes_max) {
+  std::vector<char> piece(bytes_max);
+  error_code fault;
+  return socket_.read_some(asio::buffer(piece), fault);
+}
+
+bool ApiConnection::is_ended() {
+  error_code fault;
+  std::array<char, 1'000> bytes;
+  while (!fault) socket_.read_some(asio::buffer(bytes), fault);
+  return fault == asio::error::eof || fault == asio::error::connection_reset;
+}
+
+ApiStreamReader::ApiStreamReader(std::uint16_t port, const std::string& target, const Headers& more)
+    : ApiConnection(port) {
+  std::string text = "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n";
+  for (const auto& [name, value] : more) text += name + ": " + value + "\r\n";
+  send(text + "\r\n");
+  take_pieces();
+  http::read_header(socket_, buffer_, parser_);
+  EXPECT_EQ(parser_.get().result_int(), 200U);
+  type_ = std::string(parser_.get()[http::field::content_type]);
+}
+
+void ApiStreamReader::take_pieces() {
+  parser_.body_limit(64 << 20);
+  on_piece_ = [this](std::uint64_t size, boost::beast::string_view, error_code&) {
+    largest_piece_ = std::max(largest_piece_, size);
+  };
+  parser_.on_chunk_header(on_piece_);
+}
+
+std::optional<StreamedEvent> ApiStreamReader::next() {
+  for (;;) {
+    const std::string& text = parser_.get().body();
+    const std::size_t end = text.find("\n\n", taken_);
+    if (end == std::string::npos) {
+      error_code fault;
+      if (parser_.is_done()) return {};
+      http::read_some(socket_, buffer_, parser_, fault);
+      EXPECT_FALSE(fault) << fault.message();
+      if (fault) return {};
+      continue;
+    }
+    const std::string piece = text.substr(taken_, end - taken_);
+    taken_ = end + 2;
+    if (piece.starts_with(':')) continue;
+    const std::size_t data = piece.find("\ndata: ");
+    EXPECT_TRUE(piece.starts_with("id: ") && data != std::string::npos) << piece;
+    return StreamedEvent{piece.substr(4, data - 4), Json::parse(piece.substr(data + 7))};
+  }
+}
+
+Server::Server(const Arguments& more) : process_(serve_arguments(more)) {
+  EXPECT_TRUE(wait_until([this] { return process_.out().ends_with('\n'); }));
+  const std::string address = Json::parse(process_.out()).at("listen");
+  port_ = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+}
+
+Reply Server::get(const std::string& target, const Headers& more) const {
+  return ApiConnection(port_).ask("GET", target, "", more);
+}
+
+Reply Server::post(const std::string& target, const Json& body, const Headers& more) const {
+  Headers headers = more;
+  headers.emplace_back("Content-Type", "application/json");
+  return ApiConnection(port_).ask("POST", target, body.dump(), headers);
+}
+
+}  // namespace cairn::program

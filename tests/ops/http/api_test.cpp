@@ -1,0 +1,328 @@
+// The API as its clients see it: every route, against `cairn serve` and `cairn work`, beside what the command line
+// says.
+#include <csignal>
+#include <gtest/gtest.h>
+
+#include "tests/ops/http/api_client.hpp"
+#include "workers/tools/page/dom.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string nobody = "01890000-0000-7000-8000-000000000000";
+const std::string runs = "/api/v1/runs";
+
+Json signal_graph(const std::string& name) {
+  return {{"name", name},
+          {"start", "wait"},
+          {"limits", {{"steps", 10}}},
+          {"nodes",
+           {{"wait", {{"wait", {{"signal", "go"}}}, {"into", "went"}, {"on", {{"fired", "finish"}}}}},
+            {"finish", {{"end", {{"status", "done"}, {"output", {{"went", "$went"}}}}}}}}}};
+}
+
+// A worker calls a tool, then the question of ask_graph is asked.
+Json work_and_ask_graph(const std::string& name) {
+  Json graph = Json::parse(ask_graph(name));
+  graph["start"] = "work";
+  graph["nodes"]["work"] = {
+      {"do", "tool.call"}, {"with", {{"tool", "echo"}, {"inputs", Json::object()}}}, {"on", {{"ok", "region"}}}};
+  return graph;
+}
+
+// A server for the tests of this file, with a graph that asks and one that waits for a signal.
+class Api : public ::testing::Test {
+ protected:
+  Api() {
+    EXPECT_EQ(server.post("/api/v1/graphs", work_and_ask_graph("api_ask")).status, 201);
+    EXPECT_EQ(server.post("/api/v1/graphs", signal_graph("api_signal")).status, 201);
+  }
+
+  std::string start(const std::string& graph, Json more = Json::object()) {
+    more["graph"] = graph;
+    const Reply reply = server.post(runs, more);
+    EXPECT_EQ(reply.status, 201) << reply.body;
+    return reply.status == 201 ? reply.json().at("run").get<std::string>() : nobody;
+  }
+  std::string at(const std::string& run, const std::string& what = "") { return runs + "/" + run + what; }
+  std::string status_of(const std::string& run) { return server.get(at(run)).json().at("status"); }
+  bool waits_for(const std::string& run, const std::string& status) {
+    return wait_until([&] { return status_of(run) == status; });
+  }
+
+  Server server;
+};
+
+void expect_error(const Reply& reply, int status, const std::string& code, const std::string& says) {
+  EXPECT_EQ(reply.status, status) << reply.body;
+  EXPECT_EQ(reply.type, "application/json");
+  ASSERT_TRUE(Json::accept(reply.body)) << reply.body;
+  const Json error = reply.json().at("error");
+  EXPECT_EQ(error.at("code"), code);
+  EXPECT_NE(error.at("message").get<std::string>().find(says), std::string::npos) << error;
+}
+
+TEST_F(Api, a_run_that_is_started_over_http_is_the_one_that_the_command_line_shows) {
+  EXPECT_EQ(server.get("/healthz").json(), Json::parse(R"({"alive": true})"));
+  EXPECT_EQ(server.get("/readyz").json(), Json::parse(R"({"ready": true})"));
+  const std::string run = start("api_ask", {{"input", {{"a", 1}}}, {"tags", {{"team", "a b"}}}});
+  const Reply shown = server.get(at(run));
+  EXPECT_EQ(shown.status, 200);
+  EXPECT_EQ(shown.type, "application/json");
+  EXPECT_EQ(shown.body, cairn_ok({"show", run, "--json"}).out);
+  EXPECT_EQ(shown.json().at("channels").at("a"), 1);
+}
+
+TEST_F(Api, a_key_starts_one_run) {
+  const Json asked = {{"graph", "api_ask"}, {"input", {{"n", 1}}}, {"key", "once"}};
+  const Reply first = server.post(runs, asked);
+  const Reply again = server.post(runs, asked);
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(first.body, again.body);
+  expect_error(server.post(runs, {{"graph", "api_ask"}, {"input", {{"n", 2}}}, {"key", "once"}}), 409, "conflict",
+               "Expected the input");
+}
+
+TEST_F(Api, lists_are_those_of_the_command_line) {
+  const std::string run = start("api_ask", {{"tags", {{"of", "lists, and=more"}}}});
+  const std::string of = "?tag=of%3Dlists%2C%20and%3Dmore";
+  const Headers lines = {{"Accept", "application/x-ndjson"}};
+  EXPECT_EQ(server.get(runs + of + "&graph=api_ask&status=running&limit=5").json()[0]["run"], run);
+  EXPECT_EQ(server.get(runs + of + "&graph=api_ask&status=waiting").json(), Json::array());
+  Beside worker({"work"});
+  EXPECT_TRUE(waits_for(run, "waiting"));
+  const Reply listed = server.get(runs + of + "&graph=api_ask&status=waiting&since=2020-01-01", lines);
+  EXPECT_EQ(listed.type, "application/x-ndjson");
+  EXPECT_EQ(listed.body, cairn_ok({"runs", "--tag", "of=lists, and=more", "--json"}).out);
+  EXPECT_EQ(server.get(runs + "?lineage=" + run).json()[0]["run"], run);
+  EXPECT_EQ(server.get("/api/v1/graphs", lines).body, cairn_ok({"graph", "list", "--json"}).out);
+  EXPECT_EQ(server.get("/api/v1/queues").json().size(), cairn_ok({"queue", "--json"}).lines().size());
+  EXPECT_EQ(server.get("/api/v1/workers").json()[0]["pid"], worker.pid());
+}
+
+TEST_F(Api, a_run_is_read_as_the_command_line_reads_it) {
+  const std::string run =
+      cairn_ok({"start", "plan_runner", "--input",
+                R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {"n": 1}}]})", "--wait", "--json"})
+          .json()["run"];
+  const Headers lines = {{"Accept", "application/x-ndjson"}};
+  EXPECT_EQ(server.get(at(run, "?at=2")).body, cairn_ok({"show", run, "--at", "2", "--json"}).out);
+  EXPECT_EQ(server.get(at(run, "/plan")).body, cairn_ok({"plan", run, "--json"}).out);
+  EXPECT_EQ(server.get(at(run, "/plan?at=2")).body, cairn_ok({"plan", run, "--at", "2", "--json"}).out);
+  EXPECT_EQ(server.get(at(run, "/explain")).body, cairn_ok({"explain", run, "--json"}).out);
+  EXPECT_EQ(server.get(at(run, "/events"), lines).body, cairn_ok({"events", run, "--json"}).out);
+  const Json some = server.get(at(run, "/events?from=2&limit=2")).json();
+  ASSERT_EQ(some.size(), 2U);
+  EXPECT_EQ(some[0]["seq"], 2);
+}
+
+TEST_F(Api, an_answer_a_signal_and_every_control_do_what_they_say) {
+  Beside worker({"work"});
+  const std::string asked = start("api_ask");
+  EXPECT_TRUE(waits_for(asked, "waiting"));
+  expect_error(server.post(at(asked, "/answers"), {{"value", 7}}), 400, "invalid", "Expected");
+  const std::string question = server.get(at(asked)).json()["questions"][0]["id"];
+  EXPECT_EQ(server.post(at(asked, "/answers"), {{"value", "north"}}).json(),
+            Json({{"run", asked}, {"question", question}}));
+  EXPECT_TRUE(waits_for(asked, "done"));
+  EXPECT_EQ(server.get(at(asked)).json()["output"]["region"], "north");
+  expect_error(server.post(at(asked, "/answers"), {{"question", question}, {"value", "south"}}), 409, "closed",
+               "Expected");
+
+  const std::string signalled = start("api_signal");
+  EXPECT_EQ(server.post(at(signalled, "/pause")).json()["status"], "paused");
+  expect_error(server.post(at(signalled, "/pause")), 409, "conflict", "Expected");
+  EXPECT_EQ(server.post(at(signalled, "/resume")).status, 200);
+  const Json sent = {{"name", "go"}, {"value", {1, 2}}, {"id", "s1"}};
+  EXPECT_EQ(server.post(at(signalled, "/signals"), sent).json(),
+            Json({{"run", signalled}, {"signal", "go"}, {"id", "s1"}}));
+  EXPECT_TRUE(waits_for(signalled, "done"));
+  expect_error(server.post(at(signalled, "/retry")), 409, "conflict", "Expected");
+
+  const std::string cancelled = start("api_signal");
+  EXPECT_EQ(server.post(at(cancelled, "/cancel"), {{"reason", "not needed"}}).json()["status"], "aborted");
+  EXPECT_EQ(server.get(at(cancelled)).json()["reason"], "not needed");
+}
+
+TEST_F(Api, a_failed_run_is_tried_again_and_a_run_is_forked) {
+  Beside worker({"work"});
+  Json failing = signal_graph("api_failing");
+  failing["nodes"]["wait"] = {{"do", "tool.call"},
+                              {"with", {{"tool", "fail"}, {"inputs", {{"message", "no"}, {"times", 1}}}}},
+                              {"on", {{"ok", "finish"}}}};
+  EXPECT_EQ(server.post("/api/v1/graphs", failing).status, 201);
+  const std::string failed = start("api_failing", {{"input", {{"went", 1}}}});
+  EXPECT_TRUE(waits_for(failed, "failed"));
+  EXPECT_EQ(server.post(at(failed, "/retry")).json()["status"], "running");
+  EXPECT_TRUE(waits_for(failed, "failed"));
+  const std::string asked = start("api_ask");
+  EXPECT_TRUE(waits_for(asked, "waiting"));
+  const Json shown = server.get(at(asked)).json();
+  const std::string question = shown["questions"][0]["id"];
+  const Reply forked = server.post(at(asked, "/fork"), {{"at", shown["seq"]}, {"answer", {{question, "east"}}}});
+  EXPECT_EQ(forked.status, 201) << forked.body;
+  const std::string fork = forked.json()["run"];
+  EXPECT_TRUE(waits_for(fork, "done"));
+  EXPECT_EQ(server.get(at(fork)).json()["output"]["region"], "east");
+  EXPECT_EQ(status_of(asked), "waiting");
+  expect_error(server.post(at(asked, "/fork"), {{"at", 999}}), 400, "invalid", "sequence number");
+}
+
+TEST_F(Api, graphs_are_added_shown_and_drawn) {
+  const Json first = signal_graph("api_drawn");
+  const Reply added = server.post("/api/v1/graphs", first);
+  EXPECT_EQ(added.status, 201);
+  EXPECT_EQ(server.get("/api/v1/graphs/api_drawn").json(), first);
+  EXPECT_EQ(server.get("/api/v1/graphs/" + added.json()["version"].get<std::string>()).json(), first);
+  for (const char* format : {"mermaid", "dot", "svg"})
+    EXPECT_EQ(server.get(std::string("/api/v1/graphs/api_drawn?format=") + format).body,
+              cairn_ok({"graph", "show", "api_drawn", "--format", format}).out);
+  EXPECT_EQ(server.get("/api/v1/graphs/api_drawn?format=svg").type, "image/svg+xml");
+  expect_error(server.post("/api/v1/graphs", {{"name", "bad"}}), 400, "invalid", "");
+  expect_error(server.get("/api/v1/graphs/none"), 404, "not_found", "Expected a graph named none");
+}
+
+TEST_F(Api, a_graph_that_another_process_added_is_the_current_one_at_once) {
+  start("api_signal");
+  Json changed = signal_graph("api_signal");
+  changed["limits"]["steps"] = 11;
+  const Json added = cairn_ok({"graph", "add", "-", "--json"}, changed.dump()).json();
+  for (int client = 0; client < 6; ++client)
+    EXPECT_EQ(server.get(runs + "?lineage=" + start("api_signal")).json()[0]["version"], added["version"]);
+}
+
+TEST_F(Api, metrics_count_runs_jobs_and_sessions) {
+  const std::string run = start("api_ask");
+  const Reply metrics = server.get("/metrics");
+  EXPECT_EQ(metrics.type, "text/plain; version=0.0.4; charset=utf-8");
+  const auto running = cairn_ok({"runs", "--status", "running", "--limit", "100000", "--json"}).lines().size();
+  const std::string line = "\ncairn_runs{status=\"running\"} " + std::to_string(running) + ".0\n";
+  EXPECT_NE(metrics.body.find(line), std::string::npos) << line << metrics.body;
+  for (const char* part : {"cairn_jobs{queue=\"", ",state=\"ready\"} ", "cairn_oldest_ready_seconds{queue=\"",
+                           "cairn_sessions{state=\"alive\"} ", "# TYPE cairn_runs gauge\n"})
+    EXPECT_NE(metrics.body.find(part), std::string::npos) << part;
+  cairn_ok({"cancel", run});
+}
+
+// --- what is refused -------------------------------------------------------------------------------------------------
+
+TEST_F(Api, faults_of_a_request_have_their_status_code_and_sentence) {
+  const auto post = [this](const std::string& body, const std::string& type) {
+    return ApiConnection(server.port()).ask("POST", runs, body, {{"Content-Type", type}});
+  };
+  expect_error(server.get("/api/v1/nothing"), 404, "not_found", "path");
+  expect_error(server.get("/api/v1/runs/" + nobody), 404, "not_found", nobody);
+  expect_error(server.get("/api/v1/runs/none"), 404, "not_found", "none");
+  expect_error(server.get("nowhere"), 400, "invalid", "path");
+  expect_error(post("{\"graph\"", "application/json"), 400, "invalid", "the body");
+  expect_error(post("[]", "application/json"), 400, "invalid", "JSON object");
+  expect_error(post("{}", "text/plain"), 415, "invalid", "application/json");
+  EXPECT_EQ(post(R"({"graph": "api_ask"})", "Application/JSON; charset=utf-8").status, 201);
+  expect_error(server.post(runs), 400, "invalid", "graph");
+  expect_error(server.post(runs, {{"graph", "none"}}), 404, "not_found", "none");
+  expect_error(server.post(runs, {{"graph", "api_ask"}, {"inptu", 1}}), 400, "invalid", "inptu");
+  expect_error(server.post(runs, {{"graph", "api_ask"}, {"input", 1}}), 400, "invalid", "input");
+  expect_error(server.post(runs, {{"graph", "api_ask"}, {"options", {{"priority", 10}}}}), 400, "invalid", "priority");
+  expect_error(server.get(runs + "?stauts=done"), 400, "invalid", "stauts");
+  expect_error(server.get(runs + "?limit=0"), 400, "invalid", "limit");
+  const Reply method = ApiConnection(server.port()).ask("DELETE", runs);
+  expect_error(method, 405, "invalid", "method");
+  EXPECT_EQ(method.header("Allow"), "POST, GET");
+}
+
+TEST_F(Api, one_connection_takes_many_requests) {
+  ApiConnection connection(server.port());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(connection.ask("GET", "/healthz").status, 200);
+    EXPECT_EQ(connection.ask("GET", "/api/v1/nothing").status, 404);
+    EXPECT_EQ(connection.ask("POST", runs, R"({"graph": "none"})", {{"Content-Type", "application/json"}}).status, 404);
+  }
+}
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+TEST_F(Api, a_stream_tells_events_as_they_happen_until_the_run_has_ended_and_goes_on_where_it_was_left) {
+  const std::string run = start("api_ask");
+  ApiStreamReader stream(server.port(), at(run, "/events"));
+  EXPECT_EQ(stream.type(), "text/event-stream");
+  std::vector<Json> told = {stream.next().value().data};
+  EXPECT_EQ(told.back()["type"], "run_started");
+  Beside worker({"work"});
+  while (told.back()["type"] != "question_asked") told.push_back(stream.next().value().data);
+  EXPECT_EQ(server.post(at(run, "/answers"), {{"value", "north"}}).status, 200);
+  std::string last;
+  while (const std::optional<StreamedEvent> event = stream.next()) {
+    told.push_back(event->data);
+    last = event->id;
+  }
+  EXPECT_EQ(told, cairn_ok({"events", run, "--json"}).lines());
+  EXPECT_EQ(last, std::to_string(told.size()));
+
+  ApiStreamReader again(server.port(), at(run, "/events"), {{"Last-Event-ID", "2"}});
+  EXPECT_EQ(again.next().value().id, "3");
+  ApiStreamReader from(server.port(), at(run, "/events?follow=true&from=3"));
+  EXPECT_EQ(from.next().value().id, "3");
+  const Headers all = {{"Accept", "text/event-stream"}, {"Last-Event-ID", last}};
+  EXPECT_EQ(server.get(at(run, "/events"), all).status, 204);
+  expect_error(server.get(at(nobody, "/events"), all), 404, "not_found", nobody);
+  expect_error(server.get(at(run, "/events"), {{"Last-Event-ID", "x"}}), 400, "invalid", "Last-Event-ID");
+}
+
+// --- page_agent, whose page is the client's
+// ---------------------------------------------------------------------------
+
+// A register that the test keeps, and performs actions on.
+class Register {
+ public:
+  Json page() const {
+    std::string rows;
+    for (const std::string& name : names) rows += "<tr><td>" + name + "</td></tr>";
+    const std::string form = "<form label=\"New patient\"><input id=2 name=\"name\" value=\"" + typed_ +
+                             "\"><button id=3>Save</button><button id=4>Cancel</button></form>";
+    return {{"url", "http://register/"},
+            {"dom",
+             "<h1>Patients</h1><button id=1>New patient</button><table>" + rows + "</table>" + (is_open_ ? form : "")}};
+  }
+  void perform(const std::string& text) {
+    const Result<PageAction> action = parse_action(text);
+    ASSERT_TRUE(action) << text;
+    if (action->number == 1) is_open_ = true;
+    if (action->number == 2) typed_ = action->value;
+    if (action->number != 3 || typed_.empty()) return;
+    names.push_back(typed_);
+    is_open_ = false;
+  }
+  std::vector<std::string> names = {"Ada"};
+
+ private:
+  std::string typed_;
+  bool is_open_ = false;
+};
+
+TEST_F(Api, a_client_with_a_page_of_its_own_does_what_page_agent_asks_it) {
+  Beside worker({"work"});
+  Register page;
+  Json input = page.page();
+  input.update({{"goal", "Add a new patient with name Jas"}, {"client", true}});
+  const std::string run = start("page_agent", {{"input", input}});
+  ApiStreamReader events(server.port(), at(run, "/events"));
+  int actions = 0;
+  while (const std::optional<StreamedEvent> event = events.next()) {
+    if (event->data["type"] != "question_asked") continue;
+    EXPECT_EQ(event->data["kind"], "client_action") << event->data;
+    page.perform(event->data["prompt"]["action"]);
+    const Reply answered =
+        server.post(at(run, "/answers"), {{"question", event->data["question"]}, {"value", page.page()}});
+    ASSERT_EQ(answered.status, 200) << answered.body;
+    ASSERT_LT(++actions, 20);
+  }
+  const Json ended = server.get(at(run)).json();
+  EXPECT_EQ(ended["status"], "done") << ended["reason"];
+  EXPECT_EQ(ended["output"]["outcome"], "achieved");
+  EXPECT_EQ(page.names, (std::vector<std::string>{"Ada", "Jas"}));
+  EXPECT_EQ(actions, 3);
+}
+
+}  // namespace
+}  // namespace cairn::program

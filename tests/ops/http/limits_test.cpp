@@ -1,0 +1,206 @@
+// What holds `cairn serve` together: limits on what clients send and open, who may ask, a database that goes away, and
+// its end.
+#include <csignal>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "tests/ops/http/api_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string runs = "/api/v1/runs";
+const Headers as_json = {{"Content-Type", "application/json"}};
+
+// A variable of the programs that are started meanwhile.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+std::string error_code_of(const Reply& reply) { return reply.json().at("error").at("code"); }
+
+TEST(ApiLimits, too_long_a_body_or_header_is_refused_before_it_is_taken) {
+  const Server server({"--body-bytes", "1000"});
+  EXPECT_EQ(ApiConnection(server.port()).ask("POST", runs, std::string(1'001, ' '), as_json).status, 413);
+  EXPECT_EQ(ApiConnection(server.port()).ask("POST", runs, std::string(4'000'000, ' '), as_json).status, 413);
+  EXPECT_EQ(ApiConnection(server.port()).ask("POST", runs, std::string(1'000, ' '), as_json).status, 400);
+  ApiConnection chunked(server.port());
+  chunked.send("POST " + runs + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+               "Transfer-Encoding: chunked\r\n\r\n7d0\r\n" + std::string(2'000, ' ') + "\r\n0\r\n\r\n");
+  EXPECT_EQ(chunked.read_reply().status, 413);
+  EXPECT_EQ(ApiConnection(server.port()).ask("GET", "/healthz", "", {{"X", std::string(17'000, 'x')}}).status, 431);
+  EXPECT_EQ(ApiConnection(server.port()).ask("GET", "/healthz", "", {{"X", std::string(15'000, 'x')}}).status, 200);
+}
+
+TEST(ApiLimits, what_is_no_http_is_refused) {
+  const Server server;
+  for (const char* text :
+       {"hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "POST /api/v1/runs HTTP/1.1\r\nContent-Length: -1\r\n\r\n"}) {
+    ApiConnection connection(server.port());
+    connection.send(text);
+    EXPECT_EQ(connection.read_reply().status, 400) << text;
+    EXPECT_TRUE(connection.is_ended());
+  }
+  EXPECT_EQ(server.get("/healthz").status, 200);
+}
+
+TEST(ApiLimits, a_request_that_does_not_arrive_and_a_connection_without_one_are_ended) {
+  const Server server({"--request-seconds", "1", "--idle-seconds", "1"});
+  ApiConnection silent(server.port());
+  ApiConnection slow(server.port());
+  slow.send("GET /healthz HTTP/1.1\r\nHost: ");
+  ApiConnection half(server.port());
+  half.send(
+      "POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 100\r\n\r\n{");
+  EXPECT_TRUE(silent.is_ended());
+  EXPECT_TRUE(slow.is_ended());
+  EXPECT_TRUE(half.is_ended());
+}
+
+TEST(ApiLimits, connections_beyond_the_limit_wait_until_one_ends) {
+  const Server server({"--connections", "2"});
+  auto first = std::make_unique<ApiConnection>(server.port());
+  ApiConnection second(server.port());
+  ApiConnection third(server.port());
+  first->send("GET /healthz HTTP/1.1\r\n");  // is being served
+  const std::string body = R"({"graph": "plan_runner", "tags": {"of": "third"}})";
+  third.send("POST " + runs + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
+             std::to_string(body.size()) + "\r\n\r\n" + body);
+  const Reply listed = second.ask("GET", runs + "?tag=of=third");
+  EXPECT_EQ(listed.body, "[]\n");
+  EXPECT_EQ(listed.header("Connection"), "close");
+  first.reset();
+  EXPECT_EQ(third.read_reply().status, 201);
+}
+
+TEST(ApiGuard, an_address_that_others_reach_needs_a_token) {
+  expect_refused(cairn({"serve", "--listen", "0.0.0.0:0"}), 4, "CAIRN_TOKEN");
+  expect_refused(cairn({"up", "--listen", "[::]:0"}), 4, "CAIRN_TOKEN");
+  for (const char* address : {"", "here", "127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:70000", "[127.0.0.1]:80",
+                              "::1:80", "[::1:80", "127.0.0.1:80x"})
+    expect_refused(cairn({"serve", "--listen", address}), 2, "Expected an address");
+  const Server taken;
+  expect_refused(cairn({"serve", "--listen", "127.0.0.1:" + std::to_string(taken.port())}), 5, "Expected to listen");
+}
+
+TEST(ApiGuard, a_token_is_asked_of_everybody_but_probes) {
+  const Variable token("CAIRN_TOKEN", "a secret that nobody knows");
+  const Server server({"--listen", "0.0.0.0:0"});
+  const auto with = [&](const std::string& given) {
+    return server.get(runs, {{"Host", "cairn.example"}, {"Authorization", given}}).status;
+  };
+  EXPECT_EQ(with("Bearer a secret that nobody knows"), 200);
+  EXPECT_EQ(with("Bearer a secret that nobody knowsx"), 401);
+  EXPECT_EQ(with("Bearer a secret that nobody know"), 401);
+  EXPECT_EQ(with("Bearer "), 401);
+  EXPECT_EQ(with("Basic a secret that nobody knows"), 401);
+  EXPECT_EQ(server.get(runs).header("WWW-Authenticate"), "Bearer");
+  EXPECT_EQ(error_code_of(server.get("/api/v1/nothing")), "unauthorized");
+  for (const char* open : {"/healthz", "/readyz", "/metrics"}) EXPECT_EQ(server.get(open).status, 200) << open;
+}
+
+TEST(ApiGuard, without_a_token_a_foreign_page_gets_nothing) {
+  const Server server;
+  const std::string port = ":" + std::to_string(server.port());
+  for (const char* host : {"127.0.0.1", "localhost", "[::1]", "127.0.0.2"})
+    EXPECT_EQ(server.get(runs, {{"Host", host + port}}).status, 200) << host;
+  for (const char* host : {"evil.example", "localhost.evil.example", "10.0.0.1", "", "127.0.0.1.evil.example"})
+    EXPECT_EQ(server.get(runs, {{"Host", host + port}}).status, 403) << host;
+  const Reply own = server.get(runs, {{"Host", "localhost" + port}, {"Origin", "http://localhost" + port}});
+  EXPECT_EQ(own.status, 200);
+  EXPECT_EQ(own.header("Access-Control-Allow-Origin"), "");
+  const Reply foreign = server.get(runs, {{"Host", "localhost" + port}, {"Origin", "http://evil.example"}});
+  EXPECT_EQ(foreign.status, 403);
+  EXPECT_EQ(error_code_of(foreign), "forbidden");
+}
+
+TEST(ApiEnd, a_signal_ends_streams_as_they_should_and_the_server_with_0) {
+  Server server;
+  const std::string run =
+      server.post(runs, {{"graph", "tool_agent"}, {"input", {{"messages", Json::array()}}}}).json()["run"];
+  ApiStreamReader stream(server.port(), runs + "/" + run + "/events");
+  EXPECT_TRUE(stream.next());
+  ApiConnection waiting(server.port());
+  EXPECT_EQ(waiting.ask("GET", "/healthz").status, 200);
+  server.process().signal(SIGTERM);
+  while (stream.next()) {
+  }
+  EXPECT_EQ(server.process().wait(), 0);
+  EXPECT_TRUE(waiting.is_ended());
+  cairn_ok({"cancel", run});
+}
+
+TEST(ApiEnd, a_request_that_has_begun_is_answered_before_the_server_ends) {
+  Server server;
+  ApiConnection begun(server.port());
+  begun.send("GET /healthz HTTP/1.1\r\nHost: loc");
+  ApiConnection other(server.port());
+  EXPECT_EQ(other.ask("GET", "/readyz").status, 200);  // so that the other one has been read
+  server.process().signal(SIGTERM);
+  EXPECT_TRUE(other.is_ended());
+  begun.send("alhost\r\n\r\n");
+  const Reply reply = begun.read_reply();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.header("Connection"), "close");
+  EXPECT_EQ(server.process().wait(), 0);
+}
+
+// The process of the API that `up` started.
+pid_t api_process(pid_t up) {
+  const std::string task = "/proc/" + std::to_string(up) + "/task/" + std::to_string(up) + "/children";
+  std::istringstream children(read_file(task));
+  for (pid_t child = 0; children >> child;)
+    if (read_file("/proc/" + std::to_string(child) + "/cmdline").find("serve") != std::string::npos) return child;
+  return -1;
+}
+
+bool is_answered(std::uint16_t port) {
+  try {
+    return ApiConnection(port).ask("GET", "/readyz").status == 200;
+  } catch (const boost::system::system_error&) {
+    return false;
+  }
+}
+
+TEST(ApiUp, up_brings_the_api_along_and_starts_it_again) {
+  Beside up({"up", "--workers", "1", "--listen", "127.0.0.1:0", "--json"});
+  EXPECT_TRUE(wait_until([&] { return up.out().find("\"ready\":true") != std::string::npos; }));
+  const std::string line = up.out().substr(0, up.out().find('\n'));
+  const std::string address = Json::parse(line).at("listen");
+  const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  EXPECT_EQ(ApiConnection(port).ask("GET", "/readyz").status, 200);
+  const pid_t killed = api_process(up.pid());
+  ASSERT_GT(killed, 0);
+  kill(killed, SIGKILL);
+  EXPECT_TRUE(wait_until([&] { return api_process(up.pid()) != killed && is_answered(port); }));
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0);
+  EXPECT_FALSE(is_answered(port));
+}
+
+TEST(ApiDatabase, readiness_goes_with_the_database_and_comes_back_with_it) {
+  const Server server;
+  EXPECT_EQ(server.get("/readyz").status, 200);
+  cairn_ok({"down"});
+  const Reply away = server.get("/readyz");
+  EXPECT_EQ(away.status, 503);
+  EXPECT_EQ(error_code_of(away), "unavailable");
+  EXPECT_EQ(away.header("Retry-After"), "1");
+  EXPECT_EQ(server.get("/healthz").status, 200);
+  EXPECT_EQ(server.get(runs).status, 503);
+  cairn_ok({"runs"});
+  EXPECT_TRUE(wait_until([&] { return server.get("/readyz").status == 200; }));
+  EXPECT_EQ(server.get(runs).status, 200);
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,97 @@
+// The page agent as its users run it: a real page in a real browser, offline, and a worker that is killed at it.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The working directory is the sources' root, below which the page lies.
+class AtRoot {
+ public:
+  AtRoot() { fs::current_path(testing::source_dir()); }
+  AtRoot(const AtRoot&) = delete;
+  AtRoot& operator=(const AtRoot&) = delete;
+  ~AtRoot() { fs::current_path(before_); }
+
+ private:
+  fs::path before_ = fs::current_path();
+};
+
+const char* const input =
+    R"({"goal": "Add a new patient with name Jas", "url": "workers/tools/page/pages/patient_register.html"})";
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+int browser_processes(pid_t worker) {
+  const std::string mark = "cairn-browser-" + std::to_string(worker) + "-";
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator("/proc"))
+    count += has(read_file(entry.path() / "cmdline"), mark) ? 1 : 0;
+  return count;
+}
+
+void expect_jas(const std::string& run) {
+  const Json shown = cairn_ok({"show", run, "--json"}).json();
+  EXPECT_EQ(shown["status"], "done") << shown;
+  EXPECT_TRUE(has(shown["channels"]["page"]["dom"], "<td>Jas</td>")) << shown["channels"]["page"];
+}
+
+TEST(PageAgent, the_patient_is_in_the_register_and_the_plan_says_what_became_of_each_step) {
+  const AtRoot root;
+  const Json ended = cairn_ok({"start", "page_agent", "--input", input, "--wait", "--json"}).json();
+  EXPECT_EQ(ended["output"]["outcome"], "achieved");
+  expect_jas(ended["run"]);
+  const std::string plan = cairn_ok({"plan", ended["run"]}).out;
+  EXPECT_TRUE(has(plan, "1.1  succeeded  Click \"New patient\"")) << plan;
+  EXPECT_TRUE(has(plan, "1.3  succeeded  Save the form")) << plan;
+  EXPECT_EQ(cairn_ok({"plan", ended["run"], "--json"}).json()[0]["status"], "succeeded");
+}
+
+TEST(PageAgent, the_step_under_way_is_open_and_the_plan_of_before_is_skipped) {
+  const auto page = [](const std::string& more) { return "<button id=1>New patient</button>" + more; };
+  const Json begin = {
+      {"goal", "Add a new patient with name Jas"}, {"client", true}, {"url", "http://a/"}, {"dom", page("")}};
+  const std::string run = cairn({"start", "page_agent", "--input", begin.dump(), "--wait", "--json"}).json()["run"];
+  const std::string plan = cairn_ok({"plan", run}).out;
+  EXPECT_TRUE(has(plan, "1.1  open")) << plan;
+  EXPECT_TRUE(has(plan, "1.2  planned")) << plan;
+  const Json other = {{"url", "http://b/"},
+                      {"dom", page("<p>Another page</p>")}};  // without the field of the next step
+  cairn_ok({"answer", run, "--value", other.dump()});
+  Beside worker({"work"});
+  EXPECT_TRUE(wait_until([&] { return has(cairn_ok({"plan", run}).out, "2.1  open"); })) << cairn_ok({"plan", run}).out;
+  EXPECT_TRUE(has(cairn_ok({"plan", run}).out, "1.1  succeeded"));
+  EXPECT_TRUE(has(cairn_ok({"plan", run}).out, "1.2  skipped"));
+  cairn_ok({"cancel", run});
+}
+
+TEST(PageAgent, a_killed_worker_leaves_no_browser_and_another_one_ends_the_run) {
+  const AtRoot root;
+  Beside first({"work"});
+  const std::string run = cairn_ok({"start", "page_agent", "--input", input, "--json"}).json()["run"];
+  const auto acts = [&] { return has(cairn_ok({"events", run, "--json"}).out, "\"node\":\"load_context\""); };
+  EXPECT_TRUE(wait_until(acts));
+  const pid_t killed = first.pid();
+  EXPECT_GT(browser_processes(killed), 0);
+  first.signal(SIGKILL);
+  first.wait();
+  EXPECT_TRUE(wait_until([&] { return browser_processes(killed) == 0; }));
+  Beside second({"work"});
+  EXPECT_TRUE(wait_until([&] { return cairn_ok({"show", run, "--json"}).json()["status"] == "done"; }));
+  expect_jas(run);
+  const pid_t ended = second.pid();
+  second.signal(SIGTERM);
+  EXPECT_EQ(second.wait(), 0);
+  EXPECT_TRUE(wait_until([&] { return browser_processes(ended) == 0; }));
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,248 @@
+// Hot statements take the planned index in a fresh, never analysed database with very many waiting jobs.
+#include <gtest/gtest.h>
+#include <map>
+
+#include "storage/postgres/connection.hpp"
+#include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/single_row.hpp"
+#include "tests/storage/test_database.hpp"
+#include "tests/storage/test_runs.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+class Plans : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    dsn_ = new_database(1);
+    ask(dsn_, "alter table cairn.job set (autovacuum_enabled = off)");
+    ask(dsn_, "alter table cairn.run set (autovacuum_enabled = off)");
+    ask(dsn_, "alter table cairn.event set (autovacuum_enabled = off)");
+    ask(dsn_,
+        "insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, chain_hash, status, graph, "
+        "version, "
+        "reason, tags) select 0, md5(n::text)::uuid, false, 1, n, n, '', 'running', 'g', 'v', '', '{}' "
+        "from generate_series(1, 200000) n");
+    ask(dsn_,
+        "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, timeout_ms, "
+        "queue) "
+        "select 0, md5(n::text)::uuid, 1, 1, 1, n % 3, n, 1, 0, 0, 'default' from generate_series(1, 1000000) n");
+    ask(dsn_,
+        "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
+        "select 0, md5(n::text)::uuid, 1, n, n, 1, 1, 0, '', '', '{}' from generate_series(1, 1000000) n");
+  }
+
+  // The plan that a hot connection makes for the statement, whatever its parameters are.
+  static std::string plan_of(const std::string& name, const std::string& dsn = dsn_) {
+    return plan_of(statement(name), dsn);
+  }
+  static std::string plan_of(const PgStatement& statement, const std::string& dsn = dsn_) {
+    PgConnection connection({dsn, "test", false});
+    connection.execute(std::string(hot_settings));
+    connection.execute("PREPARE wanted AS " + statement.text);
+    std::string nulls;
+    for (int n = 1; statement.text.find("$" + std::to_string(n)) != std::string::npos; ++n) {
+      nulls += (n == 1 ? "" : ", ") + std::string("null");
+    }
+    const PgResult rows =
+        connection.query({"explain", "EXPLAIN EXECUTE wanted" + (nulls.empty() ? "" : "(" + nulls + ")")});
+    std::string plan;
+    for (int row = 0; row < rows.rows(); ++row) plan += std::string(rows.text(row, 0)) + "\n";
+    return plan;
+  }
+
+  static std::string dsn_;
+};
+
+std::string Plans::dsn_;
+
+TEST_F(Plans, nothing_was_analysed) {
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from pg_statistic where starelid = 'cairn.job'::regclass"), 0);
+}
+
+TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
+  const std::map<std::string, std::vector<std::string>> expected{
+      {"lock_runs", {"run_pkey"}},
+      {"run_heads", {"run_pkey"}},
+      {"lock_jobs", {"job_pkey"}},
+      {"landed", {"event_pkey"}},
+      {"update_runs", {"run_pkey"}},
+      {"delete_runs", {"run_pkey"}},
+      {"keep_jobs", {"job_pkey"}},
+      {"adjust_jobs", {"job_pkey"}},
+      {"drop_jobs", {"job_pkey"}},
+      {"offer_jobs", {"job_pkey"}},
+      {"insert_runs", {"run_pkey"}},
+      {"insert_events", {}},
+      {"hold_jobs", {}},
+      {"delete_questions", {"question_pkey"}},
+      {"release_jobs", {"job_pkey", "run_pkey"}},
+      {"claim", {"job_due", "job_pkey"}},
+      {"claim_of_runs", {"job_pkey"}},
+      {"claim_hinted", {"job_pkey"}},
+      {"claimed", {"run_pkey", "event_pkey"}},
+      {"begin_claim", {"queue_pkey"}},
+      {"lock_queues", {"queue_pkey"}},
+      {"retire_permits", {"permit_pkey", "job_pkey"}},
+      {"claim_limited", {"queue_pkey", "permit_pkey", "job_due", "job_pkey"}},
+      {"claim_limited_of_runs", {"queue_pkey", "permit_pkey", "job_pkey"}},
+      {"permit_held", {"queue_pkey"}},
+      {"run", {"run_pkey"}},
+      {"events", {"event_pkey"}},
+      {"snapshot", {"snapshot_pkey"}},
+      {"jobs", {"job_pkey"}},
+      {"recorded_runs", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
+      {"last_recorded_run", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
+      {"run_records", {"run_pkey"}},
+      {"jobs_of_runs", {"job_pkey"}},
+      {"lock_jobs_of_run", {"job_pkey"}},
+      {"all_questions_of_runs", {"question_pkey"}},
+      {"snapshots_of_runs", {"snapshot_pkey"}},
+      {"events_of_runs", {"event_pkey"}},
+      {"delete_leftovers", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
+      {"last_event", {"event_pkey"}},
+      {"delete_jobs", {"job_pkey"}},
+      {"delete_questions_of_run", {"question_pkey"}},
+      {"delete_snapshots", {"snapshot_pkey"}},
+      {"runs", {"run_started_at"}},
+      {"runs_tagged", {"run_tags"}},
+      {"runs_coming_from", {"run_continues", "run_origin"}},
+      {"orphans", {"run_open_child_of", "run_pkey"}},
+      {"questions", {"question_asked_at"}},
+      {"beat", {"worker_pkey"}},
+  };
+  for (const auto& [name, indexes] : expected) {
+    const std::string plan = plan_of(name);
+    SCOPED_TRACE(name + "\n" + plan);
+    for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT"})
+      EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
+    for (const std::string& index : indexes) EXPECT_NE(plan.find(index), std::string::npos) << index;
+  }
+}
+
+TEST_F(Plans, statements_of_one_row_take_the_same_indexes_and_unpack_no_array) {
+  const std::map<std::string, std::string> expected{
+      {"update_runs", "run_pkey"},
+      {"insert_runs", "run_pkey"},
+      {"insert_events", ""},
+      {"keep_jobs", "job_pkey"},
+      {"adjust_jobs", "job_pkey"},
+      {"drop_jobs", "job_pkey"},
+      {"check_fences", "job_pkey"},
+      {"offer_jobs", "job_pkey"},
+      {"hold_jobs", ""},
+      {"permit_held", "queue_pkey"},
+      {"insert_questions", "question_pkey"},
+      {"delete_questions", "question_pkey"},
+  };
+  for (const auto& [name, index] : expected) {
+    const std::string plan = plan_of(statement_of_one(name));
+    SCOPED_TRACE(name + "\n" + plan);
+    for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT", "Function Scan", "Nested Loop"})
+      EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
+    EXPECT_NE(plan.find(index), std::string::npos) << index;
+  }
+}
+
+// A plan is made once a connection, perhaps while the table is empty, and then serves for hours: one that led with the
+// table read all runs of the shard for every batch.
+TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
+  const std::string empty = new_database(1);
+  for (const char* name :
+       {"lock_runs", "run_heads", "lock_jobs", "update_runs", "keep_jobs", "adjust_jobs", "drop_jobs", "release_jobs",
+        "claim", "claim_of_runs", "claim_limited", "claim_limited_of_runs", "claimed", "retire_permits", "run_records",
+        "jobs_of_runs", "all_questions_of_runs", "snapshots_of_runs"}) {
+    const std::string plan = plan_of(name, empty);
+    EXPECT_NE(plan.find(" AND (run_id = "), std::string::npos) << name << "\n" << plan;
+    EXPECT_EQ(plan.find("Index Cond: (shard = $1)\n"), std::string::npos) << name << "\n" << plan;
+  }
+}
+
+// Where all but a few rows have died and cannot be cleared away, all indexes look alike to the planner. It took job_due
+// for keys, and job_pkey for claims, the whole of it for each row: a commit took seconds. And it made a bitmap for each
+// key, which takes three times as long as to look it up.
+TEST_F(Plans, made_on_a_table_of_dead_rows_take_the_right_index) {
+  const std::string dsn = new_database(1);
+  ask(dsn, "alter table cairn.job set (autovacuum_enabled = off)");
+  PgConnection reader({dsn, "test", false});
+  reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  reader.execute("SELECT count(*) FROM cairn.job");
+  const auto fill = [&](int rows) {
+    ask(dsn,
+        "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, timeout_ms, "
+        "queue) select 0, md5(n::text)::uuid, 1, 1, 1, 0, n, 1, 0, 0, 'default' from generate_series(1, " +
+            std::to_string(rows) + ") n");
+  };
+  for (const int dead : {10, 100, 1'000, 100'000}) {
+    ask(dsn, "delete from cairn.job");
+    fill(dead);
+    for (const int live : {0, 1, 10, 300}) {
+      SCOPED_TRACE(std::to_string(dead) + " dead, " + std::to_string(live) + " live");
+      ask(dsn, "delete from cairn.job");
+      fill(live);
+      ask(dsn, "vacuum analyze cairn.job");
+      for (const char* name : {"lock_jobs", "keep_jobs", "adjust_jobs", "drop_jobs", "check_fences", "release_jobs",
+                               "claim_of_runs", "claim_limited_of_runs", "claim_hinted", "retire_permits", "jobs",
+                               "jobs_of_runs", "lock_jobs_of_run", "delete_jobs"}) {
+        const std::string plan = plan_of(name, dsn);
+        EXPECT_EQ(plan.find("job_due"), std::string::npos) << name << "\n" << plan;
+        EXPECT_EQ(plan.find("Join Filter: ((j.shard"), std::string::npos) << name << "\n" << plan;
+        EXPECT_EQ(plan.find("Bitmap"), std::string::npos) << name << "\n" << plan;
+      }
+      for (const char* name : {"keep_jobs", "adjust_jobs", "drop_jobs", "check_fences"})
+        EXPECT_EQ(plan_of(statement_of_one(name), dsn).find("job_due"), std::string::npos) << name << " of one";
+      for (const char* name : {"claim", "claim_limited"}) {
+        const std::string plan = plan_of(name, dsn);
+        EXPECT_EQ(plan.find("Index Cond: (shard = $1)\n"), std::string::npos) << name << "\n" << plan;
+        EXPECT_EQ(plan.find("Join Filter: ((j.shard"), std::string::npos) << name << "\n" << plan;
+      }
+    }
+  }
+}
+
+TEST_F(Plans, claims_walk_the_index_in_its_order_and_stop_at_the_limit) {
+  for (const char* name : {"claim", "claim_limited"}) {
+    const std::string plan = plan_of(name);
+    SCOPED_TRACE(plan);
+    EXPECT_EQ(plan.find("Bitmap Heap Scan on job"), std::string::npos);
+    const std::size_t lock = plan.find("LockRows");
+    ASSERT_NE(lock, std::string::npos);
+    const std::size_t scan = plan.find("job_due", lock);
+    ASSERT_NE(scan, std::string::npos);
+    EXPECT_EQ(plan.substr(lock, scan - lock).find("Sort"), std::string::npos)
+        << "what is locked must not be sorted first";
+    EXPECT_NE(plan.find("(queue = ", lock), std::string::npos);
+  }
+}
+
+TEST_F(Plans, a_claim_among_many_touches_few_pages) {
+  PostgresPool pool({dsn_, "test", true}, 1);
+  PgArray queues(PgType::text), above(PgType::int8), below(PgType::int8);
+  queues.add("default");
+  above.add(std::int64_t{-1});
+  below.add(std::int64_t{100});
+  PgParameters parameters;
+  parameters.add(std::int32_t{0}).add(std::int32_t{10}).add(noon).add(std::int64_t{7});
+  parameters.add(std::int64_t{0}).add(std::int64_t{0}).add(PgArray(PgType::text)).add(PgArray(PgType::int4));
+  parameters.add(PgArray(PgType::int8)).add(PgArray(PgType::uuid));
+  parameters.add(std::move(queues)).add(std::move(above)).add(std::move(below)).add(std::int32_t{10});
+  const auto pages = [&] {
+    return pool.run([&](PgConnection& connection) {
+      const PgStatement sql{"pages",
+                            "select (pg_stat_get_xact_blocks_fetched('cairn.job'::regclass) + "
+                            "pg_stat_get_xact_blocks_fetched('cairn.job_due'::regclass))::bigint"};
+      connection.execute("BEGIN");
+      EXPECT_EQ(connection.query(statement("claim"), parameters).rows(), 10);
+      const std::int64_t fetched = connection.query(sql).int8(0, 0);
+      connection.execute("ROLLBACK");
+      return fetched;
+    });
+  };
+  EXPECT_LT(pages(), 400);
+}
+
+}  // namespace
+}  // namespace cairn

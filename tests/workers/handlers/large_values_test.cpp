@@ -1,0 +1,68 @@
+// What is moved out of an event comes back as it was, and what only looks as if it had been is nobody else's value.
+#include "workers/handlers/large_values.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+
+#include "storage/chain.hpp"
+
+namespace cairn {
+namespace {
+
+Json reference(const std::string& hash) { return {{"$blob", hash}, {"bytes", 5}}; }
+
+const std::string others = hex(sha256("\"mine\""));  // a value that another run has moved out
+
+// Moved out, written, read and put back.
+Json after_the_way(const Json& fields) {
+  std::vector<Blob> blobs;
+  Json moved = fields;
+  EXPECT_TRUE(move_out(moved, nullptr, blobs));
+  std::map<Hash, std::string> kept = {{sha256("\"mine\""), "\"mine\""}};
+  for (const Blob& blob : blobs) kept[blob.hash] = blob.bytes;
+  put_back(moved, [&](const Hash& hash) -> std::optional<std::string> {
+    const auto found = kept.find(hash);
+    return found == kept.end() ? std::nullopt : std::optional(found->second);
+  });
+  return moved;
+}
+
+TEST(LargeValues, come_back_as_they_were) {
+  const Json fields = {{"large", std::string(40'000, 'x')}, {"small", {1, "two", nullptr}}};
+  EXPECT_EQ(after_the_way(fields), fields);
+}
+
+TEST(LargeValues, what_looks_like_one_is_not_taken_for_one) {
+  for (const Json& value :
+       {reference(others), Json::array({1, reference(others)}), Json{{"deep", reference(others)}},
+        Json{{"deep", reference(others)}, {"large", std::string(40'000, 'x')}}, reference(std::string(64, '0'))}) {
+    const Json fields = {{"value", value}};
+    EXPECT_EQ(after_the_way(fields), fields);
+  }
+}
+
+TEST(LargeValues, fields_that_look_like_one_as_a_whole_are_refused) {
+  Json fields = reference(others);
+  std::vector<Blob> blobs;
+  const Status moved = move_out(fields, nullptr, blobs);
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().code, Code::invalid);
+}
+
+TEST(LargeValues, inputs_of_sub_goals_and_records_are_no_way_around) {
+  SubGoalOpened goal;
+  goal.inputs = {{"text", reference(others)}};
+  const Record record{RecordKind::decision_proposed, canonical(Json{{"reason", reference(others)}})};
+  std::vector<Fact> facts = {goal, record};
+  std::vector<Blob> blobs;
+  ASSERT_TRUE(move_out(facts, blobs));
+  EXPECT_EQ(blobs.size(), 2U);
+  std::vector<Hash> named;
+  find_blobs(std::get<SubGoalOpened>(facts[0]).inputs, named);
+  find_blobs(parse_stored(std::get<Record>(facts[1]).fields), named);
+  ASSERT_EQ(named.size(), 2U);
+  for (const Hash& hash : named) EXPECT_NE(hex(hash), others);
+}
+
+}  // namespace
+}  // namespace cairn

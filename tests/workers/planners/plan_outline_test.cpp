@@ -1,0 +1,155 @@
+#include <gtest/gtest.h>
+
+#include "workers/planners/plan_decomposer/outline.hpp"
+
+namespace cairn {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names names_in(std::string_view text) {
+  Names names;
+  for (const OutlineItem& item : split_outline(text)) names.push_back(item.name);
+  return names;
+}
+
+OutlineItem only(std::string_view text) {
+  const std::vector<OutlineItem> items = split_outline(text);
+  EXPECT_EQ(items.size(), 1U) << text;
+  return items.empty() ? OutlineItem{} : items.front();
+}
+
+TEST(PlanOutline, sections_go_by_the_largest_heading) {
+  EXPECT_EQ(names_in("intro\n## A\ntext\n### A1\n## B ##\n- x\n"), (Names{"A", "B"}));
+  EXPECT_EQ(split_outline("## A\ntext\n### A1\n## B\n")[0].body, "text\n### A1\n");
+  EXPECT_EQ(names_in("#no heading\n    # neither\n####### nor this\n"), Names());
+}
+
+TEST(PlanOutline, the_first_list_is_taken_where_there_is_no_heading) {
+  EXPECT_EQ(names_in("Do this:\n\n* a\n* b\n  * b1\n* c\n\nAnd then:\n- d\n"), (Names{"a", "b", "c"}));
+  EXPECT_EQ(split_outline("- a\n- b\n  - b1\n    - b2\n")[1].body, "- b1\n  - b2\n");
+  EXPECT_EQ(names_in("-no item\n1.neither\n- \n"), Names());
+  EXPECT_EQ(names_in("\t- a\n\t- b\n"), (Names{"a", "b"}));
+}
+
+TEST(PlanOutline, code_has_no_structure) {
+  EXPECT_EQ(names_in("```sh\n# a comment\n- an option\n```\n- real\n"), (Names{"real"}));
+  EXPECT_EQ(names_in("- a\n  ```\n- not an item\n  ```\n- b\n"), (Names{"a", "b"}));
+  EXPECT_EQ(names_in("~~~\n# never closed\n"), Names());
+}
+
+TEST(PlanOutline, numbered_steps_follow_one_another) {
+  const std::vector<OutlineItem> steps = split_outline("1. a\n2. b\n- c\n10) d\n");
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_FALSE(steps[0].follows);
+  EXPECT_TRUE(steps[1].follows);
+  EXPECT_FALSE(steps[2].follows);
+  EXPECT_TRUE(steps[3].follows);
+}
+
+TEST(PlanOutline, names_lose_their_marks_and_boxes) {
+  EXPECT_EQ(only("- [x] **Run** `make` [here](http://x/y(z))").name, "Run make here)");
+  EXPECT_TRUE(only("- [X] a").is_done);
+  EXPECT_FALSE(only("- [ ] a").is_done);
+  EXPECT_EQ(only("- [a] b").name, "[a] b");
+  EXPECT_EQ(only("## Steps:").name, "Steps");
+}
+
+TEST(PlanOutline, notes_of_order_are_read_in_several_ways) {
+  for (const char* text : {"- c (after a, b)", "- c (After: a and b)", "- c (depends on a, b)", "- c （依赖：a、b）",
+                           "- c\n  Needs: a, b\n", "- c\n  - Blocked by: a\n  - Requires: b\n"}) {
+    const OutlineItem item = only(text);
+    EXPECT_EQ(item.name, "c") << text;
+    EXPECT_EQ(item.after, (Names{"a", "b"})) << text;
+    EXPECT_TRUE(split_outline(item.body).empty()) << text;
+  }
+  EXPECT_EQ(only("- c (afterwards)").after, Names());
+  EXPECT_EQ(only("- c (after)").name, "c (after)");
+}
+
+TEST(PlanOutline, a_long_item_is_named_by_its_first_sentence_and_keeps_its_text) {
+  const std::string rest(200, 'x');
+  const OutlineItem item = only("- Pack the boxes. Then " + rest);
+  EXPECT_EQ(item.name, "Pack the boxes");
+  EXPECT_EQ(item.body, "Pack the boxes. Then " + rest + "\n\n");
+  EXPECT_LE(only("- " + std::string(500, 'y')).name.size(), 123U);
+}
+
+TEST(PlanOutline, foreign_line_ends_and_blank_texts_are_taken_as_they_come) {
+  EXPECT_EQ(names_in("# A\r\n- b\r\n"), (Names{"A"}));
+  for (const char* text : {"", "\n\n", "   ", "-", "#", "# ", "1.", "```", "()", "[", "](", "- (after )"})
+    split_outline(text);
+}
+
+TEST(PlanOutline, a_single_title_is_the_goal) {
+  const Result<OutlinePlan> plan = plan_of_outline("# Move house\nSoon.\n## Pack\n- boxes\n## Drive (after Pack)\n");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->tree.goal, "Move house");
+  ASSERT_EQ(plan->tree.size(), 2U);
+  EXPECT_EQ(plan->tree.nodes()[0].instruction, "- boxes\n");
+  EXPECT_FALSE(plan->tree.nodes()[0].leaf);
+  EXPECT_TRUE(plan->tree.nodes()[1].leaf);
+  EXPECT_EQ(plan->tree.nodes()[1].dependencies, (Names{"1"}));
+}
+
+TEST(PlanOutline, tasks_that_wait_for_one_another_lose_what_closes_the_circle) {
+  const Result<OutlinePlan> plan = plan_of_outline("- a (after b)\n- b (after a)\n");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->tree.nodes()[0].dependencies, (Names{"2"}));
+  EXPECT_EQ(plan->dropped, (std::vector<DroppedDependency>{{"2", "1", "cyclic_dependency"}}));
+}
+
+TEST(PlanOutline, what_cannot_be_a_plan_is_refused_with_a_sentence) {
+  const std::vector<std::pair<Json, std::string>> cases = {
+      {Json::object(), "Expected a plan, an outline or a goal, but there is none of them."},
+      {{{"outline", "Just words."}}, "Expected an outline with headings or a list, but it has neither."},
+      {{{"outline", {1}}}, "Expected the outline to be a text or a list of lines, but it is [1]."},
+      {{{"outline", std::string(300'000, 'x')}}, "Expected an outline of at most 262144 bytes, but it has 300000."},
+      {{{"outline", "- a"}, {"plan", Json::object()}}, "Expected either a plan or an outline, but there are both."},
+      {{{"goal", " "}}, "Expected the goal to be a text, but it is \" \"."},
+      {{{"plan", 5}}, "Expected the plan to be an object, but it is 5."},
+      {{{"plan", {{"roots", Json::array()}}}}, "Expected the plan to have an object of nodes, but it has null."},
+      {{{"plan", {{"roots", {"a"}}, {"nodes", Json::object()}}}},
+       "Expected the roots to be tasks of the plan, but there is no task a."},
+      {{{"plan", {{"roots", {"a", "a"}}, {"nodes", {{"a", {{"name", "A"}}}}}}}},
+       "Expected each root once, but a is named twice."},
+      {{{"plan", {{"roots", {"a"}}, {"nodes", {{"a", {{"name", " "}}}}}}}},
+       "Expected task a of the plan to have a name, but it has none."},
+      {{{"plan", {{"roots", {"a"}}, {"steps", 1}, {"nodes", Json::object()}}}},
+       "Expected the plan to have no field steps, but it has."},
+      {{{"plan", {{"version", 0}, {"roots", Json::array()}, {"nodes", Json::object()}}}},
+       "Expected the plan to have a version of at least 1 and a text as goal, but it has not."}};
+  for (const auto& [source, says] : cases) {
+    const Result<OutlinePlan> plan = plan_given(source);
+    ASSERT_FALSE(plan.ok()) << source;
+    EXPECT_EQ(plan.error().message, says);
+  }
+}
+
+TEST(PlanTree, its_json_form_comes_back_as_it_went) {
+  const Json plan = Json::parse(R"({"plan_id": "p", "version": 7, "goal": "g", "roots": ["b", "a"], "nodes": {
+      "a": {"name": "A", "dependencies": ["b"], "leaf": true}, "b": {"name": "B", "instruction": "Do it."},
+      "b2": {"name": "B2", "parent_id": "b", "position": 0, "context": {"combined": "c"}},
+      "b1": {"name": "B1", "parent_id": "b", "position": 1}}})");
+  const Result<PlanTree> tree = read_plan(plan);
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  const Json shown = plan_json(*tree);
+  EXPECT_EQ(shown["roots"], (Json{"b", "a"}));
+  EXPECT_EQ(shown["version"], 7);
+  EXPECT_EQ(shown["nodes"]["b2"]["position"], 0);
+  const Result<PlanTree> again = read_plan(shown);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->nodes(), tree->nodes());
+}
+
+TEST(PlanTree, ids_of_tasks_that_are_gone_are_not_given_again) {
+  PlanTree plan;
+  plan.add({"1", "", "One"});
+  plan.add({"1.1", "1", "Old"});
+  const PlanTree left = without(plan, {"1.1"});
+  EXPECT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.new_ids("1", 2), (Names{"1.2", "1.3"}));
+}
+
+}  // namespace
+}  // namespace cairn

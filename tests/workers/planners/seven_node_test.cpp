@@ -1,0 +1,354 @@
+// The seven-node agent end to end: its real graph, with scripted replies or the rule book in a model's place.
+#include <gtest/gtest.h>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/paths.hpp"
+#include "tests/workers/planners/planner_run.hpp"
+#include "workers/planners/seven_node/rules.hpp"
+#include "workers/ports/models.hpp"
+#include "workers/ports/tools.hpp"
+
+namespace cairn {
+namespace {
+
+using test::PlannerRun;
+
+const std::string numstat = testing::source_dir() + "/../shared/samples/gitlog/medusa-numstat.tsv";
+
+Json question(const std::string& text) { return {{"repository", numstat}, {"question", text}}; }
+
+std::unique_ptr<Model> rules() { return make_rule_model(rule_book_name, answer_by_rules); }
+
+Json says(const std::string& node, Json value) { return {{"node", node}, {"value", std::move(value)}}; }
+Json fails(const std::string& node) {
+  return {{"node", node}, {"error", {{"error", "refused"}, {"message", "The model is out."}, {"retryable", false}}}};
+}
+
+const Json passes = says("guardrail", {{"on_topic", true}, {"reason", "It is about code."}});
+const Json is_clear = says("intent_parser", {{"intent", "ownership"}, {"entities", {"pricing"}}, {"reason", "Clear."}});
+
+Json calls(const std::vector<std::string>& places) {
+  Json list = Json::array();
+  for (const std::string& place : places) {
+    list.push_back({{"tool", "owners"}, {"inputs", {{"path", place}}}, {"why", "It is asked for."}});
+  }
+  return says("query_planner", {{"calls", list}});
+}
+Json reflects(const std::string& verdict, const std::string& gap) {
+  return says("reflector", {{"verdict", verdict}, {"gap", gap}});
+}
+Json answers(const std::string& text) { return says("response_generator", {{"answer", text}}); }
+
+std::unique_ptr<Model> script(const std::vector<Json>& replies) { return make_scripted_model({{"replies", replies}}); }
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Fails always, as a tool whose database is down.
+std::unique_ptr<Tools> broken_owners() {
+  ToolSpec spec;
+  spec.name = "owners";
+  spec.does = NativeTool([](const ToolCall&) { return Failure{"error", "The database is down.", false, {}}; });
+  return make_tools({spec}, 1);
+}
+
+// --- the graph -------------------------------------------------------------------------------------------------------
+TEST(SevenNode, S3_1_has_seven_nodes_and_exactly_the_edges_of_the_document) {
+  PlannerRun planner(rules());
+  const GraphRef graph = planner.client().graphs().current("seven_node");
+  std::set<std::string> working;
+  std::set<std::pair<std::string, std::string>> edges;
+  for (const Node& node : graph->nodes) {
+    if (node.verb != Verb::end) working.insert(node.name);
+    for (const auto& [label, targets] : node.on) {
+      for (const NodeIndex target : targets) {
+        const Node& to = graph->nodes[static_cast<std::size_t>(target)];
+        edges.emplace(node.name, to.verb == Verb::end ? "end" : to.name);
+      }
+    }
+  }
+  EXPECT_EQ(working, (std::set<std::string>{"orchestrator", "guardrail", "intent_parser", "query_planner",
+                                            "tool_executor", "reflector", "response_generator"}));
+  const std::set<std::pair<std::string, std::string>> expected = {{"orchestrator", "guardrail"},
+                                                                  {"guardrail", "intent_parser"},
+                                                                  {"guardrail", "end"},
+                                                                  {"guardrail", "response_generator"},
+                                                                  {"intent_parser", "query_planner"},
+                                                                  {"intent_parser", "response_generator"},
+                                                                  {"query_planner", "tool_executor"},
+                                                                  {"query_planner", "response_generator"},
+                                                                  {"tool_executor", "reflector"},
+                                                                  {"reflector", "query_planner"},
+                                                                  {"reflector", "response_generator"},
+                                                                  {"response_generator", "end"}};
+  EXPECT_EQ(edges, expected);
+}
+
+// --- with the rule book ----------------------------------------------------------------------------------------------
+TEST(SevenNode, S3_9_two_entities_are_two_calls_of_one_plan_and_S3_19_every_node_is_seen) {
+  PlannerRun planner(rules());
+  const RunId run = planner.run("seven_node", question("Who owns pricing AND tax?"));
+  const Json output = planner.output(run);
+  EXPECT_EQ(output["outcome"], "answered");
+  EXPECT_EQ(output["iterations"], 1);
+  EXPECT_EQ(output["model_calls"], 5);
+  ASSERT_EQ(output["results"].size(), 2U);
+  EXPECT_EQ(output["results"][0]["outputs"]["owner"], "dev-004");
+  EXPECT_EQ(output["results"][0]["outputs"]["path"], "packages/modules/pricing");
+  EXPECT_EQ(output["results"][1]["outputs"]["owner_commits"], 14);
+  EXPECT_TRUE(has(output["answer"], "20 of its 58 commits")) << output["answer"];
+  EXPECT_TRUE(has(output["answer"], "rule book")) << output["answer"];
+  EXPECT_EQ(planner.path(run), (std::vector<std::string>{"orchestrator", "guardrail", "intent_parser", "query_planner",
+                                                         "tool_executor", "reflector", "response_generator"}));
+  for (const Json& call : planner.events(run, "model_called")) EXPECT_EQ(call["model"], "rules");
+}
+
+TEST(SevenNode, S3_3_and_S3_4_the_weather_is_blocked_after_one_call) {
+  PlannerRun planner(rules());
+  const RunId run = planner.run("seven_node", question("What is the weather in Tokyo?"));
+  EXPECT_EQ(planner.state(run).status, RunStatus::done);
+  EXPECT_EQ(planner.output(run)["outcome"], "blocked");
+  EXPECT_TRUE(has(planner.output(run)["answer"], "I can only answer questions about"));
+  EXPECT_EQ(planner.model().requests.size(), 1U);
+  EXPECT_EQ(planner.events(run, "model_called").size(), 1U);
+  EXPECT_EQ(planner.events(run, "guardrail_blocked").size(), 1U);
+  EXPECT_EQ(planner.events(run, "sub_goal_opened").size(), 0U);
+  EXPECT_EQ(planner.path(run), (std::vector<std::string>{"orchestrator", "guardrail"}));
+}
+
+TEST(SevenNode, S3_2_the_system_context_is_there_before_the_first_call) {
+  PlannerRun planner(rules());
+  planner.run("seven_node", question("Who owns tax?"));
+  const ModelRequest& first = planner.model().requests.front();
+  EXPECT_EQ(first.node, "guardrail");
+  EXPECT_EQ(first.messages[0]["role"], "system");
+  EXPECT_TRUE(has(first.messages[0]["content"], numstat));
+}
+
+TEST(SevenNode, S3_5_the_intent_is_on_record_before_anything_is_planned) {
+  PlannerRun planner(rules());
+  const RunId run = planner.run("seven_node", question("Who owns pricing?"));
+  EXPECT_EQ(planner.channel(run, "intent")["intent"], "ownership");
+  const std::vector<Json> decisions = planner.events(run, "decision_proposed");
+  ASSERT_GE(decisions.size(), 3U);
+  EXPECT_EQ(decisions[1]["action"], "ownership");
+  EXPECT_EQ(decisions[1]["target"], Json::array({"pricing"}));
+  EXPECT_EQ(decisions[2]["action"], "call_tools");
+}
+
+TEST(SevenNode, S3_10_tools_are_executed_without_a_planner) {
+  PlannerRun planner(script({}), broken_owners());
+  const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "1.1"}, {"tool", "owners"}, {"inputs", Json::object()}}}}};
+  const RunId run = planner.run("plan_runner", plan);
+  EXPECT_EQ(planner.output(run)["failed"]["1.1"], "The database is down.");
+  EXPECT_TRUE(planner.model().requests.empty());
+}
+
+TEST(SevenNode, S3_6_a_bare_name_asks_back_without_tools) {
+  PlannerRun planner(rules());
+  const RunId run = planner.run("seven_node", question("pricing"));
+  EXPECT_EQ(planner.output(run)["outcome"], "clarification");
+  EXPECT_TRUE(planner.output(run)["answer"].get<std::string>().ends_with("?"));
+  EXPECT_EQ(planner.events(run, "sub_goal_opened").size(), 0U);
+  EXPECT_EQ(planner.path(run),
+            (std::vector<std::string>{"orchestrator", "guardrail", "intent_parser", "response_generator"}));
+}
+
+TEST(SevenNode, S3_7_the_next_message_continues_the_conversation) {
+  PlannerRun planner(rules());
+  const RunId first = planner.run("seven_node", question("pricing"));
+  const RunId second = planner.run("seven_node", question("The owners, please"), first);
+  ASSERT_EQ(planner.output(second)["results"].size(), 1U);
+  EXPECT_EQ(planner.output(second)["results"][0]["outputs"]["path"], "packages/modules/pricing");
+}
+
+TEST(SevenNode, S3_8_one_entity_is_one_call) {
+  PlannerRun planner(rules());
+  const RunId run = planner.run("seven_node", question("What is the bus factor of region?"));
+  EXPECT_EQ(planner.events(run, "sub_goal_opened").size(), 1U);
+  EXPECT_EQ(planner.output(run)["results"][0]["outputs"]["bus_factor"], 2);
+}
+
+TEST(SevenNode, S3_18_a_long_conversation_is_a_summary_and_five_turns) {
+  PlannerRun planner(rules());
+  std::optional<RunId> last;
+  for (int turn = 0; turn < 9; ++turn) {
+    const std::string place = turn % 2 == 0 ? "tax" : "region";
+    last = planner.run("seven_node", question("Who owns " + place + " in turn" + std::to_string(turn) + "?"), last);
+  }
+  const ModelRequest& request = planner.model().requests.back();
+  std::vector<std::string> asked;
+  for (const Json& message : request.messages) {
+    if (message["role"] == "user") asked.push_back(message["content"].get<std::string>());
+  }
+  ASSERT_EQ(asked.size(), 6U) << "five turns and the data";
+  EXPECT_TRUE(has(asked[0], "turn3"));
+  EXPECT_TRUE(has(asked[4], "turn7"));
+  const std::string summary = request.messages[1]["content"].get<std::string>();
+  for (const char* turn : {"turn0", "turn1", "turn2"}) EXPECT_EQ(summary.find(turn), summary.rfind(turn)) << turn;
+  EXPECT_TRUE(has(summary, "turn0") && has(summary, "turn2") && !has(summary, "turn3")) << summary;
+}
+
+// --- with scripted replies -------------------------------------------------------------------------------------------
+TEST(SevenNode, S3_14_the_gap_goes_back_to_the_planner) {
+  PlannerRun planner(script({passes, is_clear, calls({"pricing"}), reflects("need_more", "tax is missing"),
+                             calls({"tax"}), reflects("complete", ""), answers("Both belong to dev-004, mostly.")}));
+  const RunId run = planner.run("seven_node", question("Who owns pricing and its neighbour?"));
+  EXPECT_EQ(planner.output(run)["iterations"], 2);
+  EXPECT_EQ(planner.output(run)["results"].size(), 2U);
+  EXPECT_EQ(planner.output(run)["outcome"], "answered");
+  const Json data =
+      Json::parse(planner.model().of("query_planner").at(1).messages.back()["content"].get<std::string>());
+  EXPECT_EQ(data.value("gap", ""), "tax is missing");
+  EXPECT_EQ(data.value("results", Json()).size(), 1U);
+}
+
+TEST(SevenNode, S3_15_a_reflector_that_always_wants_more_gets_five_passes_and_an_answer_is_given) {
+  std::vector<Json> replies = {passes, is_clear, answers("dev-004 owns pricing, as far as could be found.")};
+  for (int pass = 0; pass < 9; ++pass) {
+    replies.push_back(calls({"pricing"}));
+    replies.push_back(reflects("need_more", "still more"));
+  }
+  PlannerRun planner(script(replies));
+  const RunId run = planner.run("seven_node", question("Who owns pricing?"));
+  const std::vector<std::string> path = planner.path(run);
+  EXPECT_EQ(std::count(path.begin(), path.end(), "tool_executor"), 5);
+  const std::vector<Json> exhausted = planner.events(run, "budget_exhausted");
+  ASSERT_EQ(exhausted.size(), 1U);
+  EXPECT_EQ(exhausted[0]["name"], "iterations");
+  EXPECT_EQ(planner.output(run)["outcome"], "partial");
+  EXPECT_EQ(planner.output(run)["iterations"], 5);
+  EXPECT_EQ(planner.output(run)["answer"], "dev-004 owns pricing, as far as could be found.");
+}
+
+TEST(SevenNode, S3_16_the_count_of_passes_lives_in_the_log_whoever_goes_on) {
+  std::vector<Json> replies = {passes, is_clear, answers("dev-004 owns pricing, as far as could be found.")};
+  for (int pass = 0; pass < 9; ++pass) {
+    replies.push_back(calls({"pricing"}));
+    replies.push_back(reflects("need_more", "still more"));
+  }
+  PlannerRun planner(script(replies));
+  const RunId run = planner.start("seven_node", question("Who owns pricing?"));
+  const auto passes_made = [&] {
+    const std::vector<std::string> path = planner.path(run);
+    return std::count(path.begin(), path.end(), "tool_executor");
+  };
+  std::int64_t sessions = 0;
+  while (passes_made() < 3) {
+    planner.work_until(run, planner.state(run).seq + 1);
+    ++sessions;
+  }
+  EXPECT_GT(sessions, 3);
+  EXPECT_LT(passes_made(), 5);
+  planner.work(run);
+  EXPECT_EQ(passes_made(), 5);
+  EXPECT_EQ(planner.events(run, "budget_exhausted").size(), 1U);
+  EXPECT_EQ(planner.output(run)["iterations"], 5);
+}
+
+TEST(SevenNode, S3_12_and_S3_13_a_broken_tool_ends_in_an_apology_that_names_it) {
+  for (const bool with_rules : {true, false}) {
+    PlannerRun planner(with_rules ? rules()
+                                  : script({passes, is_clear, calls({"pricing"}), reflects("error", "It failed."),
+                                            answers("Nothing could be found out.")}),
+                       broken_owners());
+    const RunId run = planner.run("seven_node", question("Who owns pricing?"));
+    const Json output = planner.output(run);
+    EXPECT_EQ(planner.state(run).status, RunStatus::done);
+    EXPECT_EQ(output["outcome"], "failed");
+    EXPECT_EQ(output["results"][0]["status"], "error");
+    EXPECT_EQ(output["results"][0]["message"], "The database is down.");
+    EXPECT_TRUE(has(output["answer"], "sorry")) << output["answer"];
+    EXPECT_TRUE(has(output["answer"], "owners")) << output["answer"];
+  }
+}
+
+TEST(SevenNode, S3_23_and_S3_24_a_model_that_fails_in_a_node_is_apologised_for_by_name) {
+  const std::vector<std::pair<std::string, std::vector<Json>>> cases = {
+      {"guardrail", {fails("guardrail")}},
+      {"intent_parser", {passes, fails("intent_parser")}},
+      {"query_planner", {passes, is_clear, fails("query_planner")}},
+      {"reflector", {passes, is_clear, calls({"pricing"}), fails("reflector")}},
+      {"response_generator",
+       {passes, is_clear, calls({"pricing"}), reflects("complete", ""), fails("response_generator")}}};
+  for (const auto& [node, replies] : cases) {
+    PlannerRun planner(script(replies));
+    const RunId run = planner.run("seven_node", question("Who owns pricing?"));
+    const Json output = planner.output(run);
+    EXPECT_EQ(planner.state(run).status, RunStatus::done) << node;
+    EXPECT_TRUE(has(output["answer"], "sorry") && has(output["answer"], node)) << output["answer"];
+    EXPECT_NE(output["outcome"], "answered") << node;
+    const std::vector<Json> failed = planner.events(run, "step_failed");
+    ASSERT_EQ(failed.size(), 1U) << node;
+    EXPECT_EQ(failed[0]["node"], node);
+    EXPECT_EQ(planner.events(run, "model_called").size(), replies.size()) << "failed calls are on record too";
+  }
+}
+
+TEST(SevenNode, S3_17_raw_data_is_not_an_answer) {
+  PlannerRun planner(script({passes, is_clear, calls({"pricing"}), reflects("complete", ""), answers("busFactor: 2"),
+                             answers("The bus factor is 2, which means that two people hold it.")}));
+  const RunId run = planner.run("seven_node", question("What is the bus factor of pricing?"));
+  EXPECT_TRUE(has(planner.output(run)["answer"], "which means"));
+  const std::vector<ModelRequest> requests = planner.model().of("response_generator");
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_TRUE(has(requests[1].messages.back()["content"], "Expected an answer that explains the data"));
+}
+
+TEST(SevenNode, a_reply_that_misses_its_schema_is_told_to_the_next_attempt) {
+  PlannerRun planner(
+      script({says("guardrail", {{"on_topic", "yes"}}), says("guardrail", {{"on_topic", false}, {"reason", "No."}})}));
+  const RunId run = planner.run("seven_node", question("Who owns pricing?"));
+  EXPECT_EQ(planner.output(run)["outcome"], "blocked");
+  ASSERT_EQ(planner.model().requests.size(), 2U);
+  EXPECT_TRUE(has(planner.model().requests[1].messages.back()["content"], "last_attempt_failed"));
+}
+
+TEST(SevenNode, S3_21_each_node_may_have_its_own_model) {
+  PlannerRun planner(rules());
+  Json input = question("Who owns pricing?");
+  input["models"] = {{"reflector", "small-model"}};
+  planner.run("seven_node", input);
+  EXPECT_EQ(planner.model().of("reflector").at(0).model, "small-model");
+  EXPECT_EQ(planner.model().of("guardrail").at(0).model, "");
+}
+
+TEST(SevenNode, input_without_a_question_fails_the_run_with_a_sentence) {
+  PlannerRun planner(rules());
+  const RunId run = planner.run("seven_node", {{"repository", numstat}});
+  EXPECT_EQ(planner.state(run).status, RunStatus::failed);
+  EXPECT_TRUE(has(planner.state(run).reason, "Expected the input {\"repository\": PATH, \"question\": TEXT}"));
+}
+
+// --- another graph of the same handlers ------------------------------------------------------------------------------
+Json parallel_graph(PlannerRun& planner) {
+  Json graph = Json::parse(planner.client().graphs().current("seven_node")->text);
+  Json& nodes = graph["nodes"];
+  graph["name"] = "seven_node_parallel";
+  nodes["orchestrator"]["on"]["ready"] = {"guardrail", "intent_parser"};
+  nodes["guardrail"]["on"] = {{"on_topic", "gather"}, {"off_topic", "blocked"}, {"error", "gather"}};
+  nodes["intent_parser"]["on"] = {{"clear", "gather"}, {"ambiguous", "gather"}, {"error", "gather"}};
+  nodes["gather"] = {{"do", "data.pick"},
+                     {"join", true},
+                     {"with", {{"value", "$intent/intent"}, {"labels", {{"ambiguous", "ask"}}}, {"default", "go_on"}}},
+                     {"labels", {"ask", "go_on"}},
+                     {"on", {{"ask", "response_generator"}, {"go_on", "query_planner"}}}};
+  return graph;
+}
+
+TEST(SevenNode, S3_22_guardrail_beside_intent_parser_needs_no_new_handler_and_blocked_wins) {
+  PlannerRun planner(rules());
+  const Result<GraphRef> added = planner.client().add_graph(parallel_graph(planner));
+  ASSERT_TRUE(added.ok()) << added.error().message;
+  const RunId blocked = planner.run("seven_node_parallel", question("What is the weather in Tokyo?"));
+  EXPECT_EQ(planner.output(blocked)["outcome"], "blocked");
+  EXPECT_EQ(planner.events(blocked, "sub_goal_opened").size(), 0U);
+  const RunId answered = planner.run("seven_node_parallel", question("Who owns tax?"));
+  EXPECT_EQ(planner.output(answered)["outcome"], "answered");
+  EXPECT_EQ(planner.output(answered)["results"][0]["outputs"]["owner_commits"], 14);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,251 @@
+#include "workers/ports/http_client.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <thread>
+
+#include "tests/workers/ports/loopback.hpp"
+
+namespace cairn {
+namespace {
+
+using testing::LoopbackServer;
+using testing::TemporaryFolder;
+using Reply = LoopbackServer::Reply;
+
+HttpRequest request_to(const std::string& url) {
+  HttpRequest request;
+  request.url = url;
+  request.body = "{}";
+  request.timeout_ms = 10'000;
+  return request;
+}
+
+HttpResult post(const HttpRequest& request) {
+  HttpClient client;
+  return testing::run(client.post(request));
+}
+
+HttpFault fault_of(const HttpResult& result) {
+  if (const auto* fault = std::get_if<HttpFault>(&result)) return *fault;
+  ADD_FAILURE() << "it answered " << std::get<HttpAnswer>(result).status << " " << std::get<HttpAnswer>(result).body;
+  return {};
+}
+
+TEST(HttpClient, posts_body_and_headers_and_returns_the_answer) {
+  const LoopbackServer server([](const LoopbackServer::Request& request) {
+    return Reply{201, "got " + request.body()};
+  });
+  HttpRequest request = request_to(server.url("/a/b?c=d"));
+  request.headers = {{"x-word", "one"}};
+  const HttpResult result = post(request);
+  ASSERT_TRUE(std::holds_alternative<HttpAnswer>(result)) << fault_of(result).message;
+  EXPECT_EQ(std::get<HttpAnswer>(result).status, 201);
+  EXPECT_EQ(std::get<HttpAnswer>(result).body, "got {}");
+  const auto seen = server.requests().at(0);
+  EXPECT_EQ(seen.target(), "/a/b?c=d");
+  EXPECT_EQ(seen["x-word"], "one");
+  EXPECT_EQ(seen["host"], "127.0.0.1:" + std::to_string(server.port()));
+}
+
+TEST(HttpClient, a_closed_port_is_unreachable) {
+  const HttpFault fault =
+      fault_of(post(request_to("http://127.0.0.1:" + std::to_string(testing::closed_port()) + "/")));
+  EXPECT_EQ(fault.kind, HttpFault::Kind::unreachable);
+  EXPECT_NE(fault.message.find("127.0.0.1"), std::string::npos);
+}
+
+TEST(HttpClient, a_name_that_does_not_exist_is_unreachable) {
+  EXPECT_EQ(fault_of(post(request_to("http://nowhere.invalid/"))).kind, HttpFault::Kind::unreachable);
+}
+
+TEST(HttpClient, a_server_that_says_nothing_is_left_at_the_deadline) {
+  const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{200, "", true}; });
+  HttpRequest request = request_to(server.url("/?secret=s3cret"));
+  request.timeout_ms = 50;
+  const auto began = std::chrono::steady_clock::now();
+  const HttpFault fault = fault_of(post(request));
+  EXPECT_EQ(fault.kind, HttpFault::Kind::timeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_EQ(fault.message.find("s3cret"), std::string::npos) << fault.message;
+}
+
+TEST(HttpClient, an_answer_beyond_the_limit_is_too_big) {
+  const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{200, std::string(2'000, 'x')}; });
+  HttpRequest request = request_to(server.url("/"));
+  request.answer_bytes_max = 1'999;
+  EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::too_big);
+  request.answer_bytes_max = 2'000;
+  EXPECT_TRUE(std::holds_alternative<HttpAnswer>(post(request)));
+}
+
+TEST(HttpClient, what_is_no_url_is_refused) {
+  for (const char* url : {"", "no url", "ftp://host/x", "http://", "http:///x", "/path", "http://u:p@host/",
+                          "http://host:0/", "http://host:99999/", "http://a b/"}) {
+    EXPECT_TRUE(url_fault(url).has_value()) << url;
+    EXPECT_EQ(fault_of(post(request_to(url))).kind, HttpFault::Kind::invalid) << url;
+  }
+  for (const char* url : {"http://host", "https://host:8443/v1?x=y", "http://[::1]:80/x", "http://127.0.0.1/"}) {
+    EXPECT_EQ(url_fault(url), std::nullopt) << url;
+  }
+}
+
+TEST(HttpClient, a_header_cannot_bring_another_line) {
+  HttpRequest request = request_to("http://127.0.0.1:1/");
+  request.headers = {{"idempotency-key", "a\r\nx-evil: 1"}};
+  EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::invalid);
+}
+
+// The answers in turn; the last one again and again.
+LoopbackServer::Answers in_turn(std::vector<Reply> replies) {
+  return [replies = std::move(replies), next = std::size_t{0}](const LoopbackServer::Request&) mutable {
+    return replies[std::min(next++, replies.size() - 1)];
+  };
+}
+
+Reply kept(const std::string& body) {
+  Reply reply{200, body};
+  reply.kept = true;
+  return reply;
+}
+
+Reply gone() {
+  Reply reply;
+  reply.gone = true;
+  return reply;
+}
+
+std::string body_of(const HttpResult& result) {
+  if (const auto* answer = std::get_if<HttpAnswer>(&result)) return answer->body;
+  return std::get<HttpFault>(result).message;
+}
+
+TEST(HttpClient, a_connection_that_the_server_keeps_is_used_again) {
+  const LoopbackServer server(in_turn({kept("one"), kept("two"), Reply{200, "three"}, Reply{200, "four"}}));
+  boost::asio::io_context io;
+  HttpClient client;
+  for (const char* expected : {"one", "two", "three"})
+    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), expected);
+  EXPECT_EQ(server.connections(), 1);
+  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "four");
+  EXPECT_EQ(server.connections(), 2) << "the server had closed the first with its third answer";
+}
+
+TEST(HttpClient, a_kept_connection_ends_with_its_thread_not_with_its_client) {
+  const LoopbackServer server(in_turn({kept("one"), kept("two")}));
+  HttpClient client;
+  for (const char* expected : {"one", "two"}) {
+    boost::asio::io_context io;
+    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), expected);
+  }
+  EXPECT_EQ(server.connections(), 2);
+}
+
+TEST(HttpClient, a_request_whose_kept_connection_ends_without_a_word_is_sent_over_a_new_one) {
+  const LoopbackServer server(in_turn({kept("one"), gone(), Reply{200, "two"}}));
+  boost::asio::io_context io;
+  HttpClient client;
+  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "one");
+  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "two");
+  EXPECT_EQ(server.connections(), 2);
+  EXPECT_EQ(server.requests().size(), 3U);
+}
+
+TEST(HttpClient, what_a_server_says_unasked_over_a_kept_connection_is_nobodys_answer) {
+  for (const bool apart : {false, true}) {
+    Reply first = kept("one");
+    first.unasked = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n";  // as some do before they close
+    first.apart = apart;
+    const LoopbackServer server(in_turn({first, Reply{200, "two"}}));
+    boost::asio::io_context io;
+    HttpClient client;
+    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "one");
+    while (apart && server.ended_connections() == 0) std::this_thread::yield();
+    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "two") << apart;
+  }
+}
+
+TEST(HttpClient, a_new_connection_that_ends_without_a_word_is_not_tried_again) {
+  const LoopbackServer server(in_turn({gone(), Reply{200, "never asked"}}));
+  EXPECT_EQ(fault_of(post(request_to(server.url("/")))).kind, HttpFault::Kind::unreachable);
+  EXPECT_EQ(server.requests().size(), 1U);
+}
+
+TEST(HttpClient, an_answer_that_is_cut_off_over_a_kept_connection_is_not_asked_for_again) {
+  Reply cut{200, "half of this"};
+  cut.cut = true;
+  const LoopbackServer server(in_turn({kept("one"), cut, Reply{200, "never asked"}}));
+  boost::asio::io_context io;
+  HttpClient client;
+  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "one");
+  EXPECT_EQ(fault_of(testing::run(io, client.post(request_to(server.url("/"))))).kind, HttpFault::Kind::unreachable);
+  EXPECT_EQ(server.requests().size(), 2U);
+}
+
+class TrustedCertificates {
+ public:
+  explicit TrustedCertificates(const std::string& file) { ::setenv("SSL_CERT_FILE", file.c_str(), 1); }
+  TrustedCertificates(const TrustedCertificates&) = delete;
+  TrustedCertificates& operator=(const TrustedCertificates&) = delete;
+  ~TrustedCertificates() { ::unsetenv("SSL_CERT_FILE"); }
+};
+
+class HttpsClient : public ::testing::Test {
+ protected:
+  std::string url(const std::string& host) const { return "https://" + host + ":" + std::to_string(server_.port()); }
+
+  TemporaryFolder folder_;
+  testing::Certificate certificate_ = testing::make_certificate(folder_);
+  LoopbackServer server_{[](const LoopbackServer::Request&) { return Reply{200, "secure"}; }, certificate_};
+};
+
+TEST_F(HttpsClient, an_unknown_certificate_is_refused) {
+  const HttpFault fault = fault_of(post(request_to(url("localhost"))));
+  EXPECT_EQ(fault.kind, HttpFault::Kind::unreachable);
+  EXPECT_NE(fault.message.find("certificate verify failed"), std::string::npos) << fault.message;
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(HttpsClient, a_certificate_of_a_configured_authority_is_accepted) {
+  const TrustedCertificates trusted(certificate_.certificate_file);
+  const HttpResult result = post(request_to(url("localhost")));
+  ASSERT_TRUE(std::holds_alternative<HttpAnswer>(result)) << fault_of(result).message;
+  EXPECT_EQ(std::get<HttpAnswer>(result).body, "secure");
+}
+
+TEST_F(HttpsClient, a_kept_connection_is_used_again) {
+  const TrustedCertificates trusted(certificate_.certificate_file);
+  const LoopbackServer server(in_turn({kept("one"), Reply{200, "two"}}), certificate_);
+  const HttpRequest request = request_to("https://localhost:" + std::to_string(server.port()));
+  boost::asio::io_context io;
+  HttpClient client;
+  EXPECT_EQ(body_of(testing::run(io, client.post(request))), "one");
+  EXPECT_EQ(body_of(testing::run(io, client.post(request))), "two");
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST_F(HttpsClient, a_certificate_for_another_name_is_refused) {
+  const TrustedCertificates trusted(certificate_.certificate_file);
+  EXPECT_EQ(fault_of(post(request_to(url("127.0.0.1")))).kind, HttpFault::Kind::unreachable);
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(HttpsClient, a_server_without_tls_is_unreachable) {
+  const LoopbackServer plain([](const LoopbackServer::Request&) { return Reply{200, "plain"}; });
+  const std::string plain_url = "https://localhost:" + std::to_string(plain.port());
+  EXPECT_EQ(fault_of(post(request_to(plain_url))).kind, HttpFault::Kind::unreachable);
+}
+
+TEST(HttpClient, a_request_under_way_may_outlive_its_client_and_die_with_the_thread) {
+  const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{200, "", true}; });
+  boost::asio::io_context io;
+  auto client = std::make_unique<HttpClient>();
+  auto work = client->post(request_to(server.url("/")));
+  boost::asio::co_spawn(io, std::move(work), boost::asio::detached);
+  while (server.requests().empty()) io.run_one_for(std::chrono::milliseconds(10));
+}
+
+}  // namespace
+}  // namespace cairn

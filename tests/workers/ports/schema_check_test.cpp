@@ -1,0 +1,152 @@
+#include "workers/ports/schema_check.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+Json json(const char* text) { return Json::parse(text); }
+
+std::string fault(const char* schema, const Json& value) { return schema_fault(json(schema), value).value_or(""); }
+
+bool says(const std::string& sentence, const std::string& part) { return sentence.find(part) != std::string::npos; }
+
+TEST(SchemaCheck, a_null_schema_allows_everything) {
+  EXPECT_EQ(schema_fault(nullptr, json(R"({"any": [1, null]})")), std::nullopt);
+  EXPECT_EQ(schema_is_broken(nullptr), std::nullopt);
+}
+
+TEST(SchemaCheck, a_value_that_fits_has_no_fault) {
+  const char* schema = R"({"type": "object", "required": ["owners"], "additionalProperties": false,
+      "properties": {"owners": {"type": "array", "minItems": 1, "items": {"type": "string"}}}})";
+  EXPECT_EQ(fault(schema, json(R"({"owners": ["ann"]})")), "");
+}
+
+TEST(SchemaCheck, a_fault_names_the_place_what_was_expected_and_what_was_found) {
+  const char* schema = R"({"properties": {"owners": {"items": {"$ref": "#/definitions/name"}}},
+      "definitions": {"name": {"type": "string"}}})";
+  const std::string sentence = fault(schema, json(R"({"owners": ["ann", 5]})"));
+  EXPECT_TRUE(says(sentence, "/owners/1")) << sentence;
+  EXPECT_TRUE(says(sentence, R"({"type":"string"})")) << sentence;
+  EXPECT_TRUE(says(sentence, "found 5")) << sentence;
+}
+
+TEST(SchemaCheck, each_kind_of_constraint_is_checked) {
+  EXPECT_NE(fault(R"({"type": "integer"})", 1.5), "");
+  EXPECT_NE(fault(R"({"required": ["a"]})", json("{}")), "");
+  EXPECT_NE(fault(R"({"enum": ["a", "b"]})", "c"), "");
+  EXPECT_NE(fault(R"({"const": 3})", 4), "");
+  EXPECT_NE(fault(R"({"minimum": 0, "maximum": 1})", 2), "");
+  EXPECT_NE(fault(R"({"exclusiveMinimum": 0})", 0), "");
+  EXPECT_NE(fault(R"({"minLength": 2})", "a"), "");
+  EXPECT_NE(fault(R"({"maxItems": 1})", json("[1, 2]")), "");
+  EXPECT_NE(fault(R"({"uniqueItems": true})", json("[1, 1]")), "");
+  EXPECT_NE(fault(R"({"additionalProperties": false})", json(R"({"x": 1})")), "");
+  EXPECT_NE(fault(R"({"anyOf": [{"type": "string"}, {"type": "null"}]})", 1), "");
+  EXPECT_NE(fault(R"({"oneOf": [{"type": "number"}, {"minimum": 1}]})", 2), "");
+  EXPECT_NE(fault(R"({"not": {"type": "string"}})", "x"), "");
+  EXPECT_NE(fault(R"({"if": {"type": "string"}, "then": {"minLength": 3}})", "ab"), "");
+  EXPECT_NE(fault(R"({"patternProperties": {"^n_": {"type": "number"}}})", json(R"({"n_a": "x"})")), "");
+  EXPECT_NE(fault("false", 1), "");
+  EXPECT_EQ(fault("true", 1), "");
+}
+
+TEST(SchemaCheck, a_pattern_is_searched_in_the_whole_string) {
+  EXPECT_EQ(fault(R"({"pattern": "^[a-z]+$"})", "abc"), "");
+  EXPECT_NE(fault(R"({"pattern": "^[a-z]+$"})", "abc\nDEF"), "");
+  EXPECT_EQ(fault(R"({"pattern": "^[a-z]+$"})", 5), "") << "a pattern says nothing of a number";
+}
+
+TEST(SchemaCheck, a_pattern_over_a_long_string_does_not_overflow_the_stack) {
+  EXPECT_EQ(fault(R"({"pattern": "^[ab]*$"})", std::string(1'000'000, 'a')), "");
+  EXPECT_TRUE(says(fault(R"({"pattern": "^(a|b)*$"})", std::string(1'000'000, 'a')), "Expected to check"));
+  EXPECT_NE(fault(R"({"propertyNames": {"pattern": "^(a|b)*$"}})", Json{{std::string(1'000'000, 'a'), 1}}), "");
+}
+
+TEST(SchemaCheck, a_pattern_that_explodes_is_given_up) {
+  EXPECT_NE(fault(R"({"pattern": "^(a+)+$"})", std::string(5'000, 'a') + "!"), "");
+}
+
+TEST(SchemaCheck, a_format_is_checked_of_strings_alone) {
+  EXPECT_EQ(fault(R"({"format": "date"})", "2026-02-28"), "");
+  EXPECT_NE(fault(R"({"format": "date"})", "2026-13-01"), "");
+  EXPECT_NE(fault(R"({"format": "date-time"})", "yesterday"), "");
+  EXPECT_EQ(fault(R"({"format": "time"})", "10:20:30Z"), "");
+  EXPECT_EQ(fault(R"({"format": "date"})", 5), "");
+}
+
+TEST(SchemaCheck, a_recursive_schema_is_followed_through_the_value) {
+  const char* tree = R"({"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}},
+      "name": {"type": "string"}}, "required": ["name"]})";
+  EXPECT_EQ(fault(tree, json(R"({"name": "a", "children": [{"name": "b"}]})")), "");
+  EXPECT_NE(fault(tree, json(R"({"name": "a", "children": [{"name": "b", "children": [{}]}]})")), "");
+}
+
+TEST(SchemaCheck, a_name_of_the_document_does_not_make_its_own_references_remote) {
+  const char* schema = R"({"$id": "https://example.com/x.json", "$ref": "#/definitions/n",
+      "definitions": {"n": {"type": "number"}}})";
+  EXPECT_EQ(fault(schema, 1), "");
+  EXPECT_NE(fault(schema, "x"), "");
+}
+
+struct Broken {
+  const char* schema;
+  const char* because;
+};
+
+TEST(SchemaCheck, a_schema_that_cannot_be_used_is_named) {
+  for (const Broken& row : {
+           Broken{R"("string")", "it is \"string\""},
+           Broken{R"([])", "it is []"},
+           Broken{R"({"type": "strnig"})", ""},
+           Broken{R"({"type": 5})", ""},
+           Broken{R"({"properties": []})", ""},
+           Broken{R"({"pattern": "("})", "is no regular expression"},
+           Broken{R"({"patternProperties": {"[": {}}})", "is no regular expression"},
+           Broken{R"({"$ref": "http://127.0.0.1:1/schema.json"})", "not in the same document"},
+           Broken{R"({"items": {"$ref": "other.json#/a"}})", "not in the same document"},
+           Broken{R"({"$ref": "#/definitions/nowhere"})", "does not exist"},
+           Broken{R"({"$ref": "#"})", "refers to itself"},
+           Broken{R"({"allOf": [{"$ref": "#"}]})", "refers to itself"},
+           Broken{R"({"definitions": {"a": {"$ref": "#/definitions/b"}, "b": {"not": {"$ref": "#/definitions/a"}}}})",
+                  "refers to itself"},
+       }) {
+    const auto broken = schema_is_broken(json(row.schema));
+    ASSERT_TRUE(broken.has_value()) << row.schema;
+    EXPECT_TRUE(says(*broken, "Expected a JSON Schema that can be used, but ")) << *broken;
+    EXPECT_TRUE(says(*broken, row.because)) << row.schema << ": " << *broken;
+    EXPECT_EQ(schema_fault(json(row.schema), 1), broken);
+  }
+}
+
+// d0 -> d1 -> ... each through a property.
+Json chain_of_references(int length) {
+  Json schema = {{"$ref", "#/definitions/d0"}, {"definitions", Json::object()}};
+  for (int i = 0; i < length; ++i) {
+    const Json next = {{"$ref", "#/definitions/d" + std::to_string(i + 1)}};
+    schema["definitions"]["d" + std::to_string(i)] = {{"allOf", {{{"properties", {{"x", next}}}}}}};
+  }
+  schema["definitions"]["d" + std::to_string(length)] = {{"type", "string"}};
+  return schema;
+}
+
+TEST(SchemaCheck, a_chain_of_references_is_refused_before_it_fills_the_stack) {
+  EXPECT_TRUE(says(schema_is_broken(chain_of_references(5'000)).value_or(""), "levels"));
+}
+
+TEST(SchemaCheck, a_long_chain_of_references_is_followed) {
+  Json value = 1;
+  for (int i = 0; i < 60; ++i) value = {{"x", value}};
+  EXPECT_EQ(schema_is_broken(chain_of_references(60)), std::nullopt);
+  EXPECT_NE(schema_fault(chain_of_references(60), value), std::nullopt);
+}
+
+TEST(SchemaCheck, many_references_to_few_places_are_fine) {
+  Json schema = {{"properties", Json::object()}, {"definitions", {{"name", {{"type", "string"}}}}}};
+  for (int i = 0; i < 2'000; ++i) schema["properties"]["p" + std::to_string(i)] = {{"$ref", "#/definitions/name"}};
+  EXPECT_EQ(schema_is_broken(schema), std::nullopt);
+  EXPECT_NE(schema_fault(schema, {{"p7", 5}}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace cairn

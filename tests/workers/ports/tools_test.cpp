@@ -1,0 +1,631 @@
+#include "workers/ports/tools.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "tests/workers/ports/loopback.hpp"
+#include "workers/ports/tool_process.hpp"
+
+namespace cairn {
+namespace {
+
+namespace asio = boost::asio;
+using testing::LoopbackServer;
+using testing::TemporaryFolder;
+using Answer = std::variant<Json, Failure>;
+using Reply = LoopbackServer::Reply;
+
+ToolCall call_of(const std::string& tool, Json inputs = Json::object()) {
+  ToolCall call;
+  call.run = *parse_run_id("0198c3f2-0000-7000-8000-000000000001");
+  call.step = 3;
+  call.sub_goal = "g";
+  call.tool = tool;
+  call.attempt = 1;
+  call.key = "0198c3f2-0000-7000-8000-000000000001/3";
+  call.inputs = std::move(inputs);
+  return call;
+}
+
+Json outputs_of(const Answer& answer) {
+  if (const auto* outputs = std::get_if<Json>(&answer)) return *outputs;
+  ADD_FAILURE() << std::get<Failure>(answer).error << ": " << std::get<Failure>(answer).message;
+  return {};
+}
+
+Failure failure_of(const Answer& answer) {
+  if (const auto* failure = std::get_if<Failure>(&answer)) return *failure;
+  ADD_FAILURE() << "it succeeded: " << std::get<Json>(answer);
+  return {};
+}
+
+bool says(const Failure& failure, const std::string& part) { return failure.message.find(part) != std::string::npos; }
+
+// Waits for what another process will do soon.
+bool comes_true(const std::function<bool()>& condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+bool is_running(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z';
+}
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+// --- programs -------------------------------------------------------------------------------------------------------
+
+class Programs : public ::testing::Test {
+ protected:
+  Programs() { ::signal(SIGPIPE, SIG_DFL); }
+
+  // A tool "script" that runs this text with /bin/sh.
+  Answer run(const std::string& script, Json inputs = Json::object(), std::int64_t timeout_ms = 20'000) {
+    const auto tools = tools_of(script, timeout_ms);
+    ToolCall call = call_of("script", std::move(inputs));
+    return testing::run(io_, tools->call(call));
+  }
+
+  std::unique_ptr<Tools> tools_of(const std::string& script, std::int64_t timeout_ms) {
+    ToolSpec spec;
+    spec.name = "script";
+    spec.does = ToolSpec::Exec{{"/bin/sh", folder_.write("script.sh", script)}};
+    spec.timeout_ms = timeout_ms;
+    return make_tools({spec}, 1);
+  }
+
+  pid_t written_pid() {
+    pid_t pid = 0;
+    const auto path = folder_.path() / "pid";
+    EXPECT_TRUE(comes_true([&] { return (std::ifstream(path) >> pid) && pid > 0; }));
+    return pid;
+  }
+
+  std::string pid_file() const { return (folder_.path() / "pid").string(); }
+
+  TemporaryFolder folder_;
+  asio::io_context io_;
+};
+
+TEST_F(Programs, get_the_document_on_stdin_and_answer_on_stdout) {
+  const Json document = outputs_of(run("cat", {{"path", "a.txt"}}));
+  const Json expected = {{"run", "0198c3f2-0000-7000-8000-000000000001"},
+                         {"step", 3},
+                         {"sub_goal", "g"},
+                         {"attempt", 1},
+                         {"key", "0198c3f2-0000-7000-8000-000000000001/3"},
+                         {"inputs", {{"path", "a.txt"}}}};
+  EXPECT_EQ(document, expected);
+}
+
+TEST_F(Programs, a_megabyte_goes_through_both_ways) {
+  const std::string text(1'000'000, 'x');
+  EXPECT_EQ(outputs_of(run("cat", {{"text", text}}))["inputs"]["text"], text);
+}
+
+TEST_F(Programs, what_is_no_json_object_is_bad_output) {
+  for (const char* script : {"echo garbage", "echo '[1]'", "echo 5", "echo null", "echo '{} {}'", "echo '{\"a\":'",
+                             "printf '{\"a\":\"\\377\"}'", "printf '{\"a\":1,\"a\":2}'"}) {
+    const Failure failure = failure_of(run(script));
+    EXPECT_EQ(failure.error, "bad_output") << script;
+    EXPECT_FALSE(failure.retryable) << script;
+    EXPECT_TRUE(says(failure, "\"script\"")) << failure.message;
+    EXPECT_NO_THROW(static_cast<void>(canonical(failure.message))) << script;
+  }
+  EXPECT_TRUE(says(failure_of(run("echo garbage")), "garbage"));
+}
+
+TEST_F(Programs, saying_nothing_is_bad_output) {
+  const Failure failure = failure_of(run("exit 0"));
+  EXPECT_EQ(failure.error, "bad_output");
+  EXPECT_TRUE(says(failure, "nothing"));
+}
+
+TEST_F(Programs, a_non_zero_exit_fails_with_the_last_line_of_stderr) {
+  const Failure failure = failure_of(run("echo first >&2; echo 'last words' >&2; echo >&2; exit 3"));
+  EXPECT_EQ(failure.error, "error");
+  EXPECT_EQ(failure.message, "last words");
+  EXPECT_FALSE(failure.retryable);
+}
+
+TEST_F(Programs, a_silent_failure_is_told_by_its_status) {
+  EXPECT_EQ(failure_of(run("exit 4")).message, "exit status 4");
+}
+
+TEST_F(Programs, exit_75_says_that_another_attempt_is_worth_it) {
+  EXPECT_TRUE(failure_of(run("exit 75")).retryable);
+  EXPECT_FALSE(failure_of(run("exit 74")).retryable);
+}
+
+TEST_F(Programs, death_by_signal_is_an_error) {
+  const Failure failure = failure_of(run("kill -SEGV $$"));
+  EXPECT_EQ(failure.error, "error");
+  EXPECT_EQ(failure.message, "killed by signal 11");
+  EXPECT_FALSE(failure.retryable);
+}
+
+TEST_F(Programs, only_the_end_of_a_long_stderr_is_kept) {
+  EXPECT_EQ(failure_of(run("head -c 3000000 /dev/zero >&2; echo >&2; echo end >&2; exit 1")).message, "end");
+}
+
+TEST_F(Programs, a_program_that_never_ends_is_killed_with_its_group) {
+  const Failure failure = failure_of(run("sleep 1000 & echo $! > " + pid_file() + "; wait", {}, 300));
+  EXPECT_EQ(failure.error, "timeout");
+  EXPECT_TRUE(failure.retryable);
+  const pid_t grandchild = written_pid();
+  EXPECT_TRUE(comes_true([&] { return !is_running(grandchild); }));
+}
+
+TEST_F(Programs, a_program_that_ignores_every_signal_is_killed) {
+  const Failure failure = failure_of(run("trap '' TERM INT HUP; while :; do sleep 1; done", {}, 100));
+  EXPECT_EQ(failure.error, "timeout");
+}
+
+TEST_F(Programs, a_program_that_floods_is_killed) {
+  const Failure failure = failure_of(run("cat /dev/zero & echo $! > " + pid_file() + "; cat /dev/zero"));
+  EXPECT_EQ(failure.error, "bad_output");
+  EXPECT_FALSE(failure.retryable);
+  const pid_t grandchild = written_pid();
+  EXPECT_TRUE(comes_true([&] { return !is_running(grandchild); }));
+}
+
+TEST_F(Programs, the_shorter_of_both_timeouts_holds) {
+  const auto tools = tools_of("sleep 1000", 60'000);
+  ToolCall call = call_of("script");
+  call.timeout_ms = 50;
+  EXPECT_EQ(failure_of(testing::run(io_, tools->call(call))).error, "timeout");
+}
+
+TEST_F(Programs, one_that_closes_stdin_early_does_not_kill_us) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(outputs_of(run("exec 0<&-; echo '{}'", {{"text", std::string(300'000, 'x')}})), Json::object());
+  }
+}
+
+TEST_F(Programs, a_daemon_that_keeps_stdout_open_does_not_hold_the_answer) {
+  const Json outputs = outputs_of(run("setsid sleep 1000 & echo \"{\\\"pid\\\": $!}\""));
+  const auto daemon = outputs.value("pid", 0);
+  ASSERT_GT(daemon, 1);
+  ::kill(daemon, SIGKILL);
+}
+
+TEST_F(Programs, what_is_left_of_the_group_dies_with_the_program) {
+  const Json outputs = outputs_of(run("sleep 1000 & echo \"{\\\"pid\\\": $!}\""));
+  const auto rest = outputs.value("pid", 0);
+  ASSERT_GT(rest, 1);
+  EXPECT_TRUE(comes_true([&] { return !is_running(rest); }));
+}
+
+TEST_F(Programs, one_that_does_not_exist_is_not_started) {
+  ToolSpec spec;
+  spec.name = "gone";
+  spec.does = ToolSpec::Exec{{"no-such-program-here"}};
+  const auto tools = make_tools({spec}, 1);
+  const Failure failure = failure_of(testing::run(tools->call(call_of("gone"))));
+  EXPECT_EQ(failure.error, "not_started");
+  EXPECT_FALSE(failure.retryable);
+  EXPECT_TRUE(says(failure, "no-such-program-here")) << failure.message;
+}
+
+TEST_F(Programs, do_not_see_secrets) {
+  const std::pair<const char*, const char*> variables[] = {{"CAIRN_MODEL_KEY", "s1"},
+                                                           {"CAIRN_DSN", "s2"},
+                                                           {"PGPASSWORD", "s3"},
+                                                           {"CAIRN_API_TOKEN", "s4"},
+                                                           {"CAIRN_PLAIN_WORD", "seen"}};
+  for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+  const Json outputs =
+      outputs_of(run("echo \"{\\\"secret\\\": \\\"$CAIRN_MODEL_KEY$CAIRN_DSN$PGPASSWORD$CAIRN_API_TOKEN\\\","
+                     " \\\"plain\\\": \\\"$CAIRN_PLAIN_WORD\\\"}\""));
+  for (const auto& [name, value] : variables) ::unsetenv(name);
+  EXPECT_EQ(outputs, (Json{{"secret", ""}, {"plain", "seen"}}));
+}
+
+TEST_F(Programs, inherit_three_descriptors_and_no_other) {
+  int leaky[2];
+  ASSERT_EQ(::pipe(leaky), 0);
+  const ProcessEnd end = testing::run(io_, run_process({"ls", "-1", "/proc/self/fd"}, "", {}));
+  ::close(leaky[0]);
+  ::close(leaky[1]);
+  EXPECT_EQ(end.out, "0\n1\n2\n3\n") << "3 is the folder that ls reads";
+}
+
+TEST_F(Programs, run_in_a_group_of_their_own_and_with_default_signals) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const ProcessEnd end = testing::run(
+      io_, run_process({"/bin/sh", "-c", "ps -o pid=,pgid= -p $$; grep -E 'SigBlk|SigIgn' /proc/self/status"}, "", {}));
+  std::istringstream words(end.out);
+  int pid = 0;
+  int group = 0;
+  std::string name;
+  std::uint64_t blocked = 1;
+  std::uint64_t ignored = 1;
+  words >> pid >> group >> name >> std::hex >> blocked >> name >> ignored;
+  EXPECT_EQ(pid, group);
+  EXPECT_NE(group, ::getpgrp());
+  EXPECT_EQ(blocked, 0u);
+  EXPECT_EQ(ignored & 0x7fffffffu, 0u) << "signals 32 and 33 are the C library's own";
+}
+
+TEST_F(Programs, leave_neither_descriptors_nor_zombies) {
+  run("echo '{}'");
+  const std::size_t before = open_descriptors();
+  for (const char* script : {"echo '{}'", "exit 1", "kill -9 $$", "sleep 1000", "cat /dev/zero", "exec 0<&-; echo"}) {
+    run(script, {{"text", std::string(100'000, 'x')}}, 200);
+  }
+  testing::run(io_, run_process({"no-such-program-here"}, "", {}));
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST_F(Programs, die_with_the_coroutine_that_runs_them) {
+  const auto tools = tools_of("echo $$ > " + pid_file() + "; sleep 1000", 60'000);
+  pid_t pid = 0;
+  {
+    asio::io_context io;
+    auto work = tools->call(call_of("script"));
+    asio::co_spawn(io, std::move(work), asio::detached);
+    const auto has_pid = [&] { return (std::ifstream(pid_file()) >> pid) && pid > 0; };
+    while (!has_pid()) io.run_one_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(is_running(pid));
+  }
+  EXPECT_FALSE(is_running(pid));
+  EXPECT_EQ(::waitpid(pid, nullptr, WNOHANG), -1) << "it is reaped";
+}
+
+TEST_F(Programs, many_run_side_by_side) {
+  const auto tools = tools_of("cat", 60'000);
+  int good = 0;
+  const auto take = [&good](std::exception_ptr error, const Answer& answer) {
+    if (!error && std::holds_alternative<Json>(answer)) ++good;
+  };
+  for (int i = 0; i < 50; ++i) {
+    auto work = tools->call(call_of("script", {{"i", i}}));
+    asio::co_spawn(io_, std::move(work), take);
+  }
+  io_.run();
+  EXPECT_EQ(good, 50);
+}
+
+// --- URLs -----------------------------------------------------------------------------------------------------------
+
+Answer call_url(const std::string& url, std::int64_t timeout_ms = 20'000) {
+  ToolSpec spec;
+  spec.name = "remote";
+  spec.does = ToolSpec::Http{url};
+  spec.timeout_ms = timeout_ms;
+  const auto tools = make_tools({spec}, 1);
+  return testing::run(tools->call(call_of("remote", {{"x", 1}})));
+}
+
+Answer call_server(const Reply& reply, std::int64_t timeout_ms = 20'000) {
+  const LoopbackServer server([reply](const LoopbackServer::Request&) { return reply; });
+  return call_url(server.url("/tool"), timeout_ms);
+}
+
+TEST(UrlTools, get_the_document_as_body_and_the_key_as_header) {
+  const LoopbackServer server([](const LoopbackServer::Request& request) { return Reply{200, request.body()}; });
+  const Json document = outputs_of(call_url(server.url("/tool")));
+  EXPECT_EQ(document["inputs"], (Json{{"x", 1}}));
+  EXPECT_EQ(document["step"], 3);
+  const auto request = server.requests().at(0);
+  EXPECT_EQ(request["content-type"], "application/json");
+  EXPECT_EQ(request["idempotency-key"], "0198c3f2-0000-7000-8000-000000000001/3");
+  EXPECT_EQ(request.method_string(), "POST");
+}
+
+TEST(UrlTools, a_status_of_400_or_more_fails_with_the_body) {
+  struct Row {
+    unsigned status;
+    bool retryable;
+  };
+  for (const Row& row : {Row{400, false}, Row{404, false}, Row{429, true}, Row{500, true}, Row{503, true}}) {
+    const Failure failure = failure_of(call_server({row.status, "no\nluck", false}));
+    EXPECT_EQ(failure.error, "error");
+    EXPECT_EQ(failure.message, "no luck");
+    EXPECT_EQ(failure.retryable, row.retryable) << row.status;
+  }
+  EXPECT_EQ(failure_of(call_server({500, "", false})).message, "status 500");
+}
+
+TEST(UrlTools, garbage_is_bad_output) {
+  for (const char* body : {"", "garbage", "[]", "{} {}", "{\"a\":\"\xFF\"}"}) {
+    const Failure failure = failure_of(call_server({200, body, false}));
+    EXPECT_EQ(failure.error, "bad_output") << body;
+    EXPECT_FALSE(failure.retryable);
+  }
+}
+
+TEST(UrlTools, a_body_beyond_the_limit_is_bad_output) {
+  EXPECT_EQ(failure_of(call_server({200, std::string(json_bytes_max + 1, 'x'), false})).error, "bad_output");
+}
+
+TEST(UrlTools, a_slow_one_times_out) {
+  const Failure failure = failure_of(call_server({200, "", true}, 50));
+  EXPECT_EQ(failure.error, "timeout");
+  EXPECT_TRUE(failure.retryable);
+}
+
+TEST(UrlTools, one_that_nobody_serves_is_unreachable) {
+  const Failure failure = failure_of(call_url("http://127.0.0.1:" + std::to_string(testing::closed_port()) + "/x"));
+  EXPECT_EQ(failure.error, "unreachable");
+  EXPECT_TRUE(failure.retryable);
+}
+
+// --- native ---------------------------------------------------------------------------------------------------------
+
+ToolSpec native(NativeTool tool, std::int64_t timeout_ms = 20'000) {
+  ToolSpec spec;
+  spec.name = "native";
+  spec.does = std::move(tool);
+  spec.timeout_ms = timeout_ms;
+  return spec;
+}
+
+// Opens for all who wait, once.
+class Gate {
+ public:
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    opened_.wait(lock, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+};
+
+TEST(NativeTools, run_in_a_bounded_pool_and_answer_on_the_callers_thread) {
+  std::atomic<int> running = 0;
+  std::atomic<int> most = 0;
+  std::atomic<bool> in_pool = true;
+  const auto caller = std::this_thread::get_id();
+  const auto tools = make_tools({native([&](const ToolCall& call) -> Answer {
+                                  const int now = ++running;
+                                  int before = most;
+                                  while (before < now && !most.compare_exchange_weak(before, now)) {
+                                  }
+                                  if (std::this_thread::get_id() == caller) in_pool = false;
+                                  --running;
+                                  return call.inputs;
+                                })},
+                                2);
+  asio::io_context io;
+  int good = 0;
+  const auto take = [&](std::exception_ptr, const Answer& answer) {
+    if (std::this_thread::get_id() == caller && std::holds_alternative<Json>(answer)) ++good;
+  };
+  for (int i = 0; i < 200; ++i) {
+    auto work = tools->call(call_of("native"));
+    asio::co_spawn(io, std::move(work), take);
+  }
+  io.run();
+  EXPECT_EQ(good, 200);
+  EXPECT_LE(most, 2);
+  EXPECT_TRUE(in_pool);
+}
+
+TEST(NativeTools, an_exception_is_a_failure) {
+  const auto tools =
+      make_tools({native([](const ToolCall&) -> Answer { throw std::runtime_error("broken\nglass"); })}, 1);
+  const Failure failure = failure_of(testing::run(tools->call(call_of("native"))));
+  EXPECT_EQ(failure.error, "error");
+  EXPECT_EQ(failure.message, "broken glass");
+}
+
+TEST(NativeTools, what_is_no_object_is_bad_output) {
+  const auto tools = make_tools({native([](const ToolCall&) -> Answer { return Json(5); })}, 1);
+  EXPECT_EQ(failure_of(testing::run(tools->call(call_of("native")))).error, "bad_output");
+}
+
+TEST(NativeTools, one_that_never_ends_is_left_behind) {
+  Gate gate;
+  const auto tools = make_tools({native(
+                                    [&gate](const ToolCall& call) -> Answer {
+                                      gate.pass();
+                                      return call.inputs;
+                                    },
+                                    30)},
+                                1);
+  EXPECT_EQ(failure_of(testing::run(tools->call(call_of("native")))).error, "timeout");
+  gate.open();
+}
+
+TEST(NativeTools, waiting_in_line_is_not_counted_as_time) {
+  Gate gate;
+  const auto tools = make_tools({native(
+                                    [&gate](const ToolCall& call) -> Answer {
+                                      if (call.inputs.contains("blocks")) gate.pass();
+                                      return call.inputs;
+                                    },
+                                    300)},
+                                1);
+  asio::io_context io;
+  std::vector<Answer> answers;
+  const auto take = [&answers](std::exception_ptr, Answer answer) { answers.push_back(std::move(answer)); };
+  auto first = tools->call(call_of("native", {{"blocks", true}}));
+  auto second = tools->call(call_of("native"));
+  asio::co_spawn(io, std::move(first), take);
+  asio::co_spawn(io, std::move(second), take);
+  while (answers.empty()) io.run_one();  // the first one's timeout; the second has waited as long
+  gate.open();
+  io.run();
+  EXPECT_EQ(failure_of(answers.at(0)).error, "timeout");
+  EXPECT_EQ(outputs_of(answers.at(1)), Json::object());
+}
+
+TEST(NativeTools, one_may_end_after_everyone_left) {
+  Gate started;
+  Gate gate;
+  const auto tools = make_tools({native([&](const ToolCall& call) -> Answer {
+                                  started.open();
+                                  gate.pass();
+                                  return call.inputs;
+                                })},
+                                1);
+  {
+    asio::io_context io;
+    auto work = tools->call(call_of("native"));
+    asio::co_spawn(io, std::move(work), asio::detached);
+    io.poll();
+    started.pass();
+  }
+  gate.open();
+}
+
+// --- built in -------------------------------------------------------------------------------------------------------
+
+Answer call_builtin(ToolCall call) {
+  const auto tools = make_tools(builtin_tools(), 2);
+  return testing::run(tools->call(std::move(call)));
+}
+
+TEST(BuiltinTools, echo_returns_its_inputs) {
+  EXPECT_EQ(outputs_of(call_builtin(call_of("echo", {{"a", 1}}))), (Json{{"a", 1}}));
+}
+
+TEST(BuiltinTools, sleep_waits_without_a_thread) {
+  const auto tools = make_tools(builtin_tools(), 1);
+  asio::io_context io;
+  int good = 0;
+  const auto take = [&good](std::exception_ptr, const Answer& answer) {
+    if (std::get<Json>(answer) == Json{{"slept_ms", 100}}) ++good;
+  };
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 1'000; ++i) {
+    auto work = tools->call(call_of("sleep", {{"ms", 100}}));
+    asio::co_spawn(io, std::move(work), take);
+  }
+  io.run();
+  EXPECT_EQ(good, 1'000);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(100));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+}
+
+TEST(BuiltinTools, sleep_ends_at_the_callers_timeout) {
+  ToolCall call = call_of("sleep", {{"ms", 60'000}});
+  call.timeout_ms = 20;
+  EXPECT_EQ(failure_of(call_builtin(call)).error, "timeout");
+}
+
+TEST(BuiltinTools, sleep_wants_a_number) {
+  for (const Json& inputs :
+       {Json::object(), Json{{"ms", -1}}, Json{{"ms", "1"}}, Json{{"ms", 1e30}}, Json{{"ms", 1ull << 63}}}) {
+    EXPECT_EQ(failure_of(call_builtin(call_of("sleep", inputs))).error, "invalid") << inputs;
+  }
+}
+
+TEST(BuiltinTools, fail_fails_as_often_as_asked) {
+  ToolCall call = call_of("fail", {{"message", "as asked"}, {"times", 2}});
+  for (call.attempt = 1; call.attempt <= 2; ++call.attempt) {
+    const Failure failure = failure_of(call_builtin(call));
+    EXPECT_EQ(failure.message, "as asked");
+    EXPECT_TRUE(failure.retryable);
+  }
+  EXPECT_EQ(outputs_of(call_builtin(call)), call.inputs);
+  call.inputs.erase("times");
+  call.attempt = 1'000;
+  EXPECT_EQ(failure_of(call_builtin(call)).error, "error");
+  call.inputs["times"] = "two";
+  EXPECT_EQ(failure_of(call_builtin(call)).error, "invalid");
+}
+
+TEST(BuiltinTools, an_unknown_tool_is_named) {
+  const Failure failure = failure_of(call_builtin(call_of("nothing_here")));
+  EXPECT_EQ(failure.error, "unknown_tool");
+  EXPECT_FALSE(failure.retryable);
+  EXPECT_TRUE(says(failure, "nothing_here"));
+}
+
+// --- the tools file -------------------------------------------------------------------------------------------------
+
+TEST(ToolsFile, names_programs_and_urls_with_their_settings) {
+  const Json document = Json::parse(R"({"tools": {
+      "scan": {"exec": ["scan", "-v"], "timeout_ms": 500, "queue": "slow", "needs": ["$repository"]},
+      "ask": {"http": "http://127.0.0.1:9000/x"}}})");
+  const auto specs = parse_tools(document);
+  ASSERT_TRUE(specs.ok()) << specs.error().message;
+  ASSERT_EQ(specs->size(), 2u);
+  EXPECT_EQ((*specs)[0].name, "ask");
+  EXPECT_EQ(std::get<ToolSpec::Http>((*specs)[0].does).url, "http://127.0.0.1:9000/x");
+  EXPECT_EQ((*specs)[0].timeout_ms, 10'000);
+  EXPECT_EQ((*specs)[0].facts.queue, "default");
+  EXPECT_EQ(std::get<ToolSpec::Exec>((*specs)[1].does).argv, (std::vector<std::string>{"scan", "-v"}));
+  EXPECT_EQ((*specs)[1].timeout_ms, 500);
+  EXPECT_EQ((*specs)[1].facts.queue, "slow");
+  EXPECT_EQ((*specs)[1].facts.needs, std::vector<std::string>{"$repository"});
+}
+
+TEST(ToolsFile, each_fault_is_refused_and_names_the_tool) {
+  for (const char* entry :
+       {"5", "{}", R"({"exec": []})", R"({"exec": [""]})", R"({"exec": ["a", 1]})", R"({"exec": "a"})",
+        R"({"http": 5})", R"({"http": "ftp://x/"})", R"({"exec": ["a"], "http": "http://x/"})",
+        R"({"exec": ["a"], "timeout_ms": 0})", R"({"exec": ["a"], "timeout_ms": "1"})",
+        R"({"exec": ["a"], "timeout_ms": 1e99})", R"({"exec": ["a"], "queue": ""})", R"({"exec": ["a"], "queue": 1})",
+        R"({"exec": ["a"], "needs": "$x"})", R"({"exec": ["a"], "needs": ["*."]})",
+        R"({"exec": ["a"], "shell": true})"}) {
+    const auto specs = parse_tools({{"tools", {{"my_tool", Json::parse(entry)}}}});
+    ASSERT_FALSE(specs.ok()) << entry;
+    EXPECT_EQ(specs.error().code, Code::invalid);
+    EXPECT_NE(specs.error().message.find("my_tool"), std::string::npos) << specs.error().message;
+  }
+}
+
+TEST(ToolsFile, what_is_no_tools_file_is_refused) {
+  for (const char* text :
+       {"[]", "{}", R"({"tools": []})", R"({"tools": {}, "more": 1})", R"({"tools": {"": {"exec": ["a"]}}})"}) {
+    EXPECT_FALSE(parse_tools(Json::parse(text)).ok()) << text;
+  }
+}
+
+TEST(ToolsFile, later_specs_replace_earlier_ones) {
+  std::vector<ToolSpec> specs = builtin_tools();
+  ToolSpec mine = native([](const ToolCall&) -> Answer { return Json{{"mine", true}}; });
+  mine.name = "echo";
+  mine.facts.queue = "mine";
+  specs.push_back(mine);
+  const auto tools = make_tools(std::move(specs), 1);
+  EXPECT_EQ(outputs_of(testing::run(tools->call(call_of("echo")))), (Json{{"mine", true}}));
+  EXPECT_EQ(tools->table().find("echo")->second.queue, "mine");
+  EXPECT_EQ(tools->table().count("sleep"), 1u);
+}
+
+TEST(Secrets, are_known_by_their_names) {
+  for (const char* name : {"CAIRN_MODEL_KEY", "CAIRN_DSN", "PGPASSWORD", "CAIRN_TOKEN", "CAIRN_DB_PASSWORD"}) {
+    EXPECT_TRUE(is_secret_variable(name)) << name;
+  }
+  for (const char* name : {"PATH", "CAIRN_DATA", "MY_KEY", "CAIRN_MODEL", "KEY"}) {
+    EXPECT_FALSE(is_secret_variable(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,560 @@
+// The one way into a history: conflicts, fences, linked runs, an unavailable store; driven without threads.
+#include "workers/session/committer.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+#include "engine/snapshot.hpp"
+#include "storage/commit_rules.hpp"
+#include "storage/memory_store.hpp"
+#include "tests/workers/small_graphs.hpp"
+#include "workers/session/history.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+constexpr TimeUs noon = 1'700'000'000'000'000;
+
+// A committer with a store, whose actions are carried out one by one in an order the test chooses.
+class Driven {
+ public:
+  Driven(Store& store, SessionId session, std::int64_t snapshot_events = 2'000)
+      : store_(store), committer_(options(store, session, snapshot_events)) {
+    for (const GraphRow& row : store.graphs())
+      committer_.add_graph(stored_graph(parse_stored(row.text), row.version), row.current);
+    committer_.tick(noon);
+  }
+
+  Committer& operator*() { return committer_; }
+  Committer* operator->() { return &committer_; }
+
+  Ticket submit(const RunId& run, Command command, std::optional<Fence> fence = {}, bool may_keep = false) {
+    committer_.submit({++last_, run, std::move(command), fence, may_keep ? "default" : ""});
+    return last_;
+  }
+
+  // Takes new actions; true if something is left to be carried out.
+  bool collect() {
+    CommitterActions actions = committer_.take();
+    for (Load& load : actions.loads) loads_.push_back(load);
+    for (CommitBatch& batch : actions.commits) commits_.push_back(batch);
+    for (PutSnapshot& snapshot : actions.snapshots) store_.put_snapshot(snapshot.run, snapshot.row);
+    snapshots += static_cast<int>(actions.snapshots.size());
+    for (HeldJob& job : actions.born) born.push_back(std::move(job));
+    for (Reply& reply : actions.replies) {
+      EXPECT_FALSE(replies.contains(reply.ticket)) << "answered twice";
+      replies.emplace(reply.ticket, std::move(reply));
+    }
+    return !loads_.empty() || !commits_.empty();
+  }
+
+  void step(std::mt19937& random) {
+    const bool is_load = commits_.empty() || (!loads_.empty() && random() % 2 == 0);
+    if (is_load) {
+      const Load load = take(loads_, random);
+      committer_.history(std::move(read_histories(store_, {&load, 1}).front()));
+    } else {
+      const CommitBatch batch = take(commits_, random);
+      committer_.verdicts(batch.batch, store_.commit(batch.shard, *batch.entries));
+    }
+  }
+
+  void settle() {
+    std::mt19937 random(1);
+    while (collect()) step(random);
+    EXPECT_TRUE(committer_.idle());
+  }
+
+  const Reply& reply(Ticket ticket) {
+    EXPECT_TRUE(replies.contains(ticket));
+    return replies[ticket];
+  }
+
+  std::vector<CommitBatch>& commits() { return commits_; }
+  std::vector<Load>& loads() { return loads_; }
+
+  std::map<Ticket, Reply> replies;
+  std::vector<HeldJob> born;
+  int snapshots = 0;
+  bool keeps = true;
+
+ private:
+  CommitterOptions options(Store& store, SessionId session, std::int64_t snapshot_events) {
+    CommitterOptions of;
+    of.snapshot_events = snapshot_events;
+    of.shards = store.shards();
+    of.actor = "user:test";
+    of.tools = &tools_;
+    of.session = session;
+    of.new_id = new_run_id;
+    of.draw = [] { return 0.5; };
+    of.new_commit = next_commit_id;
+    of.stays = [this](const Job&, bool) { return keeps ? std::optional<TimeUs>(noon + 1'000'000) : std::nullopt; };
+    return of;
+  }
+  template <class T>
+  T take(std::vector<T>& from, std::mt19937& random) {
+    const auto at = from.begin() + static_cast<std::ptrdiff_t>(random() % from.size());
+    T taken = std::move(*at);
+    from.erase(at);
+    return taken;
+  }
+
+  const ToolTable tools_{{"echo", ToolFacts{}}};
+  Store& store_;
+  Committer committer_;
+  Ticket last_ = 0;
+  std::vector<Load> loads_;
+  std::vector<CommitBatch> commits_;
+};
+
+class CommitterTest : public testing::Test {
+ protected:
+  CommitterTest() : store_(make_memory_store(1, [this] { return now_; })), catalogue_(small_catalogue()) {
+    client_ = client_with_graphs(*store_, *catalogue_);
+  }
+  RunId start(const std::string& graph, Json input = Json::object()) {
+    StartRun command;
+    command.graph = graph;
+    command.input = std::move(input);
+    return client_->start(std::move(command), "")->run;
+  }
+  HeldJob claim(SessionId session) {
+    ClaimRequest request;
+    request.queues = {"default", std::string(timer_queue)};
+    request.session = session;
+    request.now_us = noon + 1'000'000'000;
+    std::vector<HeldJob> jobs = store_->claim(request);
+    EXPECT_EQ(jobs.size(), 1u);
+    return jobs.empty() ? HeldJob{} : jobs[0];
+  }
+  static Fence fence(const HeldJob& job) { return {job.job.branch, job.session, job.epoch, job.job.step}; }
+  static CompleteStep complete(const HeldJob& job, Json patch = Json::object()) {
+    return {job.job.step, job.job.attempt, {"ok", std::move(patch), {}}, job.session, noon, 0};
+  }
+  RunStatus status(const RunId& run) { return store_->run(run)->status; }
+
+  TimeUs now_ = noon;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Catalogue> catalogue_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(CommitterTest, a_kept_branch_goes_on_with_the_same_epoch) {
+  const RunId run = start("linear", {{"text", "x"}});
+  Driven driven(*store_, 5);
+  HeldJob job = claim(5);
+  for (int step = 1; step <= 2; ++step) {
+    const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
+    driven.settle();
+    ASSERT_FALSE(driven.reply(ticket).refused);
+    ASSERT_TRUE(driven.reply(ticket).next);
+    EXPECT_EQ(driven.reply(ticket).next->epoch, job.epoch);
+    job = *driven.reply(ticket).next;
+    EXPECT_EQ(store_->jobs(run)[0].session, 5);
+    EXPECT_EQ(store_->jobs(run)[0].job.step, job.job.step);
+  }
+}
+
+TEST_F(CommitterTest, a_step_that_may_not_stay_is_offered_with_a_new_epoch) {
+  const RunId run = start("linear", {{"text", "x"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job), false);
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).next);
+  EXPECT_EQ(store_->jobs(run)[0].session, 0);
+  EXPECT_GT(store_->jobs(run)[0].epoch, job.epoch);
+}
+
+// A row that stays keeps its queue: let go later, it would be claimed for what it no longer is.
+TEST_F(CommitterTest, a_step_in_another_queue_than_its_branchs_row_does_not_stay) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  driven->tick(noon + 100'000);
+  const HeldJob timer = claim(5);
+  driven->submit({1, run, Due{timer.job.step}, fence(timer), timer.job.queue});
+  driven.settle();
+  EXPECT_FALSE(driven.reply(1).next);
+  EXPECT_EQ(store_->jobs(run)[0].job.queue, "default");
+  EXPECT_EQ(store_->jobs(run)[0].session, 0);
+}
+
+TEST_F(CommitterTest, branches_of_a_fan_out_are_born_held_and_so_is_their_join) {
+  const RunId run = start("fan");
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  driven.submit(run, complete(job), fence(job), true);
+  driven.settle();
+  std::vector<HeldJob> branches = std::exchange(driven.born, {});
+  ASSERT_EQ(branches.size(), 3u);
+  while (!branches.empty()) {
+    const HeldJob next = branches.front();
+    branches.erase(branches.begin());
+    const Ticket ticket = driven.submit(run, complete(next), fence(next), true);
+    driven.settle();
+    ASSERT_FALSE(driven.reply(ticket).refused);
+    if (driven.reply(ticket).next) branches.push_back(*driven.reply(ticket).next);
+  }
+  ASSERT_EQ(driven.born.size(), 1u);
+  EXPECT_EQ(driven.born[0].job.branch, root_branch);
+  EXPECT_EQ(store_->jobs(run).size(), 1u);
+  const Ticket last = driven.submit(run, complete(driven.born[0]), fence(driven.born[0]), true);
+  driven.settle();
+  EXPECT_FALSE(driven.reply(last).refused);
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
+TEST_F(CommitterTest, several_outcomes_of_one_run_are_one_entry) {
+  const RunId run = start("fan");
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  driven.submit(run, complete(job), fence(job), true);
+  driven.settle();
+  const std::int64_t batches = driven->counts().batches;
+  for (const HeldJob& branch : std::exchange(driven.born, {}))
+    driven.submit(run, complete(branch), fence(branch), true);
+  driven.settle();
+  EXPECT_EQ(driven->counts().batches, batches + 1);
+}
+
+TEST_F(CommitterTest, a_conflict_is_decided_again_and_nothing_is_lost) {
+  const RunId run = start("fan");
+  Driven one(*store_, 5);
+  Driven two(*store_, 6);
+  one.keeps = two.keeps = false;
+  const HeldJob first = claim(5);
+  one.submit(run, complete(first), fence(first));
+  one.settle();
+  const HeldJob left = claim(5);
+  const HeldJob right = claim(6);
+  const Ticket by_one = one.submit(run, complete(left), fence(left));
+  const Ticket by_two = two.submit(run, complete(right), fence(right));
+  std::mt19937 random(3);
+  while (two.commits().empty() && two.collect())
+    if (two.commits().empty()) two.step(random);
+  one.settle();
+  two.settle();
+  EXPECT_FALSE(one.reply(by_one).refused);
+  EXPECT_FALSE(two.reply(by_two).refused);
+  EXPECT_EQ(two->counts().conflicts, 1);
+}
+
+TEST_F(CommitterTest, a_stale_fence_is_answered_stale_and_its_batch_goes_on) {
+  const RunId run = start("linear", {{"text", "x"}});
+  const HeldJob job = claim(5);
+  const RunId other = start("linear", {{"text", "y"}});
+  const HeldJob good = claim(5);
+  store_->release(std::vector{std::pair(run, fence(job))}, noon);
+  Driven driven(*store_, 5);
+  const Ticket stale = driven.submit(run, complete(job), fence(job), true);
+  const Ticket fine = driven.submit(other, complete(good), fence(good), true);
+  driven.settle();
+  ASSERT_TRUE(driven.reply(stale).refused);
+  EXPECT_EQ(driven.reply(stale).refused->code, Code::stale);
+  EXPECT_FALSE(driven.reply(fine).refused);
+  EXPECT_EQ(store_->run(run)->head, 1);
+}
+
+TEST_F(CommitterTest, the_outcome_for_a_run_that_was_cancelled_is_answered_closed) {
+  const RunId run = start("linear", {{"text", "x"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  driven->look(900, run, 1);
+  driven.settle();
+  ASSERT_TRUE(client_->command(run, Cancel{"enough"}));
+  const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
+  driven.settle();
+  ASSERT_TRUE(driven.reply(ticket).refused);
+  EXPECT_EQ(driven.reply(ticket).refused->code, Code::closed);
+  EXPECT_EQ(driven->born_under_way(), 0);
+}
+
+TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  driven->look(900, run, 1);
+  driven.settle();
+  const HeldJob timer = claim(6);
+  Driven other(*store_, 6);
+  other->tick(noon + 100'000);
+  other.submit(run, Due{timer.job.step}, fence(timer));
+  other.settle();
+  const HeldJob job = claim(5);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job));
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused) << driven.reply(ticket).refused->message;
+  const Ticket wrong = driven.submit(run, Answer{"q9", "x", "", {}});
+  driven.settle();
+  EXPECT_TRUE(driven.reply(wrong).refused);
+}
+
+// What the driven committer reads is older than the job and the command that come while it reads.
+TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken_for_newer) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  driven->look(900, run, 1);
+  ASSERT_TRUE(driven.collect());
+  History old = std::move(read_histories(*store_, {driven.loads().data(), 1}).front());
+  driven.loads().clear();
+  const HeldJob timer = claim(6);
+  Driven other(*store_, 6);
+  other->tick(noon + 100'000);
+  other.submit(run, Due{timer.job.step}, fence(timer));
+  other.settle();
+
+  const HeldJob job = claim(5);
+  ASSERT_GT(job.run_head, old.rows.back().seq);
+  driven->look(901, run, job.run_head);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job));
+  driven->history(std::move(old));
+  driven.collect();
+  EXPECT_TRUE(driven.replies.contains(900));
+  EXPECT_FALSE(driven.replies.contains(901)) << "its step would be executed on a state that does not know it";
+  driven.settle();
+  EXPECT_GE(driven.reply(901).head, job.run_head);
+  EXPECT_FALSE(driven.reply(ticket).refused) << driven.reply(ticket).refused->message;
+}
+
+TEST_F(CommitterTest, a_called_run_ends_in_one_commit_with_its_step) {
+  const RunId run = start("call", {{"word", "hi"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  ASSERT_NE(job.run, run);
+  const std::int64_t batches = driven->counts().batches;
+  const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_EQ(driven->counts().batches, batches + 1);
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
+TEST_F(CommitterTest, a_called_run_ends_although_its_caller_moved_on_meanwhile) {
+  const RunId run = start("call", {{"word", "hi"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  driven->look(900, run, 1);
+  driven.settle();
+  ASSERT_TRUE(client_->command(run, SendSignal{"note", 1, "s1"}));  // the caller's cached state is old now
+  const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_EQ(driven->counts().conflicts, 2);  // both of the link
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
+TEST_F(CommitterTest, a_called_run_ends_alone_when_its_caller_has_ended) {
+  const RunId run = start("call", {{"word", "hi"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  ASSERT_TRUE(client_->command(run, Cancel{"enough"}));
+  const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::aborted);
+}
+
+TEST_F(CommitterTest, an_unavailable_store_gets_the_same_bytes_again) {
+  const RunId run = start("linear", {{"text", "x"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
+  std::mt19937 random(1);
+  while (driven.commits().empty() && driven.collect())
+    if (driven.commits().empty()) driven.step(random);
+  const CommitBatch batch = driven.commits().at(0);
+  const std::vector<EventRow> before = batch.entries->at(0).events;
+  driven.commits().clear();
+  driven->batch_failed(batch.batch);
+  EXPECT_FALSE(driven.collect());
+  EXPECT_FALSE(driven->idle());
+  EXPECT_LT(driven->due_us(), noon + 1'000'000);
+  driven->tick(driven->due_us());
+  ASSERT_TRUE(driven.collect());
+  EXPECT_EQ(driven.commits().at(0).batch, batch.batch);
+  EXPECT_EQ(driven.commits().at(0).entries->at(0).events.at(0).payload, before.at(0).payload);
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+}
+
+TEST_F(CommitterTest, histories_whose_reading_failed_are_asked_for_again_each_alone) {
+  const std::vector<RunId> runs = {start("linear", {{"text", "x"}}), start("linear", {{"text", "y"}})};
+  Driven driven(*store_, 5);
+  for (std::size_t at = 0; at < runs.size(); ++at) driven->look(900 + at, runs[at], 1);
+  ASSERT_TRUE(driven.collect());
+  ASSERT_EQ(driven.loads().size(), 2u);
+  for (const Load& load : std::exchange(driven.loads(), {})) {
+    EXPECT_FALSE(load.alone);
+    driven->load_failed(load.run);
+  }
+  EXPECT_FALSE(driven.collect()) << "not at once";
+  driven->tick(driven->due_us());
+  ASSERT_TRUE(driven.collect());
+  ASSERT_EQ(driven.loads().size(), 2u);
+  for (const Load& load : driven.loads()) EXPECT_TRUE(load.alone);
+  driven.settle();
+  for (const Ticket ticket : {900u, 901u}) EXPECT_TRUE(driven.reply(ticket).looked);
+}
+
+TEST_F(CommitterTest, a_commit_that_landed_although_it_failed_is_no_conflict_with_itself) {
+  const RunId run = start("linear", {{"text", "x"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
+  std::mt19937 random(1);
+  while (driven.commits().empty() && driven.collect())
+    if (driven.commits().empty()) driven.step(random);
+  const CommitBatch batch = driven.commits().at(0);
+  ASSERT_EQ(store_->commit(batch.shard, *batch.entries).at(0).kind, Verdict::Kind::committed);
+  driven.commits().clear();
+  driven->batch_failed(batch.batch);
+  driven->tick(driven->due_us());
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).next) << "the branch that it holds was lost";
+  EXPECT_EQ(driven->counts().conflicts + driven->counts().stale, 0);
+}
+
+TEST_F(CommitterTest, a_run_that_cannot_be_read_is_refused_and_disturbs_nobody) {
+  Entry bad;
+  bad.run.id = new_run_id();
+  bad.run.graph = "linear";
+  bad.run.version = "nowhere";
+  EventRow row;
+  row.seq = 1;
+  row.at_us = noon;
+  row.type = 999;
+  row.version = 1;
+  row.payload = "{}";
+  bad.events = {row};
+  ASSERT_EQ(store_->commit(0, std::vector{bad})[0].kind, Verdict::Kind::committed);
+  const RunId run = start("linear", {{"text", "x"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  const Ticket broken = driven.submit(bad.run.id, Cancel{"x"});
+  const Ticket missing = driven.submit(new_run_id(), Cancel{"x"});
+  const Ticket fine = driven.submit(run, complete(job), fence(job), true);
+  driven.settle();
+  ASSERT_TRUE(driven.reply(broken).refused);
+  EXPECT_EQ(driven.reply(broken).refused->code, Code::unsupported);
+  EXPECT_EQ(driven.reply(missing).refused->code, Code::not_found);
+  EXPECT_FALSE(driven.reply(fine).refused);
+}
+
+TEST_F(CommitterTest, pause_adjusts_what_nobody_holds_and_leaves_holds_alone) {
+  const RunId run = start("linear", {{"text", "x"}});
+  ASSERT_TRUE(client_->command(run, Pause{}));
+  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, never_us);
+  ASSERT_TRUE(client_->command(run, Resume{}));
+  const HeldJob job = claim(5);
+  ASSERT_TRUE(client_->command(run, Pause{}));
+  EXPECT_EQ(store_->jobs(run)[0].epoch, job.epoch);
+  EXPECT_EQ(store_->jobs(run)[0].session, 5);
+  Driven driven(*store_, 5);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job));
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, never_us);
+}
+
+// A claim that begins where rows were offered lately must find it.
+TEST_F(CommitterTest, what_goes_on_after_a_pause_is_offered_from_then_on) {
+  const RunId run = start("linear", {{"text", "x"}});
+  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, noon);
+  ASSERT_TRUE(client_->command(run, Pause{}));
+  now_ = noon + 60'000'000;
+  ASSERT_TRUE(client_->command(run, Resume{}));
+  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, now_);
+}
+
+TEST_F(CommitterTest, a_large_state_is_kept_again_only_after_as_many_bytes_of_events) {
+  const auto kept_of = [this](const std::string& text) {
+    const RunId run = start("linear", {{"text", text}});
+    Driven driven(*store_, 7, 4);
+    for (int n = 0; n < 50; ++n) {
+      driven.submit(run, SendSignal{"noted", std::string(200, 'x'), ""});
+      driven.settle();
+    }
+    return driven.snapshots;
+  };
+  EXPECT_EQ(kept_of(std::string(20'000, 'x')), 1);
+  EXPECT_GT(kept_of(""), 1);
+}
+
+TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
+  const RunId run = start("map");
+  const HeldJob job = claim(5);
+  CompleteStep plan = complete(job);
+  for (int n = 0; n < 400; ++n) {
+    SubGoalOpened goal;
+    goal.sub_goal = "g" + std::to_string(n);
+    goal.tool = "echo";
+    goal.inputs = Json::object();
+    plan.outcome.facts.emplace_back(std::move(goal));
+  }
+  Driven driven(*store_, 5, 100);
+  const Ticket ticket = driven.submit(run, std::move(plan), fence(job));
+  driven.settle();
+  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_EQ(store_->jobs(run).size(), 400u);
+  EXPECT_EQ(driven.snapshots, 0);
+}
+
+TEST_F(CommitterTest, a_reopened_run_has_all_its_jobs_again) {
+  const RunId run = start("thrown");
+  const HeldJob job = claim(5);
+  Driven driven(*store_, 5);
+  driven.submit(run, FailStep{job.job.step, 1, {"error", "no", false, {}}, 5, noon}, fence(job));
+  driven.settle();
+  ASSERT_EQ(status(run), RunStatus::failed);
+  EXPECT_TRUE(store_->jobs(run).empty());
+  ASSERT_TRUE(client_->command(run, Reopen{}));
+  ASSERT_EQ(store_->jobs(run).size(), 1u);
+  EXPECT_GT(store_->jobs(run)[0].epoch, job.epoch);
+}
+
+// Two committers, sixteen runs that call, fan out and meet; whatever the order of their work, every run ends, no
+// command is answered twice, and the queue is what the folded states say.
+TEST_F(CommitterTest, two_committers_in_any_order_bring_every_run_to_its_end) {
+  for (unsigned seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    std::vector<RunId> runs;
+    for (int i = 0; i < 8; ++i) runs.push_back(start(i % 2 == 0 ? "fan" : "call", {{"word", "hi"}}));
+    Driven one(*store_, 5);
+    Driven two(*store_, 6);
+    std::map<std::pair<int, Ticket>, HeldJob> open;
+    for (int turn = 0; turn < 5'000; ++turn) {
+      Driven& driven = random() % 2 == 0 ? one : two;
+      const SessionId session = &driven == &one ? 5 : 6;
+      ClaimRequest request;
+      request.queues = {"default"};
+      request.session = session;
+      request.now_us = noon + 1'000'000'000;
+      std::vector<HeldJob> jobs = std::exchange(driven.born, {});
+      if (random() % 3 == 0)
+        for (HeldJob& job : store_->claim(request)) jobs.push_back(std::move(job));
+      for (auto& [ticket, reply] : std::exchange(driven.replies, {})) {
+        EXPECT_FALSE(reply.refused) << reply.refused->message;
+        if (reply.next) jobs.push_back(*std::move(reply.next));
+      }
+      for (const HeldJob& job : jobs) driven.submit(job.run, complete(job), fence(job), random() % 2 == 0);
+      if (driven.collect()) driven.step(random);
+    }
+    one.settle();
+    two.settle();
+    for (const RunId& run : runs) {
+      EXPECT_EQ(status(run), RunStatus::done);
+      EXPECT_TRUE(store_->jobs(run).empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,142 @@
+// A session driven by hand: no threads, no clock, each call to the store carried out or failed as the test wants.
+#include "workers/session/session.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "storage/commit_rules.hpp"
+#include "storage/memory_store.hpp"
+#include "tests/workers/small_graphs.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+constexpr TimeUs noon = 1'700'000'000'000'000;
+constexpr TimeUs turn_us = 50'000;
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest()
+      : store_(make_memory_store(1, [this] { return noon + steady_; })),
+        catalogue_(small_catalogue()),
+        client_(client_with_graphs(*store_, *catalogue_)),
+        ports_(*catalogue_->model, *catalogue_->tools),
+        executor_(catalogue_->handlers, ports_, 5),
+        session_(origin(), {}, executor_, catalogue_->tools->table()) {}
+
+  // A run of one pure step.
+  RunId start() {
+    const Json graph = parse_stored(R"({"name": "pure", "start": "a", "limits": {"steps": 5}, "channels":
+        {"count": {"reducer": "sum"}}, "nodes": {"a": {"do": "t.pure", "on": {"ok": "z"}}, "z": {"end": "done"}}})");
+    EXPECT_TRUE(client_->add_graph(graph));
+    StartRun command;
+    command.graph = "pure";
+    command.input = Json::object();
+    return client_->start(std::move(command), "")->run;
+  }
+
+  // One turn; a call for which `fails` says yes does not land.
+  void turn(const std::function<bool(const StoreCall&)>& fails) {
+    steady_ += turn_us;
+    session_.tick(steady_);
+    const SessionActions actions = session_.take();
+    for (const StoreCall& call : actions.calls) {
+      if (fails(call)) {
+        session_.failed(call);
+        continue;
+      }
+      StoreAnswer answer = carry_out(*store_, call, [this] { return steady_; });
+      if (auto* claimed = std::get_if<Claimed>(&answer)) claimed->young.clear();  // it asks for histories itself
+      if (const auto* look = std::get_if<LookAround>(&call)) {
+        ++looks_;
+        looks_at_jobs_ += look->at_jobs ? 1 : 0;
+        std::get<Seen>(answer).jobs_took_us = look->at_jobs ? jobs_take_us_ : 0;
+      }
+      session_.answered(call, std::move(answer));
+    }
+  }
+  void pass(int turns) {
+    looks_ = looks_at_jobs_ = 0;
+    for (int n = 0; n < turns; ++n) turn([](const StoreCall&) { return false; });
+  }
+  RunStatus status(const RunId& run) { return store_->run(run)->status; }
+
+  TimeUs steady_ = 0;
+  TimeUs jobs_take_us_ = 1'000;  // to look at
+  int looks_ = 0;
+  int looks_at_jobs_ = 0;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Catalogue> catalogue_;
+  std::unique_ptr<Client> client_;
+  Ports ports_;
+  Executor executor_;
+  Session session_;
+
+ private:
+  static SessionOrigin origin() {
+    SessionOrigin of;
+    of.self.id = 5;
+    of.new_id = new_run_id;
+    of.draw = [] { return 0.5; };
+    of.new_commit = next_commit_id;
+    return of;
+  }
+};
+
+bool reads(const StoreCall& call, const RunId& run) {
+  const auto* read = std::get_if<ReadHistories>(&call);
+  return read != nullptr &&
+         std::any_of(read->loads.begin(), read->loads.end(), [&run](const Load& load) { return load.run == run; });
+}
+
+// Histories are read many at once: one that can never be read would keep the others from being read for ever.
+TEST_F(SessionTest, a_history_that_cannot_be_read_keeps_no_other_from_being_read) {
+  const RunId bad = start();
+  const std::vector<RunId> good = {start(), start(), start()};
+  std::size_t together = 0;
+  for (int turns = 0; turns < 100; ++turns) {
+    turn([&](const StoreCall& call) {
+      if (!reads(call, bad)) return false;
+      together = std::max(together, std::get<ReadHistories>(call).loads.size());
+      return true;
+    });
+  }
+  EXPECT_EQ(together, 4u) << "at first they are read at once";
+  for (const RunId& run : good) EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_EQ(status(bad), RunStatus::running);
+
+  for (int turns = 0; turns < 100; ++turns) turn([](const StoreCall&) { return false; });
+  EXPECT_EQ(status(bad), RunStatus::done) << "it is tried again all the while";
+}
+
+// No index knows what is held, so with very many jobs a look at them all takes seconds; sessions are looked at as ever.
+TEST_F(SessionTest, jobs_are_looked_at_seldom_where_that_is_dear) {
+  constexpr int hundred_seconds = 2'000;
+  pass(hundred_seconds);
+  const int usual = looks_;
+  EXPECT_GE(usual, 40);
+  EXPECT_EQ(looks_at_jobs_, usual);
+  jobs_take_us_ = 400'000;
+  pass(hundred_seconds);
+  EXPECT_EQ(looks_, usual);
+  EXPECT_LE(looks_at_jobs_, 8);
+  EXPECT_GE(looks_at_jobs_, 4);
+  jobs_take_us_ = 3'000'000;
+  pass(2 * hundred_seconds);
+  EXPECT_GE(looks_at_jobs_, 3) << "once a minute at least";
+}
+
+TEST_F(SessionTest, one_look_that_had_to_wait_makes_the_next_no_rarer) {
+  pass(200);
+  jobs_take_us_ = 10'000'000;
+  while (looks_at_jobs_ > 0) pass(1);
+  while (looks_at_jobs_ == 0) pass(1);
+  jobs_take_us_ = 1'000;
+  pass(2'000);
+  EXPECT_EQ(looks_at_jobs_, looks_);
+}
+
+}  // namespace
+}  // namespace cairn

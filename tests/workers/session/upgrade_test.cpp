@@ -1,0 +1,256 @@
+// A database that the first release made, with runs under way, moves forward: its runs go on where they were, and a
+// worker of that release may still be at work. tests/golden/release_1 holds what it wrote and the statements it sends.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <map>
+
+#include "storage/chain.hpp"
+#include "storage/postgres/administration.hpp"
+#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/schema.hpp"
+#include "tests/paths.hpp"
+#include "tests/storage/test_database.hpp"
+#include "workers/catalogue.hpp"
+#include "workers/client.hpp"
+#include "workers/ports/models.hpp"
+#include "workers/runtime/worker.hpp"
+
+namespace cairn::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path folder = fs::path(testing::source_dir()) / "tests/golden/release_1";
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string old_database() {
+  const std::string dsn = new_empty_database();
+  Administration(dsn, "test").execute(read_file(folder / "database.sql.golden"));
+  return dsn;
+}
+
+std::unique_ptr<Store> open_store(const std::string& dsn) {
+  Result<std::unique_ptr<Store>> store = open_postgres_store({.dsn = dsn});
+  if (!store) throw std::runtime_error(store.error().message);
+  return *std::move(store);
+}
+
+// With the tool `slow` that one of the runs was in when its worker was killed.
+std::unique_ptr<Catalogue> catalogue() {
+  const fs::path tools = fs::path(scratch_directory()) / "upgrade_tools.json";
+  std::ofstream(tools) << R"({"tools": {"slow": {"exec": ["/bin/sh", "-c", "cat > /dev/null; echo {}"]}}})";
+  CatalogueOptions options;
+  options.tools_file = tools;
+  Result<std::unique_ptr<Catalogue>> made = make_catalogue(options);
+  if (!made) throw std::runtime_error(made.error().message);
+  return *std::move(made);
+}
+
+std::map<std::string, RunRow> runs_by_state(Store& store) {
+  std::map<std::string, RunRow> runs;
+  for (const RunRow& row : store.runs({}))
+    if (row.tags.contains("state")) runs[row.tags.at("state")] = row;
+  return runs;
+}
+
+// All but those that wait for somebody.
+void work_until_ended(Store& store, Catalogue& with) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  WorkerOptions options;
+  options.beat_ms = 50;
+  options.dead_after_ms = 500;  // nobody else is at work here
+  options.until = [&] {
+    const std::vector<QuestionRow> asked = store.questions({}, 10);
+    const std::vector<RunRow> rows = store.runs({});
+    const bool have_ended = std::all_of(rows.begin(), rows.end(), [&](const RunRow& row) {
+      return is_ended(row.status) || std::any_of(asked.begin(), asked.end(),
+                                                 [&](const QuestionRow& question) { return question.run == row.id; });
+    });
+    return have_ended || std::chrono::steady_clock::now() > limit;
+  };
+  Worker(store, with, options).run();
+}
+
+void expect_chain_holds(Store& store, const RunRow& run) {
+  Hash hash = chain_start(run.id, run.version);
+  for (const EventRow& row : store.events(run.id, 0, 10'000)) {
+    hash = chain_next(hash, shard_of(run.id, store.shards()), run.id, row, row.commit);
+    EXPECT_EQ(hash, row.chain_hash) << to_string(run.id) << " " << row.seq;
+  }
+  EXPECT_EQ(hash, run.chain_hash);
+}
+
+TEST(Upgrade, a_database_of_the_first_release_wants_to_be_migrated_first) {
+  const std::string dsn = old_database();
+  const Result<std::unique_ptr<Store>> store = open_postgres_store({.dsn = dsn});
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, Code::not_found);
+  EXPECT_NE(store.error().message.find("migrate"), std::string::npos) << store.error().message;
+  const Result<MigrateReport> report = migrate(dsn, 0);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->from, 1);
+  EXPECT_EQ(report->to, newest_schema());
+  EXPECT_EQ(migrate(dsn, 0)->from, newest_schema());
+}
+
+TEST(Upgrade, histories_of_the_first_release_fold_to_the_same_states) {
+  const std::string dsn = old_database();
+  ASSERT_TRUE(migrate(dsn, 0));
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  Json states = Json::object();
+  for (const auto& [name, row] : runs_by_state(*store)) {
+    const Result<RunState> state = client.state(row.id);
+    ASSERT_TRUE(state) << name << " " << state.error().message;
+    states[name] = state_json(*state);
+    for (Json& step : states[name]["steps"]) step.erase("waits_for");  // what is shown besides, since later
+    expect_chain_holds(*store, row);
+  }
+  EXPECT_EQ(states.size(), 6u);
+  const fs::path golden = folder / "states.json";
+  if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr && !fs::exists(golden))
+    std::ofstream(golden) << states.dump(1) << "\n";
+  EXPECT_EQ(states, Json::parse(read_file(golden)));
+}
+
+TEST(Upgrade, runs_of_the_first_release_go_on_to_their_end) {
+  const std::string dsn = old_database();
+  ASSERT_TRUE(migrate(dsn, 0));
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  const RunId waiting = runs_by_state(*store).at("waiting").id;
+  work_until_ended(*store, *with);
+  ASSERT_TRUE(client.command(waiting, Answer{"", "small", "user:ann", {}}));
+  work_until_ended(*store, *with);
+  const std::map<std::string, std::string> expected = {{"done", "done"},  {"failed", "failed"}, {"waiting", "done"},
+                                                       {"timer", "done"}, {"held", "done"},     {"queued", "done"}};
+  const std::map<std::string, RunRow> ended = runs_by_state(*store);
+  for (const auto& [name, status] : expected) {
+    EXPECT_EQ(to_string(ended.at(name).status), status) << name << " " << ended.at(name).reason;
+    expect_chain_holds(*store, ended.at(name));
+  }
+  EXPECT_EQ(client.state(ended.at("timer").id)->output["cup"], (Json{{"size", "large"}}));
+  EXPECT_EQ(client.state(ended.at("held").id)->output["results"]["z"], (Json{{"n", 2}}));
+}
+
+// Twice in a row: a call that works, one that fails and one that is none, then a word.
+std::unique_ptr<Model> two_rounds() {
+  const Json calls = Json::parse(R"({"role": "assistant", "content": null, "tool_calls": [
+      {"id": "a", "function": {"name": "echo", "arguments": "{\"content\": \"hello\"}"}},
+      {"id": "b", "function": {"name": "fail", "arguments": "{\"message\": \"broken\", \"times\": 9}"}},
+      {"id": "c", "function": {"name": "echo", "arguments": "{bad"}}]})");
+  const Json word = {{"role", "assistant"}, {"content", "What else?"}};
+  return make_scripted_model(
+      {{"replies", {{{"reply", calls}}, {{"reply", word}}, {{"reply", calls}}, {{"reply", word}}}}});
+}
+
+void expect_two_rounds(const Json& messages) {
+  ASSERT_EQ(messages.size(), 12u);
+  for (const std::size_t round : {0u, 6u}) {
+    EXPECT_EQ(messages[round], (Json{{"role", "user"}, {"content", round == 0 ? "Go." : "Again."}}));
+    EXPECT_EQ(messages[round + 2],
+              (Json{{"role", "tool"}, {"tool_call_id", "a"}, {"name", "echo"}, {"content", "hello"}}));
+    EXPECT_EQ(messages[round + 3]["content"], "Error: broken");
+    EXPECT_EQ(messages[round + 4]["content"],
+              "Error: Expected the arguments to be JSON, but found invalid literal at byte 2.");
+    EXPECT_EQ(messages[round + 5]["content"], "What else?");
+  }
+}
+
+RunId waiting_conversation(Client& client, Store& store, Catalogue& with) {
+  StartRun start;
+  start.graph = "tool_agent";
+  start.input = Json::parse(R"({"messages": [{"role": "user", "content": "Go."}]})");
+  with.model = two_rounds();
+  const Result<Started> started = client.start(std::move(start), "");
+  if (!started) throw std::runtime_error(started.error().message);
+  work_until_ended(store, with);
+  return started->run;
+}
+
+void expect_it_goes_on(Client& client, Store& store, Catalogue& with, const RunId& run) {
+  for (const Json& answer : {Json("Again."), Json{{"end", true}}}) {
+    ASSERT_TRUE(client.command(run, Answer{"", answer, "user:ann", {}}));
+    work_until_ended(store, with);
+  }
+  const Result<RunState> state = client.state(run);
+  ASSERT_TRUE(state) << state.error().message;
+  EXPECT_EQ(state->status, RunStatus::done) << state->reason;
+  expect_two_rounds(state->output["messages"]);
+}
+
+TEST(Upgrade, conversations_under_the_first_graph_of_tool_agent_go_on_and_new_ones_begin_under_its_successor) {
+  const std::string dsn = old_database();
+  ASSERT_TRUE(migrate(dsn, 0));
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  const std::vector<GraphRef> ours = std::exchange(with->graphs, {});  // so that the release's own are in force
+  Client before(*store, *with, "test");
+  before.load_graphs();
+  const std::string first = before.graphs().current("tool_agent")->version;
+  const RunId stays = waiting_conversation(before, *store, *with);
+
+  with->graphs = ours;
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  const std::string second = client.graphs().current("tool_agent")->version;
+  EXPECT_NE(first, second);
+  expect_it_goes_on(client, *store, *with, stays);
+  EXPECT_EQ(client.state(stays)->graph->version, first);
+
+  const RunId fresh = waiting_conversation(client, *store, *with);
+  EXPECT_EQ(client.state(fresh)->graph->version, second);
+  expect_it_goes_on(client, *store, *with, fresh);
+  EXPECT_EQ(client.state(fresh)->output, client.state(stays)->output);
+}
+
+TEST(Upgrade, a_conversation_under_the_first_graph_of_tool_agent_can_be_moved_to_its_successor) {
+  const std::string dsn = old_database();
+  ASSERT_TRUE(migrate(dsn, 0));
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  const std::vector<GraphRef> ours = std::exchange(with->graphs, {});
+  Client before(*store, *with, "test");
+  before.load_graphs();
+  const RunId moved = waiting_conversation(before, *store, *with);
+
+  with->graphs = ours;
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  const std::string second = client.graphs().current("tool_agent")->version;
+  const Result<Done> done = client.command(moved, MoveRun{second});
+  ASSERT_TRUE(done) << done.error().message;
+  expect_it_goes_on(client, *store, *with, moved);
+  EXPECT_EQ(client.state(moved)->graph->version, second);
+}
+
+TEST(Upgrade, each_statement_of_the_first_release_is_still_understood) {
+  const std::string dsn = new_database(1);
+  Administration old_worker(dsn, "release 1");
+  int prepared = 0;
+  for (const auto& entry : fs::directory_iterator(folder / "statements")) {
+    const std::string name = entry.path().stem().stem();
+    const std::string text = read_file(entry.path());
+    const bool is_utility = text.starts_with("lock table");
+    old_worker.begin();
+    EXPECT_NO_THROW(old_worker.execute(is_utility ? text : "PREPARE " + name + " AS\n" + text)) << name;
+    old_worker.commit();
+    ++prepared;
+  }
+  EXPECT_GT(prepared, 40);
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,141 @@
+// Folders as documents, and the tool that searches them.
+#include "workers/tools/corpus/corpus_tool.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "tests/storage/test_database.hpp"
+#include "workers/tools/corpus/documents.hpp"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Documents, are_titled_and_cut_into_passages_under_their_headings) {
+  const Document document = document_of("docs/a.md",
+                                        "\xEF\xBB\xBF# Norland\n\nIt has 5.2 million\ninhabitants.\n\nIt rains.\n\n"
+                                        "## Prices\r\n\r\n- bread: EUR 3\n- milk: EUR 2\n");
+  EXPECT_EQ(document.title, "Norland");
+  EXPECT_EQ(document.passages, (std::vector<std::string>{"It has 5.2 million inhabitants.\n\nIt rains.",
+                                                         "Prices\n\n- bread: EUR 3\n\n- milk: EUR 2"}));
+  EXPECT_EQ(document_of("docs/plain.txt", "no heading").title, "plain");
+  EXPECT_TRUE(document_of("docs/empty.md", " \n\n").passages.empty());
+}
+
+TEST(Documents, long_paragraphs_are_cut_between_sentences) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "Sentence number " + std::to_string(i) + " says nothing. ";
+  const Document document = document_of("a.txt", text);
+  EXPECT_GT(document.passages.size(), 5U);
+  for (const std::string& passage : document.passages) {
+    EXPECT_LE(passage.size(), passage_bytes_max);
+    EXPECT_TRUE(passage.ends_with("nothing.")) << passage;
+  }
+  for (const std::string& passage : document_of("b.txt", std::string(100'000, 'x')).passages)
+    EXPECT_LE(passage.size(), passage_bytes_max + 10);
+}
+
+class Folders : public testing::Test {
+ protected:
+  Folders() { fs::create_directories(root / "deep" / ".hidden"); }
+  ~Folders() override { fs::remove_all(root); }
+  void write(const std::string& name, const std::string& text) { std::ofstream(root / name) << text; }
+
+  fs::path root = fs::path(test::scratch_directory()) / "folder";
+};
+
+TEST_F(Folders, are_read_whole_but_for_what_is_hidden_or_no_text) {
+  write("b.md", "# B\n\nSomething.");
+  write("deep/a.txt", "Deep.");
+  write("deep/.hidden/x.md", "Hidden.");
+  write(".y.md", "Hidden.");
+  write("c.pdf", "Not text.");
+  write("empty.md", "\n");
+  for (const std::string& path : {root.string(), root.string() + "/", (root / "deep" / "..").string()}) {
+    const Result<Folder> folder = read_documents(path);
+    ASSERT_TRUE(folder) << folder.error().message;
+    EXPECT_EQ(folder->name, "folder") << path;
+    ASSERT_EQ(folder->documents.size(), 2U);
+    EXPECT_EQ(folder->documents[0].source, "folder/b.md");
+    EXPECT_EQ(folder->documents[1].source, "folder/deep/a.txt");
+  }
+}
+
+TEST_F(Folders, what_cannot_be_read_refuses_the_whole_folder) {
+  EXPECT_EQ(read_documents((root / "nothing").string()).error().code, Code::not_found);
+  EXPECT_EQ(read_documents(root.string()).error().code, Code::invalid) << "no documents";
+  write("good.md", "Good.");
+  EXPECT_EQ(read_documents((root / "good.md").string()).error().code, Code::not_found) << "no folder";
+  write("bad.md", "\xff\xfe");
+  EXPECT_NE(read_documents(root.string()).error().message.find("bad.md is not"), std::string::npos);
+  write("bad.md", std::string("a\0b", 3));
+  EXPECT_EQ(read_documents(root.string()).error().code, Code::invalid);
+  write("bad.md", std::string(document_bytes_max + 1, 'x'));
+  EXPECT_EQ(read_documents(root.string()).error().code, Code::limit);
+}
+
+TEST(Documents, a_corpus_has_a_plain_name) {
+  EXPECT_EQ(corpus_name_fault("markets_2-a"), "");
+  for (const char* name : {"", "A", "1a", "a b", "a/b", "ä"}) EXPECT_NE(corpus_name_fault(name), "") << name;
+  EXPECT_NE(corpus_name_fault(std::string(64, 'a')), "");
+}
+
+std::variant<Json, Failure> call(const ToolSpec& tool, const Json& inputs) {
+  ToolCall call;
+  call.tool = tool.name;
+  call.inputs = inputs;
+  return std::get<NativeTool>(tool.does)(call);
+}
+
+// In memory and in PostgreSQL alike.
+class CorpusTool : public testing::TestWithParam<bool> {
+ protected:
+  static SearchCorpus corpora() {
+    if (!GetParam()) return corpora_in_memory({{"example", example_documents()}});
+    return corpora_in_database([dsn = test::new_database(1)]() -> Result<std::string> { return dsn; });
+  }
+  ToolSpec tool = corpus_tool(corpora());
+};
+INSTANTIATE_TEST_SUITE_P(Where, CorpusTool, testing::Bool());
+
+TEST_P(CorpusTool, finds_titled_excerpts_with_their_source) {
+  const auto answer = call(tool, {{"corpus", "example"}, {"query", "average price of e-bikes in Norland"}});
+  const Json& outputs = std::get<Json>(answer);
+  ASSERT_FALSE(outputs["hits"].empty());
+  const Json& best = outputs["hits"][0];
+  EXPECT_EQ(best["title"], "Bicycles in Norland");
+  EXPECT_EQ(best["source"], "example/bicycles.md");
+  EXPECT_NE(best["excerpt"].get<std::string>().find("EUR 2,850"), std::string::npos);
+}
+
+TEST_P(CorpusTool, no_hits_is_an_answer_and_no_corpus_is_a_failure) {
+  const auto none = call(tool, {{"corpus", "example"}, {"query", "submarine cables of Atlantis"}});
+  EXPECT_EQ(std::get<Json>(none)["hits"], Json::array());
+  const auto failed = call(tool, {{"corpus", "nowhere"}, {"query", "x"}});
+  EXPECT_EQ(std::get<Failure>(failed).error, "not_found");
+  EXPECT_FALSE(std::get<Failure>(failed).retryable);
+}
+
+TEST_P(CorpusTool, wrong_inputs_are_told) {
+  for (const Json& inputs : {Json::object(), Json{{"corpus", "example"}}, Json{{"corpus", 1}, {"query", "x"}},
+                             Json{{"corpus", "example"}, {"query", "x"}, {"limit", 0}},
+                             Json{{"corpus", "example"}, {"query", "x"}, {"limit", 21}},
+                             Json{{"corpus", "example"}, {"query", std::string(1001, 'x')}}, Json::array()}) {
+    const auto answer = call(tool, inputs);
+    ASSERT_TRUE(std::holds_alternative<Failure>(answer)) << inputs;
+    EXPECT_EQ(std::get<Failure>(answer).error, "invalid");
+  }
+}
+
+TEST(Corpora, a_database_that_is_away_is_worth_another_attempt) {
+  const ToolSpec tool =
+      corpus_tool(corpora_in_database([]() -> Result<std::string> { return std::string("host=/nowhere dbname=x"); }));
+  const auto answer = call(tool, {{"corpus", "example"}, {"query", "x"}});
+  EXPECT_EQ(std::get<Failure>(answer).error, "unavailable");
+  EXPECT_TRUE(std::get<Failure>(answer).retryable);
+}
+
+}  // namespace
+}  // namespace cairn

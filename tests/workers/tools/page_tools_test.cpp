@@ -1,0 +1,239 @@
+// The page tools and the page agent on a real page in a real browser.
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <unistd.h>
+
+#include "tests/paths.hpp"
+#include "tests/workers/planners/planner_run.hpp"
+#include "tests/workers/ports/loopback.hpp"
+#include "workers/planners/page_agent/rules.hpp"
+#include "workers/tools/page/dom.hpp"
+#include "workers/tools/page/tools.hpp"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+using test::PlannerRun;
+
+const std::string source = testing::source_dir();
+const std::string register_page = source + "/workers/tools/page/pages/patient_register.html";
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::unique_ptr<Tools> browser_tools(PageToolOptions options = {"file://" + source, ""}) {
+  return make_tools(page_tools(std::move(options)), 2);
+}
+
+// The processes that stand for a browser of this one.
+int browser_processes() {
+  const std::string mark = "cairn-browser-" + std::to_string(getpid()) + "-";
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    count += has(line, mark) ? 1 : 0;
+  }
+  return count;
+}
+
+bool wait_until_no_browser() {
+  for (int tries = 0; tries < 200 && browser_processes() > 0; ++tries) usleep(50'000);
+  return browser_processes() == 0;
+}
+
+// Calls of one run.
+class Calls {
+ public:
+  explicit Calls(Tools& tools) : tools_(tools), run_(new_run_id()) {}
+  std::variant<Json, Failure> call(const std::string& tool, Json inputs, StepId step = 1) {
+    ToolCall call;
+    call.run = run_;
+    call.step = step;
+    call.tool = tool;
+    call.key = to_string(run_) + "/" + std::to_string(step);
+    call.inputs = std::move(inputs);
+    return testing::run(tools_.call(std::move(call)));
+  }
+  Json observe(const std::string& url = register_page) {
+    auto answer = call("page.observe", {{"url", url}});
+    const Failure* failure = std::get_if<Failure>(&answer);
+    EXPECT_EQ(failure, nullptr) << failure->message;
+    return failure == nullptr ? std::get<Json>(answer) : Json::object();
+  }
+  Json act(const std::string& action, const Json& page, StepId step) {
+    const PageElements elements = read_page(page.value("dom", ""));
+    const PageElement* element = find_element(elements, parse_action(action)->number);
+    auto answer = call(
+        "page.act",
+        {{"url", page["url"]}, {"action", action}, {"element", element == nullptr ? "?" : signature(*element)}}, step);
+    const Failure* failure = std::get_if<Failure>(&answer);
+    EXPECT_EQ(failure, nullptr) << failure->message;
+    return failure == nullptr ? std::get<Json>(answer) : Json::object();
+  }
+
+ private:
+  Tools& tools_;
+  RunId run_;
+};
+
+std::string number_of(const Json& page, const std::string& label) {
+  const PageElements elements = read_page(page.value("dom", ""));
+  const PageElement* element = find_labelled(elements, label);
+  return element == nullptr ? "0" : std::to_string(*element->number);
+}
+
+TEST(PageTools, a_page_is_told_and_acted_upon) {
+  {
+    const auto tools = browser_tools();
+    Calls calls(*tools);
+    Json page = calls.observe();
+    EXPECT_EQ(page["title"], "Patient register");
+    EXPECT_TRUE(has(page["dom"], "<td>Ada Brown</td>")) << page["dom"];
+    EXPECT_FALSE(has(page["dom"], "<form")) << "what is hidden is not told";
+    page = calls.act("click(" + number_of(page, "New patient") + ")", page, 2);
+    EXPECT_EQ(page["performed"], true);
+    page = calls.act("setValue(" + number_of(page, "Name") + ", \"Jäs <b>\")", page, 3);
+    page = calls.act("setValue(" + number_of(page, "Date of birth") + ", \"1990-01-02\")", page, 4);
+    page = calls.act("setValue(" + number_of(page, "Ward") + ", \"surgery\")", page, 5);
+    EXPECT_TRUE(has(page["dom"], "value=\"Jäs &lt;b&gt;\"")) << page["dom"];
+    EXPECT_TRUE(has(page["dom"], "value=\"1990-01-02\"")) << page["dom"];
+    EXPECT_TRUE(has(page["dom"], "value=\"Surgery\"")) << page["dom"];
+    page = calls.act("click(" + number_of(page, "Save") + ")", page, 6);
+    EXPECT_TRUE(has(page["dom"], "<td>Jäs &lt;b&gt;</td>\n<td>1990-01-02</td>\n<td>Surgery</td>")) << page["dom"];
+  }
+  EXPECT_TRUE(wait_until_no_browser());
+}
+
+TEST(PageTools, one_key_acts_once_and_what_is_not_there_is_not_touched) {
+  const auto tools = browser_tools();
+  Calls calls(*tools);
+  const Json page = calls.observe();
+  const std::string open = "click(" + number_of(page, "New patient") + ")";
+  const Json opened = calls.act(open, page, 2);
+  const Json save = calls.act("click(" + number_of(opened, "Save") + ")", opened, 3);
+  EXPECT_TRUE(has(save["dom"], "A patient needs a name.")) << save["dom"];
+  EXPECT_TRUE(has(save["dom"], " invalid"));
+  EXPECT_EQ(calls.act(open, opened, 3), save) << "the same step: what it answered before";
+  const Json other = calls.act("click(1)", {{"dom", "<button id=1>Elsewhere</button>"}, {"url", page["url"]}}, 4);
+  EXPECT_EQ(other["performed"], false);
+  EXPECT_EQ(other["fault"]["kind"], "element_missing");
+  const Json refused = calls.act("setValue(" + number_of(save, "Ward") + ", \"Nowhere\")", save, 5);
+  EXPECT_EQ(refused["fault"]["kind"], "value_refused");
+}
+
+TEST(PageTools, a_lost_browser_is_opened_again_and_nothing_is_performed) {
+  const auto tools = browser_tools();
+  Calls calls(*tools);
+  const Json page = calls.observe();
+  calls.call("page.close", Json::object());
+  EXPECT_TRUE(wait_until_no_browser());
+  const Json again = calls.act("click(" + number_of(page, "New patient") + ")", page, 2);
+  EXPECT_EQ(again["performed"], false);
+  EXPECT_EQ(again["reopened"], true);
+  EXPECT_FALSE(has(again["dom"], "<form"));
+}
+
+TEST(PageTools, only_pages_that_the_worker_allows_are_opened) {
+  const auto tools = browser_tools({"http://127.0.0.1:1/allowed", ""});
+  Calls calls(*tools);
+  for (const char* url : {"file:///etc/passwd", "/etc/passwd", "http://127.0.0.1:1/allowed.evil", "http://127.0.0.1:2/",
+                          "file:///tmp/x.html", "chrome://version", "file:///proc/self/cwd/../x.html"}) {
+    const auto answer = calls.call("page.observe", {{"url", url}});
+    const Failure* failure = std::get_if<Failure>(&answer);
+    ASSERT_NE(failure, nullptr) << url;
+    EXPECT_EQ(failure->error, "refused") << url << failure->message;
+  }
+}
+
+TEST(PageTools, a_page_that_leads_elsewhere_is_left) {
+  const testing::LoopbackServer server([](const testing::LoopbackServer::Request& request) {
+    const bool is_start = request.target() == "/start/";
+    return testing::LoopbackServer::Reply{200, is_start ? "<a href=\"/elsewhere\">Out</a>" : "<p>secret</p>", false};
+  });
+  const auto tools = browser_tools({server.url("/start"), ""});
+  Calls calls(*tools);
+  const Json page = calls.observe(server.url("/start/"));
+  const auto answer = calls.call("page.act", {{"url", page["url"]}, {"action", "click(1)"}, {"element", ""}}, 2);
+  const Failure* failure = std::get_if<Failure>(&answer);
+  ASSERT_NE(failure, nullptr);
+  EXPECT_EQ(failure->error, "refused");
+  EXPECT_FALSE(has(failure->message, "secret"));
+}
+
+// --- the planner on it -----------------------------------------------------------------------------------------------
+Json add_jas(const std::string& page = register_page) {
+  return {{"goal", "Add a new patient with name Jas"}, {"url", page}};
+}
+
+std::unique_ptr<Model> rules() { return make_rule_model("rules", answer_page_by_rules); }
+
+void expect_jas(PlannerRun& planner, const RunId& run) {
+  EXPECT_EQ(planner.state(run).status, RunStatus::done) << planner.state(run).reason;
+  const std::string dom = planner.channel(run, "page")["dom"];
+  EXPECT_TRUE(has(dom, "<td>Jas</td>")) << dom;
+  EXPECT_TRUE(has(dom, "Jas was added to the register.")) << dom;
+}
+
+TEST(PageAgentInBrowser, a_new_patient_is_in_the_register) {
+  PlannerRun planner(rules(), browser_tools());
+  const RunId run = planner.run("page_agent", add_jas());
+  expect_jas(planner, run);
+  EXPECT_EQ(planner.channel(run, "actions").size(), 3U);
+  EXPECT_TRUE(wait_until_no_browser());
+}
+
+TEST(PageAgentInBrowser, S2_30_a_dialog_in_the_way_is_closed_by_the_plans_contingency) {
+  PlannerRun planner(rules(), browser_tools());
+  const RunId run = planner.run("page_agent", add_jas(register_page + "?notice"));
+  expect_jas(planner, run);
+  EXPECT_EQ(planner.events(run, "contingency_matched").size(), 1U);
+  EXPECT_TRUE(planner.model().of("correction").empty());
+  EXPECT_EQ(planner.channel(run, "actions").size(), 5U) << "open, close the notice, open, enter, save";
+}
+
+TEST(PageAgentInBrowser, all_fields_of_the_form_are_filled_in) {
+  PlannerRun planner(rules(), browser_tools());
+  Json input = add_jas();
+  input["goal"] = "Add a new patient with name Jas, date of birth 1990-01-02 and ward surgery";
+  const RunId run = planner.run("page_agent", input);
+  EXPECT_EQ(planner.state(run).status, RunStatus::done) << planner.state(run).reason;
+  const std::string dom = planner.channel(run, "page")["dom"];
+  EXPECT_TRUE(has(dom, "<td>Jas</td>\n<td>1990-01-02</td>\n<td>Surgery</td>")) << dom;
+}
+
+// Hands calls on; before the third act the run's browser is gone, as after the death of its worker.
+class ForgetfulTools final : public Tools {
+ public:
+  explicit ForgetfulTools(std::unique_ptr<Tools> tools) : tools_(std::move(tools)) {}
+  boost::asio::awaitable<std::variant<Json, Failure>> call(ToolCall call) override {
+    if (call.tool == "page.act" && ++acts_ == 3) {
+      ToolCall close = call;
+      close.tool = "page.close";
+      co_await tools_->call(std::move(close));
+    }
+    co_return co_await tools_->call(std::move(call));
+  }
+  const ToolTable& table() const override { return tools_->table(); }
+
+ private:
+  std::unique_ptr<Tools> tools_;
+  int acts_ = 0;
+};
+
+TEST(PageAgentInBrowser, a_browser_that_is_lost_between_acts_leads_to_a_new_plan) {
+  PlannerRun planner(rules(), std::make_unique<ForgetfulTools>(browser_tools()));
+  const RunId run = planner.run("page_agent", add_jas());
+  expect_jas(planner, run);
+  std::vector<std::string> after_loss;
+  for (const Json& decided : planner.events(run, "replan_decided")) {
+    if (decided["cause"] == "session_lost") after_loss.push_back(decided["action"].get<std::string>());
+  }
+  EXPECT_EQ(after_loss, std::vector<std::string>{"regenerate"});
+  EXPECT_EQ(planner.channel(run, "plan_version"), 2);
+}
+
+}  // namespace
+}  // namespace cairn

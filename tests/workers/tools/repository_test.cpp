@@ -1,0 +1,396 @@
+// The five tools over a code base's history, and the rule book that reads questions about it.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "tests/paths.hpp"
+#include "workers/planners/seven_node/prompts.hpp"
+#include "workers/planners/seven_node/question.hpp"
+#include "workers/planners/seven_node/rules.hpp"
+#include "workers/tools/repository/git_log.hpp"
+#include "workers/tools/repository/history.hpp"
+#include "workers/tools/repository/tools.hpp"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string samples = testing::source_dir() + "/../shared/samples/gitlog/";
+
+std::variant<Json, Failure> call(const std::string& tool, const Json& inputs) {
+  for (const ToolSpec& spec : repository_tools()) {
+    ToolCall request;
+    request.tool = tool;
+    request.inputs = inputs;
+    if (spec.name == tool) return std::get<NativeTool>(spec.does)(request);
+  }
+  return Failure{"not_found", "no such tool", false, {}};
+}
+
+Json answer(const std::string& tool, const Json& inputs) {
+  std::variant<Json, Failure> said = call(tool, inputs);
+  if (const Failure* failure = std::get_if<Failure>(&said)) {
+    ADD_FAILURE() << tool << ": " << failure->message;
+    return Json::object();
+  }
+  return std::get<Json>(std::move(said));
+}
+
+std::string refusal(const std::string& tool, const Json& inputs) {
+  const std::variant<Json, Failure> said = call(tool, inputs);
+  const Failure* failure = std::get_if<Failure>(&said);
+  if (failure == nullptr) return "no failure";
+  EXPECT_FALSE(failure->retryable) << failure->message;
+  return failure->message;
+}
+
+// A directory of this test's own, removed at its end.
+class Repository : public ::testing::Test {
+ protected:
+  Repository() {
+    std::string name = (fs::temp_directory_path() / "cairn_repository_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("Expected a temporary directory.");
+    root_ = name;
+  }
+  ~Repository() override { fs::remove_all(root_); }
+
+  std::string write(const std::string& name, const std::string& text) {
+    const fs::path path = root_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  std::string numstat(const std::string& rows) {
+    return write("numstat.tsv", "commit\tauthor\tdate\tadded\tdeleted\tpath\n" + rows);
+  }
+
+  void git(const std::string& arguments) {
+    const std::string command = "git -C '" + root_.string() + "' -c user.name=Ann -c user.email=ann@example.org " +
+                                arguments + " >/dev/null 2>&1";
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  }
+
+  void commit(const std::string& author) {
+    git("add -A");
+    git("commit --no-gpg-sign -m change --author='" + author + " <" + author + "@example.org>'");
+  }
+
+  fs::path root_;
+};
+
+// --- the numstat file ------------------------------------------------------------------------------------------------
+std::vector<std::vector<std::string>> rows_of(const std::string& file) {
+  std::ifstream in(file);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(in, line);) {
+    std::vector<std::string>& row = rows.emplace_back();
+    std::istringstream fields(line);
+    for (std::string field; std::getline(fields, field, '\t');) row.push_back(field);
+  }
+  return rows;
+}
+
+TEST(RepositoryTools, every_directory_is_right_by_the_expected_table) {
+  const auto rows = rows_of(samples + "EXPECTED.tsv");
+  ASSERT_GT(rows.size(), 1U);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const std::vector<std::string>& row = rows[i];
+    for (const std::string& place : {row[0], row[0].substr(row[0].rfind('/') + 1)}) {
+      const Json inputs = {{"repository", samples + "medusa-numstat.tsv"}, {"path", place}};
+      const Json owners = answer("owners", inputs);
+      EXPECT_EQ(owners["path"], row[0]);
+      EXPECT_EQ(owners["commits"], std::stoi(row[1])) << place;
+      EXPECT_EQ(owners["authors"], std::stoi(row[2])) << place;
+      EXPECT_EQ(owners["owner"], row[3]) << place;
+      EXPECT_EQ(owners["owner_commits"], std::stoi(row[4])) << place;
+      EXPECT_EQ(owners["last_commit_date"], row[6]) << place;
+      EXPECT_EQ(answer("bus_factor", inputs)["bus_factor"], std::stoi(row[5])) << place;
+    }
+  }
+}
+
+constexpr const char* small_history =
+    "c4\tann\t2024-03-04T10:00:00Z\t1\t1\tcore/a.c\n"
+    "c4\tann\t2024-03-04T10:00:00Z\t2\t0\tcore/b.c\n"
+    "c3\tbob\t2024-03-03T10:00:00Z\t5\t0\tcore/a.c\n"
+    "c3\tbob\t2024-03-03T10:00:00Z\t-\t-\tdocs/x.png\n"
+    "c2\tbob\t2024-03-05T10:00:00Z\t1\t0\tcore-extra/a.c\n"
+    "c1\tann\t2024-03-01T10:00:00Z\t9\t0\tcore/a.c\n"
+    "c1\tann\t2024-03-01T10:00:00Z\t9\t0\tcore/b.c\n";
+
+TEST_F(Repository, a_directory_is_not_a_prefix_of_letters) {
+  const Json owners = answer("owners", {{"repository", numstat(small_history)}, {"path", "core"}});
+  EXPECT_EQ(owners["commits"], 3);
+  EXPECT_EQ(owners["owner"], "ann");
+  EXPECT_EQ(owners["last_commit_date"], "2024-03-04");
+}
+
+TEST_F(Repository, hotspots_count_commits_then_lines) {
+  const Json files = answer("hotspots", {{"repository", numstat(small_history)}, {"path", "core"}})["files"];
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0], (Json{{"path", "core/a.c"}, {"commits", 3}, {"authors", 2}, {"added", 15}, {"deleted", 1}}));
+  EXPECT_EQ(files[1]["path"], "core/b.c");
+}
+
+TEST_F(Repository, co_changes_reach_beyond_the_directory) {
+  const Json found = answer("co_changes", {{"repository", numstat(small_history)}, {"path", "core"}});
+  ASSERT_EQ(found["pairs"].size(), 2U);
+  EXPECT_EQ(found["pairs"][0], (Json{{"path", "core/a.c"}, {"with", "core/b.c"}, {"together", 2}, {"commits", 3}}));
+  EXPECT_EQ(found["pairs"][1]["with"], "docs/x.png");
+  EXPECT_EQ(found["left_out"], 0);
+}
+
+TEST_F(Repository, co_changes_leave_out_commits_of_too_many_files) {
+  std::string rows;
+  for (std::size_t i = 0; i <= co_change_files_max; ++i) {
+    rows += "c1\tann\t2024-03-01T10:00:00Z\t1\t0\tcore/" + std::to_string(i) + ".c\n";
+  }
+  const Json found = answer("co_changes", {{"repository", numstat(rows)}, {"path", ""}});
+  EXPECT_EQ(found["left_out"], 1);
+  EXPECT_TRUE(found["pairs"].empty());
+}
+
+TEST_F(Repository, recent_changes_go_by_time_and_stop_at_the_limit) {
+  const Json changes = answer("recent_changes", {{"repository", numstat(small_history)}, {"limit", 2}})["changes"];
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0]["commit"], "c2");
+  EXPECT_EQ(changes[1]["commit"], "c4");
+  EXPECT_EQ(changes[1]["files"], 2);
+  EXPECT_EQ(changes[1]["added"], 3);
+}
+
+TEST_F(Repository, of_authors_with_equally_many_commits_the_later_one_owns) {
+  const std::string rows =
+      "c2\tzoe\t2024-03-02T10:00:00Z\t1\t0\tcore/a.c\nc1\tann\t2024-03-01T10:00:00Z\t1\t0\tcore/a.c\n";
+  const Json inputs = {{"repository", numstat(rows)}, {"path", "core"}};
+  EXPECT_EQ(answer("owners", inputs)["owner"], "zoe");
+  EXPECT_EQ(answer("bus_factor", inputs)["bus_factor"], 1);
+}
+
+TEST_F(Repository, a_rename_counts_for_both_of_its_paths) {
+  const std::string file =
+      numstat("c2\tzoe\t2024-03-02T10:00:00Z\t2\t1\t{old => new}/a.c\nc1\tann\t2024-03-01T10:00:00Z\t1\t0\told/a.c\n");
+  EXPECT_EQ(answer("owners", {{"repository", file}, {"path", "old"}})["commits"], 2);
+  EXPECT_EQ(answer("owners", {{"repository", file}, {"path", "new"}})["owner"], "zoe");
+}
+
+TEST(RenamedPaths, come_in_four_forms) {
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(renamed_paths("a/b.c"), (Paths{"a/b.c"}));
+  EXPECT_EQ(renamed_paths("a => b"), (Paths{"a", "b"}));
+  EXPECT_EQ(renamed_paths("a/{b => c}/d"), (Paths{"a/b/d", "a/c/d"}));
+  EXPECT_EQ(renamed_paths("a/{b => }/d"), (Paths{"a/b/d", "a/d"}));
+  EXPECT_EQ(renamed_paths("a/{ => c}/d"), (Paths{"a/d", "a/c/d"}));
+  EXPECT_EQ(renamed_paths("{a => b}.c"), (Paths{"a.c", "b.c"}));
+}
+
+TEST(FindPlace, prefers_the_shallowest_directory_and_then_files) {
+  const std::vector<std::string> paths = {"tests/engine/x.cpp", "engine/decide.cpp", "a/price-list/y",
+                                          "a/b/decide.cpp"};
+  EXPECT_EQ(find_place(paths, "engine"), "engine");
+  EXPECT_EQ(find_place(paths, "ENGINE"), "engine");
+  EXPECT_EQ(find_place(paths, "tests/engine"), "tests/engine");
+  EXPECT_EQ(find_place(paths, "price list"), "a/price-list");
+  EXPECT_EQ(find_place(paths, "decide.cpp"), "engine/decide.cpp");
+  EXPECT_EQ(find_place(paths, "eng"), "");
+}
+
+TEST_F(Repository, bad_input_is_a_sentence) {
+  const std::string file = numstat(small_history);
+  EXPECT_EQ(refusal("owners", {{"repository", file}, {"path", "payment"}}),
+            "Expected a directory or file named \"payment\" in the repository " + file + ", but it has none.");
+  EXPECT_EQ(
+      refusal("owners", {{"repository", "/nowhere/at/all"}}),
+      "Expected a git repository or a numstat file at /nowhere/at/all, but there is neither a directory nor a file.");
+  EXPECT_EQ(refusal("owners", Json::object()), "Expected the path of a repository, but got \"\".");
+  EXPECT_EQ(refusal("owners", {{"repository", "--upload-pack=x"}}),
+            "Expected the path of a repository, but got \"--upload-pack=x\".");
+  EXPECT_EQ(refusal("owners", {{"repository", 7}}), "Expected the input `repository` to be a string, but it is 7.");
+  EXPECT_EQ(refusal("owners", {{"repository", file}, {"limit", 0}}),
+            "Expected the input `limit` to be 1 to 100, but it is 0.");
+  EXPECT_EQ(refusal("owners", {{"repository", write("x.txt", "hello\n")}}),
+            "Expected row 1 of the numstat file to name the columns commit author date added deleted path, but it does "
+            "not.");
+  EXPECT_EQ(refusal("owners", {{"repository", numstat("c\ta\t2024-03-01T10:00:00Z\t1\t0\n")}}),
+            "Expected row 2 of the numstat file to have 6 fields with tabs between, but it has 5.");
+  EXPECT_EQ(refusal("owners", {{"repository", numstat("c\ta\tsoon\t1\t0\tx\n")}}),
+            "Expected row 2 of the numstat file to have a date, but it has soon.");
+  EXPECT_EQ(refusal("owners", {{"repository", numstat("c\ta\t2024-03-01T10:00:00Z\tone\t0\tx\n")}}),
+            "Expected row 2 of the numstat file to count lines, but it does not.");
+  EXPECT_NE(refusal("owners", {{"repository", root_.string()}}).find("not a git repository"), std::string::npos);
+}
+
+// --- git -------------------------------------------------------------------------------------------------------------
+TEST_F(Repository, git_history_counts_authors_renames_and_no_merges) {
+  git("init -b main");
+  write("core/a.c", "1\n2\n3\n4\n5\n");
+  write("docs/odd\tname.md", "x\n");
+  commit("Ann");
+  git("mv core/a.c core/b.c");
+  commit("Bob");
+  git("checkout -b side");
+  write("docs/y.md", "y\n");
+  commit("Bob");
+  git("checkout main");
+  write("core/b.c", "1\n2\n3\n4\n5\n6\n");
+  commit("Bob");
+  git("merge --no-ff --no-gpg-sign side -m merge");
+  const Json inputs = {{"repository", root_.string()}, {"path", "core"}};
+  const Json owners = answer("owners", inputs);
+  EXPECT_EQ(owners["commits"], 3);
+  EXPECT_EQ(owners["owner"], "Bob");
+  EXPECT_EQ(answer("owners", {{"repository", root_.string()}})["commits"], 4);
+  EXPECT_EQ(answer("hotspots", {{"repository", root_.string()}, {"path", "docs"}})["files"].size(), 2U);
+  EXPECT_EQ(answer("recent_changes", inputs)["changes"][0]["subject"], "change");
+  EXPECT_EQ(answer("owners", {{"repository", (root_ / "docs").string()}, {"path", "core"}})["commits"], 3)
+      << "paths are from the top, wherever in the repository one points";
+  EXPECT_NE(refusal("owners", {{"repository", root_.string()}, {"path", "*"}}).find("named \"*\""), std::string::npos);
+}
+
+TEST_F(Repository, a_repository_cannot_make_git_run_its_programs) {
+  git("init -b main");
+  const std::string trap = write("trap.sh", "#!/bin/sh\ntouch " + (root_ / "sprung").string() + "\n");
+  fs::permissions(trap, fs::perms::owner_all);
+  write("core/a.c", "1\n");
+  write(".gitattributes", "*.c diff=trap\n");
+  commit("Ann");
+  git("config diff.external " + trap);
+  git("config diff.trap.textconv " + trap);
+  git("config diff.trap.command " + trap);
+  git("config core.fsmonitor " + trap);
+  git("config core.pager " + trap);
+  git("config gpg.program " + trap);
+  git("config log.showSignature true");
+  EXPECT_EQ(answer("owners", {{"repository", root_.string()}, {"path", "core"}})["owner"], "Ann");
+  EXPECT_EQ(answer("co_changes", {{"repository", root_.string()}, {"path", "core"}})["left_out"], 0);
+  EXPECT_FALSE(fs::exists(root_ / "sprung"));
+}
+
+TEST_F(Repository, a_repository_without_commits_is_a_sentence) {
+  git("init -b main");
+  EXPECT_NE(refusal("owners", {{"repository", root_.string()}}).find("but git says: "), std::string::npos);
+}
+
+TEST(GitLog, that_does_not_begin_with_a_commit_is_refused) {
+  const Result<std::vector<CodeCommit>> commits = parse_git_log(std::string_view("1\t2\tx\0", 6));
+  ASSERT_FALSE(commits.ok());
+  EXPECT_EQ(commits.error().message, "Expected a git log to begin with a commit, but it does not.");
+}
+
+// --- reading questions -----------------------------------------------------------------------------------------------
+using Names = std::vector<std::string>;
+
+TEST(RepositoryQuestion, kinds_and_entities_come_from_its_words) {
+  struct Case {
+    std::string text;
+    Names kinds;
+    Names entities;
+  };
+  const std::vector<Case> cases = {
+      {"Who owns pricing AND tax?", {"ownership"}, {"pricing", "tax"}},
+      {"who owns engine, storage and the workers?", {"ownership"}, {"engine", "storage", "workers"}},
+      {"Who maintains packages/modules/tax?", {"ownership"}, {"packages/modules/tax"}},
+      {"What is the bus factor of region?", {"risk"}, {"region"}},
+      {"What changed recently in the pricing module?", {"recent_changes"}, {"pricing"}},
+      {"Which files are the hotspots in tax?", {"hotspots"}, {"tax"}},
+      {"Which files of pricing are changed most often?", {"hotspots"}, {"pricing"}},
+      {"Which files change together in `price list`?", {"coupling"}, {"price list"}},
+      {"Who is the expert for price list?", {"ownership"}, {"price list"}},
+      {"Who owns pricing and what is its bus factor?", {"ownership", "risk"}, {"pricing"}},
+      {"Who should review changes to tax?", {"ownership"}, {"tax"}},
+      {"Who owns pricing, Pricing?", {"ownership"}, {"pricing"}},
+      {"What is the bus factor of this repository?", {"risk"}, {}},
+      {"pricing", {}, {"pricing"}}};
+  for (const Case& one : cases) {
+    const RepositoryQuestion question = read_question(one.text);
+    EXPECT_EQ(question.kinds, one.kinds) << one.text;
+    EXPECT_EQ(question.entities, one.entities) << one.text;
+    EXPECT_TRUE(question.is_on_topic) << one.text;
+  }
+}
+
+TEST(RepositoryQuestion, of_the_weather_is_off_topic) {
+  for (const char* text : {"What is the weather in Tokyo?", "Tell me a joke", "What's the latest news?", "", "?",
+                           "What is the capital of France?", "Write a poem about autumn leaves falling"}) {
+    EXPECT_FALSE(read_question(text).is_on_topic) << text;
+  }
+}
+
+TEST(RepositoryQuestion, a_follow_up_takes_what_it_leaves_out_from_before) {
+  EXPECT_EQ(read_question("The owners, please", {"pricing"}).entities, (Names{"pricing"}));
+  EXPECT_EQ(read_question("And tax?", {"Who owns pricing?"}).kinds, (Names{"ownership"}));
+  EXPECT_TRUE(read_question("What about tax?", {"Who owns pricing?"}).is_on_topic);
+  EXPECT_FALSE(read_question("What about the weather?", {"Who owns pricing?"}).is_on_topic);
+  EXPECT_TRUE(read_question("Who owns the repository?", {"Who owns pricing?"}).entities.empty());
+}
+
+// --- the rule book ---------------------------------------------------------------------------------------------------
+Json ruled(SevenNodeRole role, const Json& data) {
+  ModelRequest request;
+  request.schema_name = to_string(role);
+  request.messages = prompt_messages(role, {{"system", "context"}}, data, "");
+  return answer_by_rules(request).reply.value;
+}
+
+TEST(RuleBook, plans_one_call_for_each_entity_and_kind) {
+  const Json tools = {{"owners", "x"}, {"bus_factor", "x"}};
+  const Json plan = ruled(SevenNodeRole::query_planner, {{"question", "Who owns pricing AND tax?"},
+                                                         {"intent", {{"entities", {"pricing", "tax", "x"}}}},
+                                                         {"tools", tools}});
+  ASSERT_EQ(plan["calls"].size(), 3U);
+  EXPECT_EQ(plan["calls"][1]["tool"], "owners");
+  EXPECT_EQ(plan["calls"][1]["inputs"], (Json{{"path", "tax"}}));
+}
+
+TEST(RuleBook, reflects_complete_only_with_a_result_for_each_entity) {
+  Json data = {{"intent", {{"entities", {"pricing"}}}},
+               {"results", {{{"status", "ok"}, {"inputs", {{"path", "pricing"}}}}}}};
+  EXPECT_EQ(ruled(SevenNodeRole::reflector, data)["verdict"], "complete");
+  data["results"][0]["status"] = "error";
+  EXPECT_EQ(ruled(SevenNodeRole::reflector, data)["verdict"], "error");
+  data["results"] = Json::array();
+  EXPECT_EQ(ruled(SevenNodeRole::reflector, data)["verdict"], "error");
+}
+
+TEST(RuleBook, explains_the_outputs_of_each_tool_and_says_what_it_is) {
+  const std::string file = samples + "medusa-numstat.tsv";
+  for (const char* tool : {"owners", "bus_factor", "recent_changes", "hotspots", "co_changes"}) {
+    const Json outputs = answer(tool, {{"repository", file}, {"path", "tax"}});
+    const Json row = {{"status", "ok"}, {"tool", tool}, {"inputs", {{"path", "tax"}}}, {"outputs", outputs}};
+    const Json data = {{"outcome", "answered"}, {"results", Json::array({row})}};
+    const std::string text = ruled(SevenNodeRole::response_generator, data)["answer"].get<std::string>();
+    EXPECT_EQ(text.find("cannot explain"), std::string::npos) << text;
+    EXPECT_NE(text.find("tax (packages/modules/tax)"), std::string::npos) << text;
+    EXPECT_NE(text.find("not by a language model"), std::string::npos) << text;
+  }
+}
+
+TEST(RuleBook, admits_outputs_that_it_cannot_explain) {
+  const Json row = {{"status", "ok"}, {"tool", "owners"}, {"inputs", {{"path", "tax"}}}, {"outputs", {{"a", 1}}}};
+  const Json data = {{"outcome", "answered"}, {"results", Json::array({row})}};
+  const std::string text = ruled(SevenNodeRole::response_generator, data)["answer"].get<std::string>();
+  EXPECT_NE(text.find("The tool owners answered something that the rule book cannot explain"), std::string::npos)
+      << text;
+}
+
+TEST(RuleBook, refuses_prompts_of_others) {
+  ModelRequest request;
+  request.node = "turn";
+  request.messages = {{{"role", "user"}, {"content", "Hello"}}};
+  const ModelAnswer answer = answer_by_rules(request);
+  ASSERT_TRUE(answer.failure);
+  EXPECT_EQ(
+      answer.failure->message,
+      "Expected a language model to answer node turn, but none is configured and the rule book does not know such "
+      "prompts.");
+}
+
+}  // namespace
+}  // namespace cairn

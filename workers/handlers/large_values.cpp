@@ -1,0 +1,114 @@
+#include "workers/handlers/large_values.hpp"
+
+#include "storage/chain.hpp"
+
+namespace cairn {
+namespace {
+
+// At most the length of the value's text, and enough to tell small ones without writing them.
+bool may_exceed(const Json& value, std::size_t& left) {
+  const auto take = [&left](std::size_t bytes) {
+    const bool enough = bytes <= left;
+    left = enough ? left - bytes : 0;
+    return !enough;
+  };
+  if (value.is_string()) return take(2 + 6 * value.get_ref<const std::string&>().size());
+  if (!value.is_structured()) return take(24);
+  if (take(2)) return true;
+  if (value.is_array()) {
+    for (const Json& part : value)
+      if (take(1) || may_exceed(part, left)) return true;
+    return false;
+  }
+  for (const auto& [key, part] : value.items())
+    if (take(4 + 6 * key.size()) || may_exceed(part, left)) return true;
+  return false;
+}
+
+bool is_small(const Json& value) {
+  std::size_t left = inline_bytes_max;
+  return !may_exceed(value, left);
+}
+
+void move_bytes(Json& value, std::string bytes, std::vector<Blob>& blobs) {
+  const Hash hash = sha256(bytes);
+  value = {{"$blob", hex(hash)}, {"bytes", bytes.size()}};
+  blobs.push_back({hash, std::move(bytes)});
+}
+
+std::optional<Hash> blob_of(const Json& value) {
+  if (!value.is_object() || value.size() != 2 || !value.contains("bytes")) return std::nullopt;
+  const auto found = value.find("$blob");
+  if (found == value.end() || !found->is_string()) return std::nullopt;
+  return parse_hash(found->get_ref<const std::string&>());
+}
+
+// What somebody else wrote in the form that stands for a blob would be taken for one, of another run perhaps. It is
+// moved out whatever its size: what is put back is not looked into.
+void move_foreign(Json& value, std::vector<Blob>& blobs) {
+  if (!value.is_structured()) return;
+  if (blob_of(value)) return move_bytes(value, canonical(value), blobs);
+  for (Json& part : value) move_foreign(part, blobs);
+}
+
+Status move_value(Json& value, std::vector<Blob>& blobs) {
+  std::string bytes = is_small(value) ? std::string() : canonical(value);
+  if (bytes.size() > json_bytes_max)
+    return Error{Code::limit, "Expected a value of at most " + std::to_string(json_bytes_max) + " bytes, but found " +
+                                  std::to_string(bytes.size()) + "."};
+  if (bytes.size() > inline_bytes_max)
+    move_bytes(value, std::move(bytes), blobs);
+  else
+    move_foreign(value, blobs);
+  return Done{};
+}
+
+}  // namespace
+
+Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs) {
+  if (!fields.is_object()) return Done{};
+  if (blob_of(fields))
+    return Error{Code::invalid, "Expected fields, but found what stands for a large value: " + fields.dump() + "."};
+  for (auto& [name, value] : fields.items()) {
+    const Reducer reducer = graph == nullptr ? Reducer::last : graph->reducer(name);
+    const bool in_parts =
+        (reducer == Reducer::append && value.is_array()) || (reducer == Reducer::merge && value.is_object());
+    if (!in_parts) {
+      if (Status moved = move_value(value, blobs); !moved) return moved;
+      continue;
+    }
+    for (Json& part : value)
+      if (Status moved = move_value(part, blobs); !moved) return moved;
+  }
+  return Done{};
+}
+
+Status move_out(std::vector<Fact>& facts, std::vector<Blob>& blobs) {
+  for (Fact& fact : facts) {
+    if (auto* opened = std::get_if<SubGoalOpened>(&fact)) move_foreign(opened->inputs, blobs);
+    auto* record = std::get_if<Record>(&fact);
+    if (record == nullptr) continue;
+    if (record->fields.size() <= inline_bytes_max && record->fields.find("\"$blob\"") == std::string::npos) continue;
+    Json fields = parse_stored(record->fields);
+    if (Status moved = move_out(fields, nullptr, blobs); !moved) return moved;
+    record->fields = canonical(fields);
+  }
+  return Done{};
+}
+
+void find_blobs(const Json& value, std::vector<Hash>& hashes) {
+  if (!value.is_structured()) return;
+  if (const std::optional<Hash> hash = blob_of(value)) return hashes.push_back(*hash);
+  for (const Json& part : value) find_blobs(part, hashes);
+}
+
+void put_back(Json& value, const std::function<std::optional<std::string>(const Hash&)>& read) {
+  if (!value.is_structured()) return;
+  if (const std::optional<Hash> hash = blob_of(value)) {
+    if (const std::optional<std::string> bytes = read(*hash)) value = parse_stored(*bytes);
+    return;
+  }
+  for (Json& part : value) put_back(part, read);
+}
+
+}  // namespace cairn

@@ -1,0 +1,74 @@
+#include "workers/handlers/model_call.hpp"
+
+#include <utility>
+
+#include "workers/ports/models.hpp"
+
+namespace cairn {
+namespace {
+
+Json asked(const ModelRequest& request) {
+  Json asked = {{"messages", request.messages}};
+  if (!request.model.empty()) asked["model"] = request.model;
+  if (!request.schema.is_null()) asked["schema"] = request.schema;
+  if (!request.tools.is_null()) asked["tools"] = request.tools;
+  if (!request.options.is_null()) asked["options"] = request.options;
+  return asked;
+}
+
+void add_reply(Json& fields, const ModelReply& reply) {
+  fields["model"] = reply.model;
+  fields["reply"] = reply.message;
+  fields["tokens_in"] = reply.tokens_in;
+  fields["tokens_out"] = reply.tokens_out;
+  fields["cost"] = reply.cost;
+}
+
+}  // namespace
+
+Json object_schema(Json properties) {
+  Json required = Json::array();
+  for (const auto& [name, schema] : properties.items()) required.push_back(name);
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+Record model_called(const ModelRequest& request, const ModelAnswer& answer) {
+  Json fields = {{"node", request.node}, {"request", asked(request)}, {"latency_ms", answer.reply.latency_ms}};
+  if (!answer.failure || !answer.reply.message.is_null()) add_reply(fields, answer.reply);
+  fields["ok"] = !answer.failure;
+  if (answer.failure) {
+    fields["error"] = answer.failure->error;
+    fields["message"] = answer.failure->message;
+  }
+  return {RecordKind::model_called, canonical(fields)};
+}
+
+boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports, ReadReply read) {
+  ModelAnswer answer = co_await ports.model().ask(request);
+  const Record call = model_called(request, answer);
+  StepResult result = answer.failure ? StepResult(*std::move(answer.failure)) : read(answer.reply);
+  std::vector<Fact>& facts = std::visit([](auto& came) -> std::vector<Fact>& { return came.facts; }, result);
+  facts.insert(facts.begin(), call);
+  co_return result;
+}
+
+boost::asio::awaitable<StepResult> ask_model_counted(ModelRequest request, Ports& ports, ReadReply read) {
+  const ReadReply read_and_count = [&read](const ModelReply& reply) {
+    StepResult result = read(reply);
+    if (auto* outcome = std::get_if<Outcome>(&result)) {
+      outcome->patch["model_calls"] = 1;
+      outcome->patch["tokens_in"] = reply.tokens_in;
+      outcome->patch["tokens_out"] = reply.tokens_out;
+      outcome->patch["cost"] = reply.cost;
+    }
+    return result;
+  };
+  co_return co_await ask_model(std::move(request), ports, read_and_count);
+}
+
+const char* source_of(const ModelReply& reply) { return reply.model == rule_book_name ? "rule" : "model"; }
+
+}  // namespace cairn

@@ -1,0 +1,53 @@
+// What the nodes of page_agent say to the model, and what they expect back. The rule book reads the same prompts. Pure
+// functions, safe from any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "workers/handlers/handler.hpp"
+#include "workers/handlers/model_call.hpp"
+
+namespace cairn::page_agent {
+
+// Which node asks.
+enum class Role : std::uint8_t {
+  context_analysis,
+  planning,
+  decompose_plan,
+  step_refinement,
+  action_generation,
+  verification,
+  replanning,
+  correction
+};
+
+inline constexpr std::string_view schema_prefix = "page_agent_";
+
+// Said first when the last action succeeded and the task is not completed; of planning and step_refinement alone.
+inline constexpr std::string_view plan_the_rest =
+    "Previous action succeeded; the full user goal is not yet achieved. Create or adjust the plan for the remaining "
+    "steps.";
+inline constexpr std::string_view next_step =
+    "Previous action succeeded; the full user goal is not yet achieved. Continue with the next step.";
+
+// `verification`: what the last one said; anything but action_succeeded true and task_completed false gives "".
+std::string_view continuation(Role role, const Json& verification);
+
+// The executed actions as a prompt holds them: those from `first` on, the last `window` as they are, and of the ones
+// before "N earlier steps completed.".
+struct Recent {
+  std::string summary;
+  Json actions = Json::array();
+};
+Recent recent_actions(const Json& actions, std::size_t first, std::size_t window);
+
+// The request of one call. Its last message begins with the sentence of `continuation` and the summary, if there are
+// any, and holds the data as one JSON object in its last line. A page's DOM is cut to `dom_bytes_max`.
+inline constexpr std::size_t dom_bytes_max = 24 * 1024;
+ModelRequest request_of(const StepInput& input, Role role, Json data, const std::string& summary = "");
+
+// The data of such a message; null if it is none.
+Json data_of_prompt(const Json& messages);
+
+}  // namespace cairn::page_agent

@@ -1,0 +1,26 @@
+// The rule book of page_agent: answers its prompts in a language model's place when none is configured. Deterministic
+// rules for one kind of goal: put values into a form of the page and save it ("Add a new patient with name Jas"). It is
+// open about being one: the records name the model "rules", and so does what it says. Safe from any thread.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workers/ports/models.hpp"
+
+namespace cairn {
+
+// What a goal asks for, in its own words: the values that follow `with`, `name Jas and ward "Surgery"`, and the words
+// before it.
+struct FormGoal {
+  std::vector<std::string> words;
+  std::vector<std::pair<std::string, std::string>> values;  // field and value
+};
+FormGoal read_goal(const std::string& goal);
+
+bool is_page_prompt(const ModelRequest& request);
+// REQUIRES: is_page_prompt.
+ModelAnswer answer_page_by_rules(const ModelRequest& request);
+
+}  // namespace cairn

@@ -1,0 +1,495 @@
+// Breaks a plan down level by level: one task after another is shown to the model, its reply is put on record, then
+// held against the rules, then written as one event. Where a run stands is in its channels, so a budget outlives its
+// worker.
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "workers/handlers/model_call.hpp"
+#include "workers/handlers/step_fields.hpp"
+#include "workers/planners/plan_decomposer/outline.hpp"
+#include "workers/planners/plan_decomposer/prompts.hpp"
+#include "workers/planners/plan_decomposer/result.hpp"
+#include "workers/planners/plan_decomposer/settings.hpp"
+#include "workers/planners/planners.hpp"
+#include "workers/ports/untrusted_text.hpp"
+
+namespace cairn {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t skips_max = 2000;  // in one step
+constexpr std::size_t name_bytes_max = 200;
+
+std::int64_t count(const StepInput& input, const char* name) { return channel(input, name, 0).get<std::int64_t>(); }
+
+Record rewritten(const char* rule, Json from, Json to) {
+  return record(RecordKind::decision_rewritten,
+                {{"rule", rule}, {"order", 1}, {"from", std::move(from)}, {"to", std::move(to)}});
+}
+
+Failure refused(const Error& error) { return {std::string(to_string(error.code)), error.message, false, {}}; }
+
+// --- what a run goes by ----------------------------------------------------------------------------------------------
+// Settings, mode and given task of a run, as `load` left them in the channel `job`.
+struct Job {
+  DecompositionSettings settings;
+  std::string mode;
+  std::string root;  // the given task; "": the whole plan
+
+  bool is_single() const { return !root.empty(); }
+  std::int64_t depth_limit() const {
+    return is_single() ? std::min(settings.max_depth, settings.expand_depth) : settings.max_depth;
+  }
+  bool has_run_scope() const { return settings.stop_scope == "run"; }
+};
+
+Json job_json(const Job& job) {
+  return {{"settings", settings_json(job.settings)}, {"mode", job.mode}, {"root", job.root}};
+}
+
+Job job_of(const StepInput& input) {
+  const Json& job = input.data.at("job");
+  return {stored_settings(job.at("settings")), job.at("mode"), job.at("root")};
+}
+
+PlanTree plan_of(const StepInput& input) {
+  PlanTree plan = plan_seen(input);
+  plan.plan_id = channel(input, "plan_id");
+  plan.goal = channel(input, "goal", "").get<std::string>();
+  return plan;
+}
+
+struct Place {
+  std::string id;
+  std::int64_t depth = 0;
+};
+
+Place place_of(const Json& entry) { return {entry.at("id"), entry.at("depth")}; }
+
+// Tasks that wait for their turn; whoever is not to be decomposed does not get in.
+struct Entrance {
+  const Job& job;
+  Json queue = Json::array();
+  std::int64_t depth_limited = 0;
+
+  void let_in(const PlanNode& node, std::int64_t depth, bool has_children) {
+    if (node.leaf) return;
+    if (depth < job.depth_limit()) {
+      queue.push_back({{"id", node.id}, {"depth", depth}});
+    } else if (!has_children) {
+      ++depth_limited;
+    }
+  }
+  void leave(Json& patch) {
+    if (!queue.empty()) patch["queue"] = std::move(queue);
+    if (depth_limited > 0) patch["depth_limited"] = depth_limited;
+  }
+};
+
+// --- load ------------------------------------------------------------------------------------------------------------
+Result<Job> read_job(const StepInput& input, const PlanTree& plan) {
+  Result<DecompositionSettings> settings =
+      read_settings(channel(input, "options"), input.with.value("options", Json()));
+  if (!settings) return settings.error();
+  const Json node = channel(input, "node_id");
+  const Json mode = channel(input, "mode", node.is_null() ? "plan_bfs" : "single_node");
+  if (mode != "plan_bfs" && mode != "single_node")
+    return Error{Code::invalid, "Expected the mode plan_bfs or single_node, but it is " + excerpt(mode, 60) + "."};
+  if ((mode == "single_node") == node.is_null())
+    return Error{Code::invalid,
+                 "Expected a node_id with the mode single_node and none with plan_bfs, but the mode is " +
+                     mode.get<std::string>() + " and the node_id " + excerpt(node, 60) + "."};
+  Job job{*std::move(settings), mode, node.is_null() ? "" : reply_id(node)};
+  if (job.is_single() && plan.find(job.root) == nullptr)
+    return Error{Code::not_found,
+                 "Expected node " + job.root + " to be a task of the plan, but there is none of that id."};
+  return job;
+}
+
+StepResult load(const StepInput& input) {
+  const Result<OutlinePlan> given = plan_given(input.data);
+  if (!given) return refused(given.error());
+  const PlanTree& plan = given->tree;
+  const Result<Job> job = read_job(input, plan);
+  if (!job) return refused(job.error());
+  Entrance entrance{*job};
+  if (job->is_single()) {
+    entrance.queue.push_back({{"id", job->root}, {"depth", 0}});
+  } else {
+    for (const PlanNode* root : plan.children("")) entrance.let_in(*root, 0, !plan.children(root->id).empty());
+  }
+  Outcome outcome{plan.size() == 0 ? "empty" : "loaded", Json::object(), plan_facts(plan)};
+  for (const DroppedDependency& one : given->dropped)
+    outcome.facts.emplace_back(rewritten(one.rule.c_str(), {{"task", one.task}, {"after", one.dependency}}, nullptr));
+  outcome.patch = {{"job", job_json(*job)},           {"plan_id", plan.plan_id},    {"goal", plan.goal},
+                   {"base_version", plan.version},    {"tasks_given", plan.size()}, {"removed", Json::array()},
+                   {"dropped", given->dropped.size()}};
+  if (plan.size() == 0) outcome.patch["stopped"] = "empty_plan";
+  entrance.leave(outcome.patch);
+  return outcome;
+}
+
+// --- next ------------------------------------------------------------------------------------------------------------
+// The queue as a step walks through it: what was there, and what joins it on the way.
+class Walk {
+ public:
+  Walk(const StepInput& input, const PlanTree& plan, const Job& job)
+      : plan_(plan),
+        job_(job),
+        queue_(channel(input, "queue", Json::array())),
+        first_(static_cast<std::size_t>(count(input, "taken"))),
+        entrance_{job} {}
+
+  // The next task to decompose; those that have children already are passed by, and their children join the queue.
+  std::optional<Place> to_expand(Outcome& outcome) {
+    while (const std::optional<Place> place = take()) {
+      const PlanNode* node = plan_.find(place->id);
+      if (node == nullptr) continue;
+      const std::vector<const PlanNode*> children = plan_.children(place->id);
+      if (job_.is_single() || !job_.settings.skip_existing || children.empty()) return place;
+      pass_by(*place, children, outcome);
+      if (skipped_.size() == skips_max) break;
+    }
+    return std::nullopt;
+  }
+
+  bool is_at_end() const { return first_ + taken_ >= queue_.size() + entrance_.queue.size(); }
+
+  void leave(Json& patch) {
+    patch["taken"] = taken_;
+    if (!skipped_.empty()) patch["skipped"] = skipped_;
+    entrance_.leave(patch);
+  }
+
+ private:
+  std::optional<Place> take() {
+    if (is_at_end()) return std::nullopt;
+    const std::size_t at = first_ + taken_++;
+    return place_of(at < queue_.size() ? queue_[at] : entrance_.queue[at - queue_.size()]);
+  }
+
+  void pass_by(const Place& place, const std::vector<const PlanNode*>& children, Outcome& outcome) {
+    skipped_.push_back(place.id);
+    outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", "skip"},
+                                                                      {"target", place.id},
+                                                                      {"mode", job_.mode},
+                                                                      {"reason", "has_children"},
+                                                                      {"source", "rule"}}));
+    for (const PlanNode* child : children)
+      entrance_.let_in(*child, place.depth + 1, !plan_.children(child->id).empty());
+  }
+
+  const PlanTree& plan_;
+  const Job& job_;
+  const Json queue_;
+  const std::size_t first_;
+  std::size_t taken_ = 0;
+  std::vector<std::string> skipped_;
+  Entrance entrance_;
+};
+
+// Which budget is used up, if one is.
+std::optional<BudgetExhausted> exhausted(const StepInput& input, const Job& job) {
+  const BudgetExhausted nodes{"nodes", job.settings.total_node_budget, count(input, "nodes_created")};
+  if (nodes.used >= nodes.cap) return nodes;
+  const BudgetExhausted calls{"llm_calls", job.settings.max_llm_calls, count(input, "llm_calls")};
+  if (calls.used >= calls.cap) return calls;
+  return std::nullopt;
+}
+
+StepResult next(const StepInput& input) {
+  const Job job = job_of(input);
+  const PlanTree plan = plan_of(input);
+  Walk walk(input, plan, job);
+  Outcome outcome{"expand", Json::object(), {}};
+  const std::optional<Place> place = walk.to_expand(outcome);
+  const bool is_drained = !place && walk.is_at_end();
+  walk.leave(outcome.patch);
+  if (place) {
+    outcome.patch["target"] = {{"id", place->id}, {"depth", place->depth}};
+    if (const std::optional<BudgetExhausted> budget = exhausted(input, job)) {
+      outcome.label = "done";
+      outcome.patch["stopped"] = budget->name == "nodes" ? "node_budget" : "llm_calls";
+      outcome.facts.emplace_back(*budget);
+    }
+    return outcome;
+  }
+  outcome.label = is_drained ? "done" : "again";
+  const std::int64_t depth_limited =
+      count(input, "depth_limited") + outcome.patch.value("depth_limited", std::int64_t{0});
+  if (is_drained && depth_limited > 0) outcome.patch["stopped"] = "depth";
+  return outcome;
+}
+
+// --- expand ----------------------------------------------------------------------------------------------------------
+DecompositionTask task_of(const Job& job, const Place& place) {
+  return {place.id, job.mode, static_cast<std::size_t>(job.settings.max_children),
+          static_cast<std::size_t>(job.settings.outline_bytes_max)};
+}
+
+ModelRequest request_of(const StepInput& input, const Job& job, const DecompositionTask& task) {
+  const bool was_bad = input.fault_error == "bad_reply";
+  ModelRequest request;
+  request.model = job.settings.model;
+  request.messages = decomposition_messages(plan_of(input), task, was_bad ? input.fault : "");
+  request.schema = decomposition_reply_schema();
+  request.schema_name = decomposition_schema;
+  // The same key would bring the same bad reply from an endpoint that remembers keys.
+  request.key = input.key + (was_bad ? "/" + std::to_string(input.attempt) : "");
+  request.node = input.node;
+  return request;
+}
+
+StepResult read_reply(const StepInput& input, const DecompositionTask& task, const ModelReply& reply) {
+  if (!reply.value.is_object())
+    return Failure{"bad_reply", "Expected the decomposition as JSON, but the reply has none.", true, {}};
+  if (std::optional<std::string> fault = reply_fault(reply.value, task))
+    return Failure{"bad_reply", *std::move(fault), true, {}};
+  Outcome outcome{"replied", {{"reply", reply.value}}, {}};
+  outcome.patch["source"] = source_of(reply);
+  outcome.patch["llm_calls"] = input.errors + 1;
+  outcome.patch["tokens_in"] = reply.tokens_in;
+  outcome.patch["tokens_out"] = reply.tokens_out;
+  outcome.patch["cost"] = reply.cost;
+  return outcome;
+}
+
+std::string cause_of(const std::string& error) { return error == "bad_reply" ? "format" : error; }
+
+Record decomposition_failed(const StepInput& input, const Job& job, const Place& place, const Failure& failure) {
+  return record(RecordKind::decomposition_failed, {{"target", place.id},
+                                                   {"mode", job.mode},
+                                                   {"depth", place.depth},
+                                                   {"attempt", input.attempt},
+                                                   {"error", cause_of(failure.error)},
+                                                   {"reason", failure.message}});
+}
+
+asio::awaitable<StepResult> expand(StepInput input, Ports& ports) {
+  const Job job = job_of(input);
+  const Place place = place_of(input.data.at("target"));
+  const DecompositionTask task = task_of(job, place);
+  ModelRequest request = request_of(input, job, task);
+  const auto read = [&input, &task](const ModelReply& reply) { return read_reply(input, task, reply); };
+  StepResult result = co_await ask_model(std::move(request), ports, read);
+  if (auto* failure = std::get_if<Failure>(&result)) {
+    const std::int64_t calls = count(input, "llm_calls") + input.errors + 1;
+    failure->retryable = input.errors < job.settings.retry_limit && calls < job.settings.max_llm_calls;
+    failure->facts.emplace_back(decomposition_failed(input, job, place, *failure));
+  }
+  co_return result;
+}
+
+// --- write -----------------------------------------------------------------------------------------------------------
+// A reply on its way into the plan: each rule that changes it says so.
+struct Writing {
+  const Job& job;
+  const Place& place;
+  PlanTree plan;
+  Outcome outcome{"written", Json::object(), {}};
+  std::vector<PlanNode> children = {};
+  bool is_over_budget = false;
+};
+
+std::vector<PlanNode> children_of(const Json& reply, const Place& place) {
+  std::vector<PlanNode> children;
+  for (const Json& child : reply.at("children")) {
+    PlanNode node{"", place.id, "", child.at("instruction"), {}, child.at("context"), child.at("leaf")};
+    node.name = readable_line(child.at("name").get<std::string>(), name_bytes_max);
+    for (const Json& id : child.at("dependencies")) node.dependencies.push_back(reply_id(id));
+    children.push_back(std::move(node));
+  }
+  return children;
+}
+
+void cut_to(Writing& writing, const char* rule, std::int64_t most) {
+  const std::size_t given = writing.children.size();
+  if (given <= static_cast<std::size_t>(most)) return;
+  writing.children.resize(static_cast<std::size_t>(most));
+  writing.outcome.facts.emplace_back(
+      rewritten(rule, {{"target", writing.place.id}, {"children", given}}, {{"children", most}}));
+}
+
+void force_leaves(Writing& writing) {
+  if (!writing.job.is_single() || writing.job.settings.expand_depth != 1) return;
+  for (PlanNode& child : writing.children) child.leaf = true;
+}
+
+// The subtree below the target goes, and nobody waits for what went.
+void remove_existing(Writing& writing) {
+  const std::vector<const PlanNode*> below = writing.plan.below(writing.place.id);
+  if (!writing.job.is_single() || writing.job.settings.existing_children != "overwrite" || writing.place.depth > 0)
+    return;
+  if (below.empty() || writing.children.empty()) return;
+  std::set<std::string> gone;
+  Json changes = Json::array();
+  for (const PlanNode* node : below) {
+    gone.insert(node->id);
+    changes.push_back({{"op", "remove"}, {"id", node->id}});
+  }
+  PlanTree left = without(writing.plan, gone);
+  for (const PlanNode& node : left.nodes()) {
+    if (node.dependencies != writing.plan.find(node.id)->dependencies)
+      changes.push_back({{"op", "update"}, {"id", node.id}, {"after", node.dependencies}});
+  }
+  writing.outcome.facts.emplace_back(PlanRevised{writing.plan.version + 1, "overwrite", std::move(changes)});
+  writing.outcome.patch["removed"] = gone;
+  writing.plan = std::move(left);
+}
+
+// Gives the children their ids and puts them into the plan, without the dependencies it cannot have.
+std::vector<std::string> add_children(Writing& writing) {
+  const std::vector<std::string> ids = writing.plan.new_ids(writing.place.id, writing.children.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) writing.children[i].id = ids[i];
+  std::vector<std::string> dropped;
+  for (const DroppedDependency& one : add_tasks(writing.plan, writing.children)) {
+    dropped.push_back(one.dependency);
+    writing.outcome.facts.emplace_back(
+        rewritten(one.rule.c_str(), {{"task", one.task}, {"after", one.dependency}}, nullptr));
+  }
+  return dropped;
+}
+
+void put_on_record(Writing& writing, const std::vector<std::string>& dropped, std::size_t given) {
+  TaskDecomposed fact{writing.place.id,
+                      writing.job.mode,
+                      static_cast<std::int32_t>(writing.place.depth),
+                      {},
+                      dropped,
+                      static_cast<std::int32_t>(given - writing.children.size())};
+  for (const PlanNode& child : writing.children) fact.children.push_back(plan_child(*writing.plan.find(child.id)));
+  Json& patch = writing.outcome.patch;
+  patch["processed"] = {writing.place.id};
+  patch["nodes_created"] = writing.children.size();
+  patch["dropped"] = dropped.size();
+  patch["truncated"] = fact.truncated;
+  writing.outcome.facts.emplace_back(std::move(fact));
+}
+
+// Why the run ends with this reply; "" if it goes on.
+std::string stop_after(const Json& reply, const Writing& writing) {
+  if (writing.is_over_budget) return "node_budget";
+  if (!writing.job.has_run_scope()) return "";
+  if (reply.at("should_stop") == true) return "llm_should_stop: " + reply.at("reason").get<std::string>();
+  return reply.at("children").empty() && writing.job.settings.stop_on_empty ? "empty_children" : "";
+}
+
+StepResult write(const StepInput& input) {
+  const Job job = job_of(input);
+  const Place place = place_of(input.data.at("target"));
+  const Json& reply = input.data.at("reply");
+  Writing writing{job, place, plan_of(input)};
+  if (writing.plan.find(place.id) == nullptr)
+    return Failure{
+        "not_found", "Expected task " + place.id + " to be in the plan, but it is not there any more.", false, {}};
+  Outcome& outcome = writing.outcome;
+  outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", "decompose"},
+                                                                    {"target", place.id},
+                                                                    {"mode", job.mode},
+                                                                    {"reason", reply.at("reason")},
+                                                                    {"source", channel(input, "source")}}));
+  writing.children = children_of(reply, place);
+  const std::size_t given = writing.children.size();
+  cut_to(writing, "max_children", job.settings.max_children);
+  const std::int64_t budget = job.settings.total_node_budget - count(input, "nodes_created");
+  writing.is_over_budget = static_cast<std::int64_t>(writing.children.size()) > budget;
+  cut_to(writing, "node_budget", budget);
+  force_leaves(writing);
+  remove_existing(writing);
+  put_on_record(writing, add_children(writing), given);
+  if (writing.is_over_budget)
+    outcome.facts.emplace_back(
+        BudgetExhausted{"nodes", job.settings.total_node_budget, job.settings.total_node_budget});
+  if (std::string stopped = stop_after(reply, writing); !stopped.empty()) {
+    outcome.label = "stop";
+    outcome.patch["stopped"] = std::move(stopped);
+    return outcome;
+  }
+  if (reply.at("should_stop") == true) return outcome;
+  Entrance entrance{job};
+  for (const PlanNode& child : writing.children) entrance.let_in(child, place.depth + 1, false);
+  entrance.leave(outcome.patch);
+  return outcome;
+}
+
+// --- skip ------------------------------------------------------------------------------------------------------------
+// A task whose reply never came or could not be written is left as it is; `given` says what happened.
+StepResult skip(const StepInput& input) {
+  const Job job = job_of(input);
+  const Place place = place_of(input.data.at("target"));
+  const bool is_write = input.given.at("node") != "expand";
+  const std::string word = input.given.at("error").get<std::string>();
+  const std::string error = is_write ? "write" : cause_of(word);
+  Outcome outcome{"go_on", Json::object(), {}};
+  outcome.patch["failed"] = Json::array({{{"id", place.id}, {"error", error}, {"reason", input.given.at("message")}}});
+  if (!is_write) {
+    const std::int64_t left = job.settings.max_llm_calls - count(input, "llm_calls");
+    outcome.patch["llm_calls"] = std::min(job.settings.retry_limit + 1, left);
+    return outcome;
+  }
+  outcome.facts.emplace_back(decomposition_failed(input, job, place, {error, input.given.at("message"), false, {}}));
+  if (job.settings.on_write_error == "continue") return outcome;
+  outcome.label = "stop";
+  outcome.patch["stopped"] = "write_error";
+  return outcome;
+}
+
+// --- finish ----------------------------------------------------------------------------------------------------------
+Json stats_of(const StepInput& input) {
+  Json stats = {{"elapsed_ms", input.elapsed_ms}, {"skipped_nodes", channel(input, "skipped", Json::array())}};
+  for (const char* name :
+       {"llm_calls", "nodes_created", "depth_limited", "truncated", "dropped", "tokens_in", "tokens_out"})
+    stats[name] = count(input, name);
+  return stats;
+}
+
+StepResult finish(const StepInput& input) {
+  const Job job = job_of(input);
+  const PlanTree plan = plan_of(input);
+  Decomposition done{
+      job.mode,       job.root, channel(input, "processed", Json::array()), {}, {}, channel(input, "stopped", ""),
+      stats_of(input)};
+  // What was given comes first in the plan; of a run's own tasks none is ever removed.
+  const auto given = static_cast<std::size_t>(input.data.at("tasks_given").get<std::int64_t>());
+  for (std::size_t i = given; i < input.plan.size(); ++i) {
+    if (const PlanNode* node = plan.find(input.plan[i].id)) done.created.push_back(*node);
+  }
+  for (const Json& one : channel(input, "failed", Json::array()))
+    done.failed.push_back({one.at("id"), one.at("error")});
+  Outcome outcome{"done", Json::object(), {}};
+  outcome.patch["result"] = result_json(plan, done);
+  outcome.patch["feedback"] = {{"en", feedback_in_english(plan, done)}, {"zh", feedback_in_chinese(plan, done)}};
+  return outcome;
+}
+
+void add(HandlerTable& table, std::string name, std::vector<std::string> labels, std::vector<std::string> reads,
+         std::variant<PureHandler, EffectHandler> run) {
+  Handler handler;
+  handler.name = "plan_decomposer." + std::move(name);
+  handler.labels = std::move(labels);
+  handler.reads = std::move(reads);
+  handler.reads_plan = handler.name != "plan_decomposer.load" && handler.name != "plan_decomposer.skip";
+  handler.run = std::move(run);
+  table.add(std::move(handler));
+}
+
+}  // namespace
+
+void add_plan_decomposer(HandlerTable& table) {
+  add(table, "load", {"loaded", "empty"}, {"plan", "outline", "goal", "node_id", "mode", "options"}, PureHandler(load));
+  add(table, "next", {"expand", "again", "done"},
+      {"job", "queue", "taken", "nodes_created", "llm_calls", "depth_limited"}, PureHandler(next));
+  add(table, "expand", {"replied"}, {"job", "plan_id", "goal", "target", "llm_calls"}, EffectHandler(expand));
+  add(table, "write", {"written", "stop"}, {"job", "target", "reply", "source", "nodes_created"}, PureHandler(write));
+  add(table, "skip", {"go_on", "stop"}, {"job", "target", "llm_calls"}, PureHandler(skip));
+  add(table, "finish", {"done"},
+      {"job", "plan_id", "goal", "tasks_given", "processed", "failed", "skipped", "stopped", "llm_calls",
+       "nodes_created", "depth_limited", "truncated", "dropped", "tokens_in", "tokens_out"},
+      PureHandler(finish));
+}
+
+}  // namespace cairn

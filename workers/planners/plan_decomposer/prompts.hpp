@@ -1,0 +1,37 @@
+// What plan_decomposer says to the model about one task, and what it expects back. Each prompt is a conversation of its
+// own: nothing of any other one is in it. The rule book reads the same prompts. Pure functions, safe from any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/json.hpp"
+#include "workers/planners/plan_decomposer/tree.hpp"
+
+namespace cairn {
+
+inline constexpr const char* decomposition_schema = "decomposition";  // the name of its schema
+
+struct DecompositionTask {
+  std::string target;
+  std::string_view mode;  // plan_bfs or single_node
+  std::size_t max_children = 0;
+  std::size_t outline_bytes = 0;  // of the plan's outline, at most
+};
+
+// System and user message. The last one is a JSON object: target_task (its name, instruction, path, the children it
+// has), plan_outline (at most `outline_bytes`), constraints, mode_hint, and after a failed attempt last_attempt_failed.
+Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task, const std::string& fault);
+
+// The JSON Schema of a reply; the same for every task.
+Json decomposition_reply_schema();
+
+// What the schema cannot say: one sentence if the reply is for another task or mode, or a child has no name.
+std::optional<std::string> reply_fault(const Json& reply, const DecompositionTask& task);
+
+// An id in a reply, given as a text or as a number.
+std::string reply_id(const Json& id);
+
+}  // namespace cairn

@@ -1,0 +1,413 @@
+#include "workers/planners/plan_decomposer/tree.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "workers/ports/untrusted_text.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t id_bytes_max = 200;
+constexpr std::size_t tasks_max = 10'000;
+constexpr std::size_t dependencies_max = 50;  // of one task
+
+Error invalid(std::string message) { return {Code::invalid, std::move(message)}; }
+
+std::optional<std::string> id_text(const Json& id) {
+  if (id.is_number_integer()) return id.dump();
+  if (!id.is_string()) return std::nullopt;
+  const std::string& text = id.get_ref<const std::string&>();
+  if (text.empty() || readable_line(text, id_bytes_max) != text) return std::nullopt;
+  return text;
+}
+
+// --- reading the JSON form -------------------------------------------------------------------------------------------
+const std::set<std::string, std::less<>> node_fields = {"id",          "parent_id",    "position", "name",
+                                                        "instruction", "dependencies", "context",  "leaf"};
+
+Result<std::vector<std::string>> read_ids(const Json& list, const std::string& what) {
+  if (!list.is_array())
+    return invalid("Expected " + what + " to be a list of ids, but it is " + excerpt(list, 60) + ".");
+  std::vector<std::string> ids;
+  for (const Json& entry : list) {
+    std::optional<std::string> id = id_text(entry);
+    if (!id) return invalid("Expected " + what + " to hold ids, but one is " + excerpt(entry, 60) + ".");
+    ids.push_back(*std::move(id));
+  }
+  return ids;
+}
+
+struct Given {
+  PlanNode node;
+  std::int64_t position = 0;
+};
+
+Result<Given> read_node(const std::string& id, const Json& fields) {
+  const std::string which = "Expected task " + id + " of the plan to ";
+  if (!fields.is_object()) return invalid(which + "be an object, but it is " + excerpt(fields, 60) + ".");
+  for (const auto& [name, value] : fields.items()) {
+    if (!node_fields.contains(name)) return invalid(which + "have no field " + name + ", but it has.");
+  }
+  if (fields.contains("id") && id_text(fields["id"]) != id) return invalid(which + "have no other id, but it has.");
+  Given given;
+  given.node.id = id;
+  const Json name = fields.value("name", Json());
+  if (!name.is_string() || readable_line(name.get<std::string>(), id_bytes_max).empty())
+    return invalid(which + "have a name, but it has none.");
+  given.node.name = name.get<std::string>();
+  const Json instruction = fields.value("instruction", Json(""));
+  if (!instruction.is_string()) return invalid(which + "have a text as instruction, but it has none.");
+  given.node.instruction = instruction.get<std::string>();
+  const Json parent = fields.value("parent_id", Json());
+  if (const std::optional<std::string> text = id_text(parent)) given.node.parent = *text;
+  if (given.node.parent.empty() && !parent.is_null())
+    return invalid(which + "have an id as parent_id, but it has " + excerpt(parent, 60) + ".");
+  const Json position = fields.value("position", Json(0));
+  const Json leaf = fields.value("leaf", Json(false));
+  if (!position.is_number_integer() || !leaf.is_boolean())
+    return invalid(which + "have a whole number as position and true or false as leaf, but it has not.");
+  given.position = position.get<std::int64_t>();
+  given.node.leaf = leaf.get<bool>();
+  given.node.context = fields.value("context", Json());
+  Result<std::vector<std::string>> dependencies =
+      read_ids(fields.value("dependencies", Json::array()), "the dependencies of task " + id);
+  if (!dependencies) return dependencies.error();
+  given.node.dependencies = *std::move(dependencies);
+  return given;
+}
+
+using GivenNodes = std::map<std::string, Given>;
+
+Result<GivenNodes> read_nodes(const Json& plan) {
+  const Json nodes = plan.value("nodes", Json());
+  if (!nodes.is_object())
+    return invalid("Expected the plan to have an object of nodes, but it has " + excerpt(nodes, 60) + ".");
+  if (nodes.size() > tasks_max)
+    return Error{Code::limit, "Expected a plan of at most " + std::to_string(tasks_max) + " tasks, but there are " +
+                                  std::to_string(nodes.size()) + "."};
+  GivenNodes read;
+  for (const auto& [id, fields] : nodes.items()) {
+    if (!id_text(id))
+      return invalid("Expected an id of at most 200 plain characters, but found " + excerpt(id, 60) + ".");
+    Result<Given> node = read_node(id, fields);
+    if (!node) return node.error();
+    read.emplace(id, *std::move(node));
+  }
+  for (const auto& [id, given] : read) {
+    const std::string& parent = given.node.parent;
+    if (!parent.empty() && !read.contains(parent))
+      return invalid("Expected the parent of task " + id + " to be a task of the plan, but there is no task " + parent +
+                     ".");
+    for (const std::string& before : given.node.dependencies) {
+      if (!read.contains(before))
+        return invalid("Expected the dependencies of task " + id + " to be tasks of the plan, but there is no task " +
+                       before + ".");
+    }
+  }
+  return read;
+}
+
+// Adds a task and all below it, siblings by position. Counts what it added: what a cycle of parents holds is not
+// reached.
+void add_below(PlanTree& tree, const std::vector<std::string>& roots, const GivenNodes& given) {
+  std::map<std::string, std::vector<const Given*>> children;
+  for (const auto& [id, one] : given) {
+    if (!one.node.parent.empty()) children[one.node.parent].push_back(&one);
+  }
+  for (auto& [parent, list] : children)
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Given* a, const Given* b) { return a->position < b->position; });
+  std::vector<std::string> level = roots;
+  for (const std::string& id : roots) tree.add(given.at(id).node);
+  while (!level.empty()) {
+    std::vector<std::string> next;
+    for (const std::string& id : level) {
+      for (const Given* child : children[id]) {
+        tree.add(child->node);
+        next.push_back(child->node.id);
+      }
+    }
+    level = std::move(next);
+  }
+}
+
+std::optional<std::string> roots_fault(const std::vector<std::string>& roots, const GivenNodes& given) {
+  std::set<std::string> seen;
+  for (const std::string& id : roots) {
+    if (!given.contains(id)) return "Expected the roots to be tasks of the plan, but there is no task " + id + ".";
+    if (!given.at(id).node.parent.empty()) return "Expected root " + id + " to have no parent, but it has one.";
+    if (!seen.insert(id).second) return "Expected each root once, but " + id + " is named twice.";
+  }
+  return std::nullopt;
+}
+
+// --- order -----------------------------------------------------------------------------------------------------------
+// Every task is two moments, its begin and its end; an edge leads from what comes first to what comes after it.
+class Moments {
+ public:
+  explicit Moments(std::size_t tasks) : after_(2 * tasks), waits_(2 * tasks, 0) {}
+  static std::size_t begin(std::size_t task) { return 2 * task; }
+  static std::size_t end(std::size_t task) { return 2 * task + 1; }
+
+  void order(std::size_t first, std::size_t then) {
+    after_[first].push_back(then);
+    ++waits_[then];
+  }
+
+  bool can_all_come() {
+    std::vector<std::size_t> ready;
+    for (std::size_t moment = 0; moment < waits_.size(); ++moment) {
+      if (waits_[moment] == 0) ready.push_back(moment);
+    }
+    std::size_t come = 0;
+    while (!ready.empty()) {
+      const std::size_t moment = ready.back();
+      ready.pop_back();
+      ++come;
+      for (const std::size_t next : after_[moment]) {
+        if (--waits_[next] == 0) ready.push_back(next);
+      }
+    }
+    return come == waits_.size();
+  }
+
+ private:
+  std::vector<std::vector<std::size_t>> after_;
+  std::vector<std::size_t> waits_;
+};
+
+// Why a task cannot have one more dependency; "" if it can, and it has it then.
+std::string refusal_to_depend(PlanTree& plan, const std::string& task, const std::string& id,
+                              std::vector<std::string>& kept) {
+  if (plan.find(id) == nullptr) return "unknown_dependency";
+  kept.push_back(id);
+  plan.set_dependencies(task, kept);
+  if (plan.is_ordered()) return "";
+  kept.pop_back();
+  plan.set_dependencies(task, kept);
+  return "cyclic_dependency";
+}
+
+}  // namespace
+
+// --- the tree --------------------------------------------------------------------------------------------------------
+void PlanTree::add(PlanNode node) {
+  CHECK(!by_id_.contains(node.id) && (node.parent.empty() || by_id_.contains(node.parent)));
+  by_id_[node.id] = nodes_.size();
+  by_parent_[node.parent].push_back(nodes_.size());
+  used_.insert(node.id);
+  nodes_.push_back(std::move(node));
+}
+
+void PlanTree::set_dependencies(const std::string& id, std::vector<std::string> dependencies) {
+  nodes_[by_id_.at(id)].dependencies = std::move(dependencies);
+}
+
+void PlanTree::drop_unknown_dependencies() {
+  for (PlanNode& node : nodes_)
+    std::erase_if(node.dependencies, [this](const std::string& id) { return !by_id_.contains(id); });
+}
+
+void PlanTree::clear() {
+  nodes_.clear();
+  by_id_.clear();
+  by_parent_.clear();
+}
+
+const PlanNode* PlanTree::find(std::string_view id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &nodes_[found->second];
+}
+
+std::vector<const PlanNode*> PlanTree::children(std::string_view id) const {
+  std::vector<const PlanNode*> children;
+  const auto found = by_parent_.find(id);
+  if (found == by_parent_.end()) return children;
+  for (const std::size_t place : found->second) children.push_back(&nodes_[place]);
+  return children;
+}
+
+std::vector<const PlanNode*> PlanTree::below(std::string_view id) const {
+  std::vector<const PlanNode*> below = children(id);
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    const std::vector<const PlanNode*> deeper = children(below[i]->id);
+    below.insert(below.end(), deeper.begin(), deeper.end());
+  }
+  return below;
+}
+
+std::vector<const PlanNode*> PlanTree::path(std::string_view id) const {
+  std::vector<const PlanNode*> path;
+  for (const PlanNode* node = find(id); node != nullptr; node = find(node->parent)) path.push_back(node);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+std::size_t PlanTree::position(const PlanNode& node) const {
+  const std::vector<std::size_t>& siblings = by_parent_.find(node.parent)->second;
+  const auto found = std::find(siblings.begin(), siblings.end(), by_id_.find(node.id)->second);
+  return static_cast<std::size_t>(found - siblings.begin());
+}
+
+std::vector<std::string> PlanTree::new_ids(const std::string& parent, std::size_t count) const {
+  std::vector<std::string> ids;
+  for (std::size_t number = children(parent).size() + 1; ids.size() < count; ++number) {
+    std::string id = parent + "." + std::to_string(number);
+    if (!used_.contains(id)) ids.push_back(std::move(id));
+  }
+  return ids;
+}
+
+bool PlanTree::is_ordered() const {
+  Moments moments(nodes_.size());
+  for (std::size_t task = 0; task < nodes_.size(); ++task) {
+    moments.order(Moments::begin(task), Moments::end(task));
+    for (const std::string& before : nodes_[task].dependencies)
+      moments.order(Moments::end(by_id_.at(before)), Moments::begin(task));
+    if (nodes_[task].parent.empty()) continue;
+    const std::size_t parent = by_id_.at(nodes_[task].parent);
+    moments.order(Moments::begin(parent), Moments::begin(task));
+    moments.order(Moments::end(task), Moments::end(parent));
+  }
+  return moments.can_all_come();
+}
+
+std::vector<DroppedDependency> add_tasks(PlanTree& plan, std::vector<PlanNode> tasks) {
+  std::vector<std::vector<std::string>> wanted;
+  for (PlanNode& task : tasks) {
+    wanted.push_back(std::exchange(task.dependencies, {}));
+    plan.add(task);
+  }
+  std::vector<DroppedDependency> dropped;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const std::string& task = tasks[i].id;
+    if (wanted[i].size() > dependencies_max) {
+      dropped.push_back({task, std::to_string(wanted[i].size() - dependencies_max) + " more", "dependencies_max"});
+      wanted[i].resize(dependencies_max);
+    }
+    std::set<std::string> seen;
+    std::vector<std::string> kept;
+    for (const std::string& id : wanted[i]) {
+      if (!seen.insert(id).second) continue;
+      std::string rule = refusal_to_depend(plan, task, id, kept);
+      if (!rule.empty()) dropped.push_back({task, id, std::move(rule)});
+    }
+  }
+  return dropped;
+}
+
+PlanTree without(const PlanTree& plan, const std::set<std::string>& ids) {
+  PlanTree left = plan;
+  left.clear();
+  for (const PlanNode* node : plan.below("")) {
+    const bool is_gone = ids.contains(node->id) || (!node->parent.empty() && left.find(node->parent) == nullptr);
+    if (is_gone)
+      left.retire(node->id);
+    else
+      left.add(*node);
+  }
+  left.drop_unknown_dependencies();
+  return left;
+}
+
+// --- its JSON form ---------------------------------------------------------------------------------------------------
+Result<PlanTree> read_plan(const Json& plan) {
+  if (!plan.is_object()) return invalid("Expected the plan to be an object, but it is " + excerpt(plan, 60) + ".");
+  for (const auto& [name, value] : plan.items()) {
+    static const std::set<std::string, std::less<>> fields = {"plan_id", "version", "goal", "roots", "nodes"};
+    if (!fields.contains(name)) return invalid("Expected the plan to have no field " + name + ", but it has.");
+  }
+  const Json version = plan.value("version", Json(1));
+  const Json goal = plan.value("goal", Json(""));
+  if (!version.is_number_integer() || version < 1 || !goal.is_string())
+    return invalid("Expected the plan to have a version of at least 1 and a text as goal, but it has not.");
+  const Result<std::vector<std::string>> roots = read_ids(plan.value("roots", Json()), "the roots of the plan");
+  if (!roots) return roots.error();
+  const Result<GivenNodes> given = read_nodes(plan);
+  if (!given) return given.error();
+  if (std::optional<std::string> fault = roots_fault(*roots, *given)) return invalid(*std::move(fault));
+  PlanTree tree;
+  tree.plan_id = plan.value("plan_id", Json());
+  tree.version = version.get<std::int64_t>();
+  tree.goal = goal.get<std::string>();
+  add_below(tree, *roots, *given);
+  for (const auto& [id, one] : *given) {
+    if (tree.find(id) == nullptr) return invalid("Expected task " + id + " to hang below a root, but it does not.");
+  }
+  if (!tree.is_ordered())
+    return invalid("Expected the dependencies of the plan to be in an order, but they run in a circle.");
+  return tree;
+}
+
+Json node_json(const PlanTree& plan, const PlanNode& node) {
+  return {{"id", node.id},
+          {"parent_id", node.parent.empty() ? Json(nullptr) : Json(node.parent)},
+          {"position", plan.position(node)},
+          {"name", node.name},
+          {"instruction", node.instruction},
+          {"dependencies", node.dependencies},
+          {"context", node.context},
+          {"leaf", node.leaf}};
+}
+
+Json plan_json(const PlanTree& plan) {
+  Json roots = Json::array();
+  for (const PlanNode* root : plan.children("")) roots.push_back(root->id);
+  Json nodes = Json::object();
+  for (const PlanNode& node : plan.nodes()) nodes[node.id] = node_json(plan, node);
+  return {{"plan_id", plan.plan_id},
+          {"version", plan.version},
+          {"goal", plan.goal},
+          {"roots", std::move(roots)},
+          {"nodes", std::move(nodes)}};
+}
+
+// --- in a run --------------------------------------------------------------------------------------------------------
+PlanTree plan_seen(const StepInput& input) {
+  PlanTree tree;
+  tree.version = input.plan_version;
+  for (const GoalView& goal : input.plan) {
+    const bool hangs = goal.parent.empty() || tree.find(goal.parent) != nullptr;
+    const bool is_removed = goal.status == GoalStatus::skipped;
+    if (!goal.tool.empty() || is_removed || !hangs || tree.find(goal.id) != nullptr) {
+      tree.retire(goal.id);
+      continue;
+    }
+    PlanNode node{goal.id, goal.parent, goal.title, "", goal.after, nullptr, false};
+    if (goal.context.is_object()) {
+      node.instruction = goal.context.value("instruction", "");
+      node.context = goal.context.value("context", Json());
+      node.leaf = goal.context.value("leaf", false);
+    }
+    tree.add(std::move(node));
+  }
+  tree.drop_unknown_dependencies();
+  return tree;
+}
+
+PlanChild plan_child(const PlanNode& node) {
+  Json context = {{"instruction", node.instruction}};
+  if (node.leaf) context["leaf"] = true;
+  if (!node.context.is_null()) context["context"] = node.context;
+  return {node.id, node.name, node.dependencies, std::move(context)};
+}
+
+std::vector<Fact> plan_facts(const PlanTree& plan) {
+  const auto stored = [](const std::vector<const PlanNode*>& nodes) {
+    std::vector<PlanChild> children;
+    for (const PlanNode* node : nodes) children.push_back(plan_child(*node));
+    return children;
+  };
+  std::vector<Fact> facts;
+  facts.emplace_back(PlanCreated{plan.version, plan.goal, stored(plan.children(""))});
+  for (const PlanNode* node : plan.below("")) {
+    const std::vector<const PlanNode*> children = plan.children(node->id);
+    const auto depth = static_cast<std::int32_t>(plan.path(node->id).size()) - 1;
+    if (!children.empty()) facts.emplace_back(TaskDecomposed{node->id, "given", depth, stored(children), {}, 0});
+  }
+  return facts;
+}
+
+}  // namespace cairn

@@ -1,0 +1,145 @@
+// For graphs that own a plan and let another graph decompose it: the plan is made, shown, and brought up to date with
+// what the child came to. Between the two the plan may have changed: its version tells, and then nothing is merged.
+#include <algorithm>
+#include <utility>
+
+#include "workers/planners/plan_decomposer/outline.hpp"
+#include "workers/planners/planners.hpp"
+
+namespace cairn {
+namespace {
+
+Failure refused(const Error& error) { return {std::string(to_string(error.code)), error.message, false, {}}; }
+
+// The run's plan as of this step, named as the channel `plan` names it.
+PlanTree own_plan(const StepInput& input) {
+  PlanTree plan = plan_seen(input);
+  const Json shown = input.data.value("plan", Json::object());
+  if (!shown.is_object()) return plan;
+  plan.plan_id = shown.value("plan_id", Json());
+  if (shown.contains("goal") && shown["goal"].is_string()) plan.goal = shown["goal"].get<std::string>();
+  return plan;
+}
+
+Outcome shown(const char* label, const PlanTree& plan) { return {label, {{"plan", plan_json(plan)}}, {}}; }
+
+// --- plan.create -----------------------------------------------------------------------------------------------------
+StepResult create(const StepInput& input) {
+  const Json decompose = input.with.value("auto_on_create", Json(true));
+  if (!decompose.is_null() && !decompose.is_boolean())
+    return refused(
+        {Code::invalid, "Expected auto_on_create to be true or false, but it is " + excerpt(decompose, 60) + "."});
+  if (input.plan_version != 0)
+    return refused({Code::conflict, "Expected a run without a plan, but it has one of version " +
+                                        std::to_string(input.plan_version) + "."});
+  const Result<OutlinePlan> given = plan_given(input.with);
+  if (!given) return refused(given.error());
+  Outcome outcome = shown(decompose.is_null() || decompose == true ? "decompose" : "created", given->tree);
+  outcome.facts = plan_facts(given->tree);
+  return outcome;
+}
+
+// --- plan.read -------------------------------------------------------------------------------------------------------
+StepResult read(const StepInput& input) { return shown("read", own_plan(input)); }
+
+// --- plan.merge ------------------------------------------------------------------------------------------------------
+struct Decomposed {
+  std::int64_t base_version = 0;
+  std::string mode;
+  std::vector<std::string> removed;
+  std::vector<PlanNode> created;
+};
+
+PlanNode node_of(const Json& task) {
+  PlanNode node{
+      task.at("id"),  "", task.at("name"), task.at("instruction"), task.at("dependencies"), task.at("context"),
+      task.at("leaf")};
+  if (!task.at("parent_id").is_null()) node.parent = task.at("parent_id").get<std::string>();
+  return node;
+}
+
+Result<Decomposed> read_decomposition(const Json& output) {
+  try {
+    const Json& result = output.at("result");
+    Decomposed read{output.at("base_version"), result.at("mode"), output.at("removed_nodes"), {}};
+    for (const Json& task : result.at("created_tasks")) read.created.push_back(node_of(task));
+    return read;
+  } catch (const Json::exception& fault) {
+    return Error{Code::invalid,
+                 "Expected the output of plan_decomposer as \"decomposition\", but got " + excerpt(output, 100) + "."};
+  }
+}
+
+std::optional<std::string> merge_fault(const PlanTree& plan, const Decomposed& came) {
+  std::set<std::string> new_ids;
+  for (const PlanNode& node : came.created) {
+    if (plan.find(node.parent) == nullptr && !new_ids.contains(node.parent))
+      return "Expected the parent of task " + node.id + " to be in the plan, but there is no task " + node.parent + ".";
+    if (plan.find(node.id) != nullptr || !new_ids.insert(node.id).second)
+      return "Expected task " + node.id + " to be new, but the plan has it.";
+  }
+  return std::nullopt;
+}
+
+Json removal_of(const PlanTree& before, const PlanTree& after, const std::vector<std::string>& removed) {
+  Json changes = Json::array();
+  for (const std::string& id : removed) changes.push_back({{"op", "remove"}, {"id", id}});
+  for (const PlanNode& node : after.nodes()) {
+    if (node.dependencies != before.find(node.id)->dependencies)
+      changes.push_back({{"op", "update"}, {"id", node.id}, {"after", node.dependencies}});
+  }
+  return changes;
+}
+
+// One task_decomposed for each parent, in the order of their first children.
+void add_decompositions(const PlanTree& plan, const Decomposed& came, std::vector<Fact>& facts) {
+  std::vector<std::string> parents;
+  for (const PlanNode& node : came.created) {
+    if (std::find(parents.begin(), parents.end(), node.parent) == parents.end()) parents.push_back(node.parent);
+  }
+  for (const std::string& parent : parents) {
+    TaskDecomposed fact{parent, came.mode, static_cast<std::int32_t>(plan.path(parent).size()) - 1, {}, {}, 0};
+    for (const PlanNode& node : came.created) {
+      if (node.parent == parent) fact.children.push_back(plan_child(node));
+    }
+    facts.emplace_back(std::move(fact));
+  }
+}
+
+StepResult merge(const StepInput& input) {
+  const Result<Decomposed> came = read_decomposition(input.with.value("decomposition", Json()));
+  if (!came) return refused(came.error());
+  PlanTree plan = own_plan(input);
+  if (came->base_version != plan.version) return shown("conflict", plan);
+  PlanTree left = without(plan, {came->removed.begin(), came->removed.end()});
+  if (std::optional<std::string> fault = merge_fault(left, *came)) return refused({Code::conflict, *std::move(fault)});
+  if (came->created.empty() && came->removed.empty()) return shown("merged", plan);
+  std::vector<Fact> facts;
+  facts.emplace_back(PlanRevised{plan.version + 1, "decomposition", removal_of(plan, left, came->removed)});
+  add_tasks(left, came->created);
+  left.version = plan.version + 1;
+  add_decompositions(left, *came, facts);
+  Outcome outcome = shown("merged", left);
+  outcome.facts = std::move(facts);
+  return outcome;
+}
+
+void add(HandlerTable& table, std::string name, std::vector<std::string> labels, PureHandler run) {
+  Handler handler;
+  handler.name = std::move(name);
+  handler.labels = std::move(labels);
+  handler.reads = {"plan"};
+  handler.reads_plan = true;
+  handler.run = std::move(run);
+  table.add(std::move(handler));
+}
+
+}  // namespace
+
+void add_plan_handlers(HandlerTable& table) {
+  add(table, "plan.create", {"decompose", "created"}, create);
+  add(table, "plan.read", {"read"}, read);
+  add(table, "plan.merge", {"merged", "conflict"}, merge);
+}
+
+}  // namespace cairn

@@ -1,0 +1,34 @@
+// What the nodes of seven_node say to the model, and what they expect back: one prompt per node, built alike. The rule
+// book reads the same prompts. Pure functions, safe from any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/json.hpp"
+#include "workers/handlers/handler.hpp"
+
+namespace cairn {
+
+// Which node asks; also the name of its schema.
+enum class SevenNodeRole : std::uint8_t { guardrail, intent_parser, query_planner, reflector, response_generator };
+
+std::string_view to_string(SevenNodeRole role);
+
+// The system context every prompt begins with; written by the orchestrator.
+std::string system_context(std::string_view repository);
+
+// Turns of a conversation, [{"question", "answer"}], in one paragraph of at most `summary_bytes_max` bytes; begins with
+// the summary of still older ones. The oldest are dropped first.
+inline constexpr std::size_t summary_bytes_max = 2000;
+std::string summarise(const std::string& older, const Json& turns);
+
+// The chat messages: context and the role's task, the conversation's summary and last turns, and as the last message
+// the task's data as one JSON object. A failed attempt's message is told as "last_attempt_failed".
+// `context` is the channel {"system", "summary", "turns"}.
+Json prompt_messages(SevenNodeRole role, const Json& context, Json data, const std::string& fault);
+
+// The JSON Schema of the reply. `tools`: what the query planner may use, {NAME: what it tells}.
+Json reply_schema(SevenNodeRole role, const Json& tools);
+
+}  // namespace cairn

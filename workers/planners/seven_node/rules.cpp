@@ -1,0 +1,271 @@
+#include "workers/planners/seven_node/rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workers/handlers/step_fields.hpp"
+#include "workers/planners/seven_node/question.hpp"
+#include "workers/planners/venture_scope/prompts.hpp"
+#include "workers/ports/models.hpp"
+
+namespace cairn {
+namespace {
+
+using Reply = std::variant<Json, Failure>;
+
+constexpr const char* signature = "(Answered by the built-in rule book, not by a language model.)";
+constexpr std::size_t rows_shown_max = 5;
+
+// The questions of earlier turns, oldest first: every user message but the last.
+std::vector<std::string> earlier_questions(const Json& messages) {
+  std::vector<std::string> questions;
+  for (std::size_t i = 0; i + 1 < messages.size(); ++i) {
+    if (messages[i].value("role", "") == "user") questions.push_back(text_of(messages[i], "content"));
+  }
+  return questions;
+}
+
+RepositoryQuestion question_of(const Json& data, const Json& messages) {
+  return read_question(text_of(data, "question"), earlier_questions(messages));
+}
+
+std::string listed(const std::vector<std::string>& parts, const std::string& last_joint) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? last_joint : ", ") + parts[i];
+  }
+  return text;
+}
+
+// --- guardrail, intent, plan, reflection -----------------------------------------------------------------------------
+Json guard(const Json& data, const Json& messages) {
+  const bool on_topic = question_of(data, messages).is_on_topic;
+  return {{"on_topic", on_topic},
+          {"reason", on_topic ? "It has words of code ownership or the name of a part."
+                              : "It has neither words of code ownership nor the bare name of a part."}};
+}
+
+Json intent(const Json& data, const Json& messages) {
+  const RepositoryQuestion question = question_of(data, messages);
+  const bool is_clear = !question.kinds.empty();
+  return {{"intent", is_clear ? question.kinds.front() : "ambiguous"},
+          {"entities", question.entities},
+          {"reason", is_clear ? "Its words ask for " + listed(question.kinds, " and ") + "."
+                              : "It asks nothing that the rules know."}};
+}
+
+const std::map<std::string, std::string, std::less<>> tool_of_kind = {{"ownership", "owners"},
+                                                                      {"risk", "bus_factor"},
+                                                                      {"recent_changes", "recent_changes"},
+                                                                      {"hotspots", "hotspots"},
+                                                                      {"coupling", "co_changes"}};
+
+std::vector<std::string> entities_of(const Json& data) {
+  std::vector<std::string> entities =
+      data.value("intent", Json::object()).value("entities", std::vector<std::string>());
+  if (entities.empty()) entities.emplace_back();  // all of the code base
+  return entities;
+}
+
+Json plan(const Json& data, const Json& messages) {
+  Json calls = Json::array();
+  if (data.contains("gap")) return {{"calls", calls}};  // the rules know no second way
+  const Json tools = data.value("tools", Json::object());
+  for (const std::string& entity : entities_of(data)) {
+    for (const std::string& kind : question_of(data, messages).kinds) {
+      const std::string& tool = tool_of_kind.at(kind);
+      if (!tools.contains(tool)) continue;
+      const std::string place = entity.empty() ? "the code base" : entity;
+      calls.push_back({{"tool", tool},
+                       {"inputs", {{"path", entity}}},
+                       {"why", "The question asks for " + kind + " of " + place + "."}});
+    }
+  }
+  return {{"calls", calls}};
+}
+
+bool is_ok(const Json& row) { return text_of(row, "status") == "ok"; }
+
+Json reflection(const Json& data) {
+  const Json results = data.value("results", Json::array());
+  for (const std::string& entity : entities_of(data)) {
+    const bool has_result = std::any_of(results.begin(), results.end(), [&entity](const Json& row) {
+      return is_ok(row) && text_of(row.value("inputs", Json::object()), "path") == entity;
+    });
+    if (!has_result)
+      return {{"verdict", "error"},
+              {"gap", "There is no result for " + (entity.empty() ? "the code base" : entity) + "."}};
+  }
+  if (std::all_of(results.begin(), results.end(), is_ok)) {
+    return {{"verdict", "complete"}, {"gap", ""}};
+  }
+  return {{"verdict", "error"}, {"gap", "A tool failed."}};
+}
+
+// --- the answer ------------------------------------------------------------------------------------------------------
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+std::string counted(std::int64_t count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+// "pricing (packages/modules/pricing)"
+std::string place_of(const Json& row) {
+  const std::string path = text_of(row.at("outputs"), "path");
+  const std::string asked = text_of(row.at("inputs"), "path");
+  if (path.empty()) return "the code base";
+  return asked.empty() || asked == path ? path : asked + " (" + path + ")";
+}
+
+std::string tell_owners(const std::string& place, const Json& found) {
+  const Json& shares = found.at("shares");
+  std::string text = found.at("owner").get<std::string>() + " owns " + place + ": " +
+                     std::to_string(found.at("owner_commits").get<std::int64_t>()) + " of its " +
+                     counted(found.at("commits").get<std::int64_t>(), "commit") + " (" +
+                     percent(shares.at(0).at("share").get<double>()) + ") are theirs, the most of " +
+                     counted(found.at("authors").get<std::int64_t>(), "author") + ".";
+  if (shares.size() > 1) {
+    const Json& next = shares[1];
+    text += " Next is " + next.at("author").get<std::string>() + " with " +
+            counted(next.at("commits").get<std::int64_t>(), "commit") + " (" + percent(next.at("share").get<double>()) +
+            ").";
+  }
+  return text + " The last change there was on " + found.at("last_commit_date").get<std::string>() + ".";
+}
+
+std::string tell_bus_factor(const std::string& place, const Json& found) {
+  const std::int64_t factor = found.at("bus_factor").get<std::int64_t>();
+  std::vector<std::string> holders;
+  for (const Json& row : found.at("holders")) {
+    holders.push_back(row.at("author").get<std::string>() + " (" +
+                      std::to_string(row.at("commits").get<std::int64_t>()) + ")");
+  }
+  return "The bus factor of " + place + " is " + std::to_string(factor) + ", which means that half of its " +
+         counted(found.at("commits").get<std::int64_t>(), "commit") + " were made by " +
+         (factor == 1 ? "one person" : counted(factor, "person")) + " out of " +
+         std::to_string(found.at("authors").get<std::int64_t>()) + ": " + listed(holders, " and ") + ". " +
+         (factor == 1 ? "If that person left, most of what is known about it would leave too."
+                      : "If they left, most of what is known about it would leave too.");
+}
+
+using RowText = std::string (*)(const Json& row);
+
+// The first rows of a list, told one by one.
+std::string told(const Json& rows, RowText tell) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(rows.size(), rows_shown_max); ++i) texts.push_back(tell(rows[i]));
+  return listed(texts, "; and ");
+}
+
+std::string tell_recent_changes(const std::string& place, const Json& found) {
+  const RowText tell = [](const Json& row) {
+    const std::string subject = text_of(row, "subject");
+    return "on " + row.at("date").get<std::string>() + " by " + row.at("author").get<std::string>() + " in " +
+           counted(row.at("files").get<std::int64_t>(), "file") + (subject.empty() ? "" : " (\"" + subject + "\")");
+  };
+  return "The latest of the " + counted(found.at("commits").get<std::int64_t>(), "commit") + " to " + place +
+         " were made " + told(found.at("changes"), tell) + ".";
+}
+
+std::string tell_hotspots(const std::string& place, const Json& found) {
+  const RowText tell = [](const Json& row) {
+    return row.at("path").get<std::string>() + " (" + counted(row.at("commits").get<std::int64_t>(), "commit") +
+           " by " + counted(row.at("authors").get<std::int64_t>(), "author") + ")";
+  };
+  return "Of " + place + ", these files change most often: " + told(found.at("files"), tell) + ".";
+}
+
+std::string tell_co_changes(const std::string& place, const Json& found) {
+  if (found.at("pairs").empty()) return "In " + place + ", no two files changed in one commit.";
+  const RowText tell = [](const Json& row) {
+    return row.at("path").get<std::string>() + " with " + row.at("with").get<std::string>() + " (in " +
+           std::to_string(row.at("together").get<std::int64_t>()) + " of its " +
+           counted(row.at("commits").get<std::int64_t>(), "commit") + ")";
+  };
+  return "In " + place + ", these files change together most often: " + told(found.at("pairs"), tell) + ".";
+}
+
+using Tell = std::string (*)(const std::string& place, const Json& outputs);
+const std::map<std::string, Tell, std::less<>> tell_of_tool = {{"owners", tell_owners},
+                                                               {"bus_factor", tell_bus_factor},
+                                                               {"recent_changes", tell_recent_changes},
+                                                               {"hotspots", tell_hotspots},
+                                                               {"co_changes", tell_co_changes}};
+
+// A tool of another's making may answer otherwise than ours.
+std::string tell(const Json& row) {
+  const std::string tool = text_of(row, "tool");
+  const auto known = tell_of_tool.find(tool);
+  try {
+    if (known != tell_of_tool.end()) return known->second(place_of(row), row.at("outputs"));
+  } catch (const Json::exception&) {
+  }
+  return "The tool " + tool +
+         " answered something that the rule book cannot explain: " + excerpt(row.value("outputs", Json(nullptr)), 300) +
+         ".";
+}
+
+std::string capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z' && text.starts_with("the ")) text[0] = 'T';
+  return text;
+}
+
+std::string clarification(const Json& data) {
+  std::vector<std::string> entities =
+      data.value("intent", Json::object()).value("entities", std::vector<std::string>());
+  const std::string place = entities.empty() ? "the code base" : listed(entities, " and ");
+  return std::string(signature) + " What would you like to know about " + place +
+         ": who owns it, its bus factor, its recent changes, its hotspots, or which files change together?";
+}
+
+std::string failure_text(const Json& row) {
+  const std::string place = text_of(row.value("inputs", Json::object()), "path");
+  return "I am sorry: the tool " + text_of(row, "tool") + " failed" + (place.empty() ? "" : " for " + place) + ": " +
+         text_of(row, "message");
+}
+
+Json answer(const Json& data) {
+  if (text_of(data, "outcome") == "clarification") return {{"answer", clarification(data)}};
+  std::string text;
+  const Json results = data.value("results", Json::array());
+  for (const Json& row : results) text += capital(is_ok(row) ? tell(row) : failure_text(row)) + "\n\n";
+  if (results.empty()) text += "I am sorry: the rules found no tool that could answer this.\n\n";
+  return {{"answer", text + signature}};
+}
+
+Reply reply_to(const ModelRequest& request, const Json& data) {
+  const std::string& role = request.schema_name;
+  if (role == planner_decision_schema) return decide_by_rules(data);
+  if (role == "guardrail") return guard(data, request.messages);
+  if (role == "intent_parser") return intent(data, request.messages);
+  if (role == "query_planner") return plan(data, request.messages);
+  if (role == "reflector") return reflection(data);
+  if (role == "response_generator") return answer(data);
+  return Failure{"refused",
+                 "Expected a language model to answer node " + request.node +
+                     ", but none is configured and the rule book does not know such prompts.",
+                 false,
+                 {}};
+}
+
+}  // namespace
+
+ModelAnswer answer_by_rules(const ModelRequest& request) {
+  const bool has_messages = request.messages.is_array() && !request.messages.empty();
+  const std::string last = has_messages ? text_of(request.messages.back(), "content") : std::string();
+  const Result<Json> data = parse_json(last, "the last message of the prompt");
+  const Json object = data && data->is_object() ? *data : Json::object();
+  Reply reply = reply_to(request, object);
+  if (Failure* failure = std::get_if<Failure>(&reply)) return std::move(*failure);
+  ModelReply made;
+  made.model = rule_book_name;
+  made.value = std::get<Json>(std::move(reply));
+  made.message = {{"role", "assistant"}, {"content", canonical(made.value)}};
+  return made;
+}
+
+}  // namespace cairn

@@ -1,0 +1,477 @@
+// The nodes of venture_scope: each does one thing, and where it leads is an edge of the graph. What they know and
+// decide by is in the files beside: fields and recipes, the policy, the prompt, answers and documents.
+#include <boost/asio/awaitable.hpp>
+#include <utility>
+
+#include "workers/handlers/model_call.hpp"
+#include "workers/handlers/step_fields.hpp"
+#include "workers/handlers/tool_call.hpp"
+#include "workers/planners/planners.hpp"
+#include "workers/planners/venture_scope/answers.hpp"
+#include "workers/planners/venture_scope/fields.hpp"
+#include "workers/planners/venture_scope/policy.hpp"
+#include "workers/planners/venture_scope/profile.hpp"
+#include "workers/planners/venture_scope/prompts.hpp"
+
+namespace cairn {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t region_bytes_max = 200;
+constexpr const char* region_field = "core.region";
+constexpr const char* currency_field = "core.currency";
+
+bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+
+Record proposed(const VentureDecision& decision) {
+  return record(RecordKind::decision_proposed, {{"action", decision.action},
+                                                {"target", decision.target},
+                                                {"reason", decision.reason},
+                                                {"source", decision.source}});
+}
+
+Outcome leave_by(std::string label) { return {std::move(label), Json::object(), {}}; }
+
+// --- tick ------------------------------------------------------------------------------------------------------------
+Outcome bootstrap(const char* label, const char* field) {
+  Outcome outcome = leave_by(label);
+  outcome.patch["pending_question"] = {{"field", field}};
+  return outcome;
+}
+
+// The iteration was counted when the step opened; at the cap the engine has closed it before it came here.
+StepResult tick(const StepInput& input) {
+  if (text_of(input.data, "status") == "aborted") return leave_by("aborted");
+  if (is_blank(text_of(input.data, "region"))) return bootstrap("needs_region", region_field);
+  if (currency_code(text_of(input.data, "currency")).empty()) return bootstrap("needs_currency", currency_field);
+  return leave_by("ready");
+}
+
+// --- prepare ---------------------------------------------------------------------------------------------------------
+// What the input says of fields, as values.
+std::string take_given_fields(Venture& venture, const Json& given) {
+  venture.fields = Json::object();
+  for (const auto& [path, value] : given.items()) {
+    std::variant<Json, std::string> read = read_answer(venture, path, value);
+    if (auto* fault = std::get_if<std::string>(&read)) return std::move(*fault);
+    set_field(venture, path, std::get<Json>(std::move(read)), {{"source", "input"}});
+  }
+  return "";
+}
+
+// The profile is laid out into the run's channels once, so that the run has it whatever becomes of the program.
+Status begin(Venture& venture, const StepInput& input, Outcome& outcome) {
+  Result<Json> profile = read_profile(channel(input, "profile"));
+  if (!profile) return profile.error();
+  if (const std::string corpus = text_of(input.data, "corpus"); !corpus.empty())
+    (*profile)["search"]["corpus"] = corpus;
+  venture.schema = (*profile)["fields"];
+  venture.schema_changed = true;
+  profile->erase("fields");
+  venture.profile = *std::move(profile);
+  build_recipes(venture);
+  const Json given = channel(input, "fields", Json::object());
+  if (!given.is_object())
+    return Error{Code::invalid,
+                 "Expected the input's fields to be an object, but they are " + excerpt(given, 60) + "."};
+  if (const std::string fault = take_given_fields(venture, given); !fault.empty()) return Error{Code::invalid, fault};
+  outcome.patch["profile"] = venture.profile;
+  outcome.patch["auto_finish_ok"] = venture.profile.at("auto_finish");
+  return Done{};
+}
+
+Json paths_since(const std::vector<std::string>& paths, std::size_t first) {
+  return Json(std::vector<std::string>(paths.begin() + static_cast<std::ptrdiff_t>(first), paths.end()));
+}
+
+// Budgets are no part of what this may look at, for its outcome is used again while the channels stay as they are.
+StepResult prepare(const StepInput& input) {
+  Venture venture = venture_of(input);
+  venture.used.clear();
+  Outcome outcome = leave_by("prepared");
+  if (venture.schema.empty()) {
+    if (const Status begun = begin(venture, input, outcome); !begun)
+      return Failure{std::string(to_string(begun.error().code)), begun.error().message, false, {}};
+  }
+  const std::size_t recipes_before = venture.recipes.size();
+  decompose_ahead(venture);
+  const Json decomposed = venture.decomposed;
+  build_recipes(venture);
+  const std::size_t recipes_built = venture.recipes.size() - recipes_before;
+  const std::size_t set_before = venture.set.size();
+  const Json faults = compose_ready_fields(venture);
+  outcome.patch["prepared"] =
+      Json::array({{{"pass", "decompositions"}, {"added", decomposed}},
+                   {{"pass", "recipes"}, {"built", recipes_built}},
+                   {{"pass", "composition"}, {"composed", paths_since(venture.set, set_before)}, {"faults", faults}}});
+  outcome.patch["schema_changed"] = venture.schema_changed;
+  outcome.patch["open_tasks"] = open_tasks(venture);
+  if (input.plan_version == 0) create_plan(venture, text_of(input.data, "question"), outcome);
+  add_changes(venture, input, outcome);
+  return outcome;
+}
+
+// --- the gates -------------------------------------------------------------------------------------------------------
+StepResult calc_gate(const StepInput& input) {
+  const Venture venture = venture_of(input);
+  const std::string last = text_of(venture.calculation, "status");
+  const bool has_stopped = last == "BLOCKED" || last == "ERROR";
+  Outcome outcome = leave_by("continue");
+  if (!is_calculator_backed(venture)) return outcome;
+  if (is_used_up(venture, "calc") && has_stopped) {
+    outcome = leave_by("finish_abort");
+    outcome.patch = {{"status", "aborted"}, {"reason", "calc_cap"}};
+    outcome.facts.emplace_back(BudgetExhausted{"calc", 0, 0});
+  } else if (has_current_success(venture)) {
+    outcome = leave_by("finish_success");
+    outcome.patch = {{"status", "done"}, {"reason", "calculated"}};
+  }
+  return outcome;
+}
+
+// Rules 1 and 2: what a blocked calculation lacks, if need be in parts.
+std::optional<Json> unblocking_task(Venture& venture) {
+  if (text_of(venture.calculation, "status") != "BLOCKED") return std::nullopt;
+  const std::string blocked = text_of(venture.calculation, "blocked_path");
+  std::string stuck;
+  std::optional<Json> task = next_acquisition_task(venture, blocked, stuck);
+  while (!task && !venture.recipes.contains(stuck) && decompose(venture, stuck))
+    task = next_acquisition_task(venture, blocked, stuck);
+  return task;
+}
+
+StepResult acquire(const StepInput& input) {
+  Venture venture = venture_of(input);
+  if (const std::optional<Json> task = unblocking_task(venture)) {
+    Outcome outcome = leave_by("blocked_task");
+    outcome.patch["task"] = *task;
+    add_changes(venture, input, outcome);
+    return outcome;
+  }
+  const bool is_complete = channel(input, "auto_finish_ok", false) == true && actionable_missing(venture).empty() &&
+                           channel(input, "open_tasks", Json::array()).empty();
+  Outcome outcome = leave_by(is_complete ? "auto_finish" : "decide");
+  add_changes(venture, input, outcome);
+  return outcome;
+}
+
+// --- proposals -------------------------------------------------------------------------------------------------------
+Outcome propose(const std::string& label, const VentureDecision& decision) {
+  Outcome outcome = leave_by(label);
+  outcome.patch["decision"] = decision_json(decision);
+  outcome.facts.emplace_back(proposed(decision));
+  return outcome;
+}
+
+StepResult calc_adjust(const StepInput& input) {
+  const VentureDecision finish{"finish", "", "", "", "auto_finish", "rule"};
+  return propose("adjusted", adjusted(venture_of(input), finish));
+}
+
+StepResult route_direct(const StepInput& input) {
+  const Venture venture = venture_of(input);
+  const Json task = channel(input, "task", Json::object());
+  const std::string kind = text_of(task, "kind");
+  VentureDecision decision{kind == "derive" ? "calculate" : kind,
+                           text_of(task, "path"),
+                           text_of(task, "query"),
+                           text_of(task, "question"),
+                           "blocked_task",
+                           "rule"};
+  return propose("routed", adjusted(venture, std::move(decision)));
+}
+
+// --- decide ----------------------------------------------------------------------------------------------------------
+StepResult read_decision(const ModelReply& reply) {
+  VentureDecision decision = decision_of(reply.value);
+  decision.source = source_of(reply);
+  const bool needs_target = decision.action == "search" || decision.action == "ask_user";
+  if (needs_target && decision.target.empty())
+    return Failure{
+        "bad_reply", "Expected a target_path for the action " + decision.action + ", but it is empty.", true, {}};
+  Outcome outcome = propose("decided", decision);
+  outcome.patch["decided_by"] = reply.model;
+  return outcome;
+}
+
+asio::awaitable<StepResult> decide_next(StepInput input, Ports& ports) {
+  const Venture venture = venture_of(input);
+  ModelRequest request;
+  request.model = text_of(input.with, "model");
+  request.messages = planner_prompt(venture, input);
+  request.schema = planner_decision(venture);
+  request.schema_name = planner_decision_schema;
+  request.node = input.node;
+  request.key = input.key;
+  // The same key would bring the same bad reply from an endpoint that remembers keys.
+  if (input.fault_error == "bad_reply") request.key += "/" + std::to_string(input.attempt);
+  co_return co_await ask_model(std::move(request), ports, read_decision);
+}
+
+// --- enforce_policy --------------------------------------------------------------------------------------------------
+// The model failed for good, and that is how the step came here.
+bool model_failed(const StepInput& input) { return input.given.is_object() && input.given.contains("error"); }
+
+void add_trail(const EnforcedDecision& enforced, const std::string& first_action, Outcome& outcome) {
+  Json trail = {first_action};
+  for (const DecisionRewrite& rewrite : enforced.rewrites) {
+    outcome.facts.emplace_back(record(RecordKind::decision_rewritten, {{"rule", rewrite.rule},
+                                                                       {"order", rewrite.order},
+                                                                       {"from", rewrite.from.action},
+                                                                       {"to", rewrite.to.action},
+                                                                       {"from_target", rewrite.from.target},
+                                                                       {"to_target", rewrite.to.target}}));
+    trail.push_back(rewrite.to.action);
+  }
+  outcome.facts.emplace_back(record(
+      RecordKind::decision_enforced,
+      {{"action", enforced.decision.action}, {"target", enforced.decision.target}, {"trail", std::move(trail)}}));
+}
+
+Json question_of(const Venture& venture, const VentureDecision& decision) {
+  const Json field = venture.schema.value(decision.target, Json::object());
+  const bool is_asked = !is_blank(decision.question);
+  return {{"field", decision.target},
+          {"text", is_asked ? decision.question : text_of_field(venture, decision.target, "question")},
+          {"type", field.value("type", "text")},
+          {"unit", field.value("type", "") == "money" ? venture.currency : field.value("unit", "")}};
+}
+
+StepResult enforce_policy(const StepInput& input) {
+  Venture venture = venture_of(input);
+  Outcome outcome;
+  VentureDecision proposal = decision_of(channel(input, "decision"));
+  if (model_failed(input)) {
+    proposal = {"finish", "", "", "", "llm_error", "fallback"};
+    outcome.facts.emplace_back(proposed(proposal));
+  }
+  if (!is_venture_action(proposal.action))
+    return Failure{"invalid_action",
+                   "Expected the action search, ask_user, reflect, calculate or finish, but the decision has \"" +
+                       proposal.action + "\".",
+                   false,
+                   {}};
+  const EnforcedDecision result = enforced(venture, proposal);
+  for (const std::string& budget : result.exhausted) outcome.facts.emplace_back(BudgetExhausted{budget, 0, 0});
+  add_trail(result, proposal.action, outcome);
+  outcome.label = result.decision.action;
+  outcome.patch["decision"] = decision_json(result.decision);
+  if (outcome.label == "ask_user") outcome.patch["pending_question"] = question_of(venture, result.decision);
+  add_changes(venture, input, outcome);
+  return outcome;
+}
+
+// --- search and observe ----------------------------------------------------------------------------------------------
+Json tries_after(const Venture& venture, const std::string& path, const char* how) {
+  Json tries = venture.tries.value(path, Json::object());
+  tries[how] = tries.value(how, std::int64_t{0}) + 1;
+  return {{path, std::move(tries)}};
+}
+
+ToolCall search_call(const Venture& venture, const std::string& query) {
+  const Json search = venture.profile.value("search", Json::object());
+  ToolCall call;
+  call.tool = text_of(search, "tool");
+  call.inputs = {{"corpus", search.value("corpus", "")}, {"query", query}, {"limit", search.value("limit", 5)}};
+  return call;
+}
+
+Outcome found(const Venture& venture, const VentureDecision& decision, const std::string& query, const Json& answer) {
+  const Json hits = answer.value("hits", Json::array());
+  Outcome outcome = leave_by(hits.empty() ? "no_hits" : "has_observation");
+  outcome.patch["tries"] = tries_after(venture, decision.target, "searched");
+  if (hits.empty())
+    outcome.patch["observations"] =
+        Json::array({{{"path", decision.target}, {"query", query}, {"hits", 0}, {"taken", nullptr}}});
+  else
+    outcome.patch["observation"] = {{"path", decision.target}, {"query", query}, {"hits", hits}};
+  return outcome;
+}
+
+asio::awaitable<StepResult> search(StepInput input, Ports& ports) {
+  const Venture venture = venture_of(input);
+  const VentureDecision decision = decision_of(channel(input, "decision"));
+  const std::string query =
+      is_blank(decision.query) ? text_of_field(venture, decision.target, "query") : decision.query;
+  ToolCall call = search_call(venture, query);
+  const ReadOutputs read = [&](const Json& answer) { return found(venture, decision, query, answer); };
+  co_return co_await call_tool(std::move(input), ports, std::move(call), read);
+}
+
+StepResult observe(const StepInput& input) {
+  Venture venture = venture_of(input);
+  const Json observation = channel(input, "observation", Json::object());
+  const std::string path = text_of(observation, "path");
+  const Json hits = observation.value("hits", Json::array());
+  const Json taken = read_hits(venture, path, hits);
+  if (!taken.is_null())
+    set_field(venture, path, taken.at("value"), {{"source", "search"}, {"evidence", taken.at("evidence")}});
+  Outcome outcome = leave_by("observed");
+  Json sources = Json::array();
+  for (const Json& hit : hits) sources.push_back(text_of(hit, "source"));
+  outcome.patch["observations"] = Json::array({{{"path", path},
+                                                {"query", observation.value("query", "")},
+                                                {"hits", hits.size()},
+                                                {"sources", std::move(sources)},
+                                                {"taken", taken}}});
+  outcome.patch["observation"] = nullptr;
+  add_changes(venture, input, outcome);
+  return outcome;
+}
+
+// --- observe_user ----------------------------------------------------------------------------------------------------
+Json heard(const std::string& path, const Json& answer, const std::string& fault) {
+  Json row = {{"path", path}, {"answer", answer}};
+  if (!fault.empty()) row["refused"] = fault;
+  return Json::array({std::move(row)});
+}
+
+void hear_region(const StepInput& input, Outcome& outcome) {
+  const std::string region = input.given.is_string() ? input.given.get<std::string>() : "";
+  const bool fits = !is_blank(region) && region.size() <= region_bytes_max;
+  if (fits) outcome.patch["region"] = region;
+  outcome.patch["observations"] =
+      heard(region_field, input.given, fits ? "" : "Expected the name of a region, but it is none.");
+}
+
+void hear_currency(const StepInput& input, Outcome& outcome) {
+  const std::string code = input.given.is_string() ? currency_code(input.given.get<std::string>()) : "";
+  if (!code.empty()) outcome.patch["currency"] = code;
+  outcome.patch["observations"] =
+      heard(currency_field, input.given, code.empty() ? "Expected a currency of three letters, but it is none." : "");
+}
+
+void hear_field(const std::string& path, const StepInput& input, Outcome& outcome) {
+  Venture venture = venture_of(input);
+  std::string fault;
+  const bool has_answer = !is_no_answer(input.given);
+  if (has_answer) {
+    std::variant<Json, std::string> read = read_answer(venture, path, input.given);
+    if (auto* refused = std::get_if<std::string>(&read))
+      fault = std::move(*refused);
+    else
+      set_field(venture, path, std::get<Json>(std::move(read)), {{"source", "user"}});
+  }
+  if (fault.empty()) outcome.patch["tries"] = tries_after(venture, path, "asked");
+  outcome.patch["observations"] = heard(path, input.given, fault);
+  add_changes(venture, input, outcome);
+}
+
+// An answer that does not fit is not stored; what it was asked for is still missing at the next tick.
+StepResult observe_user(const StepInput& input) {
+  Outcome outcome = leave_by("observed");
+  const std::string path = text_of(channel(input, "pending_question", Json::object()), "field");
+  if (input.given.is_object() && input.given.value("abort", Json()) == true) {
+    outcome.patch = {{"status", "aborted"}, {"reason", "aborted by a person"}};
+  } else if (path == region_field) {
+    hear_region(input, outcome);
+  } else if (path == currency_field) {
+    hear_currency(input, outcome);
+  } else {
+    hear_field(path, input, outcome);
+  }
+  outcome.patch["pending_question"] = nullptr;
+  return outcome;
+}
+
+// --- calculate, reflect and finish -----------------------------------------------------------------------------------
+StepResult calculate_target(const StepInput& input) {
+  Venture venture = venture_of(input);
+  Outcome outcome = leave_by("calculated");
+  Json calculation = calculated(venture);
+  if (calculation.contains("result"))
+    set_field(venture, target_of(venture), calculation.at("result"),
+              {{"source", "derived"}, {"formula", calculation.at("formula")}});
+  outcome.patch["last_calculation"] = std::move(calculation);
+  add_changes(venture, input, outcome);
+  return outcome;
+}
+
+StepResult reflect(const StepInput& input) {
+  const VentureDecision decision = decision_of(channel(input, "decision"));
+  Outcome outcome = leave_by("reflected");
+  outcome.patch["reflections"] = Json::array(
+      {{{"path", decision.target}, {"reason", decision.reason}, {"iteration", input.budgets.at("iterations")}}});
+  return outcome;
+}
+
+struct Ending {
+  std::string status;
+  std::string reason;
+};
+
+// Who led here: an abort or the calculator's gate has said so; a decision to finish is the last one; else the cap on
+// iterations closed tick.
+Ending ending_of(const StepInput& input, const Venture& venture) {
+  const std::string status = text_of(input.data, "status");
+  if (status == "aborted" || status == "done") return {status, text_of(input.data, "reason")};
+  const VentureDecision decision = decision_of(channel(input, "decision"));
+  if (decision.action != "finish") return {"aborted", "max_iters"};
+  if (has_current_success(venture)) return {"done", "calculated"};
+  const bool is_short = is_calculator_backed(venture) || decision.reason == "llm_error" || decision.reason == "ask_cap";
+  return {is_short ? "aborted" : "done", decision.reason};
+}
+
+StepResult finish(const StepInput& input) {
+  const Venture venture = venture_of(input);
+  const Ending ending = ending_of(input, venture);
+  const std::string decided_by = text_of(input.data, "decided_by");
+  Json missing = Json::array();
+  for (const std::string& path : required_leaves(venture))
+    if (!is_known(venture, path)) missing.push_back(path);
+  Json report = {{"question", channel(input, "question", "")},
+                 {"answer", told(venture, ending.status, ending.reason, decided_by)},
+                 {"region", venture.region},
+                 {"currency", venture.currency},
+                 {"result", nullptr},
+                 {"calculation", venture.calculation},
+                 {"fields", venture.fields},
+                 {"missing", std::move(missing)},
+                 {"decided_by", decided_by},
+                 {"used", venture.used}};
+  if (has_current_success(venture)) report["result"] = venture.calculation.at("result");
+  Outcome outcome = leave_by(ending.status == "done" ? "done" : "aborted");
+  outcome.patch = {{"status", ending.status}, {"reason", ending.reason}, {"report", std::move(report)}};
+  return outcome;
+}
+
+void add(HandlerTable& table, const std::string& name, std::vector<std::string> labels, std::vector<std::string> reads,
+         std::variant<PureHandler, EffectHandler> run) {
+  Handler handler;
+  handler.name = "venture_scope." + name;
+  handler.labels = std::move(labels);
+  handler.reads = std::move(reads);
+  handler.run = std::move(run);
+  table.add(std::move(handler));
+}
+
+std::vector<std::string> and_venture(std::vector<std::string> channels) {
+  for (std::string& name : venture_channels()) channels.push_back(std::move(name));
+  return channels;
+}
+
+}  // namespace
+
+void add_venture_scope(HandlerTable& table) {
+  add(table, "tick", {"aborted", "needs_region", "needs_currency", "ready"}, {"status", "region", "currency"},
+      PureHandler(tick));
+  add(table, "prepare", {"prepared"}, and_venture({"question", "corpus"}), PureHandler(prepare));
+  add(table, "calc_gate", {"finish_success", "finish_abort", "continue"}, venture_channels(), PureHandler(calc_gate));
+  add(table, "acquire", {"blocked_task", "auto_finish", "decide"}, and_venture({"auto_finish_ok", "open_tasks"}),
+      PureHandler(acquire));
+  add(table, "calc_adjust", {"adjusted"}, venture_channels(), PureHandler(calc_adjust));
+  add(table, "route_direct", {"routed"}, and_venture({"task"}), PureHandler(route_direct));
+  add(table, "decide", {"decided"}, and_venture({"question", "open_tasks", "reflections"}), EffectHandler(decide_next));
+  add(table, "enforce_policy", {"search", "ask_user", "reflect", "calculate", "finish"}, and_venture({"decision"}),
+      PureHandler(enforce_policy));
+  add(table, "search", {"has_observation", "no_hits"}, and_venture({"decision"}), EffectHandler(search));
+  add(table, "observe", {"observed"}, and_venture({"observation"}), PureHandler(observe));
+  add(table, "observe_user", {"observed"}, and_venture({"pending_question"}), PureHandler(observe_user));
+  add(table, "calculate", {"calculated"}, venture_channels(), PureHandler(calculate_target));
+  add(table, "reflect", {"reflected"}, {"decision"}, PureHandler(reflect));
+  add(table, "finish", {"done", "aborted"}, and_venture({"question", "status", "reason", "decision", "decided_by"}),
+      PureHandler(finish));
+}
+
+}  // namespace cairn

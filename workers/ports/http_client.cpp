@@ -1,0 +1,327 @@
+#include "workers/ports/http_client.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+#include <boost/url/src.hpp>
+#include <boost/url/url_view.hpp>
+#include <charconv>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <openssl/ssl.h>
+#include <tuple>
+
+#include "engine/result.hpp"
+
+namespace cairn {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using tcp = asio::ip::tcp;
+
+struct HttpClient::Tls {
+  Tls() {
+    context.set_default_verify_paths();
+    context.set_verify_mode(asio::ssl::verify_peer);
+    SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+  }
+  asio::ssl::context context{asio::ssl::context::tls_client};
+};
+
+namespace {
+
+constexpr std::uint32_t header_bytes_max = 64 * 1024;
+constexpr std::chrono::seconds kept_max{4};  // many servers close at five
+
+struct Place {
+  bool tls = false;
+  std::string host;  // without brackets
+  std::string port;
+  std::string authority;  // as the Host header wants it
+  std::string target;
+};
+
+Error unusable_url(const std::string& but) {
+  return {Code::invalid, "Expected a URL like http://host:port/path, but " + but + "."};
+}
+
+bool is_port(std::string_view digits) {
+  int number = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return read.ec == std::errc() && number > 0 && number <= 65535;
+}
+
+Result<Place> parse_url(std::string_view text) {
+  const auto parsed = boost::urls::parse_uri(boost::core::string_view(text.data(), text.size()));
+  if (!parsed) return unusable_url("it cannot be parsed");
+  const boost::urls::url_view& url = *parsed;
+  const bool tls = url.scheme_id() == boost::urls::scheme::https;
+  if (!tls && url.scheme_id() != boost::urls::scheme::http) return unusable_url("its scheme is neither http nor https");
+  if (url.encoded_host().empty()) return unusable_url("it names no host");
+  if (url.has_userinfo()) return unusable_url("it carries a name or a password");
+  if (url.has_port() && !is_port(std::string_view(url.port().data(), url.port().size())))
+    return unusable_url("its port is none");
+  Place place;
+  place.tls = tls;
+  place.host = url.host_address();
+  place.port = url.has_port() ? std::string(url.port()) : (tls ? "443" : "80");
+  place.authority = std::string(url.encoded_host_and_port());
+  place.target = std::string(url.encoded_target());
+  if (place.target.empty() || place.target[0] != '/') place.target.insert(0, "/");
+  return place;
+}
+
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+using TlsContext = std::shared_ptr<asio::ssl::context>;
+
+struct Connection {
+  Connection(const asio::any_io_executor& executor, TlsContext of) : plain(executor), context(std::move(of)) {
+    if (context) tls.emplace(executor, *context);
+  }
+
+  beast::tcp_stream& tcp() { return tls ? beast::get_lowest_layer(*tls) : plain; }
+
+  // False once the other side has closed it, or has said something that nobody asked for.
+  bool is_silent() {
+    std::array<char, 1> byte{};
+    error_code error;
+    tcp().socket().non_blocking(true, error);
+    if (!error) tcp().socket().receive(asio::buffer(byte), asio::socket_base::message_peek, error);
+    return error == asio::error::would_block;
+  }
+
+  beast::tcp_stream plain;
+  TlsContext context;  // null without TLS; outlives its client as the connection does
+  std::optional<TlsStream> tls;
+  beast::flat_buffer buffer;
+};
+
+// The connections of one io_context that wait for another request; they end with it.
+class KeptConnections : public asio::execution_context::service {
+ public:
+  // The context of its client or null without TLS, host, port.
+  using Peer = std::tuple<const asio::ssl::context*, std::string, std::string>;
+  static inline asio::execution_context::id id;
+
+  explicit KeptConnections(asio::execution_context& context) : service(context) {}
+
+  static KeptConnections& of(const asio::any_io_executor& executor) {
+    return asio::use_service<KeptConnections>(asio::query(executor, asio::execution::context));
+  }
+
+  // The one that waited the shortest, or null.
+  std::unique_ptr<Connection> take(const Peer& peer) {
+    drop_old();
+    const auto of_peer = waiting_.find(peer);
+    if (of_peer == waiting_.end()) return nullptr;
+    while (!of_peer->second.empty()) {
+      std::unique_ptr<Connection> connection = std::move(of_peer->second.back().connection);
+      of_peer->second.pop_back();
+      if (connection->is_silent()) return connection;
+    }
+    return nullptr;
+  }
+
+  void keep(const Peer& peer, std::unique_ptr<Connection> connection) {
+    waiting_[peer].push_back({std::move(connection), Clock::now()});
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    std::unique_ptr<Connection> connection;
+    Clock::time_point since;
+  };
+
+  void shutdown() override { waiting_.clear(); }
+
+  void drop_old() {
+    const Clock::time_point oldest = Clock::now() - kept_max;
+    for (auto of_peer = waiting_.begin(); of_peer != waiting_.end();) {
+      std::deque<Waiting>& waiting = of_peer->second;
+      while (!waiting.empty() && waiting.front().since < oldest) waiting.pop_front();
+      of_peer = waiting.empty() ? waiting_.erase(of_peer) : std::next(of_peer);
+    }
+  }
+
+  std::map<Peer, std::deque<Waiting>> waiting_;  // of each peer the oldest first
+};
+
+// One request under way. Shared by the caller, who leaves at the deadline, and the exchange, which ends when its
+// last operation does: a name's resolution cannot be cut short.
+struct Exchange {
+  Exchange(const asio::any_io_executor& on, Place to, HttpRequest asked)
+      : executor(on), place(std::move(to)), request(std::move(asked)), deadline(on), resolver(on) {}
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  void give_up() {
+    given_up = true;
+    resolver.cancel();
+    if (connection) connection->tcp().close();
+  }
+
+  asio::any_io_executor executor;
+  Place place;
+  HttpRequest request;
+  TlsContext context;
+  asio::steady_timer deadline;
+  tcp::resolver resolver;
+  std::unique_ptr<Connection> connection;
+  std::optional<HttpResult> result;
+  bool given_up = false;
+};
+
+HttpFault fault(const Exchange& exchange, HttpFault::Kind kind, const std::string& but) {
+  const std::string scheme = exchange.place.tls ? "https://" : "http://";
+  return {kind, "Expected an answer from " + scheme + exchange.place.authority + ", but " + but + "."};
+}
+
+HttpFault fault_of(const Exchange& exchange, const error_code& error) {
+  if (error == http::error::body_limit) {
+    const std::string bytes = std::to_string(exchange.request.answer_bytes_max);
+    return fault(exchange, HttpFault::Kind::too_big, "it is longer than " + bytes + " bytes");
+  }
+  if (error == http::error::end_of_stream || error == http::error::partial_message) {
+    return fault(exchange, HttpFault::Kind::unreachable, "the connection ended before it was whole");
+  }
+  return fault(exchange, HttpFault::Kind::unreachable, error.message());
+}
+
+http::request<http::string_body> message_of(const Exchange& exchange) {
+  http::request<http::string_body> message{http::verb::post, exchange.place.target, 11};
+  message.set(http::field::host, exchange.place.authority);
+  message.set(http::field::user_agent, "cairn");
+  for (const auto& [name, value] : exchange.request.headers) message.set(name, value);
+  message.body() = exchange.request.body;
+  message.keep_alive(true);
+  message.prepare_payload();
+  return message;
+}
+
+using Parser = http::response_parser<http::string_body>;
+
+template <class Stream>
+asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& parser) {
+  const http::request<http::string_body> message = message_of(exchange);
+  error_code error;
+  co_await http::async_write(stream, message, asio::redirect_error(asio::use_awaitable, error));
+  if (error) co_return error;
+  parser.header_limit(header_bytes_max);
+  parser.body_limit(exchange.request.answer_bytes_max);
+  beast::flat_buffer& buffer = exchange.connection->buffer;
+  co_await http::async_read(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+  co_return error;
+}
+
+bool is_address(const std::string& host) {
+  error_code error;
+  asio::ip::make_address(host, error);
+  return !error;
+}
+
+asio::awaitable<void> connect(Exchange& exchange) {
+  const Place& place = exchange.place;
+  const auto endpoints = co_await exchange.resolver.async_resolve(place.host, place.port, asio::use_awaitable);
+  if (exchange.given_up) throw boost::system::system_error(asio::error::operation_aborted);
+  exchange.connection = std::make_unique<Connection>(exchange.executor, exchange.context);
+  co_await exchange.connection->tcp().async_connect(endpoints, asio::use_awaitable);
+  if (!place.tls) co_return;
+  TlsStream& stream = *exchange.connection->tls;
+  if (!is_address(place.host)) SSL_set_tlsext_host_name(stream.native_handle(), place.host.c_str());
+  stream.set_verify_callback(asio::ssl::host_name_verification(place.host));
+  co_await stream.async_handshake(asio::ssl::stream_base::client, asio::use_awaitable);
+}
+
+asio::awaitable<error_code> ask(Exchange& exchange, Parser& parser) {
+  Connection& connection = *exchange.connection;
+  error_code error;
+  if (connection.tls) {
+    error = co_await talk(*connection.tls, exchange, parser);
+  } else {
+    error = co_await talk(connection.plain, exchange, parser);
+  }
+  co_return error;
+}
+
+// A kept connection may end just when it is used again: then, and before a word of an answer, a new one is tried.
+asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
+  KeptConnections& kept = KeptConnections::of(exchange.executor);
+  const KeptConnections::Peer peer{exchange.context.get(), exchange.place.host, exchange.place.port};
+  exchange.connection = kept.take(peer);
+  std::optional<Parser> parser;
+  error_code error = asio::error::not_connected;
+  if (exchange.connection) {
+    error = co_await ask(exchange, parser.emplace());
+    if (error && (parser->got_some() || exchange.given_up)) throw boost::system::system_error(error);
+  }
+  if (error) {
+    co_await connect(exchange);
+    error = co_await ask(exchange, parser.emplace());
+    if (error) throw boost::system::system_error(error);
+  }
+  HttpAnswer answer{static_cast<int>(parser->get().result_int()), std::move(parser->get().body())};
+  const bool goes_on = parser->keep_alive() && exchange.connection->buffer.size() == 0;
+  if (goes_on && !exchange.given_up) kept.keep(peer, std::move(exchange.connection));
+  co_return answer;
+}
+
+asio::awaitable<void> run_exchange(std::shared_ptr<Exchange> exchange) {
+  try {
+    HttpAnswer answer = co_await answer_of(*exchange);
+    exchange->result = std::move(answer);
+  } catch (const boost::system::system_error& error) {
+    exchange->result = fault_of(*exchange, error.code());
+  }
+  exchange->deadline.cancel();
+}
+
+bool fits_a_header(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7F; });
+}
+
+}  // namespace
+
+std::optional<std::string> url_fault(std::string_view url) {
+  const Result<Place> place = parse_url(url);
+  if (!place) return place.error().message;
+  return {};
+}
+
+HttpClient::HttpClient() = default;
+HttpClient::~HttpClient() = default;
+
+boost::asio::awaitable<HttpResult> HttpClient::post(HttpRequest request) {
+  Result<Place> place = parse_url(request.url);
+  if (!place) co_return HttpFault{HttpFault::Kind::invalid, place.error().message};
+  for (const auto& [name, value] : request.headers) {
+    const bool fits = fits_a_header(name) && fits_a_header(value);
+    if (!fits) co_return HttpFault{HttpFault::Kind::invalid, "Expected one line as header " + name + ", but got more."};
+  }
+  if (place->tls && !tls_) tls_ = std::make_shared<Tls>();
+
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto exchange = std::make_shared<Exchange>(executor, *std::move(place), std::move(request));
+  if (exchange->place.tls) exchange->context = TlsContext(tls_, &tls_->context);
+  exchange->deadline.expires_after(std::chrono::milliseconds(exchange->request.timeout_ms));
+  auto running = run_exchange(exchange);
+  asio::co_spawn(executor, std::move(running), asio::detached);
+  error_code cancelled;
+  if (!exchange->result) co_await exchange->deadline.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  if (!exchange->result) {
+    exchange->give_up();
+    const std::string ms = std::to_string(exchange->request.timeout_ms);
+    co_return fault(*exchange, HttpFault::Kind::timeout, "none came within " + ms + " ms");
+  }
+  HttpResult result = *std::move(exchange->result);
+  co_return result;
+}
+
+}  // namespace cairn

@@ -1,0 +1,40 @@
+// The model ports: any OpenAI-compatible chat-completions endpoint over HTTP or HTTPS, scripted answers, and the rule
+// book that answers for the built-in domain when no model is configured. Each is used by one thread at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "workers/ports/ports.hpp"
+
+namespace cairn {
+
+struct ModelEndpoint {
+  std::string url;  // http(s)://host[:port]/v1 ; "/chat/completions" is added
+  std::string model;
+  std::string api_key;  // never reaches an event or a log
+  std::int64_t timeout_ms = 60'000;
+  double cost_in = 0;  // per million tokens
+  double cost_out = 0;
+};
+
+std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
+
+// One sentence if the document is not a script as make_scripted_model takes it; a model made of one that is not
+// fails every request with it.
+std::optional<std::string> script_fault(const Json& script);
+
+// Answers from a JSON document: {"replies": [{"node"?: NAME, "reply": {message} | "value": ..., "error"?: {...}}]};
+// each is used once, in order, the first whose node fits; when none fits: Failure `script_ended`.
+std::unique_ptr<Model> make_scripted_model(Json script);
+
+// What the records name in the model's place where a rule book answers.
+inline constexpr const char* rule_book_name = "rules";
+
+// A deterministic function in a model's place, named `name` in the records.
+using Rules = std::function<ModelAnswer(const ModelRequest&)>;
+std::unique_ptr<Model> make_rule_model(std::string name, Rules rules);
+
+}  // namespace cairn

@@ -1,0 +1,15 @@
+#include "workers/ports/ports.hpp"
+
+#include "storage/chain.hpp"
+
+namespace cairn {
+
+Record tool_called(const ToolCall& call, bool ok, std::int64_t latency_ms) {
+  const Json fields = {{"tool", call.tool},
+                       {"ok", ok},
+                       {"latency_ms", latency_ms},
+                       {"inputs_hash", hex(sha256(canonical(call.inputs)))}};
+  return {RecordKind::tool_called, canonical(fields)};
+}
+
+}  // namespace cairn

@@ -1,0 +1,420 @@
+#include "workers/ports/tools.hpp"
+
+#include <algorithm>
+#include <boost/asio.hpp>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "workers/ports/http_client.hpp"
+#include "workers/ports/tool_process.hpp"
+#include "workers/ports/untrusted_text.hpp"
+
+namespace cairn {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+using Answer = std::variant<Json, Failure>;
+
+constexpr std::size_t shown_bytes_max = 500;
+constexpr std::int64_t timeout_ms_max = 24LL * 3'600'000;
+constexpr std::int64_t sleep_ms_max = 30LL * 24 * 3'600'000;
+constexpr int exit_try_again = 75;  // EX_TEMPFAIL
+
+Failure failure(std::string error, std::string message, bool retryable) {
+  return {std::move(error), std::move(message), retryable, {}};
+}
+
+std::string tool_named(const std::string& tool) { return "tool \"" + tool + "\""; }
+
+std::string document_of(const ToolCall& call) {
+  return canonical({{"run", to_string(call.run)},
+                    {"step", call.step},
+                    {"sub_goal", call.sub_goal},
+                    {"attempt", call.attempt},
+                    {"key", call.key},
+                    {"inputs", call.inputs}});
+}
+
+// What a program or an endpoint said, through the one door for JSON.
+Answer read_outputs(const std::string& tool, std::string_view text) {
+  const std::string wanted = "Expected one JSON object from " + tool_named(tool) + ", but ";
+  const std::string said = readable_line(text, shown_bytes_max);
+  if (said.empty()) return failure("bad_output", wanted + "it said nothing.", false);
+  Result<Json> outputs = parse_json(text, "the output of " + tool_named(tool));
+  if (!outputs) return failure("bad_output", wanted + "it said: " + said + " (" + outputs.error().message + ")", false);
+  if (!outputs->is_object()) return failure("bad_output", wanted + "it said: " + said, false);
+  return *std::move(outputs);
+}
+
+Failure too_late(const std::string& tool, std::int64_t timeout_ms) {
+  return failure(
+      "timeout",
+      "Expected " + tool_named(tool) + " to end within " + std::to_string(timeout_ms) + " ms, but it did not.", true);
+}
+
+// --- programs -------------------------------------------------------------------------------------------------------
+
+Failure not_started(const std::string& tool, const std::string& program, int error) {
+  const bool may_pass = error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE || error == ETXTBSY;
+  return failure("not_started",
+                 "Expected to start \"" + program + "\" for " + tool_named(tool) +
+                     ", but: " + std::generic_category().message(error) + ".",
+                 may_pass);
+}
+
+Failure failed_exit(const ProcessEnd& end) {
+  std::string message = readable_line(last_line(end.err), shown_bytes_max);
+  if (message.empty()) message = "exit status " + std::to_string(end.number);
+  return failure("error", std::move(message), end.number == exit_try_again);
+}
+
+Answer read_process(const std::string& tool, const std::string& program, std::int64_t timeout_ms,
+                    const ProcessEnd& end) {
+  switch (end.kind) {
+    case ProcessEnd::Kind::not_started:
+      return not_started(tool, program, end.number);
+    case ProcessEnd::Kind::timed_out:
+      return too_late(tool, timeout_ms);
+    case ProcessEnd::Kind::flooded:
+      return failure("bad_output",
+                     "Expected at most " + std::to_string(json_bytes_max) + " bytes from " + tool_named(tool) +
+                         ", but it wrote more: " + readable_line(end.out.substr(0, shown_bytes_max), 80),
+                     false);
+    case ProcessEnd::Kind::signalled:
+      return failure("error", "killed by signal " + std::to_string(end.number), false);
+    case ProcessEnd::Kind::exited:
+      break;
+  }
+  if (end.number != 0) return failed_exit(end);
+  return read_outputs(tool, end.out);
+}
+
+asio::awaitable<Answer> run_program(std::vector<std::string> argv, ToolCall call) {
+  const std::string program = argv[0];
+  ProcessLimits limits;
+  limits.timeout_ms = call.timeout_ms;
+  ProcessEnd end;
+  try {
+    end = co_await run_process(std::move(argv), document_of(call), limits);
+  } catch (const std::system_error& error) {  // no descriptors left, say
+    end.number = error.code().value();
+  }
+  co_return read_process(call.tool, program, call.timeout_ms, end);
+}
+
+// --- URLs -----------------------------------------------------------------------------------------------------------
+
+Answer read_answer(const std::string& tool, std::int64_t timeout_ms, const HttpResult& result) {
+  if (const auto* fault = std::get_if<HttpFault>(&result)) {
+    if (fault->kind == HttpFault::Kind::timeout) return too_late(tool, timeout_ms);
+    if (fault->kind == HttpFault::Kind::too_big) return failure("bad_output", fault->message, false);
+    return failure("unreachable", fault->message, fault->kind == HttpFault::Kind::unreachable);
+  }
+  const HttpAnswer& answer = std::get<HttpAnswer>(result);
+  if (answer.status < 400) return read_outputs(tool, answer.body);
+  std::string message = readable_line(answer.body, shown_bytes_max);
+  if (message.empty()) message = "status " + std::to_string(answer.status);
+  return failure("error", std::move(message), answer.status == 429 || answer.status >= 500);
+}
+
+asio::awaitable<Answer> ask_url(HttpClient& client, std::string url, ToolCall call) {
+  HttpRequest request;
+  request.url = std::move(url);
+  request.headers = {{"content-type", "application/json"}, {"idempotency-key", call.key}};
+  request.body = document_of(call);
+  request.timeout_ms = call.timeout_ms;
+  const HttpResult result = co_await client.post(std::move(request));
+  co_return read_answer(call.tool, call.timeout_ms, result);
+}
+
+// --- sleep ----------------------------------------------------------------------------------------------------------
+
+asio::awaitable<Answer> sleep_for(ToolCall call) {
+  const Json ms = call.inputs.is_object() ? call.inputs.value("ms", Json()) : Json();
+  if (!ms.is_number_integer() || ms < 0 || ms > sleep_ms_max) {
+    const std::string limit = std::to_string(sleep_ms_max);
+    co_return failure("invalid", "Expected {\"ms\": 0 to " + limit + "}, but got " + excerpt(call.inputs, 100) + ".",
+                      false);
+  }
+  const auto wanted_ms = ms.get<std::int64_t>();
+  const bool fits = call.timeout_ms == 0 || wanted_ms <= call.timeout_ms;
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  asio::steady_timer timer(executor, std::chrono::milliseconds(fits ? wanted_ms : call.timeout_ms));
+  co_await timer.async_wait(asio::use_awaitable);
+  if (!fits) co_return too_late(call.tool, call.timeout_ms);
+  co_return Json{{"slept_ms", wanted_ms}};
+}
+
+// --- native ---------------------------------------------------------------------------------------------------------
+
+Answer run_guarded(const NativeTool& tool, const ToolCall& call) {
+  try {
+    Answer answer = tool(call);
+    const Json* outputs = std::get_if<Json>(&answer);
+    if (outputs == nullptr || outputs->is_object()) return answer;
+    return failure(
+        "bad_output",
+        "Expected one JSON object from " + tool_named(call.tool) + ", but got " + excerpt(*outputs, 100) + ".", false);
+  } catch (const std::exception& error) {
+    return failure("error", readable_line(error.what(), shown_bytes_max), true);
+  } catch (...) {
+    return failure("error", "Expected " + tool_named(call.tool) + " to answer, but it threw something unknown.", true);
+  }
+}
+
+asio::awaitable<Answer> answer_at_once(const NativeTool& tool, ToolCall call) { co_return run_guarded(tool, call); }
+
+// One call of a native tool. Shared by the coroutine that waits and the thread that works, for either may leave first.
+struct NativeCall {
+  NativeCall(asio::any_io_executor waiters, ToolCall asked) : call(std::move(asked)), executor(std::move(waiters)) {}
+
+  const ToolCall call;
+  const asio::any_io_executor executor;
+  bool started = false;          // the waiter's thread only
+  std::optional<Answer> answer;  // the waiter's thread only
+  std::mutex mutex;
+  asio::steady_timer* timer = nullptr;  // the waiter's; null when nobody waits: then the executor may be gone too
+};
+
+// Runs `then` with the timer on the waiter's thread, if it still waits.
+template <class Then>
+void tell_waiter(const std::shared_ptr<NativeCall>& native, Then then) {
+  const std::lock_guard lock(native->mutex);
+  if (native->timer == nullptr) return;
+  asio::post(native->executor, [native, then = std::move(then)]() mutable {
+    if (native->timer != nullptr) then(*native->timer);
+  });
+}
+
+void work(const std::shared_ptr<NativeCall>& native, const NativeTool& tool) {
+  {
+    const std::lock_guard lock(native->mutex);
+    if (native->timer == nullptr) return;
+  }
+  NativeCall& state = *native;
+  tell_waiter(native, [&state](asio::steady_timer& timer) {
+    state.started = true;
+    timer.expires_after(std::chrono::milliseconds(state.call.timeout_ms));
+  });
+  Answer answer = run_guarded(tool, native->call);
+  tell_waiter(native, [&state, answer = std::move(answer)](asio::steady_timer& timer) mutable {
+    state.answer = std::move(answer);
+    timer.cancel();
+  });
+}
+
+class Waiter {
+ public:
+  Waiter(NativeCall& native, asio::steady_timer& timer) : native_(native) { native_.timer = &timer; }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  ~Waiter() {
+    const std::lock_guard lock(native_.mutex);
+    native_.timer = nullptr;
+  }
+
+ private:
+  NativeCall& native_;
+};
+
+// The time for waiting in the pool's line is not counted: the deadline begins with the work.
+asio::awaitable<Answer> run_native(asio::thread_pool& pool, const NativeTool& tool, ToolCall call) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto native = std::make_shared<NativeCall>(executor, std::move(call));
+  asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
+  const Waiter waiter(*native, timer);
+  asio::post(pool, [native, tool] { work(native, tool); });
+  while (!native->answer) {
+    error_code error;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    const bool expired = !error && native->started && !native->answer;
+    if (expired) co_return too_late(native->call.tool, native->call.timeout_ms);
+  }
+  Answer answer = *std::move(native->answer);
+  co_return answer;
+}
+
+// --- the table ------------------------------------------------------------------------------------------------------
+
+class ToolBox final : public Tools {
+ public:
+  ToolBox(std::vector<ToolSpec> specs, int threads) : pool_(static_cast<std::size_t>(std::max(threads, 1))) {
+    for (ToolSpec& spec : specs) {
+      table_[spec.name] = spec.facts;
+      const std::string name = spec.name;
+      specs_.insert_or_assign(name, std::move(spec));
+    }
+  }
+
+  asio::awaitable<Answer> call(ToolCall call) override {
+    const auto found = specs_.find(call.tool);
+    if (found == specs_.end()) {
+      co_return failure("unknown_tool", "Expected a known tool, but there is no " + tool_named(call.tool) + " here.",
+                        false);
+    }
+    const ToolSpec& spec = found->second;
+    call.timeout_ms = timeout_of(spec, call);
+    asio::awaitable<Answer> running = start(spec, std::move(call));
+    Answer answer = co_await std::move(running);
+    co_return answer;
+  }
+
+  const ToolTable& table() const override { return table_; }
+
+ private:
+  // The shorter of the tool's own and the caller's; `sleep` has none of its own.
+  static std::int64_t timeout_of(const ToolSpec& spec, const ToolCall& call) {
+    if (std::holds_alternative<ToolSpec::Sleep>(spec.does)) return call.timeout_ms;
+    return call.timeout_ms > 0 ? std::min(call.timeout_ms, spec.timeout_ms) : spec.timeout_ms;
+  }
+
+  asio::awaitable<Answer> start(const ToolSpec& spec, ToolCall call) {
+    if (const auto* exec = std::get_if<ToolSpec::Exec>(&spec.does)) return run_program(exec->argv, std::move(call));
+    if (const auto* http = std::get_if<ToolSpec::Http>(&spec.does)) return ask_url(client_, http->url, std::move(call));
+    if (const auto* native = std::get_if<NativeTool>(&spec.does)) return run_native(pool_, *native, std::move(call));
+    if (const auto* instant = std::get_if<ToolSpec::Instant>(&spec.does))
+      return answer_at_once(instant->tool, std::move(call));
+    return sleep_for(std::move(call));
+  }
+
+  std::map<std::string, ToolSpec, std::less<>> specs_;
+  ToolTable table_;
+  HttpClient client_;
+  asio::thread_pool pool_;
+};
+
+// --- built in -------------------------------------------------------------------------------------------------------
+
+Answer echo(const ToolCall& call) { return call.inputs; }
+
+Answer fail(const ToolCall& call) {
+  const Json message = call.inputs.value("message", Json("It was asked to fail."));
+  const Json times = call.inputs.value("times", Json(std::numeric_limits<std::int64_t>::max()));
+  if (!message.is_string() || !times.is_number_integer() || times < 0) {
+    return failure("invalid",
+                   "Expected {\"message\": text, \"times\": number}, but got " + excerpt(call.inputs, 100) + ".",
+                   false);
+  }
+  if (call.attempt > times.get<std::int64_t>()) return call.inputs;
+  return failure("error", message.get<std::string>(), true);
+}
+
+// --- the tools file -------------------------------------------------------------------------------------------------
+
+Error tool_fault(const std::string& name, const std::string& wanted, const Json& but) {
+  return {Code::invalid, "Expected " + wanted + " for " + tool_named(name) + ", but got " + excerpt(but, 200) + "."};
+}
+
+bool is_text_list(const Json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_string(); });
+}
+
+Status read_work(const Json& entry, ToolSpec& spec) {
+  if (entry.contains("exec") == entry.contains("http")) {
+    return tool_fault(spec.name, "exactly one of \"exec\" and \"http\"", entry);
+  }
+  if (entry.contains("exec")) {
+    const Json& argv = entry["exec"];
+    const bool fits = is_text_list(argv) && !argv.empty() && !argv[0].get_ref<const std::string&>().empty();
+    if (!fits) return tool_fault(spec.name, "\"exec\" to be [\"program\", \"argument\", ...]", argv);
+    spec.does = ToolSpec::Exec{argv.get<std::vector<std::string>>()};
+    return Done{};
+  }
+  const Json& url = entry["http"];
+  if (!url.is_string()) return tool_fault(spec.name, "\"http\" to be a URL", url);
+  if (const auto fault = url_fault(url.get_ref<const std::string&>())) {
+    return Error{Code::invalid, *fault + " It stands as \"http\" of " + tool_named(spec.name) + "."};
+  }
+  spec.does = ToolSpec::Http{url.get<std::string>()};
+  return Done{};
+}
+
+bool is_need(const Json& need) {
+  const std::string_view text = need.get_ref<const std::string&>();
+  if (text.starts_with("$")) return text.size() > 1;
+  if (text.starts_with("*.")) return text.size() > 2;
+  return !text.empty();
+}
+
+Status read_facts(const Json& entry, ToolSpec& spec) {
+  const Json needs = entry.value("needs", Json::array());
+  if (!is_text_list(needs) || !std::all_of(needs.begin(), needs.end(), is_need)) {
+    return tool_fault(spec.name, "\"needs\" to be [\"$channel\", \"*.slot\", \"input\", ...]", needs);
+  }
+  const Json gives = entry.value("gives", Json::array());
+  if (!is_text_list(gives)) return tool_fault(spec.name, "\"gives\" to be [\"slot\", ...]", gives);
+  const Json about = entry.value("about", Json(""));
+  if (!about.is_string()) return tool_fault(spec.name, "\"about\" to be a text", about);
+  spec.facts.needs = needs.get<std::vector<std::string>>();
+  spec.facts.gives = gives.get<std::vector<std::string>>();
+  spec.facts.about = about.get<std::string>();
+  return Done{};
+}
+
+Status read_settings(const Json& entry, ToolSpec& spec) {
+  const Json timeout = entry.value("timeout_ms", Json(spec.timeout_ms));
+  if (!timeout.is_number_integer() || timeout < 1 || timeout > timeout_ms_max) {
+    return tool_fault(spec.name, "\"timeout_ms\" from 1 to " + std::to_string(timeout_ms_max), timeout);
+  }
+  const Json queue = entry.value("queue", Json(spec.facts.queue));
+  if (!queue.is_string() || queue.get_ref<const std::string&>().empty()) {
+    return tool_fault(spec.name, "\"queue\" to be a queue's name", queue);
+  }
+  spec.timeout_ms = timeout.get<std::int64_t>();
+  spec.facts.queue = queue.get<std::string>();
+  return read_facts(entry, spec);
+}
+
+Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
+  if (name.empty()) return Error{Code::invalid, "Expected every tool to have a name, but one has none."};
+  if (!entry.is_object()) return tool_fault(name, "an object", entry);
+  for (const auto& [key, value] : entry.items()) {
+    static const std::set<std::string, std::less<>> known = {"exec",  "http",  "timeout_ms", "queue",
+                                                             "needs", "gives", "about"};
+    if (!known.contains(key))
+      return tool_fault(name, "only exec, http, timeout_ms, queue, needs, gives and about", Json(key));
+  }
+  ToolSpec spec;
+  spec.name = name;
+  if (const Status work = read_work(entry, spec); !work) return work.error();
+  if (const Status settings = read_settings(entry, spec); !settings) return settings.error();
+  return spec;
+}
+
+}  // namespace
+
+std::vector<ToolSpec> builtin_tools() {
+  return {{"echo", ToolSpec::Instant{echo}, 10'000, {}},
+          {"fail", ToolSpec::Instant{fail}, 10'000, {}},
+          {"sleep", ToolSpec::Sleep{}, 0, {}}};
+}
+
+Result<std::vector<ToolSpec>> parse_tools(const Json& document) {
+  const bool fits =
+      document.is_object() && document.size() == 1 && document.contains("tools") && document["tools"].is_object();
+  if (!fits) {
+    return Error{Code::invalid,
+                 "Expected a tools file like {\"tools\": {\"NAME\": {...}}}, but got " + excerpt(document, 200) + "."};
+  }
+  std::vector<ToolSpec> specs;
+  for (const auto& [name, entry] : document["tools"].items()) {
+    Result<ToolSpec> spec = parse_tool(name, entry);
+    if (!spec) return spec.error();
+    specs.push_back(*std::move(spec));
+  }
+  return specs;
+}
+
+std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads) {
+  return std::make_unique<ToolBox>(std::move(specs), threads);
+}
+
+}  // namespace cairn

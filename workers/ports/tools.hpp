@@ -1,0 +1,55 @@
+// The tools: what does a sub-goal's work. Native ones are listed here; programs and URLs come from the worker's
+// configuration, never from a graph.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/result.hpp"
+#include "workers/ports/ports.hpp"
+
+namespace cairn {
+
+// A native tool may block; it runs in a bounded thread pool.
+using NativeTool = std::function<std::variant<Json, Failure>(const ToolCall&)>;
+
+struct ToolSpec {
+  struct Exec {
+    std::vector<std::string> argv;
+  };
+  struct Http {
+    std::string url;
+  };
+  // The engine's own: one that never blocks answers at once, on the caller's thread; `sleep` waits without a thread.
+  struct Instant {
+    NativeTool tool;
+  };
+  struct Sleep {};
+  std::string name;
+  std::variant<NativeTool, Exec, Http, Instant, Sleep> does;
+  std::int64_t timeout_ms = 10'000;
+  ToolFacts facts;
+};
+
+// echo, sleep, fail.
+std::vector<ToolSpec> builtin_tools();
+
+// {"tools": {"NAME": {"exec": ["program", "argument"], "timeout_ms": 10000, "queue": "default", "needs": ["$channel"]},
+//            "OTHER": {"http": "http://127.0.0.1:9000/x", "gives": ["slot"], "about": "What it does, for planners."}}}
+// Refuses `invalid` with a sentence that names the tool and the fault.
+Result<std::vector<ToolSpec>> parse_tools(const Json& document);
+
+// A tool gets one JSON document {"run", "step", "sub_goal", "attempt", "key", "inputs"} on stdin or as the body, and
+// answers with one JSON object of at most json_bytes_max. A non-zero exit or a status of 400 or more is a failed
+// attempt (message: the last line of stderr, or the body); exit 75, 429 and 5xx are `retryable`, all else is not. A
+// program that exceeds its time or its output is killed with its whole process group. Its environment is the worker's
+// without CAIRN_* secrets. `threads`: bound of the pool for native tools. Later specs replace earlier ones of the same
+// name.
+std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads);
+
+}  // namespace cairn

@@ -1,0 +1,65 @@
+#include "workers/ports/untrusted_text.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n\v\f";
+
+bool continues(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u;
+}
+
+// Bytes of the well-formed character at `at`; 0 if there is none.
+std::size_t character_bytes(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4 || !continues(text, at + 1)) return 0;
+  if (first < 0xE0) return 2;
+  const auto second = static_cast<unsigned char>(text[at + 1]);
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool beyond = (first == 0xED && second > 0x9F) || (first == 0xF4 && second > 0x8F);
+  if (overlong || beyond || !continues(text, at + 2)) return 0;
+  if (first < 0xF0) return 3;
+  return continues(text, at + 3) ? 4 : 0;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t from = text.find_first_not_of(blanks);
+  return from == std::string_view::npos ? std::string_view{}
+                                        : text.substr(from, text.find_last_not_of(blanks) - from + 1);
+}
+
+}  // namespace
+
+std::string readable_line(std::string_view text, std::size_t bytes_max) {
+  text = trimmed(text);
+  std::string line;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(text, at);
+    const auto first = static_cast<unsigned char>(text[at]);
+    const bool shown = bytes > 1 || (bytes == 1 && first >= 0x20 && first != 0x7F);
+    const std::string_view piece = shown ? text.substr(at, bytes) : std::string_view(bytes == 1 ? " " : "?");
+    if (line.size() + piece.size() > bytes_max) return line + "...";
+    line += piece;
+    at += bytes == 0 ? 1 : bytes;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(text, at);
+    if (bytes == 0) return false;
+    at += bytes;
+  }
+  return true;
+}
+
+std::string_view last_line(std::string_view text) {
+  text = trimmed(text);
+  const std::size_t line_break = text.find_last_of("\r\n");
+  return line_break == std::string_view::npos ? text : trimmed(text.substr(line_break + 1));
+}
+
+}  // namespace cairn

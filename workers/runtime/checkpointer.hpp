@@ -1,0 +1,34 @@
+// Signs now and then what this process has committed, into the database and into a file outside of it, on a thread of
+// its own. What cannot be written stays gathered until it can. Safe from any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "storage/proof/gathered_heads.hpp"
+
+namespace cairn {
+
+struct CheckpointOptions {
+  std::string folder;  // of the files and the public keys
+  std::string key;     // a file; "": "signing_key.pem" in the folder
+  std::int64_t every_ms = 10'000;
+};
+
+// The key that signs, made if there is none; its public half is put into the folder if that can be written. Refuses as
+// SigningKey::open.
+Result<SigningKey> open_signing_key(const CheckpointOptions& options);
+
+class Checkpointer {
+ public:
+  // `heads` is told of each batch by whoever commits. Both live longer than this.
+  Checkpointer(Store& store, GatheredHeads& heads, CheckpointOptions options);
+  // Signs what is left.
+  ~Checkpointer();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,712 @@
+#include "workers/session/committer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/snapshot.hpp"
+#include "workers/session/history.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t snapshot_bytes = 1'000'000;
+constexpr std::int64_t open_step_bytes = 500;  // what a snapshot needs for an open step, its branch and its sub-goal
+constexpr TimeUs again_us = 200'000;
+constexpr TimeUs again_max_us = 5'000'000;
+
+Error no_such_run(const RunId& run) {
+  return {Code::not_found, "Expected run " + to_string(run) + ", but there is none."};
+}
+
+Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
+  try {
+    return restore_snapshot(parse_stored(snapshot.state), graphs);
+  } catch (const std::exception& bad) {  // a cache that cannot be read is no loss
+    return Error{Code::corrupt, bad.what()};
+  }
+}
+
+std::int64_t bytes_of(const std::vector<EventRow>& rows) {
+  std::int64_t bytes = 0;
+  for (const EventRow& row : rows) bytes += static_cast<std::int64_t>(row.payload.size());
+  return bytes;
+}
+
+bool frees(const JobWrite& write) { return write.op == JobWrite::Op::offer || write.op == JobWrite::Op::adjust; }
+
+bool offers(const std::vector<Entry>& entries, TimeUs now_us) {
+  return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return std::any_of(entry.jobs.begin(), entry.jobs.end(),
+                       [&](const JobWrite& write) { return frees(write) && write.job.run_at_us <= now_us; });
+  });
+}
+
+bool contains(const std::vector<BranchId>& branches, BranchId branch) {
+  return std::find(branches.begin(), branches.end(), branch) != branches.end();
+}
+
+}  // namespace
+
+struct Committer::Task {
+  enum class Kind : std::uint8_t { command, look, notice };  // notice: FinishChild on behalf of a called run
+  Kind kind = Kind::command;
+  Submission what;
+  std::int64_t min_head = 0;
+  std::uint64_t serial = 0;  // a refusal counts only on a state read after this
+  int tries = 0;
+
+  bool begins() const { return kind == Kind::command && tries == 0 && std::holds_alternative<StartRun>(what.command); }
+};
+
+// First in, first out, and back to the front; keeps its memory, for a run's queue fills and empties at every step.
+class Committer::TaskQueue {
+ public:
+  bool empty() const { return begin_ == tasks_.size(); }
+  std::size_t size() const { return tasks_.size() - begin_; }
+  Task& front() { return tasks_[begin_]; }
+  void push_back(Task task) { tasks_.push_back(std::move(task)); }
+  void push_front(Task task) {
+    if (begin_ > 0) {
+      tasks_[--begin_] = std::move(task);
+    } else {
+      tasks_.insert(tasks_.begin(), std::move(task));
+    }
+  }
+  void pop_front() {
+    tasks_[begin_] = Task{};
+    if (++begin_ < tasks_.size()) return;
+    tasks_.clear();
+    begin_ = 0;
+  }
+  std::vector<Task> take_all() {
+    tasks_.erase(tasks_.begin(), tasks_.begin() + static_cast<std::ptrdiff_t>(std::exchange(begin_, 0)));
+    return std::exchange(tasks_, {});
+  }
+  template <class Which>
+  std::size_t erase_if(Which which) {
+    std::vector<Task> tasks = take_all();
+    const std::size_t erased = std::erase_if(tasks, which);
+    tasks_ = std::move(tasks);
+    return erased;
+  }
+
+ private:
+  std::vector<Task> tasks_;
+  std::size_t begin_ = 0;
+};
+
+struct Committer::Run {
+  enum class At : std::uint8_t { idle, loading, gathered, under_way };
+  RunId id;
+  RunState state;
+  bool loaded = false;
+  At at = At::idle;
+  std::int64_t head = 0;  // committed; state.seq is beyond it while an entry is gathered or under way
+  Hash chain{};
+  std::uint64_t fresh = 0;  // when what is known of the run's head was asked for
+  std::uint64_t asked = 0;  // the same of the load or commit that is under way
+  TaskQueue waiting;
+  std::optional<Draft> draft;
+  std::vector<Task> decided;       // in the draft
+  std::uint32_t group = 0;         // entries that share a verdict
+  bool awaits_parent = false;      // its end is to be decided on the run that called it before it may leave
+  std::int64_t folded_events = 0;  // since the last snapshot
+  std::int64_t folded_bytes = 0;
+  std::int64_t snapshot_size = 0;  // of the last one known of
+  std::list<Run*>::iterator use;
+
+  bool processing = false;
+
+  bool is_busy() const { return at != At::idle || !waiting.empty() || processing; }
+  void drop_state() {
+    state = RunState{};
+    state.id = id;
+    loaded = false;
+    head = 0;
+    chain = {};
+    folded_events = folded_bytes = snapshot_size = 0;
+  }
+};
+
+struct Committer::Batch {
+  std::uint64_t id = 0;
+  Shard shard = 0;
+  std::vector<Entry> entries;
+  std::vector<Run*> runs;
+  TimeUs retry_at = never_us;
+  int failures = 0;
+};
+
+bool CommitterActions::empty() const {
+  return loads.empty() && commits.empty() && snapshots.empty() && replies.empty() && born.empty() && children.empty() &&
+         offered.empty();
+}
+
+Committer::Committer(CommitterOptions options, Graphs graphs)
+    : options_(std::move(options)), graphs_(std::move(graphs)), gathered_(static_cast<std::size_t>(options_.shards)) {
+  stays_ = [this](const Job& job, bool born) {
+    const std::optional<TimeUs> deadline = options_.stays ? options_.stays(job, born) : std::nullopt;
+    born_ += born && deadline ? 1 : 0;
+    return deadline;
+  };
+}
+Committer::~Committer() = default;
+
+void Committer::tick(TimeUs now_us) { now_ = std::max(now_, now_us); }
+
+// --- runs -----------------------------------------------------------------------------------------------------------
+
+Committer::Run* Committer::find(const RunId& id) const {
+  const auto found = runs_.find(id);
+  return found == runs_.end() ? nullptr : found->second.get();
+}
+
+Committer::Run& Committer::run_of(const RunId& id) {
+  std::unique_ptr<Run>& slot = runs_[id];
+  if (slot != nullptr) {
+    by_use_.splice(by_use_.begin(), by_use_, slot->use);
+    return *slot;
+  }
+  slot = std::make_unique<Run>();
+  slot->id = slot->state.id = id;
+  by_use_.push_front(slot.get());
+  slot->use = by_use_.begin();
+  Run& made = *slot;
+  shrink();
+  return made;
+}
+
+void Committer::forget(Run& run) {
+  CHECK(!run.is_busy());
+  by_use_.erase(run.use);
+  runs_.erase(RunId(run.id));
+}
+
+// Never the one just used; busy ones stay, so the bound is exceeded only by what is under way.
+void Committer::shrink() {
+  auto oldest = by_use_.end();
+  for (int looked_at = 0; runs_.size() > options_.runs_max && looked_at < 64; ++looked_at) {
+    if (oldest == by_use_.begin() || --oldest == by_use_.begin()) return;
+    Run& run = **oldest;
+    if (run.is_busy()) continue;
+    ++oldest;
+    forget(run);
+    ++counts_.forgotten;
+  }
+}
+
+const RunState* Committer::state(const RunId& id) const {
+  const Run* run = find(id);
+  return run != nullptr && run->loaded && run->state.seq > 0 ? &run->state : nullptr;
+}
+
+void Committer::enqueue(Run& run, Task task) {
+  task.serial = ++serial_;
+  run.waiting.push_back(std::move(task));
+  ++waiting_;
+}
+
+void Committer::submit(Submission submission) {
+  Run& run = run_of(submission.run);
+  Task task;
+  task.what = std::move(submission);
+  enqueue(run, std::move(task));
+  process(run);
+}
+
+void Committer::look(Ticket ticket, const RunId& id, std::int64_t min_head) {
+  Run& run = run_of(id);
+  if (run.loaded && run.head > 0 && run.head >= min_head) {
+    actions_.replies.push_back({.ticket = ticket, .refused = {}, .looked = true, .head = run.head, .next = {}});
+    return;
+  }
+  Task task;
+  task.kind = Task::Kind::look;
+  task.what.ticket = ticket;
+  task.min_head = min_head;
+  enqueue(run, std::move(task));
+  process(run);
+}
+
+void Committer::reply(const Task& task, const Run& run, std::optional<Error> refused) {
+  if (task.what.ticket == 0) return;
+  actions_.replies.push_back({.ticket = task.what.ticket,
+                              .refused = std::move(refused),
+                              .looked = task.kind == Task::Kind::look,
+                              .head = run.head,
+                              .next = {}});
+}
+
+// --- loading --------------------------------------------------------------------------------------------------------
+
+void Committer::load(Run& run, bool snapshot, bool graphs) {
+  run.at = Run::At::loading;
+  run.asked = ++serial_;  // not when it is answered: what it reads may be older than a task that came meanwhile
+  actions_.loads.push_back({run.id, run.state.seq, snapshot, graphs, false});
+}
+
+void Committer::load_failed(const RunId& id) {
+  Run* run = find(id);
+  if (run == nullptr || run->at != Run::At::loading) return;
+  loads_again_.push_back({now_ + again_us, {id, run->state.seq, true, false, true}});
+}
+
+void Committer::history(History history) {
+  Run* run = find(history.run);
+  if (run == nullptr || run->at != Run::At::loading) return;
+  run->at = Run::At::idle;
+  const std::optional<Error> fault = fold(*run, history);
+  if (run->at == Run::At::loading) return;
+  if (fault) return fail(*run, *fault);
+  if (!history.complete) return load(*run, false, false);
+  run->loaded = true;
+  run->fresh = run->asked;
+  if (run->head == 0 && !run->waiting.empty() && !std::holds_alternative<StartRun>(run->waiting.front().what.command))
+    return fail(*run, no_such_run(run->id));
+  process(*run);
+}
+
+// False if the history cannot be folded now: it is read again, or `fault` says why it never will be.
+bool Committer::restore(Run& run, const History& history, std::optional<Error>& fault) {
+  Result<RunState> restored = restored_state(*history.snapshot, graphs_);
+  if (restored) {
+    run.state = *std::move(restored);
+    run.head = history.snapshot->seq;
+    run.chain = history.snapshot->chain_hash;
+    run.snapshot_size = static_cast<std::int64_t>(history.snapshot->state.size());
+    return true;
+  }
+  const bool lacks_graph = restored.error().code == Code::unsupported;
+  if (lacks_graph && history.graphs) {
+    fault = restored.error();
+  } else {
+    load(run, lacks_graph, lacks_graph);
+  }
+  return false;
+}
+
+std::optional<Error> Committer::fold(Run& run, const History& history) {
+  std::optional<Error> fault;
+  if (history.snapshot && run.state.seq == 0 && !restore(run, history, fault)) return fault;
+  if (const Status folded = fold_rows(run.state, history.rows, graphs_); !folded) {
+    if (folded.error().code != Code::unsupported || history.graphs) return folded.error();
+    run.drop_state();
+    load(run, true, true);
+    return std::nullopt;
+  }
+  if (!history.rows.empty()) {
+    run.head = history.rows.back().seq;
+    run.chain = history.rows.back().chain_hash;
+  }
+  run.folded_events += static_cast<std::int64_t>(history.rows.size());
+  run.folded_bytes += bytes_of(history.rows);
+  return std::nullopt;
+}
+
+// The run cannot be read: all that waits for it is refused; nothing else is disturbed.
+void Committer::fail(Run& run, const Error& error) {
+  const std::vector<Task> tasks = run.waiting.take_all();
+  waiting_ -= static_cast<std::int64_t>(tasks.size());
+  run.drop_state();
+  for (const Task& task : tasks) {
+    if (task.kind == Task::Kind::notice) {
+      free_child(task);
+    } else {
+      reply(task, run, error);
+    }
+  }
+  if (!run.is_busy()) forget(run);
+}
+
+// --- deciding -------------------------------------------------------------------------------------------------------
+
+// REQUIRES: nothing of `run` is used afterwards; it may be forgotten.
+void Committer::process(Run& run) {
+  if (run.processing) return;
+  run.processing = true;
+  while (!run.waiting.empty() && process_front(run)) {
+  }
+  run.processing = false;
+  if (!run.is_busy() && (run.head == 0 || is_ended(run.state.status))) forget(run);
+}
+
+// True if the next in line may be tried.
+bool Committer::process_front(Run& run) {
+  if (run.at == Run::At::loading || run.at == Run::At::under_way) return false;
+  const Task& task = run.waiting.front();
+  if (!run.loaded && !task.begins()) {
+    load(run, true, false);
+    return false;
+  }
+  run.loaded = true;
+  if (task.kind == Task::Kind::look) return look_front(run);
+  if (run.at == Run::At::gathered && is_ended(run.state.status)) return false;
+  return decide_front(run);
+}
+
+bool Committer::look_front(Run& run) {
+  const Task& task = run.waiting.front();
+  const bool seen = run.head >= task.min_head || run.fresh > task.serial;
+  if (!seen && run.at == Run::At::idle) load(run, true, false);
+  if (!seen) return false;
+  reply(task, run, {});
+  run.waiting.pop_front();
+  --waiting_;
+  return true;
+}
+
+Context Committer::context_for(const Run& run) {
+  Context context;
+  context.now_us = std::max(now_, run.state.last_at);
+  context.actor = options_.actor;
+  context.id_base = options_.new_id();
+  std::copy(run.id.bytes.begin() + 14, run.id.bytes.end(), context.id_base.bytes.begin() + 14);
+  context.draw = options_.draw();
+  context.tools = options_.tools;
+  return context;
+}
+
+bool Committer::decide_front(Run& run) {
+  run.decided.push_back(std::move(run.waiting.front()));
+  run.waiting.pop_front();
+  --waiting_;
+  try {
+    return decide_last(run);
+  } catch (const std::exception& bad) {  // CorruptHistory: the state may be half evolved
+    scrap(run, {Code::corrupt, bad.what()});
+    return false;
+  }
+}
+
+bool Committer::decide_last(Run& run) {
+  const Task::Kind kind = run.decided.back().kind;
+  const std::optional<Fence> fence = run.decided.back().what.fence;
+  const Numbering before{run.state.last_step, run.state.last_branch};
+  const std::vector<BranchId> above = fence ? branches_above(run.state, fence->branch) : std::vector<BranchId>();
+  Result<Decision> decision = decide(run.state, run.decided.back().what.command, context_for(run), graphs_);
+  if (!decision) return refuse_last(run, decision.error());
+  gather(run, before);
+  if (fence) run.draft->fence(*fence, run.decided.back().what.keep_in, above);
+  absorb(run, *std::move(decision));
+  if (kind == Task::Kind::notice) {
+    const Task notice = std::move(run.decided.back());
+    run.decided.pop_back();  // decided again when the called run's end is
+    free_child(notice);
+    link(run, *find(std::get<FinishChild>(notice.what.command).child));
+  }
+  if (fence && fence->session == options_.session && options_.fuse) fuse(run, fence->branch);
+  if (is_ended(run.state.status)) notify_parent(run);
+  return true;
+}
+
+// A refusal stands only when the state is known to be no older than the command.
+bool Committer::refuse_last(Run& run, const Error& error) {
+  Task task = std::move(run.decided.back());
+  run.decided.pop_back();
+  const bool is_known = run.at == Run::At::idle && (run.fresh > task.serial || task.begins());
+  if (!is_known) {
+    run.waiting.push_front(std::move(task));
+    ++waiting_;
+    if (run.at == Run::At::idle) load(run, true, false);
+    return false;
+  }
+  if (task.kind == Task::Kind::notice) {
+    free_child(task);
+  } else {
+    reply(task, run, error);
+  }
+  return true;
+}
+
+// The command that could not be decided is refused; what was gathered with it is decided again.
+void Committer::scrap(Run& run, const Error& error) {
+  const Task culprit = std::move(run.decided.back());
+  run.decided.pop_back();
+  if (culprit.kind == Task::Kind::notice) {
+    free_child(culprit);
+  } else {
+    reply(culprit, run, error);
+  }
+  if (run.at == Run::At::idle) return run.drop_state();
+  const std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
+  for (Run* member : members) take_back(*member);
+}
+
+void Committer::gather(Run& run, Numbering before) {
+  if (run.draft) return;
+  run.draft.emplace(run.id, run.head, run.chain, before);
+  run.at = Run::At::gathered;
+  gathered_[static_cast<std::size_t>(shard_of(run.id, options_.shards))].push_back(&run);
+}
+
+void Committer::absorb(Run& run, Decision decision) {
+  run.draft->add(std::move(decision.events), decision.touched);
+  for (Decision::Child& child : decision.children) start_child(run, std::move(child));
+}
+
+// Consecutive pure steps of a branch go into the same entry; what follows is the same history as without.
+void Committer::fuse(Run& run, BranchId branch) {
+  for (int steps = 1; steps < options_.fuse_steps; ++steps) {
+    const std::optional<Job> job = job_of(run.state, branch);
+    if (!job) return;
+    const std::optional<Command> command = options_.fuse(run.state, *job);
+    if (!command) return;
+    Result<Decision> decision = decide(run.state, *command, context_for(run), graphs_);
+    if (!decision) return;
+    absorb(run, *std::move(decision));
+  }
+}
+
+// --- runs that call runs --------------------------------------------------------------------------------------------
+
+void Committer::start_child(Run& caller, Decision::Child child) {
+  Run& run = run_of(child.state.id);
+  run.state = std::move(child.state);
+  run.loaded = true;
+  gather(run, {});
+  run.draft->add(std::move(child.events), child.touched);
+  link(caller, run);
+}
+
+void Committer::notify_parent(Run& child) {
+  std::optional<ParentNotice> notice = parent_notice(child.state);
+  if (!notice) return;
+  child.awaits_parent = true;
+  Task task;
+  task.kind = Task::Kind::notice;
+  task.what.run = notice->parent;
+  task.what.command = std::move(notice->command);
+  Run& parent = run_of(notice->parent);
+  enqueue(parent, std::move(task));
+  process(parent);
+}
+
+void Committer::free_child(const Task& notice) {
+  Run* child = find(std::get<FinishChild>(notice.what.command).child);
+  if (child != nullptr) child->awaits_parent = false;
+}
+
+void Committer::link(Run& one, Run& other) {
+  if (one.group != 0 && one.group == other.group) return;
+  for (Run* run : {&one, &other}) {
+    if (run->group != 0) continue;
+    run->group = ++last_group_;
+    groups_[run->group] = {run};
+  }
+  std::vector<Run*> joining = std::move(groups_.extract(other.group).mapped());
+  std::vector<Run*>& members = groups_.at(one.group);
+  for (Run* run : joining) {
+    run->group = one.group;
+    members.push_back(run);
+  }
+}
+
+// --- batches --------------------------------------------------------------------------------------------------------
+
+CommitterActions Committer::take() {
+  for (const RunId& id : std::exchange(again_, {}))
+    if (Run* run = find(id)) process(*run);
+  std::erase_if(loads_again_, [this](const std::pair<TimeUs, Load>& again) {
+    if (again.first > now_) return false;
+    actions_.loads.push_back(again.second);
+    return true;
+  });
+  for (auto& [id, batch] : batches_) {
+    if (batch->retry_at > now_) continue;
+    batch->retry_at = never_us;
+    for (Entry& entry : batch->entries) entry.in_doubt = entry.commit != 0;
+    actions_.commits.push_back({id, batch->shard, &batch->entries, offers(batch->entries, now_)});
+  }
+  depart();
+  return std::exchange(actions_, {});
+}
+
+void Committer::depart() {
+  const std::size_t shards = gathered_.size();
+  for (std::size_t tried = 0; tried < shards; ++tried) {
+    if (batches_.size() >= static_cast<std::size_t>(options_.lanes)) return;
+    shard_next_ = (shard_next_ + 1) % shards;
+    if (depart(static_cast<Shard>(shard_next_))) tried = 0;
+  }
+}
+
+bool Committer::depart(Shard shard) {
+  std::deque<Run*>& queue = gathered_[static_cast<std::size_t>(shard)];
+  if (queue.empty()) return false;
+  auto batch = std::make_unique<Batch>();
+  batch->entries.reserve(std::min(queue.size(), options_.batch_max));
+  batch->runs.reserve(batch->entries.capacity());
+  std::deque<Run*> left;
+  while (!queue.empty() && batch->entries.size() < options_.batch_max) {
+    Run* run = queue.front();
+    queue.pop_front();
+    if (run->at != Run::At::gathered) continue;  // it has left with its group
+    const std::vector<Run*> leaving = leaving_with(*run);
+    if (leaving.empty()) left.push_back(run);
+    for (Run* member : leaving) {
+      if (member->group != 0) std::erase(queue, member);
+      seal(*member, *batch);
+    }
+  }
+  queue.insert(queue.begin(), left.begin(), left.end());
+  if (batch->entries.empty()) return false;
+  batch->id = ++last_batch_;
+  if (options_.new_commit) {
+    const std::int64_t commit = options_.new_commit();
+    for (Entry& entry : batch->entries) entry.commit = commit;
+  }
+  batch->shard = shard;
+  ++counts_.batches;
+  actions_.commits.push_back({batch->id, shard, &batch->entries, offers(batch->entries, now_)});
+  batches_.emplace(batch->id, std::move(batch));
+  return true;
+}
+
+// All that must share the run's verdict, or nothing while one of them waits for its caller.
+std::vector<Committer::Run*> Committer::leaving_with(Run& run) const {
+  std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
+  const bool is_held_up =
+      std::any_of(members.begin(), members.end(), [](const Run* one) { return one->awaits_parent; });
+  if (is_held_up) members.clear();
+  return members;
+}
+
+void Committer::seal(Run& run, Batch& batch) {
+  batch.entries.push_back(run.draft->seal(run.state, options_.session, stays_));
+  batch.entries.back().link = run.group;
+  batch.runs.push_back(&run);
+  run.at = Run::At::under_way;
+  run.asked = ++serial_;
+  groups_.erase(run.group);
+}
+
+// --- verdicts -------------------------------------------------------------------------------------------------------
+
+void Committer::batch_failed(std::uint64_t id) {
+  const auto found = batches_.find(id);
+  if (found == batches_.end()) return;
+  Batch& batch = *found->second;
+  const TimeUs pause = std::min(again_max_us, again_us << std::min(batch.failures++, 5));
+  batch.retry_at = now_ + pause / 2 + static_cast<TimeUs>(static_cast<double>(pause / 2) * options_.draw());
+}
+
+void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
+  const auto found = batches_.find(id);
+  if (found == batches_.end()) return;
+  const std::unique_ptr<Batch> batch = std::move(found->second);
+  batches_.erase(found);
+  CHECK(verdicts.size() == batch->runs.size());
+  for (std::size_t place = 0; place < verdicts.size(); ++place) {
+    Run& run = *batch->runs[place];
+    born_ -= static_cast<int>(run.draft->born().size());
+    if (verdicts[place].kind == Verdict::Kind::committed) {
+      settle(run, batch->entries[place], verdicts[place]);
+    } else {
+      undo(run, verdicts[place]);
+    }
+    run.group = 0;
+  }
+  for (const Run* run : batch->runs) again_.push_back(run->id);
+}
+
+void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
+  CHECK(verdict.head == run.state.seq);
+  run.at = Run::At::idle;
+  run.head = verdict.head;
+  run.chain = verdict.chain_hash;
+  run.fresh = run.asked;
+  run.folded_events += static_cast<std::int64_t>(entry.events.size());
+  run.folded_bytes += bytes_of(entry.events);
+  if (entry.head_before == 0 && entry.run.parent) actions_.children.emplace_back(*entry.run.parent, run.id);
+  for (const JobWrite& write : entry.jobs)
+    if (frees(write) && write.job.run_at_us < never_us)
+      actions_.offered.push_back({write.job.queue, write.job.run_at_us});
+  for (const Task& task : run.decided) {
+    if (task.what.ticket == 0) continue;
+    reply(task, run, {});
+    if (!task.what.fence) continue;
+    const auto kept = run.draft->kept().extract(task.what.fence->branch);
+    if (!kept.empty()) actions_.replies.back().next = std::move(kept.mapped());
+  }
+  for (HeldJob& born : run.draft->born()) actions_.born.push_back(std::move(born));
+  run.decided.clear();
+  run.draft.reset();
+  if (is_worth_a_snapshot(run)) keep_snapshot(run);
+}
+
+// A large state is not written for fewer bytes of events than it has itself: what snapshots cost stays in proportion to
+// what they save.
+bool Committer::is_worth_a_snapshot(const Run& run) const {
+  const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
+  const std::int64_t open_bytes = static_cast<std::int64_t>(run.state.steps.size()) * open_step_bytes;
+  return is_much && run.folded_bytes >= std::max(run.snapshot_size, open_bytes);
+}
+
+void Committer::keep_snapshot(Run& run) {
+  run.folded_events = run.folded_bytes = 0;
+  if (is_ended(run.state.status)) return;
+  SnapshotRow row;
+  row.seq = run.head;
+  row.fold_version = fold_version;
+  row.chain_hash = run.chain;
+  row.state = canonical(snapshot_json(run.state));
+  run.snapshot_size = static_cast<std::int64_t>(row.state.size());
+  actions_.snapshots.push_back({run.id, std::move(row)});
+}
+
+// Not written. Whoever no longer holds what it spoke for is told so; all else is decided again on the run as it is now.
+void Committer::undo(Run& run, const Verdict& verdict) {
+  const bool is_stale = verdict.kind == Verdict::Kind::stale;
+  const bool is_closed = verdict.kind == Verdict::Kind::closed;
+  ++(is_stale ? counts_.stale : counts_.conflicts);
+  std::erase_if(run.decided, [&](const Task& task) {
+    if (!task.what.fence || !(is_stale || is_closed)) return false;
+    const Fence& fence = *task.what.fence;
+    if (!contains(verdict.stale, fence.branch)) return false;
+    const std::string expected = "Expected to complete step " + std::to_string(fence.step) + " of run " +
+                                 to_string(run.id) + " with epoch " + std::to_string(fence.epoch) + ", but ";
+    reply(task, run,
+          is_closed ? Error{Code::closed, expected + "the run has ended."}
+                    : Error{Code::stale, expected + "the branch is no longer held so."});
+    return true;
+  });
+  take_back(run);
+}
+
+// What was decided waits again, first in line, and the state is read anew.
+void Committer::take_back(Run& run) {
+  if (run.at == Run::At::gathered)
+    std::erase(gathered_[static_cast<std::size_t>(shard_of(run.id, options_.shards))], &run);
+  if (run.awaits_parent)
+    if (Run* parent = run.state.parent ? find(run.state.parent->run) : nullptr)
+      waiting_ -= static_cast<std::int64_t>(parent->waiting.erase_if([&run](const Task& task) {
+        return task.kind == Task::Kind::notice && std::get<FinishChild>(task.what.command).child == run.id;
+      }));
+  groups_.erase(run.group);
+  run.group = 0;
+  run.awaits_parent = false;
+  run.at = Run::At::idle;
+  run.draft.reset();
+  run.drop_state();
+  for (auto task = run.decided.rbegin(); task != run.decided.rend(); ++task) {
+    ++task->tries;
+    run.waiting.push_front(std::move(*task));
+    ++waiting_;
+  }
+  run.decided.clear();
+  again_.push_back(run.id);
+}
+
+bool Committer::idle() const {
+  return waiting_ == 0 && batches_.empty() && again_.empty() && actions_.empty() &&
+         std::all_of(gathered_.begin(), gathered_.end(), [](const auto& queue) { return queue.empty(); });
+}
+
+TimeUs Committer::due_us() const {
+  TimeUs due = again_.empty() ? never_us : now_;
+  for (const auto& [at, load] : loads_again_) due = std::min(due, at);
+  for (const auto& [id, batch] : batches_) due = std::min(due, batch->retry_at);
+  return due;
+}
+
+}  // namespace cairn

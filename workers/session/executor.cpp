@@ -1,0 +1,163 @@
+#include "workers/session/executor.hpp"
+
+#include <utility>
+
+#include "engine/codec.hpp"
+#include "storage/chain.hpp"
+#include "storage/clock.hpp"
+
+namespace cairn {
+namespace {
+
+Failure failure(std::string error, std::string message) { return {std::move(error), std::move(message), true, {}}; }
+
+// The inputs as a whole were a reference, and it stands for something else.
+Failure no_object(const StepInput& input) {
+  return {"invalid",
+          "Expected the inputs of tool " + input.tool + " to be a JSON object, but they are " +
+              excerpt(input.inputs, 100) + ".",
+          false,
+          {}};
+}
+
+// Sentences may come from anywhere; an event holds UTF-8 alone.
+std::string utf8(const std::string& text) {
+  const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return parse_stored(quoted).get<std::string>();
+}
+
+void find_blobs_of(const StepInput& input, std::vector<Hash>& hashes) {
+  for (const Json* part : {&input.with, &input.data, &input.given, &input.inputs}) find_blobs(*part, hashes);
+  for (const GoalView& goal : input.plan) {
+    find_blobs(goal.inputs, hashes);
+    find_blobs(goal.outputs, hashes);
+  }
+}
+
+const Node& node_of(const RunState& state, const Step& step) {
+  return state.graph->nodes[static_cast<std::size_t>(step.node)];
+}
+
+Json plan_json(const StepInput& input) {
+  Json plan = Json::array();
+  for (const GoalView& goal : input.plan)
+    plan.push_back({goal.id, goal.tool, goal.inputs, to_string(goal.status), goal.outputs, goal.error, goal.message,
+                    goal.title, goal.parent, goal.after, goal.context});
+  for (const RejectedView& goal : input.rejected) plan.push_back({goal.id, goal.tool, goal.reason});
+  return plan;
+}
+
+}  // namespace
+
+void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read) {
+  for (Json* part : {&input.with, &input.data, &input.given, &input.inputs}) put_back(*part, read);
+  for (GoalView& goal : input.plan) {
+    put_back(goal.inputs, read);
+    put_back(goal.outputs, read);
+  }
+}
+
+std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input) {
+  return hex(sha256(canonical(Json{graph.version, input.node, handler.name, handler.version, input.with, input.data,
+                                   input.given, plan_json(input), handler.reads_plan ? input.plan_version : 0})));
+}
+
+Executor::Executor(const HandlerTable& handlers, Ports& ports, SessionId session)
+    : handlers_(handlers), ports_(ports), session_(session) {}
+
+Prepared Executor::prepare(const RunState& state, const Job& job) const {
+  const Step* step = find_step(state, job.step);
+  if (step == nullptr || step->attempt != job.attempt || is_ended(state.status)) return NotOpen{};
+  Work work;
+  work.timeout_ms = job.timeout_ms;
+  if (step->goal >= 0) {
+    const std::string& tool = goal_of(state, *step).tool;
+    if (!ports_.tools().table().contains(tool)) return Missing{"tool " + tool};
+  } else {
+    const Node& node = node_of(state, *step);
+    if (node.verb != Verb::do_) return Command(Due{job.step});
+    work.handler = handlers_.find(node.target);
+    if (work.handler == nullptr) return Missing{"handler " + node.target};
+  }
+  work.input = step_input(state, *step, work.handler);
+  if (step->goal < 0 && node_of(state, *step).cache && work.handler->is_pure()) {
+    work.cache_key = cache_key(*state.graph, *work.handler, work.input);
+    if (const CachedOutcome* recorded = find_cached(state, step->branch, work.cache_key))
+      return reused(*recorded, *step, std::move(work.cache_key));
+  }
+  find_blobs_of(work.input, work.blobs);
+  const bool is_pure = work.handler != nullptr && work.handler->is_pure();
+  if (state.options.recorded && !is_pure) work.recorded = state.forked_from;
+  return work;
+}
+
+// The report of a step whose outcome is known: nothing was run, so it began when it opened.
+Command Executor::reused(const CachedOutcome& recorded, const Step& step, std::string key) const {
+  return CompleteStep{step.id,  step.attempt,   {recorded.label, parse_stored(recorded.patch), {}, std::move(key)},
+                      session_, step.opened_at, recorded.step};
+}
+
+StepResult Executor::run_pure(const Work& work) {
+  try {
+    StepResult result = std::get<PureHandler>(work.handler->run)(work.input);
+    if (auto* outcome = std::get_if<Outcome>(&result)) outcome->cache_key = work.cache_key;
+    return result;
+  } catch (const std::exception& thrown) {
+    return failure("error", thrown.what());
+  }
+}
+
+boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
+  if (work.answer) co_return *std::move(work.answer);
+  if (work.handler != nullptr) {
+    if (work.handler->is_pure()) co_return run_pure(work);
+    co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), ports_);
+  }
+  StepInput& input = work.input;
+  if (!input.inputs.is_object()) co_return no_object(input);
+  ToolCall call{input.run,     input.step,           std::move(input.sub_goal), std::move(input.tool),
+                input.attempt, std::move(input.key), std::move(input.inputs),   work.timeout_ms};
+  const TimeUs asked_at = steady_us();
+  std::variant<Json, Failure> answer = co_await ports_.tools().call(call);
+  Fact fact = tool_called(call, answer.index() == 0, (steady_us() - asked_at) / 1000);
+  if (auto* failed = std::get_if<Failure>(&answer)) {
+    failed->facts.push_back(std::move(fact));
+    co_return std::move(*failed);
+  }
+  Outcome outcome;
+  outcome.patch = std::get<Json>(std::move(answer));
+  outcome.facts.push_back(std::move(fact));
+  co_return outcome;
+}
+
+Command Executor::report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
+                         std::vector<Blob>& blobs) const {
+  if (auto* outcome = std::get_if<Outcome>(&result)) {
+    Status moved = move_out(outcome->patch, &graph, blobs);
+    if (moved) moved = move_out(outcome->facts, blobs);
+    if (moved) return CompleteStep{job.step, job.attempt, std::move(*outcome), session_, started_at, 0};
+    blobs.clear();
+    result = failure(std::string(to_string(moved.error().code)), moved.error().message);
+  }
+  Failure& failed = std::get<Failure>(result);
+  failed.message = utf8(failed.message);
+  if (Status moved = move_out(failed.facts, blobs); !moved) failed.facts.clear();
+  return FailStep{job.step, job.attempt, std::move(failed), session_, started_at};
+}
+
+std::optional<Command> Executor::fused(const RunState& state, const Job& job, TimeUs now_us) const {
+  const Step* step = find_step(state, job.step);
+  if (step == nullptr || step->goal >= 0) return std::nullopt;
+  const Handler* handler = handlers_.find(state.graph->nodes[static_cast<std::size_t>(step->node)].target);
+  if (handler == nullptr || !handler->is_pure()) return std::nullopt;
+  Prepared prepared = prepare(state, job);
+  if (auto* reused = std::get_if<Command>(&prepared)) return std::move(*reused);
+  const Work* work = std::get_if<Work>(&prepared);
+  if (work == nullptr || !work->blobs.empty()) return std::nullopt;
+  std::vector<Blob> blobs;
+  Command command = report(job, now_us, run_pure(*work), *state.graph, blobs);
+  if (!blobs.empty()) return std::nullopt;
+  return command;
+}
+
+}  // namespace cairn

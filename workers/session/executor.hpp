@@ -1,0 +1,70 @@
+// What a held step comes to: a handler or a tool is found for it, given its input, and its result becomes a command.
+// Knows no database and no time of its own. Not thread-safe; lives in the worker's turns.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/state.hpp"
+#include "storage/store.hpp"
+#include "workers/handlers/handler.hpp"
+#include "workers/handlers/large_values.hpp"
+#include "workers/ports/ports.hpp"
+
+namespace cairn {
+
+// A step with its input, ready to run once the blobs it reads are put back.
+struct Work {
+  std::string cache_key = {};  // of its outcome; "": not to be used again
+  StepInput input;
+  const Handler* handler = nullptr;  // null: the tool `input.tool`
+  std::int64_t timeout_ms = 0;
+  std::vector<Hash> blobs;
+  std::optional<ForkPoint> recorded = {};  // the run takes its answers from the record behind this moment
+  std::optional<StepResult> answer = {};   // then: what it came to there
+};
+// Each value that stands for a blob is replaced, as in large_values.hpp.
+void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read);
+
+struct NotOpen {};  // the state has no such step any more
+struct Missing {    // this worker has no such handler or tool
+  std::string what;
+};
+using Prepared = std::variant<Work, Command, NotOpen, Missing>;  // a command: there is nothing to run
+
+// A digest of all that a step on a node with `cache` depends on: graph version and node, handler and its version, the
+// settings and channels it reads, what its opening event brought, the plan if it reads it. Not of step, attempt, fault
+// and budgets: a handler that looks at those is not to be cached.
+std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input);
+
+class Executor {
+ public:
+  Executor(const HandlerTable& handlers, Ports& ports, SessionId session);
+
+  const HandlerTable& handlers() const { return handlers_; }
+
+  Prepared prepare(const RunState& state, const Job& job) const;
+
+  static StepResult run_pure(const Work& work);
+  boost::asio::awaitable<StepResult> run_effect(Work work);
+
+  // The command that reports the result; large values are moved to `blobs`.
+  Command report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
+                 std::vector<Blob>& blobs) const;
+
+  // A pure step's report, if it is one that may run here and now and neither reads nor leaves large values.
+  std::optional<Command> fused(const RunState& state, const Job& job, TimeUs now_us) const;
+
+ private:
+  Command reused(const CachedOutcome& recorded, const Step& step, std::string key) const;
+
+  const HandlerTable& handlers_;
+  Ports& ports_;
+  SessionId session_;
+};
+
+}  // namespace cairn

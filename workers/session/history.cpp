@@ -1,0 +1,73 @@
+#include "workers/session/history.hpp"
+
+#include <algorithm>
+
+#include "engine/codec.hpp"
+#include "engine/evolve.hpp"
+#include "engine/snapshot.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t events_min = 40;  // of each run, however many there are
+
+Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std::vector<BranchId>& touched) {
+  Result<Event> event = event_of(row);
+  if (!event) return event.error();
+  for (const std::string& version : graphs_named_by(event->body))
+    if (graphs.by_version(version) == nullptr)
+      return Error{Code::unsupported, "Expected the graph of run " + to_string(state.id) + ", but version " +
+                                          version.substr(0, 12) + " is not stored."};
+  touched.clear();
+  evolve(state, *event, graphs, touched);
+  return Done{};
+}
+
+}  // namespace
+
+std::vector<History> read_histories(Store& store, std::span<const Load> loads) {
+  const auto count = static_cast<std::int32_t>(std::max<std::size_t>(loads.size(), 1));
+  const std::int32_t limit = std::max(history_page / count, events_min);
+  std::vector<PastRequest> requests;
+  requests.reserve(loads.size());
+  for (const Load& load : loads) {
+    requests.push_back({load.run, load.after_seq, {}});
+    if (load.after_seq == 0 && load.snapshot) requests.back().fold_version = fold_version;
+  }
+  std::vector<Past> pasts = store.pasts(requests, limit);
+  std::vector<History> histories;
+  histories.reserve(loads.size());
+  for (std::size_t at = 0; at < loads.size(); ++at) {
+    const bool is_complete = pasts[at].events.size() < static_cast<std::size_t>(limit);
+    histories.push_back(
+        {loads[at].run, std::move(pasts[at].snapshot), std::move(pasts[at].events), is_complete, loads[at].graphs});
+  }
+  return histories;
+}
+
+std::vector<std::string> graphs_named_by(const EventBody& body) {
+  if (const auto* moved = std::get_if<RunMoved>(&body)) return {moved->to_version};
+  const auto* started = std::get_if<RunStarted>(&body);
+  if (started == nullptr) return {};
+  if (!started->forked_from) return {started->version};
+  return {started->version, started->forked_from->state.value("graph", started->version)};
+}
+
+Result<Event> event_of(const EventRow& row) {
+  Result<EventBody> body = decode_payload(row.type, row.version, row.payload);
+  if (!body) return body.error();
+  return Event{row.seq, row.at_us, row.step, row.actor, *std::move(body)};
+}
+
+Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs) {
+  std::vector<BranchId> touched;
+  try {
+    for (const EventRow& row : rows)
+      if (Status folded = fold_row(state, row, graphs, touched); !folded) return folded;
+  } catch (const std::exception& bad) {  // CorruptHistory, or JSON of a shape that no event of ours has
+    return Error{Code::corrupt, bad.what()};
+  }
+  return Done{};
+}
+
+}  // namespace cairn

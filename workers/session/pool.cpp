@@ -1,0 +1,185 @@
+#include "workers/session/pool.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t due_max = 1'000;  // later ones are found by polling
+constexpr std::int32_t claim_limit_max = 256;
+constexpr std::size_t claim_runs_max = 500;
+constexpr TimeUs clocks_differ_us = 2'000;  // who offers a job may be ahead of us by so much
+
+}  // namespace
+
+Pool::Pool(PoolOptions options)
+    : options_(std::move(options)),
+      takes_any_run_(options_.only_runs.empty()),
+      sources_(static_cast<std::size_t>(options_.shards)) {
+  for (const RunId& run : std::exchange(options_.only_runs, {})) add_run(run);
+}
+
+void Pool::tick(TimeUs now_us) {
+  now_ = std::max(now_, now_us);
+  if (due_.empty() || *due_.begin() > now_) return;
+  due_.erase(due_.begin(), due_.upper_bound(now_));
+  look();
+}
+
+void Pool::look() {
+  for (Source& source : sources_) want(source, Wants::anything);
+}
+
+void Pool::want(Source& source, Wants wants) {
+  source.wants = std::max(source.wants, wants);
+  source.to_look = source.only_runs.size();
+}
+
+void Pool::wake() { wake(Wants::anything); }
+void Pool::hint() { wake(Wants::hinted); }
+
+void Pool::wake(Wants wants) {
+  for (Source& source : sources_) {
+    want(source, wants);
+    source.woken = true;
+  }
+}
+
+void Pool::due(TimeUs run_at_us) {
+  if (run_at_us <= now_) return look();
+  due_.insert(run_at_us);
+  if (due_.size() > due_max) due_.erase(std::prev(due_.end()));
+}
+
+void Pool::add_run(const RunId& run) {
+  if (takes_any_run_ || !only_runs_.insert(run).second) return;
+  Source& source = sources_[static_cast<std::size_t>(shard_of(run, options_.shards))];
+  source.only_runs.push_back(run);
+  want(source, Wants::anything);
+}
+
+bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs_.contains(run); }
+
+// --- what is held ---------------------------------------------------------------------------------------------------
+
+void Pool::start(HeldJob job, std::int64_t kept) {
+  if (draining_) return release(job, now_);
+  const Slot slot = ++last_slot_;
+  actions_.starts.push_back({slot, job});
+  slots_.emplace(slot, Taken{std::move(job), kept});
+}
+
+void Pool::release(const HeldJob& job, TimeUs run_at_us) {
+  actions_.releases.push_back(
+      {job.run,
+       {.branch = job.job.branch, .session = job.session, .epoch = job.epoch, .step = job.job.step},
+       run_at_us});
+}
+
+void Pool::born(HeldJob job) { start(std::move(job), 0); }
+
+void Pool::goes_on(Slot slot, HeldJob next) {
+  const auto taken = slots_.extract(slot);
+  CHECK(!taken.empty());
+  start(std::move(next), taken.mapped().kept + 1);
+}
+
+void Pool::done(Slot slot) { slots_.erase(slot); }
+
+void Pool::pass_on(Slot slot, TimeUs run_at_us) {
+  const auto taken = slots_.extract(slot);
+  CHECK(!taken.empty());
+  release(taken.mapped().job, run_at_us);
+}
+
+void Pool::give_back(Slot slot, TimeUs run_at_us) {
+  pass_on(slot, run_at_us);
+  due(run_at_us);
+}
+
+bool Pool::may_keep(Slot slot) const {
+  if (!options_.keep || draining_) return false;
+  return slots_.at(slot).kept + 1 < options_.keep_steps || free_slots() > 0;
+}
+
+std::int32_t Pool::free_slots() const {
+  return options_.concurrency - static_cast<std::int32_t>(slots_.size()) - claiming_;
+}
+
+// --- claims ---------------------------------------------------------------------------------------------------------
+
+void Pool::settle_claim(Source& source) {
+  source.claiming = false;
+  claiming_ -= source.limit;
+  // Of what hints did not tell nothing is known after such a claim.
+  if (source.claims == Wants::anything) source.poll_at = now_ + options_.poll_us;
+}
+
+// Of very many runs each claim names some: it costs as much as it names.
+std::vector<RunId> Pool::some_runs(const Source& source) {
+  std::vector<RunId> runs;
+  const std::size_t count = std::min(source.only_runs.size(), claim_runs_max);
+  for (std::size_t n = 0; n < count; ++n) runs.push_back(source.only_runs[(source.next + n) % source.only_runs.size()]);
+  return runs;
+}
+
+// Nothing is left of those that the claim named.
+void Pool::pass_runs(Source& source) {
+  const std::size_t passed = std::min(source.only_runs.size(), claim_runs_max);
+  if (passed > 0) source.next = (source.next + passed) % source.only_runs.size();
+  source.to_look -= std::min(source.to_look, passed);
+}
+
+void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
+  Source& source = sources_[static_cast<std::size_t>(shard)];
+  settle_claim(source);
+  const bool is_filled = static_cast<std::int32_t>(jobs.size()) == source.limit;
+  if (!is_filled) pass_runs(source);
+  if (is_filled || source.to_look > 0) source.wants = Wants::anything;
+  found_nothing_ = jobs.empty() && source.to_look == 0;
+  if (source.answers_wake && jobs.empty()) due(now_ + clocks_differ_us);
+  for (HeldJob& job : jobs) start(std::move(job), 0);
+}
+
+void Pool::claim_failed(Shard shard) {
+  Source& source = sources_[static_cast<std::size_t>(shard)];
+  settle_claim(source);
+  source.wants = Wants::nothing;
+}
+
+void Pool::claim(Shard shard, Source& source) {
+  const std::int32_t fair = std::max(8, options_.concurrency / options_.shards);
+  source.limit = std::min({free_slots(), fair, claim_limit_max});
+  source.claiming = true;
+  if (source.to_look == 0) source.to_look = source.only_runs.size();
+  source.claims = now_ >= source.poll_at ? Wants::anything : source.wants;
+  source.wants = Wants::nothing;  // until it is woken or the claim is filled
+  source.answers_wake = std::exchange(source.woken, false);
+  claiming_ += source.limit;
+  actions_.claims.push_back({shard, source.limit, some_runs(source), source.claims == Wants::hinted});
+}
+
+Pool::Actions Pool::take() {
+  // A claim is dear: while steps run here, wait until it is worth one.
+  const std::int32_t worth_it = std::clamp(options_.concurrency / 4, 1, 64);
+  for (Shard shard = 0; !draining_ && shard < options_.shards; ++shard) {
+    Source& source = sources_[static_cast<std::size_t>(shard)];
+    const bool is_asked = source.wants != Wants::nothing && (slots_.empty() || free_slots() >= worth_it);
+    const bool is_barred = source.claiming || (!takes_any_run_ && source.only_runs.empty());
+    if (!is_barred && free_slots() > 0 && (is_asked || now_ >= source.poll_at)) claim(shard, source);
+  }
+  return std::exchange(actions_, {});
+}
+
+void Pool::drain() { draining_ = true; }
+
+TimeUs Pool::due_us() const {
+  if (draining_) return never_us;
+  TimeUs due = due_.empty() ? never_us : *due_.begin();
+  if (free_slots() <= 0) return due;
+  for (const Source& source : sources_)
+    if (!source.claiming && (takes_any_run_ || !source.only_runs.empty())) due = std::min(due, source.poll_at);
+  return due;
+}
+
+}  // namespace cairn

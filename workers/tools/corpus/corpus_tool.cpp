@@ -1,0 +1,137 @@
+#include "workers/tools/corpus/corpus_tool.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "engine/embedded.hpp"
+#include "workers/tools/corpus/documents.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t tool_timeout_ms = 30'000;
+constexpr std::int32_t limit_default = 5;
+constexpr std::int32_t limit_max = 20;
+constexpr std::size_t query_bytes_max = 1000;
+
+// --- in memory -------------------------------------------------------------------------------------------------------
+
+using Words = std::set<std::string>;
+
+// Lower-case words without a plural's s and without those that say nothing.
+Words words_of(std::string_view text) {
+  static const Words empty_words = {"a", "an", "and",  "are", "at", "be", "by",  "for", "from", "how", "in",
+                                    "i", "it", "many", "of",  "on", "or", "the", "to",  "what", "with"};
+  Words words;
+  std::string word;
+  const auto end = [&] {
+    if (!word.empty() && !empty_words.contains(word)) {
+      if (word.size() > 3 && word.ends_with('s')) word.pop_back();
+      words.insert(word);
+    }
+    word.clear();
+  };
+  for (const char c : text) {
+    const bool is_part = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0;
+    const bool is_capital = c >= 'A' && c <= 'Z';
+    if (is_part) word += c;
+    if (is_capital) word += static_cast<char>(c - 'A' + 'a');
+    if (!is_part && !is_capital) end();
+  }
+  end();
+  return words;
+}
+
+std::vector<FoundPassage> found_in(const std::vector<Document>& documents, const CorpusQuery& query) {
+  const Words asked = words_of(query.words);
+  std::vector<std::pair<std::size_t, FoundPassage>> found;
+  for (const Document& document : documents) {
+    for (const std::string& passage : document.passages) {
+      const Words there = words_of(document.title + " " + passage);
+      const auto met = static_cast<std::size_t>(
+          std::count_if(asked.begin(), asked.end(), [&](const std::string& word) { return there.contains(word); }));
+      if (met * 2 > asked.size()) found.push_back({met, {document.source, document.title, passage}});
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  found.resize(std::min(found.size(), static_cast<std::size_t>(query.limit)));
+  std::vector<FoundPassage> best;
+  for (auto& [met, passage] : found) best.push_back(std::move(passage));
+  return best;
+}
+
+// --- the tool --------------------------------------------------------------------------------------------------------
+
+Result<CorpusQuery> query_of(const Json& inputs) {
+  const auto is_text = [&inputs](const char* name) {
+    return inputs.contains(name) && inputs[name].is_string() && !inputs[name].get_ref<const std::string&>().empty();
+  };
+  if (!inputs.is_object() || !is_text("corpus") || !is_text("query"))
+    return Error{Code::invalid, "Expected {\"corpus\": NAME, \"query\": WORDS}, but got " + excerpt(inputs, 200) + "."};
+  const Json limit = inputs.value("limit", Json(limit_default));
+  if (!limit.is_number_integer() || limit < 1 || limit > limit_max)
+    return Error{Code::invalid,
+                 "Expected a limit of 1 to " + std::to_string(limit_max) + ", but it is " + excerpt(limit, 50) + "."};
+  CorpusQuery query{inputs["corpus"].get<std::string>(), inputs["query"].get<std::string>(), limit.get<std::int32_t>()};
+  if (query.words.size() > query_bytes_max)
+    return Error{Code::invalid, "Expected a query of at most " + std::to_string(query_bytes_max) +
+                                    " bytes, but it has " + std::to_string(query.words.size()) + "."};
+  return query;
+}
+
+Failure failure(const Error& error) {
+  return {std::string(to_string(error.code)), error.message, error.code == Code::unavailable, {}};
+}
+
+std::variant<Json, Failure> run_search(const SearchCorpus& search, const ToolCall& call) {
+  const Result<CorpusQuery> query = query_of(call.inputs);
+  if (!query) return failure(query.error());
+  const Result<std::vector<FoundPassage>> found = search(*query);
+  if (!found) return failure(found.error());
+  Json hits = Json::array();
+  for (const FoundPassage& passage : *found)
+    hits.push_back({{"title", passage.title}, {"source", passage.source}, {"excerpt", passage.text}});
+  return Json{{"corpus", query->corpus}, {"query", query->words}, {"hits", std::move(hits)}};
+}
+
+}  // namespace
+
+SearchCorpus corpora_in_database(std::function<Result<std::string>()> dsn) {
+  // Shared: a std::function is copied, a connection is not.
+  const auto corpora = std::make_shared<Corpora>(std::move(dsn));
+  return [corpora](const CorpusQuery& query) -> Result<std::vector<FoundPassage>> {
+    Result<std::vector<FoundPassage>> found = corpora->search(query);
+    const bool may_be_made = !found && found.error().code == Code::not_found && query.corpus == example_corpus;
+    if (!may_be_made) return found;
+    const Result<CorpusLoad> loaded = corpora->load(example_corpus, example_corpus, example_documents());
+    if (!loaded) return loaded.error();
+    return corpora->search(query);
+  };
+}
+
+SearchCorpus corpora_in_memory(std::map<std::string, std::vector<Document>> corpora) {
+  return [corpora = std::move(corpora)](const CorpusQuery& query) -> Result<std::vector<FoundPassage>> {
+    const auto found = corpora.find(query.corpus);
+    if (found != corpora.end()) return found_in(found->second, query);
+    return Error{Code::not_found, "Expected a corpus named " + query.corpus + ", but there is none."};
+  };
+}
+
+std::vector<Document> example_documents() {
+  std::vector<Document> documents;
+  for (const EmbeddedFile& file : example_corpus_files())
+    documents.push_back(document_of(std::string(example_corpus) + "/" + std::string(file.name), file.text));
+  return documents;
+}
+
+ToolSpec corpus_tool(SearchCorpus search) {
+  ToolSpec spec;
+  spec.name = "corpus_search";
+  spec.does = NativeTool([search = std::move(search)](const ToolCall& call) { return run_search(search, call); });
+  spec.timeout_ms = tool_timeout_ms;
+  return spec;
+}
+
+}  // namespace cairn

@@ -1,0 +1,35 @@
+// The tool `corpus_search`: passages of a corpus that have most of the words asked for. Native and blocking; safe from
+// any thread.
+//
+// Inputs: {"corpus": NAME, "query": WORDS, "limit"?: 1..20}
+// Outputs: {"corpus", "query", "hits": [{"title", "source", "excerpt"}]}, best first
+//
+// The corpus `example` comes with the program: small, invented, and in the database once it has been asked for.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "storage/data/corpus.hpp"
+#include "workers/ports/tools.hpp"
+
+namespace cairn {
+
+inline constexpr const char* example_corpus = "example";
+
+// Where corpora lie; given to the tool when it is made.
+using SearchCorpus = std::function<Result<std::vector<FoundPassage>>(const CorpusQuery&)>;
+
+// Those of a database, by PostgreSQL's full-text search. `dsn`: asked for at the first search, not before.
+SearchCorpus corpora_in_database(std::function<Result<std::string>()> dsn);
+
+// In memory, by the same rule on words without their plural s: for tests and for programs without a database.
+SearchCorpus corpora_in_memory(std::map<std::string, std::vector<Document>> corpora);
+
+std::vector<Document> example_documents();
+
+ToolSpec corpus_tool(SearchCorpus search);
+
+}  // namespace cairn

@@ -1,0 +1,35 @@
+// Text and Markdown files as documents of a corpus: titled, and cut into passages of a few sentences. Reading a folder
+// is all or nothing. Pure but for the reading; safe from any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/result.hpp"
+#include "storage/data/corpus.hpp"
+
+namespace cairn {
+
+inline constexpr std::size_t document_bytes_max = 4u * 1024 * 1024;
+inline constexpr std::size_t folder_bytes_max = 256u * 1024 * 1024;
+inline constexpr std::size_t passage_bytes_max = 1200;  // a longer sentence is cut
+
+// The title is the first heading, else the file's name. REQUIRES: `text` is UTF-8 without NUL.
+Document document_of(std::string source, std::string_view text);
+
+struct Folder {
+  std::string name;
+  std::vector<Document> documents;  // in order of their sources
+};
+
+// All .txt, .md and .markdown files below the directory that are not empty, but for hidden ones. Refuses `not_found`
+// (no such folder, a file that may not be read), `invalid` (a file that is not UTF-8, no documents at all), `limit`
+// (too large, in all or one of them).
+Result<Folder> read_documents(const std::string& directory);
+
+// [a-z][a-z0-9_-]*, at most 63 bytes; one sentence if it is not.
+std::string corpus_name_fault(const std::string& name);
+
+}  // namespace cairn

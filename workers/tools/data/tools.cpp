@@ -1,0 +1,230 @@
+#include "workers/tools/data/tools.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "workers/handlers/step_fields.hpp"
+#include "workers/tools/data/metadata.hpp"
+#include "workers/tools/data/results.hpp"
+
+namespace cairn {
+namespace {
+
+using Answer = std::variant<Json, Failure>;
+
+constexpr std::size_t references_max = 20;
+constexpr std::int64_t page_size_default = 20;
+constexpr std::int64_t page_number_max = 100'000;
+
+Failure failure(const Error& error) {
+  return {std::string(to_string(error.code)), error.message, error.code == Code::unavailable, {}};
+}
+
+Failure invalid(const std::string& wanted, const ToolCall& call) {
+  return {"invalid",
+          "Expected " + call.tool + " to get " + wanted + ", but got " + excerpt(call.inputs, 200) + ".",
+          false,
+          {}};
+}
+
+// The input that carries a slot: by its name or a part of it, as "metadata" for metadata_results.
+const Json* carried(const ToolCall& call, const std::string& slot) {
+  if (const auto exact = call.inputs.find(slot); exact != call.inputs.end()) return &*exact;
+  for (const auto& [name, value] : call.inputs.items())
+    if (value.is_object() && slot.find(name) != std::string::npos) return &value;
+  return nullptr;
+}
+
+// --- words -----------------------------------------------------------------------------------------------------------
+Answer common_helpdesk(const ToolCall&) {
+  return Json{{"answer",
+               "I answer questions on the data: how many there are of something, sums and averages, which is best or "
+               "worst, the largest and the smallest, what a table or a column means, and where a figure rose or fell "
+               "from one month to the next. Name what you mean as the data names it, a place or a month if it matters, "
+               "and ask for example: \"How many orders were there in Berlin in March?\""},
+              {"tone", "sure"}};
+}
+
+std::string tables_told(const Json& metadata) {
+  std::string text;
+  for (const Json& table : metadata.value("tables", Json::array()))
+    text += (text.empty() ? "" : ", ") + table.at("table").get<std::string>();
+  return text;
+}
+
+Answer clarify_question(const ToolCall& call) {
+  const Json* metadata = carried(call, "metadata_results");
+  std::string unknown;
+  if (metadata != nullptr && metadata->is_object())
+    for (const Json& reference : metadata->value("unresolved", Json::array()))
+      unknown += (unknown.empty() ? "" : " and ") + reference.get<std::string>();
+  const std::string about = text_of(call.inputs, "about");
+  std::string asks = about.empty() ? "" : about + " ";
+  if (unknown.empty()) {
+    asks +=
+        "What would you like to know: how many, how much, which is the largest, what a name means, or where a "
+        "figure changed?";
+  } else {
+    asks += "I find nothing called " + unknown + " in the data. Which of its names do you mean? It has the tables " +
+            tables_told(*metadata) + ".";
+  }
+  return Json{{"question", {{"asks", asks}}}, {"tone", "uncertain"}};
+}
+
+// --- metadata --------------------------------------------------------------------------------------------------------
+Answer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
+  const Json references = call.inputs.value("references", Json());
+  const bool fits = references.is_array() && !references.empty() && references.size() <= references_max &&
+                    std::all_of(references.begin(), references.end(), [](const Json& one) { return one.is_string(); });
+  if (!fits) return invalid("references, a list of 1 to 20 texts", call);
+  const auto words = references.get<std::vector<std::string>>();
+  const Result<DataCatalog> catalog = read_catalog(dataset);
+  if (!catalog) return failure(catalog.error());
+  const Result<std::vector<DataValue>> values = find_values(dataset, *catalog, words);
+  if (!values) return failure(values.error());
+  const Json metadata = metadata_results(words, *catalog, *values);
+  if (metadata["found"].empty()) {
+    return Failure{"not_found",
+                   "Expected " + excerpt(references, 200) + " to be names of the data, but none of them is.",
+                   false,
+                   {}};
+  }
+  const bool is_sure = metadata["unresolved"].empty() && !has_rival_places(metadata);
+  return Json{{"metadata_results", metadata}, {"tone", is_sure ? "sure" : "uncertain"}};
+}
+
+Answer explain(const ToolCall& call) {
+  const Json* metadata = carried(call, "metadata_results");
+  if (metadata == nullptr || !metadata->is_object()) return invalid("metadata_results", call);
+  return Json{{"explanation", explain_metadata(*metadata)},
+              {"tone", metadata->at("unresolved").empty() ? "sure" : "uncertain"}};
+}
+
+// --- queries ---------------------------------------------------------------------------------------------------------
+Answer generate(const QueryLanguage& language, const ToolCall& call) {
+  const std::string draft = text_of(call.inputs, "draft");
+  if (!draft.empty()) {
+    const Json query = {{"language", language.name}, {"text", draft}, {"says", "what the drafted query gives"}};
+    return Json{{"es_query", query}, {"tone", "uncertain"}};
+  }
+  const Json* metadata = carried(call, "metadata_results");
+  const Json* analysis = carried(call, "analysis_result");
+  if (metadata == nullptr || analysis == nullptr) return invalid("metadata_results and analysis_result", call);
+  const Result<Json> query = language.make(*analysis, *metadata);
+  if (!query) return failure(query.error());
+  return Json{{"es_query", *query}, {"tone", has_rival_places(*metadata) ? "uncertain" : "sure"}};
+}
+
+struct Window {
+  std::int64_t skip = 0;
+  std::int64_t rows = 0;
+};
+
+Answer execute(const Dataset& dataset, const QueryLanguage& language, const ToolCall& call, const Window& window) {
+  const Json* query = carried(call, "es_query");
+  const std::string text = query == nullptr || !query->is_object() ? "" : text_of(*query, "text");
+  if (text.empty()) return invalid("es_query, {\"language\", \"text\"}", call);
+  if (text_of(*query, "language") != language.name)
+    return invalid("a query in the language " + std::string(language.name), call);
+  const Result<QueryRows> found = language.run(dataset, text, window.skip, window.rows);
+  if (!found) return failure(found.error());
+  Json columns = Json::array();
+  for (const QueryColumn& column : found->columns) columns.push_back({{"name", column.name}, {"type", column.type}});
+  Json results = {
+      {"columns", std::move(columns)}, {"rows", found->rows}, {"more", found->more}, {"says", text_of(*query, "says")}};
+  return Json{{"es_results", std::move(results)}, {"tone", found->more && window.skip == 0 ? "uncertain" : "sure"}};
+}
+
+Answer execute_page(const Dataset& dataset, const QueryLanguage& language, const ToolCall& call) {
+  const Json page = call.inputs.value("page", Json());
+  const Json number = page.is_object() ? page.value("number", Json(1)) : Json();
+  const Json size = page.is_object() ? page.value("size", Json(page_size_default)) : Json();
+  const bool fits = number.is_number_integer() && size.is_number_integer() && number >= 1 &&
+                    number <= page_number_max && size >= 1 && size <= dataset.limits.rows;
+  if (!fits) return invalid("a page, {\"number\", \"size\": 1 to " + std::to_string(dataset.limits.rows) + "}", call);
+  const auto rows = size.get<std::int64_t>();
+  Answer answer = execute(dataset, language, call, {(number.get<std::int64_t>() - 1) * rows, rows});
+  if (Json* outputs = std::get_if<Json>(&answer)) {
+    (*outputs)["es_results"]["page"] = {{"number", number}, {"size", size}};
+    (*outputs)["tone"] = "sure";
+  }
+  return answer;
+}
+
+// --- results ---------------------------------------------------------------------------------------------------------
+// Results that came from somebody else's tool may have another form.
+template <class Read>
+Answer of_results(const ToolCall& call, const Read& read) {
+  const Json* results = carried(call, "es_results");
+  try {
+    if (results != nullptr && results->is_object()) return read(*results);
+  } catch (const Json::exception&) {
+  }
+  return invalid("es_results, {\"columns\", \"rows\"}", call);
+}
+
+Answer show(const ToolCall& call) {
+  return of_results(call, [](const Json& results) {
+    return Json{{"formatted_results", show_results(results)},
+                {"tone", results.value("more", false) && !results.contains("page") ? "uncertain" : "sure"}};
+  });
+}
+
+Answer analyze(const ToolCall& call) {
+  return of_results(call, [](const Json& results) {
+    const ResultAnalysis analysis = analyze_results(results);
+    return Json{{"analysis", analysis.text}, {"tone", analysis.is_sure ? "sure" : "uncertain"}};
+  });
+}
+
+ToolSpec spec(const std::string& name, const std::string& queue, std::vector<std::string> needs,
+              std::vector<std::string> gives, NativeTool does) {
+  gives.emplace_back("tone");
+  ToolSpec tool;
+  tool.name = name;
+  tool.does = std::move(does);
+  tool.timeout_ms = 60'000;
+  tool.facts = {queue, std::move(needs), std::move(gives), ""};
+  return tool;
+}
+
+ToolSpec about(ToolSpec tool, std::string text) {
+  tool.facts.about = std::move(text);
+  return tool;
+}
+
+}  // namespace
+
+std::vector<ToolSpec> data_tools(const Dataset& dataset, const QueryLanguage& language) {
+  const auto lookup = [&dataset](const ToolCall& call) { return metadata_lookup(dataset, call); };
+  const auto make = [&language](const ToolCall& call) { return generate(language, call); };
+  const auto run = [&dataset, &language](const ToolCall& call) {
+    return execute(dataset, language, call, {0, dataset.limits.rows});
+  };
+  const auto run_page = [&dataset, &language](const ToolCall& call) { return execute_page(dataset, language, call); };
+  const std::string written = std::string(language.name);
+  return {
+      about(spec("common_helpdesk", "talk", {"$facts/common_question"}, {"answer"}, common_helpdesk),
+            "Answers a common question that needs no data: greetings, what can be asked. Input question."),
+      about(spec("metadata_lookup", "data", {"$main_goal/references"}, {"metadata_results"}, lookup),
+            "Finds what names of the question mean in the data. Input references, a list of texts; without it those of "
+            "the goal."),
+      about(spec("es_query_gen", "es", {"*.metadata_results", "$main_goal/analysis_result"}, {"es_query"}, make),
+            "Makes the query that answers the goal. Input metadata_results; draft, a query in " + written +
+                ", if the goal's analysis cannot say what is asked."),
+      about(spec("es_query_exec", "es", {"*.es_query"}, {"es_results"}, run), "Runs a query. Input es_query."),
+      about(spec("page_query", "data", {"*.es_query", "page"}, {"es_results"}, run_page),
+            "Runs a query for one page of its rows. Inputs es_query and page, {\"number\", \"size\"}."),
+      about(spec("clarify_question", "talk", {"$facts/ambiguous"}, {"question"}, clarify_question),
+            "Makes a question back to the person. Inputs about, a sentence on what is unclear, and metadata_results if "
+            "there are any."),
+      about(spec("explain_metadata", "data", {"*.metadata_results"}, {"explanation"}, explain),
+            "Says what tables and columns mean. Input metadata_results."),
+      about(spec("show_results", "data", {"*.es_results"}, {"formatted_results"}, show),
+            "Shows rows as a text. Input es_results."),
+      about(spec("analyze_results", "data", {"*.es_results", "$facts/wants_analysis"}, {"analysis"}, analyze),
+            "Says what rows of figures mean. Input es_results.")};
+}
+
+}  // namespace cairn

@@ -1,0 +1,326 @@
+#include "workers/tools/page/tools.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <openssl/evp.h>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "engine/embedded.hpp"
+#include "workers/tools/page/browser.hpp"
+#include "workers/tools/page/dom.hpp"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+using Answer = std::variant<Json, Failure>;
+
+constexpr std::int64_t tool_ms_max = 120'000;
+constexpr auto settle_pause = std::chrono::milliseconds(100);
+constexpr int settle_looks_max = 30;
+constexpr auto idle_max = std::chrono::minutes(10);
+
+Failure failure(std::string error, std::string message, bool retryable) {
+  return {std::move(error), std::move(message), retryable, {}};
+}
+
+std::string script_named(std::string_view name) {
+  for (const EmbeddedFile& file : page_files()) {
+    if (file.name == name) return std::string(file.text);
+  }
+  CHECK(false);
+}
+
+// --- which pages -----------------------------------------------------------------------------------------------------
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string digits(text[at] == '%' && at + 2 < text.size() ? text.substr(at + 1, 2) : "");
+    char* end = nullptr;
+    const long byte = digits.empty() ? 0 : std::strtol(digits.c_str(), &end, 16);
+    const bool is_escape = !digits.empty() && end == digits.c_str() + 2;
+    plain += is_escape ? static_cast<char>(byte) : text[at];
+    if (is_escape) at += 2;
+  }
+  return plain;
+}
+
+std::string escaped(const std::string& path) {
+  static constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string text;
+  for (const char letter : path) {
+    const auto c = static_cast<unsigned char>(letter);
+    const bool is_plain =
+        std::isalnum(c) != 0 || std::string_view("/-._~").find(static_cast<char>(c)) != std::string_view::npos;
+    if (is_plain) {
+      text += static_cast<char>(c);
+    } else {
+      text += '%';
+      text += digits[c >> 4];
+      text += digits[c & 15];
+    }
+  }
+  return text;
+}
+
+// Links are followed before the path is looked at.
+bool is_own_file(const std::string& url) {
+  static constexpr std::string_view scheme = "file://";
+  if (!url.starts_with(scheme)) return false;
+  std::error_code error;
+  const std::string rest = url.substr(scheme.size());
+  const fs::path path = fs::weakly_canonical(unescaped(rest.substr(0, rest.find_first_of("?#"))), error);
+  if (error || (path.extension() != ".html" && path.extension() != ".htm")) return false;
+  const fs::path below = path.lexically_relative(fs::current_path(error));
+  return !error && !below.empty() && *below.begin() != "..";
+}
+
+bool may_open(const std::string& url, const std::string& pages) {
+  if (is_own_file(url)) return true;
+  std::istringstream beginnings(pages);
+  for (std::string beginning; beginnings >> beginning;) {
+    if (!beginning.ends_with('/')) beginning += '/';
+    if (url.starts_with(beginning) || url + "/" == beginning) return true;
+  }
+  return false;
+}
+
+// A path becomes a URL.
+std::string url_of(const std::string& place) {
+  if (place.find("://") != std::string::npos) return place;
+  const std::size_t query = std::min(place.find_first_of("?#"), place.size());
+  std::error_code error;
+  const fs::path path = fs::weakly_canonical(fs::absolute(place.substr(0, query), error), error);
+  return "file://" + escaped(path.string()) + place.substr(query);
+}
+
+// --- one run's browser -----------------------------------------------------------------------------------------------
+// Thrown when there is no browser any more.
+struct BrowserGone : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+Json value_of(Browser::Answer answer) {
+  if (const auto* fault = std::get_if<BrowserFault>(&answer)) throw BrowserGone(fault->says);
+  return std::get<Json>(std::move(answer));
+}
+
+Json fault_of(const std::string& kind, const std::string& says) { return {{"kind", kind}, {"says", says}}; }
+
+class OpenPage {
+ public:
+  void open(const std::string& url) { value_of(browser_.open(url)); }
+
+  // The page when it has come to rest: loaded, and twice the same.
+  Json observe() {
+    static const std::string script = script_named("observe.js");
+    Json before;
+    for (int looks = 0; looks < settle_looks_max; ++looks) {
+      Json now = value_of(browser_.run(script, {0}));
+      if (now == before && now.value("ready", false)) break;
+      before = std::move(now);
+      std::this_thread::sleep_for(settle_pause);
+    }
+    before.erase("ready");
+    return before;
+  }
+
+  // What kept it from being performed; null if nothing did.
+  Json perform(const PageAction& action, const std::string& element) {
+    const Json seen = observe();
+    const PageElements page = read_page(seen.value("dom", ""));
+    const PageElement* found = find_element(page, action.number);
+    if (found == nullptr || (!element.empty() && signature(*found) != element)) {
+      return fault_of("element_missing", "Expected element " + std::to_string(action.number) +
+                                             " to be as it was seen, but it is not there.");
+    }
+    static const std::string script = script_named("observe.js");
+    const Json handle = value_of(browser_.run(script, {action.number}));
+    if (action.kind == PageAction::Kind::click) return fault_in(browser_.click(handle));
+    static const std::string chooser = script_named("set_value.js");
+    const Json is_set = value_of(browser_.run(chooser, {handle, action.value}));
+    if (is_set == true) return nullptr;
+    if (is_set.is_null())
+      return fault_of("value_refused", "Expected the field to take \"" + action.value + "\", but it does not.");
+    return fault_in(browser_.type(handle, action.value));
+  }
+
+  std::string screenshot() { return value_of(browser_.screenshot()).get<std::string>(); }
+
+  std::mutex mutex;  // one call at a time
+  std::chrono::steady_clock::time_point used = std::chrono::steady_clock::now();
+  std::string last_key;
+  Json last_answer;
+
+ private:
+  static Json fault_in(const Browser::Answer& answer) {
+    const auto* fault = std::get_if<BrowserFault>(&answer);
+    if (fault == nullptr) return nullptr;
+    if (fault->word == "gone") throw BrowserGone(fault->says);
+    return fault_of("not_interactable", fault->says);
+  }
+
+  Browser browser_;
+};
+
+// --- all of them -----------------------------------------------------------------------------------------------------
+class OpenPages {
+ public:
+  explicit OpenPages(PageToolOptions options) : options_(std::move(options)) {}
+
+  Answer observe(const ToolCall& call) {
+    return with_page(call, [&](const std::string& url) {
+      const std::shared_ptr<OpenPage> page = page_of(call.run, true);
+      const std::lock_guard lock(page->mutex);
+      page->open(url);
+      return seen(call, *page, Json::object());
+    });
+  }
+
+  Answer act(const ToolCall& call) {
+    const Result<PageAction> action = parse_action(call.inputs.value("action", ""));
+    if (!action) return failure("invalid", action.error().message, false);
+    return with_page(call, [&](const std::string& url) {
+      std::shared_ptr<OpenPage> page = page_of(call.run, false);
+      if (page == nullptr) {
+        page = page_of(call.run, true);
+        const std::lock_guard lock(page->mutex);
+        page->open(url);
+        return seen(call, *page, {{"performed", false}, {"reopened", true}});
+      }
+      const std::lock_guard lock(page->mutex);
+      if (page->last_key == call.key) return Answer(page->last_answer);
+      const Json fault = page->perform(*action, call.inputs.value("element", ""));
+      Json more = {{"performed", fault.is_null()}};
+      if (!fault.is_null()) more["fault"] = fault;
+      return seen(call, *page, std::move(more));
+    });
+  }
+
+  Answer close(const ToolCall& call) {
+    drop(call.run);
+    return Json::object();
+  }
+
+ private:
+  template <class Do>
+  Answer with_page(const ToolCall& call, Do work) {
+    const Json place = call.inputs.value("url", Json());
+    if (!place.is_string())
+      return failure("invalid", "Expected {\"url\": TEXT}, but got " + excerpt(call.inputs, 100) + ".", false);
+    const std::string url = url_of(place.get<std::string>());
+    if (!may_open(url, options_.pages)) return refused(url);
+    try {
+      return work(url);
+    } catch (const BrowserGone& gone) {
+      drop(call.run);
+      return failure("browser_lost", gone.what(), true);
+    } catch (const std::system_error& error) {
+      return failure("not_started", std::string("Expected a browser, but: ") + error.what() + ".", false);
+    }
+  }
+
+  static Failure refused(const std::string& url) {
+    return failure("refused",
+                   "Expected a page that this worker may open (CAIRN_BROWSER_PAGES, or an .html file below its working "
+                   "directory), but it is " +
+                       url + ".",
+                   false);
+  }
+
+  // The answer, remembered under the call's key. A page that led elsewhere is left at once.
+  Answer seen(const ToolCall& call, OpenPage& page, Json more) {
+    Json observed = page.observe();
+    const std::string url = observed.value("url", "");
+    if (!may_open(url, options_.pages)) {
+      drop(call.run);
+      return refused(url);
+    }
+    keep_screenshot(call, page);
+    observed.update(more);
+    page.last_key = call.key;
+    page.last_answer = observed;
+    page.used = std::chrono::steady_clock::now();
+    return observed;
+  }
+
+  void keep_screenshot(const ToolCall& call, OpenPage& page) const {
+    if (options_.screenshots.empty()) return;
+    const std::string text = page.screenshot();
+    std::string bytes(text.size() / 4 * 3 + 3, '\0');
+    const int length =
+        EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                        reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+    if (length < 0) return;
+    std::error_code ignored;
+    fs::create_directories(options_.screenshots, ignored);
+    std::ofstream file(
+        fs::path(options_.screenshots) / (to_string(call.run) + "-" + std::to_string(call.step) + ".png"),
+        std::ios::binary);
+    file.write(bytes.data(), length);
+  }
+
+  // The run's page; null if there is none and none is to be made. Making one takes a second, without the lock.
+  std::shared_ptr<OpenPage> page_of(const RunId& run, bool make) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = pages_.find(run);
+      if (found != pages_.end() || !make) return found == pages_.end() ? nullptr : found->second;
+    }
+    auto page = std::make_shared<OpenPage>();
+    std::vector<std::shared_ptr<OpenPage>> ended = make_room();
+    const std::lock_guard lock(mutex_);
+    return pages_[run] = std::move(page);
+  }
+
+  // Takes out the idle ones, and the one longest unused if there are too many; whoever uses it ends it when done.
+  std::vector<std::shared_ptr<OpenPage>> make_room() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<OpenPage>> out;
+    const auto now = std::chrono::steady_clock::now();
+    const auto older = [](const auto& a, const auto& b) { return a.second->used < b.second->used; };
+    while (!pages_.empty()) {
+      const auto oldest = std::min_element(pages_.begin(), pages_.end(), older);
+      if (pages_.size() < browsers_max && now - oldest->second->used < idle_max) break;
+      out.push_back(std::move(oldest->second));
+      pages_.erase(oldest);
+    }
+    return out;
+  }
+
+  void drop(const RunId& run) {
+    std::shared_ptr<OpenPage> ended;
+    const std::lock_guard lock(mutex_);
+    const auto found = pages_.find(run);
+    if (found == pages_.end()) return;
+    ended = std::move(found->second);
+    pages_.erase(found);
+  }
+
+  PageToolOptions options_;
+  std::mutex mutex_;
+  std::map<RunId, std::shared_ptr<OpenPage>> pages_;
+};
+
+ToolSpec spec(std::string name, NativeTool tool) { return {std::move(name), std::move(tool), tool_ms_max, {}}; }
+
+}  // namespace
+
+std::vector<ToolSpec> page_tools(PageToolOptions options) {
+  // Shared by the three tools, and by a call that outlives its deadline.
+  const auto pages = std::make_shared<OpenPages>(std::move(options));
+  return {spec("page.observe", [pages](const ToolCall& call) { return pages->observe(call); }),
+          spec("page.act", [pages](const ToolCall& call) { return pages->act(call); }),
+          spec("page.close", [pages](const ToolCall& call) { return pages->close(call); })};
+}
+
+}  // namespace cairn

@@ -1,0 +1,31 @@
+// The tools that work on a web page, each run in a browser of its own. Native and blocking; safe from any thread.
+//
+//   page.observe {"url"}                        opens the page
+//   page.act     {"url", "action", "element"}   performs `click(3)` or `setValue(4, "Jas")` on the open page
+//   page.close   {}                             ends the run's browser
+//
+// The first two answer {"url", "title", "dom"}; act also {"performed", "fault"?: {"kind", "says"}, "reopened"?}. The
+// DOM is simplified, and what can be acted upon is numbered. `element` is the signature (workers/tools/page/dom.hpp)
+// that the number was given for; another element under that number is not touched (kind `element_missing`). One `key`
+// is performed once as long as the browser lives. When it is gone, with a worker that died or because too many others
+// were opened, act opens the page at `url` again, performs nothing, and says `reopened`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workers/ports/tools.hpp"
+
+namespace cairn {
+
+struct PageToolOptions {
+  std::string pages;        // which URLs may be opened: beginnings, with spaces between; "" only the files below
+  std::string screenshots;  // a folder for a picture after each act; "": none
+};
+
+// Files that end in .html or .htm and lie below the working directory may always be opened, also by their path alone.
+inline constexpr std::size_t browsers_max = 4;
+
+std::vector<ToolSpec> page_tools(PageToolOptions options);
+
+}  // namespace cairn
