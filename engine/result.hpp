@@ -45,12 +45,13 @@ void throw_on_check_failures();
 // A bug, not a refusal: the process ends, its holds lapse, another worker takes over.
 #define CHECK(condition) ((condition) ? static_cast<void>(0) : ::cairn::check_failed(#condition, __FILE__, __LINE__))
 
-// Either a T or the Error that says why there is none.
-template <class T>
+// Either a T or the E that says why there is none: an Error for a refusal (the usual case), a Failure (command.hpp)
+// for a failed attempt of a step.
+template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : value_(std::in_place_index<1>, std::move(error)) {}
+  Result(E error) : value_(std::in_place_index<1>, std::move(error)) {}
 
   bool ok() const { return value_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -63,9 +64,13 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &get(); }
 
   // REQUIRES: !ok().
-  const Error& error() const {
+  const E& error() const& {
     CHECK(!ok());
     return *std::get_if<1>(&value_);
+  }
+  E&& error() && {
+    CHECK(!ok());
+    return std::move(*std::get_if<1>(&value_));
   }
 
  private:
@@ -77,7 +82,7 @@ class [[nodiscard]] Result {
     CHECK(ok());
     return *std::get_if<0>(&value_);
   }
-  std::variant<T, Error> value_;
+  std::variant<T, E> value_;
 };
 
 struct Done {
