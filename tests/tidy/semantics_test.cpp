@@ -1,6 +1,4 @@
 // tests/semantics.md keeps its word: every test it names exists, every sentence has one, and the numbers have no gap.
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <regex>
 #include <set>
@@ -8,37 +6,15 @@
 #include <vector>
 
 #include "tests/paths.hpp"
+#include "tests/tidy/named_tests.hpp"
 
+namespace cairn::testing {
 namespace {
 
-namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
-const fs::path root = cairn::testing::source_dir();
-
-Lines lines_of(const fs::path& path) {
-  std::ifstream in(path);
-  Lines lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-// "Suite.name" of every test in the sources.
-std::set<std::string> tests_there() {
-  static const std::regex test(R"(^TEST(?:_F|_P)?\((\w+), *(\w+)\))");
-  std::set<std::string> names;
-  for (const auto& entry : fs::recursive_directory_iterator(root / "tests")) {
-    if (entry.path().extension() != ".cpp") continue;
-    for (const std::string& line : lines_of(entry.path())) {
-      std::smatch found;
-      if (std::regex_search(line, found, test)) names.insert(found[1].str() + "." + found[2].str());
-    }
-  }
-  return names;
-}
-
 // What is wrong with the list, one sentence each.
-Lines faults_of(const Lines& list, const std::set<std::string>& tests) {
+Lines semantics_faults(const Lines& list, const std::set<std::string>& tests) {
   static const std::regex sentence(R"re(^\*\*S4\.(\d+)\*\* ".+"$)re");
   static const std::regex named(R"(^- `(\w+\.\w+)`$)");
   Lines faults;
@@ -64,19 +40,23 @@ Lines faults_of(const Lines& list, const std::set<std::string>& tests) {
 }
 
 TEST(Semantics, every_sentence_names_tests_that_exist) {
-  const Lines list = lines_of(root / "tests/semantics.md");
+  const Lines list = lines_of(source_dir() + "/tests/semantics.md");
   ASSERT_GT(list.size(), 60u);
-  for (const std::string& fault : faults_of(list, tests_there())) ADD_FAILURE() << fault;
+  for (const std::string& fault : semantics_faults(list, test_names())) ADD_FAILURE() << fault;
 }
 
 TEST(Semantics, what_the_list_lacks_is_told) {
   const std::set<std::string> tests{"Suite.there"};
-  EXPECT_EQ(faults_of({"# Title", "", "## Part", "**S4.1** \"A sentence.\"", "- `Suite.there`"}, tests), Lines{});
-  EXPECT_EQ(faults_of({"**S4.1** \"A sentence.\"", "- `Suite.gone`"}, tests), Lines{"There is no test Suite.gone"});
-  EXPECT_EQ(faults_of({"**S4.1** \"A.\"", "**S4.2** \"B.\"", "- `Suite.there`"}, tests), Lines{"S4.1 has no test"});
-  EXPECT_EQ(faults_of({"**S4.1** \"A.\""}, tests), Lines{"S4.1 has no test"});
-  EXPECT_EQ(faults_of({"**S4.2** \"A.\"", "- `Suite.there`"}, tests).size(), 1u);
-  EXPECT_EQ(faults_of({"**S4.1** \"A.\"", "- Suite.there"}, tests).size(), 2u);
+  EXPECT_EQ(semantics_faults({"# Title", "", "## Part", "**S4.1** \"A sentence.\"", "- `Suite.there`"}, tests),
+            Lines{});
+  EXPECT_EQ(semantics_faults({"**S4.1** \"A sentence.\"", "- `Suite.gone`"}, tests),
+            Lines{"There is no test Suite.gone"});
+  EXPECT_EQ(semantics_faults({"**S4.1** \"A.\"", "**S4.2** \"B.\"", "- `Suite.there`"}, tests),
+            Lines{"S4.1 has no test"});
+  EXPECT_EQ(semantics_faults({"**S4.1** \"A.\""}, tests), Lines{"S4.1 has no test"});
+  EXPECT_EQ(semantics_faults({"**S4.2** \"A.\"", "- `Suite.there`"}, tests).size(), 1u);
+  EXPECT_EQ(semantics_faults({"**S4.1** \"A.\"", "- Suite.there"}, tests).size(), 2u);
 }
 
 }  // namespace
+}  // namespace cairn::testing
