@@ -97,7 +97,7 @@ std::int64_t commit_id_of(std::span<const Entry> batch) {
   return batch.empty() || batch.front().commit == 0 ? next_commit_id() : batch.front().commit;
 }
 
-std::vector<Hash> seal(Shard shard, const Entry& entry, std::int64_t commit) {
+std::vector<Hash> chain_hashes(Shard shard, const Entry& entry, std::int64_t commit) {
   std::vector<Hash> hashes;
   hashes.reserve(entry.events.size());
   Hash previous = entry.head_before == 0 ? chain_start(entry.run.id, entry.run.version) : entry.chain_before;
@@ -123,7 +123,7 @@ bool wants_missed(const Entry& entry, const Verdict& verdict) {
 
 Status check_queue(const QueueSettings& settings) {
   if (settings.name.empty()) return Error{Code::invalid, "Expected the name of a queue, but got an empty text."};
-  if (settings.name == timer_queue && settings.binds()) {
+  if (settings.name == timer_queue && settings.is_limited()) {
     return Error{Code::invalid, "Expected a queue of steps, but " + settings.name +
                                     " is where time waits: it can be neither limited nor paused."};
   }

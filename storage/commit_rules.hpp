@@ -24,7 +24,7 @@ std::int64_t next_commit_id();
 std::int64_t commit_id_of(std::span<const Entry> batch);
 
 // The chain hashes of an entry's events, in order.
-std::vector<Hash> seal(Shard shard, const Entry& entry, std::int64_t commit);
+std::vector<Hash> chain_hashes(Shard shard, const Entry& entry, std::int64_t commit);
 
 struct FoundRun {
   std::int64_t head = 0;

@@ -59,14 +59,14 @@ class MemoryStore final : public Store {
   std::string identity() const override { return "memory"; }
   TimeUs database_time() override { return clock_(); }
 
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     check_batch(shard, shards_, batch);
     const std::int64_t commit = commit_id_of(batch);
     const std::lock_guard lock(mutex_);
     std::vector<Found> found;
     std::vector<std::vector<Hash>> hashes;
     for (const Entry& entry : batch) {
-      hashes.push_back(seal(shard, entry, commit));
+      hashes.push_back(chain_hashes(shard, entry, commit));
       found.push_back(find(entry, hashes.back().back()));
     }
     std::vector<Verdict> verdicts = judge(batch, found);
@@ -78,11 +78,11 @@ class MemoryStore final : public Store {
       }
       if (wants_missed(batch[at], verdicts[at])) verdicts[at].missed = missed(batch[at]);
     }
-    if (wakes) raise_hint();
+    if (options.notify) count_notification();
     return verdicts;
   }
 
-  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
+  ClaimedBatch claim(const ClaimRequest& request) override {
     const std::lock_guard lock(mutex_);
     std::vector<HeldJob*> due;
     for (auto& [id, run] : runs_) {
@@ -96,16 +96,16 @@ class MemoryStore final : public Store {
              std::tie(b->job.priority, b->job.run_at_us, b->run, b->job.branch);
     });
     std::map<std::string, std::int64_t> free = free_in_queues(request.queues);
-    std::vector<HeldJob> claimed;
+    ClaimedBatch claimed;
     for (HeldJob* job : due) {
-      if (static_cast<std::int32_t>(claimed.size()) >= request.limit) break;
+      if (static_cast<std::int32_t>(claimed.jobs.size()) >= request.limit) break;
       if (const auto left = free.find(job->job.queue); left != free.end() && left->second-- <= 0) continue;
       job->session = request.session;
       ++job->epoch;
       job->deadline_us = deadline_of(*job, request);
-      claimed.push_back(with_head(*job));
+      claimed.jobs.push_back(with_head(*job));
     }
-    if (young != nullptr) add_young(claimed, request.young_max, *young);
+    add_short_histories(request.short_history_max, claimed);
     return claimed;
   }
 
@@ -291,22 +291,22 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return select([&](const HeldJob& job) { return job.session == session && session != 0; }, limit);
   }
-  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     const std::lock_guard lock(mutex_);
     const auto is_own = [&](const HeldJob& job) { return job.session == session; };
     const auto is_overdue = [&](const HeldJob& job) { return job.deadline_us < now_us; };
-    const auto is_nobodys = [&](const HeldJob& job) { return !sessions_.contains(job.session); };
+    const auto is_unowned = [&](const HeldJob& job) { return !sessions_.contains(job.session); };
     const std::vector<HeldJob> found = select(
-        [&](const HeldJob& job) { return job.session != 0 && (is_own(job) || is_overdue(job) || is_nobodys(job)); },
+        [&](const HeldJob& job) { return job.session != 0 && (is_own(job) || is_overdue(job) || is_unowned(job)); },
         limit);
-    HeldLook look;
-    look.is_all = found.size() < static_cast<std::size_t>(std::max(limit, 0));
+    HeldScan scan;
+    scan.is_all = found.size() < static_cast<std::size_t>(std::max(limit, 0));
     for (const HeldJob& job : found) {
-      if (is_own(job)) look.own.push_back(job);
-      if (is_overdue(job)) look.overdue.push_back(job);
-      if (is_nobodys(job)) look.nobodys.push_back(job);
+      if (is_own(job)) scan.own.push_back(job);
+      if (is_overdue(job)) scan.overdue.push_back(job);
+      if (is_unowned(job)) scan.unowned.push_back(job);
     }
-    return look;
+    return scan;
   }
   std::map<SessionId, std::int64_t> held_counts() override {
     const std::lock_guard lock(mutex_);
@@ -328,30 +328,32 @@ class MemoryStore final : public Store {
     return found;
   }
 
-  void wake() override {
+  void notify() override {
     const std::lock_guard lock(mutex_);
-    raise_hint();
+    count_notification();
   }
 
-  bool await_wake(std::int64_t timeout_ms) override {
+  bool await_notification(std::int64_t timeout_ms) override {
     std::unique_lock lock(mutex_);
     std::uint64_t& seen = seen_[std::this_thread::get_id()];
-    const bool came = woken_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return wakes_ != seen; });
-    seen = wakes_;
+    const bool came =
+        notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return notifications_ != seen; });
+    seen = notifications_;
     return came;
   }
 
  private:
   // REQUIRES: the lock is held.
-  void raise_hint() {
-    ++wakes_;
-    woken_.notify_all();
+  void count_notification() {
+    ++notifications_;
+    notified_.notify_all();
   }
 
-  void add_young(const std::vector<HeldJob>& claimed, std::int64_t most, std::vector<YoungRun>& young) const {
-    std::set<RunId> named;
-    for (const HeldJob& job : claimed)
-      if (job.run_head <= most && named.insert(job.run).second) young.push_back({job.run, runs_.at(job.run).events});
+  void add_short_histories(std::int64_t events_max, ClaimedBatch& claimed) const {
+    std::set<RunId> added;
+    for (const HeldJob& job : claimed.jobs)
+      if (job.run_head <= events_max && added.insert(job.run).second)
+        claimed.histories.push_back({job.run, runs_.at(job.run).events});
   }
 
   Found find(const Entry& entry, const Hash& last) const {
@@ -412,7 +414,7 @@ class MemoryStore final : public Store {
         row->second.job.timeout_ms = job.timeout_ms;
         row->second.deadline_us = write.deadline_us;
         return;
-      case JobWrite::Op::hold:
+      case JobWrite::Op::insert_held:
         CHECK(!exists);
         run.jobs[job.branch] = {entry.run.id, job, write.session, 1, write.deadline_us, 0};
         return;
@@ -439,7 +441,7 @@ class MemoryStore final : public Store {
     std::map<std::string, std::int64_t> free;
     for (const std::string& name : queues) {
       const auto found = queue_settings_.find(name);
-      if (found == queue_settings_.end() || !found->second.binds()) continue;
+      if (found == queue_settings_.end() || !found->second.is_limited()) continue;
       const auto is_held = [&name](const HeldJob& job) { return job.session != 0 && job.job.queue == name; };
       const auto held = static_cast<std::int64_t>(select(is_held, never_us).size());
       free[name] = found->second.paused ? 0 : *found->second.concurrency - held;
@@ -501,8 +503,8 @@ class MemoryStore final : public Store {
   const std::int32_t shards_;
   const std::function<TimeUs()> clock_;
   mutable std::mutex mutex_;
-  std::condition_variable woken_;
-  std::uint64_t wakes_ = 0;
+  std::condition_variable notified_;
+  std::uint64_t notifications_ = 0;
   std::map<std::thread::id, std::uint64_t> seen_;
   std::map<RunId, StoredRun> runs_;
   std::map<std::pair<Shard, Hash>, std::string> blobs_;

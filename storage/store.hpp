@@ -81,16 +81,16 @@ struct Fence {
 
 struct JobWrite {
   enum class Op : std::uint8_t {
-    offer,   // the row as `job` says, held by nobody, with a new epoch
-    keep,    // the held row moves on to `job` under the same session and epoch (a HOT update)
-    hold,    // a new row, born held by `session` with epoch 1
-    adjust,  // queue, priority, run_at and timeout as `job` says if nobody holds it; a held row stays as it is
-    drop,    // no row
+    offer,        // the row becomes as `job` says, unowned, with a new epoch
+    keep,         // the held row moves on to `job` under the same session and epoch (a HOT update)
+    insert_held,  // a new row that `session` holds from the start, with epoch 1
+    adjust,       // queue, priority, run_at and timeout as `job` says if the row is unowned; a held row stays as it is
+    drop,         // no row
   };
   Op op = Op::offer;
   Job job;                        // for drop: only `branch`
-  SessionId session = 0;          // for hold
-  TimeUs deadline_us = never_us;  // for keep and hold: when the step counts as hung
+  SessionId session = 0;          // for insert_held
+  TimeUs deadline_us = never_us;  // for keep and insert_held: when the step counts as hung
 };
 
 // A claimed job's deadline is this much later than its timeout, for the worker's own timeout comes first.
@@ -137,6 +137,10 @@ struct Verdict {
   std::vector<EventRow> missed;  // conflict: the events after head_before, if they are not too many
 };
 
+struct CommitOptions {
+  bool notify = false;  // also send a notification after the commit, without waiting for it
+};
+
 // --- queue ----------------------------------------------------------------------------------------------------------
 
 struct HeldJob {
@@ -148,8 +152,8 @@ struct HeldJob {
   std::int64_t run_head = 0;  // so that a stale cached state never feeds a handler
 };
 
-// A run of few events, all of which come with the claim of its job: nobody has held it for long, so they are wanted.
-struct YoungRun {
+// All events of a run that has few. They come with the claim of its job, because no worker can have it cached.
+struct ShortHistory {
   RunId run;
   std::vector<EventRow> events;
 };
@@ -162,8 +166,13 @@ struct ClaimRequest {
   TimeUs now_us = 0;                    // only jobs with run_at <= now
   std::int64_t default_timeout_ms = 0;  // deadline = now + the job's timeout (or this) + grace; 0: no deadline
   std::vector<RunId> only_runs;         // not empty: claim from these runs and no others
-  std::int64_t young_max = 0;           // runs of at most so many events count as young
-  bool on_hint = false;                 // asked for no other reason than a hint: the one job it names will do
+  std::int64_t short_history_max = 0;   // histories of at most so many events come with the claim
+  bool notified_only = false;           // made because of a notification: the one job it names is enough
+};
+
+struct ClaimedBatch {
+  std::vector<HeldJob> jobs;
+  std::vector<ShortHistory> histories;  // of the jobs' runs that are short, each once
 };
 
 // What an operator has said of a queue. Held across all workers and shards.
@@ -172,7 +181,7 @@ struct QueueSettings {
   std::optional<std::int32_t> concurrency = {};  // jobs held at once; nothing: any number
   bool paused = false;                           // nothing more is claimed; what is held stays held
 
-  bool binds() const { return paused || concurrency.has_value(); }
+  bool is_limited() const { return paused || concurrency.has_value(); }
   friend bool operator==(const QueueSettings&, const QueueSettings&) = default;
 };
 
@@ -199,10 +208,10 @@ struct SessionRow {
 };
 
 // Of all held jobs those that may want looking after. One may be among several of them.
-struct HeldLook {
+struct HeldScan {
   std::vector<HeldJob> own;      // of the session that asks
   std::vector<HeldJob> overdue;  // past their deadline
-  std::vector<HeldJob> nobodys;  // of a session that has no row (it was closed or removed): like a dead one's
+  std::vector<HeldJob> unowned;  // of a session that has no row (it was closed or removed): like a dead one's
   bool is_all = false;           // the limit cut nothing off
 };
 
@@ -266,16 +275,14 @@ class Store {
   virtual TimeUs database_time() = 0;
 
   // Writes entries of one shard in one transaction. Verdicts are in the order of the entries; one entry's refusal
-  // never disturbs another that is not linked to it. A run may stand in a batch once. `wakes`: with a hint as of wake()
-  // behind it, which nobody waits for.
+  // never disturbs another that is not linked to it. A run may stand in a batch once.
   // REQUIRES: every run's shard_of is `shard`.
-  virtual std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes = false) = 0;
+  virtual std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) = 0;
 
   // Takes up to `limit` due jobs, lowest priority number and oldest run_at first; of a queue with a limit no more than
   // its concurrency leaves free, held jobs counted however they came to be held, and of a paused one nothing. Queues
-  // that have settings may get their turn apart from the others, whatever their priorities. `young`, if given, gains
-  // those of their runs that are young, each once.
-  virtual std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young = nullptr) = 0;
+  // that are limited may be claimed separately from the others, whatever their priorities.
+  virtual ClaimedBatch claim(const ClaimRequest& request) = 0;
 
   // Lets go of held jobs without an event: offered again at `run_at_us` with a new epoch. Those no longer held as the
   // fences say are left alone.
@@ -325,7 +332,7 @@ class Store {
   // What is held. No index knows the holder (a held row moves to its next step without one), so each of these reads all
   // jobs.
   virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) = 0;
-  virtual HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) = 0;
+  virtual HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) = 0;
   virtual std::map<SessionId, std::int64_t> held_counts() = 0;  // of sessions that hold something
 
   // Open children of ended parents: cancelling descends by a sweep.
@@ -335,10 +342,10 @@ class Store {
   // left a transaction half sent for `after_ms`.
   virtual void end_stalled(std::int64_t after_ms) = 0;
 
-  // Wake-ups: a hint that something may be ready; correctness never needs one. await_wake returns true if one came
-  // since this thread's last call, or comes within the time. When hints are off they stay in this process.
-  virtual void wake() = 0;
-  virtual bool await_wake(std::int64_t timeout_ms) = 0;
+  // Notifications: "a job may be ready". Correctness never needs one. await_notification() returns true if one arrived
+  // since this thread's last call, or arrives within the time. With NOTIFY off they stay within this process.
+  virtual void notify() = 0;
+  virtual bool await_notification(std::int64_t timeout_ms) = 0;
 };
 
 }  // namespace cairn

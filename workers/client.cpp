@@ -160,7 +160,7 @@ void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>&
     learn(store.graphs());
   for (History& history : read_histories(store, actions.loads)) committer->history(std::move(history));
   for (const CommitBatch& batch : actions.commits)
-    committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries, batch.wakes));
+    committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries, {.notify = batch.wakes}));
   for (const PutSnapshot& snapshot : actions.snapshots) store.put_snapshot(snapshot.run, snapshot.row);
   for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));
 }

@@ -182,7 +182,7 @@ Exit rebuild(const Settings& settings, bool check) {
   if (!audit) return audit.error();
   Report report(settings.json);
   audit_each(*audit, all_runs(*audit->records), Auditor::Beside::leave, !check, report);
-  if (report.rebuilt() > 0) audit->store->wake();
+  if (report.rebuilt() > 0) audit->store->notify();
   return report.close(!check);
 }
 

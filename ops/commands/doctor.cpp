@@ -96,7 +96,7 @@ void read_schema(Administration& database, const std::string& dsn, const std::st
                              read_tables(database),
                              (*store)->sessions(),
                              (*store)->held_counts(),
-                             static_cast<std::int64_t>((*store)->look_at_held(0, 0, nobodys_max).nobodys.size()),
+                             static_cast<std::int64_t>((*store)->scan_held(0, 0, nobodys_max).unowned.size()),
                              read_archive(database),
                              read_checkpoint_facts(database, CheckpointFiles(folder, (*store)->identity()))};
 }

@@ -44,7 +44,7 @@ Exit set_queue(const Settings& settings, const QueueSetOptions& options) {
     queue.concurrency = std::stoi(options.concurrency);
   queue.paused = options.pause || (queue.paused && !options.resume);
   if (const Status set = opened->store->set_queue(queue); !set) return set.error();
-  opened->store->wake();
+  opened->store->notify();
   if (settings.json)
     print_json({{"queue", queue.name},
                 {"concurrency", queue.concurrency ? Json(*queue.concurrency) : Json(nullptr)},

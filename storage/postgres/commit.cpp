@@ -15,17 +15,17 @@ namespace {
 // the same bytes again.
 class Commit {
  public:
-  Commit(Shard shard, std::span<const Entry> batch, Wakes* wakes)
+  Commit(Shard shard, std::span<const Entry> batch, Notifier* notifier)
       : shard_(shard),
         batch_(batch),
-        wakes_(wakes),
+        notifier_(notifier),
         commit_(commit_id_of(batch)),
         order_(batch.size()),
         in_doubt_(batch.front().in_doubt) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(), [&](auto a, auto b) { return batch[a].run.id < batch[b].run.id; });
     hashes_.reserve(batch.size());
-    for (const Entry& entry : batch) hashes_.push_back(seal(shard, entry, commit_));
+    for (const Entry& entry : batch) hashes_.push_back(chain_hashes(shard, entry, commit_));
     all_ = encode(order_);
     for (const std::size_t at : order_)
       if (is_new(at)) new_runs_.add(batch_[at], hashes_[at].back());
@@ -33,7 +33,7 @@ class Commit {
   }
 
   std::vector<Verdict> attempt(PgConnection& connection) {
-    if (!in_doubt_ && !std::exchange(is_crossed_, true)) {
+    if (!in_doubt_ && !std::exchange(optimistic_failed_, true)) {
       if (write_as_expected(connection)) return all_committed();
     }
     connection.begin_pipeline();
@@ -75,7 +75,7 @@ class Commit {
     std::vector<BranchId> branches;
     for (const Fence& fence : entry.fences) branches.push_back(fence.branch);
     for (const JobWrite& write : entry.jobs) {
-      if (entry.head_before != 0 && write.op != JobWrite::Op::hold) branches.push_back(write.job.branch);
+      if (entry.head_before != 0 && write.op != JobWrite::Op::insert_held) branches.push_back(write.job.branch);
     }
     std::sort(branches.begin(), branches.end());
     branches.erase(std::unique(branches.begin(), branches.end()), branches.end());
@@ -105,10 +105,10 @@ class Commit {
   // With the hint behind it, which others hear while we are still told of the commit.
   std::optional<PostgresError> end_pipeline(PgConnection& connection) const {
     connection.sync();
-    const std::optional<HintedJob> named = wakes_ != nullptr ? only_freed() : std::nullopt;
-    if (wakes_ != nullptr) wakes_->send(connection, named);
+    const std::optional<NotifiedJob> named = notifier_ != nullptr ? only_freed() : std::nullopt;
+    if (notifier_ != nullptr) notifier_->send(connection, named);
     std::optional<PostgresError> fault = connection.finish_or_fault();
-    if (wakes_ != nullptr) wakes_->raise(named);
+    if (notifier_ != nullptr) notifier_->notify_here(named);
     return fault;
   }
 
@@ -118,13 +118,13 @@ class Commit {
   }
 
   // The one job that may be claimed from now on; nothing if there are several.
-  std::optional<HintedJob> only_freed() const {
-    std::optional<HintedJob> found;
+  std::optional<NotifiedJob> only_freed() const {
+    std::optional<NotifiedJob> found;
     for (const Entry& entry : batch_) {
       for (const JobWrite& write : entry.jobs) {
         if (write.op != JobWrite::Op::offer && write.op != JobWrite::Op::adjust) continue;
         if (found) return std::nullopt;
-        found = HintedJob{shard_, entry.run.id, write.job.branch};
+        found = NotifiedJob{shard_, entry.run.id, write.job.branch};
       }
     }
     return found;
@@ -255,7 +255,7 @@ class Commit {
 
   const Shard shard_;
   const std::span<const Entry> batch_;
-  Wakes* const wakes_;
+  Notifier* const notifier_;
   const std::int64_t commit_;
   std::vector<std::size_t> order_;         // entries by run id
   std::vector<std::vector<Hash>> hashes_;  // of each entry's events
@@ -264,10 +264,10 @@ class Commit {
   PgParameters lock_runs_;
   std::vector<std::size_t> locked_;  // entries, in the order of lock_runs_
   PgParameters lock_jobs_;
-  std::vector<Named> named_;    // in the order of lock_jobs_
-  std::vector<bool> inserted_;  // by this attempt
-  bool in_doubt_;               // a COMMIT was sent and its answer never came
-  bool is_crossed_ = false;     // written as expected once, and it was not so
+  std::vector<Named> named_;        // in the order of lock_jobs_
+  std::vector<bool> inserted_;      // by this attempt
+  bool in_doubt_;                   // a COMMIT was sent and its answer never came
+  bool optimistic_failed_ = false;  // written as expected once, and it was not so
 };
 
 std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& entry, std::int64_t head) {
@@ -279,9 +279,9 @@ std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& 
 
 }  // namespace
 
-std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Wakes* wakes) {
+std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
   if (batch.empty()) return {};
-  Commit commit(shard, batch, wakes);
+  Commit commit(shard, batch, notifier);
   std::vector<Verdict> verdicts = pool.run([&](PgConnection& connection) { return commit.attempt(connection); });
   for (std::size_t at = 0; at < batch.size(); ++at) {
     if (!wants_missed(batch[at], verdicts[at])) continue;

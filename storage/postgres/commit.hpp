@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// Contract: Store::commit. `wakes`: null for no hint.
-std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Wakes* wakes);
+// Contract: Store::commit. `notifier`: null for no hint.
+std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier);
 
 }  // namespace cairn

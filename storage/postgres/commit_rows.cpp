@@ -174,7 +174,7 @@ void Writes::add_job(const Entry& entry, const JobWrite& write, const Fence* fen
       keeps_.epoch.add(fence->epoch);
       keeps_.held_step.add(fence->step);
       return;
-    case JobWrite::Op::hold:
+    case JobWrite::Op::insert_held:
       holds_.run.add(entry.run.id);
       holds_.branch.add(job.branch);
       holds_.step.add(job.step);

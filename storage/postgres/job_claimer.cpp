@@ -12,11 +12,11 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t dear_us = 20'000;     // what a look everywhere may take before it counts as dear
-constexpr int dear_in_a_row = 2;             // one may have waited for the machine
-constexpr std::int64_t look_share = 50;      // where marks are used, each wider look may take that part of the time
-constexpr std::int64_t look_us = 2'000'000;  // and is taken that often
-constexpr std::int64_t look_max_us = 120'000'000;
+constexpr std::int64_t slow_us = 20'000;     // what a scan everywhere may take before it counts as slow
+constexpr int slow_in_a_row = 2;             // one may have waited for the machine
+constexpr std::int64_t scan_share = 50;      // where marks are used, each wider scan may take that part of the time
+constexpr std::int64_t scan_us = 2'000'000;  // and is taken that often
+constexpr std::int64_t scan_max_us = 120'000'000;
 constexpr std::int64_t marks_lag_us = 250'000;  // a row may be committed that much later than its run_at
 constexpr std::int64_t minute_us = 60'000'000;
 constexpr std::size_t levels_max = 100;  // known ones of a queue; with more they are found anew
@@ -33,8 +33,8 @@ std::vector<HeldJob> read_claimed(const PgResult& rows) {
   return jobs;
 }
 
-// False: some of the queues are bound that were thought free, and nothing was claimed.
-bool is_free(PgConnection& connection) {
+// False: some of the queues are limited that were thought free, and nothing was claimed.
+bool all_unlimited(PgConnection& connection) {
   try {
     connection.receive();
     return true;
@@ -51,7 +51,8 @@ void send_claimed(PgConnection& connection, const ClaimRequest& request, const s
   std::set<RunId> named;
   for (const HeldJob& held : jobs)
     if (named.insert(held.run).second) runs.add(held.run);
-  connection.send(statement("claimed"), PgParameters().add(request.shard).add(std::move(runs)).add(request.young_max));
+  connection.send(statement("claimed"),
+                  PgParameters().add(request.shard).add(std::move(runs)).add(request.short_history_max));
 }
 
 using Mark = std::pair<TimeUs, RunId>;
@@ -70,90 +71,90 @@ bool earlier(const HeldJob& a, const HeldJob& b) {
 
 }  // namespace
 
-std::vector<HeldJob> ClaimDesk::claim(const ClaimRequest& request, std::vector<YoungRun>* young) {
-  std::vector<HeldJob> jobs;
+ClaimedBatch JobClaimer::claim(const ClaimRequest& request) {
+  ClaimedBatch all;
   ClaimRequest rest = request;
-  const auto gain = [&](Claimed claimed) {
+  const auto gain = [&](Attempt claimed) {
     if (!claimed) return false;
     rest.limit -= static_cast<std::int32_t>(claimed->jobs.size());
-    append(jobs, std::move(claimed->jobs));
-    if (young != nullptr) append(*young, std::move(claimed->young));
+    append(all.jobs, std::move(claimed->jobs));
+    append(all.histories, std::move(claimed->histories));
     return true;
   };
   for (bool is_known = false; !is_known;) {
     Kinds of = kinds(rest);
-    if (of.bound_first) is_known = gain(claim_bound(of.bound));
-    of.free.limit = rest.limit;
-    is_known = gain(claim_free(of.free));
-    of.bound.limit = rest.limit;
-    if (is_known && !of.bound_first) gain(claim_bound(of.bound));
+    if (of.limited_first) is_known = gain(claim_limited(of.limited));
+    of.unlimited.limit = rest.limit;
+    is_known = gain(claim_unlimited(of.unlimited));
+    of.limited.limit = rest.limit;
+    if (is_known && !of.limited_first) gain(claim_limited(of.limited));
   }
-  std::sort(jobs.begin(), jobs.end(), earlier);
-  return jobs;
+  std::sort(all.jobs.begin(), all.jobs.end(), earlier);
+  return all;
 }
 
-// Free and bound queues go first in turns, so that neither starves the other.
-ClaimDesk::Kinds ClaimDesk::kinds(const ClaimRequest& request) {
+// Free and limited queues go first in turns, so that neither starves the other.
+JobClaimer::Kinds JobClaimer::kinds(const ClaimRequest& request) {
   Kinds of{request, request, false};
   const std::lock_guard lock(mutex_);
-  if (bound_.empty()) {
-    of.bound.queues.clear();
+  if (limited_.empty()) {
+    of.limited.queues.clear();
     return of;
   }
-  const auto is_bound = [this](const std::string& queue) { return bound_.contains(queue); };
-  std::erase_if(of.free.queues, is_bound);
-  std::erase_if(of.bound.queues, [&](const std::string& queue) { return !is_bound(queue); });
-  of.bound_first = bound_first_ = !bound_first_;
+  const auto is_limited = [this](const std::string& queue) { return limited_.contains(queue); };
+  std::erase_if(of.unlimited.queues, is_limited);
+  std::erase_if(of.limited.queues, [&](const std::string& queue) { return !is_limited(queue); });
+  of.limited_first = limited_first_ = !limited_first_;
   return of;
 }
 
 // As claimed.sql, of these jobs or more.
-void ClaimDesk::read_runs_of(const PgResult& rows, Gained& gained) {
+void JobClaimer::read_runs_of(const PgResult& rows, ClaimedBatch& batch) {
   std::map<RunId, std::int64_t> heads;
   for (int row = 0; row < rows.rows(); ++row) {
     const RunId run = rows.uuid(row, 9);
     const bool is_first = heads.emplace(run, rows.int8(row, 10)).second;
     if (rows.is_null(row, 0)) continue;
-    if (is_first) gained.young.push_back({run, {}});
-    gained.young.back().events.push_back(read_event(rows, row));
+    if (is_first) batch.histories.push_back({run, {}});
+    batch.histories.back().events.push_back(read_event(rows, row));
   }
-  for (HeldJob& held : gained.jobs)
+  for (HeldJob& held : batch.jobs)
     if (const auto head = heads.find(held.run); head != heads.end()) held.run_head = head->second;
 }
 
-ClaimDesk::Claimed ClaimDesk::claim_free(const ClaimRequest& request) {
-  if (request.limit <= 0 || request.queues.empty()) return Gained{};
+JobClaimer::Attempt JobClaimer::claim_unlimited(const ClaimRequest& request) {
+  if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
   if (!request.only_runs.empty()) return claim_of_runs(request);
   // Asked of every claim: one that looks everywhere answers the hints before it as well.
-  if (const std::optional<HintedJob> job = hinted_.only_one(request.shard); job && request.on_hint) {
-    Claimed claimed = claim_hinted(request, *job);
+  if (const std::optional<NotifiedJob> job = notified_.only_one(request.shard); job && request.notified_only) {
+    Attempt claimed = claim_notified(request, *job);
     if (!claimed || !claimed->jobs.empty()) return claimed;
   }
-  const Reach usual = usual_reach(request);
-  Claimed claimed = claim_from(request, usual);
-  if (!claimed || usual != Reach::marks) return claimed;
+  const ScanFrom usual = usual_start(request);
+  Attempt claimed = claim_from(request, usual);
+  if (!claimed || usual != ScanFrom::marks) return claimed;
   ClaimRequest rest = request;
   rest.limit -= static_cast<std::int32_t>(claimed->jobs.size());
-  const Reach wider = wider_reach(request.shard);
-  if (rest.limit <= 0 || wider == Reach::marks) return claimed;
-  if (Claimed more = claim_from(rest, wider)) {
+  const ScanFrom wider = wider_start(request.shard);
+  if (rest.limit <= 0 || wider == ScanFrom::marks) return claimed;
+  if (Attempt more = claim_from(rest, wider)) {
     append(claimed->jobs, std::move(more->jobs));
-    append(claimed->young, std::move(more->young));
+    append(claimed->histories, std::move(more->histories));
   }
   return claimed;
 }
 
-ClaimDesk::Claimed ClaimDesk::claim_hinted(const ClaimRequest& request, const HintedJob& job) {
+JobClaimer::Attempt JobClaimer::claim_notified(const ClaimRequest& request, const NotifiedJob& job) {
   PgParameters parameters;
   parameters.add(request.shard).add(job.run).add(job.branch).add(texts(request.queues)).add(request.now_us);
   parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
-  Claimed claimed = take("claim_hinted", parameters, request, false);
+  Attempt claimed = take("claim_hinted", parameters, request, false);
   if (claimed) raise_marks(request, claimed->jobs);
   return claimed;
 }
 
-ClaimDesk::Claimed ClaimDesk::claim_bound(const ClaimRequest& request) {
-  if (request.limit <= 0 || request.queues.empty()) return Gained{};
+JobClaimer::Attempt JobClaimer::claim_limited(const ClaimRequest& request) {
+  if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
   PgParameters parameters;
   parameters.add(request.shard).add(texts(rotated(request.queues))).add(request.limit).add(request.now_us);
   parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
@@ -163,17 +164,17 @@ ClaimDesk::Claimed ClaimDesk::claim_bound(const ClaimRequest& request) {
   return take("claim_limited_of_runs", parameters.add(std::move(runs)), request, true);
 }
 
-ClaimDesk::Claimed ClaimDesk::claim_from(const ClaimRequest& request, Reach reach) {
+JobClaimer::Attempt JobClaimer::claim_from(const ClaimRequest& request, ScanFrom from) {
   const std::int64_t began_us = steady_us();
-  Claimed claimed = take("claim", starting(request, reach), request, false);
+  Attempt claimed = take("claim", starting(request, from), request, false);
   if (!claimed) return claimed;
-  if (reach != Reach::marks) looked(request, reach, steady_us() - began_us, claimed->jobs.size());
+  if (from != ScanFrom::marks) record_scan(request, from, steady_us() - began_us, claimed->jobs.size());
   raise_marks(request, claimed->jobs);
   return claimed;
 }
 
-// Known priorities serve a look everywhere too: their first entries are walked once then, and not twice.
-PgParameters ClaimDesk::starting(const ClaimRequest& request, Reach reach) {
+// Known priorities serve a scan everywhere too: their first entries are walked once then, and not twice.
+PgParameters JobClaimer::starting(const ClaimRequest& request, ScanFrom from) {
   constexpr std::int64_t lowest = std::numeric_limits<std::int32_t>::min() - std::int64_t{1};
   constexpr std::int64_t highest = std::numeric_limits<std::int32_t>::max() + std::int64_t{1};
   PgArray queue(PgType::text), priority(PgType::int4), run_at(PgType::int8), run(PgType::uuid);
@@ -190,9 +191,9 @@ PgParameters ClaimDesk::starting(const ClaimRequest& request, Reach reach) {
       for (const auto& [level, mark] : levels->second) {
         queue.add(name);
         priority.add(level);
-        const Mark from = reach == Reach::marks ? mark : std::min(mark, floor_of(request, reach));
-        run_at.add(from.first);
-        run.add(from.second);
+        const Mark start = from == ScanFrom::marks ? mark : std::min(mark, floor_of(request, from));
+        run_at.add(start.first);
+        run.add(start.second);
         add_gap(level);
         last = level;
       }
@@ -204,15 +205,15 @@ PgParameters ClaimDesk::starting(const ClaimRequest& request, Reach reach) {
   parameters.add(request.default_timeout_ms).add(deadline_grace_ms);
   parameters.add(std::move(queue)).add(std::move(priority)).add(std::move(run_at)).add(std::move(run));
   parameters.add(std::move(gap_queue)).add(std::move(above)).add(std::move(below));
-  parameters.add(reach == Reach::everywhere ? std::numeric_limits<std::int32_t>::max() : std::int32_t{1});
+  parameters.add(from == ScanFrom::everywhere ? std::numeric_limits<std::int32_t>::max() : std::int32_t{1});
   return parameters;
 }
 
-ClaimDesk::Mark ClaimDesk::floor_of(const ClaimRequest& request, Reach reach) {
-  return reach == Reach::minute ? Mark{request.now_us - minute_us, RunId{}} : lowest_mark;
+JobClaimer::Mark JobClaimer::floor_of(const ClaimRequest& request, ScanFrom from) {
+  return from == ScanFrom::minute ? Mark{request.now_us - minute_us, RunId{}} : lowest_mark;
 }
 
-ClaimDesk::Claimed ClaimDesk::claim_of_runs(const ClaimRequest& request) {
+JobClaimer::Attempt JobClaimer::claim_of_runs(const ClaimRequest& request) {
   PgArray runs(PgType::uuid);
   for (const RunId& run : request.only_runs) runs.add(run);
   PgParameters parameters;
@@ -223,45 +224,45 @@ ClaimDesk::Claimed ClaimDesk::claim_of_runs(const ClaimRequest& request) {
 
 // The rows are known before COMMIT is sent: if its answer is lost, the next attempt finds out whether they are ours, so
 // that no job is held by a worker that does not know of it.
-ClaimDesk::Claimed ClaimDesk::take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request,
-                                   bool bound) {
+JobClaimer::Attempt JobClaimer::take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request,
+                                     bool limited) {
   const PgParameters queues = PgParameters().add(texts(request.queues));
   std::vector<HeldJob> doubtful;
-  return pool_.run([&](PgConnection& connection) -> Claimed {
+  return pool_.run([&](PgConnection& connection) -> Attempt {
     if (!doubtful.empty()) {
-      Gained landed = confirm(connection, request, doubtful);
+      ClaimedBatch landed = confirm(connection, request, doubtful);
       if (!landed.jobs.empty()) return landed;
       doubtful.clear();
     }
     connection.begin_pipeline();
     connection.send(begin_statement());
-    connection.send(statement(bound ? "lock_queues" : "begin_claim"), queues);
-    if (bound) connection.send(statement("retire_permits"), queues);
+    connection.send(statement(limited ? "lock_queues" : "begin_claim"), queues);
+    if (limited) connection.send(statement("retire_permits"), queues);
     connection.send(statement(name), parameters);
     connection.sync();
     connection.receive();
-    if (bound) {
+    if (limited) {
       learn(request.queues, connection.receive());
       connection.receive();
-    } else if (!is_free(connection)) {
+    } else if (!all_unlimited(connection)) {
       learn(request.queues, connection.query(statement("lock_queues"), queues));
       return std::nullopt;
     }
-    Gained gained;
-    gained.jobs = read_claimed(connection.receive());
-    if (!gained.jobs.empty()) send_claimed(connection, request, gained.jobs);
+    ClaimedBatch batch;
+    batch.jobs = read_claimed(connection.receive());
+    if (!batch.jobs.empty()) send_claimed(connection, request, batch.jobs);
     connection.send(commit_statement());
-    doubtful = gained.jobs;
+    doubtful = batch.jobs;
     connection.sync();
-    if (!gained.jobs.empty()) read_runs_of(connection.receive(), gained);
+    if (!batch.jobs.empty()) read_runs_of(connection.receive(), batch);
     connection.finish();
-    return gained;
+    return batch;
   });
 }
 
 // Those of the jobs that are held as we claimed them.
-ClaimDesk::Gained ClaimDesk::confirm(PgConnection& connection, const ClaimRequest& request,
-                                     const std::vector<HeldJob>& claimed) {
+ClaimedBatch JobClaimer::confirm(PgConnection& connection, const ClaimRequest& request,
+                                 const std::vector<HeldJob>& claimed) {
   PgArray runs(PgType::uuid), branches(PgType::int4);
   for (const HeldJob& held : claimed) {
     runs.add(held.run);
@@ -273,7 +274,7 @@ ClaimDesk::Gained ClaimDesk::confirm(PgConnection& connection, const ClaimReques
   send_claimed(connection, request, claimed);
   connection.sync();
   const PgResult rows = connection.receive();
-  Gained ours;
+  ClaimedBatch ours;
   for (int row = 0; row < rows.rows(); ++row) {
     const HeldJob& held = claimed[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
     if (rows.int8(row, 1) == held.session && rows.int8(row, 2) == held.epoch) ours.jobs.push_back(held);
@@ -283,13 +284,13 @@ ClaimDesk::Gained ClaimDesk::confirm(PgConnection& connection, const ClaimReques
   return ours;
 }
 
-void ClaimDesk::learn(const std::vector<std::string>& asked, const PgResult& settings) {
+void JobClaimer::learn(const std::vector<std::string>& asked, const PgResult& settings) {
   const std::lock_guard lock(mutex_);
-  for (const std::string& queue : asked) bound_.erase(queue);
-  for (int row = 0; row < settings.rows(); ++row) bound_.emplace(settings.text(row, 0));
+  for (const std::string& queue : asked) limited_.erase(queue);
+  for (int row = 0; row < settings.rows(); ++row) limited_.emplace(settings.text(row, 0));
 }
 
-std::vector<std::string> ClaimDesk::rotated(const std::vector<std::string>& queues) {
+std::vector<std::string> JobClaimer::rotated(const std::vector<std::string>& queues) {
   std::vector<std::string> turned = queues;
   const std::lock_guard lock(mutex_);
   const auto first = static_cast<std::ptrdiff_t>(turn_++ % queues.size());
@@ -297,26 +298,26 @@ std::vector<std::string> ClaimDesk::rotated(const std::vector<std::string>& queu
   return turned;
 }
 
-// A wider look tells anew where the free entries begin: if it took less than it might have, as near to now as a mark
+// A wider scan tells anew where the free entries begin: if it took less than it might have, as near to now as a mark
 // may be; else behind what it took.
-void ClaimDesk::looked(const ClaimRequest& request, Reach reach, std::int64_t took_us, std::size_t found) {
+void JobClaimer::record_scan(const ClaimRequest& request, ScanFrom from, std::int64_t took_us, std::size_t found) {
   const bool is_all = found < static_cast<std::size_t>(request.limit);
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
-  Look& look = reach == Reach::everywhere ? marks.everywhere : marks.minute;
-  look.pause_us = std::min(took_us * look_share, look_max_us);
-  look.ended_us = marks.minute.ended_us = steady_us();
-  if (reach == Reach::everywhere) marks.dear = took_us > dear_us ? marks.dear + 1 : 0;
+  Scan& scan = from == ScanFrom::everywhere ? marks.everywhere : marks.minute;
+  scan.pause_us = std::min(took_us * scan_share, scan_max_us);
+  scan.ended_us = marks.minute.ended_us = steady_us();
+  if (from == ScanFrom::everywhere) marks.slow = took_us > slow_us ? marks.slow + 1 : 0;
   for (const std::string& queue : request.queues) {
     const auto levels = marks.by_queue.find(queue);
     if (levels == marks.by_queue.end()) continue;
     if (levels->second.size() > levels_max) levels->second.clear();
     for (auto& [priority, mark] : levels->second)
-      mark = is_all ? newest_mark(request) : std::min(mark, floor_of(request, reach));
+      mark = is_all ? newest_mark(request) : std::min(mark, floor_of(request, from));
   }
 }
 
-void ClaimDesk::raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs) {
+void JobClaimer::raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs) {
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
   marks.claimed += static_cast<std::int64_t>(jobs.size());
@@ -326,32 +327,32 @@ void ClaimDesk::raise_marks(const ClaimRequest& request, const std::vector<HeldJ
   }
 }
 
-ClaimDesk::Reach ClaimDesk::usual_reach(const ClaimRequest& request) {
+JobClaimer::ScanFrom JobClaimer::usual_start(const ClaimRequest& request) {
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
   const std::int64_t now_us = steady_us();
-  const auto is_overdue = [&](const Look& look) { return now_us > look.ended_us + std::max(look.pause_us, look_us); };
-  if (now_us > marks.claimed_since_us + look_us) {
+  const auto is_overdue = [&](const Scan& scan) { return now_us > scan.ended_us + std::max(scan.pause_us, scan_us); };
+  if (now_us > marks.claimed_since_us + scan_us) {
     marks.claimed = 0;
     marks.claimed_since_us = now_us;
   }
   const bool is_known = std::any_of(request.queues.begin(), request.queues.end(),
                                     [&](const std::string& queue) { return marks.by_queue.contains(queue); });
-  const bool is_used = marks.claimed >= many_ || marks.dear >= dear_in_a_row;
-  if (!is_known || !is_used || is_overdue(marks.everywhere)) return Reach::everywhere;
-  return is_overdue(marks.minute) ? Reach::minute : Reach::marks;
+  const bool is_used = marks.claimed >= many_ || marks.slow >= slow_in_a_row;
+  if (!is_known || !is_used || is_overdue(marks.everywhere)) return ScanFrom::everywhere;
+  return is_overdue(marks.minute) ? ScanFrom::minute : ScanFrom::marks;
 }
 
 // Of a claim that finds too little at the marks; as marks: not yet.
-ClaimDesk::Reach ClaimDesk::wider_reach(Shard shard) {
+JobClaimer::ScanFrom JobClaimer::wider_start(Shard shard) {
   const std::lock_guard lock(mutex_);
   const Marks& marks = marks_[shard];
-  const auto is_due = [](const Look& look) { return steady_us() >= look.ended_us + look.pause_us; };
-  if (is_due(marks.everywhere)) return Reach::everywhere;
-  return is_due(marks.minute) ? Reach::minute : Reach::marks;
+  const auto is_due = [](const Scan& scan) { return steady_us() >= scan.ended_us + scan.pause_us; };
+  if (is_due(marks.everywhere)) return ScanFrom::everywhere;
+  return is_due(marks.minute) ? ScanFrom::minute : ScanFrom::marks;
 }
 
-std::map<std::string, ClaimDesk::Levels> ClaimDesk::marks_of(Shard shard) {
+std::map<std::string, JobClaimer::Levels> JobClaimer::marks_of(Shard shard) {
   const std::lock_guard lock(mutex_);
   return marks_[shard].by_queue;
 }

@@ -1,9 +1,9 @@
 // Claims: which index entries a claim may skip, and the statements. Safe from any thread.
 //
 // Held and dead entries stand in front of the free ones in the index. Who claims little looks at all of them each time.
-// Who has claimed much lately, or has met claims that are dear, begins at a low-water mark per (shard, queue,
+// Who has claimed much lately, or has met claims that are slow, begins at a low-water mark per (shard, queue,
 // priority): the newest run_at this process has claimed, but a little behind now, so that rows committed late are not
-// skipped. Every two seconds, or where that is dear as seldom as it takes a fiftieth of the time but at least every two
+// skipped. Every two seconds, or where that is slow as seldom as it takes a fiftieth of the time but at least every two
 // minutes, a claim begins a minute ago, for rows committed later still, and likewise everywhere, for whatever is older;
 // earlier if a claim finds too little.
 //
@@ -29,71 +29,68 @@
 
 namespace cairn {
 
-class ClaimDesk {
+class JobClaimer {
  public:
   // `many`: after so many claimed jobs marks are used.
-  ClaimDesk(PostgresPool& pool, HintedJobs& hinted, std::int64_t many = 1'000)
-      : pool_(pool), hinted_(hinted), many_(many) {}
+  JobClaimer(PostgresPool& pool, NotifiedJobs& notified, std::int64_t many = 1'000)
+      : pool_(pool), notified_(notified), many_(many) {}
 
   // Contract: Store::claim.
-  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young = nullptr);
+  ClaimedBatch claim(const ClaimRequest& request);
 
  private:
   using Mark = std::pair<TimeUs, RunId>;
   using Levels = std::map<std::int32_t, Mark>;  // by priority
-  struct Look {                                 // the latest of its kind, on the monotonic clock
+  struct Scan {                                 // the latest of its kind, on the monotonic clock
     std::int64_t ended_us = 0;
     std::int64_t pause_us = 0;  // from then on until the next
   };
   struct Marks {  // of one shard
     std::map<std::string, Levels> by_queue;
-    Look everywhere;
-    Look minute;
+    Scan everywhere;
+    Scan minute;
     std::int64_t claimed = 0;  // lately
     std::int64_t claimed_since_us = 0;
-    int dear = 0;  // looks everywhere in a row that took long
+    int slow = 0;  // looks everywhere in a row that took long
   };
-  enum class Reach : std::uint8_t { marks, minute, everywhere };  // where a claim begins
+  enum class ScanFrom : std::uint8_t { marks, minute, everywhere };  // where a claim begins
 
-  struct Gained {
-    std::vector<HeldJob> jobs;
-    std::vector<YoungRun> young;
-  };
   // Nothing when one of the queues turned out to have settings: to be tried again.
-  using Claimed = std::optional<Gained>;
+  using Attempt = std::optional<ClaimedBatch>;
 
   struct Kinds {  // of the queues of a request, as far as this process knows
-    ClaimRequest free;
-    ClaimRequest bound;
-    bool bound_first = false;
+    ClaimRequest unlimited;
+    ClaimRequest limited;
+    bool limited_first = false;
   };
   Kinds kinds(const ClaimRequest& request);
-  Claimed claim_free(const ClaimRequest& request);
-  Claimed claim_hinted(const ClaimRequest& request, const HintedJob& job);
-  Claimed claim_bound(const ClaimRequest& request);
-  Claimed claim_from(const ClaimRequest& request, Reach reach);
-  Claimed claim_of_runs(const ClaimRequest& request);
-  PgParameters starting(const ClaimRequest& request, Reach reach);
-  static Mark floor_of(const ClaimRequest& request, Reach reach);
-  Claimed take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request, bool bound);
-  static Gained confirm(PgConnection& connection, const ClaimRequest& request, const std::vector<HeldJob>& claimed);
-  static void read_runs_of(const PgResult& rows, Gained& gained);
+  Attempt claim_unlimited(const ClaimRequest& request);
+  Attempt claim_notified(const ClaimRequest& request, const NotifiedJob& job);
+  Attempt claim_limited(const ClaimRequest& request);
+  Attempt claim_from(const ClaimRequest& request, ScanFrom from);
+  Attempt claim_of_runs(const ClaimRequest& request);
+  PgParameters starting(const ClaimRequest& request, ScanFrom from);
+  static Mark floor_of(const ClaimRequest& request, ScanFrom from);
+  Attempt take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request, bool limited);
+  static ClaimedBatch confirm(PgConnection& connection, const ClaimRequest& request,
+                              const std::vector<HeldJob>& claimed);
+  static void read_runs_of(const PgResult& rows, ClaimedBatch& batch);
   void learn(const std::vector<std::string>& asked, const PgResult& settings);
   std::vector<std::string> rotated(const std::vector<std::string>& queues);
-  void looked(const ClaimRequest& request, Reach reach, std::int64_t took_us, std::size_t found);
+  void record_scan(const ClaimRequest& request, ScanFrom from, std::int64_t took_us, std::size_t found);
   void raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs);
-  Reach usual_reach(const ClaimRequest& request);
-  Reach wider_reach(Shard shard);
+  ScanFrom usual_start(const ClaimRequest& request);
+  ScanFrom wider_start(Shard shard);
   std::map<std::string, Levels> marks_of(Shard shard);
 
   PostgresPool& pool_;
-  HintedJobs& hinted_;
+  NotifiedJobs& notified_;
   const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
-  std::size_t turn_ = 0;         // which queue comes first
-  std::set<std::string> bound_;  // queues that had settings when they were last claimed from
-  bool bound_first_ = false;     // changes with each claim
+  std::size_t turn_ = 0;           // which queue comes first
+  std::set<std::string> limited_;  // queues that had settings when they were last claimed from
+  bool limited_first_ = false;     // changes with each claim
 };
 
 }  // namespace cairn

@@ -19,15 +19,15 @@ constexpr std::int64_t open_again_after_us = 500'000;
 constexpr std::size_t latest_max = 8;
 
 // "<who says it>", or "<who says it> <shard> <run> <branch>".
-std::string payload(const std::string& who, const std::optional<HintedJob>& named) {
+std::string payload(const std::string& who, const std::optional<NotifiedJob>& named) {
   if (!named) return who;
   return who + " " + std::to_string(named->shard) + " " + to_string(named->run) + " " + std::to_string(named->branch);
 }
 
-std::optional<HintedJob> named_in(const std::string& payload) {
+std::optional<NotifiedJob> named_in(const std::string& payload) {
   std::istringstream words(payload);
   std::string who, run;
-  HintedJob job;
+  NotifiedJob job;
   if (!(words >> who >> job.shard >> run >> job.branch)) return std::nullopt;
   const std::optional<RunId> id = parse_run_id(run);
   if (!id) return std::nullopt;
@@ -37,18 +37,18 @@ std::optional<HintedJob> named_in(const std::string& payload) {
 
 }  // namespace
 
-void HintedJobs::add(std::optional<HintedJob> named) {
+void NotifiedJobs::add(std::optional<NotifiedJob> named) {
   const std::lock_guard lock(mutex_);
   ++count_;
   latest_.push_back(std::move(named));
   if (latest_.size() > latest_max) latest_.pop_front();
 }
 
-std::optional<HintedJob> HintedJobs::only_one(Shard shard) {
+std::optional<NotifiedJob> NotifiedJobs::only_one(Shard shard) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t unseen = count_ - std::exchange(seen_[shard], count_);
   if (unseen > latest_.size()) return std::nullopt;
-  std::optional<HintedJob> found;
+  std::optional<NotifiedJob> found;
   for (auto hint = latest_.end() - static_cast<std::ptrdiff_t>(unseen); hint != latest_.end(); ++hint) {
     if (!*hint || (found && (*hint)->shard == shard)) return std::nullopt;
     if ((*hint)->shard == shard) found = *hint;
@@ -56,7 +56,7 @@ std::optional<HintedJob> HintedJobs::only_one(Shard shard) {
   return found;
 }
 
-void Hints::raise() {
+void LocalNotifier::notify() {
   {
     const std::lock_guard lock(mutex_);
     ++count_;
@@ -64,7 +64,7 @@ void Hints::raise() {
   raised_.notify_all();
 }
 
-bool Hints::await(std::int64_t timeout_ms) {
+bool LocalNotifier::await(std::int64_t timeout_ms) {
   std::unique_lock lock(mutex_);
   std::uint64_t& seen = seen_[std::this_thread::get_id()];
   const auto has_come = [&] { return count_ != seen; };
@@ -72,7 +72,7 @@ bool Hints::await(std::int64_t timeout_ms) {
   return std::exchange(seen, count_) != count_;
 }
 
-Wakes::Wakes(PostgresPool& pool, bool notify)
+Notifier::Notifier(PostgresPool& pool, bool notify)
     : pool_(pool),
       notify_(notify),
       own_(std::to_string(std::random_device{}()) + std::to_string(std::random_device{}())),
@@ -80,10 +80,10 @@ Wakes::Wakes(PostgresPool& pool, bool notify)
   CHECK(raised_here_ >= 0);
 }
 
-Wakes::~Wakes() { close(raised_here_); }
+Notifier::~Notifier() { close(raised_here_); }
 
-void Wakes::wake() {
-  raise(std::nullopt);
+void Notifier::notify() {
+  notify_here(std::nullopt);
   if (!notify_) return;
   try {
     pool_.query("notify", PgParameters().add(own_));
@@ -92,31 +92,31 @@ void Wakes::wake() {
   }
 }
 
-void Wakes::send(PgConnection& connection, const std::optional<HintedJob>& named) const {
+void Notifier::send(PgConnection& connection, const std::optional<NotifiedJob>& named) const {
   if (!notify_) return;
   connection.leave_rest();
   connection.send(statement("notify"), PgParameters().add(payload(own_, named)));
   connection.sync();
 }
 
-void Wakes::raise(const std::optional<HintedJob>& named) {
+void Notifier::notify_here(const std::optional<NotifiedJob>& named) {
   jobs_.add(named);
-  hints_.raise();
+  local_.notify();
   const std::uint64_t one = 1;
   CHECK(write(raised_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
 }
 
-bool Wakes::await(std::int64_t timeout_ms) {
-  if (hints_.await(0)) return true;
-  if (!notify_) return hints_.await(timeout_ms);
+bool Notifier::await(std::int64_t timeout_ms) {
+  if (local_.await(0)) return true;
+  if (!notify_) return local_.await(timeout_ms);
   const std::unique_lock lock(listening_, std::try_to_lock);
-  if (!lock.owns_lock()) return hints_.await(timeout_ms);
+  if (!lock.owns_lock()) return local_.await(timeout_ms);
   listen(timeout_ms);
-  return hints_.await(0);
+  return local_.await(0);
 }
 
 // Until a hint came or the time is over.
-void Wakes::listen(std::int64_t timeout_ms) {
+void Notifier::listen(std::int64_t timeout_ms) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   try {
     if (connection_ == nullptr && steady_us() >= open_again_us_) open();
@@ -129,26 +129,26 @@ void Wakes::listen(std::int64_t timeout_ms) {
   }
 }
 
-void Wakes::open() {
+void Notifier::open() {
   connection_ = std::make_unique<PgConnection>(pool_.options());
   connection_->execute("LISTEN cairn");
   jobs_.add(std::nullopt);  // one may have been missed until now
-  hints_.raise();
+  local_.notify();
 }
 
 // True for a hint.
-bool Wakes::wait_for_news(std::int64_t timeout_ms) {
+bool Notifier::wait_for_news(std::int64_t timeout_ms) {
   std::array<pollfd, 2> waits{{{raised_here_, POLLIN, 0}, {-1, POLLIN, 0}}};
   if (connection_ != nullptr) waits[1].fd = connection_->socket();
   poll(waits.data(), waits.size(), static_cast<int>(timeout_ms));
   std::uint64_t raised = 0;
   const bool here = read(raised_here_, &raised, sizeof raised) > 0;
   const bool there = waits[1].revents != 0 && take_foreign();
-  if (there) hints_.raise();
+  if (there) local_.notify();
   return here || there;
 }
 
-bool Wakes::take_foreign() {
+bool Notifier::take_foreign() {
   bool is_foreign = false;
   while (const auto says = connection_->notification()) {
     if (says->substr(0, says->find(' ')) == own_) continue;

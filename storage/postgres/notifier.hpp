@@ -16,31 +16,31 @@
 namespace cairn {
 
 // The one job that a commit has freed.
-struct HintedJob {
+struct NotifiedJob {
   Shard shard = 0;
   RunId run;
   BranchId branch = 0;
 };
 
 // Which jobs hints have named lately.
-class HintedJobs {
+class NotifiedJobs {
  public:
-  void add(std::optional<HintedJob> named);  // nothing: a hint of whatever there is
+  void add(std::optional<NotifiedJob> named);  // nothing: a hint of whatever there is
   // The one job of the shard that the hints since the last call have named; nothing if there was none or more than one
   // of that shard, or if one may have been of any job.
-  std::optional<HintedJob> only_one(Shard shard);
+  std::optional<NotifiedJob> only_one(Shard shard);
 
  private:
   std::mutex mutex_;
-  std::deque<std::optional<HintedJob>> latest_;
+  std::deque<std::optional<NotifiedJob>> latest_;
   std::uint64_t count_ = 0;
   std::map<Shard, std::uint64_t> seen_;
 };
 
 // The hints of one process, as its threads wait for them.
-class Hints {
+class LocalNotifier {
  public:
-  void raise();
+  void notify();
   // True if one came since this thread's last call, or comes within the time.
   bool await(std::int64_t timeout_ms);
 
@@ -53,21 +53,21 @@ class Hints {
 
 // Sends hints through the database and receives them on a connection of its own, which one of the threads that wait
 // listens to for all. While the database is away hints are lost, which costs time and nothing else.
-class Wakes {
+class Notifier {
  public:
-  Wakes(PostgresPool& pool, bool notify);
-  ~Wakes();
-  Wakes(const Wakes&) = delete;
-  Wakes& operator=(const Wakes&) = delete;
+  Notifier(PostgresPool& pool, bool notify);
+  ~Notifier();
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
 
-  void wake();
+  void notify();
   bool await(std::int64_t timeout_ms);
 
   // The same as wake() in two parts, for who has a pipeline open anyway: behind its sync, and when that has come.
-  void send(PgConnection& connection, const std::optional<HintedJob>& named) const;
-  void raise(const std::optional<HintedJob>& named);
+  void send(PgConnection& connection, const std::optional<NotifiedJob>& named) const;
+  void notify_here(const std::optional<NotifiedJob>& named);
 
-  HintedJobs& jobs() { return jobs_; }
+  NotifiedJobs& jobs() { return jobs_; }
 
  private:
   void listen(std::int64_t timeout_ms);
@@ -78,8 +78,8 @@ class Wakes {
   PostgresPool& pool_;
   const bool notify_;
   const std::string own_;  // what our own hints say
-  Hints hints_;
-  HintedJobs jobs_;
+  LocalNotifier local_;
+  NotifiedJobs jobs_;
   int raised_here_ = -1;  // readable when a hint was raised in this process
   std::mutex listening_;  // held by the thread that does; guards what follows
   std::unique_ptr<PgConnection> connection_;

@@ -67,23 +67,21 @@ class PostgresStore final : public Store {
         committed_(options.committed),
         pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms),
         clock_(pool_),
-        wakes_(pool_, options.notify),
-        claims_(pool_, wakes_.jobs()) {}
+        notifier_(pool_, options.notify),
+        claimer_(pool_, notifier_.jobs()) {}
 
   std::int32_t shards() const override { return shards_; }
   std::string identity() const override { return identity_; }
   TimeUs database_time() override { return clock_.now(); }
 
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     check_batch(shard, shards_, batch);
-    std::vector<Verdict> verdicts = commit_batch(pool_, shard, batch, wakes ? &wakes_ : nullptr);
+    std::vector<Verdict> verdicts = commit_batch(pool_, shard, batch, options.notify ? &notifier_ : nullptr);
     if (committed_) committed_(batch, verdicts);
     return verdicts;
   }
 
-  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
-    return claims_.claim(request, young);
-  }
+  ClaimedBatch claim(const ClaimRequest& request) override { return claimer_.claim(request); }
 
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;
@@ -261,19 +259,19 @@ class PostgresStore final : public Store {
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
     return read_held_jobs(pool_.query_widely("held_by", PgParameters().add(session).add(std::max(limit, 0))));
   }
-  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     const PgResult rows =
         pool_.query_widely("look_at_held", PgParameters().add(session).add(now_us).add(std::max(limit, 0)));
-    HeldLook look;
-    look.is_all = rows.rows() < limit;
+    HeldScan scan;
+    scan.is_all = rows.rows() < limit;
     std::vector<HeldJob> jobs = read_held_jobs(rows);
     for (int row = 0; row < rows.rows(); ++row) {
       const HeldJob& job = jobs[static_cast<std::size_t>(row)];
-      if (job.session == session) look.own.push_back(job);
-      if (job.deadline_us < now_us) look.overdue.push_back(job);
-      if (rows.boolean(row, 12)) look.nobodys.push_back(job);
+      if (job.session == session) scan.own.push_back(job);
+      if (job.deadline_us < now_us) scan.overdue.push_back(job);
+      if (rows.boolean(row, 12)) scan.unowned.push_back(job);
     }
-    return look;
+    return scan;
   }
   std::map<SessionId, std::int64_t> held_counts() override {
     const PgResult rows = pool_.query_widely("held_counts");
@@ -289,8 +287,8 @@ class PostgresStore final : public Store {
     return runs;
   }
 
-  void wake() override { wakes_.wake(); }
-  bool await_wake(std::int64_t timeout_ms) override { return wakes_.await(timeout_ms); }
+  void notify() override { notifier_.notify(); }
+  bool await_notification(std::int64_t timeout_ms) override { return notifier_.await(timeout_ms); }
 
  private:
   void release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
@@ -403,8 +401,8 @@ class PostgresStore final : public Store {
   const CommitWatch committed_;
   PostgresPool pool_;
   SharedClock clock_;
-  Wakes wakes_;
-  ClaimDesk claims_;
+  Notifier notifier_;
+  JobClaimer claimer_;
 };
 
 }  // namespace

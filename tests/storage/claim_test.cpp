@@ -36,9 +36,9 @@ TEST_P(ClaimTest, a_claim_brings_all_events_of_runs_that_have_few) {
   TestRun many = started_run(job_of(1, 1, noon + 1));
   many.commit(many.entry(3));
   ClaimRequest request = claim_request(7, 10, last_shard());
-  request.young_max = 3;
-  std::vector<YoungRun> young;
-  EXPECT_EQ(store().claim(request, &young).size(), 2u);
+  request.short_history_max = 3;
+  const auto [jobs, young] = store().claim(request);
+  EXPECT_EQ(jobs.size(), 2u);
   ASSERT_EQ(young.size(), 1u);
   EXPECT_EQ(young[0].run, few.id());
   const std::vector<EventRow> all = store().events(few.id(), 0, 10);
@@ -56,9 +56,9 @@ TEST_P(ClaimTest, a_young_run_comes_once_however_many_of_its_jobs_are_claimed) {
   for (BranchId branch = 2; branch <= 4; ++branch) entry.jobs.push_back(offer(job_of(branch, branch)));
   run.commit(entry);
   ClaimRequest request = claim_request(7, 10, last_shard());
-  request.young_max = 10;
-  std::vector<YoungRun> young;
-  EXPECT_EQ(store().claim(request, &young).size(), 4u);
+  request.short_history_max = 10;
+  const auto [jobs, young] = store().claim(request);
+  EXPECT_EQ(jobs.size(), 4u);
   ASSERT_EQ(young.size(), 1u);
   EXPECT_EQ(young[0].events.size(), 2u);
 }
@@ -69,7 +69,7 @@ TEST_P(ClaimTest, a_job_without_a_timeout_gets_the_default_or_no_deadline) {
   EXPECT_EQ(claim_one(7).deadline_us, noon + 1'000'000 + (60'000 + deadline_grace_ms) * 1000);
   ClaimRequest request = claim_request(7, 1, last_shard());
   request.default_timeout_ms = 0;
-  EXPECT_EQ(store().claim(request).at(0).deadline_us, never_us);
+  EXPECT_EQ(store().claim(request).jobs.at(0).deadline_us, never_us);
 }
 
 TEST_P(ClaimTest, a_timeout_beyond_all_time_does_not_break_claims) {
@@ -110,7 +110,7 @@ TEST_P(ClaimTest, only_due_jobs_of_the_asked_queues_and_shard_are_claimed) {
   EXPECT_TRUE(claim(7).empty());
   TestRun due = started_run(job_of(1, 1, noon + 1'000'000));
   if (store().shards() > 1) {
-    EXPECT_TRUE(store().claim(claim_request(7, 10, 0)).empty());
+    EXPECT_TRUE(store().claim(claim_request(7, 10, 0)).jobs.empty());
   }
   EXPECT_EQ(claim_one(7).run, due.id());
 }
@@ -122,12 +122,12 @@ TEST_P(ClaimTest, a_limit_counts_over_all_queues_and_no_queue_starves) {
   request.queues = {"default", "other"};
   std::vector<std::string> queues;
   for (int n = 0; n < 5; ++n) {
-    const std::vector<HeldJob> jobs = store().claim(request);
+    const std::vector<HeldJob> jobs = store().claim(request).jobs;
     ASSERT_EQ(jobs.size(), 1u);
     queues.push_back(jobs[0].job.queue);
   }
   EXPECT_EQ(std::count(queues.begin(), queues.end(), "other"), 1);
-  EXPECT_TRUE(store().claim(request).empty());
+  EXPECT_TRUE(store().claim(request).jobs.empty());
 }
 
 TEST_P(ClaimTest, a_claim_of_nothing_gets_nothing) {
@@ -135,7 +135,7 @@ TEST_P(ClaimTest, a_claim_of_nothing_gets_nothing) {
   EXPECT_TRUE(claim(7, 0).empty());
   ClaimRequest request = claim_request(7, 1, last_shard());
   request.queues.clear();
-  EXPECT_TRUE(store().claim(request).empty());
+  EXPECT_TRUE(store().claim(request).jobs.empty());
 }
 
 TEST_P(ClaimTest, only_runs_claims_from_these_runs_and_no_others) {
@@ -144,11 +144,11 @@ TEST_P(ClaimTest, only_runs_claims_from_these_runs_and_no_others) {
   TestRun other_queue = started_run(job_of(1, 1, noon, "other"));
   ClaimRequest request = claim_request(7, 10, last_shard());
   request.only_runs = {wanted.id(), other_queue.id(), run_on(last_shard(), store().shards())};
-  const std::vector<HeldJob> jobs = store().claim(request);
+  const std::vector<HeldJob> jobs = store().claim(request).jobs;
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].run, wanted.id());
   EXPECT_EQ(jobs[0].run_head, 1);
-  EXPECT_TRUE(store().claim(request).empty());
+  EXPECT_TRUE(store().claim(request).jobs.empty());
 }
 
 TEST_P(ClaimTest, threads_never_claim_one_job_twice) {

@@ -59,8 +59,8 @@ class Twins {
       batch[at].chain_before = known_[batch[at].run.id].in_store;
       for_model[at].chain_before = known_[batch[at].run.id].in_model;
     }
-    const std::vector<Verdict> ours = store_.commit(shard_, batch);
-    const std::vector<Verdict> models = model_->commit(shard_, for_model);
+    const std::vector<Verdict> ours = store_.commit(shard_, batch, {});
+    const std::vector<Verdict> models = model_->commit(shard_, for_model, {});
     for (std::size_t at = 0; at < batch.size(); ++at) {
       EXPECT_EQ(ours[at].kind, models[at].kind);
       EXPECT_EQ(ours[at].head, models[at].head);
@@ -121,8 +121,8 @@ class Twins {
   void claim() {
     ClaimRequest request = claim_request(1 + pick(3), 1 + pick(4), shard_);
     if (pick(4) == 0 && !known_.empty()) request.only_runs = {some_run(), some_run()};
-    const std::vector<HeldJob> ours = store_.claim(request);
-    const std::vector<HeldJob> models = model_->claim(request);
+    const std::vector<HeldJob> ours = store_.claim(request).jobs;
+    const std::vector<HeldJob> models = model_->claim(request).jobs;
     ASSERT_EQ(ours.size(), models.size());
     for (std::size_t at = 0; at < ours.size(); ++at) expect_same(ours[at], models[at]);
   }

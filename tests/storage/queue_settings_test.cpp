@@ -33,7 +33,7 @@ class QueueSettingsTest : public StoreTest {
     for (Shard shard = 0; shard < store().shards(); ++shard) {
       ClaimRequest request = claim_request(session, most, shard);
       request.queues = queues;
-      for (HeldJob& job : store().claim(request)) jobs.push_back(std::move(job));
+      for (HeldJob& job : store().claim(request).jobs) jobs.push_back(std::move(job));
     }
     return jobs;
   }
@@ -140,7 +140,7 @@ TEST_P(QueueSettingsTest, nothing_of_a_paused_queue_is_claimed_until_it_goes_on)
   ClaimRequest request = claim_request(7, 10, 0);
   request.queues = {"model"};
   for (const TestRun& run : runs) request.only_runs.push_back(run.id());
-  EXPECT_TRUE(store().claim(request).empty());
+  EXPECT_TRUE(store().claim(request).jobs.empty());
   end_step(run_of(runs, held[0]), held[0], {drop(1)});
   limit("model", {});
   EXPECT_EQ(claim_in({"model"}).size(), 4 - held.size());
@@ -188,11 +188,11 @@ TEST_P(QueueSettingsTest, a_claim_of_certain_runs_obeys_the_limit) {
   ClaimRequest request = claim_request(7, 10, last_shard());
   request.queues = {"model"};
   for (int n = 1; n < 5; ++n) request.only_runs.push_back(runs[static_cast<std::size_t>(n)].id());
-  const std::vector<HeldJob> held = store().claim(request);
+  const std::vector<HeldJob> held = store().claim(request).jobs;
   ASSERT_EQ(held.size(), 2u);
   EXPECT_EQ(held[0].run, runs[4].id());
   EXPECT_EQ(held[1].run, runs[3].id());
-  EXPECT_TRUE(store().claim(request).empty());
+  EXPECT_TRUE(store().claim(request).jobs.empty());
 }
 
 TEST_P(QueueSettingsTest, claimers_at_the_same_moment_never_exceed_a_limit) {

@@ -83,7 +83,7 @@ TEST_P(SessionsTest, what_a_session_holds_is_found) {
   EXPECT_EQ(store().held_by(8, 1).size(), 1u);
   EXPECT_TRUE(store().held_by(9, 10).empty());
   EXPECT_EQ(store().held_by(7, 10)[0].run_head, 1);
-  const HeldLook look = store().look_at_held(7, noon, 10);
+  const HeldScan look = store().scan_held(7, noon, 10);
   ASSERT_EQ(look.own.size(), 1u);
   EXPECT_EQ(look.own[0].run, store().held_by(7, 10)[0].run);
   EXPECT_EQ(look.own[0].run_head, 1);
@@ -96,9 +96,9 @@ TEST_P(SessionsTest, what_is_held_beyond_its_deadline_is_found) {
   started_run();
   started_run();
   const HeldJob held = claim_one(7);
-  EXPECT_TRUE(store().look_at_held(8, held.deadline_us, 10).overdue.empty());
-  ASSERT_EQ(store().look_at_held(8, held.deadline_us + 1, 10).overdue.size(), 1u);
-  EXPECT_EQ(store().look_at_held(8, held.deadline_us + 1, 10).overdue[0].run, held.run);
+  EXPECT_TRUE(store().scan_held(8, held.deadline_us, 10).overdue.empty());
+  ASSERT_EQ(store().scan_held(8, held.deadline_us + 1, 10).overdue.size(), 1u);
+  EXPECT_EQ(store().scan_held(8, held.deadline_us + 1, 10).overdue[0].run, held.run);
 }
 
 TEST_P(SessionsTest, what_is_held_by_a_session_without_a_row_is_found) {
@@ -106,15 +106,15 @@ TEST_P(SessionsTest, what_is_held_by_a_session_without_a_row_is_found) {
   started_run();
   started_run();
   const HeldJob of_open = claim_one(7);
-  const auto nobodys = [&](std::int32_t limit) { return store().look_at_held(9, noon, limit).nobodys; };
-  EXPECT_TRUE(nobodys(10).empty());
+  const auto unowned = [&](std::int32_t limit) { return store().scan_held(9, noon, limit).unowned; };
+  EXPECT_TRUE(unowned(10).empty());
   const HeldJob of_unknown = claim_one(8);
-  ASSERT_EQ(nobodys(10).size(), 1u);
-  EXPECT_EQ(nobodys(10)[0].run, of_unknown.run);
+  ASSERT_EQ(unowned(10).size(), 1u);
+  EXPECT_EQ(unowned(10)[0].run, of_unknown.run);
   store().close_session(7);
-  EXPECT_EQ(nobodys(10).size(), 2u);
-  EXPECT_EQ(nobodys(1).size(), 1u);
-  EXPECT_FALSE(store().look_at_held(9, noon, 1).is_all);
+  EXPECT_EQ(unowned(10).size(), 2u);
+  EXPECT_EQ(unowned(1).size(), 1u);
+  EXPECT_FALSE(store().scan_held(9, noon, 1).is_all);
 }
 
 TEST_P(SessionsTest, open_children_of_ended_parents_are_found) {

@@ -33,7 +33,7 @@ class StoreTest : public testing::TestWithParam<StoreVariant> {
 
   Store& store() { return *store_; }
   Shard last_shard() const { return GetParam().shards - 1; }
-  std::vector<Verdict> commit(const std::vector<Entry>& batch) { return store_->commit(last_shard(), batch); }
+  std::vector<Verdict> commit(const std::vector<Entry>& batch) { return store_->commit(last_shard(), batch, {}); }
   TestRun new_run() { return TestRun(store(), last_shard()); }
   TestRun started_run(Job job = job_of(1, 1));
   std::vector<HeldJob> claim(SessionId session, std::int32_t limit = 10);

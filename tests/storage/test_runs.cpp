@@ -37,7 +37,7 @@ JobWrite write_of(JobWrite::Op op, Job job, SessionId session = 0) {
 
 JobWrite offer(Job job) { return write_of(JobWrite::Op::offer, std::move(job)); }
 JobWrite keep(Job job) { return write_of(JobWrite::Op::keep, std::move(job)); }
-JobWrite hold(Job job, SessionId session) { return write_of(JobWrite::Op::hold, std::move(job), session); }
+JobWrite hold(Job job, SessionId session) { return write_of(JobWrite::Op::insert_held, std::move(job), session); }
 JobWrite adjust(Job job) { return write_of(JobWrite::Op::adjust, std::move(job)); }
 JobWrite drop(BranchId branch) { return write_of(JobWrite::Op::drop, job_of(branch, 0)); }
 
@@ -71,7 +71,7 @@ Entry TestRun::entry(int events) const {
 }
 
 Verdict TestRun::commit(const Entry& entry) {
-  Verdict verdict = store_.commit(shard_, std::span(&entry, 1)).at(0);
+  Verdict verdict = store_.commit(shard_, std::span(&entry, 1), {}).at(0);
   moved(entry, verdict);
   return verdict;
 }

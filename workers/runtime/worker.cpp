@@ -147,7 +147,7 @@ struct Worker::Parts {
   void hand_over(Turns::Work work);
   SessionOrigin origin();
   long beat();
-  long await_wake();
+  long await_notification();
 
   void soon();
   void go_on();
@@ -218,10 +218,10 @@ long Worker::Parts::beat() {
   return static_cast<long>(options_.beat_ms);
 }
 
-long Worker::Parts::await_wake() {
+long Worker::Parts::await_notification() {
   const TimeUs asked = steady_us();
   try {
-    if (store_.await_wake(wait_ms)) {
+    if (store_.await_notification(wait_ms)) {
       turns_.later([this] {
         session_.wake();
         soon();
@@ -310,7 +310,7 @@ void Worker::Parts::complain(const char* purpose, const std::string& says) {
 
 WorkerReport Worker::Parts::run() {
   const Repeating heart([this] { return beat(); });
-  const Repeating ear([this] { return await_wake(); });
+  const Repeating ear([this] { return await_notification(); });
   const auto work = asio::make_work_guard(io_);
   const auto calls = asio::make_work_guard(callers_);
   turns_.later([this] { soon(); });

@@ -99,7 +99,7 @@ void Draft::write_job(const RunState& after, BranchId branch, SessionId session,
   JobWrite write{.op = place(*job, holder), .job = *std::move(job), .session = 0, .deadline_us = never_us};
   // As old as the offer, not as the step: claims begin where free rows may have been offered lately.
   if (write.op == JobWrite::Op::adjust || whole_) write.job.run_at_us = std::max(write.job.run_at_us, after.last_at);
-  const bool is_born = write.op == JobWrite::Op::hold;
+  const bool is_born = write.op == JobWrite::Op::insert_held;
   if (is_born || write.op == JobWrite::Op::keep) {
     const bool is_ours = session != 0 && (is_born || holder->fence.session == session);
     if (const std::optional<TimeUs> deadline = is_ours ? stays(write.job, is_born) : std::nullopt) {
@@ -121,7 +121,7 @@ void Draft::write_job(const RunState& after, BranchId branch, SessionId session,
 // Where the branch's row stands now, and so what may become of it.
 JobWrite::Op Draft::place(const Job& job, const Held* holder) const {
   if (holder != nullptr) return holder->keep_in == job.queue ? JobWrite::Op::keep : JobWrite::Op::offer;
-  if (job.branch > before_.last_branch || rowless_.contains(job.branch)) return JobWrite::Op::hold;
+  if (job.branch > before_.last_branch || rowless_.contains(job.branch)) return JobWrite::Op::insert_held;
   const bool moved_on = job.step > before_.last_step || retried_.contains(job.step);
   return moved_on || whole_ ? JobWrite::Op::offer : JobWrite::Op::adjust;
 }

@@ -32,7 +32,7 @@ class Pool {
     Shard shard = 0;
     std::int32_t limit = 0;
     std::vector<RunId> only_runs;
-    bool on_hint = false;  // see ClaimRequest
+    bool notified_only = false;  // see ClaimRequest
   };
   struct Start {
     Slot slot = 0;

@@ -189,10 +189,10 @@ void Session::learn(const std::vector<GraphRow>& rows) {
 }
 
 void Session::learn(const std::vector<QueueSettings>& settings) {
-  const std::set<std::string, std::less<>> before = std::exchange(bound_queues_, {});
+  const std::set<std::string, std::less<>> before = std::exchange(limited_queues_, {});
   for (const QueueSettings& one : settings)
-    if (one.binds()) bound_queues_.insert(one.name);
-  if (bound_queues_ != before) pool_.wake();
+    if (one.is_limited()) limited_queues_.insert(one.name);
+  if (limited_queues_ != before) pool_.wake();
 }
 
 // --- between pool and committer -------------------------------------------------------------------------------------
@@ -246,8 +246,8 @@ void Session::claim(Pool::Claim claim) {
   request.now_us = now_;
   request.default_timeout_ms = options_.default_timeout_ms;
   request.only_runs = std::move(claim.only_runs);
-  request.young_max = young_events;
-  request.on_hint = claim.on_hint;
+  request.short_history_max = young_events;
+  request.notified_only = claim.notified_only;
   call(std::move(request));
 }
 
@@ -272,7 +272,7 @@ void Session::reported(Ticket slot, Reply reply) {
                                  to_string(found->second.job.run) + ", but: " + reply.refused->message);
     return let_go(slot, now_ + broken_pause_us);
   }
-  if (is_bound(found->second.job.job.queue)) pool_.wake();  // one more of its queue may be claimed
+  if (is_limited(found->second.job.job.queue)) pool_.wake();  // one more of its queue may be claimed
   if (!reply.refused) {
     flights_.erase(found);
     return reply.next ? pool_.goes_on(slot, *std::move(reply.next)) : pool_.done(slot);
@@ -296,14 +296,14 @@ void Session::reported(Ticket slot, Reply reply) {
 
 std::optional<TimeUs> Session::stays(const Job& job, bool born) const {
   if (!options_.keep || pool_.is_draining() || job.queue == timer_queue) return std::nullopt;
-  if (!serves(job) || is_bound(job.queue) || job.run_at_us > now_) return std::nullopt;
+  if (!serves(job) || is_limited(job.queue) || job.run_at_us > now_) return std::nullopt;
   if (born && pool_.free_slots() <= committer_.born_under_way()) return std::nullopt;
   const std::int64_t timeout_ms = job.timeout_ms > 0 ? job.timeout_ms : options_.default_timeout_ms;
   return timeout_ms > 0 ? now_ + (timeout_ms + deadline_grace_ms) * 1000 : never_us;
 }
 
 std::optional<Command> Session::fused(const RunState& state, const Job& job) {
-  if (!serves(job) || is_bound(job.queue) || job.run_at_us > now_ || pool_.is_draining()) return std::nullopt;
+  if (!serves(job) || is_limited(job.queue) || job.run_at_us > now_ || pool_.is_draining()) return std::nullopt;
   std::optional<Command> command = executor_.fused(state, job, now_);
   steps_ += command ? 1 : 0;
   return command;
@@ -438,7 +438,7 @@ struct Session::Answering {
     self.committer_.verdicts(call.batch.batch, std::move(got<std::vector<Verdict>>()));
   }
   void operator()(const PutSnapshot&) const {}
-  void operator()(const ClaimRequest& call) const { self.came(call.shard, std::move(got<Claimed>())); }
+  void operator()(const ClaimRequest& call) const { self.came(call.shard, std::move(got<ClaimedBatch>())); }
   void operator()(const LetGo&) const {}
   void operator()(const ReadBlobs& call) const {
     if (self.flights_.contains(call.slot)) self.run_work(call.slot, std::move(*call.work));
@@ -501,9 +501,9 @@ void Session::came(HistoriesRead read) {
   for (History& history : read.histories) committer_.history(std::move(history));
 }
 
-void Session::came(Shard shard, Claimed claimed) {
+void Session::came(Shard shard, ClaimedBatch claimed) {
   pool_.claimed(shard, std::move(claimed.jobs));
-  for (YoungRun& young : claimed.young)
+  for (ShortHistory& young : claimed.histories)
     young_.insert_or_assign(young.run, History{.run = young.run, .snapshot = {}, .rows = std::move(young.events)});
   if (!options_.only_runs.empty() && pool_.finds_nothing()) find_children();
 }
@@ -528,7 +528,7 @@ void Session::came(const Seen& seen) {
   if (pool_.is_draining()) return;
   for (const SessionId dead : found.dead) call(Bury{dead});
   lose(seen.held.overdue, "Its worker did not report in time.");
-  lose(seen.held.nobodys, "Its worker is gone.");
+  lose(seen.held.unowned, "Its worker is gone.");
   cancel_orphans(seen.orphans);
   if (!found.is_forgotten) return;
   note(Note::Level::warning,

@@ -113,7 +113,7 @@ class Session {
   std::optional<Command> fused(const RunState& state, const Job& job);
   bool serves(const Job& job) const { return queues_.contains(job.queue); }
   // Has a limit or a pause: every step of it is claimed.
-  bool is_bound(const std::string& queue) const { return bound_queues_.contains(queue); }
+  bool is_limited(const std::string& queue) const { return limited_queues_.contains(queue); }
   CommitterOptions committer_options();
 
   // --- executing ---
@@ -132,7 +132,7 @@ class Session {
   void came(const SessionOpened& opened);
   void came(HistoriesRead read);
   void read(std::vector<Load> loads);
-  void came(Shard shard, Claimed claimed);
+  void came(Shard shard, ClaimedBatch claimed);
   void came(const Seen& seen);
   void looked_at_jobs(TimeUs took_us);
   void lose(const std::vector<HeldJob>& jobs, const std::string& says);
@@ -171,7 +171,7 @@ class Session {
   Committer committer_;
   Sweeper sweeper_;
   std::set<std::string, std::less<>> queues_;
-  std::set<std::string, std::less<>> bound_queues_;
+  std::set<std::string, std::less<>> limited_queues_;
   std::set<std::string, std::less<>> graph_versions_;
   std::unordered_map<Ticket, Flight> flights_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;

@@ -57,7 +57,7 @@ struct CarryingOut {
   }
 
   StoreAnswer operator()(const Commit& commit) const {
-    return store.commit(commit.batch.shard, *commit.batch.entries, commit.batch.wakes);
+    return store.commit(commit.batch.shard, *commit.batch.entries, {.notify = commit.batch.wakes});
   }
 
   StoreAnswer operator()(const PutSnapshot& put) const {
@@ -65,15 +65,11 @@ struct CarryingOut {
     return Done{};
   }
 
-  StoreAnswer operator()(const ClaimRequest& request) const {
-    Claimed claimed;
-    claimed.jobs = store.claim(request, &claimed.young);
-    return claimed;
-  }
+  StoreAnswer operator()(const ClaimRequest& request) const { return store.claim(request); }
 
   StoreAnswer operator()(const LetGo& let_go) const {
     store.release(let_go.holds, let_go.run_at_us);
-    store.wake();
+    store.notify();
     return Done{};
   }
 
@@ -106,7 +102,7 @@ struct CarryingOut {
 
   void look_at_jobs(const LookAround& look, Seen& seen) const {
     const TimeUs began_us = steady();
-    seen.held = store.look_at_held(look.session, look.now_us, look.held_max);
+    seen.held = store.scan_held(look.session, look.now_us, look.held_max);
     seen.jobs_took_us = steady() - began_us;
   }
 

@@ -38,10 +38,6 @@ struct HistoriesRead {
   std::vector<History> histories;  // of the loads, in their order
   std::vector<GraphRow> graphs;    // if a load asked for them
 };
-struct Claimed {
-  std::vector<HeldJob> jobs;
-  std::vector<YoungRun> young;
-};
 struct Commit {
   CommitBatch batch;
 };
@@ -79,7 +75,7 @@ struct Seen {
   TimeUs now_us = 0;  // when it was asked for
   std::vector<SessionRow> sessions;
   std::vector<SessionId> gone;  // of these, whose process is no more; told by whoever carries the call out
-  HeldLook held;
+  HeldScan held;
   TimeUs jobs_took_us = 0;  // to look at; steady
   std::vector<RunId> orphans;
   std::vector<QueueSettings> queue_settings;
@@ -93,7 +89,7 @@ struct Bury {  // answered by what it still held; if that is nothing, its row is
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, PutSnapshot, ClaimRequest,
                                LetGo, ReadBlobs, KeepBlobs, LookAround, Bury>;
 using StoreAnswer = std::variant<Done, SessionOpened, HistoriesRead, std::vector<GraphRow>, std::vector<Verdict>,
-                                 Claimed, std::vector<HeldJob>, Seen>;
+                                 ClaimedBatch, std::vector<HeldJob>, Seen>;
 
 // For a sentence: "Expected to <claim steps>, but ..."
 const char* purpose(const StoreCall& call);

@@ -142,14 +142,14 @@ void World::land(const std::shared_ptr<StoreCall>& call, const std::function<Tim
     note(*call, *answer);
   }
   const bool may_wake = std::holds_alternative<Commit>(*call) || std::holds_alternative<LetGo>(*call);
-  if (may_wake && store->await_wake(0) && woken) woken();
+  if (may_wake && store->await_notification(0) && woken) woken();
 }
 
 void World::note(const StoreCall& call, const StoreAnswer& answer) {
   if (std::holds_alternative<PutSnapshot>(call)) ++reached["snapshots kept"];
   if (const auto* read = std::get_if<HistoriesRead>(&answer))
     for (const History& history : read->histories) reached["snapshots read"] += history.snapshot ? 1 : 0;
-  if (const auto* claimed = std::get_if<Claimed>(&answer)) checker.claimed(claimed->jobs);
+  if (const auto* claimed = std::get_if<ClaimedBatch>(&answer)) checker.claimed(claimed->jobs);
 }
 
 void World::commit(const Commit& call, std::optional<StoreAnswer>& answer, const std::function<TimeUs()>& steady) {

@@ -92,7 +92,7 @@ class Lane {
         throw std::runtime_error("Expected to claim the runs just started, but they are not offered.");
       request.limit = runs - taken;
       request.now_us = now_us();
-      for (const HeldJob& held : store_->claim(request)) {
+      for (const HeldJob& held : store_->claim(request).jobs) {
         under_.at(held.run).epoch = held.epoch;
         ++taken;
         empty = 0;
@@ -133,7 +133,7 @@ class Lane {
     std::vector<Entry> batch;
     batch.reserve(under_.size());
     for (auto& [id, under] : under_) batch.push_back(std::move(under.entry));
-    const std::vector<Verdict> verdicts = store_->commit(0, batch);
+    const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
     std::size_t i = 0;
     for (auto& [id, under] : under_) {
       under.entry = std::move(batch[i]);

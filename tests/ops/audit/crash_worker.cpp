@@ -16,10 +16,10 @@ class CrashingStore final : public Store {
  public:
   CrashingStore(Store& store, const RunId& run, std::int64_t event) : store_(store), run_(run), event_(event) {}
 
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     for (const Entry& entry : batch)
       if (event_ < 0 && entry.run.id == run_ && entry.events.back().seq >= -event_) _exit(137);
-    std::vector<Verdict> verdicts = store_.commit(shard, batch, wakes);
+    std::vector<Verdict> verdicts = store_.commit(shard, batch, options);
     for (std::size_t i = 0; i < batch.size(); ++i)
       if (event_ > 0 && batch[i].run.id == run_ && verdicts[i].kind == Verdict::Kind::committed &&
           verdicts[i].head >= event_)
@@ -31,9 +31,7 @@ class CrashingStore final : public Store {
   std::string identity() const override { return store_.identity(); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
   TimeUs database_time() override { return store_.database_time(); }
-  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
-    return store_.claim(request, young);
-  }
+  ClaimedBatch claim(const ClaimRequest& request) override { return store_.claim(request); }
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     store_.release(holds, run_at_us);
   }
@@ -68,13 +66,13 @@ class CrashingStore final : public Store {
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
     return store_.held_by(session, limit);
   }
-  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
-    return store_.look_at_held(session, now_us, limit);
+  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+    return store_.scan_held(session, now_us, limit);
   }
   std::map<SessionId, std::int64_t> held_counts() override { return store_.held_counts(); }
   std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
-  void wake() override { store_.wake(); }
-  bool await_wake(std::int64_t timeout_ms) override { return store_.await_wake(timeout_ms); }
+  void notify() override { store_.notify(); }
+  bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
 
  private:
   Store& store_;

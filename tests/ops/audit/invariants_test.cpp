@@ -177,7 +177,7 @@ TEST_P(Invariants, X_4_the_report_of_a_worker_that_lost_its_hold_is_refused) {
     request.only_runs = {run};
     request.queues = {store_->jobs(run).at(0).job.queue};
     request.now_us = store_->database_time();
-    return store_->claim(request).at(0);
+    return store_->claim(request).jobs.at(0);
   };
   const SessionId first = new_session_id();
   const HeldJob lost = claimed_by(first);
@@ -199,7 +199,7 @@ TEST_P(Invariants, X_4_the_report_of_a_worker_that_lost_its_hold_is_refused) {
   ASSERT_TRUE(decision.ok());
   draft.add(std::move(decision->events), decision->touched);
   const Entry entry = draft.seal(state, 0, {});
-  EXPECT_EQ(store_->commit(shard, {&entry, 1}).at(0).kind, Verdict::Kind::stale);
+  EXPECT_EQ(store_->commit(shard, {&entry, 1}, {}).at(0).kind, Verdict::Kind::stale);
   EXPECT_EQ(store_->run(run)->chain_hash, row.chain_hash) << "the log has no fork";
 }
 

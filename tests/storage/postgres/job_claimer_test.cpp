@@ -16,11 +16,11 @@ namespace {
 using namespace test;
 using Kind = Verdict::Kind;
 
-TEST(HintedJobs, tell_of_the_one_job_that_all_hints_since_have_named) {
-  HintedJobs hinted;
-  const HintedJob here{0, run_on(0, 2), 1};
-  const HintedJob there{1, run_on(1, 2), 2};
-  const auto is_run = [](const std::optional<HintedJob>& found, const HintedJob& job) {
+TEST(NotifiedJobs, tell_of_the_one_job_that_all_hints_since_have_named) {
+  NotifiedJobs hinted;
+  const NotifiedJob here{0, run_on(0, 2), 1};
+  const NotifiedJob there{1, run_on(1, 2), 2};
+  const auto is_run = [](const std::optional<NotifiedJob>& found, const NotifiedJob& job) {
     return found && found->run == job.run && found->branch == job.branch;
   };
   EXPECT_FALSE(hinted.only_one(0));
@@ -44,7 +44,7 @@ TEST(HintedJobs, tell_of_the_one_job_that_all_hints_since_have_named) {
   EXPECT_FALSE(hinted.only_one(0)) << "too many to remember them all";
 }
 
-class ClaimDeskTest : public testing::Test {
+class JobClaimerTest : public testing::Test {
  protected:
   RunId start(TimeUs run_at_us = noon, std::int32_t priority = 0) {
     TestRun run(*store_);
@@ -55,47 +55,47 @@ class ClaimDeskTest : public testing::Test {
   const std::string dsn_ = new_database(1);
   const std::unique_ptr<Store> store_ = store_on(dsn_);
   PostgresPool pool_{{dsn_, "test", true}, 2};
-  HintedJobs hinted_;
+  NotifiedJobs hinted_;
 };
 
-TEST_F(ClaimDeskTest, on_a_hint_the_job_it_names_is_taken_and_without_one_whatever_is_due) {
+TEST_F(JobClaimerTest, on_a_hint_the_job_it_names_is_taken_and_without_one_whatever_is_due) {
   const RunId older = start(noon - 1);
   const RunId newer = start();
-  ClaimDesk desk(pool_, hinted_);
-  const auto claim = [&](bool on_hint) {
+  JobClaimer desk(pool_, hinted_);
+  const auto claim = [&](bool notified_only) {
     ClaimRequest request = claim_request(7);
-    request.on_hint = on_hint;
+    request.notified_only = notified_only;
     std::vector<RunId> runs;
-    for (const HeldJob& held : desk.claim(request)) runs.push_back(held.run);
+    for (const HeldJob& held : desk.claim(request).jobs) runs.push_back(held.run);
     return runs;
   };
-  hinted_.add(HintedJob{0, newer, 1});
+  hinted_.add(NotifiedJob{0, newer, 1});
   EXPECT_EQ(claim(true), std::vector<RunId>{newer});
-  hinted_.add(HintedJob{0, newer, 1});
+  hinted_.add(NotifiedJob{0, newer, 1});
   EXPECT_EQ(claim(true), std::vector<RunId>{older}) << "what it names is held, so whatever else there is";
   EXPECT_TRUE(claim(true).empty());
 
   start();
-  hinted_.add(HintedJob{0, start(), 1});
+  hinted_.add(NotifiedJob{0, start(), 1});
   EXPECT_EQ(claim(false).size(), 2u) << "who does not ask for a hint's sake gets all";
 }
 
 // A limit holds for a job that is claimed by its key as for any other.
-TEST_F(ClaimDeskTest, a_hint_of_a_paused_queue_gives_nothing) {
+TEST_F(JobClaimerTest, a_hint_of_a_paused_queue_gives_nothing) {
   const RunId run = start();
   ASSERT_TRUE(store_->set_queue({.name = "default", .paused = true}));
-  ClaimDesk desk(pool_, hinted_);
+  JobClaimer desk(pool_, hinted_);
   ClaimRequest request = claim_request(7);
-  request.on_hint = true;
+  request.notified_only = true;
   for (int n = 0; n < 2; ++n) {
-    hinted_.add(HintedJob{0, run, 1});
-    EXPECT_TRUE(desk.claim(request).empty());
+    hinted_.add(NotifiedJob{0, run, 1});
+    EXPECT_TRUE(desk.claim(request).jobs.empty());
   }
 }
 
-TEST_F(ClaimDeskTest, with_marks_no_job_is_left_behind) {
-  ClaimDesk desk(pool_, hinted_, 1);  // marks are used from the second claim on
-  const auto claim_one = [&] { return desk.claim(claim_request(7, 1)); };
+TEST_F(JobClaimerTest, with_marks_no_job_is_left_behind) {
+  JobClaimer desk(pool_, hinted_, 1);  // marks are used from the second claim on
+  const auto claim_one = [&] { return desk.claim(claim_request(7, 1)).jobs; };
   start(noon + 10, 5);
   ASSERT_EQ(claim_one().size(), 1u);
   const RunId later = start(noon + 20, 5);
@@ -110,12 +110,12 @@ TEST_F(ClaimDeskTest, with_marks_no_job_is_left_behind) {
   EXPECT_EQ(last.at(0).run, earlier);
 }
 
-TEST_F(ClaimDeskTest, every_priority_is_found_those_at_the_ends_too) {
-  ClaimDesk desk(pool_, hinted_, 1);
+TEST_F(JobClaimerTest, every_priority_is_found_those_at_the_ends_too) {
+  JobClaimer desk(pool_, hinted_, 1);
   using Limits = std::numeric_limits<std::int32_t>;
   std::vector<std::int32_t> found;
   const auto claim = [&] {
-    for (const HeldJob& held : desk.claim(claim_request(7, 10))) found.push_back(held.job.priority);
+    for (const HeldJob& held : desk.claim(claim_request(7, 10)).jobs) found.push_back(held.job.priority);
   };
   const std::vector<std::int32_t> all{Limits::min(), -2, -1, 3, 4, Limits::max()};
   for (const std::int32_t priority : all) start(noon, priority);
@@ -128,19 +128,19 @@ TEST_F(ClaimDeskTest, every_priority_is_found_those_at_the_ends_too) {
   EXPECT_EQ(found, (std::vector<std::int32_t>{1, 2, 7, 8})) << "one in each gap, and after a pause everywhere";
 }
 
-TEST_F(ClaimDeskTest, a_mark_stays_behind_now_for_rows_committed_late) {
-  ClaimDesk desk(pool_, hinted_, 1);
+TEST_F(JobClaimerTest, a_mark_stays_behind_now_for_rows_committed_late) {
+  JobClaimer desk(pool_, hinted_, 1);
   ClaimRequest request = claim_request(7, 1);
   request.now_us = noon + 100'000;
   start(noon + 50'000);
-  ASSERT_EQ(desk.claim(request).size(), 1u);
+  ASSERT_EQ(desk.claim(request).jobs.size(), 1u);
   const RunId late = start(noon);
   start(noon + 60'000);
-  EXPECT_EQ(desk.claim(request).at(0).run, late);
+  EXPECT_EQ(desk.claim(request).jobs.at(0).run, late);
 }
 
-TEST_F(ClaimDeskTest, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_finds_what_came_late) {
-  ClaimDesk desk(pool_, hinted_);
+TEST_F(JobClaimerTest, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_finds_what_came_late) {
+  JobClaimer desk(pool_, hinted_);
   ClaimRequest request = claim_request(7, 2);
   const auto claim_slowly = [&] {
     PgConnection other({dsn_, "test", false});
@@ -149,7 +149,7 @@ TEST_F(ClaimDeskTest, where_a_look_everywhere_is_dear_one_from_a_minute_ago_stil
       std::this_thread::sleep_for(std::chrono::milliseconds(60));
       other.execute("COMMIT");
     });
-    const std::size_t found = desk.claim(request).size();
+    const std::size_t found = desk.claim(request).jobs.size();
     unlocking.join();
     return found;
   };
@@ -159,10 +159,10 @@ TEST_F(ClaimDeskTest, where_a_look_everywhere_is_dear_one_from_a_minute_ago_stil
   }
   const RunId old = start(request.now_us - 120'000'000);
   const RunId late = start(request.now_us - 30'000'000);
-  std::vector<HeldJob> found = desk.claim(request);
+  std::vector<HeldJob> found = desk.claim(request).jobs;
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].run, late);
-  EXPECT_TRUE(wait_until([&] { return !(found = desk.claim(request)).empty(); })) << "everywhere, when it may";
+  EXPECT_TRUE(wait_until([&] { return !(found = desk.claim(request).jobs).empty(); })) << "everywhere, when it may";
   EXPECT_EQ(found[0].run, old);
 }
 

@@ -24,29 +24,29 @@ TEST_P(WakeTest, time_does_not_go_back) {
 }
 
 TEST_P(WakeTest, a_wake_up_reaches_a_waiter_of_this_process) {
-  std::thread waker([&] { store().wake(); });
+  std::thread waker([&] { store().notify(); });
   bool came = false;
-  for (int n = 0; n < 100 && !came; ++n) came = store().await_wake(100);
+  for (int n = 0; n < 100 && !came; ++n) came = store().await_notification(100);
   EXPECT_TRUE(came);
   waker.join();
 }
 
 TEST_P(WakeTest, a_wake_up_before_the_wait_is_not_lost) {
-  store().wake();
-  EXPECT_TRUE(store().await_wake(10'000));
+  store().notify();
+  EXPECT_TRUE(store().await_notification(10'000));
 }
 
 TEST_P(WakeTest, a_commit_wakes_if_it_is_told_to) {
-  const auto is_awake = [&] { return store().await_wake(100); };
+  const auto is_awake = [&] { return store().await_notification(100); };
   while (is_awake()) {  // listening may begin with a hint of its own
   }
   TestRun run(store(), last_shard());
   const std::vector<Entry> first{run.entry()};
-  EXPECT_EQ(store().commit(last_shard(), first)[0].kind, Verdict::Kind::committed);
+  EXPECT_EQ(store().commit(last_shard(), first, {})[0].kind, Verdict::Kind::committed);
   EXPECT_FALSE(is_awake());
   TestRun other(store(), last_shard());
   const std::vector<Entry> second{other.entry()};
-  EXPECT_EQ(store().commit(last_shard(), second, true)[0].kind, Verdict::Kind::committed);
+  EXPECT_EQ(store().commit(last_shard(), second, {.notify = true})[0].kind, Verdict::Kind::committed);
   EXPECT_TRUE(is_awake());
 }
 
@@ -56,14 +56,14 @@ TEST_P(WakeTest, all_who_wait_are_woken) {
   std::vector<std::thread> waiters;
   for (std::atomic<int>& mine : woken)
     waiters.emplace_back([&] {
-      while (!over) mine += store().await_wake(50) ? 1 : 0;
+      while (!over) mine += store().await_notification(50) ? 1 : 0;
     });
   const auto all_have = [&](int hints) {
     return std::all_of(woken.begin(), woken.end(), [&](const auto& one) { return one >= hints; });
   };
   for (int hints = 1; hints <= 3; ++hints)
     for (int tries = 0; tries < 100 && !all_have(hints); ++tries) {
-      store().wake();
+      store().notify();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   EXPECT_TRUE(all_have(3));
@@ -72,10 +72,10 @@ TEST_P(WakeTest, all_who_wait_are_woken) {
 }
 
 TEST_P(WakeTest, a_wait_ends_without_a_wake_up) {
-  store().await_wake(50);  // listening may begin with a hint of its own
-  while (store().await_wake(50)) {
+  store().await_notification(50);  // listening may begin with a hint of its own
+  while (store().await_notification(50)) {
   }
-  EXPECT_FALSE(store().await_wake(1));
+  EXPECT_FALSE(store().await_notification(1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WakeTest, testing::ValuesIn(every_store()), name_of_store);

@@ -45,7 +45,7 @@ TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
     const auto store = store_on(dsn);
     std::mt19937_64 random(static_cast<std::uint64_t>(session));
     for (int round = 0; round < 60; ++round) {
-      std::vector<HeldJob> held = store->claim(claim_request(session, 4));
+      std::vector<HeldJob> held = store->claim(claim_request(session, 4)).jobs;
       std::vector<RunId> order = ids;
       std::shuffle(order.begin(), order.end(), random);
       std::vector<Entry> batch;
@@ -59,7 +59,7 @@ TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
         std::shuffle(branches.begin(), branches.end(), random);
         for (const BranchId branch : branches) batch.back().jobs.push_back(offer(job_of(branch, branch)));
       }
-      for (const Verdict& verdict : store->commit(0, batch)) committed += verdict.kind == Kind::committed ? 1 : 0;
+      for (const Verdict& verdict : store->commit(0, batch, {})) committed += verdict.kind == Kind::committed ? 1 : 0;
       std::vector<std::pair<RunId, Fence>> holds;
       for (const HeldJob& job : held) holds.emplace_back(job.run, fence_of(job));
       std::shuffle(holds.begin(), holds.end(), random);
@@ -92,7 +92,7 @@ TEST(PostgresStore, of_racing_starts_of_one_run_exactly_one_is_committed) {
         const std::vector<Entry> batch{own.entry(), contested.entry(), TestRun(*store).entry()};
         --waiting;
         while (waiting > 0) std::this_thread::yield();
-        others[n] = store->commit(0, batch);
+        others[n] = store->commit(0, batch, {});
         verdicts[n] = others[n][1];
       });
     }
@@ -118,7 +118,7 @@ TEST(PostgresStore, a_commit_whose_answer_was_lost_is_not_written_twice) {
   const auto store = store_on(proxy.dsn());
   TestRun run(*store);
   ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
-  const HeldJob held = store->claim(claim_request(7)).at(0);
+  const HeldJob held = store->claim(claim_request(7)).jobs.at(0);
   TestRun fresh(*store);
   TestRun refused(*store);
   std::vector<Entry> batch{run.entry(2), fresh.entry(2), refused.entry()};
@@ -127,7 +127,7 @@ TEST(PostgresStore, a_commit_whose_answer_was_lost_is_not_written_twice) {
   batch[2].head_before = 4;
   batch[2].events[0].seq = 5;
   proxy.cut_next_commit(CuttingProxy::Cut::after_it_landed);
-  const std::vector<Verdict> verdicts = store->commit(0, batch);
+  const std::vector<Verdict> verdicts = store->commit(0, batch, {});
   EXPECT_EQ(proxy.cuts(), 1);
   EXPECT_EQ(verdicts[0].kind, Kind::committed);
   EXPECT_EQ(verdicts[0].head, 3);
@@ -147,7 +147,7 @@ TEST(PostgresStore, a_commit_that_never_arrived_is_sent_again) {
   ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
   TestRun fresh(*store);
   proxy.cut_next_commit(CuttingProxy::Cut::before_it_arrives);
-  const std::vector<Verdict> verdicts = store->commit(0, std::vector<Entry>{run.entry(2), fresh.entry()});
+  const std::vector<Verdict> verdicts = store->commit(0, std::vector<Entry>{run.entry(2), fresh.entry()}, {});
   EXPECT_EQ(proxy.cuts(), 1);
   EXPECT_EQ(verdicts[0].kind, Kind::committed);
   EXPECT_EQ(verdicts[1].kind, Kind::committed);
@@ -166,7 +166,7 @@ TEST(PostgresStore, a_claim_whose_answer_was_lost_leaves_no_job_held_by_nobody_k
   for (const auto cut : {CuttingProxy::Cut::after_it_landed, CuttingProxy::Cut::before_it_arrives}) {
     const int cuts_before = proxy.cuts();
     proxy.cut_next_commit(cut);
-    const std::vector<HeldJob> claimed = store->claim(claim_request(7, 2));
+    const std::vector<HeldJob> claimed = store->claim(claim_request(7, 2)).jobs;
     EXPECT_EQ(proxy.cuts(), cuts_before + 1);
     EXPECT_EQ(claimed.size(), 2u);
     for (const HeldJob& job : claimed) {
@@ -328,7 +328,7 @@ TEST(PostgresStore, a_claimed_and_kept_branch_moves_by_hot_updates_alone) {
     TestRun run(*store);
     run.row.tags = {{"a", "b"}};
     ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
-    const HeldJob held = store->claim(claim_request(7)).at(0);
+    const HeldJob held = store->claim(claim_request(7)).jobs.at(0);
     for (StepId step = 1; step <= 20; ++step) {
       Entry entry = run.entry();
       entry.fences.push_back({1, 7, held.epoch, step});
@@ -360,7 +360,7 @@ TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_tran
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
   const auto there = store_on(dsn, true);
-  while (there->await_wake(200)) {
+  while (there->await_notification(200)) {
   }
   const auto listening = [&] {
     return ask_number(dsn,
@@ -370,17 +370,17 @@ TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_tran
   ASSERT_TRUE(wait_until(listening));
   TestRun run(*here);
   run.start(job_of(1, 1));
-  EXPECT_FALSE(there->await_wake(1)) << "a commit sends nothing by itself";
-  here->wake();
-  EXPECT_TRUE(there->await_wake(10'000));
-  while (there->await_wake(200) || here->await_wake(200)) {
+  EXPECT_FALSE(there->await_notification(1)) << "a commit sends nothing by itself";
+  here->notify();
+  EXPECT_TRUE(there->await_notification(10'000));
+  while (there->await_notification(200) || here->await_notification(200)) {
   }
   TestRun other(*here);
   const std::vector<Entry> batch{other.entry()};
-  EXPECT_EQ(here->commit(0, batch, true)[0].kind, Kind::committed);
-  EXPECT_TRUE(there->await_wake(10'000));
-  EXPECT_TRUE(here->await_wake(0));
-  EXPECT_FALSE(here->await_wake(300)) << "its own hint comes back from the database, and says nothing new";
+  EXPECT_EQ(here->commit(0, batch, {.notify = true})[0].kind, Kind::committed);
+  EXPECT_TRUE(there->await_notification(10'000));
+  EXPECT_TRUE(here->await_notification(0));
+  EXPECT_FALSE(here->await_notification(300)) << "its own hint comes back from the database, and says nothing new";
 }
 
 TEST(PostgresConnection, what_nobody_waits_for_is_received_before_the_next_use) {
@@ -406,13 +406,13 @@ TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
   const auto there = store_on(dsn, true);
-  there->await_wake(1);
+  there->await_notification(1);
   ask(dsn,
       "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
       "and pid <> pg_backend_pid() and application_name = 'cairn'");
   EXPECT_TRUE(wait_until([&] {
-    here->wake();
-    return there->await_wake(10);
+    here->notify();
+    return there->await_notification(10);
   }));
 }
 
@@ -420,20 +420,20 @@ TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
   const auto there = store_on(dsn, true);
-  while (there->await_wake(200)) {
+  while (there->await_notification(200)) {
   }
   TestRun older(*here), newer(*here);
   ASSERT_EQ(older.start(job_of(1, 1, noon - 1)).kind, Kind::committed);
   ClaimRequest of_another = claim_request(7);
   of_another.queues = {"other"};
-  ASSERT_TRUE(there->claim(of_another).empty()) << "what was heard before is told";
+  ASSERT_TRUE(there->claim(of_another).jobs.empty()) << "what was heard before is told";
   Entry entry = newer.entry();
   entry.jobs.push_back(offer(job_of(1, 1)));
-  ASSERT_EQ(here->commit(0, std::vector<Entry>{entry}, true)[0].kind, Kind::committed);
-  ASSERT_TRUE(there->await_wake(10'000));
+  ASSERT_EQ(here->commit(0, std::vector<Entry>{entry}, {.notify = true})[0].kind, Kind::committed);
+  ASSERT_TRUE(there->await_notification(10'000));
   ClaimRequest request = claim_request(7);
-  request.on_hint = true;
-  const std::vector<HeldJob> claimed = there->claim(request);
+  request.notified_only = true;
+  const std::vector<HeldJob> claimed = there->claim(request).jobs;
   ASSERT_EQ(claimed.size(), 1u);
   EXPECT_EQ(claimed[0].run, newer.id());
 }
@@ -448,11 +448,11 @@ TEST(PostgresStore, a_commit_that_offers_one_job_and_frees_another_names_none) {
   goes_on.jobs.push_back(adjust(job_of(1, 1)));
   Entry begun = begins.entry();
   begun.jobs.push_back(offer(job_of(1, 1)));
-  for (const Verdict& verdict : store->commit(0, std::vector<Entry>{goes_on, begun}, true))
+  for (const Verdict& verdict : store->commit(0, std::vector<Entry>{goes_on, begun}, {.notify = true}))
     ASSERT_EQ(verdict.kind, Kind::committed);
   ClaimRequest request = claim_request(7);
-  request.on_hint = true;
-  EXPECT_EQ(store->claim(request).size(), 2u);
+  request.notified_only = true;
+  EXPECT_EQ(store->claim(request).jobs.size(), 2u);
 }
 
 // A rebuild may be under way beside the workers.
@@ -462,9 +462,9 @@ TEST(PostgresStore, a_look_at_what_is_held_passes_over_a_job_whose_run_has_lost_
   TestRun whole(*store), torn(*store);
   whole.start(job_of(1, 1));
   torn.start(job_of(1, 1));
-  ASSERT_EQ(store->claim(claim_request(7, 2)).size(), 2u);
+  ASSERT_EQ(store->claim(claim_request(7, 2)).jobs.size(), 2u);
   ask(dsn, "delete from cairn.run where run_id = '" + to_string(torn.id()) + "'");
-  const HeldLook look = store->look_at_held(7, noon, 10);
+  const HeldScan look = store->scan_held(7, noon, 10);
   ASSERT_EQ(look.own.size(), 1u);
   EXPECT_EQ(look.own[0].run, whole.id());
 }
@@ -498,7 +498,7 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   session.id = 7;
   store->open_session(session);
   store->beat(7);
-  const HeldJob held = store->claim(claim_request(7)).at(0);
+  const HeldJob held = store->claim(claim_request(7)).jobs.at(0);
   Entry entry = run.entry();
   entry.fences.push_back(fence_of(held));
   QuestionRow question;
@@ -513,7 +513,7 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   std::vector<Entry> linked{run.entry(), TestRun(*store).entry()};
   linked[0].chain_before[0] ^= 1;
   linked[0].link = linked[1].link = 1;
-  EXPECT_EQ(store->commit(0, linked)[1].kind, Kind::conflict);
+  EXPECT_EQ(store->commit(0, linked, {})[1].kind, Kind::conflict);
   const std::vector<std::pair<RunId, Fence>> holds{{run.id(), {1, 7, held.epoch, 2}}};
   store->release(holds, noon);
   store->put_graph({"g", "v", "{}", true});
@@ -528,7 +528,7 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   store->questions({}, 1);
   store->orphans(1);
   store->held_by(7, 1);
-  store->look_at_held(7, noon, 1);
+  store->scan_held(7, noon, 1);
   store->held_counts();
   store->close_session(7);
   EXPECT_EQ(chain_fault(*store, run.id()), "");

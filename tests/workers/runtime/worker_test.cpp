@@ -288,7 +288,7 @@ TEST_P(WorkerTest, what_a_dead_session_held_is_lost_and_done_by_another) {
   request.queues = {"default"};
   request.session = 77;
   request.now_us = store_->database_time() + 1'000'000;
-  ASSERT_EQ(store_->claim(request).size(), 1u);
+  ASSERT_EQ(store_->claim(request).jobs.size(), 1u);
   WorkerOptions options;
   options.dead_after_ms = 100;
   const WorkerReport report = work_until(
@@ -311,7 +311,7 @@ TEST_P(WorkerTest, what_a_session_without_a_row_holds_is_lost_as_well) {
   request.queues = {"default"};
   request.session = 78;
   request.now_us = store_->database_time() + 1'000'000;
-  ASSERT_EQ(store_->claim(request).size(), 1u);
+  ASSERT_EQ(store_->claim(request).jobs.size(), 1u);
   work_until_ended(run);
   EXPECT_EQ(count(run, "step_failed"), 1);
 }
@@ -372,11 +372,11 @@ class FlakyStore final : public Store {
   TimeUs database_time() override {
     return often([&] { return store_.database_time(); });
   }
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, bool wakes) override {
-    return often([&] { return store_.commit(shard, batch, wakes); });
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
+    return often([&] { return store_.commit(shard, batch, options); });
   }
-  std::vector<HeldJob> claim(const ClaimRequest& request, std::vector<YoungRun>* young) override {
-    return often([&] { return store_.claim(request, young); });
+  ClaimedBatch claim(const ClaimRequest& request) override {
+    return often([&] { return store_.claim(request); });
   }
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     often([&] { return store_.release(holds, run_at_us), 0; });
@@ -425,15 +425,15 @@ class FlakyStore final : public Store {
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
     return store_.held_by(session, limit);
   }
-  HeldLook look_at_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
-    return store_.look_at_held(session, now_us, limit);
+  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+    return store_.scan_held(session, now_us, limit);
   }
   std::map<SessionId, std::int64_t> held_counts() override { return store_.held_counts(); }
   std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
   std::string identity() const override { return store_.identity(); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
-  void wake() override { store_.wake(); }
-  bool await_wake(std::int64_t timeout_ms) override { return store_.await_wake(timeout_ms); }
+  void notify() override { store_.notify(); }
+  bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
 
  private:
   template <class Ask>

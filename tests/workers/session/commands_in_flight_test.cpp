@@ -103,7 +103,7 @@ TEST_P(InFlight, a_step_that_lapses_is_lost_although_its_worker_lives) {
   request.session = 77;
   request.default_timeout_ms = 1;
   request.now_us = store_->database_time() + 100'000;  // past when the job was offered
-  ASSERT_EQ(store_->claim(request).size(), 1u);
+  ASSERT_EQ(store_->claim(request).jobs.size(), 1u);
   // Its deadline comes with the grace only: five seconds from now.
   std::atomic<bool> over{false};
   std::thread beating([&] {

@@ -58,7 +58,7 @@ class Driven {
       committer_.history(std::move(read_histories(store_, {&load, 1}).front()));
     } else {
       const CommitBatch batch = take(commits_, random);
-      committer_.verdicts(batch.batch, store_.commit(batch.shard, *batch.entries));
+      committer_.verdicts(batch.batch, store_.commit(batch.shard, *batch.entries, {}));
     }
   }
 
@@ -127,7 +127,7 @@ class CommitterTest : public testing::Test {
     request.queues = {"default", std::string(timer_queue)};
     request.session = session;
     request.now_us = noon + 1'000'000'000;
-    std::vector<HeldJob> jobs = store_->claim(request);
+    std::vector<HeldJob> jobs = store_->claim(request).jobs;
     EXPECT_EQ(jobs.size(), 1u);
     return jobs.empty() ? HeldJob{} : jobs[0];
   }
@@ -411,7 +411,7 @@ TEST_F(CommitterTest, a_commit_that_landed_although_it_failed_is_no_conflict_wit
   while (driven.commits().empty() && driven.collect())
     if (driven.commits().empty()) driven.step(random);
   const CommitBatch batch = driven.commits().at(0);
-  ASSERT_EQ(store_->commit(batch.shard, *batch.entries).at(0).kind, Verdict::Kind::committed);
+  ASSERT_EQ(store_->commit(batch.shard, *batch.entries, {}).at(0).kind, Verdict::Kind::committed);
   driven.commits().clear();
   driven->batch_failed(batch.batch);
   driven->tick(driven->due_us());
@@ -433,7 +433,7 @@ TEST_F(CommitterTest, a_run_that_cannot_be_read_is_refused_and_disturbs_nobody) 
   row.version = 1;
   row.payload = "{}";
   bad.events = {row};
-  ASSERT_EQ(store_->commit(0, std::vector{bad})[0].kind, Verdict::Kind::committed);
+  ASSERT_EQ(store_->commit(0, std::vector{bad}, {})[0].kind, Verdict::Kind::committed);
   const RunId run = start("linear", {{"text", "x"}});
   Driven driven(*store_, 5);
   const HeldJob job = claim(5);
@@ -539,7 +539,7 @@ TEST_F(CommitterTest, two_committers_in_any_order_bring_every_run_to_its_end) {
       request.now_us = noon + 1'000'000'000;
       std::vector<HeldJob> jobs = std::exchange(driven.born, {});
       if (random() % 3 == 0)
-        for (HeldJob& job : store_->claim(request)) jobs.push_back(std::move(job));
+        for (HeldJob& job : store_->claim(request).jobs) jobs.push_back(std::move(job));
       for (auto& [ticket, reply] : std::exchange(driven.replies, {})) {
         EXPECT_FALSE(reply.refused) << reply.refused->message;
         if (reply.next) jobs.push_back(*std::move(reply.next));

@@ -84,7 +84,7 @@ TEST(Pool, a_claim_answers_a_hint_alone_only_if_nothing_else_is_to_be_found) {
   const auto claims_on_hint = [&pool] {
     const Pool::Actions actions = pool.take();
     EXPECT_EQ(actions.claims.size(), 1u);
-    return actions.claims.at(0).on_hint;
+    return actions.claims.at(0).notified_only;
   };
   EXPECT_FALSE(claims_on_hint()) << "the first looks at all there is";
   pool.hint();
@@ -111,19 +111,19 @@ TEST(Pool, hints_do_not_put_off_the_look_at_all_there_is) {
   Pool pool(patient());
   (void)pool.take();
   pool.claimed(0, {});
-  int on_hint = 0;
+  int notified_only = 0;
   for (TimeUs now = 100'000;; now += 100'000) {
     ASSERT_LE(now, 500'000);
     pool.tick(now);
     pool.hint();
     const Pool::Actions actions = pool.take();
     ASSERT_EQ(actions.claims.size(), 1u);
-    if (!actions.claims[0].on_hint) break;
+    if (!actions.claims[0].notified_only) break;
     pool.claimed(0, jobs(1));
     (void)pool.take();
-    pool.done(static_cast<Pool::Slot>(++on_hint));
+    pool.done(static_cast<Pool::Slot>(++notified_only));
   }
-  EXPECT_EQ(on_hint, 4);
+  EXPECT_EQ(notified_only, 4);
 }
 
 TEST(Pool, a_pool_for_any_run_stays_so_when_a_run_is_added) {

@@ -163,7 +163,7 @@ TEST_P(QueueLimits, a_paused_queue_stands_still_and_goes_on) {
     } else if (at_pause > 0 && !resumed && now - since > std::chrono::seconds(3)) {
       later = gauge_.steps;
       resumed = static_cast<bool>(store_->set_queue({"narrow", {}, false}));
-      store_->wake();
+      store_->notify();
     }
     return resumed && gauge_.steps > later;
   });

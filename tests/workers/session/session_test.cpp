@@ -48,7 +48,8 @@ class SessionTest : public testing::Test {
         continue;
       }
       StoreAnswer answer = carry_out(*store_, call, [this] { return steady_; });
-      if (auto* claimed = std::get_if<Claimed>(&answer)) claimed->young.clear();  // it asks for histories itself
+      if (auto* claimed = std::get_if<ClaimedBatch>(&answer))
+        claimed->histories.clear();  // it asks for histories itself
       if (const auto* look = std::get_if<LookAround>(&call)) {
         ++looks_;
         looks_at_jobs_ += look->at_jobs ? 1 : 0;
