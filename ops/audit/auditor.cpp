@@ -11,6 +11,7 @@
 #include "engine/snapshot.hpp"
 #include "ops/audit/projection_check.hpp"
 #include "ops/audit/run_audit.hpp"
+#include "ops/audit/run_source.hpp"
 #include "storage/chain.hpp"
 #include "workers/handlers/large_values.hpp"
 #include "workers/session/history.hpp"
@@ -19,7 +20,6 @@ namespace cairn {
 namespace {
 
 constexpr int rebuild_tries = 50;
-constexpr std::int32_t first_page = 64;  // events of each of many runs
 constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
 
 bool has_rows_beside(const RunRecord& record) {
@@ -31,7 +31,7 @@ bool has_rows_beside(const RunRecord& record) {
 struct Kept {
   RunRecord record;
   TimeUs now_us = 0;
-  std::optional<std::vector<EventRow>> first;  // at most first_page events; nothing: they could not be read
+  std::optional<std::vector<EventRow>> first;  // at most first_events_max events; nothing: they could not be read
 };
 
 // One run's audit. Lives for one call.
@@ -63,7 +63,7 @@ class OneAudit {
   void read_events() {
     std::int64_t after = before_all;
     if (first_) {
-      if (!take_all(*first_, after) || first_->size() < static_cast<std::size_t>(first_page)) return;
+      if (!take_all(*first_, after) || first_->size() < static_cast<std::size_t>(first_events_max)) return;
       first_.reset();
     }
     for (std::int32_t limit = history_page; !audit_.is_enough();) {
@@ -212,7 +212,7 @@ std::optional<std::vector<Past>> read_first(Store& store, const std::vector<RunP
   std::vector<PastRequest> requests;
   for (const RunPlace& place : places) requests.push_back({place.run, before_all});
   try {
-    return store.pasts(requests, first_page);
+    return store.pasts(requests, first_events_max);
   } catch (const CorruptHistory&) {
     return std::nullopt;
   }

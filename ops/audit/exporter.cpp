@@ -1,14 +1,14 @@
 #include "ops/audit/exporter.hpp"
 
 #include "engine/codec.hpp"
+#include "ops/audit/run_source.hpp"
 #include "workers/handlers/large_values.hpp"
 #include "workers/session/history.hpp"
 
 namespace cairn {
 namespace {
 
-constexpr std::int32_t events_page = 500;
-constexpr std::int32_t first_page = 64;  // of each of many runs
+constexpr std::int32_t export_page = 500;
 
 // The versions of graphs that the event brings; none if it cannot be read, which an audit will tell.
 std::vector<std::string> graphs_of(const EventRow& row) {
@@ -33,7 +33,7 @@ Exporter::Exporter(Store& store, ExportWriter& writer, const std::string& by, Pu
 Status Exporter::add(std::span<const RunRow> runs) {
   std::vector<PastRequest> requests;
   for (const RunRow& run : runs) requests.push_back({run.id});
-  std::vector<Past> pasts = store_.pasts(requests, first_page);
+  std::vector<Past> pasts = store_.pasts(requests, first_events_max);
   for (std::size_t at = 0; at < runs.size(); ++at)
     if (Status added = add(runs[at], std::move(pasts[at].events)); !added) return added;
   return Done{};
@@ -47,7 +47,7 @@ Status Exporter::add(const RunRow& run, std::vector<EventRow> page) {
   if (std::ssize(page) > run.head) page.resize(static_cast<std::size_t>(run.head));
   for (std::int64_t seq = 0; seq < run.head;) {
     if (seq > 0)
-      page = store_.events(run.id, seq, static_cast<std::int32_t>(std::min<std::int64_t>(events_page, run.head - seq)));
+      page = store_.events(run.id, seq, static_cast<std::int32_t>(std::min<std::int64_t>(export_page, run.head - seq)));
     if (page.empty()) return gone(run, "event " + std::to_string(seq + 1));
     for (const EventRow& event : page)
       if (Status added = add_event(run, shard, event, blobs); !added) return added;

@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "ops/answers/usage_report.hpp"
+#include "ops/audit/run_source.hpp"
 #include "workers/session/executor.hpp"
 #include "workers/session/history.hpp"
 
 namespace cairn {
-namespace {
-
-constexpr std::int32_t first_page = 64;  // of each of many runs
-
-}  // namespace
+namespace {}  // namespace
 
 // A pure step's outcome as its worker would report it now.
 Redecide::Rerun Replayer::rerun(Shard shard) const {
@@ -34,7 +31,7 @@ void Replayer::replay(const std::vector<RunId>& runs, const std::function<void(R
   std::vector<PastRequest> requests;
   requests.reserve(runs.size());
   for (const RunId& run : runs) requests.push_back({run});
-  std::vector<Past> pasts = store_.pasts(requests, first_page);
+  std::vector<Past> pasts = store_.pasts(requests, first_events_max);
   for (std::size_t at = 0; at < runs.size(); ++at) done(replay(runs[at], std::move(pasts[at].events)));
 }
 
@@ -44,7 +41,7 @@ Replayed Replayer::replay(const RunId& run, std::vector<EventRow> page) {
   replayed.run = run;
   Redecide redecide(run, graphs_, options_.graph, rerun(shard_of(run, store_.shards())));
   std::vector<EventRow> commit;
-  for (std::int32_t limit = first_page;; limit = history_page) {
+  for (std::int32_t limit = first_events_max;; limit = history_page) {
     const std::int64_t last = page.empty() ? 0 : page.back().seq;
     const bool is_last = page.size() < static_cast<std::size_t>(limit);
     for (EventRow& row : page) {

@@ -2,6 +2,7 @@
 // need not be thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "storage/store.hpp"
 
 namespace cairn {
+
+// Events read of each run when many runs are read together; a longer run is then read on its own.
+inline constexpr std::int32_t first_events_max = 64;
 
 // The next runs; empty: there are no more.
 using RunSource = std::function<std::vector<RunPlace>()>;

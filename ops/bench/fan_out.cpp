@@ -14,7 +14,6 @@ constexpr int narrow = 100;
 constexpr int wide = 10'000;
 constexpr int narrow_runs = 200;
 constexpr int wide_runs = 10;
-constexpr std::chrono::milliseconds rest{25};
 
 struct Fan {
   std::string graph;
@@ -27,7 +26,7 @@ struct Fan {
 std::vector<double> times_of(Opened& opened, const WorkerProcesses& workers, const Fan& fan) {
   std::vector<double> times;
   for (int n = -1 - fan.runs / 10; n < fan.runs; ++n) {
-    std::this_thread::sleep_for(rest);
+    std::this_thread::sleep_for(idle_pause);
     const double time = time_of_one(*opened.client, workers, fan.graph, fan.input);
     if (n >= 0) times.push_back(time);
   }

@@ -14,10 +14,9 @@
 namespace cairn {
 namespace {
 
-constexpr int runs_default = 20;
+constexpr int instance_runs = 20;
 constexpr int limit_runs = 100;
 constexpr std::int64_t own_commits = 3;  // of the run: its start, its plan, its report
-constexpr std::chrono::milliseconds rest{25};
 
 struct Instance {
   std::string name;
@@ -66,7 +65,7 @@ Result<Instance> read_instance(const std::string& path) {
 std::vector<double> times_of(Opened& opened, const WorkerProcesses& workers, const Instance& instance, int runs) {
   std::vector<double> times;
   for (int n = -1; n < runs; ++n) {
-    std::this_thread::sleep_for(rest);
+    std::this_thread::sleep_for(idle_pause);
     const double time = time_of_one(*opened.client, workers, "plan_runner", instance.plan);
     if (n >= 0) times.push_back(time);
   }
@@ -102,7 +101,7 @@ Result<Json> measure_instances(const std::string& dsn, BenchServer& server, cons
   for (const std::string& path : options.instances) {
     const Result<Instance> instance = read_instance(path);
     if (!instance) return instance.error();
-    Json part = quantiles(times_of(*opened, workers, *instance, options.runs > 0 ? options.runs : runs_default));
+    Json part = quantiles(times_of(*opened, workers, *instance, options.runs > 0 ? options.runs : instance_runs));
     const double limit = *commit * static_cast<double>(instance->depth + own_commits);
     ratios.push_back(limit / part["p50_ms"].get<double>());
     part["tasks"] = instance->tasks;

@@ -12,20 +12,19 @@
 namespace cairn {
 namespace {
 
-constexpr int runs_default = 300;
+constexpr int latency_runs = 300;
 constexpr int warming_runs = 20;
-constexpr std::chrono::milliseconds rest{25};  // the machine is idle when the next one starts
 
-struct Times {
+struct LatencyTimes {
   std::vector<double> whole;
   std::vector<double> until_started;
 };
 
-Times measure_runs(Opened& opened, FreshDatabase& database, int count) {
+LatencyTimes measure_runs(Opened& opened, FreshDatabase& database, int count) {
   const WorkerProcesses workers(database.dsn(), 1);
-  Times times;
+  LatencyTimes times;
   for (int n = -warming_runs; n < count; ++n) {
-    std::this_thread::sleep_for(rest);
+    std::this_thread::sleep_for(idle_pause);
     const TimeUs called_at = steady_us();
     const double whole = time_of_one(*opened.client, workers, "bench_steps", Json::object());
     const double until_started = static_cast<double>(workers.executed().first_at_us - called_at) / 1'000;
@@ -39,12 +38,12 @@ Times measure_runs(Opened& opened, FreshDatabase& database, int count) {
 }  // namespace
 
 Result<Json> measure_latency(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
-  const int count = options.runs > 0 ? options.runs : runs_default;
+  const int count = options.runs > 0 ? options.runs : latency_runs;
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
   server.checkpoint();
-  const Times times = measure_runs(*opened, database, count);
+  const LatencyTimes times = measure_runs(*opened, database, count);
   RunFilter one;
   one.limit = 1;
   const CannedRun sample = canned_run(*opened->store, opened->store->runs(one).front());

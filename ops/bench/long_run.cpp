@@ -16,26 +16,26 @@ constexpr std::int64_t in_flight = 10'000;
 constexpr std::int64_t in_flight_ms_max = 60'000;
 constexpr int turns = 5;            // of a new run and the long one: a machine's pace changes within seconds
 constexpr std::int64_t parts = 10;  // of the long run: so many steps as one has are measured in each turn
-constexpr std::chrono::milliseconds look{2};
-constexpr std::chrono::minutes patience{10};
+constexpr std::chrono::milliseconds steps_pause{2};
+constexpr std::chrono::minutes steps_patience{10};
 
 void wait_for_steps(const WorkerProcesses& workers, std::int64_t steps) {
-  const Clock::time_point limit = Clock::now() + patience;
+  const Clock::time_point limit = Clock::now() + steps_patience;
   while (workers.executed().steps < steps) {
     if (Clock::now() > limit)
       throw std::runtime_error("Expected the benchmark's steps to go on, but they stand still.");
-    std::this_thread::sleep_for(look);
+    std::this_thread::sleep_for(steps_pause);
   }
 }
 
 // What one process did with a run: how long it took to begin, and its steps from then on.
-struct Part {
+struct LongRunPart {
   double until_first_ms = 0;
   Spent spent;
 };
 
 // The database's one run, that goes on for ever: a process of its own takes it over.
-Part go_on(BenchServer& server, const FreshDatabase& database, std::int64_t steps) {
+LongRunPart go_on(BenchServer& server, const FreshDatabase& database, std::int64_t steps) {
   const Clock::time_point begin = Clock::now();
   WorkerProcesses worker(database.dsn(), 1);
   wait_for_steps(worker, 1);
@@ -43,7 +43,7 @@ Part go_on(BenchServer& server, const FreshDatabase& database, std::int64_t step
   const std::int64_t before = worker.executed().steps;
   wait_for_steps(worker, before + steps);
   const std::int64_t executed = worker.executed().steps - before;
-  Part part{ms_between(begin, first.at), between(first, read_meter(server, database.name(), &worker), executed)};
+  LongRunPart part{ms_between(begin, first.at), between(first, read_meter(server, database.name(), &worker), executed)};
   part.spent.worker_memory_mb = worker.peak_memory_mb();
   worker.stop();
   return part;
@@ -75,7 +75,7 @@ Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const
     const Result<Spent> beginning = measure_beginning(dsn, server, part);
     if (!beginning) return beginning.error();
     early = both(early, *beginning);
-    const Part next = go_on(server, database, part);
+    const LongRunPart next = go_on(server, database, part);
     late = both(late, next.spent);
     taken_over.push_back(next.until_first_ms);
   }

@@ -15,7 +15,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::int32_t events_page = 1'000;
+constexpr std::int32_t replayed_events_page = 1'000;
 
 // --- diff -----------------------------------------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ Result<DiffSide> side_of(Opened& opened, const std::string& text, std::optional<
   if (!state) return state.error();
   Client& client = *opened.client;
   return DiffSide{*std::move(state), [&client, id = *run](std::int64_t after) {
-                    Result<std::vector<Event>> page = client.events(id, after, events_page);
+                    Result<std::vector<Event>> page = client.events(id, after, replayed_events_page);
                     return page ? *std::move(page) : std::vector<Event>{};
                   }};
 }

@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::int32_t events_page = 1'000;
+constexpr std::int32_t reported_events_page = 1'000;
 
 Result<RunUse> use_of(Client& client, const RunId& run) {
   RunUse use;
@@ -17,10 +17,10 @@ Result<RunUse> use_of(Client& client, const RunId& run) {
   if (!state) return state.error();
   use.add(*state);
   for (std::int64_t after = 0;;) {
-    const Result<std::vector<Event>> page = client.events(run, after, events_page);
+    const Result<std::vector<Event>> page = client.events(run, after, reported_events_page);
     if (!page) return page.error();
     for (const Event& event : *page) use.add(event);
-    if (page->size() < static_cast<std::size_t>(events_page)) return use;
+    if (page->size() < static_cast<std::size_t>(reported_events_page)) return use;
     after = page->back().seq;
   }
 }

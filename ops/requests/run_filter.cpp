@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::int32_t page_runs = 200;
 
-[[noreturn]] void refuse(const std::string& sentence) { throw CLI::ValidationError(sentence); }
+[[noreturn]] void refuse_filter(const std::string& sentence) { throw CLI::ValidationError(sentence); }
 
 void once(bool is_new, const std::string& key) {
-  if (!is_new) refuse("Expected \"" + key + "\" once in a filter, but found it twice.");
+  if (!is_new) refuse_filter("Expected \"" + key + "\" once in a filter, but found it twice.");
 }
 
 void add_status(RunFilter& filter, const std::string& word) {
@@ -22,14 +22,14 @@ void add_status(RunFilter& filter, const std::string& word) {
   const bool is_waiting = word == "waiting";
   filter.status = is_waiting ? RunStatus::running : parse_run_status(word);
   if (!filter.status)
-    refuse("Expected a status running, waiting, paused, done, failed or aborted, but found \"" + word + "\".");
+    refuse_filter("Expected a status running, waiting, paused, done, failed or aborted, but found \"" + word + "\".");
   if (filter.status == RunStatus::running) filter.waiting = is_waiting;
 }
 
 void add_lineage(RunFilter& filter, const std::string& text) {
   once(!filter.lineage, "lineage");
   filter.lineage = parse_run_id(text);
-  if (!filter.lineage) refuse("Expected the id of a run in lineage, but \"" + text + "\" is none.");
+  if (!filter.lineage) refuse_filter("Expected the id of a run in lineage, but \"" + text + "\" is none.");
 }
 
 // Parts at each comma that no backslash precedes; the backslash goes.
@@ -53,7 +53,7 @@ void add_term(RunFilter& filter, const std::string& key, const std::string& valu
     once(filter.tags.emplace(key.substr(4), value).second, key);
   } else if (key == "graph") {
     once(filter.graph.empty(), key);
-    if (value.empty()) refuse("Expected the name of a graph in a filter, but found none.");
+    if (value.empty()) refuse_filter("Expected the name of a graph in a filter, but found none.");
     filter.graph = value;
   } else if (key == "status") {
     add_status(filter, value);
@@ -63,7 +63,7 @@ void add_term(RunFilter& filter, const std::string& key, const std::string& valu
   } else if (key == "lineage") {
     add_lineage(filter, value);
   } else {
-    refuse("Expected a filter of graph, status, tag.NAME, since and lineage, but found \"" + key + "\".");
+    refuse_filter("Expected a filter of graph, status, tag.NAME, since and lineage, but found \"" + key + "\".");
   }
 }
 
@@ -72,7 +72,7 @@ RunFilter filter_argument(const std::string& text) {
   for (const std::string& term : terms_of(text)) {
     const std::size_t equals = term.find('=');
     if (equals == std::string::npos || equals == 0)
-      refuse("Expected a filter like graph=seven_node,status=failed, but found \"" + term + "\".");
+      refuse_filter("Expected a filter like graph=seven_node,status=failed, but found \"" + term + "\".");
     add_term(filter, term.substr(0, equals), term.substr(equals + 1));
   }
   return filter;

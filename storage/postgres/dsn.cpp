@@ -7,19 +7,19 @@
 namespace cairn {
 namespace {
 
-struct FreeOptions {
+struct FreeDsnOptions {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
-using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
+using DsnOptions = std::unique_ptr<PQconninfoOption, FreeDsnOptions>;
 
 // A text without "=" that is no URL names a database, as libpq has it.
 bool is_bare_name(const std::string& dsn) {
   return dsn.find('=') == std::string::npos && dsn.find("://") == std::string::npos;
 }
 
-Options parsed(const std::string& dsn, std::string* fault) {
+DsnOptions parsed(const std::string& dsn, std::string* fault) {
   char* says = nullptr;
-  Options options(PQconninfoParse(dsn.c_str(), &says));
+  DsnOptions options(PQconninfoParse(dsn.c_str(), &says));
   if (says != nullptr && fault != nullptr) *fault = says;
   PQfreemem(says);
   return options;
@@ -52,7 +52,7 @@ std::optional<std::string> dsn_fault(const std::string& dsn, const std::string& 
 
 std::string public_dsn(const std::string& dsn) {
   if (is_bare_name(dsn)) return dsn.empty() ? "" : "dbname=" + in_quotes(dsn);
-  const Options options = parsed(dsn, nullptr);
+  const DsnOptions options = parsed(dsn, nullptr);
   std::string text;
   for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option) {
     const std::string_view keyword = option->keyword;
@@ -65,7 +65,7 @@ std::string public_dsn(const std::string& dsn) {
 
 std::string socket_folder_of(const std::string& dsn) {
   if (is_bare_name(dsn)) return "";
-  const Options options = parsed(dsn, nullptr);
+  const DsnOptions options = parsed(dsn, nullptr);
   for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option)
     if (option->val != nullptr && option->val[0] == '/' && std::string_view(option->keyword) == "host")
       return option->val;

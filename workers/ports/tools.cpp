@@ -295,7 +295,7 @@ class ToolBox final : public Tools {
 
 Answer echo(const ToolCall& call) { return call.inputs; }
 
-Answer fail(const ToolCall& call) {
+Answer fail_as_asked(const ToolCall& call) {
   const Json message = call.inputs.value("message", Json("It was asked to fail."));
   const Json times = call.inputs.value("times", Json(std::numeric_limits<std::int64_t>::max()));
   if (!message.is_string() || !times.is_number_integer() || times < 0) {
@@ -393,7 +393,7 @@ Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
 
 std::vector<ToolSpec> builtin_tools() {
   return {{"echo", ToolSpec::Instant{echo}, 10'000, {}},
-          {"fail", ToolSpec::Instant{fail}, 10'000, {}},
+          {"fail", ToolSpec::Instant{fail_as_asked}, 10'000, {}},
           {"sleep", ToolSpec::Sleep{}, 0, {}}};
 }
 

@@ -25,6 +25,9 @@ std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int
 void wait_for_all(FreshDatabase& database, std::int64_t runs);
 inline constexpr std::chrono::milliseconds look_pause{20};
 
+// Before a run is measured alone, so that the machine is idle when it starts.
+inline constexpr std::chrono::milliseconds idle_pause{25};
+
 // One new run alone: how long it takes from the call that starts it until its end is known to be committed.
 double time_of_one(Client& client, const WorkerProcesses& workers, const std::string& graph, const Json& input);
 

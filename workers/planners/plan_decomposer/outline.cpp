@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t name_bytes_max = 120;
+constexpr std::size_t heading_bytes_max = 120;
 constexpr int heading_levels = 6;
 
 using Lines = std::vector<std::string_view>;
@@ -120,9 +120,9 @@ std::string without_marks(std::string_view text) {
 
 // The first sentence of a text that is too long for a name.
 std::string name_of(const std::string& text) {
-  if (text.size() <= name_bytes_max) return readable_line(text, name_bytes_max);
+  if (text.size() <= heading_bytes_max) return readable_line(text, heading_bytes_max);
   const std::size_t end = text.find(". ");
-  return readable_line(end < name_bytes_max ? text.substr(0, end) : text, name_bytes_max);
+  return readable_line(end < heading_bytes_max ? text.substr(0, end) : text, heading_bytes_max);
 }
 
 bool starts_with_word(std::string_view text, std::string_view word) {
@@ -311,13 +311,14 @@ bool same_name(const std::string& a, const std::string& b) {
          });
 }
 
-Error invalid(std::string message) { return {Code::invalid, std::move(message)}; }
+Error invalid_outline(std::string message) { return {Code::invalid, std::move(message)}; }
 
 Result<std::string> outline_text(const Json& outline) {
   if (outline.is_string()) return outline.get<std::string>();
   const auto is_line = [](const Json& line) { return line.is_string(); };
   if (!outline.is_array() || !std::all_of(outline.begin(), outline.end(), is_line))
-    return invalid("Expected the outline to be a text or a list of lines, but it is " + excerpt(outline, 60) + ".");
+    return invalid_outline("Expected the outline to be a text or a list of lines, but it is " + excerpt(outline, 60) +
+                           ".");
   std::string text;
   for (const Json& line : outline) text += line.get<std::string>() + "\n";
   return text;
@@ -362,7 +363,7 @@ Result<OutlinePlan> plan_of_outline(std::string_view text) {
                                   " bytes, but it has " + std::to_string(text.size()) + "."};
   OutlinePlan plan;
   std::vector<OutlineItem> items = split_outline(text);
-  if (items.empty()) return invalid("Expected an outline with headings or a list, but it has neither.");
+  if (items.empty()) return invalid_outline("Expected an outline with headings or a list, but it has neither.");
   if (items.size() == 1) {
     std::vector<OutlineItem> parts = split_outline(items.front().body);
     plan.tree.goal = items.front().name;
@@ -377,10 +378,10 @@ Result<OutlinePlan> plan_of_outline(std::string_view text) {
 Result<OutlinePlan> plan_given(const Json& source) {
   const Json goal = source.value("goal", Json());
   const Json outline = source.value("outline", Json());
-  if (!goal.is_null() && (!goal.is_string() || readable_line(goal.get<std::string>(), name_bytes_max).empty()))
-    return invalid("Expected the goal to be a text, but it is " + excerpt(goal, 60) + ".");
+  if (!goal.is_null() && (!goal.is_string() || readable_line(goal.get<std::string>(), heading_bytes_max).empty()))
+    return invalid_outline("Expected the goal to be a text, but it is " + excerpt(goal, 60) + ".");
   if (const auto plan = source.find("plan"); plan != source.end() && !plan->is_null()) {
-    if (!outline.is_null()) return invalid("Expected either a plan or an outline, but there are both.");
+    if (!outline.is_null()) return invalid_outline("Expected either a plan or an outline, but there are both.");
     Result<PlanTree> tree = read_plan(*plan);
     if (!tree) return tree.error();
     return OutlinePlan{*std::move(tree), {}};
@@ -392,7 +393,7 @@ Result<OutlinePlan> plan_given(const Json& source) {
     if (plan && !goal.is_null()) plan->tree.goal = goal.get<std::string>();
     return plan;
   }
-  if (goal.is_null()) return invalid("Expected a plan, an outline or a goal, but there is none of them.");
+  if (goal.is_null()) return invalid_outline("Expected a plan, an outline or a goal, but there is none of them.");
   OutlinePlan plan;
   plan.tree.goal = goal.get<std::string>();
   plan.tree.add({"1", "", name_of(plan.tree.goal), plan.tree.goal, {}, nullptr, false});

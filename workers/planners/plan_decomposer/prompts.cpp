@@ -10,7 +10,7 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t children_shown_max = 50;
-constexpr std::size_t name_bytes_max = 120;
+constexpr std::size_t shown_name_bytes_max = 120;
 
 constexpr std::string_view system_text =
     "You break one task of a plan down into its direct sub-tasks. The last message holds your data as JSON; text in it "
@@ -38,7 +38,7 @@ Json target_json(const PlanTree& plan, const PlanNode& target) {
   Json shown = Json::array();
   for (const PlanNode* child : children) {
     if (shown.size() < children_shown_max)
-      shown.push_back({{"id", child->id}, {"name", readable_line(child->name, name_bytes_max)}});
+      shown.push_back({{"id", child->id}, {"name", readable_line(child->name, shown_name_bytes_max)}});
   }
   return {{"id", target.id},
           {"name", target.name},
@@ -50,7 +50,7 @@ Json target_json(const PlanTree& plan, const PlanNode& target) {
 }
 
 Json outline_row(const PlanNode& node) {
-  Json row = {{"id", node.id}, {"name", readable_line(node.name, name_bytes_max)}};
+  Json row = {{"id", node.id}, {"name", readable_line(node.name, shown_name_bytes_max)}};
   if (!node.parent.empty()) row["parent"] = node.parent;
   return row;
 }
@@ -72,7 +72,7 @@ std::vector<const PlanNode*> outline_order(const PlanTree& plan, const std::stri
 }
 
 Json outline_json(const PlanTree& plan, const std::string& target, std::size_t bytes_max) {
-  Json outline = {{"goal", readable_line(plan.goal, name_bytes_max)},
+  Json outline = {{"goal", readable_line(plan.goal, shown_name_bytes_max)},
                   {"tasks", plan.size()},
                   {"left_out", plan.size()},
                   {"shown", Json::array()}};
@@ -125,12 +125,12 @@ std::optional<std::string> reply_fault(const Json& reply, const DecompositionTas
   const std::string target = reply_id(reply.at("target_node_id"));
   if (target != task.target)
     return "Expected the reply to be for task " + task.target + ", but it is for " +
-           readable_line(target, name_bytes_max) + ".";
+           readable_line(target, shown_name_bytes_max) + ".";
   const std::string mode = reply.at("mode").get<std::string>();
   if (mode != task.mode) return "Expected the mode " + std::string(task.mode) + ", but the reply has " + mode + ".";
   const Json& children = reply.at("children");
   for (std::size_t i = 0; i < children.size(); ++i) {
-    if (readable_line(children[i].at("name").get<std::string>(), name_bytes_max).empty())
+    if (readable_line(children[i].at("name").get<std::string>(), shown_name_bytes_max).empty())
       return "Expected child " + std::to_string(i + 1) + " to have a name, but it has none.";
   }
   return std::nullopt;

@@ -42,7 +42,7 @@ std::string more_in_chinese(std::size_t ids) {
   return ids <= ids_shown_max ? "" : " 等 " + std::to_string(ids) + " 个";
 }
 
-std::string id_text(const Json& id) { return id.is_string() ? id.get<std::string>() : id.dump(); }
+std::string plan_id_text(const Json& id) { return id.is_string() ? id.get<std::string>() : id.dump(); }
 
 std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -131,7 +131,7 @@ Json result_json(const PlanTree& plan, const Decomposition& done) {
 std::string feedback_in_english(const PlanTree& plan, const Decomposition& done) {
   std::string text = "Plan";
   if (!plan.plan_id.is_null()) {
-    text += " #" + id_text(plan.plan_id);
+    text += " #" + plan_id_text(plan.plan_id);
   } else if (!plan.goal.empty()) {
     text += " \"" + plan.goal + "\"";
   }
@@ -153,7 +153,7 @@ std::string feedback_in_english(const PlanTree& plan, const Decomposition& done)
 std::string feedback_in_chinese(const PlanTree& plan, const Decomposition& done) {
   std::string text = "计划";
   if (!plan.plan_id.is_null()) {
-    text += " #" + id_text(plan.plan_id) + " ";
+    text += " #" + plan_id_text(plan.plan_id) + " ";
   } else if (!plan.goal.empty()) {
     text += "“" + plan.goal + "”";
   }

@@ -88,19 +88,19 @@ Json plan(const Json& data, const Json& messages) {
   return {{"calls", calls}};
 }
 
-bool is_ok(const Json& row) { return text_of(row, "status") == "ok"; }
+bool was_ok(const Json& row) { return text_of(row, "status") == "ok"; }
 
 Json reflection(const Json& data) {
   const Json results = data.value("results", Json::array());
   for (const std::string& entity : entities_of(data)) {
     const bool has_result = std::any_of(results.begin(), results.end(), [&entity](const Json& row) {
-      return is_ok(row) && text_of(row.value("inputs", Json::object()), "path") == entity;
+      return was_ok(row) && text_of(row.value("inputs", Json::object()), "path") == entity;
     });
     if (!has_result)
       return {{"verdict", "error"},
               {"gap", "There is no result for " + (entity.empty() ? "the code base" : entity) + "."}};
   }
-  if (std::all_of(results.begin(), results.end(), is_ok)) {
+  if (std::all_of(results.begin(), results.end(), was_ok)) {
     return {{"verdict", "complete"}, {"gap", ""}};
   }
   return {{"verdict", "error"}, {"gap", "A tool failed."}};
@@ -232,7 +232,7 @@ Json answer(const Json& data) {
   if (text_of(data, "outcome") == "clarification") return {{"answer", clarification(data)}};
   std::string text;
   const Json results = data.value("results", Json::array());
-  for (const Json& row : results) text += capital(is_ok(row) ? tell(row) : failure_text(row)) + "\n\n";
+  for (const Json& row : results) text += capital(was_ok(row) ? tell(row) : failure_text(row)) + "\n\n";
   if (results.empty()) text += "I am sorry: the rules found no tool that could answer this.\n\n";
   return {{"answer", text + signature}};
 }

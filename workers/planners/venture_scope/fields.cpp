@@ -10,13 +10,7 @@
 namespace cairn {
 namespace {
 
-constexpr int depth_max = 32;  // of formulas in formulas; the profile's check refuses cycles
-
-const Json& field_of(const Venture& venture, const std::string& path) {
-  static const Json none = Json::object();
-  const auto found = venture.schema.find(path);
-  return found == venture.schema.end() ? none : *found;
-}
+constexpr int formulas_deep_max = 32;  // of formulas in formulas; the profile's check refuses cycles
 
 bool has_source(const Json& field, const char* source) {
   const Json sources = field.value("sources", Json::array());
@@ -91,7 +85,7 @@ Json ask_task(const Venture& venture, const std::string& path) {
 }
 
 // --- the plan --------------------------------------------------------------------------------------------------------
-std::int32_t depth_of(const Venture& venture, const std::string& path, int left = depth_max) {
+std::int32_t depth_of(const Venture& venture, const std::string& path, int left = formulas_deep_max) {
   for (const auto& [above, recipe] : venture.recipes.items()) {
     const Json& parts = recipe.at("components");
     if (left > 0 && std::find(parts.begin(), parts.end(), path) != parts.end())
@@ -157,6 +151,12 @@ bool is_ready(const Venture& venture, const std::string& path) {
 }
 
 }  // namespace
+
+const Json& field_of(const Venture& venture, const std::string& path) {
+  static const Json none = Json::object();
+  const auto found = venture.schema.find(path);
+  return found == venture.schema.end() ? none : *found;
+}
 
 // --- reading and writing ---------------------------------------------------------------------------------------------
 std::vector<std::string> venture_channels() {

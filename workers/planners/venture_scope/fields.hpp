@@ -49,6 +49,8 @@ void add_changes(const Venture& venture, const StepInput& input, Outcome& outcom
 void create_plan(const Venture& venture, const std::string& goal, Outcome& outcome);
 
 // --- fields ----------------------------------------------------------------------------------------------------------
+// How the schema describes a field; an empty object if it does not know it.
+const Json& field_of(const Venture& venture, const std::string& path);
 bool is_known(const Venture& venture, const std::string& path);
 bool may_search(const Json& field);
 bool may_ask(const Json& field);

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::array<const char*, 5> actions = {"search", "ask_user", "reflect", "calculate", "finish"};
 
-const Json& field_of(const Venture& venture, const std::string& path) {
-  static const Json none = Json::object();
-  const auto found = venture.schema.find(path);
-  return found == venture.schema.end() ? none : *found;
-}
-
 bool is_direct(const VentureDecision& decision) {
   return !decision.target.empty() && (decision.action == "search" || decision.action == "ask_user");
 }

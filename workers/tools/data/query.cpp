@@ -16,9 +16,9 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t parts_max = 8;  // by which a change is looked at
-constexpr std::array<const char*, 13> months = {"",        "January",  "February", "March",  "April",
-                                                "May",     "June",     "July",     "August", "September",
-                                                "October", "November", "December"};
+constexpr std::array<const char*, 13> month_names = {"",        "January",  "February", "March",  "April",
+                                                     "May",     "June",     "July",     "August", "September",
+                                                     "October", "November", "December"};
 
 std::int64_t number_of(const Json& object, const char* name) {
   const auto at = object.find(name);
@@ -243,7 +243,7 @@ class Query {
     const std::int64_t month = number_of(analysis_, "month");
     const std::int64_t year = number_of(analysis_, "year");
     const std::string of_year = year > 0 ? std::to_string(year) : "of the latest year in the data";
-    return month > 0 ? std::string(months.at(static_cast<std::size_t>(month))) + " " + of_year : of_year;
+    return month > 0 ? std::string(month_names.at(static_cast<std::size_t>(month))) + " " + of_year : of_year;
   }
 
   void add_period() {

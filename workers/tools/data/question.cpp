@@ -14,9 +14,9 @@ namespace {
 
 using Words = std::set<std::string, std::less<>>;
 
-constexpr std::array<std::string_view, 12> months = {"january",   "february", "march",    "april",
-                                                     "may",       "june",     "july",     "august",
-                                                     "september", "october",  "november", "december"};
+constexpr std::array<std::string_view, 12> months_in_words = {"january",   "february", "march",    "april",
+                                                              "may",       "june",     "july",     "august",
+                                                              "september", "october",  "november", "december"};
 constexpr std::array<std::string_view, 21> numbers = {
     "zero",     "one",     "two",     "three",     "four",     "five",     "six",
     "seven",    "eight",   "nine",    "ten",       "eleven",   "twelve",   "thirteen",
@@ -119,11 +119,11 @@ class Reading {
   void find_numbers() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const Token& token = tokens_[i];
-      const auto month = std::find(months.begin(), months.end(), token.lower);
+      const auto month = std::find(months_in_words.begin(), months_in_words.end(), token.lower);
       const bool is_modal = token.lower == "may" && !token.is_capital && (i == 0 || tokens_[i - 1].lower != "in");
       const std::int64_t number = token.is_quoted ? -1 : number_in(token);
-      if (month != months.end() && !is_modal) {
-        month_ = month - months.begin() + 1;
+      if (month != months_in_words.end() && !is_modal) {
+        month_ = month - months_in_words.begin() + 1;
       } else if (number >= 1900 && number <= 2100) {
         year_ = number;
       } else if (number > 0 && i > 0 && tokens_[i - 1].lower == "page") {

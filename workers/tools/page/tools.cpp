@@ -41,7 +41,7 @@ std::string script_named(std::string_view name) {
 }
 
 // --- which pages -----------------------------------------------------------------------------------------------------
-std::string unescaped(std::string_view text) {
+std::string without_percents(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const std::string digits(text[at] == '%' && at + 2 < text.size() ? text.substr(at + 1, 2) : "");
@@ -78,7 +78,7 @@ bool is_own_file(const std::string& url) {
   if (!url.starts_with(scheme)) return false;
   std::error_code error;
   const std::string rest = url.substr(scheme.size());
-  const fs::path path = fs::weakly_canonical(unescaped(rest.substr(0, rest.find_first_of("?#"))), error);
+  const fs::path path = fs::weakly_canonical(without_percents(rest.substr(0, rest.find_first_of("?#"))), error);
   if (error || (path.extension() != ".html" && path.extension() != ".htm")) return false;
   const fs::path below = path.lexically_relative(fs::current_path(error));
   return !error && !below.empty() && *below.begin() != "..";
