@@ -183,7 +183,7 @@ std::optional<Redecide::Derived> Redecide::derive(std::span<const Event> rest) c
   }
   std::optional<Command> command;
   if (std::optional<StepReport> report = step_report(rest)) {
-    if (const auto* outcome = std::get_if<Outcome>(&report->result)) derived.tools = tools_of(outcome->facts);
+    if (report->result) derived.tools = tools_of(report->result->facts);
     command = report_again(*std::move(report));
   } else {
     command = std::visit(Spoken{rest.front().step}, rest.front().body);
@@ -219,14 +219,13 @@ StartRun Redecide::start_of(std::span<const Event> rest) const {
 
 // The command of a worker that reported a step.
 Command Redecide::report_again(StepReport report) const {
-  auto* outcome = std::get_if<Outcome>(&report.result);
-  if (outcome == nullptr) {
-    Failure failure = std::get<Failure>(std::move(report.result));
+  if (!report.result) {
+    Failure failure = std::move(report.result).error();
     failure.retryable = failure.retryable || was_last_try(report.step);
     return FailStep{report.step, report.attempt, std::move(failure), report.worker, report.started_at};
   }
-  if (report.cached_from != 0) outcome->cache_key = key_of_outcome(report.step, report.cached_from);
-  return CompleteStep{report.step,   report.attempt,    std::move(*outcome),
+  if (report.cached_from != 0) report.result->cache_key = key_of_outcome(report.step, report.cached_from);
+  return CompleteStep{report.step,   report.attempt,    *std::move(report.result),
                       report.worker, report.started_at, report.cached_from};
 }
 
@@ -253,19 +252,19 @@ bool Redecide::rerun_agrees(const Event& at, const Command& command) {
   const Step* step = complete == nullptr ? nullptr : find_step(state_, complete->step);
   if (step == nullptr || step->goal >= 0 || complete->cached_from != 0) return true;
   const std::optional<Job> job = job_of(state_, step->branch);
-  const auto again = job ? rerun_(state_, *job) : std::nullopt;
-  if (!again) return true;
-  const auto* outcome = std::get_if<Outcome>(&*again);
-  if (outcome == nullptr)
-    return diverge(at, "Expected the handler to succeed again, but it failed: " + std::get<Failure>(*again).message);
-  if (outcome->label != complete->outcome.label)
-    return diverge(at,
-                   "Expected the handler to leave by " + complete->outcome.label + " again, but it left by " +
-                       outcome->label + ".",
-                   canonical(outcome->patch));
-  if (outcome->patch != complete->outcome.patch)
+  const auto result = job ? rerun_(state_, *job) : std::nullopt;
+  if (!result) return true;
+  if (!result->ok())
+    return diverge(at, "Expected the handler to succeed again, but it failed: " + result->error().message);
+  const Outcome& outcome = **result;
+  if (outcome.label != complete->outcome.label)
+    return diverge(
+        at,
+        "Expected the handler to leave by " + complete->outcome.label + " again, but it left by " + outcome.label + ".",
+        canonical(outcome.patch));
+  if (outcome.patch != complete->outcome.patch)
     return diverge(at, "Expected the handler to leave the recorded patch again, but it left another.",
-                   canonical(outcome->patch));
+                   canonical(outcome.patch));
   return true;
 }
 

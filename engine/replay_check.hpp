@@ -33,7 +33,7 @@ struct Divergence {
 class Redecide {
  public:
   // What a step's handler comes to when it is run again; nothing: it cannot be, and the record counts.
-  using Rerun = std::function<std::optional<std::variant<Outcome, Failure>>(const RunState&, const Job&)>;
+  using Rerun = std::function<std::optional<Result<Outcome, Failure>>(const RunState&, const Job&)>;
 
   // `graph`: decides in place of the recorded version; null: that one.
   Redecide(const RunId& run, const Graphs& graphs, GraphRef graph = nullptr, Rerun rerun = {});

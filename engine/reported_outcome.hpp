@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <span>
-#include <variant>
 
 #include "engine/command.hpp"
 
@@ -13,7 +12,7 @@ namespace cairn {
 struct StepReport {
   StepId step = 0;
   std::int32_t attempt = 0;
-  std::variant<Outcome, Failure> result;  // a failure that was not tried again counts as one that is not worth it
+  Result<Outcome, Failure> result;  // a failure that was not tried again counts as one that is not worth it
   SessionId worker = 0;
   TimeUs started_at = 0;
   StepId cached_from = 0;

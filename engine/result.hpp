@@ -2,6 +2,7 @@
 // Not thread-safe; a Result is a plain value.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -50,6 +51,9 @@ void throw_on_check_failures();
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
+  // A default T: Asio's co_spawn makes one to hand on with an exception.
+  Result() requires std::default_initializable<T>
+  = default;
   Result(T value) : value_(std::in_place_index<0>, std::move(value)) {}
   Result(E error) : value_(std::in_place_index<1>, std::move(error)) {}
 
@@ -64,6 +68,10 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &get(); }
 
   // REQUIRES: !ok().
+  E& error() & {
+    CHECK(!ok());
+    return *std::get_if<1>(&value_);
+  }
   const E& error() const& {
     CHECK(!ok());
     return *std::get_if<1>(&value_);

@@ -13,7 +13,7 @@ namespace {}  // namespace
 // A pure step's outcome as its worker would report it now.
 Redecide::Rerun Replayer::rerun(Shard shard) const {
   if (options_.handlers == nullptr) return {};
-  return [this, shard](const RunState& state, const Job& job) -> std::optional<std::variant<Outcome, Failure>> {
+  return [this, shard](const RunState& state, const Job& job) -> std::optional<StepResult> {
     const Executor executor(*options_.handlers, *options_.ports, 0);
     Prepared prepared = executor.prepare(state, job);
     Work* work = std::get_if<Work>(&prepared);

@@ -98,7 +98,7 @@ TEST(Redecide, an_event_that_the_rules_do_not_lead_to_is_found) {
 TEST(Redecide, a_handler_that_leaves_something_else_now_is_found) {
   const Trial trial = finished();
   const auto leaves = [](const std::string& label, const std::string& patch) {
-    return [label, patch](const RunState&, const Job& job) -> std::optional<std::variant<Outcome, Failure>> {
+    return [label, patch](const RunState&, const Job& job) -> std::optional<Result<Outcome, Failure>> {
       if (job.step != 1) return std::nullopt;
       return Outcome{label, parse_stored(patch), {}, {}};
     };

@@ -93,10 +93,10 @@ void plan(std::string_view bytes) {
   const Handler* handler = table.find(state.graph->nodes[static_cast<std::size_t>(step.node)].target);
   StepResult result = std::get<PureHandler>(handler->run)(step_input(state, step, handler));
   Command report;
-  if (auto* outcome = std::get_if<Outcome>(&result))
-    report = CompleteStep{step.id, 1, std::move(*outcome), 1, 0, 0};
+  if (result)
+    report = CompleteStep{step.id, 1, *std::move(result), 1, 0, 0};
   else
-    report = FailStep{step.id, 1, std::get<Failure>(std::move(result)), 1, 0};
+    report = FailStep{step.id, 1, std::move(result).error(), 1, 0};
   CHECK(decide(state, report, context, graphs).ok());
   for (const auto& [id, branch] : state.branches) CHECK(!follow(state, id));
   CHECK(state_json(state).is_object());

@@ -29,9 +29,9 @@ Json setting(const StepInput& input, const char* name) {
 }
 
 // The text of an optional setting; a Failure if it is there and no text.
-std::variant<std::string, Failure> text_setting(const StepInput& input, const char* name, const char* otherwise) {
+Result<std::string, Failure> text_setting(const StepInput& input, const char* name, const char* otherwise) {
   const Json value = setting(input, name);
-  if (value.is_null()) return otherwise;
+  if (value.is_null()) return std::string(otherwise);
   if (!value.is_string()) return bad_setting(input, std::string("a text as \"") + name + "\"", value);
   return value.get<std::string>();
 }
@@ -49,7 +49,7 @@ std::string prompt_text(const Json& prompt) {
 
 Json message_of(const char* role, std::string text) { return {{"role", role}, {"content", std::move(text)}}; }
 
-std::variant<Json, Failure> messages_of(const StepInput& input) {
+Result<Json, Failure> messages_of(const StepInput& input) {
   const Json prompt = setting(input, "prompt");
   const Json given = setting(input, "messages");
   if (prompt.is_null() == given.is_null()) return bad_setting(input, "either \"prompt\" or \"messages\"", input.with);
@@ -63,14 +63,14 @@ std::variant<Json, Failure> messages_of(const StepInput& input) {
   return messages;
 }
 
-std::variant<ModelRequest, Failure> request_of(const StepInput& input) {
+Result<ModelRequest, Failure> request_of(const StepInput& input) {
   auto messages = messages_of(input);
-  if (auto* failure = std::get_if<Failure>(&messages)) return std::move(*failure);
+  if (!messages) return std::move(messages).error();
   auto model = text_setting(input, "model", "");
-  if (auto* failure = std::get_if<Failure>(&model)) return std::move(*failure);
+  if (!model) return std::move(model).error();
   ModelRequest request;
-  request.model = std::get<std::string>(std::move(model));
-  request.messages = std::get<Json>(std::move(messages));
+  request.model = *std::move(model);
+  request.messages = *std::move(messages);
   request.node = input.node;
   request.key = input.key;
   // The same key would bring the same bad reply from an endpoint that remembers keys.
@@ -78,9 +78,11 @@ std::variant<ModelRequest, Failure> request_of(const StepInput& input) {
   return request;
 }
 
-void tell_what_was_wrong(ModelRequest& request, const StepInput& input) {
-  if (input.fault_error != "bad_reply") return;
+// After a bad reply the model reads why it was one. Never fails; in the form of offer_tools.
+Result<Done, Failure> say_what_was_wrong(ModelRequest& request, const StepInput& input) {
+  if (input.fault_error != "bad_reply") return Done{};
   request.messages.push_back(message_of("user", "Your last reply could not be used. " + input.fault + " Reply again."));
+  return Done{};
 }
 
 bool is_message(const Json& message) { return message.is_object() && message.contains("role"); }
@@ -95,50 +97,46 @@ Failure no_message(const Json& reply) {
 }
 
 // Takes the functions that the model may call; a Failure if they or the messages are none.
-std::optional<Failure> offer_tools(ModelRequest& request, const StepInput& input) {
+Result<Done, Failure> offer_tools(ModelRequest& request, const StepInput& input) {
   const Json messages = setting(input, "messages");
   if (!is_conversation(messages)) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
   request.tools = setting(input, "tools");
-  if (request.tools.is_null() || request.tools.is_array()) return std::nullopt;
+  if (request.tools.is_null() || request.tools.is_array()) return Done{};
   return bad_setting(input, "a list of function schemas, or null, as \"tools\"", request.tools);
 }
 
 // What the reply comes to where it may call tools.
 StepResult called(const ModelReply& reply, const StepInput& input, const std::string& into) {
   auto calls = opened_calls(reply.message, setting(input, "messages").size());
-  if (auto* failure = std::get_if<Failure>(&calls)) return std::move(*failure);
+  if (!calls) return std::move(calls).error();
   Outcome outcome{calls_of(reply.message).empty() ? "message" : "tools", Json::object(), {}};
   const Json content = reply.message.value("content", Json());
   outcome.patch[into] = content.is_null() ? Json("") : content;
-  outcome.facts = std::get<std::vector<Fact>>(std::move(calls));
+  outcome.facts = *std::move(calls);
   return outcome;
 }
 
 awaitable<StepResult> chat(StepInput input, Ports& ports) {
   auto into = text_setting(input, "into", "reply");
-  if (auto* failure = std::get_if<Failure>(&into)) co_return std::move(*failure);
+  if (!into) co_return std::move(into).error();
   auto append_to = text_setting(input, "append_to", "");
-  if (auto* failure = std::get_if<Failure>(&append_to)) co_return std::move(*failure);
-  auto asked = request_of(input);
-  if (auto* failure = std::get_if<Failure>(&asked)) co_return std::move(*failure);
-  ModelRequest& request = std::get<ModelRequest>(asked);
+  if (!append_to) co_return std::move(append_to).error();
+  auto request = request_of(input);
+  if (!request) co_return std::move(request).error();
   const bool may_call = input.with.contains("tools");
-  if (!may_call) tell_what_was_wrong(request, input);
-  if (auto failure = may_call ? offer_tools(request, input) : std::nullopt) co_return *std::move(failure);
+  auto prepared = may_call ? offer_tools(*request, input) : say_what_was_wrong(*request, input);
+  if (!prepared) co_return std::move(prepared).error();
   const auto read = [&](const ModelReply& reply) -> StepResult {
-    const std::string& channel = std::get<std::string>(into);
-    const std::string& conversation = std::get<std::string>(append_to);
-    if (!conversation.empty() && !is_message(reply.message)) return no_message(reply.message);
-    StepResult result = may_call ? called(reply, input, channel) : Outcome{"ok", {{channel, reply.value}}, {}};
-    if (auto* outcome = std::get_if<Outcome>(&result); outcome != nullptr && !conversation.empty())
-      outcome->patch[conversation] = Json::array({reply.message});
+    if (!append_to->empty() && !is_message(reply.message)) return no_message(reply.message);
+    StepResult result = may_call ? called(reply, input, *into) : Outcome{"ok", {{*into, reply.value}}, {}};
+    if (result && !append_to->empty()) result->patch[*append_to] = Json::array({reply.message});
     return result;
   };
-  co_return co_await ask_model(std::move(request), ports, read);
+  co_return co_await ask_model(*std::move(request), ports, read);
 }
 
-std::variant<std::string, Failure> label_of(const Json& value, const std::string& field) {
-  if (field.empty()) return "ok";
+Result<std::string, Failure> label_of(const Json& value, const std::string& field) {
+  if (field.empty()) return std::string("ok");
   const Json label = value.is_object() ? value.value(field, Json()) : Json();
   if (label.is_string()) return label.get<std::string>();
   return Failure{
@@ -147,29 +145,29 @@ std::variant<std::string, Failure> label_of(const Json& value, const std::string
 
 awaitable<StepResult> decide_by_model(StepInput input, Ports& ports) {
   auto into = text_setting(input, "into", "decision");
-  if (auto* failure = std::get_if<Failure>(&into)) co_return std::move(*failure);
+  if (!into) co_return std::move(into).error();
   auto field = text_setting(input, "label_field", "");
-  if (auto* failure = std::get_if<Failure>(&field)) co_return std::move(*failure);
+  if (!field) co_return std::move(field).error();
   const Json schema = setting(input, "schema");
   const auto broken = schema_is_broken(schema);
   if (schema.is_null() || broken) co_return bad_setting(input, "a JSON Schema as \"schema\"", schema);
   auto request = request_of(input);
-  if (auto* failure = std::get_if<Failure>(&request)) co_return std::move(*failure);
-  tell_what_was_wrong(std::get<ModelRequest>(request), input);
-  std::get<ModelRequest>(request).schema = schema;
-  std::get<ModelRequest>(request).schema_name = "decision";
+  if (!request) co_return std::move(request).error();
+  if (auto prepared = say_what_was_wrong(*request, input); !prepared) co_return std::move(prepared).error();
+  request->schema = schema;
+  request->schema_name = "decision";
 
   const auto read = [&into, &field](const ModelReply& reply) -> StepResult {
-    auto label = label_of(reply.value, std::get<std::string>(field));
-    if (auto* failure = std::get_if<Failure>(&label)) return std::move(*failure);
-    return Outcome{std::get<std::string>(std::move(label)), {{std::get<std::string>(into), reply.value}}, {}};
+    auto label = label_of(reply.value, *field);
+    if (!label) return std::move(label).error();
+    return Outcome{*std::move(label), {{*into, reply.value}}, {}};
   };
-  co_return co_await ask_model(std::get<ModelRequest>(std::move(request)), ports, read);
+  co_return co_await ask_model(*std::move(request), ports, read);
 }
 
 // --- tools ----------------------------------------------------------------------------------------------------------
 
-std::variant<ToolCall, Failure> call_of(const StepInput& input) {
+Result<ToolCall, Failure> call_of(const StepInput& input) {
   const Json tool = setting(input, "tool");
   if (!tool.is_string()) return bad_setting(input, "a tool's name as \"tool\"", tool);
   Json inputs = setting(input, "inputs");
@@ -183,24 +181,24 @@ std::variant<ToolCall, Failure> call_of(const StepInput& input) {
 
 awaitable<StepResult> call_named_tool(StepInput input, Ports& ports) {
   auto into = text_setting(input, "into", "result");
-  if (auto* failure = std::get_if<Failure>(&into)) co_return std::move(*failure);
+  if (!into) co_return std::move(into).error();
   auto call = call_of(input);
-  if (auto* failure = std::get_if<Failure>(&call)) co_return std::move(*failure);
-  const ReadOutputs read = [into = std::get<std::string>(into)](Json outputs) {
+  if (!call) co_return std::move(call).error();
+  const ReadOutputs read = [&into](Json outputs) {
     Outcome outcome{"ok", Json::object(), {}};
-    outcome.patch[into] = std::move(outputs);
+    outcome.patch[*into] = std::move(outputs);
     return outcome;
   };
-  co_return co_await call_tool(std::move(input), ports, std::get<ToolCall>(std::move(call)), read);
+  co_return co_await call_tool(std::move(input), ports, *std::move(call), read);
 }
 
-StepResult tell_results(const StepInput& input) {
+StepResult results_as_messages(const StepInput& input) {
   auto into = text_setting(input, "into", "messages");
-  if (auto* failure = std::get_if<Failure>(&into)) return std::move(*failure);
+  if (!into) return std::move(into).error();
   const Json messages = setting(input, "messages");
-  const bool is_known = is_conversation(messages) && opened_calls(messages.back(), 0).index() == 0;
+  const bool is_known = is_conversation(messages) && opened_calls(messages.back(), 0).ok();
   if (!is_known) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
-  return Outcome{"ok", {{std::get<std::string>(std::move(into)), results_of_calls(messages, input)}}, {}};
+  return Outcome{"ok", {{*into, results_of_calls(messages, input)}}, {}};
 }
 
 // --- data -----------------------------------------------------------------------------------------------------------
@@ -239,7 +237,7 @@ void add_builtin_handlers(HandlerTable& table) {
   table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels));
   table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels));
   table.add(handler("tool.call", EffectHandler(call_named_tool), Leaves::by_ok));
-  Handler results = handler("tool.results", PureHandler(tell_results), Leaves::by_ok);
+  Handler results = handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok);
   results.reads_plan = true;
   table.add(std::move(results));
   table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok));

@@ -59,7 +59,7 @@ Json calls_of(const Json& message) {
   return calls.is_null() ? Json::array() : calls;
 }
 
-std::variant<std::vector<Fact>, Failure> opened_calls(const Json& message, std::size_t place) {
+Result<std::vector<Fact>, Failure> opened_calls(const Json& message, std::size_t place) {
   const Json calls = calls_of(message);
   if (!calls.is_array()) return bad_reply("Expected tool_calls to be a list, but they are not.");
   std::vector<Fact> facts;

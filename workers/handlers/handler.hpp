@@ -11,6 +11,7 @@
 
 #include "engine/command.hpp"
 #include "engine/graph.hpp"
+#include "engine/result.hpp"
 #include "engine/state.hpp"
 
 namespace cairn {
@@ -66,7 +67,8 @@ struct StepInput {
   Json inputs;
 };
 
-using StepResult = std::variant<Outcome, Failure>;
+// The outcome of an attempt, or why it failed.
+using StepResult = Result<Outcome, Failure>;
 
 // Pure: no clock, no I/O, no randomness; runs on the thread that holds the state and must be quick.
 using PureHandler = std::function<StepResult(const StepInput&)>;

@@ -50,7 +50,7 @@ boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports,
   ModelAnswer answer = co_await ports.model().ask(request);
   const Record call = model_called(request, answer);
   StepResult result = answer.failure ? StepResult(*std::move(answer.failure)) : read(answer.reply);
-  std::vector<Fact>& facts = std::visit([](auto& came) -> std::vector<Fact>& { return came.facts; }, result);
+  std::vector<Fact>& facts = result ? result->facts : result.error().facts;
   facts.insert(facts.begin(), call);
   co_return result;
 }
@@ -58,11 +58,11 @@ boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports,
 boost::asio::awaitable<StepResult> ask_model_counted(ModelRequest request, Ports& ports, ReadReply read) {
   const ReadReply read_and_count = [&read](const ModelReply& reply) {
     StepResult result = read(reply);
-    if (auto* outcome = std::get_if<Outcome>(&result)) {
-      outcome->patch["model_calls"] = 1;
-      outcome->patch["tokens_in"] = reply.tokens_in;
-      outcome->patch["tokens_out"] = reply.tokens_out;
-      outcome->patch["cost"] = reply.cost;
+    if (result) {
+      result->patch["model_calls"] = 1;
+      result->patch["tokens_in"] = reply.tokens_in;
+      result->patch["tokens_out"] = reply.tokens_out;
+      result->patch["cost"] = reply.cost;
     }
     return result;
   };

@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "engine/json.hpp"
+#include "engine/result.hpp"
 
 namespace cairn {
 
@@ -39,7 +39,7 @@ struct HttpFault {
   std::string message;
 };
 
-using HttpResult = std::variant<HttpAnswer, HttpFault>;
+using HttpResult = Result<HttpAnswer, HttpFault>;
 
 // One sentence if the text is not a URL that can be called.
 std::optional<std::string> url_fault(std::string_view url);

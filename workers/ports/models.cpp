@@ -149,13 +149,13 @@ class HttpModel final : public Model {
   }
 
   ModelAnswer read(const ModelRequest& request, const std::string& model, const HttpResult& result) const {
-    if (const auto* fault = std::get_if<HttpFault>(&result)) {
-      if (fault->kind == HttpFault::Kind::too_big) return bad_reply(fault->message);
-      return failure("unreachable", fault->message, fault->kind != HttpFault::Kind::invalid);
+    if (!result) {
+      const HttpFault& fault = result.error();
+      if (fault.kind == HttpFault::Kind::too_big) return bad_reply(fault.message);
+      return failure("unreachable", fault.message, fault.kind != HttpFault::Kind::invalid);
     }
-    const HttpAnswer& answer = std::get<HttpAnswer>(result);
-    if (answer.status != 200) return refusal(answer);
-    const Result<Json> body = parse_json(answer.body, "the model endpoint's answer");
+    if (result->status != 200) return refusal(*result);
+    const Result<Json> body = parse_json(result->body, "the model endpoint's answer");
     if (!body) return bad_reply(body.error().message);
     return read_completion(request, model, *body);
   }

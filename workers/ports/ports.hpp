@@ -5,11 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "engine/command.hpp"
 #include "engine/json.hpp"
+#include "engine/result.hpp"
 
 namespace cairn {
 
@@ -63,11 +63,14 @@ struct ToolCall {
   std::int64_t timeout_ms = 0;  // 0: the tool's own
 };
 
+// The outputs of a call, a JSON object, or why it failed.
+using ToolAnswer = Result<Json, Failure>;
+
 // Tools by name: native functions, programs, URLs. Answers are JSON objects.
 class Tools {
  public:
   virtual ~Tools() = default;
-  virtual boost::asio::awaitable<std::variant<Json, Failure>> call(ToolCall call) = 0;
+  virtual boost::asio::awaitable<ToolAnswer> call(ToolCall call) = 0;
   virtual const ToolTable& table() const = 0;  // queues and preconditions, for the engine
 };
 

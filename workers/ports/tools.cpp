@@ -21,8 +21,6 @@ using boost::system::error_code;
 
 namespace {
 
-using Answer = std::variant<Json, Failure>;
-
 constexpr std::size_t shown_bytes_max = 500;
 constexpr std::int64_t timeout_ms_max = 24LL * 3'600'000;
 constexpr std::int64_t sleep_ms_max = 30LL * 24 * 3'600'000;
@@ -44,7 +42,7 @@ std::string document_of(const ToolCall& call) {
 }
 
 // What a program or an endpoint said, through the one door for JSON.
-Answer read_outputs(const std::string& tool, std::string_view text) {
+ToolAnswer read_outputs(const std::string& tool, std::string_view text) {
   const std::string wanted = "Expected one JSON object from " + tool_named(tool) + ", but ";
   const std::string said = readable_line(text, shown_bytes_max);
   if (said.empty()) return failure("bad_output", wanted + "it said nothing.", false);
@@ -76,8 +74,8 @@ Failure failed_exit(const ProcessEnd& end) {
   return failure("error", std::move(message), end.number == exit_try_again);
 }
 
-Answer read_process(const std::string& tool, const std::string& program, std::int64_t timeout_ms,
-                    const ProcessEnd& end) {
+ToolAnswer read_process(const std::string& tool, const std::string& program, std::int64_t timeout_ms,
+                        const ProcessEnd& end) {
   switch (end.kind) {
     case ProcessEnd::Kind::not_started:
       return not_started(tool, program, end.number);
@@ -97,7 +95,7 @@ Answer read_process(const std::string& tool, const std::string& program, std::in
   return read_outputs(tool, end.out);
 }
 
-asio::awaitable<Answer> run_program(std::vector<std::string> argv, ToolCall call) {
+asio::awaitable<ToolAnswer> run_program(std::vector<std::string> argv, ToolCall call) {
   const std::string program = argv[0];
   ProcessLimits limits;
   limits.timeout_ms = call.timeout_ms;
@@ -112,20 +110,20 @@ asio::awaitable<Answer> run_program(std::vector<std::string> argv, ToolCall call
 
 // --- URLs -----------------------------------------------------------------------------------------------------------
 
-Answer read_answer(const std::string& tool, std::int64_t timeout_ms, const HttpResult& result) {
-  if (const auto* fault = std::get_if<HttpFault>(&result)) {
-    if (fault->kind == HttpFault::Kind::timeout) return too_late(tool, timeout_ms);
-    if (fault->kind == HttpFault::Kind::too_big) return failure("bad_output", fault->message, false);
-    return failure("unreachable", fault->message, fault->kind == HttpFault::Kind::unreachable);
+ToolAnswer read_answer(const std::string& tool, std::int64_t timeout_ms, const HttpResult& result) {
+  if (!result) {
+    const HttpFault& fault = result.error();
+    if (fault.kind == HttpFault::Kind::timeout) return too_late(tool, timeout_ms);
+    if (fault.kind == HttpFault::Kind::too_big) return failure("bad_output", fault.message, false);
+    return failure("unreachable", fault.message, fault.kind == HttpFault::Kind::unreachable);
   }
-  const HttpAnswer& answer = std::get<HttpAnswer>(result);
-  if (answer.status < 400) return read_outputs(tool, answer.body);
-  std::string message = readable_line(answer.body, shown_bytes_max);
-  if (message.empty()) message = "status " + std::to_string(answer.status);
-  return failure("error", std::move(message), answer.status == 429 || answer.status >= 500);
+  if (result->status < 400) return read_outputs(tool, result->body);
+  std::string message = readable_line(result->body, shown_bytes_max);
+  if (message.empty()) message = "status " + std::to_string(result->status);
+  return failure("error", std::move(message), result->status == 429 || result->status >= 500);
 }
 
-asio::awaitable<Answer> ask_url(HttpClient& client, std::string url, ToolCall call) {
+asio::awaitable<ToolAnswer> ask_url(HttpClient& client, std::string url, ToolCall call) {
   HttpRequest request;
   request.url = std::move(url);
   request.headers = {{"content-type", "application/json"}, {"idempotency-key", call.key}};
@@ -137,7 +135,7 @@ asio::awaitable<Answer> ask_url(HttpClient& client, std::string url, ToolCall ca
 
 // --- sleep ----------------------------------------------------------------------------------------------------------
 
-asio::awaitable<Answer> sleep_for(ToolCall call) {
+asio::awaitable<ToolAnswer> sleep_for(ToolCall call) {
   const Json ms = call.inputs.is_object() ? call.inputs.value("ms", Json()) : Json();
   if (!ms.is_number_integer() || ms < 0 || ms > sleep_ms_max) {
     const std::string limit = std::to_string(sleep_ms_max);
@@ -155,14 +153,13 @@ asio::awaitable<Answer> sleep_for(ToolCall call) {
 
 // --- native ---------------------------------------------------------------------------------------------------------
 
-Answer run_guarded(const NativeTool& tool, const ToolCall& call) {
+ToolAnswer run_guarded(const NativeTool& tool, const ToolCall& call) {
   try {
-    Answer answer = tool(call);
-    const Json* outputs = std::get_if<Json>(&answer);
-    if (outputs == nullptr || outputs->is_object()) return answer;
+    ToolAnswer answer = tool(call);
+    if (!answer || answer->is_object()) return answer;
     return failure(
         "bad_output",
-        "Expected one JSON object from " + tool_named(call.tool) + ", but got " + excerpt(*outputs, 100) + ".", false);
+        "Expected one JSON object from " + tool_named(call.tool) + ", but got " + excerpt(*answer, 100) + ".", false);
   } catch (const std::exception& error) {
     return failure("error", readable_line(error.what(), shown_bytes_max), true);
   } catch (...) {
@@ -170,7 +167,7 @@ Answer run_guarded(const NativeTool& tool, const ToolCall& call) {
   }
 }
 
-asio::awaitable<Answer> answer_at_once(const NativeTool& tool, ToolCall call) { co_return run_guarded(tool, call); }
+asio::awaitable<ToolAnswer> answer_at_once(const NativeTool& tool, ToolCall call) { co_return run_guarded(tool, call); }
 
 // One call of a native tool. Shared by the coroutine that waits and the thread that works, for either may leave first.
 struct NativeCall {
@@ -178,8 +175,8 @@ struct NativeCall {
 
   const ToolCall call;
   const asio::any_io_executor executor;
-  bool started = false;          // the waiter's thread only
-  std::optional<Answer> answer;  // the waiter's thread only
+  bool started = false;              // the waiter's thread only
+  std::optional<ToolAnswer> answer;  // the waiter's thread only
   std::mutex mutex;
   asio::steady_timer* timer = nullptr;  // the waiter's; null when nobody waits: then the executor may be gone too
 };
@@ -204,7 +201,7 @@ void work(const std::shared_ptr<NativeCall>& native, const NativeTool& tool) {
     state.started = true;
     timer.expires_after(std::chrono::milliseconds(state.call.timeout_ms));
   });
-  Answer answer = run_guarded(tool, native->call);
+  ToolAnswer answer = run_guarded(tool, native->call);
   tell_waiter(native, [&state, answer = std::move(answer)](asio::steady_timer& timer) mutable {
     state.answer = std::move(answer);
     timer.cancel();
@@ -226,7 +223,7 @@ class Waiter {
 };
 
 // The time for waiting in the pool's line is not counted: the deadline begins with the work.
-asio::awaitable<Answer> run_native(asio::thread_pool& pool, const NativeTool& tool, ToolCall call) {
+asio::awaitable<ToolAnswer> run_native(asio::thread_pool& pool, const NativeTool& tool, ToolCall call) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto native = std::make_shared<NativeCall>(executor, std::move(call));
   asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
@@ -238,7 +235,7 @@ asio::awaitable<Answer> run_native(asio::thread_pool& pool, const NativeTool& to
     const bool expired = !error && native->started && !native->answer;
     if (expired) co_return too_late(native->call.tool, native->call.timeout_ms);
   }
-  Answer answer = *std::move(native->answer);
+  ToolAnswer answer = *std::move(native->answer);
   co_return answer;
 }
 
@@ -254,7 +251,7 @@ class ToolBox final : public Tools {
     }
   }
 
-  asio::awaitable<Answer> call(ToolCall call) override {
+  asio::awaitable<ToolAnswer> call(ToolCall call) override {
     const auto found = specs_.find(call.tool);
     if (found == specs_.end()) {
       co_return failure("unknown_tool", "Expected a known tool, but there is no " + tool_named(call.tool) + " here.",
@@ -262,8 +259,8 @@ class ToolBox final : public Tools {
     }
     const ToolSpec& spec = found->second;
     call.timeout_ms = timeout_of(spec, call);
-    asio::awaitable<Answer> running = start(spec, std::move(call));
-    Answer answer = co_await std::move(running);
+    asio::awaitable<ToolAnswer> running = start(spec, std::move(call));
+    ToolAnswer answer = co_await std::move(running);
     co_return answer;
   }
 
@@ -276,7 +273,7 @@ class ToolBox final : public Tools {
     return call.timeout_ms > 0 ? std::min(call.timeout_ms, spec.timeout_ms) : spec.timeout_ms;
   }
 
-  asio::awaitable<Answer> start(const ToolSpec& spec, ToolCall call) {
+  asio::awaitable<ToolAnswer> start(const ToolSpec& spec, ToolCall call) {
     if (const auto* exec = std::get_if<ToolSpec::Exec>(&spec.does)) return run_program(exec->argv, std::move(call));
     if (const auto* http = std::get_if<ToolSpec::Http>(&spec.does)) return ask_url(client_, http->url, std::move(call));
     if (const auto* native = std::get_if<NativeTool>(&spec.does)) return run_native(pool_, *native, std::move(call));
@@ -293,9 +290,9 @@ class ToolBox final : public Tools {
 
 // --- built in -------------------------------------------------------------------------------------------------------
 
-Answer echo(const ToolCall& call) { return call.inputs; }
+ToolAnswer echo(const ToolCall& call) { return call.inputs; }
 
-Answer fail_as_asked(const ToolCall& call) {
+ToolAnswer fail_as_asked(const ToolCall& call) {
   const Json message = call.inputs.value("message", Json("It was asked to fail."));
   const Json times = call.inputs.value("times", Json(std::numeric_limits<std::int64_t>::max()));
   if (!message.is_string() || !times.is_number_integer() || times < 0) {

@@ -16,7 +16,7 @@
 namespace cairn {
 
 // A native tool may block; it runs in a bounded thread pool.
-using NativeTool = std::function<std::variant<Json, Failure>(const ToolCall&)>;
+using NativeTool = std::function<ToolAnswer(const ToolCall&)>;
 
 struct ToolSpec {
   struct Exec {

@@ -100,7 +100,7 @@ Command Executor::reused(const CachedOutcome& recorded, const Step& step, std::s
 StepResult Executor::run_pure(const Work& work) {
   try {
     StepResult result = std::get<PureHandler>(work.handler->run)(work.input);
-    if (auto* outcome = std::get_if<Outcome>(&result)) outcome->cache_key = work.cache_key;
+    if (result) result->cache_key = work.cache_key;
     return result;
   } catch (const std::exception& thrown) {
     return failure("error", thrown.what());
@@ -118,28 +118,28 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
   ToolCall call{input.run,     input.step,           std::move(input.sub_goal), std::move(input.tool),
                 input.attempt, std::move(input.key), std::move(input.inputs),   work.timeout_ms};
   const TimeUs asked_at = steady_us();
-  std::variant<Json, Failure> answer = co_await ports_.tools().call(call);
-  Fact fact = tool_called(call, answer.index() == 0, (steady_us() - asked_at) / 1000);
-  if (auto* failed = std::get_if<Failure>(&answer)) {
-    failed->facts.push_back(std::move(fact));
-    co_return std::move(*failed);
+  ToolAnswer answer = co_await ports_.tools().call(call);
+  Fact fact = tool_called(call, answer.ok(), (steady_us() - asked_at) / 1000);
+  if (!answer) {
+    answer.error().facts.push_back(std::move(fact));
+    co_return std::move(answer).error();
   }
   Outcome outcome;
-  outcome.patch = std::get<Json>(std::move(answer));
+  outcome.patch = *std::move(answer);
   outcome.facts.push_back(std::move(fact));
   co_return outcome;
 }
 
 Command Executor::report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
                          std::vector<Blob>& blobs) const {
-  if (auto* outcome = std::get_if<Outcome>(&result)) {
-    Status moved = move_out(outcome->patch, &graph, blobs);
-    if (moved) moved = move_out(outcome->facts, blobs);
-    if (moved) return CompleteStep{job.step, job.attempt, std::move(*outcome), session_, started_at, 0};
+  if (result) {
+    Status moved = move_out(result->patch, &graph, blobs);
+    if (moved) moved = move_out(result->facts, blobs);
+    if (moved) return CompleteStep{job.step, job.attempt, *std::move(result), session_, started_at, 0};
     blobs.clear();
     result = failure(std::string(to_string(moved.error().code)), moved.error().message);
   }
-  Failure& failed = std::get<Failure>(result);
+  Failure& failed = result.error();
   failed.message = utf8(failed.message);
   if (Status moved = move_out(failed.facts, blobs); !moved) failed.facts.clear();
   return FailStep{job.step, job.attempt, std::move(failed), session_, started_at};

@@ -83,7 +83,7 @@ StepResult StepRecord::no_answer(const std::string& says) { return Failure{diver
 
 void StepRecord::add(const std::string& key, StepResult result) {
   const auto [entry, is_new] = results_.try_emplace(key, result);
-  if (!is_new && !std::holds_alternative<Outcome>(entry->second)) entry->second = std::move(result);
+  if (!is_new && !entry->second) entry->second = std::move(result);
 }
 
 StepResult StepRecords::answer(Store& store, const ForkPoint& after, const StepInput& input, const Handler* handler,
@@ -91,7 +91,7 @@ StepResult StepRecords::answer(Store& store, const ForkPoint& after, const StepI
   const std::shared_ptr<Kept> one = kept(after);
   const std::lock_guard lock(one->mutex);
   StepResult known = one->record.answer(input, handler);
-  if (std::holds_alternative<Outcome>(known)) return known;
+  if (known) return known;
   try {
     const Status read = one->record.read_on(store, handlers, graphs);
     if (read) return one->record.answer(input, handler);

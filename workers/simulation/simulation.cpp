@@ -26,7 +26,7 @@ class NoModel final : public Model {
 class NoTools final : public Tools {
  public:
   explicit NoTools(const ToolTable& table) : table_(table) {}
-  boost::asio::awaitable<std::variant<Json, Failure>> call(ToolCall) override { co_return Failure{}; }
+  boost::asio::awaitable<ToolAnswer> call(ToolCall) override { co_return Failure{}; }
   const ToolTable& table() const override { return table_; }
 
  private:

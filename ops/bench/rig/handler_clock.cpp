@@ -27,9 +27,9 @@ class WatchedModel final : public Model {
 class WatchedTools final : public Tools {
  public:
   WatchedTools(std::unique_ptr<Tools> tools, HandlerClock& clock) : tools_(std::move(tools)), clock_(clock) {}
-  awaitable<std::variant<Json, Failure>> call(ToolCall call) override {
+  awaitable<ToolAnswer> call(ToolCall call) override {
     clock_.pause();
-    std::variant<Json, Failure> answer = co_await tools_->call(std::move(call));
+    ToolAnswer answer = co_await tools_->call(std::move(call));
     clock_.resume();
     co_return answer;
   }

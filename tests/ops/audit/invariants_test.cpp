@@ -26,9 +26,7 @@ constexpr std::int32_t all = 1'000'000;
 class Forbidden final : public Model, public Tools {
  public:
   boost::asio::awaitable<ModelAnswer> ask(ModelRequest) override { throw std::logic_error("a model was asked"); }
-  boost::asio::awaitable<std::variant<Json, Failure>> call(ToolCall) override {
-    throw std::logic_error("a tool was called");
-  }
+  boost::asio::awaitable<ToolAnswer> call(ToolCall) override { throw std::logic_error("a tool was called"); }
   const ToolTable& table() const override { return table_; }
 
  private:

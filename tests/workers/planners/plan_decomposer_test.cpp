@@ -881,9 +881,8 @@ Decision decide_create(const std::string& graph, const Json& input) {
   EXPECT_TRUE(decide(state, start, context, graphs).ok());
   const Handler* create = catalogue->handlers.find("plan.create");
   const StepResult result = std::get<PureHandler>(create->run)(step_input(state, state.steps.at(1), create));
-  if (const auto* failure = std::get_if<Failure>(&result))
-    return *decide(state, FailStep{1, 1, *failure, 0, 0}, context, graphs);
-  return *decide(state, CompleteStep{1, 1, std::get<Outcome>(result), 0, 0, 0}, context, graphs);
+  if (!result) return *decide(state, FailStep{1, 1, result.error(), 0, 0}, context, graphs);
+  return *decide(state, CompleteStep{1, 1, *result, 0, 0, 0}, context, graphs);
 }
 
 bool has_event(const std::vector<Event>& events, std::string_view type) {
@@ -998,9 +997,9 @@ TEST(PlanDecomposer, S1_06_a_change_that_nobody_saw_is_refused_by_the_plans_vers
   stale.data = Json::object();
   stale.plan_version = 2;
   const StepResult result = std::get<PureHandler>(merge->run)(stale);
-  ASSERT_TRUE(std::holds_alternative<Outcome>(result));
-  EXPECT_EQ(std::get<Outcome>(result).label, "conflict");
-  EXPECT_TRUE(std::get<Outcome>(result).facts.empty());
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->label, "conflict");
+  EXPECT_TRUE(result->facts.empty());
 }
 
 TEST(PlanDecomposer, a_decomposition_that_overwrote_removes_in_the_callers_plan_too) {
@@ -1031,13 +1030,13 @@ TEST(PlanDecomposer, what_is_no_decomposition_is_not_merged) {
                     {"result", {{"mode", "plan_bfs"}, {"created_tasks", tasks}}}}}};
     return std::get<PureHandler>(merge->run)(input);
   };
-  EXPECT_TRUE(std::holds_alternative<Outcome>(merged({task})));
-  EXPECT_TRUE(std::holds_alternative<Failure>(merged({task, task})));
-  EXPECT_TRUE(std::holds_alternative<Failure>(merged({with(task, "parent_id", "9")})));
-  EXPECT_TRUE(std::holds_alternative<Failure>(merged({with(task, "id", "1")})));
-  EXPECT_TRUE(std::holds_alternative<Failure>(merged({without(task, "name")})));
+  EXPECT_TRUE(merged({task}).ok());
+  EXPECT_FALSE(merged({task, task}).ok());
+  EXPECT_FALSE(merged({with(task, "parent_id", "9")}).ok());
+  EXPECT_FALSE(merged({with(task, "id", "1")}).ok());
+  EXPECT_FALSE(merged({without(task, "name")}).ok());
   input.with = Json::object();
-  EXPECT_TRUE(std::holds_alternative<Failure>(std::get<PureHandler>(merge->run)(input)));
+  EXPECT_FALSE(std::get<PureHandler>(merge->run)(input).ok());
 }
 
 // --- over real HTTP --------------------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ namespace {
 
 namespace asio = boost::asio;
 using test::PlannerRun;
-using Answer = std::variant<Json, Failure>;
 using Lines = std::vector<std::string>;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -88,12 +87,12 @@ class Calls {
 
 // `give` leaves its input x as v; `doubt` does so with a tone; `refuse` always fails.
 std::vector<ToolSpec> small_workers(Calls& calls) {
-  const auto give = [&calls](const ToolCall& call) -> Answer {
+  const auto give = [&calls](const ToolCall& call) -> ToolAnswer {
     calls.add(call.sub_goal);
     return Json{{"v", call.inputs.value("x", Json("nothing"))}};
   };
-  const auto doubt = [](const ToolCall&) -> Answer { return Json{{"v", 1}, {"tone", "uncertain"}}; };
-  const auto refuse = [&calls](const ToolCall& call) -> Answer {
+  const auto doubt = [](const ToolCall&) -> ToolAnswer { return Json{{"v", 1}, {"tone", "uncertain"}}; };
+  const auto refuse = [&calls](const ToolCall& call) -> ToolAnswer {
     calls.add(call.sub_goal);
     return Failure{"error", "It is broken.", false, {}};
   };
@@ -409,9 +408,9 @@ TEST(RoundPlanner, S4_11_a_double_id_is_rejected_and_the_rest_runs) {
 
 // --- side by side ----------------------------------------------------------------------------------------------------
 TEST(RoundPlanner, S4_12_the_join_waits_for_all_whether_they_succeed_or_fail) {
-  ToolSpec slow = worker("slow", [](const ToolCall&) -> Answer { return Json{{"v", "at last"}}; });
+  ToolSpec slow = worker("slow", [](const ToolCall&) -> ToolAnswer { return Json{{"v", "at last"}}; });
   slow.facts.queue = "late";
-  const auto failing = [](const ToolCall&) -> Answer { return Failure{"error", "No.", false, {}}; };
+  const auto failing = [](const ToolCall&) -> ToolAnswer { return Failure{"error", "No.", false, {}}; };
   Scripted scripted({understood, goes_on({goal("s", "slow"), goal("f", "failing")}), is_done({{"r", from("s", "v")}}),
                      answers("Slow.")},
                     {slow, worker("failing", failing)});
@@ -433,7 +432,7 @@ class OrderedTools final : public Tools {
     facts.about = "A worker of the test.";
     table_["give"] = facts;
   }
-  asio::awaitable<Answer> call(ToolCall call) override {
+  asio::awaitable<ToolAnswer> call(ToolCall call) override {
     ++arrived_;
     asio::steady_timer timer(co_await asio::this_coro::executor);
     while (arrived_ < order_.size() || order_[ended_] != call.sub_goal) {
@@ -668,7 +667,7 @@ TEST(RoundPlanner, S4_27_with_the_option_the_run_waits_for_the_answer_and_goes_o
   const RunId run = planner.run("round_planner", {{"question", "What about Berlin?"}, {"clarify", "ask"}});
   ASSERT_EQ(planner.events(run, "question_asked").size(), 1U);
   EXPECT_EQ(planner.state(run).status, RunStatus::running);
-  const cairn::Answer answer{"", "How many orders were there in Berlin?", "person", {}};
+  const Answer answer{"", "How many orders were there in Berlin?", "person", {}};
   ASSERT_TRUE(planner.client().command(run, answer).ok());
   planner.work(run);
   EXPECT_EQ(planner.output(run)["outcome"], "answered") << planner.output(run);

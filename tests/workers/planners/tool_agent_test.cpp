@@ -51,7 +51,7 @@ std::unique_ptr<Tools> recorded_tools(const Turns& turns) {
   for (const auto& [key, texts] : *left) {
     ToolSpec spec;
     spec.name = key.substr(0, key.find('{'));
-    spec.does = NativeTool([left](const ToolCall& call) -> std::variant<Json, Failure> {
+    spec.does = NativeTool([left](const ToolCall& call) -> ToolAnswer {
       std::vector<std::string>& mine = (*left)[call.tool + canonical(call.inputs)];
       if (mine.empty()) return Failure{"error", "Expected a recorded call, but got another.", false, {}};
       const std::string text = mine.front();

@@ -51,16 +51,16 @@ class VentureDesk {
     input.caps = caps;
     input.plan_version = plan_version;
     StepResult result = std::get<PureHandler>(handler->run)(input);
-    if (const Outcome* outcome = std::get_if<Outcome>(&result)) {
-      apply_patch(data, outcome->patch, *graph);
-      for (const Fact& fact : outcome->facts) {
+    if (result) {
+      apply_patch(data, result->patch, *graph);
+      for (const Fact& fact : result->facts) {
         if (const auto* created = std::get_if<PlanCreated>(&fact)) plan_version = created->version;
         if (const auto* revised = std::get_if<PlanRevised>(&fact)) plan_version = revised->version;
       }
     }
     return result;
   }
-  Outcome outcome(const std::string& node, const Json& given = nullptr) { return std::get<Outcome>(at(node, given)); }
+  Outcome outcome(const std::string& node, const Json& given = nullptr) { return *at(node, given); }
   std::string label(const std::string& node, const Json& given = nullptr) { return outcome(node, given).label; }
   bool is_pure(const std::string& node) { return catalogue_->handlers.find("venture_scope." + node)->is_pure(); }
 

@@ -521,7 +521,7 @@ TEST(VentureScope, S0_45_every_run_ends_by_finish_with_a_status_and_a_reason) {
 std::unique_ptr<Tools> down_once() {
   ToolSpec spec;
   spec.name = "corpus_search";
-  spec.does = NativeTool([](const ToolCall& call) -> std::variant<Json, Failure> {
+  spec.does = NativeTool([](const ToolCall& call) -> ToolAnswer {
     if (call.attempt == 1) return Failure{"unavailable", "The corpus is away.", true, {}};
     return Json{{"hits", {{{"title", "A"}, {"source", "a.md"}, {"excerpt", "The alpha was 7."}}}}};
   });

@@ -21,7 +21,6 @@ namespace {
 namespace asio = boost::asio;
 using testing::LoopbackServer;
 using testing::TemporaryFolder;
-using Answer = std::variant<Json, Failure>;
 using Reply = LoopbackServer::Reply;
 
 ToolCall call_of(const std::string& tool, Json inputs = Json::object()) {
@@ -36,15 +35,15 @@ ToolCall call_of(const std::string& tool, Json inputs = Json::object()) {
   return call;
 }
 
-Json outputs_of(const Answer& answer) {
-  if (const auto* outputs = std::get_if<Json>(&answer)) return *outputs;
-  ADD_FAILURE() << std::get<Failure>(answer).error << ": " << std::get<Failure>(answer).message;
+Json outputs_of(const ToolAnswer& answer) {
+  if (answer) return *answer;
+  ADD_FAILURE() << answer.error().error << ": " << answer.error().message;
   return {};
 }
 
-Failure failure_of(const Answer& answer) {
-  if (const auto* failure = std::get_if<Failure>(&answer)) return *failure;
-  ADD_FAILURE() << "it succeeded: " << std::get<Json>(answer);
+Failure failure_of(const ToolAnswer& answer) {
+  if (!answer) return answer.error();
+  ADD_FAILURE() << "it succeeded: " << *answer;
   return {};
 }
 
@@ -81,7 +80,7 @@ class Programs : public ::testing::Test {
   Programs() { ::signal(SIGPIPE, SIG_DFL); }
 
   // A tool "script" that runs this text with /bin/sh.
-  Answer run(const std::string& script, Json inputs = Json::object(), std::int64_t timeout_ms = 20'000) {
+  ToolAnswer run(const std::string& script, Json inputs = Json::object(), std::int64_t timeout_ms = 20'000) {
     const auto tools = tools_of(script, timeout_ms);
     ToolCall call = call_of("script", std::move(inputs));
     return testing::run(io_, tools->call(call));
@@ -298,8 +297,8 @@ TEST_F(Programs, die_with_the_coroutine_that_runs_them) {
 TEST_F(Programs, many_run_side_by_side) {
   const auto tools = tools_of("cat", 60'000);
   int good = 0;
-  const auto take = [&good](std::exception_ptr error, const Answer& answer) {
-    if (!error && std::holds_alternative<Json>(answer)) ++good;
+  const auto take = [&good](std::exception_ptr error, const ToolAnswer& answer) {
+    if (!error && answer) ++good;
   };
   for (int i = 0; i < 50; ++i) {
     auto work = tools->call(call_of("script", {{"i", i}}));
@@ -311,7 +310,7 @@ TEST_F(Programs, many_run_side_by_side) {
 
 // --- URLs -----------------------------------------------------------------------------------------------------------
 
-Answer call_url(const std::string& url, std::int64_t timeout_ms = 20'000) {
+ToolAnswer call_url(const std::string& url, std::int64_t timeout_ms = 20'000) {
   ToolSpec spec;
   spec.name = "remote";
   spec.does = ToolSpec::Http{url};
@@ -320,7 +319,7 @@ Answer call_url(const std::string& url, std::int64_t timeout_ms = 20'000) {
   return testing::run(tools->call(call_of("remote", {{"x", 1}})));
 }
 
-Answer call_server(const Reply& reply, std::int64_t timeout_ms = 20'000) {
+ToolAnswer call_server(const Reply& reply, std::int64_t timeout_ms = 20'000) {
   const LoopbackServer server([reply](const LoopbackServer::Request&) { return reply; });
   return call_url(server.url("/tool"), timeout_ms);
 }
@@ -408,7 +407,7 @@ TEST(NativeTools, run_in_a_bounded_pool_and_answer_on_the_callers_thread) {
   std::atomic<int> most = 0;
   std::atomic<bool> in_pool = true;
   const auto caller = std::this_thread::get_id();
-  const auto tools = make_tools({native([&](const ToolCall& call) -> Answer {
+  const auto tools = make_tools({native([&](const ToolCall& call) -> ToolAnswer {
                                   const int now = ++running;
                                   int before = most;
                                   while (before < now && !most.compare_exchange_weak(before, now)) {
@@ -420,8 +419,8 @@ TEST(NativeTools, run_in_a_bounded_pool_and_answer_on_the_callers_thread) {
                                 2);
   asio::io_context io;
   int good = 0;
-  const auto take = [&](std::exception_ptr, const Answer& answer) {
-    if (std::this_thread::get_id() == caller && std::holds_alternative<Json>(answer)) ++good;
+  const auto take = [&](std::exception_ptr, const ToolAnswer& answer) {
+    if (std::this_thread::get_id() == caller && answer) ++good;
   };
   for (int i = 0; i < 200; ++i) {
     auto work = tools->call(call_of("native"));
@@ -435,21 +434,21 @@ TEST(NativeTools, run_in_a_bounded_pool_and_answer_on_the_callers_thread) {
 
 TEST(NativeTools, an_exception_is_a_failure) {
   const auto tools =
-      make_tools({native([](const ToolCall&) -> Answer { throw std::runtime_error("broken\nglass"); })}, 1);
+      make_tools({native([](const ToolCall&) -> ToolAnswer { throw std::runtime_error("broken\nglass"); })}, 1);
   const Failure failure = failure_of(testing::run(tools->call(call_of("native"))));
   EXPECT_EQ(failure.error, "error");
   EXPECT_EQ(failure.message, "broken glass");
 }
 
 TEST(NativeTools, what_is_no_object_is_bad_output) {
-  const auto tools = make_tools({native([](const ToolCall&) -> Answer { return Json(5); })}, 1);
+  const auto tools = make_tools({native([](const ToolCall&) -> ToolAnswer { return Json(5); })}, 1);
   EXPECT_EQ(failure_of(testing::run(tools->call(call_of("native")))).error, "bad_output");
 }
 
 TEST(NativeTools, one_that_never_ends_is_left_behind) {
   Gate gate;
   const auto tools = make_tools({native(
-                                    [&gate](const ToolCall& call) -> Answer {
+                                    [&gate](const ToolCall& call) -> ToolAnswer {
                                       gate.pass();
                                       return call.inputs;
                                     },
@@ -462,15 +461,15 @@ TEST(NativeTools, one_that_never_ends_is_left_behind) {
 TEST(NativeTools, waiting_in_line_is_not_counted_as_time) {
   Gate gate;
   const auto tools = make_tools({native(
-                                    [&gate](const ToolCall& call) -> Answer {
+                                    [&gate](const ToolCall& call) -> ToolAnswer {
                                       if (call.inputs.contains("blocks")) gate.pass();
                                       return call.inputs;
                                     },
                                     300)},
                                 1);
   asio::io_context io;
-  std::vector<Answer> answers;
-  const auto take = [&answers](std::exception_ptr, Answer answer) { answers.push_back(std::move(answer)); };
+  std::vector<ToolAnswer> answers;
+  const auto take = [&answers](std::exception_ptr, ToolAnswer answer) { answers.push_back(std::move(answer)); };
   auto first = tools->call(call_of("native", {{"blocks", true}}));
   auto second = tools->call(call_of("native"));
   asio::co_spawn(io, std::move(first), take);
@@ -485,7 +484,7 @@ TEST(NativeTools, waiting_in_line_is_not_counted_as_time) {
 TEST(NativeTools, one_may_end_after_everyone_left) {
   Gate started;
   Gate gate;
-  const auto tools = make_tools({native([&](const ToolCall& call) -> Answer {
+  const auto tools = make_tools({native([&](const ToolCall& call) -> ToolAnswer {
                                   started.open();
                                   gate.pass();
                                   return call.inputs;
@@ -503,7 +502,7 @@ TEST(NativeTools, one_may_end_after_everyone_left) {
 
 // --- built in -------------------------------------------------------------------------------------------------------
 
-Answer call_builtin(ToolCall call) {
+ToolAnswer call_builtin(ToolCall call) {
   const auto tools = make_tools(builtin_tools(), 2);
   return testing::run(tools->call(std::move(call)));
 }
@@ -516,8 +515,8 @@ TEST(BuiltinTools, sleep_waits_without_a_thread) {
   const auto tools = make_tools(builtin_tools(), 1);
   asio::io_context io;
   int good = 0;
-  const auto take = [&good](std::exception_ptr, const Answer& answer) {
-    if (std::get<Json>(answer) == Json{{"slept_ms", 100}}) ++good;
+  const auto take = [&good](std::exception_ptr, const ToolAnswer& answer) {
+    if (*answer == Json{{"slept_ms", 100}}) ++good;
   };
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 1'000; ++i) {
@@ -608,7 +607,7 @@ TEST(ToolsFile, what_is_no_tools_file_is_refused) {
 
 TEST(ToolsFile, later_specs_replace_earlier_ones) {
   std::vector<ToolSpec> specs = builtin_tools();
-  ToolSpec mine = native([](const ToolCall&) -> Answer { return Json{{"mine", true}}; });
+  ToolSpec mine = native([](const ToolCall&) -> ToolAnswer { return Json{{"mine", true}}; });
   mine.name = "echo";
   mine.facts.queue = "mine";
   specs.push_back(mine);

@@ -511,16 +511,13 @@ TEST_P(WorkerTest, a_record_that_grows_is_read_on) {
     input.inputs = std::move(inputs);
     return records.answer(counted, {origin, 1}, input, nullptr, catalogue_->handlers, client_->graphs());
   };
-  const auto error_of = [](const StepResult& result) {
-    const auto* failure = std::get_if<Failure>(&result);
-    return failure == nullptr ? "" : failure->error;
-  };
+  const auto error_of = [](const StepResult& result) { return result ? "" : result.error().error; };
   EXPECT_EQ(error_of(answer("a", "echo", {{"x", 1}})), diverged_error);
   EXPECT_EQ(counted.events_read, 1);
   work_until_ended(origin);
   const StepResult came = answer("a", "echo", {{"x", 1}});
-  ASSERT_TRUE(std::holds_alternative<Outcome>(came));
-  EXPECT_EQ(std::get<Outcome>(came).patch, Json({{"x", 1}}));
+  ASSERT_TRUE(came.ok());
+  EXPECT_EQ(came->patch, Json({{"x", 1}}));
   const std::string failed = error_of(answer("b", "fail", {{"message", "no"}}));
   EXPECT_NE(failed, "");
   EXPECT_NE(failed, diverged_error);

@@ -48,7 +48,7 @@ bool wait_until_no_browser() {
 class Calls {
  public:
   explicit Calls(Tools& tools) : tools_(tools), run_(new_run_id()) {}
-  std::variant<Json, Failure> call(const std::string& tool, Json inputs, StepId step = 1) {
+  ToolAnswer call(const std::string& tool, Json inputs, StepId step = 1) {
     ToolCall call;
     call.run = run_;
     call.step = step;
@@ -59,9 +59,8 @@ class Calls {
   }
   Json observe(const std::string& url = register_page) {
     auto answer = call("page.observe", {{"url", url}});
-    const Failure* failure = std::get_if<Failure>(&answer);
-    EXPECT_EQ(failure, nullptr) << failure->message;
-    return failure == nullptr ? std::get<Json>(answer) : Json::object();
+    EXPECT_TRUE(answer.ok()) << answer.error().message;
+    return answer ? *answer : Json::object();
   }
   Json act(const std::string& action, const Json& page, StepId step) {
     const PageElements elements = read_page(page.value("dom", ""));
@@ -69,9 +68,8 @@ class Calls {
     auto answer = call(
         "page.act",
         {{"url", page["url"]}, {"action", action}, {"element", element == nullptr ? "?" : signature(*element)}}, step);
-    const Failure* failure = std::get_if<Failure>(&answer);
-    EXPECT_EQ(failure, nullptr) << failure->message;
-    return failure == nullptr ? std::get<Json>(answer) : Json::object();
+    EXPECT_TRUE(answer.ok()) << answer.error().message;
+    return answer ? *answer : Json::object();
   }
 
  private:
@@ -142,9 +140,8 @@ TEST(PageTools, only_pages_that_the_worker_allows_are_opened) {
   for (const char* url : {"file:///etc/passwd", "/etc/passwd", "http://127.0.0.1:1/allowed.evil", "http://127.0.0.1:2/",
                           "file:///tmp/x.html", "chrome://version", "file:///proc/self/cwd/../x.html"}) {
     const auto answer = calls.call("page.observe", {{"url", url}});
-    const Failure* failure = std::get_if<Failure>(&answer);
-    ASSERT_NE(failure, nullptr) << url;
-    EXPECT_EQ(failure->error, "refused") << url << failure->message;
+    ASSERT_FALSE(answer.ok()) << url;
+    EXPECT_EQ(answer.error().error, "refused") << url << answer.error().message;
   }
 }
 
@@ -157,10 +154,9 @@ TEST(PageTools, a_page_that_leads_elsewhere_is_left) {
   Calls calls(*tools);
   const Json page = calls.observe(server.url("/start/"));
   const auto answer = calls.call("page.act", {{"url", page["url"]}, {"action", "click(1)"}, {"element", ""}}, 2);
-  const Failure* failure = std::get_if<Failure>(&answer);
-  ASSERT_NE(failure, nullptr);
-  EXPECT_EQ(failure->error, "refused");
-  EXPECT_FALSE(has(failure->message, "secret"));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().error, "refused");
+  EXPECT_FALSE(has(answer.error().message, "secret"));
 }
 
 // --- the planner on it -----------------------------------------------------------------------------------------------
@@ -208,7 +204,7 @@ TEST(PageAgentInBrowser, all_fields_of_the_form_are_filled_in) {
 class ForgetfulTools final : public Tools {
  public:
   explicit ForgetfulTools(std::unique_ptr<Tools> tools) : tools_(std::move(tools)) {}
-  boost::asio::awaitable<std::variant<Json, Failure>> call(ToolCall call) override {
+  boost::asio::awaitable<ToolAnswer> call(ToolCall call) override {
     if (call.tool == "page.act" && ++acts_ == 3) {
       ToolCall close = call;
       close.tool = "page.close";

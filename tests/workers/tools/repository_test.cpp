@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 const std::string samples = testing::source_dir() + "/../shared/samples/gitlog/";
 
-std::variant<Json, Failure> call(const std::string& tool, const Json& inputs) {
+ToolAnswer call(const std::string& tool, const Json& inputs) {
   for (const ToolSpec& spec : repository_tools()) {
     ToolCall request;
     request.tool = tool;
@@ -34,20 +34,19 @@ std::variant<Json, Failure> call(const std::string& tool, const Json& inputs) {
 }
 
 Json answer(const std::string& tool, const Json& inputs) {
-  std::variant<Json, Failure> said = call(tool, inputs);
-  if (const Failure* failure = std::get_if<Failure>(&said)) {
-    ADD_FAILURE() << tool << ": " << failure->message;
+  ToolAnswer said = call(tool, inputs);
+  if (!said) {
+    ADD_FAILURE() << tool << ": " << said.error().message;
     return Json::object();
   }
-  return std::get<Json>(std::move(said));
+  return *std::move(said);
 }
 
 std::string refusal(const std::string& tool, const Json& inputs) {
-  const std::variant<Json, Failure> said = call(tool, inputs);
-  const Failure* failure = std::get_if<Failure>(&said);
-  if (failure == nullptr) return "no failure";
-  EXPECT_FALSE(failure->retryable) << failure->message;
-  return failure->message;
+  const ToolAnswer said = call(tool, inputs);
+  if (said) return "no failure";
+  EXPECT_FALSE(said.error().retryable) << said.error().message;
+  return said.error().message;
 }
 
 // A directory of this test's own, removed at its end.

@@ -199,9 +199,8 @@ Waiting refine_step(StepInput input, Ports& ports) {
   };
   StepResult result = co_await ask_model_counted(
       request_of(input, Role::step_refinement, std::move(data), recent.summary), ports, read);
-  Failure* failure = std::get_if<Failure>(&result);
-  if (failure == nullptr || failure->error != "bad_reply") co_return result;
-  co_return Outcome{"fallback", Json::object(), std::move(failure->facts)};
+  if (result || result.error().error != "bad_reply") co_return result;
+  co_return Outcome{"fallback", Json::object(), std::move(result.error().facts)};
 }
 
 Waiting generate_action(StepInput input, Ports& ports) {
@@ -233,7 +232,7 @@ StepResult check_contingencies(const StepInput& input) {
                                  {skips ? "handled" : "simplified", found->action, "contingency",
                                   "It is what the plan says for " + type + ".", failed_step, false},
                                  "rule");
-    Outcome& outcome = std::get<Outcome>(result);
+    Outcome& outcome = *result;
     outcome.facts.insert(outcome.facts.begin(), record(RecordKind::contingency_matched,
                                                        {{"condition", type}, {"action", action_text(found->action)}}));
     outcome.patch["repeats"] = repeats;

@@ -159,8 +159,7 @@ Waiting close_page(StepInput input, Ports& ports) {
   StepResult result = co_await call_tool(std::move(input), ports, std::move(call), [&label](const Json&) -> StepResult {
     return Outcome{label, Json::object(), {}};
   });
-  if (Failure* failure = std::get_if<Failure>(&result))
-    co_return Outcome{label, Json::object(), std::move(failure->facts)};
+  if (!result) co_return Outcome{label, Json::object(), std::move(result.error().facts)};
   co_return result;
 }
 

@@ -276,10 +276,11 @@ asio::awaitable<StepResult> expand(StepInput input, Ports& ports) {
   ModelRequest request = request_of(input, job, task);
   const auto read = [&input, &task](const ModelReply& reply) { return read_reply(input, task, reply); };
   StepResult result = co_await ask_model(std::move(request), ports, read);
-  if (auto* failure = std::get_if<Failure>(&result)) {
+  if (!result) {
+    Failure& failure = result.error();
     const std::int64_t calls = count(input, "llm_calls") + input.errors + 1;
-    failure->retryable = input.errors < job.settings.retry_limit && calls < job.settings.max_llm_calls;
-    failure->facts.emplace_back(decomposition_failed(input, job, place, *failure));
+    failure.retryable = input.errors < job.settings.retry_limit && calls < job.settings.max_llm_calls;
+    failure.facts.emplace_back(decomposition_failed(input, job, place, failure));
   }
   co_return result;
 }

@@ -15,7 +15,7 @@
 namespace cairn {
 namespace {
 
-using Reply = std::variant<Json, Failure>;
+using Reply = Result<Json, Failure>;
 
 constexpr const char* signature = "(Answered by the built-in rule book, not by a language model.)";
 constexpr std::size_t rows_shown_max = 5;
@@ -260,10 +260,10 @@ ModelAnswer answer_by_rules(const ModelRequest& request) {
   const Result<Json> data = parse_json(last, "the last message of the prompt");
   const Json object = data && data->is_object() ? *data : Json::object();
   Reply reply = reply_to(request, object);
-  if (Failure* failure = std::get_if<Failure>(&reply)) return std::move(*failure);
+  if (!reply) return std::move(reply).error();
   ModelReply made;
   made.model = rule_book_name;
-  made.value = std::get<Json>(std::move(reply));
+  made.value = *std::move(reply);
   made.message = {{"role", "assistant"}, {"content", canonical(made.value)}};
   return made;
 }

@@ -46,7 +46,7 @@ void add_tool_agent(HandlerTable& table) {
   const PureHandler collect = [results](StepInput input) {
     input.with = {{"messages", input.data.value("messages", Json())}};
     StepResult result = results(input);
-    if (auto* outcome = std::get_if<Outcome>(&result)) outcome->label = "collected";
+    if (result) result->label = "collected";
     return result;
   };
   add(table, "turn", {"tools", "message"}, {"messages", "tools"}, turn);

@@ -105,13 +105,15 @@ bool is_no_answer(const Json& answer) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos || text == "unknown";
 }
 
-std::variant<Json, std::string> read_answer(const Venture& venture, const std::string& path, const Json& answer) {
+Result<Json> read_answer(const Venture& venture, const std::string& path, const Json& answer) {
   const auto found = venture.schema.find(path);
-  const std::string expected = "Expected a value for " + path + " ";
-  if (found == venture.schema.end()) return expected + "to have a field, but there is none.";
+  const auto refused = [&path](const std::string& wanted) {
+    return Error{Code::invalid, "Expected a value for " + path + " " + wanted};
+  };
+  if (found == venture.schema.end()) return refused("to have a field, but there is none.");
   if (text_of(*found, "type") == "text") {
     if (answer.is_string() && answer.get_ref<const std::string&>().size() <= text_bytes_max) return answer;
-    return expected + "to be a text, but it is " + excerpt(answer, 60) + ".";
+    return refused("to be a text, but it is " + excerpt(answer, 60) + ".");
   }
   const Sought sought = sought_of(venture, *found);
   Quantity quantity;
@@ -120,15 +122,15 @@ std::variant<Json, std::string> read_answer(const Venture& venture, const std::s
   } else if (const auto read = answer.is_string() ? read_quantity(answer.get<std::string>()) : std::nullopt) {
     quantity = *read;
   } else {
-    return expected + "to be a number, but it is " + excerpt(answer, 60) + ".";
+    return refused("to be a number, but it is " + excerpt(answer, 60) + ".");
   }
-  if (quantity.is_percent && sought.kind != Sought::Kind::share) return expected + "that is no percentage.";
+  if (quantity.is_percent && sought.kind != Sought::Kind::share) return refused("that is no percentage.");
   if (!quantity.currency.empty() && quantity.currency != sought.currency)
-    return expected + "in " + sought.currency + ", but it is in " + quantity.currency + ".";
+    return refused("in " + sought.currency + ", but it is in " + quantity.currency + ".");
   if (quantity.value < sought.min || quantity.value > sought.max)
-    return expected + "of at least " + number_text(sought.min) +
-           (sought.max < no_limit ? " and at most " + number_text(sought.max) : "") + ", but it is " +
-           number_text(quantity.value) + ".";
+    return refused("of at least " + number_text(sought.min) +
+                   (sought.max < no_limit ? " and at most " + number_text(sought.max) : "") + ", but it is " +
+                   number_text(quantity.value) + ".");
   return answer.is_number() ? answer : Json(quantity.value);
 }
 

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <string>
-#include <variant>
 
 #include "workers/planners/venture_scope/fields.hpp"
 
 namespace cairn {
 
-// The value of a field that an answer stands for, or one sentence why it is none. Numbers may be texts: "4.1 million".
-std::variant<Json, std::string> read_answer(const Venture& venture, const std::string& path, const Json& answer);
+// The value of a field that an answer stands for. Numbers may be texts: "4.1 million". Refuses `invalid`.
+Result<Json> read_answer(const Venture& venture, const std::string& path, const Json& answer);
 
 // "Ask somebody else": null, "", "unknown".
 bool is_no_answer(const Json& answer);

@@ -50,14 +50,14 @@ StepResult tick(const StepInput& input) {
 
 // --- prepare ---------------------------------------------------------------------------------------------------------
 // What the input says of fields, as values.
-std::string take_given_fields(Venture& venture, const Json& given) {
+Status take_given_fields(Venture& venture, const Json& given) {
   venture.fields = Json::object();
   for (const auto& [path, value] : given.items()) {
-    std::variant<Json, std::string> read = read_answer(venture, path, value);
-    if (auto* fault = std::get_if<std::string>(&read)) return std::move(*fault);
-    set_field(venture, path, std::get<Json>(std::move(read)), {{"source", "input"}});
+    Result<Json> read = read_answer(venture, path, value);
+    if (!read) return std::move(read).error();
+    set_field(venture, path, *std::move(read), {{"source", "input"}});
   }
-  return "";
+  return Done{};
 }
 
 // The profile is laid out into the run's channels once, so that the run has it whatever becomes of the program.
@@ -75,7 +75,7 @@ Status begin(Venture& venture, const StepInput& input, Outcome& outcome) {
   if (!given.is_object())
     return Error{Code::invalid,
                  "Expected the input's fields to be an object, but they are " + excerpt(given, 60) + "."};
-  if (const std::string fault = take_given_fields(venture, given); !fault.empty()) return Error{Code::invalid, fault};
+  if (const Status taken = take_given_fields(venture, given); !taken) return taken;
   outcome.patch["profile"] = venture.profile;
   outcome.patch["auto_finish_ok"] = venture.profile.at("auto_finish");
   return Done{};
@@ -347,11 +347,11 @@ void hear_field(const std::string& path, const StepInput& input, Outcome& outcom
   std::string fault;
   const bool has_answer = !is_no_answer(input.given);
   if (has_answer) {
-    std::variant<Json, std::string> read = read_answer(venture, path, input.given);
-    if (auto* refused = std::get_if<std::string>(&read))
-      fault = std::move(*refused);
+    Result<Json> read = read_answer(venture, path, input.given);
+    if (!read)
+      fault = std::move(read).error().message;
     else
-      set_field(venture, path, std::get<Json>(std::move(read)), {{"source", "user"}});
+      set_field(venture, path, *std::move(read), {{"source", "user"}});
   }
   if (fault.empty()) outcome.patch["tries"] = tries_after(venture, path, "asked");
   outcome.patch["observations"] = heard(path, input.given, fault);

@@ -85,7 +85,7 @@ Failure failure(const Error& error) {
   return {std::string(to_string(error.code)), error.message, error.code == Code::unavailable, {}};
 }
 
-std::variant<Json, Failure> run_search(const SearchCorpus& search, const ToolCall& call) {
+ToolAnswer run_search(const SearchCorpus& search, const ToolCall& call) {
   const Result<CorpusQuery> query = query_of(call.inputs);
   if (!query) return failure(query.error());
   const Result<std::vector<FoundPassage>> found = search(*query);

@@ -11,8 +11,6 @@
 namespace cairn {
 namespace {
 
-using Answer = std::variant<Json, Failure>;
-
 constexpr std::size_t references_max = 20;
 constexpr std::int64_t page_size_default = 20;
 constexpr std::int64_t page_number_max = 100'000;
@@ -37,7 +35,7 @@ const Json* carried(const ToolCall& call, const std::string& slot) {
 }
 
 // --- words -----------------------------------------------------------------------------------------------------------
-Answer common_helpdesk(const ToolCall&) {
+ToolAnswer common_helpdesk(const ToolCall&) {
   return Json{{"answer",
                "I answer questions on the data: how many there are of something, sums and averages, which is best or "
                "worst, the largest and the smallest, what a table or a column means, and where a figure rose or fell "
@@ -53,7 +51,7 @@ std::string tables_told(const Json& metadata) {
   return text;
 }
 
-Answer clarify_question(const ToolCall& call) {
+ToolAnswer clarify_question(const ToolCall& call) {
   const Json* metadata = carried(call, "metadata_results");
   std::string unknown;
   if (metadata != nullptr && metadata->is_object())
@@ -73,7 +71,7 @@ Answer clarify_question(const ToolCall& call) {
 }
 
 // --- metadata --------------------------------------------------------------------------------------------------------
-Answer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
+ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
   const Json references = call.inputs.value("references", Json());
   const bool fits = references.is_array() && !references.empty() && references.size() <= references_max &&
                     std::all_of(references.begin(), references.end(), [](const Json& one) { return one.is_string(); });
@@ -94,7 +92,7 @@ Answer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
   return Json{{"metadata_results", metadata}, {"tone", is_sure ? "sure" : "uncertain"}};
 }
 
-Answer explain(const ToolCall& call) {
+ToolAnswer explain(const ToolCall& call) {
   const Json* metadata = carried(call, "metadata_results");
   if (metadata == nullptr || !metadata->is_object()) return invalid("metadata_results", call);
   return Json{{"explanation", explain_metadata(*metadata)},
@@ -102,7 +100,7 @@ Answer explain(const ToolCall& call) {
 }
 
 // --- queries ---------------------------------------------------------------------------------------------------------
-Answer generate(const QueryLanguage& language, const ToolCall& call) {
+ToolAnswer generate(const QueryLanguage& language, const ToolCall& call) {
   const std::string draft = text_of(call.inputs, "draft");
   if (!draft.empty()) {
     const Json query = {{"language", language.name}, {"text", draft}, {"says", "what the drafted query gives"}};
@@ -121,7 +119,7 @@ struct Window {
   std::int64_t rows = 0;
 };
 
-Answer execute(const Dataset& dataset, const QueryLanguage& language, const ToolCall& call, const Window& window) {
+ToolAnswer execute(const Dataset& dataset, const QueryLanguage& language, const ToolCall& call, const Window& window) {
   const Json* query = carried(call, "es_query");
   const std::string text = query == nullptr || !query->is_object() ? "" : text_of(*query, "text");
   if (text.empty()) return invalid("es_query, {\"language\", \"text\"}", call);
@@ -136,7 +134,7 @@ Answer execute(const Dataset& dataset, const QueryLanguage& language, const Tool
   return Json{{"es_results", std::move(results)}, {"tone", found->more && window.skip == 0 ? "uncertain" : "sure"}};
 }
 
-Answer execute_page(const Dataset& dataset, const QueryLanguage& language, const ToolCall& call) {
+ToolAnswer execute_page(const Dataset& dataset, const QueryLanguage& language, const ToolCall& call) {
   const Json page = call.inputs.value("page", Json());
   const Json number = page.is_object() ? page.value("number", Json(1)) : Json();
   const Json size = page.is_object() ? page.value("size", Json(page_size_default)) : Json();
@@ -144,10 +142,10 @@ Answer execute_page(const Dataset& dataset, const QueryLanguage& language, const
                     number <= page_number_max && size >= 1 && size <= dataset.limits.rows;
   if (!fits) return invalid("a page, {\"number\", \"size\": 1 to " + std::to_string(dataset.limits.rows) + "}", call);
   const auto rows = size.get<std::int64_t>();
-  Answer answer = execute(dataset, language, call, {(number.get<std::int64_t>() - 1) * rows, rows});
-  if (Json* outputs = std::get_if<Json>(&answer)) {
-    (*outputs)["es_results"]["page"] = {{"number", number}, {"size", size}};
-    (*outputs)["tone"] = "sure";
+  ToolAnswer answer = execute(dataset, language, call, {(number.get<std::int64_t>() - 1) * rows, rows});
+  if (answer) {
+    (*answer)["es_results"]["page"] = {{"number", number}, {"size", size}};
+    (*answer)["tone"] = "sure";
   }
   return answer;
 }
@@ -155,7 +153,7 @@ Answer execute_page(const Dataset& dataset, const QueryLanguage& language, const
 // --- results ---------------------------------------------------------------------------------------------------------
 // Results that came from somebody else's tool may have another form.
 template <class Read>
-Answer of_results(const ToolCall& call, const Read& read) {
+ToolAnswer of_results(const ToolCall& call, const Read& read) {
   const Json* results = carried(call, "es_results");
   try {
     if (results != nullptr && results->is_object()) return read(*results);
@@ -164,14 +162,14 @@ Answer of_results(const ToolCall& call, const Read& read) {
   return invalid("es_results, {\"columns\", \"rows\"}", call);
 }
 
-Answer show(const ToolCall& call) {
+ToolAnswer show(const ToolCall& call) {
   return of_results(call, [](const Json& results) {
     return Json{{"formatted_results", show_results(results)},
                 {"tone", results.value("more", false) && !results.contains("page") ? "uncertain" : "sure"}};
   });
 }
 
-Answer analyze(const ToolCall& call) {
+ToolAnswer analyze(const ToolCall& call) {
   return of_results(call, [](const Json& results) {
     const ResultAnalysis analysis = analyze_results(results);
     return Json{{"analysis", analysis.text}, {"tone", analysis.is_sure ? "sure" : "uncertain"}};

@@ -91,9 +91,8 @@ Browser::Browser() : profile_(new_profile()) {
     }
     session_ = "http://127.0.0.1:" + port + "/session";
     const Answer made = command("", capabilities(profile_));
-    if (const auto* fault = std::get_if<BrowserFault>(&made))
-      throw std::runtime_error("Expected Chromium to start, but it did not: " + fault->says);
-    session_ += "/" + std::get<Json>(made).value("sessionId", "");
+    if (!made) throw std::runtime_error("Expected Chromium to start, but it did not: " + made.error().says);
+    session_ += "/" + made->value("sessionId", "");
   } catch (...) {
     driver_.reset();
     std::error_code ignored;
@@ -102,10 +101,10 @@ Browser::Browser() : profile_(new_profile()) {
   }
 }
 
-// Chromium is asked to end, so that its driver can reap it; whatever is left of it dies with the driver. It may write
-// into its profile to the last.
+// Chromium is asked to end, so that its driver can reap it; whatever is left of it dies with the driver, so that no
+// answer is needed. It may write into its profile to the last.
 Browser::~Browser() {
-  command("/goog/cdp/execute", {{"cmd", "Browser.close"}, {"params", Json::object()}});
+  static_cast<void>(command("/goog/cdp/execute", {{"cmd", "Browser.close"}, {"params", Json::object()}}));
   driver_.reset();
   std::error_code error;
   for (int tries = 0; tries < removals_max; ++tries) {
@@ -127,14 +126,14 @@ Browser::Answer Browser::click(const Json& element) {
 
 Browser::Answer Browser::type(const Json& element, const std::string& text) {
   Answer cleared = command("/element/" + id_of(element) + "/clear", Json::object());
-  if (std::holds_alternative<BrowserFault>(cleared) || text.empty()) return cleared;
+  if (!cleared || text.empty()) return cleared;
   return command("/element/" + id_of(element) + "/value", {{"text", text}});
 }
 
 Browser::Answer Browser::screenshot() {
   Answer answer = command("/goog/cdp/execute", {{"cmd", "Page.captureScreenshot"}, {"params", Json::object()}});
-  if (Json* value = std::get_if<Json>(&answer)) return value->is_object() ? value->value("data", Json("")) : Json("");
-  return answer;
+  if (!answer) return answer;
+  return answer->is_object() ? answer->value("data", Json("")) : Json("");
 }
 
 Browser::Answer Browser::command(const std::string& path, const Json& body) {
@@ -143,16 +142,16 @@ Browser::Answer Browser::command(const std::string& path, const Json& body) {
   request.headers = {{"content-type", "application/json; charset=utf-8"}};
   request.body = canonical(body);
   request.timeout_ms = command_ms_max;
-  std::optional<HttpResult> result;
+  HttpResult result;
   asio::io_context io;
   asio::co_spawn(io, http_.post(std::move(request)),
                  [&result](const std::exception_ptr&, HttpResult came) { result = std::move(came); });
   io.run();
-  if (const auto* fault = std::get_if<HttpFault>(&*result)) return BrowserFault{"gone", fault->message};
-  Result<Json> answer = parse_json(std::get<HttpAnswer>(*result).body, "chromedriver's answer");
+  if (!result) return BrowserFault{"gone", result.error().message};
+  Result<Json> answer = parse_json(result->body, "chromedriver's answer");
   if (!answer) return BrowserFault{"gone", answer.error().message};
   Json value = answer->is_object() ? answer->value("value", Json()) : Json();
-  if (std::get<HttpAnswer>(*result).status < 400) return value;
+  if (result->status < 400) return value;
   const std::string word = value.is_object() ? value.value("error", "unknown error") : "unknown error";
   const bool is_gone = word == "invalid session id" || word == "session not created" || word == "no such window";
   const std::string says = value.is_object() ? value.value("message", word) : word;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 
 #include "engine/json.hpp"
 #include "engine/result.hpp"
@@ -31,7 +30,7 @@ class Browser {
   ~Browser();
 
   // All give the command's value.
-  using Answer = std::variant<Json, BrowserFault>;
+  using Answer = Result<Json, BrowserFault>;
   Answer open(const std::string& url);
   Answer run(const std::string& script, Json arguments);  // as the body of a function in the page
   Answer click(const Json& element);                      // an element as run() gave it

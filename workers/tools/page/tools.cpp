@@ -22,8 +22,6 @@ namespace cairn {
 namespace {
 
 namespace fs = std::filesystem;
-using Answer = std::variant<Json, Failure>;
-
 constexpr std::int64_t tool_ms_max = 120'000;
 constexpr auto settle_pause = std::chrono::milliseconds(100);
 constexpr int settle_looks_max = 30;
@@ -110,8 +108,8 @@ struct BrowserGone : std::runtime_error {
 };
 
 Json value_of(Browser::Answer answer) {
-  if (const auto* fault = std::get_if<BrowserFault>(&answer)) throw BrowserGone(fault->says);
-  return std::get<Json>(std::move(answer));
+  if (!answer) throw BrowserGone(answer.error().says);
+  return *std::move(answer);
 }
 
 Json fault_of(const std::string& kind, const std::string& says) { return {{"kind", kind}, {"says", says}}; }
@@ -163,10 +161,9 @@ class OpenPage {
 
  private:
   static Json fault_in(const Browser::Answer& answer) {
-    const auto* fault = std::get_if<BrowserFault>(&answer);
-    if (fault == nullptr) return nullptr;
-    if (fault->word == "gone") throw BrowserGone(fault->says);
-    return fault_of("not_interactable", fault->says);
+    if (answer) return nullptr;
+    if (answer.error().word == "gone") throw BrowserGone(answer.error().says);
+    return fault_of("not_interactable", answer.error().says);
   }
 
   Browser browser_;
@@ -177,7 +174,7 @@ class OpenPages {
  public:
   explicit OpenPages(PageToolOptions options) : options_(std::move(options)) {}
 
-  Answer observe(const ToolCall& call) {
+  ToolAnswer observe(const ToolCall& call) {
     return with_page(call, [&](const std::string& url) {
       const std::shared_ptr<OpenPage> page = page_of(call.run, true);
       const std::lock_guard lock(page->mutex);
@@ -186,7 +183,7 @@ class OpenPages {
     });
   }
 
-  Answer act(const ToolCall& call) {
+  ToolAnswer act(const ToolCall& call) {
     const Result<PageAction> action = parse_action(call.inputs.value("action", ""));
     if (!action) return failure("invalid", action.error().message, false);
     return with_page(call, [&](const std::string& url) {
@@ -198,7 +195,7 @@ class OpenPages {
         return seen(call, *page, {{"performed", false}, {"reopened", true}});
       }
       const std::lock_guard lock(page->mutex);
-      if (page->last_key == call.key) return Answer(page->last_answer);
+      if (page->last_key == call.key) return ToolAnswer(page->last_answer);
       const Json fault = page->perform(*action, call.inputs.value("element", ""));
       Json more = {{"performed", fault.is_null()}};
       if (!fault.is_null()) more["fault"] = fault;
@@ -206,14 +203,14 @@ class OpenPages {
     });
   }
 
-  Answer close(const ToolCall& call) {
+  ToolAnswer close(const ToolCall& call) {
     drop(call.run);
     return Json::object();
   }
 
  private:
   template <class Do>
-  Answer with_page(const ToolCall& call, Do work) {
+  ToolAnswer with_page(const ToolCall& call, Do work) {
     const Json place = call.inputs.value("url", Json());
     if (!place.is_string())
       return failure("invalid", "Expected {\"url\": TEXT}, but got " + excerpt(call.inputs, 100) + ".", false);
@@ -238,7 +235,7 @@ class OpenPages {
   }
 
   // The answer, remembered under the call's key. A page that led elsewhere is left at once.
-  Answer seen(const ToolCall& call, OpenPage& page, Json more) {
+  ToolAnswer seen(const ToolCall& call, OpenPage& page, Json more) {
     Json observed = page.observe();
     const std::string url = observed.value("url", "");
     if (!may_open(url, options_.pages)) {

@@ -231,7 +231,7 @@ void add_co_changes(const CodeHistory& history, std::size_t limit, Json& answer)
 
 using AddTo = void (*)(const CodeHistory&, std::size_t limit, Json& answer);
 
-std::variant<Json, Failure> answer_from_history(const ToolCall& call, FilesOf files, AddTo add) {
+ToolAnswer answer_from_history(const ToolCall& call, FilesOf files, AddTo add) {
   const Result<Wanted> wanted = wanted_of(call, files);
   if (!wanted) return failure(wanted.error());
   const Result<CodeHistory> history = read_history(wanted->query);
