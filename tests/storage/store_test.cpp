@@ -43,7 +43,7 @@ TestRun StoreTest::started_run(Job job) {
 }
 
 std::vector<HeldJob> StoreTest::claim(SessionId session, std::int32_t limit) {
-  return store_->claim(claim_request(session, limit, last_shard()));
+  return store_->claim(claim_request(session, limit, last_shard())).jobs;
 }
 
 HeldJob StoreTest::claim_one(SessionId session) {
