@@ -1,4 +1,4 @@
--- Ended runs that nobody who is still there called, whose end is older than $1, behind (started_at, run_id) of the page
+-- Ended runs whose end is older than $1 and whose caller, if any, is gone; those after (started_at, run_id) of the page
 -- before.
 select r.run_id, r.started_at
 from cairn.run r

@@ -1,4 +1,4 @@
--- A run and all that it called (event type 12, child_started), directly or not: which, and whether it has ended.
+-- A run and all runs that it called (event type 12, child_started), directly or not, and whether each has ended.
 with recursive family as (
   select $1::int as shard, $2::uuid as run_id
   union

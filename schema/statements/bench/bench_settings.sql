@@ -1,4 +1,4 @@
--- What somebody has set, without names of files.
+-- The settings that differ from the defaults, without names of files.
 select name, current_setting(name)
 from pg_settings
 where source in ('configuration file', 'command line', 'database', 'user', 'database user', 'global')

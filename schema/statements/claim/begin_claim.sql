@@ -1,7 +1,7 @@
--- First statement of a claim of queues that are neither limited nor paused; fails (22012) if one of them is. Its lock
--- on the table (ROW SHARE) makes set_queue wait for claims under way. If the server crashes before such a claim is on
--- disk, the job is simply claimed again, and what is done under the lost claim is fenced off. Commits of events never
--- say this.
+-- First statement of a claim of unlimited queues. If one of them is limited, selects 1 / 0 and so fails (22012) with
+-- the whole transaction. Its lock on the table (ROW SHARE) makes set_queue wait for claims under way. If the server
+-- crashes before such a claim is on disk, the job is simply claimed again, and the lost claim's results are fenced off;
+-- commits of events always wait for the disk.
 select 1 / (count(*) = 0)::int, set_config('synchronous_commit', 'off', true)
 from (
   select q.name

@@ -1,6 +1,6 @@
--- Due jobs by priority, then by run_at: of the priorities known in this process from their low-water marks on, so that
--- held and dead index entries in front are not walked again, and of those found in the gaps between the known ones by
--- hopping along the index, at most $14 of them in a gap. One bounded scan for each.
+-- Due jobs by priority, then by run_at. For the priorities known to this process the scan starts at their low-water
+-- marks, so that held and dead index entries in front are not walked again. Unknown priorities are found by hopping
+-- along the index, at most $14 of them in each gap between known ones. Each priority has one bounded scan.
 -- $1 shard, $2 limit, $3 now, $4 session, $5 default timeout (ms), $6 grace (ms),
 -- $7..$10 marks (queue, priority, run_at, run_id), $11..$13 gaps (queue, above, below).
 with recursive gap (queue, below, place, hops, priority) as (

@@ -1,4 +1,4 @@
--- The one job that a hint names, if it is due and nobody holds it.
+-- The one job that a notification names, if it is due and unowned.
 -- $1 shard, $2 run, $3 branch, $4 queues, $5 now, $6 session, $7 default timeout (ms), $8 grace (ms).
 update cairn.job j
 set session = $6::bigint, epoch = j.epoch + 1,

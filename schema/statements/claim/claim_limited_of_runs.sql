@@ -1,4 +1,4 @@
--- As claim_limited.sql, of these runs and no others. Parameters as in claim_of_runs.sql.
+-- As claim_limited.sql, from these runs only. Parameters as in claim_of_runs.sql.
 with room (queue, place, free) as materialized (
   select q.name, u.place,
          least($3::int, q.concurrency - (select count(*) from cairn.permit p where p.queue = q.name))::int

@@ -1,5 +1,5 @@
 -- (offset 0: as in lock_runs.sql.)
--- Due jobs of these runs and no others. Parameters as in claim_limited.sql, and $8 the runs.
+-- Due jobs of these runs only. Parameters as in claim_limited.sql, and $8 the runs.
 with due as materialized (
   select j.shard, j.run_id, j.branch
   from (select $1::int as shard, n.* from unnest($8::uuid[]) as n (run_id) offset 0) u

@@ -1,6 +1,6 @@
 -- (offset 0: as in lock_runs.sql.)
--- Behind a claim: the heads of its runs, which are no older than its jobs, for this is another snapshot; and of runs of
--- at most $3 events all of these. $1 shard, $2 runs.
+-- After a claim: the heads of its runs, and all events of runs with at most $3 of them. A head is no older than the
+-- claimed job, because this statement has a later snapshot. $1 shard, $2 runs.
 select e.seq, e.at, e.type, e.version, e.step, e.actor, e.payload, e.commit, e.chain_hash, c.run_id, r.head
 from (select $1::int as shard, n.* from unnest($2::uuid[]) as n (run_id) offset 0) c
 join cairn.run r on r.shard = any (array[c.shard]) and r.run_id = c.run_id

@@ -1,5 +1,6 @@
 -- (offset 0: as in lock_runs.sql.)
--- After lock_runs. Rows still held as the fences say are free again, with a new epoch; a paused run's stay unoffered.
+-- After lock_runs. Rows still held as the fences say become unowned, with a new epoch; those of a paused run are never
+-- due.
 with held as materialized (
   select j.shard, j.run_id, j.branch
   from (select $1::int as shard, n.*

@@ -1,5 +1,6 @@
 -- (offset 0: as in lock_runs.sql.)
--- Locks the rows that are held as the fences say; fails (22012) if they are not as many as $7.
+-- Locks the rows that are held as the fences say. Unless they are $7, selects 1 / 0 and so fails (22012) with the whole
+-- transaction.
 select 1 / (count(*) = $7::bigint)::int
 from (select true
       from (select $1::int as shard, n.*

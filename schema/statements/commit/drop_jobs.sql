@@ -1,5 +1,6 @@
 -- (offset 0: as in lock_runs.sql.)
--- A null session: whoever holds it. Fails (22012) if not as many as $7 of the others are held as the fences say.
+-- A null session stands for any holder. Unless $7 of the others are held as the fences say, selects 1 / 0 and so fails
+-- (22012) with the whole transaction.
 with dropped as (
   delete from cairn.job j
   using (select $1::int as shard, n.*

@@ -1,4 +1,4 @@
--- New rows, born held with epoch 1; no claim looks for them until they are free.
+-- New rows, held from the start with epoch 1; no claim finds them until they are unowned for the first time.
 insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline, timeout_ms,
   queue, offered)
 select $1::int, u.run_id, u.branch, u.step, u.attempt, u.priority, u.run_at, u.session, 1, u.deadline, u.timeout_ms,

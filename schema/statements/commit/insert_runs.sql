@@ -1,5 +1,6 @@
--- New runs as they are after their first commit. A run that exists already is left out, without an error unless as many
--- as $17 (null: any number) are expected; one that another transaction is about to create is waited for.
+-- New runs as they are after their first commit. A run that exists already is left out; unless $17 runs (null: any
+-- number) were inserted, selects 1 / 0 and so fails (22012) with the whole transaction. One that another transaction is
+-- about to insert is waited for.
 with made as (
 insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of,
   chain_hash, status, graph, version, reason, tags, origin, origin_seq)

@@ -1,6 +1,6 @@
 -- (offset 0: as in lock_runs.sql.)
--- A held row moves on to its next step or attempt: nothing indexed changes. Fails (22012) if not as many as $11 are
--- held as the fences say.
+-- A held row moves on to its next step or attempt: nothing indexed changes. Unless $11 rows are held as the fences say,
+-- selects 1 / 0 and so fails (22012) with the whole transaction.
 with kept as (
   update cairn.job j
   set step = u.step, attempt = u.attempt, timeout_ms = u.timeout_ms, deadline = u.deadline

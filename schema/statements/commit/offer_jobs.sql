@@ -1,4 +1,4 @@
--- Rows held by nobody, with a new epoch: one more than the row had, or the given one for a new row.
+-- Unowned rows with a new epoch: one more than the row had, or the given one for a new row.
 insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline, timeout_ms,
   queue)
 select $1::int, u.run_id, u.branch, u.step, u.attempt, u.priority, u.run_at, null, u.epoch, 9223372036854775807,

@@ -1,5 +1,6 @@
 -- (offset 0: as in lock_runs.sql.) In the order of their ids, which is the order of locks.
--- Runs that are where they are expected to be; fails (22012) if that is not true of as many as $12.
+-- Runs that are at the expected head: optimistic concurrency. In the order of their ids, which is the order of locks.
+-- Unless that is true of $12 runs, selects 1 / 0 and so fails (22012) with the whole transaction.
 with moved as (
   update cairn.run r
   set head = u.head, chain_hash = u.chain_hash, status = u.status, waiting = u.waiting, updated_at = u.updated_at,

@@ -1,4 +1,4 @@
--- Whoever keeps vacuum from its work or might: open transactions, prepared ones, replication slots.
+-- Everything that keeps vacuum from its work or might: open transactions, prepared ones, replication slots.
 select 'transaction' as kind, a.pid::text as pid, coalesce(nullif(a.application_name, ''), a.backend_type) as who,
        greatest(coalesce(age(a.backend_xmin), 0), coalesce(age(a.backend_xid), 0))::bigint as transactions,
        coalesce(extract(epoch from clock_timestamp() - a.xact_start), 0)::bigint as seconds

@@ -1,4 +1,4 @@
--- What each role that must not may do with an event all the same.
+-- Rights on events that a role has and must not have.
 select w.role, to_regrole(w.role) is not null,
   coalesce((select string_agg(p.privilege, ', ' order by p.privilege)
             from (values ('delete'), ('truncate'), ('update')) as p (privilege)

@@ -1,4 +1,4 @@
--- First statement of a claim of limited or paused queues: which of these are so, locked against other claims. The
+-- First statement of a claim of limited queues: which of the queues are limited, locked against other claims. The
 -- table's lock (ROW SHARE) makes set_queue wait for claims under way, whether they found something or not.
 select q.name, q.concurrency, q.paused
 from cairn.queue q

@@ -1,4 +1,5 @@
--- After hold_jobs: jobs born held in a queue with a limit are counted like claimed ones. $2: their queues, each once.
+-- After hold_jobs: jobs inserted held in a queue with a concurrency count like claimed ones. $2: their queues, each
+-- once.
 -- (The lock on the queue's row makes set_queue wait.)
 insert into cairn.permit (queue, shard, run_id, branch, epoch)
 select u.queue, $1::int, u.run_id, u.branch, 1

@@ -1,4 +1,5 @@
--- What is held when a queue gets a limit; after exclude_claims, so that no claim of it is under way.
+-- Permits for the jobs already held when a queue gets a concurrency; after exclude_claims, so that no claim is under
+-- way.
 insert into cairn.permit (queue, shard, run_id, branch, epoch)
 select j.queue, j.shard, j.run_id, j.branch, j.epoch
 from cairn.job j

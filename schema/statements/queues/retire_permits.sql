@@ -1,4 +1,4 @@
--- After lock_queues: permits of these queues whose job is no longer held as it was claimed.
+-- After lock_queues: removes the permits of these queues whose job is no longer held as it was claimed.
 delete from cairn.permit p
 where p.queue = any($1::text[])
   and not exists (

@@ -1,4 +1,4 @@
--- Rows of a run that is not there: of which there is neither an event nor a row. In one statement, for it may begin.
+-- Rows of a run that has neither an event nor a row of its own. In one statement, because the run may begin meanwhile.
 with gone as (
   select 1
   where not exists (select from cairn.event e where e.shard = $1::int and e.run_id = $2::uuid)

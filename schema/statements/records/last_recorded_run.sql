@@ -1,4 +1,4 @@
--- The last id of a shard of which anything is kept: what begins after an audit did is mostly behind it.
+-- The last id of a shard that has any row: runs that begin after an audit did mostly come after it.
 select known.run_id
 from (
   (select e.run_id from cairn.event e where e.shard = $1::int order by e.shard desc, e.run_id desc limit 1)

@@ -1,5 +1,5 @@
--- The next ids of a shard of which anything is kept, in order: so that a history whose run row is gone is found too.
--- The log is walked from id to id, for a run may have very many events.
+-- The next ids of a shard that have any row, in order, so that a history whose run row is gone is found too. The log is
+-- walked from id to id, because a run may have very many events.
 with recursive logged (run_id, n) as (
   (select e.run_id, 1 from cairn.event e
    where e.shard = $1::int and e.run_id > $2::uuid order by e.shard, e.run_id limit 1)

@@ -1,4 +1,4 @@
--- The run's row as its events say, whatever it was.
+-- The run's row as its events say, whatever it was before.
 insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of,
   chain_hash, status, graph, version, reason, tags, origin, origin_seq)
 values ($1::int, $2::uuid, $3::boolean, $4::bigint, $5::bigint, $6::bigint, $7::uuid, $8::uuid,

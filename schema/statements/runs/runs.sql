@@ -1,4 +1,4 @@
--- Newest first, those behind ($6, $7) alone. A null filter is none.
+-- Newest first, only those after ($6, $7) in that order. A null filter does not apply.
 select run_id, graph, version, status, waiting, head, chain_hash, parent, continues, started_at, updated_at, reason,
   tags::text, origin, origin_seq
 from cairn.run

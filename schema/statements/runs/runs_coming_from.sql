@@ -1,4 +1,4 @@
--- Runs that continue one of these, and forks of them; one that does both stands twice.
+-- Runs that continue one of these, and forks of them; one that does both is returned twice.
 select run_id, graph, version, status, waiting, head, chain_hash, parent, continues, started_at, updated_at, reason,
   tags::text, origin, origin_seq
 from (

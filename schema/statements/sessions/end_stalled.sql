@@ -1,5 +1,6 @@
--- Waiting for its client while a statement or a transaction is under way. Only our own role's: others are not ours to
--- end. (From version 17 on transaction_timeout would do; idle_in_transaction_session_timeout counts only after a sync.)
+-- Ends connections that wait for their client inside a statement or transaction. Only our own role's: there is no right
+-- to end others. (From version 17 on transaction_timeout would do; idle_in_transaction_session_timeout counts only
+-- after a sync.)
 select count(pg_terminate_backend(pid))
 from pg_stat_activity
 where usename = current_user and datname = current_database()

@@ -1,5 +1,5 @@
--- Held jobs of one session, past their deadline, or of a session without a row; all jobs are read once for it, and the
--- run of none but those. A job whose run has lost its row is left to `rebuild`.
+-- Held jobs of one session, past their deadline, or of a session without a row. Reads all jobs once, and only the runs
+-- of those found. A job whose run has lost its row is left to `rebuild`.
 select j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
   j.deadline, r.head, w.session is null
 from cairn.job j

@@ -1,5 +1,5 @@
--- An id is never used again, so a row that is there is ours: of an attempt whose answer was lost, or from before we
--- learned to do more.
+-- An id is never used again, so an existing row is our own: from an attempt whose answer was lost, or from before the
+-- worker learned of more handlers.
 insert into cairn.worker (session, counter, started_at, beat_at, pid, host, queues, only_own, handlers, tools,
                           machine)
 values ($1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text, $7::text[], $8::boolean, $9::text[],
