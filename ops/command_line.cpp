@@ -737,7 +737,8 @@ int run_command_line(int argc, const char* const* argv) {
     return say(exit_usage, usage_sentence(line.app, fault.what()));
   }
   // One in --dsn was looked at with the other arguments.
-  if (const auto fault = dsn_fault(choose_database(line.settings).dsn, "CAIRN_DSN")) return say(exit_usage, *fault);
+  if (const Status dsn = check_dsn(choose_database(line.settings).dsn, "CAIRN_DSN"); !dsn)
+    return say(exit_usage, dsn.error().message);
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choose_database(line.settings));
   if (!checkpoints) return say(exit_usage, checkpoints.error().message);
   return run_chosen(line.chosen);

@@ -10,6 +10,7 @@
 #include "storage/postgres/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/schema.hpp"
 
 namespace cairn {
 namespace {

@@ -1,6 +1,6 @@
-// One clock for all processes: the database's, carried as an offset to this machine's monotonic clock. Never goes back.
-// An answer says what time it is to within half the time it took, so one that came at once is worth more than later
-// ones that were slow, until it may have drifted (by 20 µs a second) or is contradicted. Not thread-safe.
+// The database's clock, carried as an offset to this machine's monotonic clock: one clock for all processes. It never
+// goes back. An observation is exact to half its round trip, so a fast one is kept against later slow ones until it may
+// have drifted further (20 µs a second) or is contradicted. Not thread-safe.
 #pragma once
 
 #include "engine/id.hpp"
@@ -11,7 +11,7 @@ TimeUs steady_us();  // monotonic; only differences mean something
 
 class DatabaseClock {
  public:
-  // The database said `database_us` to a question asked at `asked_us` and answered at `answered_us` (steady).
+  // The database answered `database_us` to a question sent at `asked_us` and answered at `answered_us` (steady).
   void observe(TimeUs database_us, TimeUs asked_us, TimeUs answered_us);
   TimeUs now(TimeUs steady_us);
 

@@ -25,6 +25,8 @@ bool holds(const Fence& fence, const std::optional<FoundJob>& job) {
   return job && job->session == fence.session && job->epoch == fence.epoch && job->step == fence.step;
 }
 
+// The order of the questions matters: a landed entry is committed whatever the rows hold now, and a run that should
+// exist but does not is a conflict whatever its fences say.
 Verdict judge_one(const Entry& entry, const Found& found) {
   Verdict verdict;
   if (found.landed) return verdict;
@@ -50,6 +52,7 @@ Verdict judge_one(const Entry& entry, const Found& found) {
   return verdict;
 }
 
+// Links hold in both directions, so the refused ones are collected before any verdict is changed.
 void refuse_linked(std::span<const Entry> batch, std::span<const Found> found, std::vector<Verdict>& verdicts) {
   std::set<std::uint32_t> refused;
   for (std::size_t at = 0; at < batch.size(); ++at) {
@@ -78,6 +81,7 @@ void check_batch(Shard shard, std::int32_t shards, std::span<const Entry> batch)
   }
 }
 
+// Milliseconds above 22 random bits. Increasing even if the clock is set back: each id is above the last one.
 std::int64_t next_commit_id() {
   constexpr std::int64_t since_2020_ms = 1'577'836'800'000;
   static std::atomic<std::int64_t> last{0};
@@ -109,6 +113,7 @@ std::vector<Hash> chain_hashes(Shard shard, const Entry& entry, std::int64_t com
 }
 
 std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> found) {
+  CHECK(batch.size() == found.size());
   std::vector<Verdict> verdicts;
   verdicts.reserve(batch.size());
   for (std::size_t at = 0; at < batch.size(); ++at) verdicts.push_back(judge_one(batch[at], found[at]));
@@ -139,7 +144,7 @@ bool matches(const RunFilter& filter, const RunRow& run) {
   if (filter.status && run.status != *filter.status) return false;
   if (filter.waiting && run.waiting != *filter.waiting) return false;
   if (filter.since && run.started_at < *filter.since) return false;
-  if (filter.behind && std::pair(run.started_at, run.id) >= *filter.behind) return false;
+  if (filter.after && std::pair(run.started_at, run.id) >= *filter.after) return false;
   for (const auto& [key, value] : filter.tags) {
     const auto tag = run.tags.find(key);
     if (tag == run.tags.end() || tag->second != value) return false;

@@ -1,5 +1,5 @@
-// The rules that are the same for every store: which hashes a commit's events get, who may pass, what may be set.
-// Pure functions, safe from any thread.
+// The rules that both stores share: the chain hashes of a commit's events, the verdict on each entry, the checks of a
+// batch and of a queue's settings. Pure functions except next_commit_id(); safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace cairn {
 
 inline constexpr std::int64_t missed_events_max = 1'000;
 
-// A bug in the caller ends the process: sequence numbers with a gap, a run or a branch twice, a run of another shard,
-// a `keep` without its fence, no event at all.
+// CHECKs what callers must get right: sequence numbers without a gap, each run and branch once, every run of this
+// shard, a fence for each `keep`, at least one event.
 void check_batch(Shard shard, std::int32_t shards, std::span<const Entry> batch);
 
-// Of this process never twice, of two processes hardly ever; grows with time.
+// Unique within a process, practically unique across processes; increasing.
 std::int64_t next_commit_id();
 
-// The id that the batch brings along, else a new one.
+// The id that the batch's entries carry, otherwise a new one.
 std::int64_t commit_id_of(std::span<const Entry> batch);
 
 // The chain hashes of an entry's events, in order.
@@ -38,28 +38,29 @@ struct FoundJob {
   StepId step = 0;
 };
 
-// What the store holds of an entry's run, under lock.
+// What a store found about an entry's run and fenced jobs, under lock.
 struct Found {
   std::optional<FoundRun> run;
   std::vector<std::optional<FoundJob>> fenced;  // one for each fence, in their order
-  bool landed = false;                          // its events are in the log: an earlier attempt's COMMIT came through
+  bool landed = false;                          // the events are in the log: an earlier attempt's COMMIT succeeded
 };
 
-// Verdicts in the order of the entries; head and chain hash of the committed ones are left to the store.
-// A fence that does not hold counts more than a head that moved on: such an outcome is lost, not late. Entries of a
-// refused link that would have passed are refused as `conflict`.
+// Verdicts in the order of the entries; the store adds head and chain hash of the committed ones. A failed fence counts
+// more than a head that moved on: such an outcome is lost, not late. If one entry of a link is refused, the others are
+// refused as `conflict`.
 std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> found);
 
-// Whether the events a conflict missed are few enough to come with it.
+// True for a conflict whose missed events are few enough to come with the verdict.
 bool wants_missed(const Entry& entry, const Verdict& verdict);
 
-// The epoch of a job row that is new: beyond any that an earlier row of the same branch can have reached.
+// The epoch of a new job row: above any that an earlier row of the same branch can have had, so that old fencing tokens
+// stay invalid.
 inline std::int64_t first_epoch(std::int64_t head) { return head << 20; }
 
 // Refuses `invalid`: a queue without a name, a concurrency below 1, any setting of the timers' queue.
 Status check_queue(const QueueSettings& settings);
 
-// All of the filter but `lineage` and `limit`.
+// True if the run passes the filter, `lineage` and `limit` left aside.
 bool matches(const RunFilter& filter, const RunRow& run);
 
 }  // namespace cairn

@@ -1,12 +1,23 @@
-// SHA-256 of bytes that come piece by piece. Not thread-safe.
+// SHA-256: of bytes in one piece or piece by piece, and the text form of a hash. A Digest is not thread-safe; the
+// functions are safe from any thread.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
-#include "storage/store.hpp"
-
 namespace cairn {
+
+using Hash = std::array<std::uint8_t, 32>;
+
+Hash sha256(std::string_view bytes);
+
+std::string hex(std::span<const std::uint8_t> bytes);          // lower case
+std::optional<Hash> parse_hash(std::string_view hexadecimal);  // of either case; nothing if it is not a hash's
 
 class Digest {
  public:
@@ -16,7 +27,7 @@ class Digest {
   Digest& operator=(Digest&&) noexcept;
 
   void add(std::string_view bytes);
-  // Of all that was added so far; more may follow.
+  // The hash of all bytes added so far; more may follow.
   Hash hash() const;
 
  private:

@@ -1,5 +1,5 @@
-// The fixed binary layout of what is hashed or signed: integers big-endian, text as u32 length and bytes, after a mark
-// that says what it is. Not thread-safe.
+// The fixed binary layout of everything that is hashed or signed: a mark with the kind and version, then integers
+// big-endian, and text as u32 length and bytes. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -28,6 +28,7 @@ TimeUs system_time() {
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
+// A job's row is due for a claim: unowned, its time has come, and its queue is asked for.
 bool is_due(const HeldJob& job, const ClaimRequest& request) {
   return job.session == 0 && job.job.run_at_us <= request.now_us &&
          std::find(request.queues.begin(), request.queues.end(), job.job.queue) != request.queues.end();
@@ -37,6 +38,7 @@ bool holds(const HeldJob& job, const Fence& fence) {
   return job.session == fence.session && job.epoch == fence.epoch && job.job.step == fence.step;
 }
 
+// As the claim statements compute it. The bound keeps the sum below the largest TimeUs.
 TimeUs deadline_of(const HeldJob& job, const ClaimRequest& request) {
   constexpr std::int64_t timeout_ms_max = 1'000'000'000'000;
   const std::int64_t timeout_ms = job.job.timeout_ms > 0 ? job.job.timeout_ms : request.default_timeout_ms;
@@ -63,6 +65,7 @@ class MemoryStore final : public Store {
     check_batch(shard, shards_, batch);
     const std::int64_t commit = commit_id_of(batch);
     const std::lock_guard lock(mutex_);
+    // All entries are judged before any is written: linked ones share a verdict.
     std::vector<Found> found;
     std::vector<std::vector<Hash>> hashes;
     for (const Entry& entry : batch) {
@@ -200,7 +203,7 @@ class MemoryStore final : public Store {
     return found->second;
   }
 
-  void put_checkpoint(const Checkpoint&) override {}  // there is nobody to prove anything to
+  void put_checkpoint(const Checkpoint&) override {}  // nothing outlives the process, so there is nothing to prove
 
   void put_graph(const GraphRow& graph) override {
     const std::lock_guard lock(mutex_);
@@ -336,10 +339,10 @@ class MemoryStore final : public Store {
   bool await_notification(std::int64_t timeout_ms) override {
     std::unique_lock lock(mutex_);
     std::uint64_t& seen = seen_[std::this_thread::get_id()];
-    const bool came =
+    const bool is_new =
         notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return notifications_ != seen; });
     seen = notifications_;
-    return came;
+    return is_new;
   }
 
  private:
@@ -486,7 +489,7 @@ class MemoryStore final : public Store {
   std::set<RunId> lineage_of(const RunId& id) const {
     std::set<RunId> lineage;
     for (std::optional<RunId> next = id; next && runs_.contains(*next) && lineage.insert(*next).second;) {
-      next = came_from(runs_.at(*next).row);
+      next = predecessor(runs_.at(*next).row);
     }
     for (bool grew = true; grew;) {
       grew = false;

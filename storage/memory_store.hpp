@@ -1,5 +1,5 @@
-// The store in memory: for the simulator, for tests of everything above the store, and as the model the Postgres
-// store is compared with. Safe from any thread (one lock). Nothing survives the process.
+// The store in memory, as slow and as plain as a specification: for the simulator, for tests of everything above the
+// store, and as the test oracle of the Postgres store. Safe from any thread (one lock). Nothing survives the process.
 #pragma once
 
 #include <functional>

@@ -2,10 +2,6 @@
 
 namespace cairn {
 
-std::optional<RunId> came_from(const RunRow& run) {
-  return run.forked_from ? std::optional(run.forked_from->run) : run.continues;
-}
-
 std::vector<Past> Store::pasts(std::span<const PastRequest> requests, std::int32_t limit) {
   std::vector<Past> pasts;
   pasts.reserve(requests.size());

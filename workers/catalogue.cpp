@@ -114,8 +114,7 @@ Result<std::int64_t> read_limit(const std::string& name, const std::string& text
 // What the tools for data ask; which database the sample stands in is said when one is opened.
 Result<Dataset> make_dataset(const CatalogueOptions& options) {
   Dataset dataset;
-  if (const std::optional<std::string> fault = dsn_fault(options.dataset_dsn, "CAIRN_DATASET_DSN"))
-    return Error{Code::invalid, *fault};
+  if (const Status dsn = check_dsn(options.dataset_dsn, "CAIRN_DATASET_DSN"); !dsn) return dsn.error();
   if (!options.dataset_dsn.empty()) dataset.dsn = options.dataset_dsn;
   if (!options.dataset_schema.empty()) dataset.schema = options.dataset_schema;
   const Result<std::int64_t> rows = read_limit("CAIRN_QUERY_ROWS", options.query_rows, dataset.limits.rows, 10'000);

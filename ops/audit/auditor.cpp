@@ -23,8 +23,7 @@ constexpr int rebuild_tries = 50;
 constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
 
 bool has_rows_beside(const RunRecord& record) {
-  return !record.jobs.empty() || !record.questions.empty() || !record.questions_fault.empty() ||
-         !record.snapshots.empty();
+  return !record.jobs.empty() || !record.questions.empty() || !record.questions_readable || !record.snapshots.empty();
 }
 
 // What was read of a run before its audit.
@@ -168,14 +167,14 @@ class OneAudit {
   }
 
   void judge_rows() {
-    if (!record_.run_fault.empty()) find(0, "unreadable", record_.run_fault);
+    if (!record_.run_readable) find(0, "unreadable", record_.run_readable.error().message);
     const RunState* const state = audit_.state();
     if (audited_.events == 0 && !record_.run) {
       audited_.is_leftover = has_rows_beside(record_);
       if (audited_.is_leftover) find(0, "surplus", "Expected nothing of a run without events, but found rows of one.");
       return;
     }
-    if (!record_.run && record_.run_fault.empty())
+    if (!record_.run && record_.run_readable)
       find(state == nullptr ? 0 : state->seq, "run", "Expected a row of the run, but found none.");
     if (state == nullptr || is_broken_off()) return;
     for (const std::int64_t seq : snapshots_) find_snapshot(seq, "to be of an event, but the history ends before it");
@@ -260,7 +259,7 @@ bool Auditor::learn_graphs() {
 
 bool Auditor::is_kept(const RunPlace& place) {
   const RunRecord record = records_.record(place.run, fold_version);
-  if (record.run || !record.run_fault.empty() || has_rows_beside(record)) return true;
+  if (record.run || !record.run_readable || has_rows_beside(record)) return true;
   try {
     return !store_.events(place.run, 0, 1).empty();
   } catch (const CorruptHistory&) {

@@ -131,8 +131,8 @@ std::vector<Finding> projection_findings(const Projection& wanted, const RunReco
     const bool is_unlisted = found.unlisted.contains(job->branch);
     for (std::string& says : job_differences(*job, *there, is_unlisted, now_us)) find("job", std::move(says));
   });
-  if (!found.questions_fault.empty()) {
-    find("unreadable", found.questions_fault);
+  if (!found.questions_readable) {
+    find("unreadable", found.questions_readable.error().message);
     return findings;
   }
   pair_questions(wanted.questions, found.questions, [&](const QuestionRow* question, const QuestionRow* there) {

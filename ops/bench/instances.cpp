@@ -8,7 +8,7 @@
 #include "ops/bench/rig/limit.hpp"
 #include "ops/bench/rig/meter.hpp"
 #include "ops/bench/rig/rig.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/schema.hpp"
 #include "workers/ports/text_file.hpp"
 
 namespace cairn {

@@ -7,7 +7,7 @@
 #include "ops/bench/rig/meter.hpp"
 #include "ops/bench/rig/rig.hpp"
 #include "storage/clock.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/schema.hpp"
 
 namespace cairn {
 namespace {

@@ -48,6 +48,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/clock_test.cpp
   tests/storage/commit_test.cpp
   tests/storage/job_writes_test.cpp
+  tests/storage/notifications_test.cpp
   tests/storage/oracle_test.cpp
   tests/storage/queue_settings_test.cpp
   tests/storage/runs_test.cpp
@@ -61,7 +62,6 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/cluster_test.cpp
   tests/storage/postgres/cutting_proxy.cpp
   tests/storage/postgres/job_claimer_test.cpp
-  tests/storage/postgres/notifier_test.cpp
   tests/storage/postgres/plans_test.cpp
   tests/storage/postgres/postgres_test.cpp
   tests/storage/postgres/schema_test.cpp

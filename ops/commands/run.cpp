@@ -68,7 +68,7 @@ void print_lineage(std::vector<RunRow> rows) {
   for (const RunRow& row : rows) listed.insert(row.id);
   std::map<RunId, std::vector<const RunRow*>> below;
   for (const RunRow& row : rows) {
-    const std::optional<RunId> from = came_from(row);
+    const std::optional<RunId> from = predecessor(row);
     below[from && listed.contains(*from) ? *from : RunId{}].push_back(&row);
   }
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "CAME FROM"});

@@ -14,7 +14,7 @@
 #include "ops/terminal/stop_signals.hpp"
 #include "storage/postgres/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/schema.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {

@@ -276,9 +276,9 @@ ApiResponse broken(const std::exception& failure) {
 
 // Of a connection of its own, however others wait for theirs.
 ApiResponse readiness(const std::string& dsn) {
-  const std::optional<std::string> fault = unreachable(dsn);
-  if (!fault) return json_response({{"ready", true}});
-  spdlog::warn("The API's database is away: {}", *fault);
+  const Status answers = probe_database(dsn);
+  if (answers) return json_response({{"ready", true}});
+  spdlog::warn("The API's database is away: {}", answers.error().message);
   return away_response();
 }
 

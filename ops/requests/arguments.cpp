@@ -146,7 +146,7 @@ Moment moment_argument(const std::string& text) {
 
 std::string dsn_argument(const std::string& text) {
   if (text.empty()) refuse("Expected a PostgreSQL connection string or URL in --dsn, but found none.");
-  if (const std::optional<std::string> fault = dsn_fault(text, "--dsn")) refuse(*fault);
+  if (const Status dsn = check_dsn(text, "--dsn"); !dsn) refuse(dsn.error().message);
   return text;
 }
 

@@ -88,7 +88,7 @@ std::vector<RunRow> RunPages::next() {
   filter_.limit = std::min(left_, page_runs);
   std::vector<RunRow> page = store_.runs(filter_);
   left_ = page.size() < static_cast<std::size_t>(filter_.limit) ? 0 : left_ - filter_.limit;
-  if (!page.empty()) filter_.behind = {page.back().started_at, page.back().id};
+  if (!page.empty()) filter_.after = {page.back().started_at, page.back().id};
   return page;
 }
 

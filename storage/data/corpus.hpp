@@ -1,5 +1,5 @@
-// Corpora in PostgreSQL: documents cut into passages, found by full-text search in English. On no step's way: a
-// connection of its own, opened at the first use. Safe from any thread (one lock).
+// Corpora in PostgreSQL: documents cut into passages, with full-text search in English. Uses an Administration of its
+// own, opened at the first use. Safe from any thread (one lock).
 #pragma once
 
 #include <cstdint>
@@ -46,14 +46,14 @@ struct CorpusLoad {
 
 class Corpora {
  public:
-  // `dsn` is asked for at each connecting; its refusal is the caller's.
+  // `dsn` is called at each connecting; if it refuses, so does the call that needed it.
   explicit Corpora(std::function<Result<std::string>()> dsn);
   ~Corpora();
   Corpora(const Corpora&) = delete;
   Corpora& operator=(const Corpora&) = delete;
 
-  // The corpus has these documents of the folder afterwards and no others of it; other folders' stay. All or nothing.
-  // REQUIRES: each source begins "FOLDER/". All refuse `unavailable` (no database).
+  // Replaces the folder's documents in the corpus by these; other folders' stay. All or nothing.
+  // REQUIRES: each source begins with "FOLDER/". Every function refuses `unavailable` (no database).
   Result<CorpusLoad> load(const std::string& corpus, const std::string& folder, const std::vector<Document>& documents);
 
   // Refuses `not_found` if there is no such corpus.

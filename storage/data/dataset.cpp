@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/embedded.hpp"
+#include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
-#include "storage/postgres/schema.hpp"
 
 namespace cairn {
 namespace {

@@ -1,5 +1,5 @@
-// A data set that questions are asked of: the tables of one schema, read through a login that may do no more. Where it
-// is, what it has, and the sample that comes with the program. Safe from any thread; each call blocks its own.
+// A data set for questions: the tables of one schema, read through a login with no other rights; and the sample that
+// comes with the program. Safe from any thread; each call blocks its own.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ inline constexpr const char* sample_login = "cairn_data";
 
 struct Dataset {
   std::optional<std::string> dsn;  // nothing: no database is known
-  std::string login;               // in place of the DSN's; "": the DSN's
+  std::string login;               // instead of the DSN's; "": the DSN's
   std::string schema = sample_schema;
   QueryLimits limits;
-  std::string load_dsn;  // where the sample is loaded into when it is missing; "": nowhere, its absence is told
+  std::string load_dsn;  // where a missing sample is loaded; "": nowhere, and read_catalog() refuses
 };
 
 struct DataColumn {
@@ -48,20 +48,20 @@ struct DataValue {
   std::string value;
 };
 
-// What the login may read. Loads the sample first if that is nothing and it may. Refuses as run_bounded, and
-// `not_found` if it is nothing.
+// The tables and columns that the login may read. If there are none and `load_dsn` is given, loads the sample first.
+// Refuses as run_bounded(), and `not_found` if there are none.
 Result<DataCatalog> read_catalog(const Dataset& dataset);
 
-// Where texts of the data equal one of the words, letter case aside. Refuses as run_bounded.
+// Values of text columns that equal one of the words, ignoring case. Refuses as run_bounded().
 Result<std::vector<DataValue>> find_values(const Dataset& dataset, const DataCatalog& catalog,
                                            const std::vector<std::string>& words);
 
-// Runs one query over it, leaving `skip` rows out and giving at most `rows`, and the data set's limit at most. Refuses
-// as run_bounded.
+// Runs one query over the data set, skips `skip` rows and returns at most `rows`, within the data set's limit. Refuses
+// as run_bounded().
 Result<QueryRows> ask_dataset(const Dataset& dataset, const std::string& text, std::int64_t skip, std::int64_t rows);
 
-// Loads the sample into a database, where its schema and the login `cairn_data` are made: false if it was there.
-// Refuses `conflict` (somebody else's schema of that name), `unavailable` (also for a login that may not).
+// Loads the sample into a database and creates its schema and the login `cairn_data` there. False if it was loaded
+// already. Refuses `conflict` (another schema of that name), `unavailable` (also for a login without the rights).
 Result<bool> load_sample(const std::string& dsn);
 
 }  // namespace cairn

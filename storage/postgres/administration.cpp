@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// What libpqxx throws as what the rest of this program knows.
+// Turns libpqxx's exceptions into PostgresError.
 template <class Work>
 auto translated(Work&& work) {
   try {

@@ -1,5 +1,6 @@
-// A connection for what is on no step's way: migrations, databases of the embedded cluster and of the benchmark, what
-// an operator looks at. Over libpqxx; values are text. Not thread-safe.
+// A connection for work that no step waits for: migrations, the embedded cluster's and the benchmark's databases, an
+// operator's questions. Over libpqxx, with values as text; PgConnection (connection.hpp) is for everything else. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace cairn {
 
-// Rows of text. Getters REQUIRE a value that is not null and, for a number, is one.
+// Rows of text. Getters REQUIRE a value that is not null; number() REQUIRES a number.
 class AdminRows {
  public:
   using Row = std::vector<std::optional<std::string>>;
@@ -28,7 +29,7 @@ class AdminRows {
   std::vector<Row> rows_;
 };
 
-// Throws PostgresError, as the hot connections do.
+// Throws PostgresError, as PgConnection does.
 class Administration {
  public:
   // `dsn`: libpq connection string or URL; "" takes libpq's variables.
@@ -37,14 +38,14 @@ class Administration {
   Administration(const Administration&) = delete;
   Administration& operator=(const Administration&) = delete;
 
-  // A statement of schema/statements by its name; inside the transaction if there is one.
+  // A statement of schema/statements by its name; inside the transaction if one is open.
   AdminRows query(std::string_view statement, const std::vector<std::string>& parameters = {});
   // Statements as text, without parameters: migrations, CREATE DATABASE, CHECKPOINT.
   void execute(const std::string& text);
-  // Every row of a table as COPY writes it in text.
+  // Every row of a table, as COPY writes it in text form.
   void copy_out(const std::string& table, const std::function<void(const std::string& row)>& use);
 
-  // What follows is one transaction; without commit() nothing of it stays.
+  // Begins a transaction; without commit() nothing of it stays.
   void begin();
   void commit();
   void roll_back();

@@ -3,128 +3,82 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <chrono>
 #include <cmath>
-#include <libpq-fe.h>
 #include <memory>
 #include <optional>
-#include <poll.h>
 
+#include "storage/clock.hpp"
 #include "storage/postgres/connection.hpp"
 
 namespace cairn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr std::int64_t grace_ms = 2'000;  // more than the server's own limit, in case it does not answer at all
 
-constexpr std::int64_t grace_ms = 2'000;  // beyond the server's own limit, for a server that does not answer at all
-
-struct Disconnect {
-  void operator()(PGconn* connection) const { PQfinish(connection); }
-};
-struct Clear {
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using Rows = std::unique_ptr<PGresult, Clear>;
-
-// The first line of what the server says, without its "ERROR:  ".
-std::string first_line(const char* said) {
-  std::string text = said == nullptr ? "" : said;
-  text = text.substr(0, text.find('\n'));
+// The first line of an error report, without its "ERROR:  ".
+std::string first_line(std::string_view report) {
+  std::string text(report.substr(0, report.find('\n')));
   if (text.starts_with("ERROR:  ")) text.erase(0, 8);
   return text.empty() ? "the connection was lost" : text;
 }
 
-Error refused(const std::string& sqlstate, const std::string& says) {
-  const std::string sentence = "Expected the query to run, but: " + says;
+Error refused(const PostgresError& failure) {
+  const std::string& sqlstate = failure.sqlstate();
+  const std::string sentence = "Expected the query to run, but: " + first_line(failure.what());
   if (sqlstate == "57014") return {Code::limit, sentence};
-  const bool is_forbidden = sqlstate == "42501" || sqlstate == "25006";  // by right, or for it would write
+  const bool is_forbidden = sqlstate == "42501" || sqlstate == "25006";  // no right to it, or it would write
   if (is_forbidden) return {Code::closed, sentence};
-  if (sqlstate.empty() || PostgresError(sqlstate, says).is_transient()) return {Code::unavailable, sentence};
-  return {Code::invalid, sentence};
+  return {failure.is_transient() ? Code::unavailable : Code::invalid, sentence};
 }
 
 // --- one connection for one query ------------------------------------------------------------------------------------
 class Reader {
  public:
-  Reader(const BoundedQuery& query, const QueryLimits& limits)
-      : deadline_(Clock::now() + std::chrono::milliseconds(limits.timeout_ms + grace_ms)) {
+  static Result<Reader> connect(const BoundedQuery& query, const QueryLimits& limits) {
+    const std::int64_t deadline_us = steady_us() + (limits.timeout_ms + grace_ms) * 1'000;
     const std::string timeout = std::to_string(limits.timeout_ms);
     const std::string settings = "-c default_transaction_read_only=on -c statement_timeout=" + timeout +
                                  " -c lock_timeout=" + timeout +
                                  " -c max_parallel_workers_per_gather=0 -c search_path=\"" + query.schema + "\"";
-    const char* const login = query.login.empty() ? nullptr : query.login.c_str();
-    const char* const keys[] = {"dbname",
-                                "options",
-                                "application_name",
-                                "client_encoding",
-                                "connect_timeout",
-                                login == nullptr ? nullptr : "user",
-                                nullptr};
-    const char* const values[] = {query.dsn.c_str(), settings.c_str(), "cairn data", "UTF8", "5", login, nullptr};
-    connection_.reset(PQconnectdbParams(keys, values, 1));
+    PgConnectOptions options{.dsn = query.dsn};
+    options.overrides = {{"options", settings}, {"application_name", "cairn data"}, {"connect_timeout", "5"}};
+    if (!query.login.empty()) options.overrides.emplace_back("user", query.login);
+    try {
+      return Reader(std::make_unique<PgConnection>(options), deadline_us);
+    } catch (const PostgresError& failure) {
+      return Error{Code::unavailable, "Expected to reach the data, but: " + first_line(failure.what())};
+    }
   }
 
-  std::optional<Error> not_connected() const {
-    if (PQstatus(connection_.get()) == CONNECTION_OK) return std::nullopt;
-    return Error{Code::unavailable,
-                 "Expected to reach the data, but: " + first_line(PQerrorMessage(connection_.get()))};
+  Result<PgResult> run(const std::string& text) {
+    return answered([&] { return connection_->ask(text, deadline_us_); });
   }
-
-  // One statement, of which the server takes no second one.
-  Result<Rows> run(const std::string& text) {
-    const int sent = PQsendQueryParams(connection_.get(), text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0);
-    return sent == 1 ? answer() : Result<Rows>(refused("", first_line(PQerrorMessage(connection_.get()))));
-  }
-
-  // What a query would give, without running it.
-  Result<Rows> describe(const std::string& text) {
-    if (PQsendPrepare(connection_.get(), "asked", text.c_str(), 0, nullptr) != 1)
-      return refused("", first_line(PQerrorMessage(connection_.get())));
-    if (Result<Rows> prepared = answer(); !prepared) return prepared;
-    if (PQsendDescribePrepared(connection_.get(), "asked") != 1)
-      return refused("", first_line(PQerrorMessage(connection_.get())));
-    return answer();
+  Result<PgResult> describe(const std::string& text) {
+    return answered([&] { return connection_->describe(text, deadline_us_); });
   }
 
  private:
-  Result<Rows> answer() {
-    while (PQisBusy(connection_.get()) == 1) {
-      if (!await()) {
-        give_up();
-        return Error{Code::limit, "Expected the query to end in time, but it did not."};
-      }
-      if (PQconsumeInput(connection_.get()) != 1) return refused("", first_line(PQerrorMessage(connection_.get())));
-    }
-    Rows rows(PQgetResult(connection_.get()));
-    while (Rows rest{PQgetResult(connection_.get())}) continue;
-    const ExecStatusType status = PQresultStatus(rows.get());
-    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return rows;
-    const char* sqlstate = PQresultErrorField(rows.get(), PG_DIAG_SQLSTATE);
-    return refused(sqlstate == nullptr ? "" : sqlstate, first_line(PQresultErrorMessage(rows.get())));
-  }
+  Reader(std::unique_ptr<PgConnection> connection, std::int64_t deadline_us)
+      : connection_(std::move(connection)), deadline_us_(deadline_us) {}
 
-  bool await() const {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-    if (left <= 0) return false;
-    pollfd socket{PQsocket(connection_.get()), POLLIN, 0};
-    return poll(&socket, 1, static_cast<int>(left)) != 0;
-  }
-
-  void give_up() {
-    char ignored[256];
-    if (PGcancel* cancel = PQgetCancel(connection_.get())) {
-      PQcancel(cancel, ignored, sizeof ignored);
-      PQfreeCancel(cancel);
+  template <class Ask>
+  Result<PgResult> answered(Ask&& ask) {
+    try {
+      std::optional<PgResult> rows = ask();
+      if (rows) return *std::move(rows);
+      return Error{Code::limit, "Expected the query to end in time, but it did not."};
+    } catch (const PostgresError& failure) {
+      return refused(failure);
     }
   }
 
-  Clock::time_point deadline_;
-  std::unique_ptr<PGconn, Disconnect> connection_;
+  std::unique_ptr<PgConnection> connection_;
+  std::int64_t deadline_us_;
 };
 
 // --- values ----------------------------------------------------------------------------------------------------------
-std::string type_word(Oid type) {
+// The word for a type that the server knows by number.
+std::string type_word(std::uint32_t type) {
   switch (type) {
     case 16:
       return "boolean";
@@ -153,11 +107,11 @@ std::optional<Json> read_number(std::string_view text) {
   return Json(value);
 }
 
-Json value_of(const PGresult* rows, int row, int column, const QueryColumn& is, std::int64_t chars_max) {
-  if (PQgetisnull(rows, row, column) == 1) return nullptr;
-  std::string text = PQgetvalue(rows, row, column);
-  if (is.type == "boolean") return text == "true";
-  if (is.type == "number") {
+Json value_of(const PgResult& rows, int row, int column, const std::string& type, std::int64_t chars_max) {
+  if (rows.is_null(row, column)) return nullptr;
+  std::string text(rows.text(row, column));
+  if (type == "boolean") return text == "true";
+  if (type == "number") {
     if (const auto whole = read_number<std::int64_t>(text)) return *whole;
     if (const auto real = read_number<double>(text)) return *real;
   }
@@ -170,14 +124,15 @@ Json value_of(const PGresult* rows, int row, int column, const QueryColumn& is, 
   return text;
 }
 
-// Neither a semicolon nor a comment at the end of the query reaches what stands around it.
+// Without a semicolon at the end, which would end the statement that cursor_over() builds around the query.
 std::string without_end(std::string text) {
   while (!text.empty() && (std::isspace(static_cast<unsigned char>(text.back())) != 0 || text.back() == ';'))
     text.pop_back();
   return text;
 }
 
-// The query as a cursor whose every value is a text of bounded length.
+// The query as a cursor of which every value is a text of bounded length. The line feeds around the query keep a
+// comment at its end from reaching what follows.
 std::string cursor_over(const std::string& text, std::size_t columns, const QueryLimits& limits) {
   std::string values;
   std::string names;
@@ -189,33 +144,34 @@ std::string cursor_over(const std::string& text, std::size_t columns, const Quer
   return "declare page no scroll cursor for select " + values + " from (\n" + text + "\n) as q(" + names + ")";
 }
 
-Result<std::vector<QueryColumn>> columns_of(const PGresult* described, const QueryLimits& limits) {
-  const int count = PQnfields(described);
+Result<std::vector<QueryColumn>> columns_of(const PgResult& described, const QueryLimits& limits) {
+  const int count = described.columns();
   if (count == 0) return Error{Code::invalid, "Expected a query that gives rows, but this one gives none."};
   if (count > limits.columns)
     return Error{Code::limit, "Expected at most " + std::to_string(limits.columns) + " columns, but there are " +
                                   std::to_string(count) + "."};
   std::vector<QueryColumn> columns;
-  for (int i = 0; i < count; ++i) columns.push_back({PQfname(described, i), type_word(PQftype(described, i))});
+  for (int i = 0; i < count; ++i)
+    columns.push_back({std::string(described.column_name(i)), type_word(described.column_type(i))});
   return columns;
 }
 
 Status check_login(Reader& reader) {
-  const Result<Rows> is_unbound = reader.run(statement("login_is_unbound").text);
+  const Result<PgResult> is_unbound = reader.run(statement("login_is_unbound").text);
   if (!is_unbound) return is_unbound.error();
-  if (std::string_view(PQgetvalue(is_unbound->get(), 0, 0)) == "f") return Done{};
+  if (is_unbound->text(0, 0) == "f") return Done{};
   return Error{Code::closed, "Expected a login for the data that may only read, but this one may do anything."};
 }
 
 Result<QueryRows> fetched(Reader& reader, QueryRows found, const QueryLimits& limits) {
-  const Result<Rows> rows = reader.run("fetch forward " + std::to_string(limits.rows + 1) + " from page");
+  const Result<PgResult> rows = reader.run("fetch forward " + std::to_string(limits.rows + 1) + " from page");
   if (!rows) return rows.error();
-  const int count = PQntuples(rows->get());
+  const int count = rows->rows();
   found.more = count > limits.rows;
   for (int row = 0; row < count && row < limits.rows; ++row) {
     Json& values = found.rows.emplace_back(Json::array());
     for (std::size_t column = 0; column < found.columns.size(); ++column)
-      values.push_back(value_of(rows->get(), row, static_cast<int>(column), found.columns[column], limits.value_chars));
+      values.push_back(value_of(*rows, row, static_cast<int>(column), found.columns[column].type, limits.value_chars));
   }
   return found;
 }
@@ -233,21 +189,21 @@ Result<QueryRows> run_bounded(const BoundedQuery& query, const QueryLimits& limi
                  "Expected the schema of the data to have a plain name, but it is \"" + query.schema + "\"."};
   const std::string text = without_end(query.text);
   if (text.find('\0') != std::string::npos) return Error{Code::invalid, "Expected a query, but it has a zero byte."};
-  Reader reader(query, limits);
-  if (auto fault = reader.not_connected()) return *fault;
-  if (const Status login = check_login(reader); !login) return login.error();
-  if (const auto begun = reader.run("begin transaction read only"); !begun) return begun.error();
-  const Result<Rows> described = reader.describe(text);
+  Result<Reader> reader = Reader::connect(query, limits);
+  if (!reader) return reader.error();
+  if (const Status login = check_login(*reader); !login) return login.error();
+  if (const auto begun = reader->run("begin transaction read only"); !begun) return begun.error();
+  const Result<PgResult> described = reader->describe(text);
   if (!described) return described.error();
-  Result<std::vector<QueryColumn>> columns = columns_of(described->get(), limits);
+  Result<std::vector<QueryColumn>> columns = columns_of(*described, limits);
   if (!columns) return columns.error();
-  const auto declared = reader.run(cursor_over(text, columns->size(), limits));
+  const auto declared = reader->run(cursor_over(text, columns->size(), limits));
   if (!declared) return declared.error();
   if (query.skip > 0) {
-    const auto skipped = reader.run("move forward " + std::to_string(query.skip) + " from page");
+    const auto skipped = reader->run("move forward " + std::to_string(query.skip) + " from page");
     if (!skipped) return skipped.error();
   }
-  return fetched(reader, {*std::move(columns), Json::array(), false}, limits);
+  return fetched(*reader, {*std::move(columns), Json::array(), false}, limits);
 }
 
 std::string quoted_name(const std::string& name) {

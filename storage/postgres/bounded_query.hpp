@@ -1,7 +1,7 @@
-// Queries that others wrote, run so that they can do no harm: each alone on a connection of its own, in a read-only
-// transaction that is always rolled back, as one cursor from which a bounded number of rows is fetched, within a time
-// limit that the server and we both watch. What it may read is the login's affair; a superuser's login is refused, for
-// nothing binds it. Safe from any thread; each call blocks its own.
+// A sandbox for queries that others wrote. Each query has a connection of its own and a read-only transaction that is
+// always rolled back; it runs as one cursor, from which a bounded number of rows is fetched, within a time limit that
+// the server and this process both enforce. What it may read depends on its login; a superuser's login is refused,
+// because no right limits it. Safe from any thread; each call blocks its own.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,19 @@ struct QueryColumn {
 struct QueryRows {
   std::vector<QueryColumn> columns;
   Json rows = Json::array();  // arrays of values, in the order of the columns
-  bool more = false;          // the limit cut them
+  bool more = false;          // the limit cut some off
 };
 
 struct BoundedQuery {
   std::string dsn;
-  std::string login;      // in place of the DSN's; "": the DSN's
-  std::string schema;     // names without one are looked up here; a plain name
+  std::string login;      // instead of the DSN's; "": the DSN's
+  std::string schema;     // where names without a schema are found; a plain name
   std::string text;       // one query in SQL
   std::int64_t skip = 0;  // rows left out first
 };
 
-// Refuses `invalid` (it is no single query, or the server refuses it: the sentence says why), `limit` (too long, too
-// many columns), `closed` (the login may not, or may too much), `unavailable`.
+// Refuses `invalid` (not a single query, or the server refuses it: the sentence says why), `limit` (it ran too long, or
+// has too many columns), `closed` (the login has too few rights, or too many), `unavailable`.
 Result<QueryRows> run_bounded(const BoundedQuery& query, const QueryLimits& limits);
 
 // As an identifier or a text of SQL.

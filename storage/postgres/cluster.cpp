@@ -385,7 +385,7 @@ Result<Cluster> start_cluster(const std::string& directory) {
     return Error{Code::invalid, "Expected a directory at " + path->string() + ", but there is none."};
   }
   const auto is_locked_once = [&] { return fs::exists(*path / lock_name, fault); };
-  if (!is_locked_once()) {  // nobody of ours was here: no lock is left in a directory of others
+  if (!is_locked_once()) {  // not ours: no lock is left in a directory of another program
     if (const Status fit = prepare_directory(*path); !fit && !is_locked_once()) return fit.error();
   }
   const DirectoryLock lock(*path);

@@ -1,6 +1,6 @@
-// A private PostgreSQL cluster of our own in a data directory: unix socket only, run as an unprivileged user, started
-// by the first command that needs it, left running, stopped by `cairn down`. Safe from several processes at once (a
-// lock file in the directory). Safe from any thread.
+// The embedded PostgreSQL server: a private cluster in a data directory, on a unix socket only, run as an unprivileged
+// user. The first command that needs it starts it; it keeps running until `cairn down`. Safe from several processes at
+// once (a lock file in the directory) and from any thread.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Cluster {
   bool started = false;  // by this call
 };
 
-// Makes the directory and initdb if it is empty, starts the server if it does not run, waits until it answers, and
+// Makes the directory and runs initdb if it is empty, starts the server unless it runs, waits until it answers, and
 // creates the database `cairn`. When the caller is root, files belong to the unprivileged user `postgres` (or to the
 // owner of an existing data directory) and the server runs as that user.
 // Refuses `invalid` (a directory that holds something else), `unavailable` (no server program, no start: the last
@@ -25,10 +25,10 @@ Result<Cluster> start_cluster(const std::string& directory);
 // Stops it (fast shutdown) and waits. Refuses `not_found` if none runs there.
 Status stop_cluster(const std::string& directory);
 
-// Whether the directory holds one.
+// True if the directory holds a cluster.
 bool is_cluster(const std::string& directory);
 
-// The DSN if it is running, else nothing.
+// The cluster if its server runs; otherwise refuses.
 Result<Cluster> find_cluster(const std::string& directory);
 
 }  // namespace cairn

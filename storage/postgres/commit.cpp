@@ -11,8 +11,8 @@
 namespace cairn {
 namespace {
 
-// One batch on its way. Hashes and rows are made before anything is locked; an attempt after a lost connection sends
-// the same bytes again.
+// One batch's commit, over as many attempts as it takes. Hashes and rows are made once, before anything is locked: an
+// attempt after a lost connection sends the same bytes, by which the log shows whether an earlier COMMIT landed.
 class Commit {
  public:
   Commit(Shard shard, std::span<const Entry> batch, Notifier* notifier)
@@ -33,16 +33,18 @@ class Commit {
   }
 
   std::vector<Verdict> attempt(PgConnection& connection) {
+    // After a COMMIT whose answer was lost the rows may be our own: only the locked path can tell.
     if (!in_doubt_ && !std::exchange(optimistic_failed_, true)) {
-      if (write_as_expected(connection)) return all_committed();
+      if (write_optimistically(connection)) return all_committed();
     }
     connection.begin_pipeline();
     std::vector<Found> found = lock(connection);
     if (in_doubt_) find_landed(connection, found);
     std::vector<Verdict> verdicts = judge(batch_, found);
+    CHECK(verdicts.size() == batch_.size());
     write(connection, found, verdicts);
     for (std::size_t at = 0; at < batch_.size(); ++at) {
-      if (verdicts[at].kind == Verdict::Kind::committed) tell_head(at, verdicts[at]);
+      if (verdicts[at].kind == Verdict::Kind::committed) set_head(at, verdicts[at]);
     }
     return verdicts;
   }
@@ -50,8 +52,8 @@ class Commit {
  private:
   bool is_new(std::size_t at) const { return batch_[at].head_before == 0; }
 
-  // Only what can exist is locked: a new run has no row and no job yet (unless fences say otherwise, and they are to be
-  // judged), and a branch born held has none either.
+  // Only rows that can exist are locked. A new run has no row and no job yet, except for jobs that fences name, which
+  // must be judged; a job inserted held has no row either.
   void encode_locks() {
     PgArray runs(PgType::uuid);
     PgArray job_runs(PgType::uuid);
@@ -88,10 +90,9 @@ class Commit {
     return writes;
   }
 
-  // Everything at once, for nobody is likely to be in the way: each statement checks what it expects. False: nothing
-  // was written, for something was otherwise. What a sync ends is one transaction, without a BEGIN and a COMMIT to
-  // carry out.
-  bool write_as_expected(PgConnection& connection) {
+  // Sends every statement at once; each checks what it expects (not_as_expected). False: one failed and nothing was
+  // written. The sync makes all of them one implicit transaction, which saves BEGIN and COMMIT.
+  bool write_optimistically(PgConnection& connection) {
     connection.begin_pipeline();
     send_new_runs(connection, new_count());
     all_.send(connection, shard_, commit_);
@@ -102,7 +103,8 @@ class Commit {
     return !fault;
   }
 
-  // With the hint behind it, which others hear while we are still told of the commit.
+  // The notification is sent right after the sync, so that others receive it while the commit's answer is on its way to
+  // us. It is not waited for.
   std::optional<PostgresError> end_pipeline(PgConnection& connection) const {
     connection.sync();
     const std::optional<NotifiedJob> named = notifier_ != nullptr ? only_freed() : std::nullopt;
@@ -117,7 +119,7 @@ class Commit {
     if (new_count() > 0) new_runs_.send(connection, shard_, expected);
   }
 
-  // The one job that may be claimed from now on; nothing if there are several.
+  // The one job that the batch makes claimable; nothing if there are several.
   std::optional<NotifiedJob> only_freed() const {
     std::optional<NotifiedJob> found;
     for (const Entry& entry : batch_) {
@@ -132,11 +134,11 @@ class Commit {
 
   std::vector<Verdict> all_committed() const {
     std::vector<Verdict> verdicts(batch_.size());
-    for (std::size_t at = 0; at < batch_.size(); ++at) tell_head(at, verdicts[at]);
+    for (std::size_t at = 0; at < batch_.size(); ++at) set_head(at, verdicts[at]);
     return verdicts;
   }
 
-  // Who is in the way: looked at under lock, so that the others pass.
+  // Reads under lock what the batch's runs and jobs hold now, so that entries without a conflict can pass.
   std::vector<Found> lock(PgConnection& connection) {
     connection.send(begin_statement());
     send_new_runs(connection, std::nullopt);
@@ -148,14 +150,14 @@ class Commit {
     std::vector<Found> found(batch_.size());
     for (std::size_t at = 0; at < batch_.size(); ++at) found[at].fenced.resize(batch_[at].fences.size());
     inserted_.assign(batch_.size(), false);
-    if (new_count() > 0) take_inserted(connection.receive());
-    if (!locked_.empty()) take_runs(connection.receive(), locked_, found);
-    if (!named_.empty()) take_jobs(connection.receive(), found);
+    if (new_count() > 0) read_inserted(connection.receive());
+    if (!locked_.empty()) read_runs_into(connection.receive(), locked_, found);
+    if (!named_.empty()) read_jobs_into(connection.receive(), found);
     find_existing(connection, found);
     return found;
   }
 
-  void take_inserted(const PgResult& rows) {
+  void read_inserted(const PgResult& rows) {
     if (rows.is_null(0, 0)) return;
     for (const std::string& bytes : rows.texts(0, 0)) {
       RunId id;
@@ -167,25 +169,20 @@ class Commit {
     }
   }
 
-  static void take_runs(const PgResult& rows, std::span<const std::size_t> places, std::vector<Found>& found) {
-    for (int row = 0; row < rows.rows(); ++row) {
-      const auto place = static_cast<std::size_t>(rows.int8(row, 0) - 1);
-      found[places[place]].run = read_found_run(rows, row);
-    }
+  static void read_runs_into(const PgResult& rows, std::span<const std::size_t> places, std::vector<Found>& found) {
+    for (const auto& [place, run] : read_found_runs(rows)) found[places[place]].run = run;
   }
 
-  void take_jobs(const PgResult& rows, std::vector<Found>& found) const {
-    for (int row = 0; row < rows.rows(); ++row) {
-      const auto& [at, branch] = named_[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
+  void read_jobs_into(const PgResult& rows, std::vector<Found>& found) const {
+    for (const auto& [place, job] : read_found_jobs(rows)) {
+      const auto& [at, branch] = named_[place];
       const std::vector<Fence>& fences = batch_[at].fences;
-      for (std::size_t fence = 0; fence < fences.size(); ++fence) {
-        if (fences[fence].branch != branch) continue;
-        found[at].fenced[fence] = FoundJob{rows.int8(row, 1), rows.int8(row, 2), rows.int4(row, 3)};
-      }
+      for (std::size_t fence = 0; fence < fences.size(); ++fence)
+        if (fences[fence].branch == branch) found[at].fenced[fence] = job;
     }
   }
 
-  // Runs that should have been new but exist: read without a lock, for the order of locks is past them.
+  // Runs that should have been new but exist. Read without a lock: it is too late to take one in the order of locks.
   void find_existing(PgConnection& connection, std::vector<Found>& found) const {
     std::vector<std::size_t> existing;
     PgArray runs(PgType::uuid);
@@ -197,7 +194,7 @@ class Commit {
     if (existing.empty()) return;
     connection.send(statement("run_heads"), PgParameters().add(shard_).add(std::move(runs)));
     connection.sync();
-    take_runs(connection.receive(), existing, found);
+    read_runs_into(connection.receive(), existing, found);
     for (const std::size_t at : existing) CHECK(found[at].run.has_value());
   }
 
@@ -214,18 +211,17 @@ class Commit {
                     PgParameters().add(shard_).add(std::move(runs)).add(std::move(seqs)).add(std::move(hashes)));
     connection.sync();
     const PgResult rows = connection.receive();
-    for (int row = 0; row < rows.rows(); ++row) {
-      found[order_[static_cast<std::size_t>(rows.int8(row, 0) - 1)]].landed = true;
-    }
+    const int place = rows.column("place");
+    for (int row = 0; row < rows.rows(); ++row) found[order_[place_of(rows, row, place)]].landed = true;
   }
 
-  // What passed is written, and only that; all of it was encoded already if nobody is refused.
+  // Writes the entries that passed, and only those. If all passed, their rows are encoded already.
   void write(PgConnection& connection, const std::vector<Found>& found, const std::vector<Verdict>& verdicts) {
     std::vector<std::size_t> passed;
     PgArray undone(PgType::uuid);
     for (const std::size_t at : order_) {
       if (verdicts[at].kind == Verdict::Kind::committed && !found[at].landed)
-        passed.push_back(at);
+        passed.push_back(at);  // a landed entry is committed, but its rows are in the log already
       else if (inserted_[at])
         undone.add(batch_[at].run.id);
     }
@@ -243,7 +239,7 @@ class Commit {
     in_doubt_ = false;
   }
 
-  void tell_head(std::size_t at, Verdict& verdict) const {
+  void set_head(std::size_t at, Verdict& verdict) const {
     verdict.head = batch_[at].events.back().seq;
     verdict.chain_hash = hashes_[at].back();
   }
@@ -266,8 +262,8 @@ class Commit {
   PgParameters lock_jobs_;
   std::vector<Named> named_;        // in the order of lock_jobs_
   std::vector<bool> inserted_;      // by this attempt
-  bool in_doubt_;                   // a COMMIT was sent and its answer never came
-  bool optimistic_failed_ = false;  // written as expected once, and it was not so
+  bool in_doubt_;                   // a COMMIT was sent and its answer was lost
+  bool optimistic_failed_ = false;  // set before the try: there is one, however it ends
 };
 
 std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& entry, std::int64_t head) {

@@ -1,4 +1,9 @@
-// The store's write in PostgreSQL: locks, verdicts, rows; two round trips for a batch. Safe from any thread.
+// The store's group commit in PostgreSQL. Safe from any thread.
+//
+// First it is optimistic: all statements in one round trip and one transaction, each of which fails unless the rows it
+// touches are as its entries expect. If one fails, the batch is written again under locks: run rows in order of their
+// ids, then job rows in order of run and branch, as every writer locks them. What the locked rows hold decides each
+// entry's verdict, and only the entries that pass are written.
 #pragma once
 
 #include <span>
@@ -10,7 +15,7 @@
 
 namespace cairn {
 
-// Contract: Store::commit. `notifier`: null for no hint.
+// Contract: Store::commit. `notifier`: null to send no notification.
 std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier);
 
 }  // namespace cairn

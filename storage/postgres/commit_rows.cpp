@@ -10,7 +10,7 @@ namespace {
 
 std::string tags_text(const Tags& tags) { return tags.empty() ? "{}" : canonical(Json(tags)); }
 
-// An entry may have thousands of fences and jobs: found by halves.
+// Fences by binary search: an entry may have thousands of fences and jobs.
 class FencesByBranch {
  public:
   explicit FencesByBranch(const Entry& entry) {
@@ -130,7 +130,7 @@ void Writes::add_run(const Entry& entry, const Hash& chain_hash) {
   runs_.chain_before.add(entry.chain_before);
 }
 
-// No fence: the row may be anybody's.
+// Without a fence any session may hold the row.
 void Writes::Fenced::add(const RunId& id, BranchId of, const Fence* fence) {
   run.add(id);
   branch.add(of);
@@ -146,7 +146,7 @@ void Writes::Fenced::add(const RunId& id, BranchId of, const Fence* fence) {
   ++expected;
 }
 
-// Keeps and drops check their own fences.
+// The fences that no written row checks: `keep` and `drop` check their own.
 void Writes::add_unwritten_fences(const Entry& entry) {
   std::vector<BranchId> written;
   for (const JobWrite& write : entry.jobs)
@@ -164,6 +164,7 @@ void Writes::add_job(const Entry& entry, const JobWrite& write, const Fence* fen
       offers_.add(entry.run.id, job, first_epoch(entry.events.back().seq));
       return;
     case JobWrite::Op::keep:
+      CHECK(fence != nullptr);  // as check_batch() has seen
       keeps_.run.add(entry.run.id);
       keeps_.branch.add(job.branch);
       keeps_.step.add(job.step);
@@ -247,7 +248,7 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
               adjustments_.priority, adjustments_.run_at, adjustments_.timeout_ms);
   }
   if (drops_.run.size() > 0) send_fenced(connection, "drop_jobs", on_shard, drops_);
-  // A question closed and asked anew in one commit is open afterwards.
+  // Closed questions go first: one that is closed and asked again in the same commit is open afterwards.
   if (closed_.run.size() > 0) send_rows(connection, "delete_questions", on_shard, closed_.run, closed_.id);
   asked_.send(connection, on_shard);
 }

@@ -1,4 +1,4 @@
-// The rows of a commit as parameters of its statements. Not thread-safe.
+// The rows of a commit as parameters of its statements: one array for each column. Not thread-safe.
 #pragma once
 
 #include <set>
@@ -9,12 +9,12 @@
 
 namespace cairn {
 
-// Rows of insert_runs.sql: runs as they are after their first commit.
+// Rows of insert_runs.sql: new runs as they are after their first commit.
 class NewRunRows {
  public:
   void add(const Entry& entry, const Hash& chain_hash);
   std::size_t size() const { return id_.size(); }
-  // `expected`: how many of them must be new; nothing: any number. May be sent again.
+  // `expected`: how many of the runs must not exist yet; nothing: any number. May be called again.
   void send(PgConnection& connection, Shard shard, std::optional<std::int64_t> expected) const;
 
  private:
@@ -24,27 +24,30 @@ class NewRunRows {
       origin_{PgType::uuid}, origin_seq_{PgType::int8};
 };
 
-// Rows of offer_jobs.sql and of insert_questions.sql. `on_shard`: the shard. May be sent again.
+// Rows of offer_jobs.sql and of insert_questions.sql. `on_shard`: the shard. send() may be called again.
 struct OfferedRows {
   void add(const RunId& of, const Job& job, std::int64_t with_epoch);
-  void send(PgConnection& connection, const PgParameters& on_shard) const;  // nothing if there are none
+  void send(PgConnection& connection, const PgParameters& on_shard) const;  // does nothing without rows
 
   PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4}, priority{PgType::int4},
       run_at{PgType::int8}, epoch{PgType::int8}, timeout_ms{PgType::int8}, queue{PgType::text};
 };
 struct AskedRows {
   void add(const RunId& of, const QuestionRow& question);
-  void send(PgConnection& connection, const PgParameters& on_shard) const;  // nothing if there are none
+  void send(PgConnection& connection, const PgParameters& on_shard) const;  // does nothing without rows
 
   PgArray run{PgType::uuid}, id{PgType::text}, step{PgType::int4}, asked_at{PgType::int8}, expires_at{PgType::int8},
       kind{PgType::text}, prompt{PgType::text}, schema{PgType::text}, fallback{PgType::text};
 };
 
-// The sqlstate of a statement that did not find its runs and jobs as they were expected.
+// The sqlstate of division by zero, by which a statement says that it did not find its rows as expected. A statement
+// cannot raise an error by itself, and one without an error would let the transaction commit; so the statements that
+// check something select `1 / (condition)::int`, which fails and ends the transaction unless the condition is true.
 inline constexpr std::string_view not_as_expected = "22012";
 
-// Everything else that entries gain. REQUIRES: entries are added in order of their runs' ids. Each statement checks
-// what the entries expect, their heads and their fences; the first that finds it otherwise fails as `not_as_expected`.
+// Everything else that entries write. REQUIRES: entries are added in order of their runs' ids. Each statement checks
+// what the entries expect: the heads of runs (optimistic concurrency) and the fences of jobs (fencing tokens). The
+// first statement that finds them different fails as `not_as_expected`.
 class Writes {
  public:
   void add(const Entry& entry, std::span<const Hash> hashes);

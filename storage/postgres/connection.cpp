@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <libpq-fe.h>
 #include <map>
+#include <poll.h>
 
 #include "engine/codec.hpp"
 #include "engine/embedded.hpp"
+#include "storage/clock.hpp"
 
 namespace cairn {
 namespace {
@@ -68,7 +69,7 @@ std::map<std::string, PgStatement, std::less<>> load_statements() {
   return statements;
 }
 
-// libpq wants C arrays; this keeps them for the time of one call.
+// Parameters as the C arrays that libpq wants, for the time of one call.
 struct CallArguments {
   explicit CallArguments(const PgParameters& parameters) {
     const std::size_t count = parameters.values().size();
@@ -89,11 +90,15 @@ bool is_ok(const PGresult* result) {
   return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-// What has no SQLSTATE the server never said: libpq found the connection gone.
-[[noreturn]] void throw_error(const PGresult* result) {
+// An error without SQLSTATE does not come from the server: libpq found the connection gone.
+std::string sqlstate_of(const PGresult* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  return state != nullptr ? state : "";
+}
+
+[[noreturn]] void throw_error(const PGresult* result) {
   const char* text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  throw PostgresError(state != nullptr ? state : "", text != nullptr ? text : PQresultErrorMessage(result));
+  throw PostgresError(sqlstate_of(result), text != nullptr ? text : PQresultErrorMessage(result));
 }
 
 }  // namespace
@@ -196,7 +201,21 @@ PgResult::PgResult(pg_result* result) : result_(result) {}
 void PgResult::Clear::operator()(pg_result* result) const { PQclear(result); }
 
 int PgResult::rows() const { return PQntuples(result_.get()); }
-std::int64_t PgResult::affected() const { return std::strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
+int PgResult::columns() const { return PQnfields(result_.get()); }
+int PgResult::column(std::string_view name) const {
+  const int found = PQfnumber(result_.get(), std::string(name).c_str());
+  CHECK(found >= 0);
+  return found;
+}
+
+void PgResult::expect_columns(std::span<const std::string_view> names) const {
+  CHECK(names.size() <= static_cast<std::size_t>(columns()));
+  for (std::size_t at = 0; at < names.size(); ++at)
+    CHECK(names[at].empty() || names[at] == column_name(static_cast<int>(at)));
+}
+
+std::string_view PgResult::column_name(int column) const { return PQfname(result_.get(), column); }
+std::uint32_t PgResult::column_type(int column) const { return PQftype(result_.get(), column); }
 bool PgResult::is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
 
 std::uint64_t PgResult::number(int row, int column, int width) const {
@@ -271,11 +290,17 @@ const PgStatement& rollback_statement() {
 void PgConnection::Close::operator()(pg_conn* connection) const { PQfinish(connection); }
 
 PgConnection::PgConnection(const PgConnectOptions& options) : prepared_(options.prepared) {
-  // What stands before "dbname" is a default that the DSN may override; what stands after it holds in any case.
-  const char* const keywords[] = {"connect_timeout", "fallback_application_name", "tcp_user_timeout",
-                                  "dbname",          "client_encoding",           nullptr};
-  const char* const values[] = {"5", options.application.c_str(), "10000", options.dsn.c_str(), "UTF8", nullptr};
-  connection_.reset(PQconnectdbParams(keywords, values, 1));
+  // A setting in front of "dbname" is a default that the DSN may override; one after it wins over the DSN.
+  std::vector<const char*> keywords{"connect_timeout", "fallback_application_name", "tcp_user_timeout", "dbname",
+                                    "client_encoding"};
+  std::vector<const char*> values{"5", options.application.c_str(), "10000", options.dsn.c_str(), "UTF8"};
+  for (const auto& [keyword, value] : options.overrides) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
   CHECK(connection_ != nullptr);
   if (PQstatus(connection_.get()) != CONNECTION_OK) throw PostgresError("", PQerrorMessage(connection_.get()));
   PQsetNoticeProcessor(
@@ -299,6 +324,52 @@ PgResult PgConnection::query(const PgStatement& statement, const PgParameters& p
   PgResult result = receive();
   finish();
   return result;
+}
+
+std::optional<PgResult> PgConnection::ask(const std::string& text, std::int64_t deadline_us) {
+  settle();
+  // The extended protocol takes one statement at a time: a second one after a semicolon is an error.
+  if (PQsendQueryParams(connection_.get(), text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) != 1) fail();
+  return answer_until(deadline_us);
+}
+
+std::optional<PgResult> PgConnection::describe(const std::string& text, std::int64_t deadline_us) {
+  constexpr const char* name = "described";
+  settle();
+  if (PQsendPrepare(connection_.get(), name, text.c_str(), 0, nullptr) != 1) fail();
+  if (!answer_until(deadline_us)) return std::nullopt;
+  if (PQsendDescribePrepared(connection_.get(), name) != 1) fail();
+  return answer_until(deadline_us);
+}
+
+std::optional<PgResult> PgConnection::answer_until(std::int64_t deadline_us) {
+  while (PQisBusy(connection_.get()) == 1) {
+    if (!wait_readable(deadline_us)) {
+      cancel();
+      return std::nullopt;
+    }
+    if (PQconsumeInput(connection_.get()) != 1) fail();
+  }
+  PgResult result(PQgetResult(connection_.get()));
+  while (PGresult* more = PQgetResult(connection_.get())) PQclear(more);
+  if (!is_ok(result.get())) throw PostgresError(sqlstate_of(result.get()), PQresultErrorMessage(result.get()));
+  return result;
+}
+
+// False if the deadline passed first.
+bool PgConnection::wait_readable(std::int64_t deadline_us) const {
+  const std::int64_t left_ms = (deadline_us - steady_us()) / 1'000;
+  if (left_ms <= 0) return false;
+  pollfd readable{socket(), POLLIN, 0};
+  return poll(&readable, 1, static_cast<int>(left_ms)) != 0;
+}
+
+void PgConnection::cancel() const {
+  std::array<char, 256> ignored{};
+  PGcancel* const cancel = PQgetCancel(connection_.get());
+  if (cancel == nullptr) return;
+  PQcancel(cancel, ignored.data(), static_cast<int>(ignored.size()));
+  PQfreeCancel(cancel);
 }
 
 void PgConnection::begin_pipeline() {
@@ -397,7 +468,7 @@ std::optional<PostgresError> PgConnection::read_all_but(std::size_t left) {
     const PgResult result = read_result();
     if (is_ok(result.get())) continue;
     if (next.kind == Awaited::Kind::prepare) known_.erase(next.statement);
-    if (PQresultStatus(result.get()) == PGRES_PIPELINE_ABORTED) continue;  // it comes after the fault
+    if (PQresultStatus(result.get()) == PGRES_PIPELINE_ABORTED) continue;  // skipped because of the error before it
     try {
       throw_error(result.get());
     } catch (const PostgresError& refused) {
@@ -422,7 +493,7 @@ void PgConnection::settle() {
   leave_pipeline();
 }
 
-// A rest that was left ends with a sync, so no transaction is open behind it.
+// Statements not waited for end with a sync, so no transaction is open after them.
 bool PgConnection::is_clean() const {
   if (PQstatus(connection_.get()) != CONNECTION_OK) return false;
   if (left_ > 0) return true;
@@ -437,9 +508,9 @@ std::optional<std::string> PgConnection::notification() {
   if (PQconsumeInput(connection_.get()) != 1) fail();
   PGnotify* const notify = PQnotifies(connection_.get());
   if (notify == nullptr) return std::nullopt;
-  std::string says = notify->extra;
+  std::string payload = notify->extra;
   PQfreemem(notify);
-  return says;
+  return payload;
 }
 
 }  // namespace cairn

@@ -1,11 +1,15 @@
-// A thin layer over libpq: binary parameters and results, prepared statements, pipelines, errors as exceptions.
-// Knows nothing of runs. Not thread-safe: one thread uses a connection at a time.
+// A connection to PostgreSQL over libpq: binary parameters and results, prepared statements, pipelines, errors as
+// exceptions. Knows nothing of runs. Not thread-safe: one thread uses a connection at a time.
+//
+// There are two ways to the server. PgConnection is for the hot path: claims, commits, every read of the store, and
+// single statements with a deadline. Administration (administration.hpp) is for everything that no step waits for.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,14 +24,15 @@ struct pg_result;
 
 namespace cairn {
 
-// What the server or the way to it said. `sqlstate` is "" when the connection was lost.
+// A failure that the server or libpq reported. `sqlstate` is "" when the connection was lost.
 class PostgresError : public std::runtime_error {
  public:
   PostgresError(std::string sqlstate, const std::string& message)
       : std::runtime_error(message), sqlstate_(std::move(sqlstate)) {}
 
   const std::string& sqlstate() const { return sqlstate_; }
-  // A serialization failure, a deadlock, a lost or refused connection, a server out of room: worth another attempt.
+  // True if another attempt may succeed: after a serialization failure, a deadlock, a lost or refused connection, or
+  // with a server that is out of room or shutting down.
   bool is_transient() const;
 
  private:
@@ -66,9 +71,9 @@ class PgArray {
 
   std::size_t size() const { return size_; }
   PgType element() const { return element_; }
-  // The wire form. The array is used up.
+  // The wire form. Leaves the array empty.
   std::string take();
-  // The wire form of its only element; nothing for null. REQUIRES: size() is 1.
+  // The wire form of the only element; nothing for null. REQUIRES: size() is 1.
   std::optional<std::string_view> only() const;
 
  private:
@@ -109,13 +114,19 @@ class PgParameters {
   std::vector<bool> nulls_;
 };
 
-// Rows in binary form. Getters REQUIRE a column of that type that is not null.
+// Rows in binary form (in text form from ask() and describe()). Getters REQUIRE a column of that type that is not null.
 class PgResult {
  public:
   explicit PgResult(pg_result* result);
 
   int rows() const;
-  std::int64_t affected() const;
+  int columns() const;
+  // The number of the column of this name. CHECKs that there is one.
+  int column(std::string_view name) const;
+  // CHECKs that the first columns have these names. "" stands for an expression, which has no name of its own.
+  void expect_columns(std::span<const std::string_view> names) const;
+  std::string_view column_name(int column) const;
+  std::uint32_t column_type(int column) const;  // the server's number of the type
   bool is_null(int row, int column) const;
   bool boolean(int row, int column) const;
   std::int16_t int2(int row, int column) const;
@@ -123,7 +134,7 @@ class PgResult {
   std::int64_t int8(int row, int column) const;
   std::string_view text(int row, int column) const;  // text or bytes; valid as long as this result
   RunId uuid(int row, int column) const;
-  Hash hash(int row, int column) const;  // throws CorruptHistory for bytes that are none
+  Hash hash(int row, int column) const;  // throws CorruptHistory unless it has 32 bytes
   std::vector<std::string> texts(int row, int column) const;
   const pg_result* get() const { return result_.get(); }
 
@@ -136,18 +147,19 @@ class PgResult {
   std::unique_ptr<pg_result, Clear> result_;
 };
 
-// A statement of schema/statements, by its name without ".sql". Constant data.
+// A statement of schema/statements: `name` is its file's without folder and ".sql". Constant data.
 struct PgStatement {
   std::string name;
   std::string text;
 };
-// CHECKs that there is one.
+// CHECKs that the statement exists.
 const PgStatement& statement(std::string_view name);
 
 struct PgConnectOptions {
   std::string dsn;
-  std::string application = "cairn";
-  bool prepared = true;
+  std::string application = "cairn";                                // unless the DSN gives another name
+  bool prepared = true;                                             // off: each statement is parsed each time
+  std::vector<std::pair<std::string, std::string>> overrides = {};  // libpq settings that win over the DSN's
 };
 
 class PgConnection {
@@ -158,28 +170,35 @@ class PgConnection {
   PgConnection(const PgConnection&) = delete;
   PgConnection& operator=(const PgConnection&) = delete;
 
-  // One statement outside a pipeline. Throws PostgresError, as all below.
+  // One statement outside a pipeline. Throws PostgresError, as all functions below.
   PgResult query(const PgStatement& statement, const PgParameters& parameters = {});
   // Several statements as text, without parameters: migrations, BEGIN, COMMIT, SET, LISTEN, NOTIFY.
   void execute(std::string_view text);
 
-  // A pipeline: send any number, sync() to have their results now, receive() them in order, send more; what is not
-  // inside BEGIN and COMMIT is committed by a sync. finish(), after the last sync, receives what nobody has asked for.
-  // Between two syncs the server takes us for busy; only after one does it count how long we leave a transaction idle.
+  // A single unprepared statement that others wrote. Values come as text; the error is the server's full report.
+  // Returns nothing if `deadline_us` (steady_us()) passes first: the server is then asked to stop, and the connection
+  // must be dropped.
+  std::optional<PgResult> ask(const std::string& text, std::int64_t deadline_us);
+  // The columns that the statement would give, without running it. Otherwise like ask().
+  std::optional<PgResult> describe(const std::string& text, std::int64_t deadline_us);
+
+  // A pipeline: send() any number of statements, sync() to have their results now, receive() them in order, send more.
+  // A sync commits what is not inside BEGIN and COMMIT. finish(), after the last sync, drops the results not received.
+  // The server counts a transaction as idle only after a sync; between two syncs it takes the client for busy.
   void begin_pipeline();
   void send(const PgStatement& statement, const PgParameters& parameters = {});
   void sync();
   PgResult receive();
   void finish();
-  // As finish(), but gives back what the server refused, and stays fit for more.
+  // Like finish(), but returns the server's error, if any, and the connection stays usable.
   std::optional<PostgresError> finish_or_fault();
-  // Behind a sync: what is sent from here on, to another sync, nobody waits for. It is received before the next use,
-  // and nobody learns how it went.
+  // REQUIRES: a sync was sent. Statements sent from here to the next sync are not waited for: their results are dropped
+  // before the connection is used again, and errors in them are lost.
   void leave_rest();
 
-  bool is_clean() const;  // connected and outside of any transaction and pipeline
+  bool is_clean() const;  // connected, and outside of any transaction and pipeline
   int socket() const;
-  // The text of a notification that has come, or nothing; never waits.
+  // The payload of the next notification already received, or nothing; never waits.
   std::optional<std::string> notification();
   int backend() const;
 
@@ -193,21 +212,24 @@ class PgConnection {
     std::string statement;  // of a prepare
   };
   void send_prepare(const PgStatement& statement, const PgParameters& parameters);
+  std::optional<PgResult> answer_until(std::int64_t deadline_us);
+  bool wait_readable(std::int64_t deadline_us) const;
+  void cancel() const;
   PgResult read_result();
   void read_sync();
   std::optional<PostgresError> read_all_but(std::size_t left);
   void expect(Awaited awaited);
   void leave_pipeline();
   void settle();
-  std::optional<PgResult> take_next();  // nothing: it was no statement's
+  std::optional<PgResult> take_next();  // nothing if it belonged to a prepare or a sync
   [[noreturn]] void fail() const;
 
   bool prepared_;
   std::unique_ptr<pg_conn, Close> connection_;
   std::unordered_set<std::string> known_;  // statements the server has
-  std::deque<Awaited> awaited_;            // of the pipeline
+  std::deque<Awaited> awaited_;            // results of the pipeline, in order
   bool leaves_rest_ = false;
-  std::size_t left_ = 0;  // so many of them, the last, nobody waits for
+  std::size_t left_ = 0;  // the last so many of `awaited_` are not waited for
 };
 
 // BEGIN, COMMIT, ROLLBACK as statements, so that they can stand in a pipeline.

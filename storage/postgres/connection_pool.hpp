@@ -1,4 +1,4 @@
-// A few connections shared by all threads of a process, and the patience with which the database is asked again.
+// A pool of a few connections, shared by all threads of a process, with retries: backoff with jitter, up to a limit.
 // Safe from any thread.
 #pragma once
 
@@ -14,38 +14,39 @@
 
 namespace cairn {
 
-// What a connection is told first: the planner knows nothing of our tables and must take the planned indexes all the
-// same; and a process that falls asleep inside a transaction (stopped, swapped out) must not keep its locks.
+// Settings of every pooled connection. The planner may have no statistics of our tables and must use the intended
+// indexes all the same; and a process that stops inside a transaction (stopped, swapped out) must not keep its locks.
 inline constexpr std::string_view hot_settings =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
     "SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_sort = off; SET jit = off; "
     "SET idle_in_transaction_session_timeout = '5s'";
 
+// Begins a transaction in which the planner may read whole tables.
 inline constexpr std::string_view begin_widely =
     "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_bitmapscan = on; "
     "SET LOCAL enable_sort = on";
 
-// Sleeps longer and longer, with jitter, until the patience is used up.
+// Exponential backoff with jitter, until `patience_ms` of waiting are used up.
 class Patience {
  public:
   explicit Patience(std::int64_t patience_ms) : patience_ms_(patience_ms) {}
 
-  // Throws StoreUnavailable, naming the failure, when there is none left.
+  // Sleeps, or throws StoreUnavailable with the failure's text when no patience is left.
   void wait(const PostgresError& failure);
 
  private:
   const std::int64_t patience_ms_;
   std::int64_t waited_ms_ = 0;
   std::int64_t next_ms_ = 5;
-  std::optional<std::mt19937_64> random_;  // dear to make, and hardly ever needed
+  std::optional<std::mt19937_64> random_;  // made at the first wait: expensive, and rarely needed
 };
 
 class PostgresPool {
  public:
   PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms = 10'000);
 
-  // Lends a connection for one call of `use` and asks again after a transient failure; `use` must be repeatable.
-  // Throws StoreUnavailable, or PostgresError for what another attempt would not cure.
+  // Lends a connection to one call of `use`, and calls it again after a transient failure. REQUIRES: `use` may be
+  // repeated. Throws StoreUnavailable, or PostgresError for a failure that another attempt would not cure.
   template <class Use>
   auto run(Use&& use) {
     Patience patience(patience_ms_);
@@ -64,8 +65,8 @@ class PostgresPool {
     return run([&](PgConnection& connection) { return connection.query(statement(name), parameters); });
   }
 
-  // As run, inside a transaction for statements that look at a whole table: allows the plans that hot connections must
-  // not have.
+  // Like run(), inside a transaction for statements that read a whole table: it allows plans that are forbidden to the
+  // other statements.
   template <class Use>
   auto run_widely(Use&& use) {
     return run([&](PgConnection& connection) {
@@ -82,7 +83,7 @@ class PostgresPool {
   const PgConnectOptions& options() const { return options_; }
 
  private:
-  // Gives back what is fit for another use, and closes what is not.
+  // Returns a clean connection to the pool and closes any other.
   class Loan {
    public:
     explicit Loan(PostgresPool& pool);

@@ -17,18 +17,20 @@ bool is_bare_name(const std::string& dsn) {
   return dsn.find('=') == std::string::npos && dsn.find("://") == std::string::npos;
 }
 
-DsnOptions parsed(const std::string& dsn, std::string* fault) {
-  char* says = nullptr;
-  DsnOptions options(PQconninfoParse(dsn.c_str(), &says));
-  if (says != nullptr && fault != nullptr) *fault = says;
-  PQfreemem(says);
+// The error's text is libpq's.
+Result<DsnOptions> parsed(const std::string& dsn) {
+  char* report = nullptr;
+  DsnOptions options(PQconninfoParse(dsn.c_str(), &report));
+  const std::string text = report == nullptr ? "" : report;
+  PQfreemem(report);
+  if (options == nullptr) return Error{Code::invalid, text};
   return options;
 }
 
-// libpq quotes what it cannot read, which may be a piece of a password; names of options are none.
-std::string harmless(const std::string& says) {
+// libpq quotes what it cannot read, which may be part of a password; the name of an option is never one.
+std::string without_secrets(const std::string& report) {
   for (const std::string_view known : {"invalid connection option", "invalid URI query parameter"})
-    if (says.starts_with(known)) return "it has an " + says.substr(0, says.find('\n'));
+    if (report.starts_with(known)) return "it has an " + report.substr(0, report.find('\n'));
   return "it is none";
 }
 
@@ -43,18 +45,20 @@ std::string in_quotes(std::string_view value) {
 
 }  // namespace
 
-std::optional<std::string> dsn_fault(const std::string& dsn, const std::string& place) {
-  if (is_bare_name(dsn)) return std::nullopt;
-  std::string says;
-  if (parsed(dsn, &says)) return std::nullopt;
-  return "Expected a PostgreSQL connection string or URL in " + place + ", but " + harmless(says) + ".";
+Status check_dsn(const std::string& dsn, const std::string& place) {
+  if (is_bare_name(dsn)) return Done{};
+  const Result<DsnOptions> options = parsed(dsn);
+  if (options) return Done{};
+  return Error{Code::invalid, "Expected a PostgreSQL connection string or URL in " + place + ", but " +
+                                  without_secrets(options.error().message) + "."};
 }
 
 std::string public_dsn(const std::string& dsn) {
   if (is_bare_name(dsn)) return dsn.empty() ? "" : "dbname=" + in_quotes(dsn);
-  const DsnOptions options = parsed(dsn, nullptr);
+  const Result<DsnOptions> options = parsed(dsn);
+  if (!options) return "";
   std::string text;
-  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option) {
+  for (const PQconninfoOption* option = options->get(); option->keyword != nullptr; ++option) {
     const std::string_view keyword = option->keyword;
     const bool is_secret = *option->dispchar == '*' || keyword.find("password") != std::string_view::npos;
     if (option->val == nullptr || is_secret) continue;
@@ -65,8 +69,9 @@ std::string public_dsn(const std::string& dsn) {
 
 std::string socket_folder_of(const std::string& dsn) {
   if (is_bare_name(dsn)) return "";
-  const DsnOptions options = parsed(dsn, nullptr);
-  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option)
+  const Result<DsnOptions> options = parsed(dsn);
+  if (!options) return "";
+  for (const PQconninfoOption* option = options->get(); option->keyword != nullptr; ++option)
     if (option->val != nullptr && option->val[0] == '/' && std::string_view(option->keyword) == "host")
       return option->val;
   return "";

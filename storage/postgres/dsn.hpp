@@ -1,19 +1,20 @@
-// PostgreSQL connection strings as texts. Pure functions, safe from any thread.
+// PostgreSQL connection strings (DSNs) as texts. Pure functions, safe from any thread.
 #pragma once
 
-#include <optional>
 #include <string>
+
+#include "engine/result.hpp"
 
 namespace cairn {
 
-// Why the text, given in `place`, is no connection string or URL, in a sentence that shows nothing of it, for it may
-// hold a password.
-std::optional<std::string> dsn_fault(const std::string& dsn, const std::string& place);
+// Refuses `invalid` a text, given in `place`, that is no connection string or URL. The sentence shows nothing of the
+// text, because it may hold a password.
+Status check_dsn(const std::string& dsn, const std::string& place);
 
-// "host='a' dbname='b'": what it names, without secrets. "" for one that cannot be read.
+// "host='a' dbname='b'": the settings without secrets. "" for a text that cannot be read.
 std::string public_dsn(const std::string& dsn);
 
-// The folder of the server's socket, if it is named by that; else "".
+// The folder of the server's socket, if the DSN names the server by it; otherwise "".
 std::string socket_folder_of(const std::string& dsn);
 
 }  // namespace cairn

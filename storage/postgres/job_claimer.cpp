@@ -12,29 +12,37 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t slow_us = 20'000;     // what a scan everywhere may take before it counts as slow
-constexpr int slow_in_a_row = 2;             // one may have waited for the machine
-constexpr std::int64_t scan_share = 50;      // where marks are used, each wider scan may take that part of the time
-constexpr std::int64_t scan_us = 2'000'000;  // and is taken that often
-constexpr std::int64_t scan_max_us = 120'000'000;
-constexpr std::int64_t marks_lag_us = 250'000;  // a row may be committed that much later than its run_at
+constexpr std::int64_t slow_us = 20'000;           // a scan from the beginning that takes longer is slow
+constexpr int slow_in_a_row = 2;                   // one slow scan may be noise
+constexpr std::int64_t scan_every_us = 2'000'000;  // how often each wider scan runs
+constexpr std::int64_t scan_share = 50;            // and at most this part of the time it takes
+constexpr std::int64_t scan_pause_max_us = 120'000'000;
+constexpr std::int64_t commit_lag_us = 250'000;  // a row may be committed so much later than its run_at
 constexpr std::int64_t minute_us = 60'000'000;
-constexpr std::size_t levels_max = 100;  // known ones of a queue; with more they are found anew
+constexpr std::size_t levels_max = 100;  // priorities remembered of a queue; with more, they are found again by scans
 
-PgArray texts(const std::vector<std::string>& values) {
+PgArray text_array(const std::vector<std::string>& values) {
   PgArray array(PgType::text);
   for (const std::string& value : values) array.add(value);
   return array;
 }
 
-std::vector<HeldJob> read_claimed(const PgResult& rows) {
-  std::vector<HeldJob> jobs;
-  for (int row = 0; row < rows.rows(); ++row) jobs.push_back(read_held_job(rows, row));
-  return jobs;
+PgArray id_array(const std::vector<RunId>& ids) {
+  PgArray array(PgType::uuid);
+  for (const RunId& id : ids) array.add(id);
+  return array;
 }
 
-// False: some of the queues are limited that were thought free, and nothing was claimed.
-bool all_unlimited(PgConnection& connection) {
+// The parameters of all five claim statements: first the scope (the shard and what to claim there), then in one order
+// the claim's time, its session, and what the deadline is made of. Whatever else a statement takes comes after them.
+PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request) {
+  scope.add(request.now_us).add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
+  return scope;
+}
+
+// Receives the first answer of a claim of unlimited queues. False: one of them is limited after all, and nothing was
+// claimed.
+bool are_unlimited(PgConnection& connection) {
   try {
     connection.receive();
     return true;
@@ -46,22 +54,30 @@ bool all_unlimited(PgConnection& connection) {
   return false;
 }
 
-void send_claimed(PgConnection& connection, const ClaimRequest& request, const std::vector<HeldJob>& jobs) {
+void send_heads_query(PgConnection& connection, const ClaimRequest& request, const std::vector<HeldJob>& jobs) {
   PgArray runs(PgType::uuid);
-  std::set<RunId> named;
+  std::set<RunId> added;
   for (const HeldJob& held : jobs)
-    if (named.insert(held.run).second) runs.add(held.run);
-  connection.send(statement("claimed"),
-                  PgParameters().add(request.shard).add(std::move(runs)).add(request.short_history_max));
+    if (added.insert(held.run).second) runs.add(held.run);
+  PgParameters parameters;
+  parameters.add(request.shard).add(std::move(runs)).add(request.short_history_max);
+  connection.send(statement("claimed"), parameters);
+}
+
+void receive_heads(PgConnection& connection, ClaimedBatch& batch) {
+  ClaimedHeads read = read_claimed_heads(connection.receive());
+  batch.histories = std::move(read.histories);
+  for (HeldJob& held : batch.jobs)
+    if (const auto head = read.heads.find(held.run); head != read.heads.end()) held.run_head = head->second;
 }
 
 using Mark = std::pair<TimeUs, RunId>;
 constexpr Mark lowest_mark{std::numeric_limits<TimeUs>::min(), RunId{}};
-Mark newest_mark(const ClaimRequest& request) { return {request.now_us - marks_lag_us, RunId{}}; }
+Mark newest_mark(const ClaimRequest& request) { return {request.now_us - commit_lag_us, RunId{}}; }
 
-template <class Value>
-void append(std::vector<Value>& to, std::vector<Value>&& more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+void append(ClaimedBatch& to, ClaimedBatch&& more) {
+  std::move(more.jobs.begin(), more.jobs.end(), std::back_inserter(to.jobs));
+  std::move(more.histories.begin(), more.histories.end(), std::back_inserter(to.histories));
 }
 
 bool earlier(const HeldJob& a, const HeldJob& b) {
@@ -77,104 +93,96 @@ ClaimedBatch JobClaimer::claim(const ClaimRequest& request) {
   const auto gain = [&](Attempt claimed) {
     if (!claimed) return false;
     rest.limit -= static_cast<std::int32_t>(claimed->jobs.size());
-    append(all.jobs, std::move(claimed->jobs));
-    append(all.histories, std::move(claimed->histories));
+    append(all, *std::move(claimed));
     return true;
   };
+  // Ends: each round that fails has learnt of a limited queue (record_limited), and the next one splits it off.
   for (bool is_known = false; !is_known;) {
-    Kinds of = kinds(rest);
-    if (of.limited_first) is_known = gain(claim_limited(of.limited));
-    of.unlimited.limit = rest.limit;
-    is_known = gain(claim_unlimited(of.unlimited));
-    of.limited.limit = rest.limit;
-    if (is_known && !of.limited_first) gain(claim_limited(of.limited));
+    Split queues = split(rest);
+    if (queues.limited_first) is_known = gain(claim_limited(queues.limited));
+    queues.unlimited.limit = rest.limit;
+    is_known = gain(claim_unlimited(queues.unlimited));
+    queues.limited.limit = rest.limit;
+    if (is_known && !queues.limited_first) gain(claim_limited(queues.limited));
   }
+  CHECK(std::ssize(all.jobs) <= std::max(request.limit, 0));
   std::sort(all.jobs.begin(), all.jobs.end(), earlier);
   return all;
 }
 
-// Free and limited queues go first in turns, so that neither starves the other.
-JobClaimer::Kinds JobClaimer::kinds(const ClaimRequest& request) {
-  Kinds of{request, request, false};
+// Which kind goes first alternates, so that neither starves the other.
+JobClaimer::Split JobClaimer::split(const ClaimRequest& request) {
+  Split queues{request, request, false};
   const std::lock_guard lock(mutex_);
   if (limited_.empty()) {
-    of.limited.queues.clear();
-    return of;
+    queues.limited.queues.clear();
+    return queues;
   }
   const auto is_limited = [this](const std::string& queue) { return limited_.contains(queue); };
-  std::erase_if(of.unlimited.queues, is_limited);
-  std::erase_if(of.limited.queues, [&](const std::string& queue) { return !is_limited(queue); });
-  of.limited_first = limited_first_ = !limited_first_;
-  return of;
-}
-
-// As claimed.sql, of these jobs or more.
-void JobClaimer::read_runs_of(const PgResult& rows, ClaimedBatch& batch) {
-  std::map<RunId, std::int64_t> heads;
-  for (int row = 0; row < rows.rows(); ++row) {
-    const RunId run = rows.uuid(row, 9);
-    const bool is_first = heads.emplace(run, rows.int8(row, 10)).second;
-    if (rows.is_null(row, 0)) continue;
-    if (is_first) batch.histories.push_back({run, {}});
-    batch.histories.back().events.push_back(read_event(rows, row));
-  }
-  for (HeldJob& held : batch.jobs)
-    if (const auto head = heads.find(held.run); head != heads.end()) held.run_head = head->second;
+  std::erase_if(queues.unlimited.queues, is_limited);
+  std::erase_if(queues.limited.queues, [&](const std::string& queue) { return !is_limited(queue); });
+  queues.limited_first = limited_first_ = !limited_first_;
+  return queues;
 }
 
 JobClaimer::Attempt JobClaimer::claim_unlimited(const ClaimRequest& request) {
   if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
   if (!request.only_runs.empty()) return claim_of_runs(request);
-  // Asked of every claim: one that looks everywhere answers the hints before it as well.
+  // Read by every claim, used or not: one that scans everywhere finds the jobs of the earlier notifications as well.
   if (const std::optional<NotifiedJob> job = notified_.only_one(request.shard); job && request.notified_only) {
     Attempt claimed = claim_notified(request, *job);
     if (!claimed || !claimed->jobs.empty()) return claimed;
   }
-  const ScanFrom usual = usual_start(request);
-  Attempt claimed = claim_from(request, usual);
+  const ScanFrom usual = usual_scan(request);
+  Attempt claimed = scan(request, usual);
   if (!claimed || usual != ScanFrom::marks) return claimed;
   ClaimRequest rest = request;
   rest.limit -= static_cast<std::int32_t>(claimed->jobs.size());
-  const ScanFrom wider = wider_start(request.shard);
+  const ScanFrom wider = wider_scan(request.shard);
   if (rest.limit <= 0 || wider == ScanFrom::marks) return claimed;
-  if (Attempt more = claim_from(rest, wider)) {
-    append(claimed->jobs, std::move(more->jobs));
-    append(claimed->histories, std::move(more->histories));
-  }
+  if (Attempt more = scan(rest, wider)) append(*claimed, *std::move(more));
   return claimed;
 }
 
 JobClaimer::Attempt JobClaimer::claim_notified(const ClaimRequest& request, const NotifiedJob& job) {
-  PgParameters parameters;
-  parameters.add(request.shard).add(job.run).add(job.branch).add(texts(request.queues)).add(request.now_us);
-  parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
-  Attempt claimed = take("claim_hinted", parameters, request, false);
+  PgParameters scope;
+  scope.add(request.shard).add(job.run).add(job.branch).add(text_array(request.queues));
+  Attempt claimed = execute({"claim_hinted", claim_parameters(std::move(scope), request)}, request);
   if (claimed) raise_marks(request, claimed->jobs);
   return claimed;
 }
 
 JobClaimer::Attempt JobClaimer::claim_limited(const ClaimRequest& request) {
   if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
-  PgParameters parameters;
-  parameters.add(request.shard).add(texts(rotated(request.queues))).add(request.limit).add(request.now_us);
-  parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
-  if (request.only_runs.empty()) return take("claim_limited", parameters, request, true);
-  PgArray runs(PgType::uuid);
-  for (const RunId& run : request.only_runs) runs.add(run);
-  return take("claim_limited_of_runs", parameters.add(std::move(runs)), request, true);
+  PgParameters scope;
+  scope.add(request.shard).add(text_array(rotated(request.queues))).add(request.limit);
+  PgParameters parameters = claim_parameters(std::move(scope), request);
+  if (request.only_runs.empty()) return execute({"claim_limited", std::move(parameters), true}, request);
+  parameters.add(id_array(request.only_runs));
+  return execute({"claim_limited_of_runs", std::move(parameters), true}, request);
 }
 
-JobClaimer::Attempt JobClaimer::claim_from(const ClaimRequest& request, ScanFrom from) {
+JobClaimer::Attempt JobClaimer::claim_of_runs(const ClaimRequest& request) {
+  PgParameters scope;
+  scope.add(request.shard).add(text_array(request.queues)).add(request.limit);
+  PgParameters parameters = claim_parameters(std::move(scope), request);
+  parameters.add(id_array(request.only_runs));
+  return execute({"claim_of_runs", std::move(parameters)}, request);
+}
+
+JobClaimer::Attempt JobClaimer::scan(const ClaimRequest& request, ScanFrom from) {
   const std::int64_t began_us = steady_us();
-  Attempt claimed = take("claim", starting(request, from), request, false);
+  Attempt claimed = execute({"claim", scan_parameters(request, from)}, request);
   if (!claimed) return claimed;
   if (from != ScanFrom::marks) record_scan(request, from, steady_us() - began_us, claimed->jobs.size());
   raise_marks(request, claimed->jobs);
   return claimed;
 }
 
-// Known priorities serve a scan everywhere too: their first entries are walked once then, and not twice.
-PgParameters JobClaimer::starting(const ClaimRequest& request, ScanFrom from) {
+// For each queue its known priorities, each with the place where its scan starts, and the gaps between them, where the
+// statement finds unknown ones. A scan from the beginning is given the known priorities too: otherwise it would walk
+// their first entries twice, once to find the priority and once to find jobs.
+PgParameters JobClaimer::scan_parameters(const ClaimRequest& request, ScanFrom from) {
   constexpr std::int64_t lowest = std::numeric_limits<std::int32_t>::min() - std::int64_t{1};
   constexpr std::int64_t highest = std::numeric_limits<std::int32_t>::max() + std::int64_t{1};
   PgArray queue(PgType::text), priority(PgType::int4), run_at(PgType::int8), run(PgType::uuid);
@@ -189,9 +197,9 @@ PgParameters JobClaimer::starting(const ClaimRequest& request, ScanFrom from) {
     };
     if (const auto levels = marks.find(name); levels != marks.end()) {
       for (const auto& [level, mark] : levels->second) {
+        const Mark start = from == ScanFrom::marks ? mark : std::min(mark, earliest(request, from));
         queue.add(name);
         priority.add(level);
-        const Mark start = from == ScanFrom::marks ? mark : std::min(mark, floor_of(request, from));
         run_at.add(start.first);
         run.add(start.second);
         add_gap(level);
@@ -200,69 +208,62 @@ PgParameters JobClaimer::starting(const ClaimRequest& request, ScanFrom from) {
     }
     add_gap(highest);
   }
-  PgParameters parameters;
-  parameters.add(request.shard).add(request.limit).add(request.now_us).add(request.session);
-  parameters.add(request.default_timeout_ms).add(deadline_grace_ms);
+  PgParameters scope;
+  scope.add(request.shard).add(request.limit);
+  PgParameters parameters = claim_parameters(std::move(scope), request);
   parameters.add(std::move(queue)).add(std::move(priority)).add(std::move(run_at)).add(std::move(run));
   parameters.add(std::move(gap_queue)).add(std::move(above)).add(std::move(below));
   parameters.add(from == ScanFrom::everywhere ? std::numeric_limits<std::int32_t>::max() : std::int32_t{1});
   return parameters;
 }
 
-JobClaimer::Mark JobClaimer::floor_of(const ClaimRequest& request, ScanFrom from) {
+JobClaimer::Mark JobClaimer::earliest(const ClaimRequest& request, ScanFrom from) {
   return from == ScanFrom::minute ? Mark{request.now_us - minute_us, RunId{}} : lowest_mark;
 }
 
-JobClaimer::Attempt JobClaimer::claim_of_runs(const ClaimRequest& request) {
-  PgArray runs(PgType::uuid);
-  for (const RunId& run : request.only_runs) runs.add(run);
-  PgParameters parameters;
-  parameters.add(request.shard).add(texts(request.queues)).add(request.limit).add(request.now_us);
-  parameters.add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms).add(std::move(runs));
-  return take("claim_of_runs", parameters, request, false);
-}
-
-// The rows are known before COMMIT is sent: if its answer is lost, the next attempt finds out whether they are ours, so
-// that no job is held by a worker that does not know of it.
-JobClaimer::Attempt JobClaimer::take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request,
-                                     bool limited) {
-  const PgParameters queues = PgParameters().add(texts(request.queues));
-  std::vector<HeldJob> doubtful;
+// Two round trips: the claim, then the claimed runs' heads and COMMIT. The jobs are known before COMMIT is sent: if its
+// answer is lost, the next attempt finds out whether they are ours, so that no job stays held by a worker that does not
+// know of it.
+JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimRequest& request) {
+  const PgParameters queues = PgParameters().add(text_array(request.queues));
+  std::vector<HeldJob> in_doubt;
   return pool_.run([&](PgConnection& connection) -> Attempt {
-    if (!doubtful.empty()) {
-      ClaimedBatch landed = confirm(connection, request, doubtful);
-      if (!landed.jobs.empty()) return landed;
-      doubtful.clear();
+    if (!in_doubt.empty()) {
+      ClaimedBatch ours = still_ours(connection, request, in_doubt);
+      if (!ours.jobs.empty()) return ours;
+      in_doubt.clear();
     }
     connection.begin_pipeline();
     connection.send(begin_statement());
-    connection.send(statement(limited ? "lock_queues" : "begin_claim"), queues);
-    if (limited) connection.send(statement("retire_permits"), queues);
-    connection.send(statement(name), parameters);
+    connection.send(statement(claim.limited ? "lock_queues" : "begin_claim"), queues);
+    if (claim.limited) connection.send(statement("retire_permits"), queues);
+    connection.send(statement(claim.name), claim.parameters);
     connection.sync();
     connection.receive();
-    if (limited) {
-      learn(request.queues, connection.receive());
+    if (claim.limited) {
+      record_limited(request.queues, connection.receive());
       connection.receive();
-    } else if (!all_unlimited(connection)) {
-      learn(request.queues, connection.query(statement("lock_queues"), queues));
+    } else if (!are_unlimited(connection)) {
+      record_limited(request.queues, connection.query(statement("lock_queues"), queues));
       return std::nullopt;
     }
     ClaimedBatch batch;
-    batch.jobs = read_claimed(connection.receive());
-    if (!batch.jobs.empty()) send_claimed(connection, request, batch.jobs);
+    batch.jobs = read_claimed_jobs(connection.receive());
+    // The heads are read after the claim, by a newer snapshot: a head is never older than the job it comes with, so a
+    // stale cached state is always recognized.
+    if (!batch.jobs.empty()) send_heads_query(connection, request, batch.jobs);
     connection.send(commit_statement());
-    doubtful = batch.jobs;
+    in_doubt = batch.jobs;
     connection.sync();
-    if (!batch.jobs.empty()) read_runs_of(connection.receive(), batch);
+    if (!batch.jobs.empty()) receive_heads(connection, batch);
     connection.finish();
     return batch;
   });
 }
 
-// Those of the jobs that are held as we claimed them.
-ClaimedBatch JobClaimer::confirm(PgConnection& connection, const ClaimRequest& request,
-                                 const std::vector<HeldJob>& claimed) {
+// After a COMMIT whose answer was lost: the jobs that are held as we claimed them.
+ClaimedBatch JobClaimer::still_ours(PgConnection& connection, const ClaimRequest& request,
+                                    const std::vector<HeldJob>& claimed) {
   PgArray runs(PgType::uuid), branches(PgType::int4);
   for (const HeldJob& held : claimed) {
     runs.add(held.run);
@@ -271,49 +272,50 @@ ClaimedBatch JobClaimer::confirm(PgConnection& connection, const ClaimRequest& r
   connection.begin_pipeline();
   connection.send(statement("lock_jobs"),
                   PgParameters().add(request.shard).add(std::move(runs)).add(std::move(branches)));
-  send_claimed(connection, request, claimed);
+  send_heads_query(connection, request, claimed);
   connection.sync();
-  const PgResult rows = connection.receive();
   ClaimedBatch ours;
-  for (int row = 0; row < rows.rows(); ++row) {
-    const HeldJob& held = claimed[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
-    if (rows.int8(row, 1) == held.session && rows.int8(row, 2) == held.epoch) ours.jobs.push_back(held);
+  for (const auto& [place, job] : read_found_jobs(connection.receive())) {
+    const HeldJob& held = claimed[place];
+    if (job.session == held.session && job.epoch == held.epoch) ours.jobs.push_back(held);
   }
-  read_runs_of(connection.receive(), ours);
+  receive_heads(connection, ours);
   connection.finish();
   return ours;
 }
 
-void JobClaimer::learn(const std::vector<std::string>& asked, const PgResult& settings) {
+void JobClaimer::record_limited(const std::vector<std::string>& asked, const PgResult& settings) {
+  const std::vector<QueueSettings> limited = read_queue_settings(settings);
   const std::lock_guard lock(mutex_);
   for (const std::string& queue : asked) limited_.erase(queue);
-  for (int row = 0; row < settings.rows(); ++row) limited_.emplace(settings.text(row, 0));
+  for (const QueueSettings& queue : limited) limited_.insert(queue.name);
 }
 
+// Each claim begins with another queue, so that at equal priority none is served last for ever.
 std::vector<std::string> JobClaimer::rotated(const std::vector<std::string>& queues) {
   std::vector<std::string> turned = queues;
   const std::lock_guard lock(mutex_);
-  const auto first = static_cast<std::ptrdiff_t>(turn_++ % queues.size());
+  const auto first = static_cast<std::ptrdiff_t>(rotation_++ % queues.size());
   std::rotate(turned.begin(), turned.begin() + first, turned.end());
   return turned;
 }
 
-// A wider scan tells anew where the free entries begin: if it took less than it might have, as near to now as a mark
-// may be; else behind what it took.
+// A wider scan finds out where the free entries begin. If it found fewer jobs than it was asked for, no due row is left
+// in front of it and the marks may go up to where late commits end; otherwise they go down to where it started.
 void JobClaimer::record_scan(const ClaimRequest& request, ScanFrom from, std::int64_t took_us, std::size_t found) {
-  const bool is_all = found < static_cast<std::size_t>(request.limit);
+  const bool took_all = found < static_cast<std::size_t>(request.limit);
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
-  Scan& scan = from == ScanFrom::everywhere ? marks.everywhere : marks.minute;
-  scan.pause_us = std::min(took_us * scan_share, scan_max_us);
-  scan.ended_us = marks.minute.ended_us = steady_us();
-  if (from == ScanFrom::everywhere) marks.slow = took_us > slow_us ? marks.slow + 1 : 0;
+  LastScan& scan = from == ScanFrom::everywhere ? marks.everywhere : marks.minute;
+  scan.pause_us = std::min(took_us * scan_share, scan_pause_max_us);
+  scan.ended_us = marks.minute.ended_us = steady_us();  // a scan from the beginning has covered the last minute too
+  if (from == ScanFrom::everywhere) marks.slow_scans = took_us > slow_us ? marks.slow_scans + 1 : 0;
   for (const std::string& queue : request.queues) {
     const auto levels = marks.by_queue.find(queue);
     if (levels == marks.by_queue.end()) continue;
     if (levels->second.size() > levels_max) levels->second.clear();
     for (auto& [priority, mark] : levels->second)
-      mark = is_all ? newest_mark(request) : std::min(mark, floor_of(request, from));
+      mark = took_all ? newest_mark(request) : std::min(mark, earliest(request, from));
   }
 }
 
@@ -327,29 +329,31 @@ void JobClaimer::raise_marks(const ClaimRequest& request, const std::vector<Held
   }
 }
 
-JobClaimer::ScanFrom JobClaimer::usual_start(const ClaimRequest& request) {
+JobClaimer::ScanFrom JobClaimer::usual_scan(const ClaimRequest& request) {
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
   const std::int64_t now_us = steady_us();
-  const auto is_overdue = [&](const Scan& scan) { return now_us > scan.ended_us + std::max(scan.pause_us, scan_us); };
-  if (now_us > marks.claimed_since_us + scan_us) {
+  const auto is_overdue = [&](const LastScan& scan) {
+    return now_us > scan.ended_us + std::max(scan.pause_us, scan_every_us);
+  };
+  if (now_us > marks.claimed_since_us + scan_every_us) {
     marks.claimed = 0;
     marks.claimed_since_us = now_us;
   }
   const bool is_known = std::any_of(request.queues.begin(), request.queues.end(),
                                     [&](const std::string& queue) { return marks.by_queue.contains(queue); });
-  const bool is_used = marks.claimed >= many_ || marks.slow >= slow_in_a_row;
-  if (!is_known || !is_used || is_overdue(marks.everywhere)) return ScanFrom::everywhere;
+  const bool uses_marks = marks.claimed >= many_ || marks.slow_scans >= slow_in_a_row;
+  if (!is_known || !uses_marks || is_overdue(marks.everywhere)) return ScanFrom::everywhere;
   return is_overdue(marks.minute) ? ScanFrom::minute : ScanFrom::marks;
 }
 
-// Of a claim that finds too little at the marks; as marks: not yet.
-JobClaimer::ScanFrom JobClaimer::wider_start(Shard shard) {
+// The scan to add when the marks gave too few jobs; `marks` if it is too early for a wider one.
+JobClaimer::ScanFrom JobClaimer::wider_scan(Shard shard) {
   const std::lock_guard lock(mutex_);
   const Marks& marks = marks_[shard];
-  const auto is_due = [](const Scan& scan) { return steady_us() >= scan.ended_us + scan.pause_us; };
-  if (is_due(marks.everywhere)) return ScanFrom::everywhere;
-  return is_due(marks.minute) ? ScanFrom::minute : ScanFrom::marks;
+  const auto may_run = [](const LastScan& scan) { return steady_us() >= scan.ended_us + scan.pause_us; };
+  if (may_run(marks.everywhere)) return ScanFrom::everywhere;
+  return may_run(marks.minute) ? ScanFrom::minute : ScanFrom::marks;
 }
 
 std::map<std::string, JobClaimer::Levels> JobClaimer::marks_of(Shard shard) {

@@ -1,16 +1,21 @@
-// Claims: which index entries a claim may skip, and the statements. Safe from any thread.
+// Claims: the dequeue of the job queue. A claim takes due jobs for a session with `for update skip locked` and gives it
+// a hold on each: a lease, whose fencing token is the job's epoch. Safe from any thread.
 //
-// Held and dead entries stand in front of the free ones in the index. Who claims little looks at all of them each time.
-// Who has claimed much lately, or has met claims that are slow, begins at a low-water mark per (shard, queue,
-// priority): the newest run_at this process has claimed, but a little behind now, so that rows committed late are not
-// skipped. Every two seconds, or where that is slow as seldom as it takes a fiftieth of the time but at least every two
-// minutes, a claim begins a minute ago, for rows committed later still, and likewise everywhere, for whatever is older;
-// earlier if a claim finds too little.
+// Low-water marks. In the index of due jobs, held and dead entries stand in front of the free ones. While this process
+// claims little, each claim scans its queues' part of the index from the beginning. Once it has claimed `many` jobs
+// within two seconds, or scans have become slow, a claim starts at a mark per (shard, queue, priority): the newest
+// run_at that this process has claimed, but at least 250 ms before now, because a row may be committed later than its
+// run_at.
 //
-// A claim that answers a hint of one job takes that by its key, and if it is gone looks like any other.
+// Wider scans find the rows that marks skip. One starts a minute before now, the other at the beginning of the index.
+// Each runs every two seconds; a slow one runs seldom enough to take at most a fiftieth of the time, but every two
+// minutes at least. A claim that finds too few jobs brings them forward.
 //
-// Queues that are limited or paused are claimed apart, one claim at a time in all the database, and what they hold is
-// counted by permits. Which ones they are every claim finds out in its own transaction.
+// A claim made because of a notification takes the one job that the notification names by its key, and scans only if
+// that job is gone.
+//
+// Limited queues (with a concurrency, or paused) are claimed separately, by one claim at a time in the whole database;
+// their held jobs are counted by permits. Each claim finds out in its own transaction which of its queues are limited.
 #pragma once
 
 #include <cstdint>
@@ -41,46 +46,52 @@ class JobClaimer {
  private:
   using Mark = std::pair<TimeUs, RunId>;
   using Levels = std::map<std::int32_t, Mark>;  // by priority
-  struct Scan {                                 // the latest of its kind, on the monotonic clock
+  struct LastScan {                             // of one width; on the monotonic clock
     std::int64_t ended_us = 0;
-    std::int64_t pause_us = 0;  // from then on until the next
+    std::int64_t pause_us = 0;  // from its end to the next one
   };
   struct Marks {  // of one shard
     std::map<std::string, Levels> by_queue;
-    Scan everywhere;
-    Scan minute;
-    std::int64_t claimed = 0;  // lately
+    LastScan everywhere;
+    LastScan minute;
+    std::int64_t claimed = 0;  // since `claimed_since_us`
     std::int64_t claimed_since_us = 0;
-    int slow = 0;  // looks everywhere in a row that took long
+    int slow_scans = 0;  // from the beginning, in a row
   };
-  enum class ScanFrom : std::uint8_t { marks, minute, everywhere };  // where a claim begins
+  enum class ScanFrom : std::uint8_t { marks, minute, everywhere };
 
-  // Nothing when one of the queues turned out to have settings: to be tried again.
+  // Nothing when a queue that was taken for unlimited turned out to be limited: the claim must be made again.
   using Attempt = std::optional<ClaimedBatch>;
 
-  struct Kinds {  // of the queues of a request, as far as this process knows
+  struct Split {  // a request's queues, as far as this process knows
     ClaimRequest unlimited;
     ClaimRequest limited;
     bool limited_first = false;
   };
-  Kinds kinds(const ClaimRequest& request);
+  Split split(const ClaimRequest& request);
   Attempt claim_unlimited(const ClaimRequest& request);
   Attempt claim_notified(const ClaimRequest& request, const NotifiedJob& job);
   Attempt claim_limited(const ClaimRequest& request);
-  Attempt claim_from(const ClaimRequest& request, ScanFrom from);
   Attempt claim_of_runs(const ClaimRequest& request);
-  PgParameters starting(const ClaimRequest& request, ScanFrom from);
-  static Mark floor_of(const ClaimRequest& request, ScanFrom from);
-  Attempt take(std::string_view name, const PgParameters& parameters, const ClaimRequest& request, bool limited);
-  static ClaimedBatch confirm(PgConnection& connection, const ClaimRequest& request,
-                              const std::vector<HeldJob>& claimed);
-  static void read_runs_of(const PgResult& rows, ClaimedBatch& batch);
-  void learn(const std::vector<std::string>& asked, const PgResult& settings);
-  std::vector<std::string> rotated(const std::vector<std::string>& queues);
+  Attempt scan(const ClaimRequest& request, ScanFrom from);
+  PgParameters scan_parameters(const ClaimRequest& request, ScanFrom from);
+  static Mark earliest(const ClaimRequest& request, ScanFrom from);
+
+  struct Statement {
+    std::string_view name;
+    PgParameters parameters;
+    bool limited = false;  // a claim of limited queues
+  };
+  Attempt execute(const Statement& claim, const ClaimRequest& request);
+  static ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request,
+                                 const std::vector<HeldJob>& claimed);
+
+  void record_limited(const std::vector<std::string>& asked, const PgResult& settings);
   void record_scan(const ClaimRequest& request, ScanFrom from, std::int64_t took_us, std::size_t found);
   void raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs);
-  ScanFrom usual_start(const ClaimRequest& request);
-  ScanFrom wider_start(Shard shard);
+  std::vector<std::string> rotated(const std::vector<std::string>& queues);
+  ScanFrom usual_scan(const ClaimRequest& request);
+  ScanFrom wider_scan(Shard shard);
   std::map<std::string, Levels> marks_of(Shard shard);
 
   PostgresPool& pool_;
@@ -88,8 +99,8 @@ class JobClaimer {
   const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
-  std::size_t turn_ = 0;           // which queue comes first
-  std::set<std::string> limited_;  // queues that had settings when they were last claimed from
+  std::size_t rotation_ = 0;       // which queue comes first
+  std::set<std::string> limited_;  // queues that were limited when they were last claimed from
   bool limited_first_ = false;     // changes with each claim
 };
 

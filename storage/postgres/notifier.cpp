@@ -18,17 +18,18 @@ namespace {
 constexpr std::int64_t open_again_after_us = 500'000;
 constexpr std::size_t latest_max = 8;
 
-// "<who says it>", or "<who says it> <shard> <run> <branch>".
-std::string payload(const std::string& who, const std::optional<NotifiedJob>& named) {
-  if (!named) return who;
-  return who + " " + std::to_string(named->shard) + " " + to_string(named->run) + " " + std::to_string(named->branch);
+// "<sender>", or "<sender> <shard> <run> <branch>".
+std::string payload(const std::string& sender, const std::optional<NotifiedJob>& named) {
+  if (!named) return sender;
+  return sender + " " + std::to_string(named->shard) + " " + to_string(named->run) + " " +
+         std::to_string(named->branch);
 }
 
 std::optional<NotifiedJob> named_in(const std::string& payload) {
   std::istringstream words(payload);
-  std::string who, run;
+  std::string sender, run;
   NotifiedJob job;
-  if (!(words >> who >> job.shard >> run >> job.branch)) return std::nullopt;
+  if (!(words >> sender >> job.shard >> run >> job.branch)) return std::nullopt;
   const std::optional<RunId> id = parse_run_id(run);
   if (!id) return std::nullopt;
   job.run = *id;
@@ -47,11 +48,11 @@ void NotifiedJobs::add(std::optional<NotifiedJob> named) {
 std::optional<NotifiedJob> NotifiedJobs::only_one(Shard shard) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t unseen = count_ - std::exchange(seen_[shard], count_);
-  if (unseen > latest_.size()) return std::nullopt;
+  if (unseen > latest_.size()) return std::nullopt;  // older ones were forgotten
   std::optional<NotifiedJob> found;
-  for (auto hint = latest_.end() - static_cast<std::ptrdiff_t>(unseen); hint != latest_.end(); ++hint) {
-    if (!*hint || (found && (*hint)->shard == shard)) return std::nullopt;
-    if ((*hint)->shard == shard) found = *hint;
+  for (auto named = latest_.end() - static_cast<std::ptrdiff_t>(unseen); named != latest_.end(); ++named) {
+    if (!*named || (found && (*named)->shard == shard)) return std::nullopt;
+    if ((*named)->shard == shard) found = *named;
   }
   return found;
 }
@@ -61,14 +62,14 @@ void LocalNotifier::notify() {
     const std::lock_guard lock(mutex_);
     ++count_;
   }
-  raised_.notify_all();
+  notified_.notify_all();
 }
 
 bool LocalNotifier::await(std::int64_t timeout_ms) {
   std::unique_lock lock(mutex_);
   std::uint64_t& seen = seen_[std::this_thread::get_id()];
-  const auto has_come = [&] { return count_ != seen; };
-  if (!has_come() && timeout_ms > 0) raised_.wait_for(lock, std::chrono::milliseconds(timeout_ms), has_come);
+  const auto is_new = [&] { return count_ != seen; };
+  if (!is_new() && timeout_ms > 0) notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_new);
   return std::exchange(seen, count_) != count_;
 }
 
@@ -76,11 +77,11 @@ Notifier::Notifier(PostgresPool& pool, bool notify)
     : pool_(pool),
       notify_(notify),
       own_(std::to_string(std::random_device{}()) + std::to_string(std::random_device{}())),
-      raised_here_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  CHECK(raised_here_ >= 0);
+      notified_here_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  CHECK(notified_here_ >= 0);
 }
 
-Notifier::~Notifier() { close(raised_here_); }
+Notifier::~Notifier() { close(notified_here_); }
 
 void Notifier::notify() {
   notify_here(std::nullopt);
@@ -88,7 +89,7 @@ void Notifier::notify() {
   try {
     pool_.query("notify", PgParameters().add(own_));
   } catch (const std::exception& failure) {
-    spdlog::debug("wake-up not sent: {}", failure.what());
+    spdlog::debug("notification not sent: {}", failure.what());
   }
 }
 
@@ -103,27 +104,28 @@ void Notifier::notify_here(const std::optional<NotifiedJob>& named) {
   jobs_.add(named);
   local_.notify();
   const std::uint64_t one = 1;
-  CHECK(write(raised_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
+  CHECK(write(notified_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
 }
 
 bool Notifier::await(std::int64_t timeout_ms) {
   if (local_.await(0)) return true;
   if (!notify_) return local_.await(timeout_ms);
+  // Whichever waiting thread gets the lock listens for all; the others wait for it to pass notifications on.
   const std::unique_lock lock(listening_, std::try_to_lock);
   if (!lock.owns_lock()) return local_.await(timeout_ms);
   listen(timeout_ms);
   return local_.await(0);
 }
 
-// Until a hint came or the time is over.
+// Returns after a notification or when the time is over.
 void Notifier::listen(std::int64_t timeout_ms) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   try {
     if (connection_ == nullptr && steady_us() >= open_again_us_) open();
     for (std::int64_t left_us = timeout_ms * 1'000; left_us >= 0; left_us = end_us - steady_us())
-      if (wait_for_news((left_us + 999) / 1'000)) return;
+      if (wait_for_any((left_us + 999) / 1'000)) return;
   } catch (const PostgresError& failure) {
-    spdlog::debug("not listening for wake-ups: {}", failure.what());
+    spdlog::debug("not listening for notifications: {}", failure.what());
     connection_.reset();
     open_again_us_ = steady_us() + open_again_after_us;
   }
@@ -132,27 +134,27 @@ void Notifier::listen(std::int64_t timeout_ms) {
 void Notifier::open() {
   connection_ = std::make_unique<PgConnection>(pool_.options());
   connection_->execute("LISTEN cairn");
-  jobs_.add(std::nullopt);  // one may have been missed until now
+  jobs_.add(std::nullopt);  // notifications of any job may have been lost until now
   local_.notify();
 }
 
-// True for a hint.
-bool Notifier::wait_for_news(std::int64_t timeout_ms) {
-  std::array<pollfd, 2> waits{{{raised_here_, POLLIN, 0}, {-1, POLLIN, 0}}};
+// True for a notification. Waits on both sources at once: this process's eventfd and the listening connection.
+bool Notifier::wait_for_any(std::int64_t timeout_ms) {
+  std::array<pollfd, 2> waits{{{notified_here_, POLLIN, 0}, {-1, POLLIN, 0}}};
   if (connection_ != nullptr) waits[1].fd = connection_->socket();
   poll(waits.data(), waits.size(), static_cast<int>(timeout_ms));
   std::uint64_t raised = 0;
-  const bool here = read(raised_here_, &raised, sizeof raised) > 0;
-  const bool there = waits[1].revents != 0 && take_foreign();
+  const bool here = read(notified_here_, &raised, sizeof raised) > 0;
+  const bool there = waits[1].revents != 0 && receive_foreign();
   if (there) local_.notify();
   return here || there;
 }
 
-bool Notifier::take_foreign() {
+bool Notifier::receive_foreign() {
   bool is_foreign = false;
-  while (const auto says = connection_->notification()) {
-    if (says->substr(0, says->find(' ')) == own_) continue;
-    jobs_.add(named_in(*says));
+  while (const auto received = connection_->notification()) {
+    if (received->substr(0, received->find(' ')) == own_) continue;  // notify_here() has handled it already
+    jobs_.add(named_in(*received));
     is_foreign = true;
   }
   return is_foreign;

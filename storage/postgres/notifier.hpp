@@ -1,4 +1,5 @@
-// Wake-ups: a counter that rises when something may be ready, here or in another process. Safe from any thread.
+// Notifications: "a job may be ready", from a commit here or in another process (LISTEN and NOTIFY). They only shorten
+// the wait for the next poll; correctness never needs one. Safe from any thread.
 #pragma once
 
 #include <condition_variable>
@@ -15,19 +16,19 @@
 
 namespace cairn {
 
-// The one job that a commit has freed.
+// The only job that a commit made claimable.
 struct NotifiedJob {
   Shard shard = 0;
   RunId run;
   BranchId branch = 0;
 };
 
-// Which jobs hints have named lately.
+// The jobs that the latest notifications named.
 class NotifiedJobs {
  public:
-  void add(std::optional<NotifiedJob> named);  // nothing: a hint of whatever there is
-  // The one job of the shard that the hints since the last call have named; nothing if there was none or more than one
-  // of that shard, or if one may have been of any job.
+  void add(std::optional<NotifiedJob> named);  // nothing: the notification names no job
+  // The one job of the shard that was named since the last call. Nothing if none or several of the shard were named, or
+  // if a notification named no job.
   std::optional<NotifiedJob> only_one(Shard shard);
 
  private:
@@ -37,22 +38,22 @@ class NotifiedJobs {
   std::map<Shard, std::uint64_t> seen_;
 };
 
-// The hints of one process, as its threads wait for them.
+// Wakes the waiting threads of this process.
 class LocalNotifier {
  public:
   void notify();
-  // True if one came since this thread's last call, or comes within the time.
+  // True if a notification arrived since this thread's last call, or arrives within the time.
   bool await(std::int64_t timeout_ms);
 
  private:
   std::mutex mutex_;
-  std::condition_variable raised_;
+  std::condition_variable notified_;
   std::uint64_t count_ = 0;
   std::map<std::thread::id, std::uint64_t> seen_;
 };
 
-// Sends hints through the database and receives them on a connection of its own, which one of the threads that wait
-// listens to for all. While the database is away hints are lost, which costs time and nothing else.
+// Sends notifications through the database and receives them on a connection of its own. One of the waiting threads
+// listens to it for all of them. Notifications sent while the database is away are lost; the poll finds their jobs.
 class Notifier {
  public:
   Notifier(PostgresPool& pool, bool notify);
@@ -63,7 +64,8 @@ class Notifier {
   void notify();
   bool await(std::int64_t timeout_ms);
 
-  // The same as wake() in two parts, for who has a pipeline open anyway: behind its sync, and when that has come.
+  // notify() in two halves, for a caller with an open pipeline: send() after its sync, notify_here() once that sync has
+  // been answered.
   void send(PgConnection& connection, const std::optional<NotifiedJob>& named) const;
   void notify_here(const std::optional<NotifiedJob>& named);
 
@@ -72,16 +74,16 @@ class Notifier {
  private:
   void listen(std::int64_t timeout_ms);
   void open();
-  bool wait_for_news(std::int64_t timeout_ms);
-  bool take_foreign();
+  bool wait_for_any(std::int64_t timeout_ms);
+  bool receive_foreign();
 
   PostgresPool& pool_;
   const bool notify_;
-  const std::string own_;  // what our own hints say
+  const std::string own_;  // the sender in our own notifications
   LocalNotifier local_;
   NotifiedJobs jobs_;
-  int raised_here_ = -1;  // readable when a hint was raised in this process
-  std::mutex listening_;  // held by the thread that does; guards what follows
+  int notified_here_ = -1;  // an eventfd, readable after a notification in this process
+  std::mutex listening_;    // held by the listening thread; guards the members below
   std::unique_ptr<PgConnection> connection_;
   std::int64_t open_again_us_ = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "storage/clock.hpp"
 #include "storage/commit_rules.hpp"
+#include "storage/postgres/administration.hpp"
 #include "storage/postgres/commit.hpp"
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/job_claimer.hpp"
@@ -91,8 +92,9 @@ class PostgresStore final : public Store {
 
   std::optional<RunRow> run(const RunId& id) override {
     const PgResult rows = pool_.query("run", PgParameters().add(shard_of(id, shards_)).add(id));
-    if (rows.rows() == 0) return std::nullopt;
-    return read_run(rows, 0);
+    std::vector<RunRow> found = read_runs(rows);
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
   }
 
   std::vector<RunRow> runs(const RunFilter& filter) override {
@@ -103,8 +105,8 @@ class PostgresStore final : public Store {
     filter.status ? parameters.add(to_string(*filter.status)) : parameters.add_null(PgType::text);
     filter.waiting ? parameters.add(*filter.waiting) : parameters.add_null(PgType::boolean);
     parameters.add(filter.since.value_or(std::numeric_limits<TimeUs>::min())).add(filter.limit);
-    const auto behind = filter.behind.value_or(std::pair(never_us, RunId{}));
-    parameters.add(behind.first).add(behind.second);
+    const auto [started_at, id] = filter.after.value_or(std::pair(never_us, RunId{}));
+    parameters.add(started_at).add(id);
     if (filter.tags.empty()) return read_runs(pool_.query("runs", parameters));
     return read_runs(pool_.query("runs_tagged", parameters.add(canonical(Json(filter.tags)))));
   }
@@ -117,8 +119,9 @@ class PostgresStore final : public Store {
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
     const PgResult rows =
         pool_.query("snapshot", PgParameters().add(shard_of(id, shards_)).add(id).add(fold_version).add(at_most));
-    if (rows.rows() == 0) return std::nullopt;
-    return SnapshotRow{rows.int8(0, 0), rows.int4(0, 1), rows.hash(0, 2), std::string(rows.text(0, 3))};
+    std::vector<SnapshotRow> found = read_snapshots(rows);
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
   }
 
   std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
@@ -126,8 +129,8 @@ class PostgresStore final : public Store {
     std::map<Shard, std::vector<std::size_t>> by_shard;
     for (std::size_t at = 0; at < requests.size(); ++at) by_shard[shard_of(requests[at].run, shards_)].push_back(at);
     for (const auto& [shard, places] : by_shard) {
-      read_snapshots(shard, requests, places, pasts);
-      read_events_of(shard, requests, places, limit, pasts);
+      add_snapshots(shard, requests, places, pasts);
+      add_events(shard, requests, places, limit, pasts);
     }
     return pasts;
   }
@@ -179,29 +182,14 @@ class PostgresStore final : public Store {
     });
   }
 
-  std::vector<GraphRow> graphs() override {
-    const PgResult rows = pool_.query("graphs");
-    std::vector<GraphRow> graphs;
-    for (int row = 0; row < rows.rows(); ++row) {
-      graphs.push_back({std::string(rows.text(row, 0)), std::string(rows.text(row, 1)), std::string(rows.text(row, 2)),
-                        rows.boolean(row, 3)});
-    }
-    return graphs;
-  }
+  std::vector<GraphRow> graphs() override { return read_graphs(pool_.query("graphs")); }
 
   std::vector<HeldJob> jobs(const RunId& id) override {
     return read_held_jobs(pool_.query("jobs", PgParameters().add(shard_of(id, shards_)).add(id)));
   }
 
   std::vector<QueueRow> queues() override {
-    const PgResult rows = pool_.query_widely("queues", PgParameters().add(database_time()));
-    std::vector<QueueRow> queues;
-    for (int row = 0; row < rows.rows(); ++row) {
-      QueueRow queue{std::string(rows.text(row, 0)), rows.int8(row, 1), rows.int8(row, 2), rows.int8(row, 3), {}};
-      if (!rows.is_null(row, 4)) queue.oldest_us = rows.int8(row, 4);
-      queues.push_back(std::move(queue));
-    }
-    return queues;
+    return read_queues(pool_.query_widely("queues", PgParameters().add(database_time())));
   }
 
   // Waits for the claims under way, so that what they take is counted.
@@ -235,26 +223,7 @@ class PostgresStore final : public Store {
   void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
   void close_session(SessionId session) override { pool_.query("close_session", PgParameters().add(session)); }
 
-  std::vector<SessionRow> sessions() override {
-    const PgResult rows = pool_.query("sessions");
-    std::vector<SessionRow> sessions;
-    for (int row = 0; row < rows.rows(); ++row) {
-      SessionRow session;
-      session.id = rows.int8(row, 0);
-      session.host = rows.text(row, 1);
-      session.pid = rows.int8(row, 2);
-      session.queues = rows.texts(row, 3);
-      session.counter = rows.int8(row, 4);
-      session.started_at = rows.int8(row, 5);
-      session.beat_at = rows.int8(row, 6);
-      session.only_own = rows.boolean(row, 7);
-      if (!rows.is_null(row, 8)) session.handlers = rows.texts(row, 8);
-      if (!rows.is_null(row, 9)) session.tools = rows.texts(row, 9);
-      session.machine = rows.text(row, 10);
-      sessions.push_back(std::move(session));
-    }
-    return sessions;
-  }
+  std::vector<SessionRow> sessions() override { return read_sessions(pool_.query("sessions")); }
 
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
     return read_held_jobs(pool_.query_widely("held_by", PgParameters().add(session).add(std::max(limit, 0))));
@@ -264,12 +233,13 @@ class PostgresStore final : public Store {
         pool_.query_widely("look_at_held", PgParameters().add(session).add(now_us).add(std::max(limit, 0)));
     HeldScan scan;
     scan.is_all = rows.rows() < limit;
-    std::vector<HeldJob> jobs = read_held_jobs(rows);
+    const std::vector<HeldJob> jobs = read_held_jobs(rows);
+    const int is_unowned = rows.column("?column?");  // the statement's only expression
     for (int row = 0; row < rows.rows(); ++row) {
       const HeldJob& job = jobs[static_cast<std::size_t>(row)];
       if (job.session == session) scan.own.push_back(job);
       if (job.deadline_us < now_us) scan.overdue.push_back(job);
-      if (rows.boolean(row, 12)) scan.unowned.push_back(job);
+      if (rows.boolean(row, is_unowned)) scan.unowned.push_back(job);
     }
     return scan;
   }
@@ -319,8 +289,8 @@ class PostgresStore final : public Store {
     });
   }
 
-  void read_snapshots(Shard shard, std::span<const PastRequest> requests, const std::vector<std::size_t>& places,
-                      std::vector<Past>& pasts) {
+  void add_snapshots(Shard shard, std::span<const PastRequest> requests, const std::vector<std::size_t>& places,
+                     std::vector<Past>& pasts) {
     PgArray runs(PgType::uuid), versions(PgType::int4);
     std::vector<std::size_t> asked;
     for (const std::size_t at : places) {
@@ -332,15 +302,15 @@ class PostgresStore final : public Store {
     if (asked.empty()) return;
     const PgResult rows =
         pool_.query("snapshots", PgParameters().add(shard).add(std::move(runs)).add(std::move(versions)));
-    for (int row = 0; row < rows.rows(); ++row) {
-      pasts[asked[static_cast<std::size_t>(rows.int8(row, 0) - 1)]].snapshot =
-          SnapshotRow{rows.int8(row, 1), rows.int4(row, 2), rows.hash(row, 3), std::string(rows.text(row, 4))};
-    }
+    const int place = rows.column("place");
+    std::vector<SnapshotRow> snapshots = read_snapshots(rows);
+    for (int row = 0; row < rows.rows(); ++row)
+      pasts[asked[place_of(rows, row, place)]].snapshot = std::move(snapshots[static_cast<std::size_t>(row)]);
   }
 
-  // Piece by piece in one round trip: while one is unpacked here the server reads the next.
-  void read_events_of(Shard shard, std::span<const PastRequest> requests, std::span<const std::size_t> places,
-                      std::int32_t limit, std::vector<Past>& pasts) {
+  // One round trip for all pieces: the server reads the next piece while this one is unpacked.
+  void add_events(Shard shard, std::span<const PastRequest> requests, std::span<const std::size_t> places,
+                  std::int32_t limit, std::vector<Past>& pasts) {
     std::vector<std::span<const std::size_t>> pieces;
     for (; !places.empty(); places = places.subspan(pieces.back().size()))
       pieces.push_back(places.first(std::min(places.size(), runs_of_a_piece)));
@@ -359,14 +329,16 @@ class PostgresStore final : public Store {
       connection.sync();
       for (const auto& piece : pieces) {
         const PgResult rows = connection.receive();
+        rows.expect_columns(event_columns);
+        const int place = rows.column("place");
         for (int row = 0; row < rows.rows(); ++row)
-          pasts[piece[static_cast<std::size_t>(rows.int8(row, 9) - 1)]].events.push_back(read_event(rows, row));
+          pasts[piece[place_of(rows, row, place)]].events.push_back(read_event(rows, row));
       }
       connection.finish();
     });
   }
 
-  // The run, those it came from, and all that came from one of them.
+  // The run's predecessors and itself, and then all successors of one of them.
   std::vector<RunRow> runs_of_lineage(const RunFilter& filter) {
     std::map<RunId, RunRow> found;
     std::vector<RunId> edge;
@@ -375,7 +347,7 @@ class PostgresStore final : public Store {
       if (!row) break;
       found[row->id] = *row;
       edge.push_back(row->id);
-      next = came_from(*row);
+      next = predecessor(*row);
     }
     while (!edge.empty() && found.size() < lineage_max) {
       PgArray ids(PgType::uuid);

@@ -1,13 +1,14 @@
-// Whether a database answers right now. Safe from any thread; blocks, two seconds until there is a connection, and then
-// for as long as the server takes.
+// A readiness probe: whether a database answers right now. Safe from any thread; blocks for two seconds until there is
+// a connection, and then for as long as the server takes.
 #pragma once
 
-#include <optional>
 #include <string>
+
+#include "engine/result.hpp"
 
 namespace cairn {
 
-// Why it does not; nothing: a new connection, which may take two seconds, was made and a query answered.
-std::optional<std::string> unreachable(const std::string& dsn);
+// Done once a new connection was made and answered a query. Refuses `unavailable`: the error's text is for a log.
+Status probe_database(const std::string& dsn);
 
 }  // namespace cairn

@@ -1,5 +1,7 @@
 #include "storage/postgres/rows.hpp"
 
+#include <array>
+
 #include "engine/codec.hpp"
 
 namespace cairn {
@@ -28,11 +30,52 @@ Tags read_tags(std::string_view text) {
   return tags;
 }
 
+constexpr auto run_names = std::to_array<std::string_view>({"run_id", "graph", "version", "status", "waiting", "head",
+                                                            "chain_hash", "parent", "continues", "started_at",
+                                                            "updated_at", "reason", "tags", "origin", "origin_seq"});
+constexpr auto event_names = std::to_array<std::string_view>(
+    {"seq", "at", "type", "version", "step", "actor", "payload", "commit", "chain_hash"});
+constexpr auto job_names = std::to_array<std::string_view>(
+    {"run_id", "branch", "step", "attempt", "queue", "priority", "run_at", "timeout_ms", "", "epoch", "deadline"});
+constexpr auto question_names = std::to_array<std::string_view>(
+    {"run_id", "id", "step", "kind", "prompt", "schema", "fallback", "expires_at", "asked_at"});
+constexpr auto session_names =
+    std::to_array<std::string_view>({"session", "host", "pid", "queues", "counter", "started_at", "beat_at", "only_own",
+                                     "handlers", "tools", "machine"});
+
+// All rows by one reader of a row, after the check of their columns.
+template <class Row>
+std::vector<Row> read_all(const PgResult& rows, std::span<const std::string_view> columns,
+                          Row (*read)(const PgResult&, int)) {
+  rows.expect_columns(columns);
+  std::vector<Row> all;
+  all.reserve(static_cast<std::size_t>(rows.rows()));
+  for (int row = 0; row < rows.rows(); ++row) all.push_back(read(rows, row));
+  return all;
+}
+
+SessionRow read_session(const PgResult& rows, int row) {
+  SessionRow session;
+  session.id = rows.int8(row, 0);
+  session.host = rows.text(row, 1);
+  session.pid = rows.int8(row, 2);
+  session.queues = rows.texts(row, 3);
+  session.counter = rows.int8(row, 4);
+  session.started_at = rows.int8(row, 5);
+  session.beat_at = rows.int8(row, 6);
+  session.only_own = rows.boolean(row, 7);
+  if (!rows.is_null(row, 8)) session.handlers = rows.texts(row, 8);
+  if (!rows.is_null(row, 9)) session.tools = rows.texts(row, 9);
+  session.machine = rows.text(row, 10);
+  return session;
+}
+
 }  // namespace
 
-FoundRun read_found_run(const PgResult& rows, int row) {
-  return {rows.int8(row, 1), rows.hash(row, 2), read_status(rows.text(row, 3))};
-}
+const std::span<const std::string_view> run_columns = run_names;
+const std::span<const std::string_view> event_columns = event_names;
+const std::span<const std::string_view> job_columns = job_names;
+const std::span<const std::string_view> question_columns = question_names;
 
 RunRow read_run(const PgResult& rows, int row) {
   RunRow run;
@@ -53,12 +96,6 @@ RunRow read_run(const PgResult& rows, int row) {
   return run;
 }
 
-std::vector<RunRow> read_runs(const PgResult& rows) {
-  std::vector<RunRow> runs;
-  for (int row = 0; row < rows.rows(); ++row) runs.push_back(read_run(rows, row));
-  return runs;
-}
-
 EventRow read_event(const PgResult& rows, int row) {
   EventRow event;
   event.seq = rows.int8(row, 0);
@@ -71,13 +108,6 @@ EventRow read_event(const PgResult& rows, int row) {
   event.commit = rows.int8(row, 7);
   event.chain_hash = rows.hash(row, 8);
   return event;
-}
-
-std::vector<EventRow> read_events(const PgResult& rows) {
-  std::vector<EventRow> events;
-  events.reserve(static_cast<std::size_t>(rows.rows()));
-  for (int row = 0; row < rows.rows(); ++row) events.push_back(read_event(rows, row));
-  return events;
 }
 
 HeldJob read_held_job(const PgResult& rows, int row) {
@@ -96,15 +126,6 @@ HeldJob read_held_job(const PgResult& rows, int row) {
   return held;
 }
 
-std::vector<HeldJob> read_held_jobs(const PgResult& rows) {
-  std::vector<HeldJob> jobs;
-  for (int row = 0; row < rows.rows(); ++row) {
-    jobs.push_back(read_held_job(rows, row));
-    jobs.back().run_head = rows.int8(row, 11);
-  }
-  return jobs;
-}
-
 QuestionRow read_question(const PgResult& rows, int row) {
   QuestionRow question;
   question.run = rows.uuid(row, 0);
@@ -119,22 +140,104 @@ QuestionRow read_question(const PgResult& rows, int row) {
   return question;
 }
 
+std::vector<RunRow> read_runs(const PgResult& rows) { return read_all(rows, run_columns, read_run); }
+std::vector<EventRow> read_events(const PgResult& rows) { return read_all(rows, event_columns, read_event); }
 std::vector<QuestionRow> read_questions(const PgResult& rows) {
-  std::vector<QuestionRow> questions;
-  for (int row = 0; row < rows.rows(); ++row) questions.push_back(read_question(rows, row));
-  return questions;
+  return read_all(rows, question_columns, read_question);
+}
+std::vector<SessionRow> read_sessions(const PgResult& rows) { return read_all(rows, session_names, read_session); }
+std::vector<HeldJob> read_claimed_jobs(const PgResult& rows) { return read_all(rows, job_columns, read_held_job); }
+
+std::vector<HeldJob> read_held_jobs(const PgResult& rows) {
+  std::vector<HeldJob> jobs = read_claimed_jobs(rows);
+  const int head = rows.column("head");
+  for (int row = 0; row < rows.rows(); ++row) jobs[static_cast<std::size_t>(row)].run_head = rows.int8(row, head);
+  return jobs;
+}
+
+ClaimedHeads read_claimed_heads(const PgResult& rows) {
+  rows.expect_columns(event_columns);
+  const int run_column = rows.column("run_id");
+  const int head_column = rows.column("head");
+  ClaimedHeads read;
+  for (int row = 0; row < rows.rows(); ++row) {
+    const RunId run = rows.uuid(row, run_column);
+    const bool is_first = read.heads.emplace(run, rows.int8(row, head_column)).second;
+    if (rows.is_null(row, 0)) continue;  // no event: the history is not short
+    if (is_first) read.histories.push_back({run, {}});
+    CHECK(read.histories.back().run == run);  // a run's rows stand together
+    read.histories.back().events.push_back(read_event(rows, row));
+  }
+  return read;
+}
+
+std::vector<SnapshotRow> read_snapshots(const PgResult& rows) {
+  const int seq = rows.column("seq"), fold_version = rows.column("fold_version");
+  const int chain_hash = rows.column("chain_hash"), state = rows.column("state");
+  std::vector<SnapshotRow> snapshots;
+  for (int row = 0; row < rows.rows(); ++row)
+    snapshots.push_back({rows.int8(row, seq), rows.int4(row, fold_version), rows.hash(row, chain_hash),
+                         std::string(rows.text(row, state))});
+  return snapshots;
+}
+
+std::vector<GraphRow> read_graphs(const PgResult& rows) {
+  const int name = rows.column("name"), version = rows.column("version");
+  const int text = rows.column("text"), current = rows.column("current");
+  std::vector<GraphRow> graphs;
+  for (int row = 0; row < rows.rows(); ++row)
+    graphs.push_back({std::string(rows.text(row, name)), std::string(rows.text(row, version)),
+                      std::string(rows.text(row, text)), rows.boolean(row, current)});
+  return graphs;
+}
+
+std::vector<QueueRow> read_queues(const PgResult& rows) {
+  static constexpr auto names = std::to_array<std::string_view>({"queue", "count", "count", "count", "min"});
+  rows.expect_columns(names);
+  std::vector<QueueRow> queues;
+  for (int row = 0; row < rows.rows(); ++row) {
+    QueueRow queue{std::string(rows.text(row, 0)), rows.int8(row, 1), rows.int8(row, 2), rows.int8(row, 3), {}};
+    if (!rows.is_null(row, 4)) queue.oldest_us = rows.int8(row, 4);
+    queues.push_back(std::move(queue));
+  }
+  return queues;
 }
 
 std::vector<QueueSettings> read_queue_settings(const PgResult& rows) {
+  const int name = rows.column("name"), concurrency = rows.column("concurrency"), paused = rows.column("paused");
   std::vector<QueueSettings> all;
   for (int row = 0; row < rows.rows(); ++row) {
     QueueSettings settings;
-    settings.name = rows.text(row, 0);
-    if (!rows.is_null(row, 1)) settings.concurrency = rows.int4(row, 1);
-    settings.paused = rows.boolean(row, 2);
+    settings.name = rows.text(row, name);
+    if (!rows.is_null(row, concurrency)) settings.concurrency = rows.int4(row, concurrency);
+    settings.paused = rows.boolean(row, paused);
     all.push_back(std::move(settings));
   }
   return all;
+}
+
+std::size_t place_of(const PgResult& rows, int row, int column) {
+  const std::int64_t place = rows.int8(row, column);  // WITH ORDINALITY counts from 1
+  CHECK(place >= 1);
+  return static_cast<std::size_t>(place - 1);
+}
+
+std::vector<std::pair<std::size_t, FoundRun>> read_found_runs(const PgResult& rows) {
+  static constexpr auto names = std::to_array<std::string_view>({"place", "head", "chain_hash", "status"});
+  rows.expect_columns(names);
+  std::vector<std::pair<std::size_t, FoundRun>> found;
+  for (int row = 0; row < rows.rows(); ++row)
+    found.push_back({place_of(rows, row, 0), {rows.int8(row, 1), rows.hash(row, 2), read_status(rows.text(row, 3))}});
+  return found;
+}
+
+std::vector<std::pair<std::size_t, FoundJob>> read_found_jobs(const PgResult& rows) {
+  static constexpr auto names = std::to_array<std::string_view>({"place", "", "epoch", "step"});
+  rows.expect_columns(names);
+  std::vector<std::pair<std::size_t, FoundJob>> found;
+  for (int row = 0; row < rows.rows(); ++row)
+    found.push_back({place_of(rows, row, 0), {rows.int8(row, 1), rows.int8(row, 2), rows.int4(row, 3)}});
+  return found;
 }
 
 }  // namespace cairn

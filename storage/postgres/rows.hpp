@@ -1,7 +1,11 @@
-// Rows of our statements to values. Throws CorruptHistory for a stored word or JSON that this program never wrote.
-// Pure functions.
+// Readers that turn rows of our statements into values. Each reader of a whole result CHECKs the names of its columns,
+// so that a statement whose columns moved ends the process instead of mixing them up. Throws CorruptHistory for a
+// stored word or JSON that this program never wrote. Pure functions.
 #pragma once
 
+#include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "storage/commit_rules.hpp"
@@ -10,15 +14,40 @@
 
 namespace cairn {
 
-FoundRun read_found_run(const PgResult& rows, int row);  // place, head, chain_hash, status
-RunRow read_run(const PgResult& rows, int row);          // as run.sql
-std::vector<RunRow> read_runs(const PgResult& rows);
+// The first columns of the statements that return such rows.
+extern const std::span<const std::string_view> run_columns;       // as in run.sql
+extern const std::span<const std::string_view> event_columns;     // as in events.sql
+extern const std::span<const std::string_view> job_columns;       // as in jobs.sql, without the run's head
+extern const std::span<const std::string_view> question_columns;  // as in questions.sql
+
+// One row. REQUIRES: the result's first columns are those of its kind.
+RunRow read_run(const PgResult& rows, int row);
 EventRow read_event(const PgResult& rows, int row);
-std::vector<EventRow> read_events(const PgResult& rows);  // as events.sql
-HeldJob read_held_job(const PgResult& rows, int row);     // as jobs.sql, without the run's head
-std::vector<HeldJob> read_held_jobs(const PgResult& rows);
+HeldJob read_held_job(const PgResult& rows, int row);
 QuestionRow read_question(const PgResult& rows, int row);
-std::vector<QuestionRow> read_questions(const PgResult& rows);         // as questions.sql
-std::vector<QueueSettings> read_queue_settings(const PgResult& rows);  // as queue_settings.sql
+
+// All rows of a result.
+std::vector<RunRow> read_runs(const PgResult& rows);
+std::vector<EventRow> read_events(const PgResult& rows);
+std::vector<HeldJob> read_held_jobs(const PgResult& rows);  // with the run's head
+std::vector<QuestionRow> read_questions(const PgResult& rows);
+std::vector<SnapshotRow> read_snapshots(const PgResult& rows);
+std::vector<GraphRow> read_graphs(const PgResult& rows);
+std::vector<QueueRow> read_queues(const PgResult& rows);
+std::vector<QueueSettings> read_queue_settings(const PgResult& rows);
+std::vector<SessionRow> read_sessions(const PgResult& rows);
+
+// What a claim took; and then the heads of its runs, with all events of those whose history is short.
+std::vector<HeldJob> read_claimed_jobs(const PgResult& rows);  // without the run's head
+struct ClaimedHeads {
+  std::map<RunId, std::int64_t> heads;
+  std::vector<ShortHistory> histories;
+};
+ClaimedHeads read_claimed_heads(const PgResult& rows);
+
+// Rows that answer an array parameter: each with its place in that array, from 0.
+std::size_t place_of(const PgResult& rows, int row, int column);
+std::vector<std::pair<std::size_t, FoundRun>> read_found_runs(const PgResult& rows);  // lock_runs.sql, run_heads.sql
+std::vector<std::pair<std::size_t, FoundJob>> read_found_jobs(const PgResult& rows);  // lock_jobs.sql
 
 }  // namespace cairn

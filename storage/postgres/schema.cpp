@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "engine/embedded.hpp"
+#include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
-#include "storage/postgres/postgres_store.hpp"
 
 namespace cairn {
 namespace {
@@ -17,14 +17,14 @@ std::string_view schema_file(std::string_view name) {
   CHECK(false);
 }
 
-// In the order of their names: a number in front of one says that others build on it.
+// In the order of their names: views that others build on begin with a number.
 void apply_views(Administration& database) {
   for (const EmbeddedFile& file : schema_files()) {
     if (file.name.starts_with("views/")) database.execute(std::string(file.text));
   }
 }
 
-// The first migration makes the schema, which who runs the database may have done for a login that may not.
+// The first migration creates the schema, unless an operator has created it for a login that has no right to.
 std::string without_creation(std::string text) {
   constexpr std::string_view creation = "create schema cairn;\n";
   const std::size_t at = text.find(creation);

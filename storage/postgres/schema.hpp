@@ -1,14 +1,17 @@
-// The numbered migrations of the schema `cairn` and what a database has of them. Pure but for the database given.
-// Not thread-safe.
+// The database schema `cairn`: its numbered migrations, which of them a database has, and the way forward. Safe from
+// any thread; an Administration belongs to one.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/result.hpp"
-#include "storage/postgres/administration.hpp"
 
 namespace cairn {
+
+class Administration;
 
 struct Migration {
   int number = 0;
@@ -23,11 +26,22 @@ int newest_schema();
 struct SchemaFound {
   int version = 0;  // 0: none
   std::int32_t shards = 1;
-  bool is_empty = false;  // version 0, but the schema is there, with nothing in it
+  bool is_empty = false;  // version 0, but the schema exists, with nothing in it
 };
 
-// Refuses `unsupported` for a schema newer than this program, `conflict` for one that others made, `corrupt` for one
-// that does not say its version. Throws PostgresError.
+// Refuses `unsupported` for a schema newer than this program, `conflict` for another program's schema of that name,
+// `corrupt` for one without a version. Throws PostgresError.
 Result<SchemaFound> find_schema(Administration& database);
+
+struct MigrateReport {
+  int from = 0;  // schema version found; 0: none
+  int to = 0;
+  std::int32_t shards = 1;
+};
+
+// Creates the schema or moves it forward; `shards` counts for the first migration alone (0: leave, or 1). Runs in one
+// transaction under a lock; several processes may call it at once. Refuses `unavailable`, `unsupported` (a newer
+// schema), `conflict` (another number of shards than the schema has).
+Result<MigrateReport> migrate(const std::string& dsn, std::int32_t shards);
 
 }  // namespace cairn

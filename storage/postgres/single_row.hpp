@@ -1,6 +1,6 @@
-// A statement over rows, which it takes as one array for each column, in its form for a single row: its unnest(...) is
-// a VALUES of scalars there. The server spends less than half the time on it, and a step's commit is mostly such rows.
-// Constant data: safe from any thread.
+// The single-row form of statements over rows. Such a statement takes one array for each column and unnests them; in
+// its single-row form VALUES of scalars stand in place of the unnest(...). The server spends less than half the time on
+// it, and most statements of a step's commit have one row. Constant data: safe from any thread.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace cairn {
 
-// CHECKs that there is such a statement and that it takes rows.
+// The single-row form. CHECKs that the statement exists and takes rows.
 const PgStatement& statement_of_one(std::string_view name);
 
-// A column, or a number that is no column.
+// True if the parameter fits the single-row form: a column of one value, or a number, which is the same in both forms.
 bool fits_one_row(const PgArray& column);
 bool fits_one_row(std::optional<std::int64_t> number);
 void add_to(PgParameters& parameters, const PgArray& column, bool is_one_row);
 void add_to(PgParameters& parameters, std::optional<std::int64_t> number, bool is_one_row);
 
-// Sends a statement that takes rows: `parameters`, then the columns and numbers.
+// Sends a statement that takes rows, in the form that fits: `parameters` first, then the columns and numbers.
 template <class... Columns>
 void send_rows(PgConnection& connection, std::string_view name, PgParameters parameters, const Columns&... columns) {
   const bool is_one = (fits_one_row(columns) && ...);

@@ -16,7 +16,7 @@ std::string hex_of(std::string_view bytes) {
   return hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
-// Of a signature: two hashes' length.
+// A signature is as long as two hashes.
 std::optional<std::string> parse_signature(std::string_view hexadecimal) {
   if (hexadecimal.size() != 2 * hash_width) return std::nullopt;
   std::string bytes;

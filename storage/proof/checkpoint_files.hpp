@@ -1,5 +1,6 @@
-// Checkpoints outside the database: FOLDER/<database>/<process>.jsonl, one line each (checkpoint.hpp), beside the keys
-// that may sign them, FOLDER/<fingerprint>.pub. Not thread-safe; files of several processes never meet.
+// Checkpoint files, outside the database: FOLDER/<database>/<process>.jsonl with a line for each checkpoint
+// (checkpoint.hpp), and the public keys that may sign them, FOLDER/<fingerprint>.pub. Not thread-safe; each process
+// writes a file of its own.
 #pragma once
 
 #include <fstream>
@@ -15,8 +16,8 @@ class CheckpointFiles {
  public:
   CheckpointFiles(std::string folder, std::string database);
 
-  // Appends to the process's file, on disk when it returns. Refuses `unavailable`: then that file's last line may be
-  // half of one, and no more should follow.
+  // Appends to the process's file; the line is on disk when this returns. Refuses `unavailable`: the file's last line
+  // may then be incomplete, and nothing more should be appended.
   Status append(const Checkpoint& checkpoint);
 
   // In order; none if there is no folder.
@@ -31,15 +32,16 @@ class CheckpointFiles {
   std::string database_;
 };
 
-// Reads one process's file from its beginning. A last line without an end is one whose writing was cut off, and none.
+// Reads one process's file from its beginning. A last line without a line feed was not written completely and does not
+// count.
 class CheckpointReader {
  public:
   CheckpointReader(const CheckpointFiles& files, std::int64_t process);
 
-  // The next checkpoint; nothing at the end, or at a line that is none: then `is_broken`.
+  // The next checkpoint; nothing at the end, or at a line that is not a checkpoint: then is_broken().
   std::optional<Checkpoint> next();
   bool is_broken() const { return is_broken_; }
-  std::int64_t line() const { return line_; }  // of what came last
+  std::int64_t line() const { return line_; }  // the number of the line read last
 
  private:
   std::string database_;

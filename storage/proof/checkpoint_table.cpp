@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-// All zeros, which no hash is, for one that somebody has cut: whoever compares it finds out.
+// All zeros, which is no event's hash, for a value that was shortened: every comparison with it fails.
 Hash hash_of(const PgResult& rows, int row, int column) {
   const bool is_hash = rows.text(row, column).size() == Hash{}.size();
   return is_hash ? rows.hash(row, column) : Hash{};

@@ -1,4 +1,4 @@
-// What the database holds of checkpoints and of the events they speak of: for whoever verifies. Not thread-safe.
+// The checkpoints in the database, and the events and tombstones to verify them against. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -19,17 +19,17 @@ class CheckpointTable {
   CheckpointTable(const std::string& dsn, std::int32_t shards);
   ~CheckpointTable();
 
-  // Those after `after`, in order.
+  // Processes with checkpoints, those after `after`, in order.
   std::vector<std::int64_t> processes(std::int64_t after, std::int32_t limit);
   std::vector<Checkpoint> checkpoints(std::int64_t process, std::int64_t after_n, std::int32_t limit);
-  // What there is of each head, in their order.
+  // What the log has for each head, in their order.
   struct Found {
-    std::optional<Hash> chain_hash;    // of the event it names
+    std::optional<Hash> chain_hash;    // of the head's event
     std::optional<std::int64_t> head;  // of the run now
     friend bool operator==(const Found&, const Found&) = default;
   };
   std::vector<Found> find(std::span<const Head> heads);
-  // Of the heads' runs, in their order.
+  // The tombstones of the heads' runs, in their order.
   std::vector<std::optional<Tombstone>> tombstones(std::span<const Head> heads);
 
  private:

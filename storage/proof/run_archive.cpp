@@ -52,9 +52,9 @@ RunArchive::RunArchive(const std::string& dsn)
     : pool_(std::make_unique<PostgresPool>(PgConnectOptions{dsn, "cairn archive"}, 1)) {}
 RunArchive::~RunArchive() = default;
 
-std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& behind, std::int32_t limit) {
+std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& after, std::int32_t limit) {
   const PgResult rows = pool_->query_widely(
-      "archive_candidates", PgParameters().add(ended_before).add(behind.first).add(behind.second).add(limit));
+      "archive_candidates", PgParameters().add(ended_before).add(after.first).add(after.second).add(limit));
   std::vector<Place> found;
   for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
   return found;
@@ -75,7 +75,7 @@ std::set<RunId> RunArchive::kept_for_open_runs() {
   return kept;
 }
 
-// What a lost answer leaves in doubt is asked again: runs that are gone then are not counted.
+// Repeated after a lost answer: runs that the first attempt removed are not counted again.
 Result<std::int64_t> RunArchive::remove(Shard shard, std::span<const Tombstone> runs) {
   try {
     return pool_->run([&](PgConnection& connection) {

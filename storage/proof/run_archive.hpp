@@ -1,5 +1,5 @@
-// What archiving asks of the database: which runs may go, and their removal by the one role that may. Not thread-safe.
-// Throws StoreUnavailable when the database cannot be reached.
+// The database's part of archiving: which runs may be removed, and their removal by the only role with the right to it.
+// Not thread-safe. Throws StoreUnavailable when the database cannot be reached.
 #pragma once
 
 #include <memory>
@@ -21,22 +21,22 @@ class RunArchive {
   explicit RunArchive(const std::string& dsn);
   ~RunArchive();
 
-  // Ended before `ended_before`, and not called by a run that is still there; oldest first, behind the one given.
+  // Runs that ended before `ended_before` and whose caller, if any, is gone; oldest first, those after the one given.
   using Place = std::pair<TimeUs, RunId>;  // its start and its id
-  std::vector<Place> candidates(TimeUs ended_before, const Place& behind, std::int32_t limit);
+  std::vector<Place> candidates(TimeUs ended_before, const Place& after, std::int32_t limit);
 
   struct Member {
     RunId run;
     bool has_ended = false;
   };
-  // The run and all that it called, directly or not.
+  // The run and all runs that it called, directly or not.
   std::vector<Member> family(Shard shard, const RunId& run);
 
-  // What open runs continue or were forked from.
+  // The runs that open runs continue or were forked from.
   std::set<RunId> kept_for_open_runs();
 
-  // Removes those of the shard's runs that have ended just where their tombstones say, and leaves these in their place,
-  // all in one transaction. How many. Refuses `unsupported`: the login may not take on the role cairn_archive.
+  // Removes the shard's runs that have ended exactly where their tombstones say and writes the tombstones, all in one
+  // transaction; returns how many. Refuses `unsupported`: the login is no member of the role cairn_archive.
   Result<std::int64_t> remove(Shard shard, std::span<const Tombstone> runs);
 
  private:

@@ -1,6 +1,7 @@
 #include "storage/proof/run_records.hpp"
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "engine/codec.hpp"
@@ -13,14 +14,16 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t events_at_once = 2'000;
+constexpr auto snapshot_columns = std::to_array<std::string_view>({"run_id", "seq"});
 
 const PgStatement& begin_at_one_moment() {
   static const PgStatement begin{"begin_at_one_moment", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
   return begin;
 }
 
-// Beyond any that a lost row of the branch can have reached, below that of a row which the next event brings.
-std::int64_t epoch_anew(std::int64_t head) {
+// An epoch above any that a lost row of the branch can have had, and below the first one of a row that the next event
+// brings.
+std::int64_t repaired_epoch(std::int64_t head) {
   constexpr std::int64_t half = std::int64_t{1} << 19;
   thread_local std::mt19937_64 random{std::random_device{}()};
   return first_epoch(head) + half + static_cast<std::int64_t>(random() % (half / 2));
@@ -38,24 +41,24 @@ void send_reading(PgConnection& connection, Shard shard, std::span<const RunId> 
 void read_run_into(RunRecord& record, const PgResult& rows, int row) {
   try {
     record.run = read_run(rows, row);
-    record.child_mark_fits = rows.boolean(row, 15);
+    record.child_mark_fits = rows.boolean(row, static_cast<int>(run_columns.size()));
   } catch (const CorruptHistory& fault) {
-    record.run_fault = fault.what();
+    record.run_readable = Error{Code::corrupt, fault.what()};
   }
 }
 
 void read_job_into(RunRecord& record, const PgResult& rows, int row) {
   record.jobs.push_back(read_held_job(rows, row));
-  if (rows.boolean(row, 11)) record.unlisted.insert(record.jobs.back().job.branch);
+  if (rows.boolean(row, static_cast<int>(job_columns.size()))) record.unlisted.insert(record.jobs.back().job.branch);
 }
 
 void read_question_into(RunRecord& record, const PgResult& rows, int row) {
-  if (!record.questions_fault.empty()) return;
+  if (!record.questions_readable) return;
   try {
     record.questions.push_back(read_question(rows, row));
   } catch (const CorruptHistory& fault) {
     record.questions.clear();
-    record.questions_fault = fault.what();
+    record.questions_readable = Error{Code::corrupt, fault.what()};
   }
 }
 
@@ -66,19 +69,21 @@ class Records {
     for (std::size_t at = 0; at < runs.size(); ++at) places_.emplace(runs[at], at);
   }
 
-  // What send_reading asked for.
+  // The results of send_reading().
   std::vector<RunRecord> receive(PgConnection& connection) {
-    each(connection.receive(), read_run_into);
-    each(connection.receive(), read_job_into);
-    each(connection.receive(), read_question_into);
-    each(connection.receive(),
+    each(connection.receive(), run_columns, read_run_into);
+    each(connection.receive(), job_columns, read_job_into);
+    each(connection.receive(), question_columns, read_question_into);
+    each(connection.receive(), snapshot_columns,
          [](RunRecord& record, const PgResult& rows, int row) { record.snapshots.push_back(rows.int8(row, 1)); });
     return std::move(records_);
   }
 
  private:
+  // Every statement's first column is the run.
   template <class Take>
-  void each(const PgResult& rows, Take&& take) {
+  void each(const PgResult& rows, std::span<const std::string_view> columns, Take&& take) {
+    rows.expect_columns(columns);
     for (int row = 0; row < rows.rows(); ++row) take(records_[places_.at(rows.uuid(row, 0))], rows, row);
   }
 
@@ -114,7 +119,7 @@ class Repairing {
     connection_.send(statement("restore_run"), parameters);
   }
 
-  // All but the run's row.
+  // Everything except the run's row.
   void send_rest(std::int32_t fold_version) {
     send_jobs();
     send_questions();
@@ -132,7 +137,7 @@ class Repairing {
       connection_.send(statement("delete_jobs"), PgParameters(of_run_).add(std::move(branches)));
     }
     OfferedRows offered;
-    for (const Job& job : repair_.jobs) offered.add(repair_.run.id, job, epoch_anew(repair_.run.head));
+    for (const Job& job : repair_.jobs) offered.add(repair_.run.id, job, repaired_epoch(repair_.run.head));
     offered.send(connection_, on_shard_);
   }
 
@@ -226,7 +231,7 @@ bool RunRecords::remove_leftovers(Shard shard, const RunId& run) {
   return parts_->pool.query("delete_leftovers", PgParameters().add(shard).add(run)).int8(0, 0) > 0;
 }
 
-// The run's row comes first, for another who adds the run waits for it.
+// The run's row comes first, so that another import of the same run waits for it.
 bool RunRecords::add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs) {
   const PgParameters of_run = parts_->of(rows.run.id);
   const Shard shard = shard_of(rows.run.id, parts_->shards);

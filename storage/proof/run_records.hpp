@@ -1,5 +1,5 @@
-// What is kept of runs as it stands in PostgreSQL, whether it makes sense or not: read by audits, and put right by a
-// rebuild. Safe from any thread; calls block. Throws StoreUnavailable, as Store does.
+// The rows of runs as they are in PostgreSQL, consistent or not: an audit reads them, a rebuild repairs them. Safe from
+// any thread; calls block. Throws StoreUnavailable, as Store does.
 #pragma once
 
 #include <functional>
@@ -15,24 +15,24 @@
 
 namespace cairn {
 
-// All that is kept of one run beside its events, as it was at one moment.
+// Everything kept of one run except its events, as it was at one moment.
 struct RunRecord {
   std::optional<RunRow> run;
-  bool child_mark_fits = true;  // the column that makes open children of ended parents cheap to find
+  bool child_mark_fits = true;  // open_child_of, by which open children of ended parents are found
   std::vector<HeldJob> jobs;    // in branch order; without the run's head
-  std::set<BranchId> unlisted;  // those that nobody holds and no claim would find
+  std::set<BranchId> unlisted;  // unowned jobs that no claim would find
   std::vector<QuestionRow> questions;
   std::vector<std::int64_t> snapshots;  // their seqs, of one fold version
-  std::string run_fault;                // not "": the row cannot be read, and is left out
-  std::string questions_fault;
+  Status run_readable = Done{};         // `corrupt`: the row is left out
+  Status questions_readable = Done{};   // `corrupt`: all of them are left out
 };
 
-// What is to be written so that a record is as the run's events say.
+// The rows to write so that a record agrees with the run's events.
 struct Repair {
   RunRow run;
-  std::vector<Job> jobs;                // offered with a new epoch, whoever holds them
-  std::vector<BranchId> surplus;        // of the jobs
-  std::vector<QuestionRow> questions;   // all there are
+  std::vector<Job> jobs;                // offered with a new epoch, even if they are held
+  std::vector<BranchId> surplus;        // jobs to be deleted
+  std::vector<QuestionRow> questions;   // all open ones; others are deleted
   std::vector<std::int64_t> snapshots;  // to be deleted
 };
 
@@ -45,25 +45,25 @@ class RunRecords {
 
   std::int32_t shards() const;
 
-  // The ids behind `after` of which anything is kept on the shard, events or rows; in order.
+  // Ids after `after` that have anything on the shard, events or rows; in order.
   std::vector<RunId> ids(Shard shard, const RunId& after, std::int32_t limit);
-  // The last of them; nil if there is none.
+  // The last such id; nil if there is none.
   RunId last_id(Shard shard);
 
-  // Writes a run of which no event is there, with its events and large values as they are and the rows it has, in one
-  // transaction. False, and nothing is written, if there is one.
+  // Imports a run: writes its events and large values as they are, and its rows, in one transaction. False, and nothing
+  // is written, if the run has an event already.
   bool add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs);
 
-  // Of runs of one shard, in their order, each once: all as they were at the same moment.
+  // The records of runs of one shard, in their order, all as they were at the same moment. REQUIRES: no run twice.
   std::vector<RunRecord> records(Shard shard, std::span<const RunId> runs, std::int32_t fold_version);
   RunRecord record(const RunId& run, std::int32_t fold_version);
 
-  // Removes jobs, questions and snapshots of a run that is not there. False if there were none, or if there is an
-  // event or a row of the run.
+  // Removes jobs, questions and snapshots of a run that has neither an event nor a row. False if it has one, or if
+  // there was nothing to remove.
   bool remove_leftovers(Shard shard, const RunId& run);
 
-  // Writes what `plan` makes of the record as it is under the locks that every writer takes, in one transaction. False,
-  // and nothing is written, if event `head` is not the run's last one.
+  // Locks the run as every writer does, gives the record to `plan`, and writes the repair that it returns, in one
+  // transaction. False, and nothing is written, if event `head` is not the run's last one.
   bool repair(const RunId& run, std::int64_t head, std::int32_t fold_version,
               const std::function<Repair(const RunRecord&)>& plan);
 

@@ -60,10 +60,10 @@ PublicKey public_part(EVP_PKEY* key) {
   return bytes;
 }
 
-// Whole or not at all: written beside, then linked to its name, which fails if somebody was quicker.
+// Atomic: written under a temporary name, then linked to the file's, which fails if another process was quicker.
 bool write_once(const std::string& file, const std::string& text, mode_t mode) {
   std::string draft = file + ".XXXXXX";
-  const int handle = mkostemp(draft.data(), O_CLOEXEC);  // for its owner's eyes alone
+  const int handle = mkostemp(draft.data(), O_CLOEXEC);  // readable by its owner alone
   if (handle < 0) return false;
   const bool written =
       fchmod(handle, mode) == 0 && ::write(handle, text.data(), text.size()) == static_cast<ssize_t>(text.size());

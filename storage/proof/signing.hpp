@@ -1,4 +1,4 @@
-// Ed25519 signatures, and the files that hold the keys. Safe from any thread.
+// Ed25519 signatures and their key files. Safe from any thread.
 #pragma once
 
 #include <array>
@@ -23,15 +23,14 @@ Result<PublicKey> read_public_key(const std::string& file);
 
 class SigningKey {
  public:
-  // The private key in `file`, PEM form. If there is none it is made, for its owner's eyes alone; of several processes
-  // that make one at once, all get the same. Refuses `unavailable` (cannot be read or made), `invalid` (something
-  // else).
+  // The private key in `file`, PEM form. A missing file is created, readable by its owner alone; several processes that
+  // do so at once get the same key. Refuses `unavailable` (cannot be read or created), `invalid` (not such a key).
   static Result<SigningKey> open(const std::string& file);
 
   const PublicKey& public_key() const { return public_key_; }
   Signature sign(std::string_view bytes) const;
 
-  // Writes "<fingerprint>.pub", PEM form, into the folder; a file that is there stays. False if it cannot.
+  // Writes "<fingerprint>.pub", PEM form, into the folder; an existing file stays. False if the file cannot be written.
   bool publish(const std::string& folder) const;
 
  private:

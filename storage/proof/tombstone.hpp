@@ -1,6 +1,6 @@
-// What is left of a run that was archived. Pure functions, safe from any thread.
+// A tombstone: the signed row that an archived run leaves behind. Pure functions, safe from any thread.
 //
-// Layout of what is signed (see layout.hpp; signature: Ed25519, 64 bytes):
+// Layout of the signed bytes (see layout.hpp; signature: Ed25519, 64 bytes):
 //   "CAIRN-TMB-1" || database as text || shard:u32 || run_id:16 || seq:u64 || chain_hash:32 || file digest:32 ||
 //   at_us:i64 || key fingerprint:32
 #pragma once

@@ -76,7 +76,7 @@ TEST_P(RunsTest, runs_are_read_page_by_page_also_when_they_started_at_once) {
     filter.limit = 2;
     for (std::vector<RunRow> page = store().runs(filter); !page.empty(); page = store().runs(filter)) {
       for (const RunRow& row : page) paged.push_back(row.id);
-      filter.behind = {page.back().started_at, page.back().id};
+      filter.after = {page.back().started_at, page.back().id};
       ASSERT_LE(paged.size(), 7u);
     }
     EXPECT_EQ(paged, all);

@@ -9,6 +9,7 @@
 
 #include "storage/postgres/cluster.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/schema.hpp"
 
 namespace cairn::test {
 namespace {

@@ -6,15 +6,17 @@
 #include <unistd.h>
 
 #include "storage/postgres/postgres_store.hpp"
+#include "tests/storage/forwarding_store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {
 namespace {
 
-class CrashingStore final : public Store {
+class CrashingStore final : public test::ForwardingStore {
  public:
-  CrashingStore(Store& store, const RunId& run, std::int64_t event) : store_(store), run_(run), event_(event) {}
+  CrashingStore(Store& store, const RunId& run, std::int64_t event)
+      : ForwardingStore(store), run_(run), event_(event) {}
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     for (const Entry& entry : batch)
@@ -27,55 +29,7 @@ class CrashingStore final : public Store {
     return verdicts;
   }
 
-  std::int32_t shards() const override { return store_.shards(); }
-  std::string identity() const override { return store_.identity(); }
-  void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
-  TimeUs database_time() override { return store_.database_time(); }
-  ClaimedBatch claim(const ClaimRequest& request) override { return store_.claim(request); }
-  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
-    store_.release(holds, run_at_us);
-  }
-  std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
-  std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
-  std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
-    return store_.events(id, after_seq, limit);
-  }
-  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
-    return store_.snapshot(id, version, at_most);
-  }
-  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
-    return store_.pasts(requests, limit);
-  }
-  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override { store_.put_snapshot(id, snapshot); }
-  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
-    return store_.questions(id, limit);
-  }
-  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override { store_.put_blob(shard, hash, bytes); }
-  std::optional<std::string> blob(Shard shard, const Hash& hash) override { return store_.blob(shard, hash); }
-  void put_graph(const GraphRow& graph) override { store_.put_graph(graph); }
-  std::vector<GraphRow> graphs() override { return store_.graphs(); }
-  std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
-  std::vector<QueueRow> queues() override { return store_.queues(); }
-  Status set_queue(const QueueSettings& settings) override { return store_.set_queue(settings); }
-  std::vector<QueueSettings> queue_settings() override { return store_.queue_settings(); }
-  void open_session(const SessionRow& session) override { store_.open_session(session); }
-  void end_stalled(std::int64_t after_ms) override { store_.end_stalled(after_ms); }
-  void beat(SessionId session) override { store_.beat(session); }
-  void close_session(SessionId session) override { store_.close_session(session); }
-  std::vector<SessionRow> sessions() override { return store_.sessions(); }
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
-    return store_.held_by(session, limit);
-  }
-  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
-    return store_.scan_held(session, now_us, limit);
-  }
-  std::map<SessionId, std::int64_t> held_counts() override { return store_.held_counts(); }
-  std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
-  void notify() override { store_.notify(); }
-  bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
-
  private:
-  Store& store_;
   RunId run_;
   std::int64_t event_;
 };

@@ -220,13 +220,13 @@ TEST(Dsn, is_shown_without_its_secrets) {
 // libpq quotes what it cannot read, and that was printed.
 TEST(Dsn, a_fault_shows_nothing_of_it) {
   for (const char* bad : {"host=x password=a b secret", "postgresql://u:secret@[::1", "host=x password='secret"}) {
-    const std::optional<std::string> fault = dsn_fault(bad, "--dsn");
-    ASSERT_TRUE(fault) << bad;
-    EXPECT_EQ(fault->find("secret"), std::string::npos) << *fault;
+    const Status dsn = check_dsn(bad, "--dsn");
+    ASSERT_FALSE(dsn) << bad;
+    EXPECT_EQ(dsn.error().message.find("secret"), std::string::npos) << dsn.error().message;
   }
-  EXPECT_NE(dsn_fault("foo=bar", "--dsn")->find("invalid connection option \"foo\""), std::string::npos);
+  EXPECT_NE(check_dsn("foo=bar", "--dsn").error().message.find("invalid connection option \"foo\""), std::string::npos);
   for (const char* good : {"", "d", "host=h dbname=d", "postgresql://u:p@h/d"})
-    EXPECT_FALSE(dsn_fault(good, "--dsn")) << good;
+    EXPECT_TRUE(check_dsn(good, "--dsn")) << good;
 }
 
 // --- for real --------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "engine/codec.hpp"
 #include "storage/memory_store.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "tests/storage/forwarding_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/session/recorded_answers.hpp"
@@ -360,15 +361,14 @@ TEST_P(WorkerTest, two_workers_share_many_runs) {
 }
 
 // Fails now and then, before or after it has done what was asked.
-class FlakyStore final : public Store {
+class FlakyStore final : public test::ForwardingStore {
  public:
-  explicit FlakyStore(Store& store) : store_(store) {}
+  explicit FlakyStore(Store& store) : ForwardingStore(store) {}
   std::atomic<bool> is_flaky{false};
   std::atomic<int> failures{0};
   std::atomic<int> histories_read{0};
   std::atomic<std::int64_t> events_read{0};  // by events()
 
-  std::int32_t shards() const override { return store_.shards(); }
   TimeUs database_time() override {
     return often([&] { return store_.database_time(); });
   }
@@ -381,8 +381,6 @@ class FlakyStore final : public Store {
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     often([&] { return store_.release(holds, run_at_us), 0; });
   }
-  std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
-  std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
     return often([&] {
       std::vector<EventRow> rows = store_.events(id, after_seq, limit);
@@ -397,43 +395,18 @@ class FlakyStore final : public Store {
     histories_read += static_cast<int>(requests.size());
     return often([&] { return store_.pasts(requests, limit); });
   }
-  void put_snapshot(const RunId& id, const SnapshotRow& row) override { store_.put_snapshot(id, row); }
-  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
-    return store_.questions(id, limit);
-  }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
     often([&] { return store_.put_blob(shard, hash, bytes), 0; });
   }
   std::optional<std::string> blob(Shard shard, const Hash& hash) override {
     return often([&] { return store_.blob(shard, hash); });
   }
-  void put_graph(const GraphRow& graph) override { store_.put_graph(graph); }
   std::vector<GraphRow> graphs() override {
     return often([&] { return store_.graphs(); });
   }
-  std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
-  std::vector<QueueRow> queues() override { return store_.queues(); }
-  Status set_queue(const QueueSettings& settings) override { return store_.set_queue(settings); }
-  std::vector<QueueSettings> queue_settings() override { return store_.queue_settings(); }
-  void open_session(const SessionRow& session) override { store_.open_session(session); }
-  void end_stalled(std::int64_t after_ms) override { store_.end_stalled(after_ms); }
-  void beat(SessionId session) override { store_.beat(session); }
-  void close_session(SessionId session) override { store_.close_session(session); }
   std::vector<SessionRow> sessions() override {
     return often([&] { return store_.sessions(); });
   }
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
-    return store_.held_by(session, limit);
-  }
-  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
-    return store_.scan_held(session, now_us, limit);
-  }
-  std::map<SessionId, std::int64_t> held_counts() override { return store_.held_counts(); }
-  std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
-  std::string identity() const override { return store_.identity(); }
-  void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
-  void notify() override { store_.notify(); }
-  bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
 
  private:
   template <class Ask>
@@ -446,7 +419,6 @@ class FlakyStore final : public Store {
     if (draw == 1) throw StoreUnavailable("the answer was lost");
     return answer;
   }
-  Store& store_;
 };
 
 TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {

@@ -1,4 +1,4 @@
-// The time that Store tells, and its wake-ups.
+// The time that a Store gives, and its notifications.
 #include <algorithm>
 #include <array>
 #include <atomic>

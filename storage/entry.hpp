@@ -1,0 +1,50 @@
+// A commit's input and answer: entries, each with everything that one run gains in one transaction, and a verdict on
+// each. Plain values.
+//
+// Concurrency control is optimistic: an entry names the head and chain hash it was decided on, and the store refuses it
+// as `conflict` if the run has moved on. Many runs' entries go in one batch, which is a group commit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/log.hpp"
+#include "storage/queue.hpp"
+
+namespace cairn {
+
+// Everything that one run gains in one commit. Several outcomes of one run are one entry.
+struct Entry {
+  RunRow run;                    // as it is after the events; head and chain_hash are set by the store
+  std::int64_t head_before = 0;  // 0: the run must not exist
+  Hash chain_before{};           // the cached chain hash at head_before; ignored when head_before is 0
+  std::vector<EventRow> events;  // seq = head_before + 1 ...; at least one
+  std::vector<Fence> fences;
+  std::vector<JobWrite> jobs;  // each branch at most once
+  std::vector<QuestionRow> asked;
+  std::vector<std::string> closed_questions;
+  std::uint32_t link = 0;   // entries of a batch with the same non-zero link share one verdict
+  std::int64_t commit = 0;  // the id of its batch, the same in all of its entries; 0: the store makes one up
+  bool in_doubt = false;    // the batch was given before under this id; entries already in the log are `committed`
+};
+
+struct Verdict {
+  enum class Kind : std::uint8_t {
+    committed,
+    conflict,  // the run is at another head (or exists already)
+    stale,     // a fence does not hold; `stale` names its branch
+    closed,    // a fenced job is gone because the run has ended
+  };
+  Kind kind = Kind::committed;
+  std::int64_t head = 0;         // the run's head now; 0: there is no such run
+  Hash chain_hash{};             // at head
+  std::vector<BranchId> stale;   // branches whose fence failed
+  std::vector<EventRow> missed;  // conflict: the events after head_before, if they are not too many
+};
+
+struct CommitOptions {
+  bool notify = false;  // also send a notification after the commit, without waiting for it
+};
+
+}  // namespace cairn

@@ -1,0 +1,95 @@
+// The job queue's values: who holds a job, how a commit changes its row, what a claim asks for and gets, and what
+// operators set for a queue. Plain values.
+//
+// A hold is the field's lease: `session` owns the row, `epoch` rises each time the row changes hands, and `deadline_us`
+// says when its step counts as hung. Session, epoch and step together are the fencing token (Fence): a commit whose
+// fence no longer matches the row is refused, so a worker that lost its hold cannot write.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "engine/job.hpp"
+#include "storage/log.hpp"
+
+namespace cairn {
+
+// The fencing token: what a worker must still hold for its outcome to count.
+struct Fence {
+  BranchId branch = 0;
+  SessionId session = 0;
+  std::int64_t epoch = 0;
+  StepId step = 0;
+};
+
+struct HeldJob {
+  RunId run;
+  Job job;
+  SessionId session = 0;  // 0: unowned
+  std::int64_t epoch = 0;
+  TimeUs deadline_us = never_us;
+  std::int64_t run_head = 0;  // by which a worker recognizes that its cached state is stale
+};
+
+struct JobWrite {
+  enum class Op : std::uint8_t {
+    offer,        // the row becomes as `job` says, unowned, with a new epoch
+    keep,         // the held row moves on to `job` under the same session and epoch (a HOT update)
+    insert_held,  // a new row that `session` holds from the start, with epoch 1
+    adjust,       // queue, priority, run_at and timeout as `job` says if the row is unowned; a held row stays as it is
+    drop,         // no row
+  };
+  Op op = Op::offer;
+  Job job;                        // for drop: only `branch`
+  SessionId session = 0;          // for insert_held
+  TimeUs deadline_us = never_us;  // for keep and insert_held: when the step counts as hung
+};
+
+// A claimed job's deadline is so much later than its timeout, because the worker's own timeout comes first.
+inline constexpr std::int64_t deadline_grace_ms = 5'000;
+
+struct ClaimRequest {
+  Shard shard = 0;
+  std::vector<std::string> queues;
+  SessionId session = 0;
+  std::int32_t limit = 1;               // over all queues
+  TimeUs now_us = 0;                    // only jobs with run_at <= now
+  std::int64_t default_timeout_ms = 0;  // deadline = now + the job's timeout (or this) + grace; 0: no deadline
+  std::vector<RunId> only_runs;         // not empty: claim from these runs and no others
+  std::int64_t short_history_max = 0;   // histories of at most so many events come with the claim
+  bool notified_only = false;           // made because of a notification: the one job it names is enough
+};
+
+// All events of a run that has few. They come with the claim of its job, because no worker can have it cached.
+struct ShortHistory {
+  RunId run;
+  std::vector<EventRow> events;
+};
+
+struct ClaimedBatch {
+  std::vector<HeldJob> jobs;
+  std::vector<ShortHistory> histories;  // of the jobs' runs that are short, each once
+};
+
+// An operator's settings of a queue. They hold across all workers and shards.
+struct QueueSettings {
+  std::string name;
+  std::optional<std::int32_t> concurrency = {};  // jobs held at once; nothing: any number
+  bool paused = false;                           // nothing more is claimed; held jobs stay held
+
+  bool is_limited() const { return paused || concurrency.has_value(); }
+  friend bool operator==(const QueueSettings&, const QueueSettings&) = default;
+};
+
+struct QueueRow {
+  std::string name;
+  std::int64_t ready = 0;  // due and unowned
+  std::int64_t later = 0;  // not yet due
+  std::int64_t held = 0;
+  std::optional<TimeUs> oldest_us;  // run_at of the oldest ready one
+};
+
+}  // namespace cairn

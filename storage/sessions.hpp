@@ -1,0 +1,38 @@
+// Worker sessions as the store keeps them, and a scan of the jobs they hold. Plain values.
+//
+// A session's counter is its heartbeat. A sweeper that has seen no change of it for the time-to-live, on its own
+// monotonic clock, reaps the session: its holds are lost and their jobs are offered again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/queue.hpp"
+
+namespace cairn {
+
+struct SessionRow {
+  SessionId id = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::vector<std::string> queues;
+  std::int64_t counter = 0;  // raised by each heartbeat
+  TimeUs started_at = 0;
+  TimeUs beat_at = 0;     // its last heartbeat; 0: unknown, as of a worker of an older release
+  bool only_own = false;  // executes only the runs it was started for, and those they call
+  std::optional<std::vector<std::string>> handlers = {};  // nothing: unknown
+  std::optional<std::vector<std::string>> tools = {};     // nothing: unknown
+  std::string machine = {};                               // where `pid` means something; "": unknown
+};
+
+// Held jobs that need attention. A job may be in more than one list.
+struct HeldScan {
+  std::vector<HeldJob> own;      // held by the session that asks
+  std::vector<HeldJob> overdue;  // past their deadline
+  std::vector<HeldJob> unowned;  // held by a session that has no row: it was closed or removed, so it counts as dead
+  bool is_all = false;           // the limit cut nothing off
+};
+
+}  // namespace cairn

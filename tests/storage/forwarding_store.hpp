@@ -1,0 +1,70 @@
+// A store that passes every call on to another: the base of tests' stores that fail, count or crash at some calls. Safe
+// from any thread, as the store behind it is.
+#pragma once
+
+#include "storage/store.hpp"
+
+namespace cairn::test {
+
+class ForwardingStore : public Store {
+ public:
+  explicit ForwardingStore(Store& store) : store_(store) {}
+
+  std::int32_t shards() const override { return store_.shards(); }
+  std::string identity() const override { return store_.identity(); }
+  TimeUs database_time() override { return store_.database_time(); }
+
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
+    return store_.commit(shard, batch, options);
+  }
+  std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
+  std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
+  std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
+    return store_.events(id, after_seq, limit);
+  }
+  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
+    return store_.pasts(requests, limit);
+  }
+  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
+    return store_.snapshot(id, fold_version, at_most);
+  }
+  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override { store_.put_snapshot(id, snapshot); }
+  std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
+    return store_.questions(id, limit);
+  }
+  std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
+  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override { store_.put_blob(shard, hash, bytes); }
+  std::optional<std::string> blob(Shard shard, const Hash& hash) override { return store_.blob(shard, hash); }
+  void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
+  void put_graph(const GraphRow& graph) override { store_.put_graph(graph); }
+  std::vector<GraphRow> graphs() override { return store_.graphs(); }
+
+  ClaimedBatch claim(const ClaimRequest& request) override { return store_.claim(request); }
+  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
+    store_.release(holds, run_at_us);
+  }
+  std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
+  std::vector<QueueRow> queues() override { return store_.queues(); }
+  Status set_queue(const QueueSettings& settings) override { return store_.set_queue(settings); }
+  std::vector<QueueSettings> queue_settings() override { return store_.queue_settings(); }
+  void notify() override { store_.notify(); }
+  bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
+
+  void open_session(const SessionRow& session) override { store_.open_session(session); }
+  void beat(SessionId session) override { store_.beat(session); }
+  void close_session(SessionId session) override { store_.close_session(session); }
+  std::vector<SessionRow> sessions() override { return store_.sessions(); }
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
+    return store_.held_by(session, limit);
+  }
+  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+    return store_.scan_held(session, now_us, limit);
+  }
+  std::map<SessionId, std::int64_t> held_counts() override { return store_.held_counts(); }
+  void end_stalled(std::int64_t after_ms) override { store_.end_stalled(after_ms); }
+
+ protected:
+  Store& store_;
+};
+
+}  // namespace cairn::test
