@@ -1,4 +1,4 @@
-// Where the sources and the built programs are. Only paths.cpp knows, so that a build elsewhere compiles no test anew.
+// Paths of the sources and the built programs. paths.cpp alone depends on them: the rest is the same in each build.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// For tests of what happens in its own time.
+// A wait for a condition, with a limit: used in place of sleeping. Safe to call from any thread.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace cairn::test {
 
-// Asks again and again until yes; false after the limit.
+// Polls until `yes` returns true; returns false at the limit.
 bool wait_until(const std::function<bool()>& yes, std::chrono::seconds limit = std::chrono::seconds(60));
 
 }  // namespace cairn::test

@@ -1,4 +1,4 @@
-// Given a graph, when commands, then events: a run driven by hand, without workers, store or clock.
+// A run driven by hand, without workers, store or clock: given a graph, when commands, then events.
 // Not thread-safe.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// One event as a reader would note it: "3 step_succeeded fork ok -> left right".
+// One event in one line: "3 step_succeeded fork ok -> left right".
 std::string line_of(const Event& event);
 
 class Trial {
@@ -23,17 +23,17 @@ class Trial {
   // Handlers are those whose labels the graph's nodes declare.
   explicit Trial(const std::string& graph_json);
 
-  // Another graph that calls may name.
+  // Adds a graph that `call` nodes may name.
   void add_graph(const std::string& graph_json);
 
-  // Decides and remembers; after each decision the queue, the replay and the snapshot are compared with the state, and
-  // what was decided with what the recorded outcomes alone lead to.
+  // Decides and keeps the events; after each decision the queue, the replay and the snapshot are compared with the
+  // state, and the decision with the one that the recorded outcomes alone lead to.
   Result<Decision> when(Command command);
 
-  // The lines of the events of a command that must not be refused.
+  // Returns the lines of a command's events; the command must not be refused.
   std::vector<std::string> then(Command command);
 
-  // The code and sentence of a command that must be refused and change nothing.
+  // Returns a command's refusal; the command must be refused and change nothing.
   Error refused(Command command);
 
   std::vector<std::string> start(const std::string& input = "{}", Options options = {});

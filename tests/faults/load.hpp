@@ -1,5 +1,5 @@
-// Plans under way on real worker processes, and a ledger outside of the engine: what a tool wrote down when it was
-// called, and what a client was told had been started. At the end the ledger is compared with the events.
+// The load of the fault tests: plans on real worker processes, and a ledger kept outside the engine. A tool notes each
+// call in it, the client each run whose start was acknowledged; at the end it is compared with the events.
 // Not thread-safe.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace cairn::program {
 
-// Whether the server forgot what it had not written to disk. Claims do not wait for the disk (decision 0010): one that
-// was forgotten is claimed again, and the attempt executed again.
+// Whether the server lost what it had not written to disk. Claims do not wait for the disk (decision 0010): a lost
+// claim is made again, and its attempt executed again.
 enum class Server { remembers, forgets };
 
 class Load {
@@ -22,24 +22,24 @@ class Load {
   // Workers reach the database by `dsn`, all else by the cluster's own; "": workers too. A sub-goal takes `seconds`.
   Load(std::string name, int workers, std::string dsn = "", const std::string& seconds = "0.1");
 
-  // Starts a plan of five sub-goals as a client does that must not start one twice: under a key, again until told.
+  // Starts a plan of five sub-goals exactly once: under a key, repeated until the start is acknowledged.
   void start_plan();
   void start_plans(int count);
 
   Beside& worker(std::size_t n) { return workers_[n % workers_.size()]; }
   void replace_worker(std::size_t n);  // SIGKILL, and another one in its place
 
-  // Each time two more plans, `fault`, and a pause; so there is always something under way.
+  // Each time: starts two plans, calls `fault`, pauses; so there is always work in progress.
   void under(int times, std::chrono::milliseconds pause, const std::function<void()>& fault);
   void wait_until_ended();
   bool have_ended() const;
 
-  // Drains the workers; then: each run that a client was told of is there, once, and done; each sub-goal closed once,
-  // and in the ledger; each attempt was executed once at most, but for those whose first end was refused because the
-  // server had forgotten their claim; no attempt's end is recorded twice. One line of the table.
+  // Drains the workers, then expects: each acknowledged run exists once and is done; each sub-goal is closed once and
+  // in the ledger; each attempt was executed at most once, except those whose first end was refused because the server
+  // had lost their claim; no attempt's end is recorded twice. Prints one line of the table.
   void expect_nothing_lost_or_doubled(const std::string& fault, int injected, Server server = Server::remembers);
 
-  std::int64_t stale() const { return stale_; }  // late writes that were refused, told by the drained workers
+  std::int64_t stale() const { return stale_; }  // late writes that were refused, as the drained workers report
 
  private:
   struct Counted {
@@ -55,14 +55,14 @@ class Load {
   std::filesystem::path ledger_;
   std::string tools_;
   std::vector<Beside> workers_;
-  std::vector<std::string> runs_;  // a client was told of them
+  std::vector<std::string> runs_;  // whose start was acknowledged
   int keys_ = 0;
   int told_again_ = 0;
   std::int64_t stale_ = 0;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-// The embedded cluster that all of this runs on.
+// The embedded cluster under the load.
 std::string cluster_dsn();
 pid_t postmaster();
 

@@ -1,5 +1,5 @@
-// What is fed with anything at all: each target takes bytes and returns, or the process dies (a CHECK, a sanitizer, an
-// exception that nobody expected). Run for seconds by the tests and for hours by ops/fuzz. Not thread-safe.
+// The fuzz targets: functions that take any bytes and return. A CHECK, a sanitizer's report or an unexpected exception
+// ends the process. The tests run each for a second, ops/fuzz for hours. Not thread-safe.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ void graph(std::string_view bytes);        // a graph's text
 void codec(std::string_view bytes);        // type, version, payload
 void history(std::string_view bytes);      // any sequence of events, folded
 void plan(std::string_view bytes);         // the input of plan_runner
-void foreign(std::string_view bytes);      // what a tool or an endpoint says
-void model_reply(std::string_view bytes);  // a model's message and the schema it is held against
+void foreign(std::string_view bytes);      // the output of a tool or an endpoint
+void model_reply(std::string_view bytes);  // a model's message, and the schema it is checked against
 
 }  // namespace cairn::fuzz

@@ -1,5 +1,5 @@
-// The real program as a child process, on an embedded database of the tests' own: a temporary directory, a temporary
-// home, nothing of the caller's CAIRN_ and PG variables. Not thread-safe.
+// The real program as a child process, on a private embedded database: with a temporary directory, a temporary home,
+// and none of the caller's CAIRN_ and PG variables. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ struct Ran {
   std::vector<Json> lines() const;  // of JSON lines
 };
 
-// Where the tests may write; gone at the end.
+// A directory for the tests' files; removed at the end.
 const std::filesystem::path& directory();
 std::filesystem::path write_file(const std::string& name, const std::string& text);
 std::string read_file(const std::filesystem::path& path);

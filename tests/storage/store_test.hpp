@@ -1,5 +1,5 @@
-// The contract of Store, the same for every implementation and setting: the fixture of the tests of this folder that
-// run on each of them. Not thread-safe.
+// The conformance suite's fixture: a test that uses it runs on every implementation and setting of Store. Not
+// thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ void PrintTo(const StoreVariant& variant, std::ostream* out);
 std::vector<StoreVariant> every_store();
 std::string name_of_store(const testing::TestParamInfo<StoreVariant>& variant);
 
-// An empty store; runs live on its last shard.
+// An empty store; its runs are on the last shard.
 class StoreTest : public testing::TestWithParam<StoreVariant> {
  protected:
   void SetUp() override;

@@ -1,4 +1,4 @@
-// Databases for tests: one private cluster per test program, databases cloned from a migrated one.
+// Test databases: one private cluster for each test program, databases cloned from a migrated one. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Runs for tests of stores: entries with little text, and their heads kept from commit to commit.
+// Test runs for stores: small entries, and a run's head kept from commit to commit. A TestRun is not thread-safe.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ JobWrite drop(BranchId branch);
 
 Fence fence_of(const HeldJob& held);
 
-// One run as its only writer sees it.
+// One run, as seen by its only writer.
 class TestRun {
  public:
   TestRun(Store& store, Shard shard = 0);

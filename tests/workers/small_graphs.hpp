@@ -1,4 +1,4 @@
-// Small graphs, handlers that go with them, and stores to run them on: for tests of the runtime.
+// Small graphs and the handlers that they name, for tests of the runtime. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ std::unique_ptr<Catalogue> small_catalogue();
 // Graphs by name: linear, mixed, fan, map, ask, wait, call, child, slow, retry, thrown, bulk, lacking.
 Json small_graph(const std::string& name);
 
-// All of them in the store, and a client that knows them.
+// Puts all of them into the store, and returns a client that has them loaded.
 std::unique_ptr<Client> client_with_graphs(Store& store, const Catalogue& catalogue);
 
-// The run's events without what may differ from one execution to another: times, workers, ids of runs.
+// The run's events without the parts that differ between executions: times, workers, run ids.
 std::string history_text(Client& client, const RunId& run);
 
 }  // namespace cairn::test

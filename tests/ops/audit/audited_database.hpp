@@ -1,4 +1,4 @@
-// A database of a test's own with the real program on it, and a superuser who may change what nobody may change.
+// A private database with the real program on it, and a superuser who may change what the product's logins may not.
 // Not thread-safe.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace cairn::program {
 class AuditedDatabase : public testing::Test {
  protected:
   static void TearDownTestSuite();
-  // Empty, and as one who owns everything.
+  // Empties the database and connects as its superuser.
   void SetUp() override;
 
   static std::string data();
@@ -25,18 +25,18 @@ class AuditedDatabase : public testing::Test {
   void sql(const std::string& text) { superuser_->execute(text); }
   std::string sql_text(const std::string& query);  // of one row and column
   std::unique_ptr<Store> store() const;
-  void forget_checkpoints();  // what processes have signed, in the database and outside
+  void forget_checkpoints();  // removes what processes have signed, in the database and outside
 
-  // Runs, each in its own way of life.
+  // Runs in different states.
   std::string start(const std::string& graph, const Arguments& more = {});
   void add_graph(const Json& graph);
   std::string done_run();                  // plan_runner with two sub-goals
   std::string asking_run();                // waits for the answer to its question q1
   std::string signalled_run(int signals);  // waits for another one than those it was sent
-  std::string waiting_job();               // a job in the queue `default`, which nobody has taken yet
+  std::string waiting_job();               // a job in the queue `default`, not claimed yet
 
-  // "altered 3, job 5" of `cairn verify RUN --json`: its exit code is held against that, and each finding is of that
-  // run or of none.
+  // The findings of `cairn verify RUN --json` as "altered 3, job 5"; expects an exit code that fits them, and no
+  // finding of another run.
   std::string found(const std::string& run);
   static std::string found_by(const Arguments& arguments, const std::string& only_of = "");
 

@@ -1,4 +1,4 @@
-// `cairn serve` beside the tests and a client of it, which sends what it is told, well made or not. Not thread-safe.
+// `cairn serve` as a child process, and an HTTP client that sends any bytes, well-formed or not. Not thread-safe.
 #pragma once
 
 #include <boost/asio.hpp>
@@ -26,7 +26,7 @@ struct Reply {
   std::string header(const std::string& name) const;
 };
 
-// One connection; a read that takes a minute is an end of it.
+// One connection; a read that takes a minute ends it.
 class ApiConnection {
  public:
   explicit ApiConnection(std::uint16_t port, int receive_buffer = 0);  // 0: the system's
@@ -36,7 +36,7 @@ class ApiConnection {
   Reply read_reply();
   std::string read_all();  // to the end of the connection
   std::string read_line();
-  std::size_t read_piece(std::size_t bytes_max);  // 0: it has ended, as it should or not
+  std::size_t read_piece(std::size_t bytes_max);  // 0: it has ended, properly or not
   bool is_ended();                                // waits until the server ends it
 
  protected:
@@ -50,13 +50,13 @@ struct StreamedEvent {
   Json data;
 };
 
-// A stream of server-sent events, read as it comes.
+// A stream of server-sent events, read event by event.
 class ApiStreamReader : ApiConnection {
  public:
   ApiStreamReader(std::uint16_t port, const std::string& target, const Headers& more = {});
-  std::optional<StreamedEvent> next();  // nothing: the server ended it as it should, or a test has failed
+  std::optional<StreamedEvent> next();  // nothing: the server ended it properly, or a test has failed
   const std::string& type() const { return type_; }
-  std::uint64_t largest_piece() const { return largest_piece_; }  // that the server has sent at once
+  std::uint64_t largest_piece() const { return largest_piece_; }  // the largest that the server sent at once
   void close() { socket_.close(); }
 
  private:

@@ -1,4 +1,4 @@
-// Stands between a client and the cluster's socket, and cuts the connection around a COMMIT when told to.
+// A proxy before the cluster's socket that cuts a connection around a COMMIT. Has its own threads; thread-safe.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// For tests of the ports: runs one coroutine to its end, and a real HTTP(S) server on a free loopback port.
+// A real HTTP(S) server on a free loopback port with one thread of its own, and a function that runs one coroutine.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ T run(boost::asio::awaitable<T> work) {
   return run(io, std::move(work));
 }
 
-// A directory of its own, removed at the end.
+// A temporary directory; the destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -49,7 +49,7 @@ class TemporaryFolder {
   ~TemporaryFolder();
 
   std::filesystem::path path() const { return path_; }
-  // Writes the file and gives its path.
+  // Writes the file and returns its path.
   std::string write(const std::string& name, const std::string& text) const;
 
  private:
@@ -63,7 +63,7 @@ struct Certificate {
 };
 Certificate make_certificate(const TemporaryFolder& folder);
 
-// A loopback port on which nobody listens.
+// A loopback port on which no server listens.
 std::uint16_t closed_port();
 
 class LoopbackServer {
@@ -72,12 +72,12 @@ class LoopbackServer {
   struct Reply {
     unsigned status = 200;
     std::string body;
-    bool never = false;        // keeps the connection open and says nothing
+    bool never = false;        // keeps the connection open and sends nothing
     bool cut = false;          // promises the whole body, gives half of it and ends the connection
     bool kept = false;         // takes the next request over the same connection
-    bool gone = false;         // ends the connection without a word
-    bool apart = false;        // `unasked` comes later, and ends the connection
-    std::string unasked = {};  // is said after the answer
+    bool gone = false;         // ends the connection without sending anything
+    bool apart = false;        // sends `unasked` later, and ends the connection
+    std::string unasked = {};  // bytes sent after the answer
   };
   using Answers = std::function<Reply(const Request&)>;
 
