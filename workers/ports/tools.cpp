@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t shown_bytes_max = 500;
 constexpr std::int64_t timeout_ms_max = 24LL * 3'600'000;
+constexpr std::int32_t attempts_max = 1000;
 constexpr std::int64_t sleep_ms_max = 30LL * 24 * 3'600'000;
 constexpr int exit_try_again = 75;  // EX_TEMPFAIL
 
@@ -253,20 +254,47 @@ class ToolBox final : public Tools {
 
   asio::awaitable<ToolAnswer> call(ToolCall call) override {
     const auto found = specs_.find(call.tool);
-    if (found == specs_.end()) {
-      co_return failure("unknown_tool", "Expected a known tool, but there is no " + tool_named(call.tool) + " here.",
-                        false);
-    }
+    if (found == specs_.end()) co_return unknown(call.tool);
     const ToolSpec& spec = found->second;
+    ToolAnswer answer = co_await run(spec, call);
+    if (answer) co_return answer;
+    if (spec.attempts > 0 && call.attempt >= spec.attempts) answer.error().retryable = false;
+    if (answer.error().retryable || spec.fallback.empty()) co_return answer;
+    ToolAnswer instead = co_await fall_back(spec, std::move(call), answer.error().message);
+    co_return instead;
+  }
+
+  const ToolTable& table() const override { return table_; }
+
+ private:
+  static Failure unknown(const std::string& tool) {
+    return failure("unknown_tool", "Expected a known tool, but there is no " + tool_named(tool) + " here.", false);
+  }
+
+  asio::awaitable<ToolAnswer> run(const ToolSpec& spec, ToolCall call) {
     call.timeout_ms = timeout_of(spec, call);
     asio::awaitable<ToolAnswer> running = start(spec, std::move(call));
     ToolAnswer answer = co_await std::move(running);
     co_return answer;
   }
 
-  const ToolTable& table() const override { return table_; }
+  // The other tool's answer, under its name. Its effects are its own, so its idempotency key is another.
+  asio::awaitable<ToolAnswer> fall_back(const ToolSpec& spec, ToolCall call, std::string why) {
+    const auto other = specs_.find(spec.fallback);
+    call.tool = spec.fallback;
+    call.key += "/" + spec.fallback;
+    ToolAnswer answer = unknown(spec.fallback);
+    if (other != specs_.end()) answer = co_await run(other->second, std::move(call));
+    if (answer) {
+      (*answer)["answered_by"] = spec.fallback;
+    } else {
+      Failure& failed = answer.error();
+      failed.message = why + " Its fallback " + tool_named(spec.fallback) + " failed too: " + failed.message;
+      failed.retryable = false;
+    }
+    co_return answer;
+  }
 
- private:
   // The shorter of the tool's own and the caller's; `sleep` has none of its own.
   static std::int64_t timeout_of(const ToolSpec& spec, const ToolCall& call) {
     if (std::holds_alternative<ToolSpec::Sleep>(spec.does)) return call.timeout_ms;
@@ -356,6 +384,19 @@ Status read_facts(const Json& entry, ToolSpec& spec) {
   return Done{};
 }
 
+Status read_policy(const Json& entry, ToolSpec& spec) {
+  const Json fallback = entry.value("fallback", Json(""));
+  if (!fallback.is_string() || fallback == spec.name)
+    return tool_fault(spec.name, "\"fallback\" to be another tool's name", fallback);
+  const Json attempts = entry.value("attempts", Json(fallback == "" ? 0 : 1));
+  const bool fits =
+      attempts.is_number_integer() && attempts <= attempts_max && (attempts >= 1 || !entry.contains("attempts"));
+  if (!fits) return tool_fault(spec.name, "\"attempts\" from 1 to " + std::to_string(attempts_max), attempts);
+  spec.fallback = fallback.get<std::string>();
+  spec.attempts = attempts.get<std::int32_t>();
+  return Done{};
+}
+
 Status read_settings(const Json& entry, ToolSpec& spec) {
   const Json timeout = entry.value("timeout_ms", Json(spec.timeout_ms));
   if (!timeout.is_number_integer() || timeout < 1 || timeout > timeout_ms_max) {
@@ -367,6 +408,7 @@ Status read_settings(const Json& entry, ToolSpec& spec) {
   }
   spec.timeout_ms = timeout.get<std::int64_t>();
   spec.facts.queue = queue.get<std::string>();
+  if (const Status policy = read_policy(entry, spec); !policy) return policy;
   return read_facts(entry, spec);
 }
 
@@ -374,10 +416,12 @@ Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
   if (name.empty()) return Error{Code::invalid, "Expected every tool to have a name, but one has none."};
   if (!entry.is_object()) return tool_fault(name, "an object", entry);
   for (const auto& [key, value] : entry.items()) {
-    static const std::set<std::string, std::less<>> known = {"exec",  "http",  "timeout_ms", "queue",
-                                                             "needs", "gives", "about"};
-    if (!known.contains(key))
-      return tool_fault(name, "only exec, http, timeout_ms, queue, needs, gives and about", Json(key));
+    static const std::set<std::string, std::less<>> known = {"exec",  "http",  "timeout_ms", "queue",   "needs",
+                                                             "gives", "about", "attempts",   "fallback"};
+    if (!known.contains(key)) {
+      return tool_fault(name, "only exec, http, timeout_ms, queue, needs, gives, about, attempts and fallback",
+                        Json(key));
+    }
   }
   ToolSpec spec;
   spec.name = name;

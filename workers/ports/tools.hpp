@@ -34,22 +34,26 @@ struct ToolSpec {
   std::variant<NativeTool, Exec, Http, Instant, Sleep> does;
   std::int64_t timeout_ms = 10'000;
   ToolFacts facts;
+  std::int32_t attempts = 0;  // after so many a failure is final; 0: as often as the node's `retry` says
+  std::string fallback = {};  // the tool that is called with the same inputs after a final failure; "": none
 };
 
 // echo, sleep, fail.
 std::vector<ToolSpec> builtin_tools();
 
 // {"tools": {"NAME": {"exec": ["program", "argument"], "timeout_ms": 10000, "queue": "default", "needs": ["$channel"]},
-//            "OTHER": {"http": "http://127.0.0.1:9000/x", "gives": ["slot"], "about": "What it does, for planners."}}}
-// Refuses `invalid` with a sentence that names the tool and the fault.
+//            "OTHER": {"http": "http://127.0.0.1:9000/x", "gives": ["slot"], "about": "What it does, for planners.",
+//                      "attempts": 2, "fallback": "NAME"}}}
+// With a fallback, `attempts` is 1 unless it is given. Refuses `invalid` with a sentence that names the tool and the
+// fault.
 Result<std::vector<ToolSpec>> parse_tools(const Json& document);
 
 // A tool gets one JSON document {"run", "step", "sub_goal", "attempt", "key", "inputs"} on stdin or as the body, and
 // answers with one JSON object of at most json_bytes_max. A non-zero exit or a status of 400 or more is a failed
 // attempt (message: the last line of stderr, or the body); exit 75, 429 and 5xx are `retryable`, all else is not. A
 // program that exceeds its time or its output is killed with its whole process group. Its environment is the worker's
-// without CAIRN_* secrets. `threads`: bound of the pool for native tools. Later specs replace earlier ones of the same
-// name.
+// without CAIRN_* secrets. A fallback's outputs name it in `answered_by`; a fallback has no fallback of its own.
+// `threads`: bound of the pool for native tools. Later specs replace earlier ones of the same name.
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads);
 
 }  // namespace cairn

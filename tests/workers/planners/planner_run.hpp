@@ -1,4 +1,5 @@
-// A planner's graph, run to its end on a memory store by a real worker, with ports that the test brings.
+// A planner's run: its graph on a memory store, executed by a real worker with the test's model and tools. For one
+// thread: the worker runs on the caller's.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,12 +19,13 @@
 
 namespace cairn::test {
 
-// Hands every request on and keeps it.
+// A model that keeps every request and passes it on, after `before_each` if the test has set it.
 class WatchedModel final : public Model {
  public:
   explicit WatchedModel(std::unique_ptr<Model> model) : model_(std::move(model)) {}
   boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) override {
     requests.push_back(request);
+    if (before_each) before_each(request);
     return model_->ask(std::move(request));
   }
   std::vector<ModelRequest> of(const std::string& node) const {
@@ -34,6 +36,7 @@ class WatchedModel final : public Model {
     return found;
   }
   std::vector<ModelRequest> requests;
+  std::function<void(const ModelRequest&)> before_each;
 
  private:
   std::unique_ptr<Model> model_;
@@ -41,7 +44,7 @@ class WatchedModel final : public Model {
 
 class PlannerRun {
  public:
-  // `clock`: what the store takes for the time; the system's if empty.
+  // `clock`: the store's; the system's if empty.
   explicit PlannerRun(std::unique_ptr<Model> model, std::unique_ptr<Tools> tools = nullptr,
                       std::function<TimeUs()> clock = {})
       : store_(make_memory_store(1, std::move(clock))) {
@@ -57,7 +60,9 @@ class PlannerRun {
   }
 
   Client& client() { return *client_; }
+  Store& store() { return *store_; }
   const WatchedModel& model() const { return *model_; }
+  void before_each_request(std::function<void(const ModelRequest&)> then) { model_->before_each = std::move(then); }
 
   // Starts a run and works until it has ended or waits.
   RunId run(const std::string& graph, Json input, std::optional<RunId> continues = {}) {

@@ -1,58 +1,8 @@
-// The seven-node agent end to end: its real graph, with scripted replies or the rule book in a model's place.
-#include <gtest/gtest.h>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
+// The seven-node agent end to end. S3_nn in a name is the requirement that the test holds.
+#include "tests/workers/planners/seven_node_trial.hpp"
 
-#include "tests/paths.hpp"
-#include "tests/workers/planners/planner_run.hpp"
-#include "workers/planners/seven_node/rules.hpp"
-#include "workers/ports/models.hpp"
-#include "workers/ports/tools.hpp"
-
-namespace cairn {
+namespace cairn::test::seven {
 namespace {
-
-using test::PlannerRun;
-
-const std::string numstat = testing::source_dir() + "/../shared/samples/gitlog/medusa-numstat.tsv";
-
-Json question(const std::string& text) { return {{"repository", numstat}, {"question", text}}; }
-
-std::unique_ptr<Model> rules() { return make_rule_model(rule_book_name, answer_by_rules); }
-
-Json says(const std::string& node, Json value) { return {{"node", node}, {"value", std::move(value)}}; }
-Json fails(const std::string& node) {
-  return {{"node", node}, {"error", {{"error", "refused"}, {"message", "The model is out."}, {"retryable", false}}}};
-}
-
-const Json passes = says("guardrail", {{"on_topic", true}, {"reason", "It is about code."}});
-const Json is_clear = says("intent_parser", {{"intent", "ownership"}, {"entities", {"pricing"}}, {"reason", "Clear."}});
-
-Json calls(const std::vector<std::string>& places) {
-  Json list = Json::array();
-  for (const std::string& place : places) {
-    list.push_back({{"tool", "owners"}, {"inputs", {{"path", place}}}, {"why", "It is asked for."}});
-  }
-  return says("query_planner", {{"calls", list}});
-}
-Json reflects(const std::string& verdict, const std::string& gap) {
-  return says("reflector", {{"verdict", verdict}, {"gap", gap}});
-}
-Json answers(const std::string& text) { return says("response_generator", {{"answer", text}}); }
-
-std::unique_ptr<Model> script(const std::vector<Json>& replies) { return make_scripted_model({{"replies", replies}}); }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-// Fails always, as a tool whose database is down.
-std::unique_ptr<Tools> broken_owners() {
-  ToolSpec spec;
-  spec.name = "owners";
-  spec.does = NativeTool([](const ToolCall&) { return Failure{"error", "The database is down.", false, {}}; });
-  return make_tools({spec}, 1);
-}
 
 // --- the graph -------------------------------------------------------------------------------------------------------
 TEST(SevenNode, S3_1_has_seven_nodes_and_exactly_the_edges_of_the_document) {
@@ -265,6 +215,81 @@ TEST(SevenNode, S3_12_and_S3_13_a_broken_tool_ends_in_an_apology_that_names_it) 
   }
 }
 
+// `owners` as the test says, and `backup`, which answers with its own name.
+std::unique_ptr<Tools> owners_and_backup(NativeTool does, std::int32_t attempts, const std::string& fallback) {
+  ToolSpec owners;
+  owners.name = "owners";
+  owners.does = ToolSpec::Instant{std::move(does)};
+  owners.attempts = attempts;
+  owners.fallback = fallback;
+  ToolSpec backup;
+  backup.name = "backup";
+  backup.does = ToolSpec::Instant{[](const ToolCall& call) -> ToolAnswer {
+    return Json{{"owner", "dev-007"}, {"path", call.inputs.value("path", "")}};
+  }};
+  return make_tools({owners, backup}, 1);
+}
+
+std::vector<Json> a_question_answered() {
+  return {passes, is_clear, calls({"pricing"}), reflects("complete", ""), answers("It is dev-007, in the main.")};
+}
+
+TEST(SevenNode, S3_12_a_tool_that_fails_once_is_tried_again) {
+  std::vector<std::int32_t> attempts;
+  const auto flaky = [&attempts](const ToolCall& call) -> ToolAnswer {
+    attempts.push_back(call.attempt);
+    if (attempts.size() == 1) return Failure{"error", "The database is busy.", true, {}};
+    return Json{{"owner", "dev-007"}};
+  };
+  PlannerRun planner(script(a_question_answered()), owners_and_backup(flaky, 0, ""));
+  const RunId run = planner.run("seven_node", question("Who owns pricing?"));
+  EXPECT_EQ(attempts, (std::vector<std::int32_t>{1, 2}));
+  const Json result = planner.output(run)["results"][0];
+  EXPECT_EQ(result["status"], "ok");
+  EXPECT_FALSE(result["outputs"].contains("answered_by"));
+  EXPECT_EQ(planner.output(run)["outcome"], "answered");
+}
+
+// The graph's map would try twice; the tool's own entry says once, twice, or as often as the map.
+TEST(SevenNode, S3_12_a_tools_own_attempts_and_fallback_decide_what_its_failure_leads_to) {
+  struct Policy {
+    std::int32_t attempts;
+    std::string fallback;
+    bool retryable;
+    int tried;
+    std::string answered_by;  // "": nothing did
+  };
+  const std::vector<Policy> policies = {{0, "", true, 2, ""},
+                                        {1, "", true, 1, ""},
+                                        {1, "backup", true, 1, "backup"},
+                                        {2, "backup", true, 2, "backup"},
+                                        {2, "backup", false, 1, "backup"},
+                                        {1, "nowhere", true, 1, ""}};
+  for (const Policy& policy : policies) {
+    SCOPED_TRACE(policy.fallback + " after " + std::to_string(policy.attempts));
+    int tried = 0;
+    const auto down = [&](const ToolCall&) -> ToolAnswer {
+      ++tried;
+      return Failure{"error", "The database is down.", policy.retryable, {}};
+    };
+    PlannerRun planner(script(a_question_answered()), owners_and_backup(down, policy.attempts, policy.fallback));
+    const RunId run = planner.run("seven_node", question("Who owns pricing?"));
+    EXPECT_EQ(tried, policy.tried);
+    const Json result = planner.output(run)["results"][0];
+    EXPECT_EQ(planner.state(run).status, RunStatus::done);
+    EXPECT_EQ(result["tool"], "owners");
+    EXPECT_EQ(result["status"], policy.answered_by.empty() ? "error" : "ok");
+    if (policy.answered_by.empty()) {
+      EXPECT_TRUE(has(result["message"], "The database is down.")) << result;
+      EXPECT_EQ(planner.output(run)["outcome"], "failed");
+    } else {
+      EXPECT_EQ(result["outputs"]["answered_by"], policy.answered_by);
+      EXPECT_EQ(result["outputs"]["path"], "pricing") << "the fallback has the same inputs";
+      EXPECT_EQ(planner.output(run)["outcome"], "answered");
+    }
+  }
+}
+
 TEST(SevenNode, S3_23_and_S3_24_a_model_that_fails_in_a_node_is_apologised_for_by_name) {
   const std::vector<std::pair<std::string, std::vector<Json>>> cases = {
       {"guardrail", {fails("guardrail")}},
@@ -322,33 +347,5 @@ TEST(SevenNode, input_without_a_question_fails_the_run_with_a_sentence) {
   EXPECT_TRUE(has(planner.state(run).reason, "Expected the input {\"repository\": PATH, \"question\": TEXT}"));
 }
 
-// --- another graph of the same handlers ------------------------------------------------------------------------------
-Json parallel_graph(PlannerRun& planner) {
-  Json graph = Json::parse(planner.client().graphs().current("seven_node")->text);
-  Json& nodes = graph["nodes"];
-  graph["name"] = "seven_node_parallel";
-  nodes["orchestrator"]["on"]["ready"] = {"guardrail", "intent_parser"};
-  nodes["guardrail"]["on"] = {{"on_topic", "gather"}, {"off_topic", "blocked"}, {"error", "gather"}};
-  nodes["intent_parser"]["on"] = {{"clear", "gather"}, {"ambiguous", "gather"}, {"error", "gather"}};
-  nodes["gather"] = {{"do", "data.pick"},
-                     {"join", true},
-                     {"with", {{"value", "$intent/intent"}, {"labels", {{"ambiguous", "ask"}}}, {"default", "go_on"}}},
-                     {"labels", {"ask", "go_on"}},
-                     {"on", {{"ask", "response_generator"}, {"go_on", "query_planner"}}}};
-  return graph;
-}
-
-TEST(SevenNode, S3_22_guardrail_beside_intent_parser_needs_no_new_handler_and_blocked_wins) {
-  PlannerRun planner(rules());
-  const Result<GraphRef> added = planner.client().add_graph(parallel_graph(planner));
-  ASSERT_TRUE(added.ok()) << added.error().message;
-  const RunId blocked = planner.run("seven_node_parallel", question("What is the weather in Tokyo?"));
-  EXPECT_EQ(planner.output(blocked)["outcome"], "blocked");
-  EXPECT_EQ(planner.events(blocked, "sub_goal_opened").size(), 0U);
-  const RunId answered = planner.run("seven_node_parallel", question("Who owns tax?"));
-  EXPECT_EQ(planner.output(answered)["outcome"], "answered");
-  EXPECT_EQ(planner.output(answered)["results"][0]["outputs"]["owner_commits"], 14);
-}
-
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::test::seven

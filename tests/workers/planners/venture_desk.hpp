@@ -1,5 +1,5 @@
-// venture_scope's nodes one at a time, without a store, a worker or a model: the channels lie on a desk, and each
-// node's patch is applied by the graph's reducers.
+// venture_scope's nodes one at a time, without a store or a worker: the channels lie on a desk, and each node's patch
+// is applied by the graph's reducers. For one thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/workers/ports/loopback.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/planners/venture_scope/fields.hpp"
 
@@ -39,30 +40,19 @@ class VentureDesk {
 
   // Runs a pure node on the channels it declares and applies its patch.
   StepResult at(const std::string& node, const Json& given = nullptr) {
-    const Handler* handler = catalogue_->handlers.find("venture_scope." + node);
-    StepInput input;
-    input.node = node;
-    input.with = Json::object();
-    input.data = Json::object();
-    for (const std::string& channel : handler->reads)
-      if (data.contains(channel) && !data[channel].is_null()) input.data[channel] = data[channel];
-    input.given = given;
-    input.budgets = used;
-    input.caps = caps;
-    input.plan_version = plan_version;
-    StepResult result = std::get<PureHandler>(handler->run)(input);
-    if (result) {
-      apply_patch(data, result->patch, *graph);
-      for (const Fact& fact : result->facts) {
-        if (const auto* created = std::get_if<PlanCreated>(&fact)) plan_version = created->version;
-        if (const auto* revised = std::get_if<PlanRevised>(&fact)) plan_version = revised->version;
-      }
-    }
+    StepResult result = std::get<PureHandler>(handler(node).run)(input_of(node, given));
+    apply(result);
+    return result;
+  }
+  // The same for a node that asks one of the ports.
+  StepResult at(const std::string& node, Ports& ports) {
+    StepResult result = testing::run(std::get<EffectHandler>(handler(node).run)(input_of(node), ports));
+    apply(result);
     return result;
   }
   Outcome outcome(const std::string& node, const Json& given = nullptr) { return *at(node, given); }
   std::string label(const std::string& node, const Json& given = nullptr) { return outcome(node, given).label; }
-  bool is_pure(const std::string& node) { return catalogue_->handlers.find("venture_scope." + node)->is_pure(); }
+  bool is_pure(const std::string& node) { return handler(node).is_pure(); }
 
   void set(const std::string& path, double value) {
     const std::int64_t version = data["fields"].value(path, Json::object()).value("version", std::int64_t{0});
@@ -101,7 +91,51 @@ class VentureDesk {
   std::int64_t plan_version = 0;
 
  private:
+  const Handler& handler(const std::string& node) const { return *catalogue_->handlers.find("venture_scope." + node); }
+
+  StepInput input_of(const std::string& node, const Json& given = nullptr) const {
+    StepInput input;
+    input.node = node;
+    input.with = Json::object();
+    input.data = Json::object();
+    for (const std::string& channel : handler(node).reads)
+      if (data.contains(channel) && !data[channel].is_null()) input.data[channel] = data[channel];
+    input.given = given;
+    input.budgets = used;
+    input.caps = caps;
+    input.plan_version = plan_version;
+    return input;
+  }
+
+  void apply(const StepResult& result) {
+    if (!result) return;
+    apply_patch(data, result->patch, *graph);
+    for (const Fact& fact : result->facts) {
+      if (const auto* created = std::get_if<PlanCreated>(&fact)) plan_version = created->version;
+      if (const auto* revised = std::get_if<PlanRevised>(&fact)) plan_version = revised->version;
+    }
+  }
+
   std::unique_ptr<Catalogue> catalogue_;
 };
+
+// What the gate before a calculation goes by, and a desk on which it is so.
+struct GateCase {
+  bool backed;
+  bool capped;
+  std::string last;
+  bool current;
+};
+inline VentureDesk gate_desk(const GateCase& a) {
+  VentureDesk desk;
+  if (!a.backed) desk.data["profile"].erase("calculator");
+  desk.outcome("prepare");
+  desk.set("a", 2);
+  desk.set("b", 3);
+  if (!a.last.empty()) desk.calculation(a.last, a.last == "BLOCKED" ? "a" : "");
+  if (!a.current) desk.set("a", 4);
+  if (a.capped) desk.use_up("calc");
+  return desk;
+}
 
 }  // namespace cairn::test

@@ -1,18 +1,21 @@
-// Each node of venture_scope alone, from literal channels to its label, patch and facts; and the rules it decides by.
+// Each node of venture_scope alone, from literal channels to its label, patch and facts.
 #include "tests/workers/planners/venture_desk.hpp"
 #include "workers/planners/venture_scope/answers.hpp"
 #include "workers/planners/venture_scope/policy.hpp"
 #include "workers/planners/venture_scope/profile.hpp"
 #include "workers/planners/venture_scope/prompts.hpp"
+#include "workers/ports/models.hpp"
+#include "workers/ports/tools.hpp"
 
 namespace cairn {
 namespace {
 
+using test::gate_desk;
+using test::GateCase;
 using test::VentureDesk;
 using Words = std::vector<std::string>;
 
-// --- tick and what is asked first
-// --------------------------------------------------------------------------------------
+// --- tick and what is asked first ------------------------------------------------------------------------------------
 TEST(VentureScope, S0_04_an_aborted_run_goes_to_finish) {
   VentureDesk desk;
   desk.data["status"] = "aborted";
@@ -78,8 +81,7 @@ TEST(VentureScope, a_person_may_abort_at_any_question) {
   EXPECT_EQ(desk.data["reason"], "aborted by a person");
 }
 
-// --- prepare
-// -----------------------------------------------------------------------------------------------------------
+// --- prepare ---------------------------------------------------------------------------------------------------------
 TEST(VentureScope, S0_12_prepare_decomposes_builds_and_composes_in_this_order_and_always_alike) {
   VentureDesk desk;
   desk.data["profile"]["fields"]["b"]["requires_components"] = true;
@@ -158,31 +160,11 @@ TEST(VentureScope, a_profile_that_cannot_be_used_is_told) {
   EXPECT_EQ((*read_profile(nullptr))["name"], profile_default);
 }
 
-// --- the gates
-// ---------------------------------------------------------------------------------------------------------
-struct GateCase {
-  bool backed;
-  bool capped;
-  std::string last;
-  bool current;
-};
-
+// --- the gates -------------------------------------------------------------------------------------------------------
 std::string expected_gate(const GateCase& a) {
   if (a.backed && a.capped && (a.last == "BLOCKED" || a.last == "ERROR")) return "finish_abort";
   if (a.backed && a.last == "SUCCESS" && a.current) return "finish_success";
   return "continue";
-}
-
-VentureDesk gate_desk(const GateCase& a) {
-  VentureDesk desk;
-  if (!a.backed) desk.data["profile"].erase("calculator");
-  desk.outcome("prepare");
-  desk.set("a", 2);
-  desk.set("b", 3);
-  if (!a.last.empty()) desk.calculation(a.last, a.last == "BLOCKED" ? "a" : "");
-  if (!a.current) desk.set("a", 4);
-  if (a.capped) desk.use_up("calc");
-  return desk;
 }
 
 TEST(VentureScope, S0_16_a_blocked_calculation_at_its_cap_aborts) {
@@ -279,8 +261,7 @@ TEST(VentureScope, S0_23_gates_and_rules_are_pure_and_cannot_reach_a_model) {
     EXPECT_TRUE(desk.is_pure(node)) << node;
 }
 
-// --- proposals
-// ---------------------------------------------------------------------------------------------------------
+// --- proposals -------------------------------------------------------------------------------------------------------
 TEST(VentureScope, S0_24_a_task_becomes_a_decision_by_rule) {
   VentureDesk desk;
   desk.outcome("prepare");
@@ -307,170 +288,7 @@ TEST(VentureScope, S0_25_finishing_by_itself_calculates_first) {
   EXPECT_EQ(desk.data["decision"]["action"], "finish");
 }
 
-// --- the policy
-// --------------------------------------------------------------------------------------------------------
-Json trail_of(const Outcome& outcome) {
-  const std::vector<Json> enforced = VentureDesk::records(outcome, RecordKind::decision_enforced);
-  EXPECT_EQ(enforced.size(), 1U);
-  return enforced.empty() ? Json() : enforced[0]["trail"];
-}
-
-Words rules_of(const Outcome& outcome) {
-  Words rules;
-  for (const Json& rewrite : VentureDesk::records(outcome, RecordKind::decision_rewritten))
-    rules.push_back(rewrite["rule"].get<std::string>());
-  return rules;
-}
-
-TEST(VentureScope, S0_30_the_rules_run_in_their_order_and_each_rewrite_is_on_record) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  desk.use_up("search");
-  desk.use_up("ask");
-  desk.propose("ask_user", "total");  // derived, so its first component; not searched yet; caps; no result
-  const Outcome outcome = desk.outcome("enforce_policy");
-  EXPECT_EQ(rules_of(outcome), (Words{"derived_to_direct", "premature_ask", "search_cap", "ask_cap", "calculation"}));
-  const std::vector<Json> rewrites = VentureDesk::records(outcome, RecordKind::decision_rewritten);
-  for (std::size_t i = 0; i + 1 < rewrites.size(); ++i) {
-    EXPECT_LT(rewrites[i]["order"], rewrites[i + 1]["order"]);
-    EXPECT_EQ(rewrites[i]["to"], rewrites[i + 1]["from"]);
-  }
-  EXPECT_EQ(rewrites[0]["from_target"], "total");
-  EXPECT_EQ(rewrites[0]["to_target"], "a");
-}
-
-TEST(VentureScope, S0_31_a_field_that_requires_components_is_decomposed_when_it_is_wanted) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  ASSERT_FALSE(desk.data["dynamic_decompositions"].contains("c")) << "nobody needs it";
-  desk.propose("search", "c");
-  const Outcome outcome = desk.outcome("enforce_policy");
-  EXPECT_TRUE(desk.data["dynamic_decompositions"].contains("c"));
-  EXPECT_TRUE(desk.data["schema"].contains("c.part"));
-  EXPECT_EQ(VentureDesk::facts<TaskDecomposed>(outcome).at(0).target, "c");
-  EXPECT_EQ(desk.data["decision"]["target_path"], "c.part");
-}
-
-TEST(VentureScope, S0_32_a_derived_field_is_redirected_to_its_first_missing_component) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  desk.set("a", 1);
-  desk.propose("search", "total");
-  EXPECT_EQ(desk.label("enforce_policy"), "ask_user") << "b is for people";
-  EXPECT_EQ(desk.data["decision"]["target_path"], "b");
-  EXPECT_EQ(desk.data["decision"]["question"], "What is b?");
-  desk.set("b", 1);
-  desk.propose("search", "total");
-  EXPECT_EQ(desk.label("enforce_policy"), "calculate") << "nothing is missing";
-}
-
-TEST(VentureScope, S0_33_a_question_before_a_search_becomes_the_search) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  desk.propose("ask_user", "a");
-  EXPECT_EQ(desk.label("enforce_policy"), "search");
-  EXPECT_EQ(desk.data["decision"]["query"], "alpha of Norland");
-  desk.data["tries"]["a"] = {{"searched", 1}};
-  desk.propose("ask_user", "a");
-  EXPECT_EQ(desk.label("enforce_policy"), "ask_user");
-  desk.propose("ask_user", "b");
-  EXPECT_EQ(desk.label("enforce_policy"), "ask_user") << "it does not prefer the search";
-}
-
-TEST(VentureScope, S0_34_at_the_search_cap_a_person_is_asked_or_it_is_noted) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  desk.use_up("search");
-  desk.propose("search", "a");
-  const Outcome asked = desk.outcome("enforce_policy");
-  EXPECT_EQ(asked.label, "ask_user");
-  EXPECT_EQ(VentureDesk::facts<BudgetExhausted>(asked).at(0).name, "search");
-  desk.data["schema"]["a"]["sources"] = Json{"search"};
-  desk.propose("search", "a");
-  EXPECT_EQ(desk.label("enforce_policy"), "reflect");
-}
-
-TEST(VentureScope, S0_35_at_the_ask_cap_it_finishes) {
-  VentureDesk desk;
-  desk.data["profile"].erase("calculator");
-  desk.outcome("prepare");
-  desk.use_up("ask");
-  desk.propose("ask_user", "b");
-  const Outcome outcome = desk.outcome("enforce_policy");
-  EXPECT_EQ(outcome.label, "finish");
-  EXPECT_EQ(VentureDesk::facts<BudgetExhausted>(outcome).at(0).name, "ask");
-  EXPECT_EQ(desk.label("finish"), "aborted");
-  EXPECT_EQ(desk.data["reason"], "ask_cap");
-}
-
-TEST(VentureScope, S0_36_finishing_without_a_result_calculates_while_it_may) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  desk.propose("finish");
-  EXPECT_EQ(desk.label("enforce_policy"), "calculate");
-  desk.use_up("calc");
-  desk.propose("finish");
-  EXPECT_EQ(desk.label("enforce_policy"), "finish");
-  desk.propose("calculate");
-  const Outcome outcome = desk.outcome("enforce_policy");
-  EXPECT_EQ(outcome.label, "finish") << "no calculation beyond its cap";
-  EXPECT_EQ(VentureDesk::facts<BudgetExhausted>(outcome).at(0).name, "calc");
-}
-
-TEST(VentureScope, S0_37_the_rules_chain_in_one_pass) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  desk.use_up("search");
-  desk.use_up("ask");
-  desk.propose("search", "a");
-  const Outcome outcome = desk.outcome("enforce_policy");
-  EXPECT_EQ(trail_of(outcome), (Json{"search", "ask_user", "finish", "calculate"}));
-  EXPECT_EQ(outcome.label, "calculate");
-}
-
-TEST(VentureScope, S0_38_the_adjustment_is_idempotent) {
-  for (const bool backed : {true, false})
-    for (const bool capped : {true, false})
-      for (const char* last : {"", "SUCCESS", "BLOCKED"})
-        for (const char* action : {"search", "ask_user", "reflect", "calculate", "finish"}) {
-          VentureDesk desk = gate_desk({backed, capped, last, true});
-          StepInput input;
-          input.data = desk.data;
-          input.budgets = desk.used;
-          input.caps = desk.caps;
-          const Venture venture = venture_of(input);
-          const VentureDecision once = adjusted(venture, {action, "a", "", "", "", "model"});
-          EXPECT_EQ(adjusted(venture, once), once) << backed << capped << last << action;
-        }
-}
-
-TEST(VentureScope, S0_39_one_decision_is_enforced_in_a_pass_whether_it_was_rewritten_or_not) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  desk.propose("reflect");
-  const Outcome outcome = desk.outcome("enforce_policy");
-  EXPECT_EQ(trail_of(outcome), Json{"reflect"});
-  EXPECT_TRUE(rules_of(outcome).empty());
-  desk.propose("finish");
-  const Outcome rewritten = desk.outcome("enforce_policy");
-  EXPECT_EQ(trail_of(rewritten), (Json{"finish", "calculate"}));
-  EXPECT_EQ(rules_of(rewritten), Words{"calculation"});
-}
-
-TEST(VentureScope, S0_40_an_unknown_action_is_a_failure_never_a_default) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  for (const char* action : {"dance", ""}) {
-    desk.propose(action);
-    const StepResult result = desk.at("enforce_policy");
-    ASSERT_TRUE(!result.ok()) << action;
-    EXPECT_EQ(result.error().error, "invalid_action");
-    EXPECT_FALSE(result.error().retryable);
-  }
-}
-
-// --- what is found, said and calculated
-// ----------------------------------------------------------------------------------
+// --- what is found, said and calculated ------------------------------------------------------------------------------
 Json hits(const std::string& text) { return Json{{{"title", "A title"}, {"source", "docs/a.md"}, {"excerpt", text}}}; }
 
 TEST(VentureScope, a_document_gives_a_value_with_its_sentence_or_none) {
@@ -533,39 +351,157 @@ TEST(VentureScope, S0_44_reflecting_notes_why) {
   EXPECT_EQ(desk.data["reflections"], (Json{{{"path", "a"}, {"reason", "Two documents disagree."}, {"iteration", 4}}}));
 }
 
-TEST(VentureScope, S0_47_every_pure_node_runs_alone_from_literal_channels) {
-  VentureDesk desk;
-  desk.outcome("prepare");
-  desk.propose("reflect");
-  for (const char* node : {"tick", "prepare", "calc_gate", "acquire", "calc_adjust", "route_direct", "observe",
-                           "observe_user", "calculate", "reflect", "finish"})
-    EXPECT_TRUE(desk.at(node).ok()) << node;
+// --- each node alone -------------------------------------------------------------------------------------------------
+// What a run's channels hold when nothing is known yet: total = a * b.
+Json literal_channels() {
+  return Json::parse(R"({"question":"How much?","region":"Norland","currency":"EUR","auto_finish_ok":true,"fields":{},
+    "profile":{"name":"tiny","auto_finish":true,"calculator":{"target":"total"},"search":{"tool":"find"}},
+    "schema":{"a":{"sources":["search","user"],"query":"alpha of {region}","question":"What is a?",
+                   "find":{"about":["alpha"]}},
+              "b":{"sources":["user"],"question":"What is b?"},
+              "total":{"formula":"a * b"}},
+    "recipes":{"total":{"formula":"a * b","components":["a","b"],"origin":"static"}}})");
 }
 
-// --- the rule book
-// -----------------------------------------------------------------------------------------------------
-Json rules_say(VentureDesk& desk) {
-  StepInput input;
-  input.data = desk.data;
-  input.budgets = desk.used;
-  input.caps = desk.caps;
-  const Json messages = planner_prompt(venture_of(input), input);
-  return decide_by_rules(Json::parse(messages.back()["content"].get<std::string>()));
+Json literal_field(double value) { return {{"value", value}, {"version", 1}, {"source", "user"}}; }
+const Json known_fields = {{"a", literal_field(2)}, {"b", literal_field(3)}};
+const Json success = {{"status", "SUCCESS"}, {"path", "total"}, {"result", 6}, {"inputs", {{"a", 1}, {"b", 1}}}};
+const Json alpha_hit = {{{"title", "Alpha"}, {"source", "docs/a.md"}, {"excerpt", "The alpha of Norland was 7."}}};
+
+Json decision_to(const std::string& action, const std::string& target) {
+  return {{"action", action}, {"target_path", target}, {"query", ""},
+          {"question", ""},   {"reason", "It is so."}, {"source", "model"}};
 }
 
-TEST(VentureScope, the_rule_book_searches_then_asks_then_calculates_then_finishes) {
+// A node, channels in place of the literal ones, what the step was given, and what it must leave: its label, each
+// channel it writes, and of each some values by their pointers.
+struct NodeAlone {
+  std::string node;
+  Json channels;
+  Json given;
+  std::string label;
+  Json writes;
+};
+
+std::vector<NodeAlone> nodes_alone() {
+  return {
+      {"tick", {{"region", ""}}, nullptr, "needs_region", {{"/pending_question/field", "core.region"}}},
+      {"prepare",
+       {{"profile", test::tiny_profile()}, {"schema", nullptr}, {"recipes", nullptr}},
+       nullptr,
+       "prepared",
+       {{"/profile/name", "tiny"},
+        {"/auto_finish_ok", true},
+        {"/schema/total/formula", "a * b"},
+        {"/schema_changed", true},
+        {"/recipes/total/components", {"a", "b"}},
+        {"/prepared/1/built", 0},
+        {"/open_tasks", Json::array()}}},
+      {"calc_gate",
+       {{"fields", known_fields}, {"last_calculation", success}},
+       nullptr,
+       "finish_success",
+       {{"/status", "done"}, {"/reason", "calculated"}}},
+      {"acquire",
+       {{"last_calculation", {{"status", "BLOCKED"}, {"path", "total"}, {"blocked_path", "b"}}}},
+       nullptr,
+       "blocked_task",
+       {{"/task", {{"path", "b"}, {"kind", "ask_user"}, {"question", "What is b?"}}}}},
+      {"calc_adjust",
+       {{"fields", known_fields}},
+       nullptr,
+       "adjusted",
+       {{"/decision/action", "calculate"}, {"/decision/source", "rule"}}},
+      {"route_direct",
+       {{"task", {{"path", "a"}, {"kind", "search"}, {"query", "alpha of Norland"}}}},
+       nullptr,
+       "routed",
+       {{"/decision/action", "search"}, {"/decision/target_path", "a"}, {"/decision/query", "alpha of Norland"}}},
+      {"decide", Json::object(), nullptr, "decided", {{"/decision/source", "model"}, {"/decided_by", "scripted"}}},
+      {"enforce_policy",
+       {{"decision", decision_to("ask_user", "a")}},
+       nullptr,
+       "search",
+       {{"/decision/action", "search"}, {"/decision/query", "alpha of Norland"}, {"/decision/source", "policy"}}},
+      {"search",
+       {{"decision", decision_to("search", "a")}},
+       nullptr,
+       "has_observation",
+       {{"/tries/a/searched", 1}, {"/observation/query", "alpha of Norland"}, {"/observation/hits", alpha_hit}}},
+      {"observe",
+       {{"observation", {{"path", "a"}, {"query", "alpha"}, {"hits", alpha_hit}}}},
+       nullptr,
+       "observed",
+       {{"/fields/a/value", 7},
+        {"/fields/a/source", "search"},
+        {"/observations/0/hits", 1},
+        {"/observation", nullptr}}},
+      {"observe_user",
+       {{"pending_question", {{"field", "b"}}}},
+       3,
+       "observed",
+       {{"/fields/b/value", 3},
+        {"/fields/b/source", "user"},
+        {"/tries/b/asked", 1},
+        {"/observations/0/answer", 3},
+        {"/pending_question", nullptr}}},
+      {"calculate",
+       {{"fields", known_fields}},
+       nullptr,
+       "calculated",
+       {{"/last_calculation/result", 6}, {"/fields/total/value", 6}}},
+      {"reflect",
+       {{"decision", decision_to("reflect", "a")}},
+       nullptr,
+       "reflected",
+       {{"/reflections", {{{"path", "a"}, {"reason", "It is so."}, {"iteration", 0}}}}}},
+      {"finish",
+       {{"fields", known_fields}, {"last_calculation", success}, {"decision", decision_to("finish", "")}},
+       nullptr,
+       "done",
+       {{"/status", "done"}, {"/reason", "calculated"}, {"/report/result", 6}, {"/report/missing", Json::array()}}},
+  };
+}
+
+// Runs the node with a model and a tool that answer always alike.
+Outcome run_alone(const NodeAlone& one) {
   VentureDesk desk;
-  desk.outcome("prepare");
-  EXPECT_EQ(rules_say(desk)["action"], "search");
-  EXPECT_EQ(rules_say(desk)["target_path"], "a");
-  desk.data["tries"]["a"] = {{"searched", 1}};
-  EXPECT_EQ(rules_say(desk)["action"], "ask_user");
-  desk.data["tries"]["a"] = {{"searched", 1}, {"asked", 1}};
-  EXPECT_EQ(rules_say(desk)["target_path"], "b");
-  desk.use_up("ask");
-  EXPECT_EQ(rules_say(desk)["action"], "calculate");
-  desk.use_up("calc");
-  EXPECT_EQ(rules_say(desk)["action"], "finish");
+  desk.data = literal_channels();
+  desk.data.update(one.channels);
+  if (desk.is_pure(one.node)) return desk.outcome(one.node, one.given);
+  Json decision = decision_to("search", "a");
+  decision.erase("source");
+  const Json reply = {{"node", "decide"}, {"value", std::move(decision)}};
+  const std::unique_ptr<Model> model = make_scripted_model({{"replies", {reply}}});
+  ToolSpec find;
+  find.name = "find";
+  find.does = ToolSpec::Instant{[](const ToolCall&) -> ToolAnswer { return Json{{"hits", alpha_hit}}; }};
+  const std::unique_ptr<Tools> tools = make_tools({find}, 1);
+  Ports ports(*model, *tools);
+  return *desk.at(one.node, ports);
+}
+
+TEST(VentureScope, S0_47_every_node_runs_alone_from_literal_channels_to_its_writes) {
+  std::set<std::string> seen;
+  for (const NodeAlone& one : nodes_alone()) {
+    SCOPED_TRACE(one.node);
+    seen.insert(one.node);
+    const Outcome outcome = run_alone(one);
+    EXPECT_EQ(outcome.label, one.label);
+    std::set<std::string> expected;
+    for (const auto& [pointer, value] : one.writes.items()) {
+      const Json::json_pointer place(pointer);
+      EXPECT_EQ(outcome.patch.contains(place) ? outcome.patch[place] : Json("no such write"), value) << pointer;
+      expected.insert(pointer.substr(1, pointer.find('/', 1) - 1));
+    }
+    std::set<std::string> written;
+    for (const auto& [name, value] : outcome.patch.items()) written.insert(name);
+    EXPECT_EQ(written, expected);
+  }
+  std::set<std::string> working;
+  for (const Node& node : VentureDesk().graph->nodes)
+    if (node.verb == Verb::do_) working.insert(node.name);
+  EXPECT_EQ(seen, working) << "every node that has a handler";
 }
 
 }  // namespace

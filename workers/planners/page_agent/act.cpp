@@ -99,14 +99,24 @@ bool contains(std::string_view text, const std::string& part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
+// Whether the text stands in the element at that place; for a field, which has no inside, in what it stands in.
+bool says(const PageElements& page, std::size_t place, const std::string& match) {
+  if (contains(page[place].label(), match)) return true;
+  const bool is_on_top = page[place].parent == 0;
+  const std::size_t outer = is_field(page[place]) && !is_on_top ? page[place].parent - 1 : place;
+  for (std::size_t other = 0; other < page.size(); ++other) {
+    const bool is_near = is_inside(page, other, outer) || (is_field(page[place]) && is_on_top);
+    if (is_near && contains(page[other].text, match)) return true;
+  }
+  return false;
+}
+
 // Whether an element of the page that `is_it` holds for says what is to be matched.
 template <class Is>
 bool any_says(const PageElements& page, const std::string& match, Is is_it) {
-  return std::any_of(page.begin(), page.end(), [&](const PageElement& element) {
-    if (!is_it(element)) return false;
-    if (match.empty()) return true;
-    return std::any_of(page.begin(), page.end(), [&](const PageElement& other) { return contains(other.text, match); });
-  });
+  for (std::size_t place = 0; place < page.size(); ++place)
+    if (is_it(page[place]) && (match.empty() || says(page, place, match))) return true;
+  return false;
 }
 
 bool is_popup(const PageElement& element) {

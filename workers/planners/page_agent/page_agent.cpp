@@ -189,8 +189,8 @@ void add_page_agent(HandlerTable& table) {
     more.insert(more.end(), seen.begin(), seen.end());
     return more;
   };
-  const std::vector<std::string> planning = with(
-      {"rag_chunks", "has_org_knowledge", "web_search_result", "task", "plan_version", "context_analysis", "search"});
+  const std::vector<std::string> planning = with({"rag_chunks", "has_org_knowledge", "web_search_result", "grounded",
+                                                  "task", "plan_version", "context_analysis", "search"});
   add(table, "observe", {"observed"}, {"goal", "url", "client", "dom", "plan"}, EffectHandler(observe));
   add(table, "context_analysis", {"search", "enough"}, planning, EffectHandler(analyse_context));
   add(table, "web_search", {"searched", "grounded"}, planning, EffectHandler(search));

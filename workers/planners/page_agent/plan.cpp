@@ -132,8 +132,8 @@ Waiting analyse_context(StepInput input, Ports& ports) {
   });
 }
 
-// The input's search tool is asked when what the organisation and the model know does not suffice; otherwise the plan
-// is grounded by the model itself, as the options of its endpoint say.
+// The input's search tool is asked when what the organisation and the model know does not suffice; otherwise the model
+// grounds the plan itself: its prompt asks for that, and the options of its endpoint may let it search.
 Waiting search(StepInput input, Ports& ports) {
   const Json analysis = channel(input, "context_analysis", Json::object());
   const Json configured = channel(input, "search", Json::object());
@@ -159,7 +159,9 @@ Waiting search(StepInput input, Ports& ports) {
 // Only where there is none: a plan is made once and kept until replanning drops it.
 Waiting make_plan(StepInput input, Ports& ports) {
   if (channel(input, "plan").is_object()) co_return Outcome{"reused", Json::object(), {}};
-  ModelRequest request = request_of(input, Role::planning, planning_data(input));
+  Json data = planning_data(input);
+  data["grounded"] = channel(input, "grounded", false);
+  ModelRequest request = request_of(input, Role::planning, std::move(data));
   co_return co_await ask_model_counted(std::move(request), ports,
                                        [&input](const ModelReply& reply) { return read_plan(input, reply); });
 }

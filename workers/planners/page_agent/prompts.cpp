@@ -34,7 +34,9 @@ std::string_view task_of(Role role) {
              "action on the page, SERVER for anything else. phase names the part of the work a step belongs to. "
              "contingencies say what to do when something expected gets in the way: the first that matches counts; "
              "match "
-             "is a text that must be seen, or empty; action is click(\"Label\") or setValue(\"Label\", \"text\").";
+             "is a text that must be seen, or empty; action is click(\"Label\") or setValue(\"Label\", \"text\"). If "
+             "`grounded` is true, nothing was searched for you: look up what you can, rest the plan on what you know "
+             "of such pages, and say in `reasoning` what each step rests on.";
     case Role::decompose_plan:
       return "Your part: divide the work into two or more sub-tasks that are done one after another. objective says "
              "when "

@@ -159,4 +159,15 @@ Json missing_parts(const StepInput& input, const Json& retries) {
   return missing;
 }
 
+std::string incomplete_deliverable(const StepInput& input, const Json& deliverables) {
+  std::string lacking;
+  for (const Json& part : missing_parts(input, input.data.value("retries", Json::object()))) {
+    if (std::find(deliverables.begin(), deliverables.end(), part["id"]) == deliverables.end()) continue;
+    lacking += (lacking.empty() ? "" : ", ") + text_of(part, "id") + " (" + text_of(part, "error") + ")";
+  }
+  if (lacking.empty()) return "";
+  return "Expected every deliverable to be complete, but these are not: " + lacking +
+         ". Try them again or in another way, or say done once more to answer without them.";
+}
+
 }  // namespace cairn

@@ -32,6 +32,9 @@ Proposals propose(const RoundView& view, const Json& sub_goals);
 // One sentence on the first synthesis input that names nothing; "" if each names an output.
 std::string unresolved_input(const StepInput& input, const Json& synthesis_inputs);
 
+// One sentence on the deliverables that did not come about and that no later sub-goal made good; "" if there is none.
+std::string incomplete_deliverable(const StepInput& input, const Json& deliverables);
+
 // {NAME: {"value", "tone"?}} of references that unresolved_input has nothing against.
 Json resolved_inputs_of(const StepInput& input, const Json& synthesis_inputs);
 

@@ -151,6 +151,9 @@ Outcome done(const StepInput& input, const Json& reply) {
   const Json inputs = reply.value("synthesis_inputs", Json::object());
   if (std::string fault = unresolved_input(input, inputs); !fault.empty())
     return repair(input, "synthesis_inputs", "done", fault);
+  // Repeated, `done` stands: to accept a part of the answer is the planner's to decide.
+  const std::string lacking = incomplete_deliverable(input, channel(input, "deliverables", Json::array()));
+  if (!lacking.empty() && repairs_of(input) == 0) return repair(input, "deliverables", "done", lacking);
   Outcome outcome = decided(input, "done", {"done", text_of(reply, "reasoning")}, {"done"});
   outcome.patch["synthesis_inputs"] = inputs;
   return outcome;
@@ -346,7 +349,8 @@ void add(HandlerTable& table, const std::string& name, std::vector<std::string> 
 void add_round_planner(HandlerTable& table) {
   add(table, "understand_goal", {"ready"}, {"question", "clarification", "round"}, EffectHandler(understand_goal));
   add(table, "plan_round", {"continue", "repair", "done", "failed", "given_up"},
-      {"main_goal", "completed_outputs", "failed_sub_goals", "round", "planned_round", "facts", "retries", "repair"},
+      {"main_goal", "completed_outputs", "failed_sub_goals", "round", "planned_round", "facts", "retries", "repair",
+       "deliverables"},
       EffectHandler(plan_round));
   add(table, "join_reduce", {"handed_back"}, {"round", "merged", "repair"}, PureHandler(join_reduce));
   add(table, "synthesize", {"answered", "failed", "clarify"},

@@ -155,6 +155,7 @@ class PageReader {
                            return elements_[place].tag == "form";
                          });
     element.form = in_form ? forms_ : 0;
+    element.parent = open_.empty() ? 0 : open_.back() + 1;
     element.number = number_of(element.attribute("id"));
     element.is_interactive = element.number || is_one_of(tag, acted_upon) || element.attribute("role") == "button";
     elements_.push_back(std::move(element));
@@ -233,6 +234,11 @@ std::string PageElement::label() const {
 }
 
 PageElements read_page(std::string_view dom) { return PageReader(dom).read(); }
+
+bool is_inside(const PageElements& page, std::size_t place, std::size_t outer) {
+  while (place != outer && page[place].parent > 0) place = page[place].parent - 1;
+  return place == outer;
+}
 
 const PageElement* find_element(const PageElements& page, std::int64_t number) {
   const auto found = std::find_if(page.begin(), page.end(), [number](const auto& one) { return one.number == number; });

@@ -21,7 +21,8 @@ struct PageElement {
   std::vector<std::pair<std::string, std::string>> attributes;
   std::string text;  // its own, and for an interactive one what is inside
   bool is_interactive = false;
-  std::size_t form = 0;  // which form it stands in, from 1; 0: none
+  std::size_t form = 0;    // which form it stands in, from 1; 0: none
+  std::size_t parent = 0;  // the place of the element it stands in, from 1; 0: none
 
   // "" if it has none.
   std::string_view attribute(std::string_view name) const;
@@ -33,6 +34,9 @@ struct PageElement {
 using PageElements = std::vector<PageElement>;
 
 PageElements read_page(std::string_view dom);
+
+// Whether the element at one place, from 0, is the one at the other or stands in it.
+bool is_inside(const PageElements& page, std::size_t place, std::size_t outer);
 
 // Null if there is none of that number.
 const PageElement* find_element(const PageElements& page, std::int64_t number);
