@@ -439,7 +439,7 @@ class MemoryStore final : public Store {
     return {events.begin() + entry.head_before, events.end()};
   }
 
-  // How many more may be held of each of these queues that has settings.
+  // How many more jobs each limited queue among these allows to be held.
   std::map<std::string, std::int64_t> free_in_queues(const std::vector<std::string>& queues) const {
     std::map<std::string, std::int64_t> free;
     for (const std::string& name : queues) {

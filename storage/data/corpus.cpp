@@ -26,7 +26,7 @@ void insert(Administration& database, const std::string& corpus, const Document&
     database.query("insert_passage", {corpus, document.source, std::to_string(++position), document.title, passage});
 }
 
-// Inside the transaction.
+// REQUIRES: a transaction is open.
 CorpusLoad replace(Administration& database, const std::string& corpus, const std::string& folder,
                    const std::vector<Document>& documents) {
   CorpusLoad report;

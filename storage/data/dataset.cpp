@@ -27,7 +27,7 @@ Error without_data(const Dataset& dataset) {
           "Expected data in the schema " + dataset.schema + ", but the login sees no table there." + hint};
 }
 
-// The catalog's rows tell whether there is anything; a login that is not there yet tells that there is not.
+// The tables that the login sees. There is no data if there are none, or if the sample's login does not exist yet.
 Result<QueryRows> catalog_rows(const Dataset& dataset) {
   const auto read = [&] { return run(dataset, statement("dataset_columns").text, 0, catalog_rows_max); };
   Result<QueryRows> found = read();

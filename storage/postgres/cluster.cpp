@@ -35,7 +35,7 @@ constexpr std::string_view server_user = "postgres";
 constexpr int port = 5432;  // names the socket; nothing listens on TCP
 constexpr std::size_t socket_path_max = 107;
 
-// Written at each start into a file that postgresql.conf includes; what stands after the include there wins.
+// Written at each start into a file that postgresql.conf includes; settings after the include there win.
 constexpr std::string_view settings =
     "listen_addresses = ''\n"
     "unix_socket_permissions = 0700\n"
@@ -74,7 +74,7 @@ std::string last_lines(const std::string& text) {
   return tail;
 }
 
-// --- where things are -----------------------------------------------------------------------------------------------
+// --- paths ----------------------------------------------------------------------------------------------------------
 
 std::optional<fs::path> find_programs() {
   if (const char* given = std::getenv("CAIRN_PG_BIN")) {
@@ -115,7 +115,7 @@ std::string dsn_of(const fs::path& directory, std::string_view database) {
          " dbname=" + std::string(database);
 }
 
-// --- as whom ---------------------------------------------------------------------------------------------------------
+// --- the server's account --------------------------------------------------------------------------------------------
 
 struct Account {
   uid_t user = 0;
@@ -190,10 +190,10 @@ fs::path data_of(const fs::path& directory) { return directory / "data"; }
 
 bool is_ours(const fs::path& directory) { return read_text(directory / marker_name) == marker_text; }
 
-// An attempt to make it did not come to its end: all in it is ours.
+// True if an attempt to create the cluster was interrupted: everything in the directory is ours then.
 bool is_begun(const fs::path& directory) { return read_text(directory / marker_name) == marker_begun; }
 
-// The old marker stands until the new one is whole.
+// Atomic: the old marker stays until the new one is complete.
 bool write_marker(const fs::path& directory, std::string_view text) {
   const fs::path next = directory / marker_next_name;
   std::ofstream file(next);
@@ -263,7 +263,7 @@ Status initialise(const fs::path& directory, const fs::path& programs, const Acc
   if (!write_marker(directory, marker_begun))
     return unavailable("Expected to write in " + directory.string() + ", but could not.");
   std::error_code fault;
-  fs::remove_all(data, fault);  // of an attempt that did not come to its end
+  fs::remove_all(data, fault);  // from an interrupted attempt
   fs::create_directory(data, fault);
   if (fault || !give_to(account, data) || !give_to(account, directory)) {
     return unavailable("Expected to make " + data.string() + " for the server, but could not.");

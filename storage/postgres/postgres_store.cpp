@@ -35,7 +35,7 @@ class SharedClock {
   }
 
  private:
-  // More than once: the first may have to open a connection.
+  // Asks several times, because the first may have to open a connection and so be inexact.
   void check() {
     for (int asked = 0; asked < clock_asked; ++asked) {
       const TimeUs before_us = steady_us();
@@ -192,7 +192,7 @@ class PostgresStore final : public Store {
     return read_queues(pool_.query_widely("queues", PgParameters().add(database_time())));
   }
 
-  // Waits for the claims under way, so that what they take is counted.
+  // Waits for the claims under way (exclude_claims), so that the jobs they take are counted.
   Status set_queue(const QueueSettings& settings) override {
     if (Status fine = check_queue(settings); !fine) return fine;
     PgParameters parameters;

@@ -49,7 +49,7 @@ std::string CheckpointFiles::path(std::int64_t process) const {
 
 Status CheckpointFiles::append(const Checkpoint& checkpoint) {
   const std::string file = path(checkpoint.process);
-  std::error_code ignored;  // what cannot be made cannot be opened either
+  std::error_code ignored;  // a failure shows when the file is opened
   fs::create_directories(folder_ + "/" + database_, ignored);
   const int handle = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   if (handle < 0) return cannot(file);

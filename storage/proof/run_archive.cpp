@@ -21,13 +21,13 @@ PgParameters tombstone_parameters(Shard shard, const std::vector<Tombstone>& lef
     chain_hash.add(one.head.chain_hash);
     signature.add(one.signature);
   }
-  const Tombstone& any = left.front();  // they are of one file, and signed at once
+  const Tombstone& any = left.front();  // all are of one file and signed together
   PgParameters parameters;
   parameters.add(shard).add(any.file_digest).add(any.at_us).add(any.key).add(ids(left)).add(std::move(seq));
   return parameters.add(std::move(chain_hash)).add(std::move(signature));
 }
 
-// How many of the runs have ended just where their tombstones say; they are gone.
+// Removes the runs that have ended exactly where their tombstones say, and returns how many.
 std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<const Tombstone> runs) {
   PgArray seqs(PgType::int8), hashes(PgType::bytes);
   for (const Tombstone& one : runs) {

@@ -62,7 +62,7 @@ void read_question_into(RunRecord& record, const PgResult& rows, int row) {
   }
 }
 
-// The records of runs, from rows of all of them.
+// Collects the records of runs from results with rows of all of them.
 class Records {
  public:
   explicit Records(std::span<const RunId> runs) : records_(runs.size()) {

@@ -1,5 +1,5 @@
-// A store that passes every call on to another: the base of tests' stores that fail, count or crash at some calls. Safe
-// from any thread, as the store behind it is.
+// A store that forwards every call to another one: tests derive stores from it that fail, count or crash at some calls.
+// Safe from any thread if the other store is.
 #pragma once
 
 #include "storage/store.hpp"
