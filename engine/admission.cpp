@@ -186,7 +186,7 @@ class Admission {
     }
   }
 
-  // Kahn's order over what is left: whatever it cannot reach stands on a cycle or behind one.
+  // Kahn's topological order over the rest: a sub-goal that it cannot reach stands on a cycle or depends on one.
   void reject_cycles() {
     const auto after = dependents();
     std::vector<std::size_t> waits(proposals_.size(), 0);

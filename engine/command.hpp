@@ -1,5 +1,5 @@
-// What is asked of a run. Imperative; may be refused. Carries all that the core may not fetch.
-// Plain values.
+// Commands: requests to a run, named in the imperative, which decide may refuse. A command and its Context carry
+// everything that the core may not fetch for itself (time, ids, chance, tools). Plain values.
 #pragma once
 
 #include <map>
@@ -12,13 +12,13 @@
 
 namespace cairn {
 
-// What a handler leaves behind. `patch` is a sub-goal's outputs when the step was one.
+// The result of a step that succeeded. `patch` is a sub-goal's outputs when the step was one.
 struct Outcome {
   std::string label;
   Json patch = Json::object();
   std::vector<Fact> facts;
-  // Of a pure step on a node that says `cache`: a digest of all that it depends on, set by whoever runs the handler.
-  // With the same key and no facts but records, the step's outcome may be used again; the records are not repeated.
+  // For a pure step on a node that says `cache`: a digest of everything it depends on, set by the executor. With the
+  // same key and no facts but records, the outcome may be used again; the records are not repeated.
   std::string cache_key = {};
 };
 
@@ -30,7 +30,7 @@ struct Failure {
   std::string error = "error";
   std::string message;
   bool retryable = true;
-  std::vector<Fact> facts;  // of use: they are kept
+  std::vector<Fact> facts;  // only records of what was used are kept
 };
 
 struct StartRun {
@@ -62,7 +62,7 @@ struct FailStep {
   SessionId worker = 0;
   TimeUs started_at = 0;
 };
-struct Due {  // a timer, a timeout or an expiry has come; refused if early
+struct Due {  // the time of a timer, a timeout or an expiry is reached; refused if early
   StepId step = 0;
 };
 struct Answer {
@@ -99,7 +99,7 @@ struct MoveRun {  // to another version of its graph
 using Command = std::variant<StartRun, CompleteStep, FailStep, Due, Answer, SendSignal, Cancel, Pause, Resume, Reopen,
                              FinishChild, EditChannels, MoveRun>;
 
-// What the engine must know of a tool to admit a sub-goal. A need is one of
+// A tool as the engine sees it when it admits a sub-goal. A need is one of
 //   "$channel", "$channel/pointer"   a value of the run's data that must not be null
 //   "name"                           an input of that name that must not be null
 //   "*.slot"                         an input that refers to that slot of another sub-goal
@@ -107,7 +107,7 @@ struct ToolFacts {
   std::string queue = "default";
   std::vector<std::string> needs;
   std::vector<std::string> gives = {};  // the slots of its outputs; empty: it does not say
-  std::string about = {};               // for planners: what it does and takes, in a sentence or two; "": not for them
+  std::string about = {};  // for planners: what it does and takes, in a sentence or two; "": not offered to them
 };
 using ToolTable = std::map<std::string, ToolFacts, std::less<>>;
 

@@ -5,6 +5,9 @@
 #include <deque>
 
 #include "engine/admission.hpp"
+#include "engine/closing_events.hpp"
+#include "engine/evolve.hpp"
+#include "engine/follow.hpp"
 #include "engine/graph_migration.hpp"
 #include "engine/snapshot.hpp"
 
@@ -15,17 +18,17 @@ Error refusal(Code code, std::string message) { return {code, std::move(message)
 
 std::string name_of(const RunState& state) { return "run " + to_string(state.id); }
 
-// Whether the run may be spoken to at all.
-std::optional<Error> not_open(const RunState& state) {
+// Whether the run takes commands at all. Refuses `not_found`, `closed`.
+Status expect_open(const RunState& state) {
   if (state.seq == 0) return refusal(Code::not_found, "Expected a run, but " + name_of(state) + " does not exist.");
-  if (!is_ended(state.status)) return std::nullopt;
+  if (!is_ended(state.status)) return Done{};
   return refusal(Code::closed, "Expected " + name_of(state) + " to be under way, but it has ended as " +
                                    std::string(to_string(state.status)) + ".");
 }
 
-// Whether the step is open and this its open attempt (0: any).
-std::optional<Error> not_open(const RunState& state, StepId step, std::int32_t attempt) {
-  if (auto fault = not_open(state)) return fault;
+// Whether the step is open and this is its open attempt (0: any). Refuses `not_found`, `closed`, `stale`.
+Status expect_open(const RunState& state, StepId step, std::int32_t attempt) {
+  if (Status run = expect_open(state); !run) return run;
   const Step* open = find_step(state, step);
   if (open == nullptr || open->failed_final) {
     const bool was = step > 0 && step <= state.last_step;
@@ -33,9 +36,16 @@ std::optional<Error> not_open(const RunState& state, StepId step, std::int32_t a
                                                              name_of(state) + " to be open, but it " +
                                                              (was ? "has ended." : "does not exist."));
   }
-  if (attempt == 0 || attempt == open->attempt) return std::nullopt;
+  if (attempt == 0 || attempt == open->attempt) return Done{};
   return refusal(Code::stale, "Expected attempt " + std::to_string(open->attempt) + " of step " + std::to_string(step) +
                                   ", but attempt " + std::to_string(attempt) + " reports.");
+}
+
+// Only a handler's steps are reported by workers; the engine closes all others by itself.
+Status expect_handled(const RunState& state, const Step& step) {
+  if (step.goal >= 0 || state.node(step).verb() == Verb::do_) return Done{};
+  return refusal(Code::invalid, "Expected a step that a handler executes, but step " + std::to_string(step.id) +
+                                    " stands at " + state.node(step).name + ".");
 }
 
 // min(max, backoff * factor^(n-1)) * (1 - jitter * draw), in microseconds; see Retry.
@@ -87,8 +97,6 @@ class Deciding {
   }
 
  private:
-  const Node& node_of(const Step& step) const { return state_.graph->nodes[static_cast<std::size_t>(step.node)]; }
-
   // A command's own event names its actor; a step's event has the step as its cause.
   void emit(StepId step, EventBody body) {
     Event event;
@@ -98,6 +106,7 @@ class Deciding {
     if (step == 0) event.actor = context_.actor;
     event.body = std::move(body);
     evolve(state_, event, graphs_, touched_);
+    CHECK(state_.seq == event.seq);  // numbered here, counted there
     decision_.events.push_back(std::move(event));
   }
 
@@ -109,10 +118,10 @@ class Deciding {
   Status start_fork(const StartRun& start, RunStarted started, const Graph& graph);
   void start_child(StepId step, ChildStarted child);
   void fail_call(StepId step, std::string error, std::string message);
-  std::optional<Error> cache_fault(const Step& step, const CompleteStep& complete) const;
-  std::optional<std::string> outcome_fault(const Step& step, const Outcome& outcome) const;
-  std::optional<std::string> revision_fault(const std::vector<Fact>& facts) const;
-  std::optional<std::string> budget_fault(const std::vector<Fact>& facts) const;
+  Status check_reuse(const Step& step, const CompleteStep& complete) const;
+  Status check_outcome(const Step& step, const Outcome& outcome) const;
+  Status check_revisions(const std::vector<Fact>& facts) const;
+  Status check_budgets(const std::vector<Fact>& facts) const;
   Json data_after(const Step& step, const Json& patch) const;
   void succeed(const Step& step, const CompleteStep& complete);
   void close_goal(const Step& step, const CompleteStep& complete);
@@ -136,8 +145,10 @@ Status Deciding::operator()(const StartRun& start) {
   if (graph == nullptr)
     return refusal(Code::not_found, "Expected a known graph, but there is no graph " + start.graph +
                                         (start.version.empty() ? "." : " of version " + start.version + "."));
-  if (auto fault = start.forked_from ? std::nullopt : patch_fault(Json::object(), start.input, *graph))
-    return refusal(Code::invalid, "Expected the input to fit graph " + graph->name + ". " + *fault);
+  // A fork's input is its origin's and has been checked there.
+  const Status fits = start.forked_from ? Status(Done{}) : check_patch(Json::object(), start.input, *graph);
+  if (!fits)
+    return refusal(Code::invalid, "Expected the input to fit graph " + graph->name + ". " + fits.error().message);
   if (start.parent && start.parent->depth > call_depth_max)
     return refusal(Code::limit, "Expected calls at most " + std::to_string(call_depth_max) + " deep, but this one is " +
                                     std::to_string(start.parent->depth) + " deep.");
@@ -169,7 +180,7 @@ Error cannot_move(const RunState& state, const Graph& graph, const std::vector<s
 }
 
 // A fork goes on where its origin stood: its data is edited first, a failed origin's failed steps are tried again, and
-// what waited for an answer gets it.
+// waiting questions get their answers. A refusal on the way takes the whole start back, so the state is left as new.
 Status Deciding::start_fork(const StartRun& start, RunStarted started, const Graph& graph) {
   const Origin& from = *start.forked_from;
   const Result<RunState> origin = restore_snapshot(from.state, graphs_);
@@ -179,11 +190,10 @@ Status Deciding::start_fork(const StartRun& start, RunStarted started, const Gra
                                      std::to_string(from.seq) + " ended it.");
   if (const auto hindrances = move_hindrances(*origin, graph); !hindrances.empty())
     return cannot_move(*origin, graph, hindrances);
+  if (start.edit && !start.edit->is_object())
+    return refusal(Code::invalid, "Expected an object of channels, but found " + excerpt(*start.edit, 60) + ".");
   if (start.edit)
-    if (auto fault = start.edit->is_object()
-                         ? patch_fault(Json::object(), *start.edit, graph)
-                         : "Expected an object of channels, but found " + excerpt(*start.edit, 60) + ".")
-      return refusal(Code::invalid, *std::move(fault));
+    if (Status fits = check_patch(Json::object(), *start.edit, graph); !fits) return fits;
   Status done = Done{};
   emit(0, std::move(started));
   if (start.edit) emit(0, ChannelsEdited{canonical(*start.edit)});
@@ -197,16 +207,14 @@ Status Deciding::start_fork(const StartRun& start, RunStarted started, const Gra
 // --- what workers report --------------------------------------------------------------------------------------------
 
 Status Deciding::operator()(const CompleteStep& complete) {
-  if (auto fault = not_open(state_, complete.step, complete.attempt)) return *fault;
+  if (Status open = expect_open(state_, complete.step, complete.attempt); !open) return open;
   const Step& step = state_.steps.at(complete.step);
-  if (step.goal < 0 && node_of(step).verb != Verb::do_)
-    return refusal(Code::invalid, "Expected a step that a handler executes, but step " + std::to_string(step.id) +
-                                      " stands at " + node_of(step).name + ".");
-  if (auto fault = cache_fault(step, complete)) return *fault;
-  if (auto fault = outcome_fault(step, complete.outcome)) {
+  if (Status handled = expect_handled(state_, step); !handled) return handled;
+  if (Status same = check_reuse(step, complete); !same) return same;
+  if (Status fits = check_outcome(step, complete.outcome); !fits) {
     fail_attempt(complete.step, {complete.step,
                                  complete.attempt,
-                                 {"invalid", *std::move(fault), true, complete.outcome.facts},
+                                 {"invalid", fits.error().message, true, complete.outcome.facts},
                                  complete.worker,
                                  complete.started_at});
   } else if (step.goal >= 0) {
@@ -217,66 +225,72 @@ Status Deciding::operator()(const CompleteStep& complete) {
   return Done{};
 }
 
-// Whether an outcome that was not come to here is the recorded one.
-std::optional<Error> Deciding::cache_fault(const Step& step, const CompleteStep& complete) const {
-  if (complete.cached_from == 0) return std::nullopt;
+// Whether a reused outcome is the recorded one: a worker's cache is not believed, the record is. Refuses `conflict`.
+Status Deciding::check_reuse(const Step& step, const CompleteStep& complete) const {
+  if (complete.cached_from == 0) return Done{};
   const Outcome& outcome = complete.outcome;
-  const bool may = step.goal < 0 && node_of(step).cache && outcome.facts.empty();
+  const bool may = step.goal < 0 && state_.node(step).cache && outcome.facts.empty();
   const CachedOutcome* recorded = may ? find_cached(state_, step.branch, outcome.cache_key) : nullptr;
   if (recorded != nullptr && recorded->step == complete.cached_from && recorded->label == outcome.label &&
       parse_stored(recorded->patch) == outcome.patch)
-    return std::nullopt;
+    return Done{};
   return refusal(Code::conflict, "Expected step " + std::to_string(step.id) + " of " + name_of(state_) +
                                      " to use an outcome recorded for it, but step " +
                                      std::to_string(complete.cached_from) + " recorded no such one.");
 }
 
-// What makes an outcome a failed attempt.
-std::optional<std::string> Deciding::outcome_fault(const Step& step, const Outcome& outcome) const {
+// Whether an outcome may be recorded; if not, it becomes a failed attempt with this sentence. A worker that reports
+// nonsense must use up its attempts instead of being refused for ever.
+Status Deciding::check_outcome(const Step& step, const Outcome& outcome) const {
   if (outcome.facts.size() > facts_max)
-    return "Expected at most " + std::to_string(facts_max) + " facts, but found " +
-           std::to_string(outcome.facts.size()) + ".";
-  if (!outcome.patch.is_object()) return "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".";
-  if (step.goal >= 0) return std::nullopt;
-  if (auto fault = revision_fault(outcome.facts)) return fault;
-  if (auto fault = budget_fault(outcome.facts)) return fault;
-  const Node& node = node_of(step);
+    return refusal(Code::limit, "Expected at most " + std::to_string(facts_max) + " facts, but found " +
+                                    std::to_string(outcome.facts.size()) + ".");
+  if (!outcome.patch.is_object())
+    return refusal(Code::invalid, "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".");
+  if (step.goal >= 0) return Done{};
+  if (Status fits = check_revisions(outcome.facts); !fits) return fits;
+  if (Status fits = check_budgets(outcome.facts); !fits) return fits;
+  const Node& node = state_.node(step);
   if (outcome.label == "error" || outcome.label == "exhausted" || node.on.find(outcome.label) == node.on.end())
-    return "Expected node " + node.name + " to leave by one of its labels, but the handler left by " + outcome.label +
-           ".";
-  if (!touches_reduced(*state_.graph, outcome.patch)) return std::nullopt;
+    return refusal(Code::invalid, "Expected node " + node.name +
+                                      " to leave by one of its labels, but the handler left by " + outcome.label + ".");
+  // Composing channels costs time; a patch of plain channels always fits.
+  if (!touches_reduced(*state_.graph, outcome.patch)) return Done{};
   Json before = Json::object();
   for (const auto& [channel, value] : outcome.patch.items())
     if (state_.graph->reducer(channel) != Reducer::last) before[channel] = read_channel(state_, step.branch, channel);
-  return patch_fault(before, outcome.patch, *state_.graph);
+  return check_patch(before, outcome.patch, *state_.graph);
 }
 
-// A revision is made for the plan as it was read; one that another came before would change what it never saw.
-std::optional<std::string> Deciding::revision_fault(const std::vector<Fact>& facts) const {
+// A revision is made for the plan as it was read (optimistic concurrency): after another revision it would change a
+// plan that it never saw.
+Status Deciding::check_revisions(const std::vector<Fact>& facts) const {
   std::int64_t version = state_.plan_version;
   for (const Fact& fact : facts) {
     if (const auto* created = std::get_if<PlanCreated>(&fact)) version = created->version;
     const auto* revised = std::get_if<PlanRevised>(&fact);
     if (revised == nullptr) continue;
     if (revised->version != version + 1)
-      return "Expected version " + std::to_string(version + 1) + " of the plan, but the handler left version " +
-             std::to_string(revised->version) + ".";
+      return refusal(Code::invalid, "Expected version " + std::to_string(version + 1) +
+                                        " of the plan, but the handler left version " +
+                                        std::to_string(revised->version) + ".");
     version = revised->version;
   }
-  return std::nullopt;
+  return Done{};
 }
 
-// Of a budget of the graph a handler may only say what the counts say.
-std::optional<std::string> Deciding::budget_fault(const std::vector<Fact>& facts) const {
+// A handler may report a budget of the graph as used up only when the counts say so.
+Status Deciding::check_budgets(const std::vector<Fact>& facts) const {
   for (const Fact& fact : facts) {
     const auto* exhausted = std::get_if<BudgetExhausted>(&fact);
     if (exhausted == nullptr) continue;
     const auto use = state_.budgets.find(exhausted->name);
     if (use != state_.budgets.end() && use->second.used < use->second.cap)
-      return "Expected budget " + exhausted->name + " to be used up, but " + std::to_string(use->second.used) + " of " +
-             std::to_string(use->second.cap) + " are used.";
+      return refusal(Code::invalid, "Expected budget " + exhausted->name + " to be used up, but " +
+                                        std::to_string(use->second.used) + " of " + std::to_string(use->second.cap) +
+                                        " are used.");
   }
-  return std::nullopt;
+  return Done{};
 }
 
 Json Deciding::data_after(const Step& step, const Json& patch) const {
@@ -286,7 +300,7 @@ Json Deciding::data_after(const Step& step, const Json& patch) const {
 }
 
 void Deciding::succeed(const Step& step, const CompleteStep& complete) {
-  const Node& node = node_of(step);
+  const Node& node = state_.node(step);
   const auto& facts = complete.outcome.facts;
   const bool plans = std::any_of(facts.begin(), facts.end(),
                                  [](const Fact& fact) { return std::holds_alternative<SubGoalOpened>(fact); });
@@ -295,7 +309,7 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
     if (auto* exhausted = std::get_if<BudgetExhausted>(&fact)) {
       const auto use = state_.budgets.find(exhausted->name);
       const bool is_counted = use != state_.budgets.end();
-      if (is_counted && use->second.told) continue;
+      if (is_counted && use->second.is_reported) continue;
       if (is_counted) *exhausted = {exhausted->name, use->second.cap, use->second.used};
     }
     emit(complete.step, std::move(fact));
@@ -304,8 +318,7 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   succeeded.node = node.name;
   succeeded.label = complete.outcome.label;
   succeeded.patch = canonical(complete.outcome.patch);
-  for (const NodeIndex next : node.on.at(complete.outcome.label))
-    succeeded.next.push_back(state_.graph->nodes[static_cast<std::size_t>(next)].name);
+  succeeded.next = state_.graph->next_names(step.node, complete.outcome.label);
   succeeded.attempt = complete.attempt;
   succeeded.worker = complete.worker;
   succeeded.started_at = complete.started_at;
@@ -318,76 +331,53 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
 
 void Deciding::close_goal(const Step& step, const CompleteStep& complete) {
   record_use(complete.step, complete.outcome.facts);
-  SubGoalClosed closed;
-  closed.sub_goal = goal_of(state_, step).id;
-  closed.outputs = canonical(complete.outcome.patch);
-  closed.attempt = complete.attempt;
-  closed.worker = complete.worker;
-  closed.started_at = complete.started_at;
-  emit(complete.step, std::move(closed));
+  const Attempt attempt{complete.attempt, complete.worker, complete.started_at};
+  emit(complete.step, succeeded_goal(goal_of(state_, step), attempt, canonical(complete.outcome.patch)));
 }
 
 Status Deciding::operator()(const FailStep& fail) {
-  if (auto fault = not_open(state_, fail.step, fail.attempt)) return *fault;
+  if (Status open = expect_open(state_, fail.step, fail.attempt); !open) return open;
   const Step& step = state_.steps.at(fail.step);
-  if (step.goal < 0 && node_of(step).verb != Verb::do_)
-    return refusal(Code::invalid, "Expected a step that a handler executes, but step " + std::to_string(step.id) +
-                                      " stands at " + node_of(step).name + ".");
+  if (Status handled = expect_handled(state_, step); !handled) return handled;
   fail_attempt(fail.step, fail);
   return Done{};
 }
 
-// Of a failed attempt only the records of what was used count.
+// A failed attempt leaves only the records of what it used.
 void Deciding::record_use(StepId step, const std::vector<Fact>& facts) {
   for (const Fact& fact : facts)
     if (const auto* record = std::get_if<Record>(&fact)) emit(step, *record);
 }
 
 bool Deciding::may_retry(const Step& step, const FailStep& fail) const {
-  const Retry& retry = node_of(step).retry;
+  const Retry& retry = state_.node(step).retry;
   if (fail.failure.error == "lost") return step.losses < retry.lost;
   return fail.failure.retryable && step.errors + 1 < retry.attempts;
 }
 
+// Where a failed attempt leads: another attempt, the end of the run (`diverged`), the sub-goal's failure, or the node's
+// edge for "error"; without an edge the step stays failed and follow ends the run.
 void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   record_use(id, fail.failure.facts);
   const Step& step = state_.steps.at(id);
-  const Node& node = node_of(step);
-  StepFailed failed;
-  failed.node = node.name;
-  failed.attempt = step.attempt;
-  failed.error = fail.failure.error;
-  failed.message = fail.failure.message;
-  failed.worker = fail.worker;
-  failed.started_at = fail.started_at;
+  const Failure& failure = fail.failure;
+  const Attempt attempt{step.attempt, fail.worker, fail.started_at};
+  StepFailed failed = failed_step(state_, step, attempt, failure.error, failure.message);
   if (may_retry(step, fail)) {
-    const bool lost = fail.failure.error == "lost";
+    // A lost attempt says nothing against the step, so the next one need not wait.
+    const bool lost = failure.error == "lost";
     const TimeUs now = std::max(context_.now_us, state_.last_at);
-    failed.retry_at = now + (lost ? 0 : delay_us(node.retry, step.errors + 1, context_.draw));
+    failed.retry_at = now + (lost ? 0 : delay_us(state_.node(step).retry, step.errors + 1, context_.draw));
     return emit(id, std::move(failed));
   }
-  if (failed.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
-  if (step.goal >= 0) {
-    SubGoalClosed closed;
-    closed.sub_goal = goal_of(state_, step).id;
-    closed.status = GoalStatus::failed;
-    closed.error = failed.error;
-    closed.message = failed.message;
-    closed.attempt = failed.attempt;
-    closed.worker = failed.worker;
-    closed.started_at = failed.started_at;
-    return emit(id, std::move(closed));
-  }
-  if (const auto* next = state_.graph->next(step.node, "error")) {
-    failed.label = "error";
-    for (const NodeIndex index : *next)
-      failed.next.push_back(state_.graph->nodes[static_cast<std::size_t>(index)].name);
-  }
+  if (failure.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
+  if (step.goal >= 0) return emit(id, failed_goal(goal_of(state_, step), attempt, failure.error, failure.message));
+  route_error(failed, state_, step);
   emit(id, std::move(failed));
 }
 
 Status Deciding::operator()(const Due& due) {
-  if (auto fault = not_open(state_, due.step, 0)) return *fault;
+  if (Status open = expect_open(state_, due.step, 0); !open) return open;
   const Step& step = state_.steps.at(due.step);
   if (state_.status == RunStatus::paused)
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to be running, but it is paused.");
@@ -396,7 +386,7 @@ Status Deciding::operator()(const Due& due) {
   if (context_.now_us < *step.due)
     return refusal(Code::invalid, "Expected step " + std::to_string(step.id) + " to be due, but that is at " +
                                       time_text(*step.due) + ".");
-  if (node_of(step).verb != Verb::ask) {
+  if (state_.node(step).verb() != Verb::ask) {
     emit(step.id, TimerFired{});
     return Done{};
   }
@@ -411,16 +401,15 @@ Status Deciding::operator()(const Due& due) {
 // --- what people and other systems ask -------------------------------------------------------------------------------
 
 Status Deciding::operator()(const Answer& answer) {
-  if (auto fault = not_open(state_)) return *fault;
+  if (Status open = expect_open(state_); !open) return open;
   if (answer.question.empty() && state_.questions.size() != 1)
     return refusal(state_.questions.empty() ? Code::not_found : Code::invalid,
                    "Expected one open question in " + name_of(state_) + ", but found " +
                        std::to_string(state_.questions.size()) + "; name one.");
   const auto found = answer.question.empty() ? state_.questions.begin() : state_.questions.find(answer.question);
   if (found == state_.questions.end()) {
-    const bool was = answer.question.starts_with("q") && state_.last_step > 0 &&
-                     std::atoi(answer.question.c_str() + 1) > 0 &&
-                     std::atoi(answer.question.c_str() + 1) <= state_.last_step;
+    const std::optional<StepId> asked_by = step_of_question(answer.question);
+    const bool was = asked_by && *asked_by <= state_.last_step;
     return refusal(was ? Code::closed : Code::not_found,
                    "Expected question " + answer.question + " of " + name_of(state_) + " to be open, but " +
                        (was ? "it is not any more." : "there is none of that id."));
@@ -434,7 +423,7 @@ Status Deciding::operator()(const Answer& answer) {
 }
 
 Status Deciding::operator()(const SendSignal& signal) {
-  if (auto fault = not_open(state_)) return *fault;
+  if (Status open = expect_open(state_); !open) return open;
   if (signal.name.empty()) return refusal(Code::invalid, "Expected a signal to have a name, but it has none.");
   if (!signal.id.empty() && state_.signal_ids.count(signal.id) != 0)
     return refusal(Code::conflict,
@@ -444,21 +433,17 @@ Status Deciding::operator()(const SendSignal& signal) {
 }
 
 Status Deciding::operator()(const Cancel& cancel) {
-  if (auto fault = not_open(state_)) return *fault;
+  if (Status open = expect_open(state_); !open) return open;
   RunFinished finished;
   finished.status = RunStatus::aborted;
   finished.reason = cancel.reason;
-  for (const auto& [id, step] : state_.steps) {
-    finished.closed.steps.push_back(id);
-    if (!step.child.is_nil()) finished.closed.children.push_back(step.child);
-  }
-  for (const auto& [id, question] : state_.questions) finished.closed.questions.push_back(id);
+  finished.closed = left_open(state_);
   emit(0, std::move(finished));
   return Done{};
 }
 
 Status Deciding::operator()(const Pause&) {
-  if (auto fault = not_open(state_)) return *fault;
+  if (Status open = expect_open(state_); !open) return open;
   if (state_.status == RunStatus::paused)
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to be running, but it is paused already.");
   emit(0, RunPaused{});
@@ -466,7 +451,7 @@ Status Deciding::operator()(const Pause&) {
 }
 
 Status Deciding::operator()(const Resume&) {
-  if (auto fault = not_open(state_)) return *fault;
+  if (Status open = expect_open(state_); !open) return open;
   if (state_.status != RunStatus::paused)
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to be paused, but it is running.");
   emit(0, RunResumed{});
@@ -474,7 +459,7 @@ Status Deciding::operator()(const Resume&) {
 }
 
 Status Deciding::operator()(const Reopen&) {
-  if (state_.seq == 0) return *not_open(state_);
+  if (Status open = expect_open(state_); state_.seq == 0) return open;
   if (state_.status != RunStatus::failed)
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to have failed, but it is " +
                                        std::string(to_string(state_.status)) + ".");
@@ -488,7 +473,7 @@ Status Deciding::operator()(const Reopen&) {
 }
 
 Status Deciding::operator()(const EditChannels& edit) {
-  if (auto fault = not_open(state_)) return *fault;
+  if (Status open = expect_open(state_); !open) return open;
   if (!edit.patch.is_object())
     return refusal(Code::invalid, "Expected an object of channels, but found " + excerpt(edit.patch, 60) + ".");
   if (!state_.branches.at(root_branch).fan.empty())
@@ -498,7 +483,7 @@ Status Deciding::operator()(const EditChannels& edit) {
 }
 
 Status Deciding::operator()(const MoveRun& move) {
-  if (auto fault = not_open(state_)) return *fault;
+  if (Status open = expect_open(state_); !open) return open;
   const GraphRef graph = graphs_.by_version(move.version);
   if (graph == nullptr)
     return refusal(Code::not_found, "Expected a known graph, but there is none of version " + move.version + ".");
@@ -517,12 +502,12 @@ Status Deciding::operator()(const MoveRun& move) {
 // --- calls ----------------------------------------------------------------------------------------------------------
 
 Status Deciding::operator()(const FinishChild& finish) {
-  if (auto fault = not_open(state_, finish.step, 0)) return *fault;
+  if (Status open = expect_open(state_, finish.step, 0); !open) return open;
   const Step& step = state_.steps.at(finish.step);
   if (step.child != finish.child)
     return refusal(Code::conflict, "Expected step " + std::to_string(step.id) + " to wait for run " +
                                        to_string(finish.child) + ", but it waits for " + to_string(step.child) + ".");
-  if (!step.came.empty())
+  if (!step.closing_label.empty())
     return refusal(Code::closed, "Expected run " + to_string(finish.child) + " to end once, but it has ended.");
   emit(step.id, ChildFinished{finish.child, finish.status, finish.reason, finish.output});
   return Done{};
@@ -546,7 +531,7 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   start.run = child.child = plus(context_.id_base, static_cast<std::uint32_t>(decision_.children.size()));
   start.graph = child.graph;
   start.version = child.version = graph->version;
-  start.input = resolve_channels(node_of(step).with,
+  start.input = resolve_channels(std::get<CallNode>(state_.node(step).settings).with,
                                  [&](std::string_view channel) { return read_channel(state_, step.branch, channel); });
   start.options.autonomous = state_.options.autonomous;
   start.options.priority = state_.options.priority;

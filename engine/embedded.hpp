@@ -1,4 +1,4 @@
-// Text files that are part of the program. Constant data, safe from any thread.
+// Embedded files: text files that are part of the program. Constant data, safe from any thread.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-std::span<const EmbeddedFile> schema_files();          // of `schema`
-std::span<const EmbeddedFile> graph_files();           // of `engine/graphs`
-std::span<const EmbeddedFile> page_files();            // of `workers/tools/page/pages`
-std::span<const EmbeddedFile> profile_files();         // of `workers/planners/venture_scope/profiles`
-std::span<const EmbeddedFile> example_corpus_files();  // of `workers/tools/corpus/example_corpus`
+std::span<const EmbeddedFile> schema_files();          // in `schema`
+std::span<const EmbeddedFile> graph_files();           // in `engine/graphs`
+std::span<const EmbeddedFile> page_files();            // in `workers/tools/page/pages`
+std::span<const EmbeddedFile> profile_files();         // in `workers/planners/venture_scope/profiles`
+std::span<const EmbeddedFile> example_corpus_files();  // in `workers/tools/corpus/example_corpus`
 
 }  // namespace cairn

@@ -1,13 +1,16 @@
-// What happened to a run: the closed list of events. Past tense, never changed once shipped; a new meaning is a
-// new version with an upcaster (see codec.hpp). Plain values.
+// Events: the closed list of facts that make up a run's history, named in the past tense. A shipped event never
+// changes; a new meaning is a new version, and an upcaster lifts the older one (upcaster.hpp, versions.md). Plain
+// values.
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -25,16 +28,20 @@ std::optional<RunStatus> parse_run_status(std::string_view word);
 std::optional<GoalStatus> parse_goal_status(std::string_view word);
 inline bool is_ended(RunStatus status) { return status != RunStatus::running && status != RunStatus::paused; }
 
-// A JSON object kept as its text until someone reads it: most folds never look into a patch.
+// A reference parameter of type U, const or not: one list of fields serves writing and reading.
+template <class T, class U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+// A JSON object kept as its text until it is read: most folds never read a patch (decision 0001).
 using JsonText = std::string;
 
-// What whoever starts a run may ask for beside its input.
+// The choices of a start besides its input.
 struct Options {
   bool autonomous = false;                      // wire: {"autonomy": "full"}; asks take their default or expire at once
   std::int32_t priority = 0;                    // 0..9; lower is claimed first
   std::map<std::string, std::int64_t> budgets;  // caps in place of the graph's
-  // wire: {"answers": "recorded"}; of a fork: effects and tools are not run, what they came to in its origin behind the
-  // fork counts again, and a step that the record does not know fails the run with the error `diverged`.
+  // wire: {"answers": "recorded"}; for a fork: effects and tools are not run; their results in the origin after the
+  // fork's moment count again, and a step that the record does not know fails the run with the error `diverged`.
   bool recorded = false;
   bool operator==(const Options&) const = default;
 };
@@ -44,7 +51,7 @@ using Tags = std::map<std::string, std::string>;
 struct Parent {
   RunId run;
   StepId step = 0;
-  std::int32_t depth = 0;  // of this child: 1 for a child of a run nobody called
+  std::int32_t depth = 0;  // of this child: 1 for the child of a top run
   bool operator==(const Parent&) const = default;
 };
 
@@ -54,7 +61,7 @@ struct ForkPoint {  // the moment of another run that a fork begins at
   bool operator==(const ForkPoint&) const = default;
 };
 
-struct Origin {  // of a fork
+struct Origin {  // where a fork begins
   RunId run;
   std::int64_t seq = 0;
   std::string chain_hash;  // hexadecimal, of the origin's event `seq`
@@ -83,7 +90,7 @@ struct RunMoved {
 struct ChannelsEdited {
   JsonText patch = "{}";  // sets the channels to these values, whatever their reducers
 };
-struct Closed {  // what an ending run leaves behind
+struct Closed {  // everything that an ending run leaves open
   std::vector<StepId> steps;
   std::vector<std::string> questions;
   std::vector<RunId> children;
@@ -140,7 +147,7 @@ struct ChildFinished {
 
 // --- question ----------------------------------------------------------------------------------------------------
 struct QuestionAsked {
-  std::string question;  // "q" and the step's number
+  std::string question;  // question_id of the step
   std::string kind;
   Json prompt;
   Json schema;                   // null: any value
@@ -247,16 +254,26 @@ struct Event {
   std::int64_t seq = 0;
   TimeUs at_us = 0;
   StepId step = 0;    // the step it belongs to; 0: none
-  std::string actor;  // who caused it when no step did: "user:ann", "worker:..."; "" when the step is the cause
+  std::string actor;  // the cause when it is no step: "user:ann", "worker:..."; "" when the step is the cause
   EventBody body;
 };
 
-// The wire word of the body's type: "step_succeeded".
+struct EventType {
+  std::int16_t number = 0;   // as stored; numbers are never used again
+  std::int16_t version = 0;  // as written by this program
+  std::string_view name;     // "step_succeeded"
+};
+EventType event_type(const EventBody& body);
+
+// The name alone: the wire word of the body's type.
 std::string_view type_of(const EventBody& body);
 
-// What a handler may put on record; decide puts its sub-goals through admission, those it rejects itself included. A
-// budget_exhausted is told once in a run: of a budget of the graph with the counts that decide knows, of another, which
-// the handler counts in a channel, with its own.
+// Nothing for a number of a newer program.
+std::optional<std::string_view> event_type_name(std::int16_t number);
+
+// The facts that a handler may put on record. Sub-goals pass through admission, including those that the handler itself
+// rejects. A budget_exhausted is recorded once in a run. Its counts are decide's for a budget of the graph, and the
+// handler's own for a budget that the handler counts in a channel.
 using Fact =
     std::variant<Record, SubGoalOpened, SubGoalRejected, PlanCreated, PlanRevised, TaskDecomposed, BudgetExhausted>;
 

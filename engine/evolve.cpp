@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
 #include "engine/graph_migration.hpp"
 #include "engine/snapshot.hpp"
 
@@ -20,6 +20,14 @@ bool has_reference(const Json& value) {
   if (!value.is_structured()) return false;
   if (value.is_object() && value.contains("from_sub_goal")) return true;
   return std::any_of(value.begin(), value.end(), [](const Json& part) { return has_reference(part); });
+}
+
+// The setting for how long a step at the node may stay open; null if it has none.
+const DueSetting* due_of(const Node& node) {
+  const auto* ask = node.as<AskNode>();
+  if (ask != nullptr && ask->expires) return &*ask->expires;
+  const auto* wait = node.as<WaitNode>();
+  return wait != nullptr && wait->due ? &*wait->due : nullptr;
 }
 
 // One event's effect. Lives for one call of evolve.
@@ -52,7 +60,8 @@ class Fold {
   void operator()(const SignalReceived& received);
   void operator()(const TimerFired&) {
     Step& step = open_step();
-    step.came = node_of(step).spec.contains("signal") ? "timeout" : "fired";
+    const auto* wait = state_.node(step).as<WaitNode>();
+    step.closing_label = wait != nullptr && wait->signal ? "timeout" : "fired";
     step.due.reset();
     touch(step.branch);
   }
@@ -63,7 +72,7 @@ class Fold {
   }
   void operator()(const ChildFinished& finished) {
     Step& step = open_step();
-    step.came = to_string(finished.status);
+    step.closing_label = to_string(finished.status);
     step.brought = finished.output;
     touch(step.branch);
   }
@@ -106,7 +115,6 @@ class Fold {
     if (found == state_.steps.end()) corrupt(state_, event_, "step " + std::to_string(event_.step) + " is not open");
     return found->second;
   }
-  const Node& node_of(const Step& step) const { return state_.graph->nodes[static_cast<std::size_t>(step.node)]; }
   NodeIndex node_named(const std::string& name) {
     const NodeIndex node = state_.graph->find(name);
     if (node < 0) corrupt(state_, event_, "graph " + state_.graph->name + " has no node " + name);
@@ -121,7 +129,7 @@ class Fold {
   Step& new_step(Branch& in, NodeIndex node);
   void open(BranchId in, NodeIndex node, const Json& given);
   void charge(Step& step, const Node& node);
-  void set_due(Step& step, const Node& node);
+  void set_due(Step& step, const DueSetting& setting);
   void take_goals(BranchId in, StepId map);
   void open_goal(BranchId in, std::int32_t place);
   void go_on(BranchId from, const std::vector<std::string>& next, const Json& given);
@@ -131,7 +139,7 @@ class Fold {
   void add_goal(Plan& plan, SubGoal goal);
   void add_children(const std::string& parent, const std::vector<PlanChild>& children);
   void change_plan(Plan& plan, const Json& change);
-  void close_question(const std::string& id, std::string came);
+  void close_question(const std::string& id, std::string label);
   void close_goal(Branch& map_branch, std::int32_t place, const SubGoalClosed& closed);
 
   RunState& state_;
@@ -174,7 +182,8 @@ void Fold::operator()(const RunStarted& started) {
   touch_all();
 }
 
-// The origin's state, but for what belongs to the origin alone: who called it, and whom it calls.
+// The origin's state without its ties: its parent, and the children that still run, belong to the origin alone. A step
+// whose child has ended keeps it, because its result is already here.
 void Fold::begin_as_fork(RunState origin, const Origin& from) {
   const RunId id = state_.id;
   state_ = std::move(origin);
@@ -183,7 +192,7 @@ void Fold::begin_as_fork(RunState origin, const Origin& from) {
   state_.forked_from = {from.run, from.seq};
   state_.started_at = event_.at_us;
   for (auto& [number, step] : state_.steps)
-    if (step.came.empty()) step.child = RunId{};
+    if (step.closing_label.empty()) step.child = RunId{};
 }
 
 void Fold::operator()(const RunReopened&) {
@@ -197,7 +206,7 @@ void Fold::operator()(const RunReopened&) {
     step.attempt = 1;
     step.errors = step.losses = 0;
     step.run_at = event_.at_us;
-    step.came.clear();
+    step.closing_label.clear();
     step.brought.reset();
   }
   touch_all();
@@ -235,13 +244,13 @@ Step& Fold::new_step(Branch& in, NodeIndex node) {
 
 void Fold::open(BranchId in, NodeIndex node, const Json& given) {
   Step& step = new_step(branch(in), node);
-  const Node& spec = node_of(step);
+  const Node& at = state_.node(step);
   step.given = given;
-  charge(step, spec);
+  charge(step, at);
   for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
   if (step.exhausted) return;
-  set_due(step, spec);
-  if (spec.verb == Verb::map) take_goals(in, step.id);
+  if (const DueSetting* due = due_of(at)) set_due(step, *due);
+  if (at.verb() == Verb::map) take_goals(in, step.id);
 }
 
 void Fold::charge(Step& step, const Node& node) {
@@ -253,25 +262,25 @@ void Fold::charge(Step& step, const Node& node) {
     step.exhausted = true;
 }
 
-void Fold::set_due(Step& step, const Node& node) {
-  if (node.verb != Verb::ask && node.verb != Verb::wait) return;
-  const char* in_ms = node.verb == Verb::ask ? "expires_ms" : node.spec.contains("signal") ? "timeout_ms" : "ms";
-  const bool until = node.spec.contains("until");
-  if (!until && !node.spec.contains(in_ms)) return;
-  const Json value = resolve_channels(node.spec[until ? "until" : in_ms], [&](std::string_view channel) {
-    return read_channel(state_, step.branch, channel);
-  });
+// The moment is fixed when the step opens: a later change of the channel does not move it. A value that is no time
+// makes the step unfit instead of failing the fold, because folding is total; follow closes it by its error.
+void Fold::set_due(Step& step, const DueSetting& setting) {
+  const bool is_moment = setting.kind == DueSetting::Kind::at_time;
+  const Json value = resolve_channels(
+      setting.value, [&](std::string_view channel) { return read_channel(state_, step.branch, channel); });
   const std::int64_t ms_max = (never_us - event_.at_us) / 1000 - 1;
-  if (until && value.is_string()) step.due = parse_time(value.get_ref<const std::string&>());
-  if (!until && value.is_number_integer() && value >= 0 && value <= ms_max)
+  if (is_moment && value.is_string()) step.due = parse_time(value.get_ref<const std::string&>());
+  if (!is_moment && value.is_number_integer() && value >= 0 && value <= ms_max)
     step.due = event_.at_us + value.get<std::int64_t>() * 1000;
   if (step.due) return;
   step.unfit = true;
   step.error = "invalid";
-  step.message = std::string("Expected ") + (until ? "a time" : "a number of milliseconds") +
+  step.message = std::string("Expected ") + (is_moment ? "a time" : "a number of milliseconds") +
                  " to wait for, but found " + excerpt(value, 60) + ".";
 }
 
+// A map takes every untaken sub-goal of the plan at once, so what a later step plans is another map's. Counting the
+// open predecessors here makes closing a sub-goal cheap: nothing is searched then, only counts go down.
 void Fold::take_goals(BranchId in, StepId map) {
   Plan& plan = branch(in).plan;
   Step& step = state_.steps.at(map);
@@ -282,13 +291,13 @@ void Fold::take_goals(BranchId in, StepId map) {
     if (goal.map != 0 || goal.tool.empty() || goal.status != GoalStatus::planned) continue;
     goal.map = map;
     goal.status = GoalStatus::open;
-    ++step.open_goals;
+    ++step.map.open_goals;
     for (const std::string& id : goal.after) {
       const auto found = plan.by_id.find(id);
       if (found == plan.by_id.end()) continue;  // an ancestor's, which has succeeded
       SubGoal& before = plan.goals[static_cast<std::size_t>(found->second)];
       if (before.status == GoalStatus::succeeded) continue;
-      if (before.status == GoalStatus::failed || before.status == GoalStatus::skipped) step.doomed.insert(place);
+      if (before.status == GoalStatus::failed || before.status == GoalStatus::skipped) step.map.doomed.insert(place);
       ++goal.waits_for;
       before.dependents.push_back(place);
     }
@@ -336,15 +345,16 @@ void Fold::go_on(BranchId from, const std::vector<std::string>& next, const Json
 }
 
 void Fold::enter(BranchId in, NodeIndex node, const Json& given) {
-  const Node& spec = state_.graph->nodes[static_cast<std::size_t>(node)];
-  if (spec.verb == Verb::end) {
+  const Node& to = state_.graph->node(node);
+  if (to.verb() == Verb::end) {
     branch(in).at_end = node;
     return touch(in);
   }
-  if (spec.join) return arrive(in, node);
+  if (to.join) return arrive(in, node);
   open(in, node, given);
 }
 
+// The last branch to arrive joins all of them, merged in edge order: the result does not depend on which was last.
 void Fold::arrive(BranchId in, NodeIndex join) {
   Branch& part = branch(in);
   part.at_join = join;
@@ -361,6 +371,7 @@ void Fold::arrive(BranchId in, NodeIndex join) {
   open(parent.id, join, nullptr);
 }
 
+// The parts' untaken sub-goals come after the parent's: `next_untaken` stays at or before the first of them.
 void Fold::merge(Branch& parent, Branch& part) {
   parent.data.absorb(std::move(part.data), *state_.graph);
   parent.plan.next_untaken = std::min(parent.plan.next_untaken, static_cast<std::int32_t>(parent.plan.goals.size()));
@@ -381,8 +392,8 @@ void Fold::operator()(const StepSucceeded& succeeded) {
     in.cache.emplace(succeeded.cache_key, CachedOutcome{step.id, succeeded.label, succeeded.patch});
   Json given;
   if (step.brought) given = *std::move(step.brought);
-  if (node_of(step).verb == Verb::wait && !succeeded.took.empty()) {
-    const auto queue = state_.signals.find(node_of(step).spec.value("signal", ""));
+  if (const auto* wait = state_.node(step).as<WaitNode>(); wait != nullptr && !succeeded.took.empty()) {
+    const auto queue = state_.signals.find(wait->signal.value_or(""));
     if (queue == state_.signals.end()) corrupt(state_, event_, "no signal was there to take");
     given = std::move(queue->second.front().value);
     queue->second.pop_front();
@@ -397,6 +408,7 @@ void Fold::operator()(const StepFailed& failed) {
   touch(step.branch);
   step.error = failed.error;
   step.message = failed.message;
+  // A retry keeps the step, its branch and its number open; only the attempt is another (fenced by its number).
   if (failed.retry_at) {
     ++step.attempt;
     ++(failed.error == "lost" ? step.losses : step.errors);
@@ -418,7 +430,7 @@ void Fold::operator()(const SignalReceived& received) {
   if (!received.id.empty()) state_.signal_ids.insert(received.id);
   state_.signals[received.name].push_back({received.id, received.value, event_.seq});
   for (const auto& [id, step] : state_.steps)
-    if (step.goal < 0 && node_of(step).verb == Verb::wait && node_of(step).spec.value("signal", "") == received.name)
+    if (const auto* wait = state_.node(step).as<WaitNode>(); wait != nullptr && wait->signal == received.name)
       touch(step.branch);
 }
 
@@ -432,10 +444,10 @@ void Fold::operator()(const QuestionAsked& asked) {
   touch(step.branch);
 }
 
-void Fold::close_question(const std::string& id, std::string came) {
+void Fold::close_question(const std::string& id, std::string label) {
   if (state_.questions.erase(id) == 0) corrupt(state_, event_, "question " + id + " is not open");
   Step& step = open_step();
-  step.came = std::move(came);
+  step.closing_label = std::move(label);
   touch(step.branch);
 }
 
@@ -486,7 +498,7 @@ void Fold::operator()(const SubGoalClosed& closed) {
 void Fold::close_goal(Branch& map_branch, std::int32_t place, const SubGoalClosed& closed) {
   SubGoal& goal = map_branch.plan.goals[static_cast<std::size_t>(place)];
   if (goal.status != GoalStatus::open) corrupt(state_, event_, "sub-goal " + goal.id + " is not open");
-  Step& map = state_.steps.at(goal.map);
+  MapProgress& map = state_.steps.at(goal.map).map;
   const bool succeeded = closed.status == GoalStatus::succeeded;
   goal.status = closed.status;
   goal.attempts = closed.attempt;
@@ -497,6 +509,7 @@ void Fold::close_goal(Branch& map_branch, std::int32_t place, const SubGoalClose
   map.doomed.erase(place);
   --map.open_goals;
   touch(map_branch.id);
+  // Each dependent hears once: the last predecessor opens it, the first failed one dooms it and follow skips it.
   const std::vector<std::int32_t> dependents = std::exchange(goal.dependents, {});
   for (const std::int32_t next : dependents) {
     SubGoal& waiting = map_branch.plan.goals[static_cast<std::size_t>(next)];
@@ -552,7 +565,7 @@ void Fold::change_plan(Plan& plan, const Json& change) {
   goal.status = parse_goal_status(change.value("status", "")).value_or(goal.status);
 }
 
-// Patches that nobody reads are not kept for ever.
+// Unread patches are composed now and then, so that they do not grow with the length of the run.
 void compose_data(const RunState& state) {
   for (const auto& [id, branch] : state.branches) branch.data.composed(*state.graph);
 }

@@ -1,15 +1,21 @@
-#include "engine/decide.hpp"
+#include "engine/follow.hpp"
+
+#include <utility>
+
+#include "engine/closing_events.hpp"
 
 namespace cairn {
 namespace {
 
-// What one open branch implies. Lives for one call of follow.
+// The event that one branch implies, by the first rule that applies. Lives for one call of follow.
 class Following {
  public:
   Following(const RunState& state, const Branch& branch) : state_(state), branch_(branch) {}
 
+  // The order of the rules is part of the contract: an end before all, then what ends the run, then what closes the
+  // step as a failure, and only then its verb. Another order would give recorded histories other events when replayed.
   std::optional<EventBody> next() const {
-    if (branch_.at_end >= 0) return ended_by(state_.graph->nodes[static_cast<std::size_t>(branch_.at_end)]);
+    if (branch_.at_end >= 0) return ended_by(std::get<EndNode>(state_.graph->node(branch_.at_end).settings));
     if (branch_.step == 0) return std::nullopt;
     if (step().id > state_.graph->steps_max)
       return failed("Expected at most " + limit() + " steps, but another opened.");
@@ -17,7 +23,7 @@ class Following {
     if (step().goal >= 0) return sub_goal();
     if (step().exhausted) return exhausted();
     if (step().unfit) return closed_by_error();
-    switch (node().verb) {
+    switch (node().verb()) {
       case Verb::ask:
         return ask();
       case Verb::wait:
@@ -35,7 +41,11 @@ class Following {
 
  private:
   const Step& step() const { return state_.steps.at(branch_.step); }
-  const Node& node() const { return state_.graph->nodes[static_cast<std::size_t>(step().node)]; }
+  const Node& node() const { return state_.node(step()); }
+  template <class Settings>
+  const Settings& settings() const {
+    return std::get<Settings>(node().settings);
+  }
   std::string limit() const { return std::to_string(state_.graph->steps_max); }
   std::string failure() const {
     return "Step " + std::to_string(step().id) + " (" + node().name + ") failed: " + step().error + ": " +
@@ -47,17 +57,13 @@ class Following {
   }
 
   std::vector<std::string> next_nodes(std::string_view label) const {
-    std::vector<std::string> names;
-    if (const auto* nodes = state_.graph->next(step().node, label))
-      for (const NodeIndex index : *nodes) names.push_back(state_.graph->nodes[static_cast<std::size_t>(index)].name);
-    return names;
+    return state_.graph->next_names(step().node, label);
   }
 
-  EventBody ended_by(const Node& end) const {
-    const std::string status = end.spec.value("status", "done");
-    const Json reason = data(end.spec.value("reason", Json("")));
-    const Json output = end.spec.contains("output") ? data(end.spec["output"]) : read_channels(state_, branch_.id);
-    return RunFinished{.status = parse_run_status(status).value_or(RunStatus::failed),
+  EventBody ended_by(const EndNode& end) const {
+    const Json reason = data(end.reason);
+    const Json output = end.output ? data(*end.output) : read_channels(state_, branch_.id);
+    return RunFinished{.status = end.status,
                        .reason = reason.is_string() ? reason.get<std::string>() : canonical(reason),
                        .output = canonical(output),
                        .closed = {}};
@@ -80,63 +86,45 @@ class Following {
   }
 
   EventBody closed_by_error() const {
-    StepFailed closed;
-    closed.node = node().name;
-    closed.attempt = step().attempt;
-    closed.error = step().error;
-    closed.message = step().message;
-    closed.started_at = step().opened_at;
-    closed.next = next_nodes("error");
-    if (!closed.next.empty()) closed.label = "error";
+    StepFailed closed = failed_step(state_, step(), closed_by_engine(step()), step().error, step().message);
+    route_error(closed, state_, step());
     return closed;
   }
 
+  // A sub-goal that cannot be run is closed without an attempt; every other waits for a worker.
   std::optional<EventBody> sub_goal() const {
     if (!step().unfit) return reused();
-    SubGoalClosed closed;
-    closed.sub_goal = goal_of(state_, step()).id;
-    closed.status = GoalStatus::failed;
-    closed.error = step().error;
-    closed.message = step().message;
-    closed.started_at = step().opened_at;
-    return closed;
+    return failed_goal(goal_of(state_, step()), not_attempted(), step().error, step().message);
   }
+  Attempt not_attempted() const { return {0, 0, step().opened_at}; }
 
   // A map that caches does no work twice.
   std::optional<EventBody> reused() const {
     const bool is_new = step().attempt == 1 && step().errors == 0 && step().losses == 0;
     const SubGoal* same = node().cache && is_new ? find_same_success(state_, step()) : nullptr;
     if (same == nullptr) return std::nullopt;
-    SubGoalClosed closed;
-    closed.sub_goal = goal_of(state_, step()).id;
-    closed.outputs = canonical(same->outputs);
-    closed.started_at = step().opened_at;
+    SubGoalClosed closed = succeeded_goal(goal_of(state_, step()), not_attempted(), canonical(same->outputs));
     closed.reused_from = same->id;
     return closed;
   }
 
   EventBody exhausted() const {
     const BudgetUse& use = state_.budgets.find(node().spends)->second;
-    if (!use.told) return BudgetExhausted{node().spends, use.cap, use.used};
+    if (!use.is_reported) return BudgetExhausted{node().spends, use.cap, use.used};
     if (!next_nodes("exhausted").empty()) return closed_by("exhausted", "{}", "");
-    StepFailed closed;
-    closed.node = node().name;
-    closed.attempt = step().attempt;
-    closed.error = "exhausted";
-    closed.message =
-        "Budget " + node().spends + " is used up: " + std::to_string(use.used) + " of " + std::to_string(use.cap) + ".";
-    closed.started_at = step().opened_at;
-    return closed;
+    return failed_step(state_, step(), closed_by_engine(step()), "exhausted",
+                       "Budget " + node().spends + " is used up: " + std::to_string(use.used) + " of " +
+                           std::to_string(use.cap) + ".");
   }
 
-  // `into` stores what came under a channel as well.
+  // A node's `into` also stores the value that came under that channel.
   JsonText into() const {
     if (node().into.empty() || !step().brought) return "{}";
     return canonical(Json{{node().into, *step().brought}});
   }
 
   std::optional<EventBody> ask() const {
-    if (!step().came.empty()) return closed_by(step().came, into(), step().question);
+    if (!step().closing_label.empty()) return closed_by(step().closing_label, into(), step().question);
     if (step().question.empty()) return asked();
     if (!state_.options.autonomous) return std::nullopt;
     const Question& question = state_.questions.find(step().question)->second;
@@ -145,20 +133,20 @@ class Following {
   }
 
   EventBody asked() const {
-    const Json& spec = node().spec;
+    const auto& ask = settings<AskNode>();
     QuestionAsked asked;
-    asked.question = "q" + std::to_string(step().id);
-    asked.kind = spec.value("kind", "question");
-    asked.prompt = data(spec.value("prompt", Json()));
-    asked.schema = data(spec.value("schema", Json()));
-    if (spec.contains("default")) asked.fallback = data(spec["default"]);
+    asked.question = question_id(step().id);
+    asked.kind = ask.kind;
+    asked.prompt = data(ask.prompt);
+    asked.schema = data(ask.schema);
+    if (ask.fallback) asked.fallback = data(*ask.fallback);
     asked.expires_at = step().due;
     return asked;
   }
 
   std::optional<EventBody> wait() const {
-    if (!step().came.empty()) return closed_by(step().came, "{}", "");
-    const auto queue = state_.signals.find(node().spec.value("signal", ""));
+    if (!step().closing_label.empty()) return closed_by(step().closing_label, "{}", "");
+    const auto queue = state_.signals.find(settings<WaitNode>().signal.value_or(""));
     if (queue == state_.signals.end()) return std::nullopt;
     const Signal& signal = queue->second.front();
     JsonText patch = "{}";
@@ -167,48 +155,44 @@ class Following {
   }
 
   std::optional<EventBody> map() const {
-    if (!step().doomed.empty()) return skipped(branch_.plan.goals[static_cast<std::size_t>(*step().doomed.begin())]);
-    if (step().open_goals > 0) return std::nullopt;
-    return closed_by(step().partial ? "partial" : "joined", "{}", "");
+    if (!step().map.doomed.empty())
+      return skipped(branch_.plan.goals[static_cast<std::size_t>(*step().map.doomed.begin())]);
+    if (step().map.open_goals > 0) return std::nullopt;
+    return closed_by(step().map.partial ? "partial" : "joined", "{}", "");
   }
 
   EventBody skipped(const SubGoal& goal) const {
-    SubGoalClosed closed;
-    closed.sub_goal = goal.id;
-    closed.status = GoalStatus::skipped;
-    closed.error = "skipped";
-    closed.message = "It comes after a sub-goal that did not succeed.";
+    std::string message = "It comes after a sub-goal that did not succeed.";
     for (const std::string& id : goal.after) {
       const SubGoal* before = find_goal(state_, branch_.id, id);
       if (before != nullptr && (before->status == GoalStatus::failed || before->status == GoalStatus::skipped))
-        closed.message = "It comes after sub-goal " + id + ", which " +
-                         (before->status == GoalStatus::failed ? "failed." : "was skipped.");
+        message = "It comes after sub-goal " + id + ", which " +
+                  (before->status == GoalStatus::failed ? "failed." : "was skipped.");
     }
-    return closed;
+    return skipped_goal(goal, std::move(message));
   }
 
   std::optional<EventBody> call() const {
-    if (!step().came.empty()) return closed_by(step().came, into(), "");
+    if (!step().closing_label.empty()) return closed_by(step().closing_label, into(), "");
     if (!step().child.is_nil()) return std::nullopt;
-    return ChildStarted{RunId{}, node().target, ""};  // decide names the child and its version
+    return ChildStarted{RunId{}, settings<CallNode>().graph, ""};  // decide names the child and its version
   }
 
   const RunState& state_;
   const Branch& branch_;
 };
 
-// The steps, questions and children that a run leaves open when it ends.
+}  // namespace
+
 Closed left_open(const RunState& state) {
   Closed closed;
   for (const auto& [id, step] : state.steps) {
     if (!step.failed_final) closed.steps.push_back(id);
-    if (!step.child.is_nil() && step.came.empty()) closed.children.push_back(step.child);
+    if (!step.child.is_nil() && step.closing_label.empty()) closed.children.push_back(step.child);
   }
   for (const auto& [id, question] : state.questions) closed.questions.push_back(id);
   return closed;
 }
-
-}  // namespace
 
 std::optional<Implied> follow(const RunState& state, BranchId branch) {
   if (is_ended(state.status)) return std::nullopt;

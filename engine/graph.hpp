@@ -1,19 +1,18 @@
-// A graph: the planner as data. Parsed once, checked once, immutable, shared by every run of its version.
-// Immutable after parse_graph: safe from any thread.
+// A graph: a planner as data, that is nodes with one verb each and labelled edges between them. It is parsed and
+// checked once (graph_parsing.hpp), then immutable and shared by every run of its version: safe from any thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <variant>
 #include <vector>
 
+#include "engine/event.hpp"
 #include "engine/json.hpp"
-#include "engine/result.hpp"
 
 namespace cairn {
 
@@ -33,21 +32,68 @@ struct Retry {
   bool operator==(const Retry&) const = default;
 };
 
+// --- the settings of a node, one struct for each verb; parsed once, when the graph is loaded ------------------------
+
+// A setting that says until when: a number of milliseconds, a moment (RFC 3339), or "$channel" that gives one of them
+// when the step opens.
+struct DueSetting {
+  enum class Kind : std::uint8_t { after_ms, at_time };
+  Kind kind = Kind::after_ms;
+  Json value;
+  bool operator==(const DueSetting&) const = default;
+};
+
+struct DoNode {
+  std::string handler;
+  Json with = Json::object();       // the handler's settings
+  std::vector<std::string> labels;  // declared in the graph, for handlers that live elsewhere
+  std::string queue = "default";
+};
+struct AskNode {
+  std::string kind = "question";
+  Json prompt;
+  Json schema;                        // null: any value
+  std::optional<Json> fallback;       // wire: "default"
+  std::optional<DueSetting> expires;  // wire: "expires_ms"
+};
+struct MapNode {};  // over the plan's sub-goals, the only list there is to map
+struct WaitNode {   // for a signal, or for `due` alone
+  std::optional<std::string> signal;
+  std::optional<DueSetting> due;  // wire: "ms" or "until"; "timeout_ms" of a signal
+};
+struct CallNode {
+  std::string graph;
+  Json with = Json::object();  // the child's input
+};
+struct EndNode {
+  RunStatus status = RunStatus::done;
+  std::string reason;          // may be a "$channel"
+  std::optional<Json> output;  // all channels if there is none
+};
+
+// In the order of Verb.
+using NodeSettings = std::variant<DoNode, AskNode, MapNode, WaitNode, CallNode, EndNode>;
+
 struct Node {
   std::string name;
-  Verb verb = Verb::end;
-  std::string target;               // do: handler; map: "sub_goals"; call: graph name
-  Json spec;                        // ask: its object; wait: its object; end: {"status","reason","output"?}
-  Json with = Json::object();       // do: the handler's settings; call: the child's input
-  std::string into;                 // channel that also stores what came (answer, signal, child's output); "" none
-  std::vector<std::string> labels;  // declared in the graph, for handlers that live elsewhere
+  NodeSettings settings = EndNode{};
+  std::string into;  // channel that also stores the value that came (answer, signal, child's output); "" none
   std::map<std::string, std::vector<NodeIndex>> on;  // label -> nodes, in edge order
   bool join = false;
   bool cache = false;
-  std::string queue = "default";
   std::int64_t timeout_ms = 0;  // 0: none
   std::string spends;           // a budget; "" none
   Retry retry;
+
+  Verb verb() const { return static_cast<Verb>(settings.index()); }
+
+  // The settings if the node is of that verb, else null.
+  template <class Settings>
+  const Settings* as() const {
+    return std::get_if<Settings>(&settings);
+  }
+  // "" for every verb but `do`.
+  const std::string& handler() const;
 };
 
 struct Budget {
@@ -67,40 +113,21 @@ struct Graph {
 
   // -1 if there is none.
   NodeIndex find(std::string_view node) const;
+  // REQUIRES: 0 <= at < nodes.size().
+  const Node& node(NodeIndex at) const { return nodes[static_cast<std::size_t>(at)]; }
   Reducer reducer(std::string_view channel) const;
 
   // The nodes an edge leads to. Engine labels fall back (`aborted` to `failed`, `partial` to `joined`).
   // Null if the label has no edge.
   const std::vector<NodeIndex>* next(NodeIndex node, std::string_view label) const;
+  // Their names; none if the label has no edge.
+  std::vector<std::string> next_names(NodeIndex node, std::string_view label) const;
 };
 
 using GraphRef = std::shared_ptr<const Graph>;  // shared: runs of one version outlive any registry
 
-// What a graph's check must know of handlers: the labels each may leave by.
-struct HandlerLabels {
-  std::set<std::string> labels;
-  bool declared_by_node = false;  // a node's own "labels" are the list; `labels` if it has none
-  bool is_pure = true;            // only such a one may be cached
-};
-using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
-
-// Every fault of a graph, one plain sentence each, in the order of the text; empty if it may run.
-// Known handlers come from `handlers`; a `do` that is not there must declare its labels in the graph.
-std::vector<std::string> graph_faults(const Json& graph, const Handlers& handlers);
-
-// Refuses `invalid` with the first faults. `version` is the hash of canonical(graph), made by the caller
-// (the engine does not hash).
-Result<GraphRef> parse_graph(const Json& graph, std::string version, const Handlers& handlers);
-
-// A graph that was checked when it was stored: builds it without a second check. Throws CorruptHistory if it is none.
-GraphRef stored_graph(const Json& graph, std::string version);
-
-// Drawings; they come from the data alone.
-std::string mermaid(const Graph& graph);
-std::string dot(const Graph& graph);
-
-// Versions by hash and the current version of each name. Not thread-safe; give each thread that folds its own
-// copy or guard it. Copying is cheap (pointers).
+// A registry of graphs: versions by hash, and the current version of each name. Not thread-safe: each thread that folds
+// has a copy of its own (copying is cheap: pointers) or guards it.
 class Graphs {
  public:
   void add(GraphRef graph, bool make_current);

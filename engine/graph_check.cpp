@@ -1,3 +1,5 @@
+#include "engine/graph_check.hpp"
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -18,8 +20,6 @@ constexpr std::int64_t count_max = 1'000'000'000;
 constexpr std::array<Verb, 6> verbs{Verb::do_, Verb::ask, Verb::map, Verb::wait, Verb::call, Verb::end};
 
 using Words = std::vector<std::string>;
-
-std::string in_quotes(const std::string& word) { return "\"" + word + "\""; }
 
 std::string listed(const Words& words) {
   if (words.empty()) return "none";
@@ -262,7 +262,7 @@ class GraphCheck {
     }
   }
 
-  // What several verbs know; whether this one does is checked by its keys.
+  // Settings that several verbs have; the keys of a verb say whether it is one of them.
   void settings(const std::string& what, const Json& json) {
     for (const char* flag : {"join", "cache"}) {
       const Json& value = member(json, flag);
@@ -491,7 +491,7 @@ class GraphCheck {
   std::vector<std::string> faults_;
   Shape shape_;
   std::map<std::string, NodeIndex> places_;
-  bool walkable_ = true;  // every edge leads somewhere: only then do the walks tell of other faults than these
+  bool walkable_ = true;  // every edge leads somewhere: only then do the walks find faults that are not named already
 };
 
 }  // namespace

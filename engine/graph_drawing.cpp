@@ -1,4 +1,4 @@
-#include "engine/graph.hpp"
+#include "engine/graph_drawing.hpp"
 
 namespace cairn {
 namespace {
@@ -44,22 +44,27 @@ std::string_view dot_shape(Verb verb) {
   CHECK(false);
 }
 
-// What stands under a node's name.
-std::string subtitle(const Node& node) {
-  switch (node.verb) {
-    case Verb::do_:
-    case Verb::map:
-    case Verb::call:
-      return std::string(to_string(node.verb)) + " " + node.target;
-    case Verb::ask:
-      return "ask " + excerpt(node.spec.value("kind", Json("question")), 40);
-    case Verb::wait:
-      return "wait " + excerpt(node.spec, 40);
-    case Verb::end:
-      return "end " + excerpt(node.spec.value("status", Json("done")), 40);
-  }
-  CHECK(false);
+// A wait's settings as the graph has them.
+Json wait_json(const WaitNode& wait) {
+  Json json = Json::object();
+  if (wait.signal) json["signal"] = *wait.signal;
+  if (!wait.due) return json;
+  const bool is_moment = wait.due->kind == DueSetting::Kind::at_time;
+  json[is_moment ? "until" : wait.signal ? "timeout_ms" : "ms"] = wait.due->value;
+  return json;
 }
+
+// The line under a node's name.
+struct Subtitle {
+  std::string operator()(const DoNode& work) const { return "do " + work.handler; }
+  std::string operator()(const AskNode& ask) const { return "ask " + excerpt(ask.kind, 40); }
+  std::string operator()(const MapNode&) const { return "map sub_goals"; }
+  std::string operator()(const WaitNode& wait) const { return "wait " + excerpt(wait_json(wait), 40); }
+  std::string operator()(const CallNode& call) const { return "call " + call.graph; }
+  std::string operator()(const EndNode& end) const { return "end " + excerpt(std::string(to_string(end.status)), 40); }
+};
+
+std::string subtitle(const Node& node) { return std::visit(Subtitle{}, node.settings); }
 
 std::string escaped(std::string_view text, std::string_view quote, std::string_view backslash) {
   std::string safe;
@@ -94,7 +99,7 @@ std::string dot_text(std::string_view text) {
 std::string mermaid(const Graph& graph) {
   std::string text = "flowchart TD\n  start((start)) --> " + mermaid_id(graph.start) + "\n";
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Brackets shape = mermaid_shape(graph.nodes[i].verb);
+    const Brackets shape = mermaid_shape(graph.nodes[i].verb());
     text.append("  ").append(mermaid_id(static_cast<NodeIndex>(i)));
     text.append(shape.open).append(mermaid_text(graph.nodes[i])).append(shape.close).append("\n");
   }
@@ -110,10 +115,10 @@ std::string mermaid(const Graph& graph) {
 }
 
 std::string dot(const Graph& graph) {
-  const auto name_of = [&](NodeIndex node) { return dot_text(graph.nodes.at(static_cast<std::size_t>(node)).name); };
+  const auto name_of = [&](NodeIndex node) { return dot_text(graph.node(node).name); };
   std::string text = "digraph " + dot_text(graph.name) + " {\n  rankdir=TB;\n  \".\" [shape=circle, label=\"\"];\n";
   for (const Node& node : graph.nodes) {
-    text += "  " + dot_text(node.name) + " [shape=" + std::string(dot_shape(node.verb)) + ", label=\"" +
+    text += "  " + dot_text(node.name) + " [shape=" + std::string(dot_shape(node.verb())) + ", label=\"" +
             escaped(node.name, "\\\"", "\\\\") + "\\n" + escaped(subtitle(node), "\\\"", "\\\\") + "\"];\n";
   }
   text += "  \".\" -> " + name_of(graph.start) + ";\n";

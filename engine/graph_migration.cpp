@@ -4,12 +4,10 @@
 #include <set>
 #include <utility>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
 
 namespace cairn {
 namespace {
-
-const Node& node_at(const Graph& graph, NodeIndex node) { return graph.nodes[static_cast<std::size_t>(node)]; }
 
 std::string title(const Graph& graph) { return "graph " + graph.name + " of version " + graph.version.substr(0, 12); }
 
@@ -17,10 +15,10 @@ std::string title(const Graph& graph) { return "graph " + graph.name + " of vers
 std::map<std::string, std::string> standing(const RunState& state) {
   std::map<std::string, std::string> places;
   for (const auto& [id, step] : state.steps)
-    places.emplace(node_at(*state.graph, step.node).name, "step " + std::to_string(id));
+    places.emplace(state.graph->node(step.node).name, "step " + std::to_string(id));
   for (const auto& [id, branch] : state.branches) {
-    if (branch.at_join >= 0) places.emplace(node_at(*state.graph, branch.at_join).name, "branch " + std::to_string(id));
-    if (branch.at_end >= 0) places.emplace(node_at(*state.graph, branch.at_end).name, "branch " + std::to_string(id));
+    if (branch.at_join >= 0) places.emplace(state.graph->node(branch.at_join).name, "branch " + std::to_string(id));
+    if (branch.at_end >= 0) places.emplace(state.graph->node(branch.at_end).name, "branch " + std::to_string(id));
   }
   return places;
 }
@@ -33,10 +31,10 @@ std::set<NodeIndex> joins_ahead(const Graph& graph, NodeIndex from) {
   while (!open.empty()) {
     const auto [node, depth] = open.back();
     open.pop_back();
-    for (const auto& [label, targets] : node_at(graph, node).on) {
+    for (const auto& [label, targets] : graph.node(node).on) {
       const int inside = depth + (targets.size() > 1 ? 1 : 0);
       for (const NodeIndex target : targets) {
-        const bool joins_here = node_at(graph, target).join;
+        const bool joins_here = graph.node(target).join;
         if (joins_here && inside == 0)
           joins.insert(target);
         else if (const std::pair next{target, inside - (joins_here ? 1 : 0)}; seen.insert(next).second)
@@ -62,23 +60,23 @@ class Hindrances {
  private:
   void check_node(const std::string& name, const std::string& who) {
     const NodeIndex there = to_.find(name);
-    const Node& here = node_at(*state_.graph, state_.graph->find(name));
+    const Node& here = state_.graph->node(state_.graph->find(name));
     if (there < 0) {
       says_.push_back("Expected " + title(to_) + " to have node " + name + ", where " + who +
                       " stands, but it has none of that name.");
       return;
     }
-    const Node& node = node_at(to_, there);
-    if (node.verb != here.verb)
+    const Node& node = to_.node(there);
+    if (node.verb() != here.verb())
       says_.push_back("Expected node " + name + ", where " + who + " stands, to be " +
-                      std::string(to_string(here.verb)) + " in " + title(to_) + " as well, but it is " +
-                      std::string(to_string(node.verb)) + ".");
+                      std::string(to_string(here.verb())) + " in " + title(to_) + " as well, but it is " +
+                      std::string(to_string(node.verb())) + ".");
     else if (node.join != here.join)
       says_.push_back("Expected node " + name + ", where " + who + " stands, to " + (here.join ? "" : "not ") +
                       "be a join in " + title(to_) + " as well, but it is " + (node.join ? "one." : "none."));
   }
 
-  NodeIndex there(NodeIndex node) const { return to_.find(node_at(*state_.graph, node).name); }
+  NodeIndex there(NodeIndex node) const { return to_.find(state_.graph->node(node).name); }
 
   // The joins ahead of a branch in the new graph. A forked one's own branches must meet first, at one join.
   std::set<NodeIndex> check_branch(const Branch& branch, const std::string& where, bool is_outside) {
@@ -92,7 +90,7 @@ class Hindrances {
     }
     if (is_outside && !ahead.empty())
       says_.push_back("Expected branch " + std::to_string(branch.id) + ", which is " + where + ", to meet no join in " +
-                      title(to_) + ", but it would meet " + node_at(to_, *ahead.begin()).name + ".");
+                      title(to_) + ", but it would meet " + to_.node(*ahead.begin()).name + ".");
     return ahead;
   }
 
@@ -101,15 +99,15 @@ class Hindrances {
     for (const BranchId id : branch.fan) joins.merge(check_branch(state_.branches.at(id), "in a fan-out", false));
     if (joins.size() < 2) return joins;
     std::string names;
-    for (const NodeIndex join : joins) names += (names.empty() ? "" : " and ") + node_at(to_, join).name;
+    for (const NodeIndex join : joins) names += (names.empty() ? "" : " and ") + to_.node(join).name;
     says_.push_back("Expected the branches of the fan-out in branch " + std::to_string(branch.id) +
                     " to meet at one join in " + title(to_) + ", but they would meet at " + names + ".");
     return joins;
   }
 
   void check_data(const Branch& branch) {
-    if (const auto fault = patch_fault(Json::object(), branch.data.composed(*state_.graph), to_))
-      says_.push_back("Expected what the run holds to fit the channels of " + title(to_) + ". " + *fault);
+    if (const Status fits = check_patch(Json::object(), branch.data.composed(*state_.graph), to_); !fits)
+      says_.push_back("Expected what the run holds to fit the channels of " + title(to_) + ". " + fits.error().message);
   }
 
   const RunState& state_;
@@ -133,7 +131,7 @@ void move_to(RunState& state, GraphRef to) {
   const GraphRef from = std::exchange(state.graph, std::move(to));
   const auto moved = [&](NodeIndex node) {
     if (node < 0) return node;
-    const std::string& name = node_at(*from, node).name;
+    const std::string& name = from->node(node).name;
     const NodeIndex there = state.graph->find(name);
     if (there < 0) throw CorruptHistory("Expected " + title(*state.graph) + " to have node " + name + ".");
     return there;
@@ -147,7 +145,7 @@ void move_to(RunState& state, GraphRef to) {
     BudgetUse& use = state.budgets[name];
     const auto asked = state.options.budgets.find(name);
     use.cap = asked == state.options.budgets.end() ? budget.cap : asked->second;
-    use.told = use.told && use.used >= use.cap;
+    use.is_reported = use.is_reported && use.used >= use.cap;
   }
 }
 

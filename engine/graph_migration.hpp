@@ -1,5 +1,5 @@
-// A run under another version of its graph: what stands in its way, and the move itself. Used by a run that is moved
-// and by a fork that begins under a changed graph. Pure functions, safe from any thread.
+// The migration of a run to another version of its graph: the hindrances, and the move itself. Used by a run that is
+// moved and by a fork that begins under a changed graph. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace cairn {
 
 // Why the run cannot go on under `to`, one sentence each; empty: it can. Where it stands (open steps, branches at a
 // join) must be a node of the same name and verb there, within the same fan-outs, and what its channels hold must fit
-// their reducers. What lies behind it is of no account.
+// their reducers. Nodes that it has left do not count.
 std::vector<std::string> move_hindrances(const RunState& state, const Graph& to);
 
 // The nodes where the run stands and that `to` lacks, by name.

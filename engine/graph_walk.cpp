@@ -6,8 +6,6 @@
 namespace cairn {
 namespace {
 
-std::string in_quotes(const std::string& name) { return "\"" + name + "\""; }
-
 std::size_t index(int place) { return static_cast<std::size_t>(place); }
 
 std::vector<bool> spread(const std::vector<std::vector<NodeIndex>>& edges, std::vector<NodeIndex> open) {
@@ -107,7 +105,7 @@ class FanOutWalk {
 
   void enter(NodeIndex node, int around) {
     if (!shape_.places[index(node)].join) return visit(node, around);
-    if (around == outside) return tell_outside(node);
+    if (around == outside) return report_outside(node);
     FanOut& joined = fan_outs_[index(around)];
     if (!joined.joins.insert(node).second) return;
     for (const int outer : joined.opened_inside) visit(node, outer);
@@ -117,8 +115,8 @@ class FanOutWalk {
     if (visited_.emplace(node, around).second) open_.emplace_back(node, around);
   }
 
-  void tell_outside(NodeIndex join) {
-    if (!told_outside_.insert(join).second) return;
+  void report_outside(NodeIndex join) {
+    if (!reported_outside_.insert(join).second) return;
     faults_.push_back("Expected join " + in_quotes(shape_.places[index(join)].name) +
                       " to be reached by branches of a fan-out only, but it can be reached outside of one.");
   }
@@ -159,11 +157,13 @@ class FanOutWalk {
   std::vector<FanOut> fan_outs_;
   std::set<std::pair<NodeIndex, int>> visited_;
   std::vector<std::pair<NodeIndex, int>> open_;
-  std::set<NodeIndex> told_outside_;
+  std::set<NodeIndex> reported_outside_;
   std::vector<std::string> faults_;
 };
 
 }  // namespace
+
+std::string in_quotes(std::string_view name) { return "\"" + std::string(name) + "\""; }
 
 std::vector<std::string> walk_faults(const Shape& shape) {
   std::vector<std::string> faults;

@@ -1,8 +1,9 @@
-// What a graph's edges alone tell: what can be reached, and whether every fan-out is joined.
+// The faults that a graph's edges alone show: nodes that cannot be reached, and fan-outs that are not joined.
 // Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/graph.hpp"
@@ -29,5 +30,8 @@ struct Shape {
 // One plain sentence per fault: a node that cannot be reached or cannot reach an end, a join outside of a fan-out, a
 // fan-out whose branches meet at two joins or that opens again inside itself. REQUIRES: every index is a place.
 std::vector<std::string> walk_faults(const Shape& shape);
+
+// A name as it stands in the sentence of a fault.
+std::string in_quotes(std::string_view name);
 
 }  // namespace cairn

@@ -1,5 +1,6 @@
 #include "engine/id.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -148,6 +149,17 @@ std::optional<RunId> parse_run_id(std::string_view text) {
     byte = static_cast<std::uint8_t>(byte << 4 | digit);
   }
   return id;
+}
+
+std::string question_id(StepId step) { return "q" + std::to_string(step); }
+
+std::optional<StepId> step_of_question(std::string_view question) {
+  if (!question.starts_with('q')) return std::nullopt;
+  StepId step = 0;
+  const char* end = question.data() + question.size();
+  const auto [at, fault] = std::from_chars(question.data() + 1, end, step);
+  if (fault != std::errc() || at != end || step <= 0) return std::nullopt;
+  return step;
 }
 
 RunId plus(const RunId& base, std::uint32_t n) {

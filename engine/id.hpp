@@ -42,6 +42,12 @@ RunId plus(const RunId& base, std::uint32_t n);
 // REQUIRES: shards >= 1.
 Shard shard_of(const RunId& id, std::int32_t shards);
 
+// A question is named for the step that asks it: "q7" is the question of step 7.
+std::string question_id(StepId step);
+
+// The step in a question's id; nothing if no question can have that id.
+std::optional<StepId> step_of_question(std::string_view question);
+
 // 2026-11-21T22:23:47.123456Z; `never_us` is "never".
 std::string time_text(TimeUs at_us);
 

@@ -6,7 +6,7 @@ namespace cairn {
 namespace {
 
 Job job_for(const RunState& state, const Step& step, std::string queue, TimeUs run_at) {
-  const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
+  const Node& node = state.node(step);
   return {.branch = step.branch,
           .step = step.id,
           .attempt = step.attempt,
@@ -24,8 +24,7 @@ std::optional<Job> job_of(const RunState& state, BranchId branch) {
   if (found == state.branches.end() || found->second.step == 0) return std::nullopt;
   const Step& step = state.steps.at(found->second.step);
   if (step.goal >= 0) return job_for(state, step, goal_of(state, step).queue, step.run_at);
-  const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
-  if (node.verb == Verb::do_) return job_for(state, step, node.queue, step.run_at);
+  if (const auto* work = state.node(step).as<DoNode>()) return job_for(state, step, work->queue, step.run_at);
   if (step.due) return job_for(state, step, std::string(timer_queue), *step.due);
   return std::nullopt;
 }

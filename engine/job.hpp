@@ -1,4 +1,5 @@
-// What the queue must hold for a branch. Derived from the folded state and rebuildable from it. A plain value.
+// The job of a branch: its entry in the queue, derived from the folded state alone, so that the queue can always be
+// rebuilt. Plain values and pure functions, safe from any thread.
 #pragma once
 
 #include <optional>
@@ -28,7 +29,7 @@ struct RunState;
 // The job of one branch, or none (a forked branch, an open map, a call, an untimed wait or ask, an ended run).
 std::optional<Job> job_of(const RunState& state, BranchId branch);
 
-// Of all branches, in branch order: for rebuild and for tests.
+// The jobs of all branches, in branch order: for rebuild and for tests.
 std::vector<Job> jobs_of(const RunState& state);
 
 }  // namespace cairn

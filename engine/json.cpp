@@ -1,11 +1,13 @@
 #include "engine/json.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 #include <vector>
 
-#include "engine/codec.hpp"
-#include "engine/json_reading.hpp"
-#include "engine/plain_json.hpp"
+#include "engine/corrupt_history.hpp"
+#include "engine/json_scan.hpp"
 
 namespace cairn {
 namespace {
@@ -61,8 +63,8 @@ class CheckedBuilder final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  // Of "[json.exception...] parse error at line 1, column 3: syntax error while parsing value - unexpected X; expected
-  // Y" the X.
+  // The X in "[json.exception...] parse error at line 1, column 3: syntax error while parsing value - unexpected X;
+  // expected Y".
   static std::string reason_in(std::string_view what) {
     if (const auto dash = what.find(" - "); dash != std::string_view::npos) what.remove_prefix(dash + 3);
     if (what.starts_with('[')) what.remove_prefix(what.find("] ") + 2);
@@ -125,6 +127,67 @@ Json resolve_text(const std::string& text, const std::function<Json(std::string_
   return pointed_at(read(path.substr(0, slash)), path.substr(slash));
 }
 
+// --- writing ---------------------------------------------------------------------------------------------------------
+
+bool is_printable(char c) { return c >= ' ' && c < 0x7f; }
+
+// JSON inside a text is all quotes; ASCII needs no check of its UTF-8, so only quotes and backslashes are escaped.
+void append_string(std::string& text, const std::string& value) {
+  if (!std::all_of(value.begin(), value.end(), is_printable)) {
+    text += Json(value).dump();
+    return;
+  }
+  text += '"';
+  std::size_t written = 0;
+  for (std::size_t at = 0; at < value.size(); ++at) {
+    if (value[at] != '"' && value[at] != '\\') continue;
+    text.append(value, written, at - written);
+    text += '\\';
+    written = at;
+  }
+  text.append(value, written);
+  text += '"';
+}
+
+template <class Number>
+void append_number(std::string& text, Number value) {
+  std::array<char, 24> digits;
+  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+}
+
+void append(std::string& text, const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::object: {
+      text += '{';
+      for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+        if (text.back() != '{') text += ',';
+        append_string(text, key);
+        text += ':';
+        append(text, member);
+      }
+      text += '}';
+      return;
+    }
+    case Json::value_t::array: {
+      text += '[';
+      for (const Json& member : value.get_ref<const Json::array_t&>()) {
+        if (&member != &value.front()) text += ',';
+        append(text, member);
+      }
+      text += ']';
+      return;
+    }
+    case Json::value_t::string:
+      return append_string(text, value.get_ref<const std::string&>());
+    case Json::value_t::number_integer:
+      return append_number(text, value.get<std::int64_t>());
+    case Json::value_t::number_unsigned:
+      return append_number(text, value.get<std::uint64_t>());
+    default:
+      text += value.dump();
+  }
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
@@ -154,6 +217,12 @@ Json parse_stored_object(std::string_view text) {
   Json value = parse_stored(text);
   if (!value.is_object()) throw CorruptHistory("Expected a stored object, but found " + excerpt(value, 100) + ".");
   return value;
+}
+
+std::string canonical(const Json& value) {
+  std::string text;
+  append(text, value);
+  return text;
 }
 
 std::string excerpt(const Json& value, std::size_t bytes_max) {

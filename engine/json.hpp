@@ -1,4 +1,4 @@
-// JSON values as the engine takes and gives them: UTF-8, integers of 64 bits, IEEE doubles, objects in key order.
+// JSON values in and out of the engine: UTF-8, integers of 64 bits, IEEE doubles, objects in key order.
 // Pure functions, safe from any thread.
 #pragma once
 
@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 inline constexpr std::size_t json_bytes_max = 16u * 1024 * 1024;
 inline constexpr int json_depth_max = 200;
 
-// The only door for JSON text from outside. `what` names the text in the sentence of a refusal.
+// The only entrance for JSON text from outside. `what` names the text in the sentence of a refusal.
 // Refuses `invalid`: not JSON, not UTF-8, an integer beyond 64 bits, a key twice in one object, NUL in a string, deeper
 // than `json_depth_max`; `limit`: longer than `json_bytes_max`.
 Result<Json> parse_json(std::string_view text, std::string_view what);

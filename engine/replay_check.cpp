@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// The command of whoever spoke to the run, or of the clock; nothing for an event that no such command leads to.
+// The command from outside (a user, a system, the clock) that led to an event; nothing if no such command does.
 struct Spoken {
   StepId step;
 
@@ -107,7 +107,7 @@ bool Redecide::add(std::span<const Event> commit) {
                  text_of(expected_.front().body));
 }
 
-// The version that decided then: it says how often a step was tried.
+// The graph version in force when this was recorded; its retry limits apply.
 void Redecide::note_graph(const EventBody& recorded) {
   if (const auto* started = std::get_if<RunStarted>(&recorded)) recorded_graph_ = graphs_.by_version(started->version);
   if (const auto* moved = std::get_if<RunMoved>(&recorded)) recorded_graph_ = graphs_.by_version(moved->to_version);
@@ -120,7 +120,7 @@ void Redecide::note_decision(const EventBody& recorded) {
   decision_ = action.is_string() ? action.get<std::string>() : excerpt(action, 60);
 }
 
-// Derives the command behind the next event and decides it; what it leads to is then expected.
+// Derives the command that led to the next event and decides it; its events are then expected.
 bool Redecide::decide_from(std::span<const Event> rest) {
   const Event& first = rest.front();
   try {
@@ -234,8 +234,8 @@ bool Redecide::was_last_try(StepId id) const {
   const Step* step = find_step(state_, id);
   const GraphRef& then = recorded_graph_ == nullptr ? state_.graph : recorded_graph_;
   if (step == nullptr) return false;
-  const NodeIndex node = then->find(state_.graph->nodes[static_cast<std::size_t>(step->node)].name);
-  return node >= 0 && step->errors + 1 >= then->nodes[static_cast<std::size_t>(node)].retry.attempts;
+  const NodeIndex node = then->find(state_.node(*step).name);
+  return node >= 0 && step->errors + 1 >= then->node(node).retry.attempts;
 }
 
 // It is on record where the outcome was recorded.
@@ -280,7 +280,7 @@ bool Redecide::diverge(const Event& at, std::string says, std::string again) {
   if (const auto* succeeded = std::get_if<StepSucceeded>(&at.body)) divergence.node = succeeded->node;
   if (const auto* failed = std::get_if<StepFailed>(&at.body)) divergence.node = failed->node;
   if (const Step* step = find_step(state_, at.step); divergence.node.empty() && step != nullptr && step->node >= 0)
-    divergence.node = state_.graph->nodes[static_cast<std::size_t>(step->node)].name;
+    divergence.node = state_.node(*step).name;
   divergence.type = type_of(at.body);
   divergence.says = std::move(says);
   divergence.decision = decision_;

@@ -1,9 +1,9 @@
-// Decides a recorded run again, command by command, from its recorded outcomes: the same graph must give the same
-// events; a changed one shows where it would have gone another way. Pure: nothing outside is called and no handler is
-// run, unless `rerun` runs it. Not thread-safe.
+// The replay check: decides a recorded run again, command by command, from its recorded outcomes. The same graph must
+// give the same events; a changed one shows where the run would have gone another way. Pure: nothing outside is called
+// and no handler is run unless `rerun` runs it. Not thread-safe.
 //
-// A command is derived from the events that it once led to; what the engine itself derives must then follow. Times,
-// actors and ids are the recorded ones. A retry's moment is not compared, for its jitter is not on record.
+// A command is derived from the events that it once led to; the events that the engine itself derives must then follow.
+// Times, actors and ids are the recorded ones. A retry's moment is not compared because its jitter is not on record.
 #pragma once
 
 #include <deque>
@@ -27,12 +27,12 @@ struct Divergence {
   std::string says;      // one sentence
   std::string decision;  // the last action that was decided before it; "": none
   std::string recorded;  // the payloads
-  std::string again;     // "": nothing came
+  std::string again;     // "": no event
 };
 
 class Redecide {
  public:
-  // What a step's handler comes to when it is run again; nothing: it cannot be, and the record counts.
+  // The result of a step's handler when it is run again; nothing if it cannot be run: then the record counts.
   using Rerun = std::function<std::optional<Result<Outcome, Failure>>(const RunState&, const Job&)>;
 
   // `graph`: decides in place of the recorded version; null: that one.

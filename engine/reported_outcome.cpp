@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "engine/codec.hpp"
-
 namespace cairn {
 namespace {
 

@@ -1,5 +1,5 @@
-// What a worker once reported of a step, read back from the events that its report led to. Pure functions, safe from
-// any thread.
+// Reported outcomes: a worker's report of a step, read back from the events that the report led to. Pure functions,
+// safe from any thread.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct StepReport {
 };
 
 // `events` begin with the first that the report led to: its facts, then the one that closes the attempt. Nothing if
-// they are of no report: what the engine closes by itself, what came from outside, or a report that does not end in
-// them.
+// they are of no report: a step that the engine closed by itself, a command from outside, or a report that does not end
+// in them.
 std::optional<StepReport> step_report(std::span<const Event> events);
 
 }  // namespace cairn

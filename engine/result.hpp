@@ -1,5 +1,5 @@
-// How a refusal travels: a value, never an exception. Used by every layer.
-// Not thread-safe; a Result is a plain value.
+// Result: the one form in which a function says no. A refusal is a value, never an exception, in every layer; a bug is
+// a CHECK. Plain values: copies may go to any thread.
 #pragma once
 
 #include <concepts>
@@ -34,8 +34,8 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-// What a simulation does instead of dying: it throws a CheckFailure, which no `catch` of an exception takes for
-// another. Set before anything runs. The default ends the process.
+// For simulations, a failed CHECK throws a CheckFailure instead of ending the process. It is no std::exception, so that
+// no `catch` mistakes it for another. Set before anything runs.
 struct CheckFailure {
   std::string says;
 };

@@ -4,8 +4,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "engine/codec.hpp"
-
 namespace cairn {
 namespace {
 
@@ -16,9 +14,6 @@ struct NoSnapshot {  // never leaves restore_snapshot
 // --- writing ---------------------------------------------------------------------------------------------------------
 class Saver {
  public:
-  template <class T>
-  using Of = const T;
-
   Saver(const Graph* graph, Json& object) : graph_(graph), object_(object) { object_ = Json::object(); }
 
   template <class T>
@@ -37,7 +32,7 @@ class Saver {
     if (is_set) object_[key] = true;
   }
   void node(const char* key, NodeIndex node) {
-    if (node >= 0) object_[key] = graph_->nodes.at(static_cast<std::size_t>(node)).name;
+    if (node >= 0) object_[key] = graph_->node(node).name;
   }
   void text(const char* key, const JsonText& value) { object_[key] = parse_stored(value); }
   void data(const char* key, const Data& value) {
@@ -87,7 +82,7 @@ class Saver {
   const {
     Json object;
     Saver saver(graph_, object);
-    fields(saver, value);
+    state_fields(saver, value);
     return object;
   }
 
@@ -98,9 +93,6 @@ class Saver {
 // --- reading ---------------------------------------------------------------------------------------------------------
 class Loader {
  public:
-  template <class T>
-  using Of = T;
-
   Loader(const Graph* graph, const Json& object) : graph_(graph), object_(object) {
     if (!object.is_object()) throw NoSnapshot{"it has no object where one should be"};
   }
@@ -210,7 +202,7 @@ class Loader {
   requires std::is_class_v<T>
   void load(const Json& json, T& value) const {
     Loader loader(graph_, json);
-    fields(loader, value);
+    state_fields(loader, value);
   }
 
   const Graph* graph_;
@@ -218,26 +210,22 @@ class Loader {
 };
 
 // --- what a state consists of; one list for both ways ----------------------------------------------------------------
-template <class F>
-void fields(F& field, typename F::template Of<Options>& e) {
+void state_fields(auto& field, Is<Options> auto& e) {
   field("autonomous", e.autonomous);
   field("priority", e.priority);
   field("budgets", e.budgets);
   field.flag("recorded", e.recorded);  // since fold version 3
 }
-template <class F>
-void fields(F& field, typename F::template Of<Parent>& e) {
+void state_fields(auto& field, Is<Parent> auto& e) {
   field("run", e.run);
   field("step", e.step);
   field("depth", e.depth);
 }
-template <class F>
-void fields(F& field, typename F::template Of<ForkPoint>& e) {
+void state_fields(auto& field, Is<ForkPoint> auto& e) {
   field("run", e.run);
   field("seq", e.seq);
 }
-template <class F>
-void fields(F& field, typename F::template Of<SubGoal>& e) {
+void state_fields(auto& field, Is<SubGoal> auto& e) {
   field("id", e.id);
   field("tool", e.tool);
   field("title", e.title);
@@ -256,27 +244,23 @@ void fields(F& field, typename F::template Of<SubGoal>& e) {
   field("waits_for", e.waits_for);
   field("dependents", e.dependents);
 }
-template <class F>
-void fields(F& field, typename F::template Of<RejectedGoal>& e) {
+void state_fields(auto& field, Is<RejectedGoal> auto& e) {
   field("id", e.id);
   field("tool", e.tool);
   field("reason", e.reason);
 }
-template <class F>
-void fields(F& field, typename F::template Of<Plan>& e) {
+void state_fields(auto& field, Is<Plan> auto& e) {
   field("goals", e.goals);
   field("rejected", e.rejected);
   field("by_id", e.by_id);
   field("next_untaken", e.next_untaken);
 }
-template <class F>
-void fields(F& field, typename F::template Of<CachedOutcome>& e) {
+void state_fields(auto& field, Is<CachedOutcome> auto& e) {
   field("step", e.step);
   field("label", e.label);
   field.text("patch", e.patch);
 }
-template <class F>
-void fields(F& field, typename F::template Of<Branch>& e) {
+void state_fields(auto& field, Is<Branch> auto& e) {
   field("id", e.id);
   field("parent", e.parent);
   field("place", e.place);
@@ -289,8 +273,7 @@ void fields(F& field, typename F::template Of<Branch>& e) {
   field.node("at_end", e.at_end);
   field.unless_empty("cache", e.cache);  // since fold version 2
 }
-template <class F>
-void fields(F& field, typename F::template Of<Step>& e) {
+void state_fields(auto& field, Is<Step> auto& e) {
   field("id", e.id);
   field("branch", e.branch);
   field.node("node", e.node);
@@ -309,15 +292,14 @@ void fields(F& field, typename F::template Of<Step>& e) {
   field("question", e.question);
   field.present("due", e.due);
   field("child", e.child);
-  field("open_goals", e.open_goals);
-  field("partial", e.partial);
-  field("doomed", e.doomed);
+  field("open_goals", e.map.open_goals);
+  field("partial", e.map.partial);
+  field("doomed", e.map.doomed);
   field("unfit", e.unfit);
-  field("came", e.came);
+  field("came", e.closing_label);
   field.present("brought", e.brought);
 }
-template <class F>
-void fields(F& field, typename F::template Of<Question>& e) {
+void state_fields(auto& field, Is<Question> auto& e) {
   field("id", e.id);
   field("step", e.step);
   field("kind", e.kind);
@@ -326,20 +308,17 @@ void fields(F& field, typename F::template Of<Question>& e) {
   field.present("default", e.fallback);
   field.present("expires_at", e.expires_at);
 }
-template <class F>
-void fields(F& field, typename F::template Of<Signal>& e) {
+void state_fields(auto& field, Is<Signal> auto& e) {
   field("id", e.id);
   field("value", e.value);
   field("seq", e.seq);
 }
-template <class F>
-void fields(F& field, typename F::template Of<BudgetUse>& e) {
+void state_fields(auto& field, Is<BudgetUse> auto& e) {
   field("cap", e.cap);
   field("used", e.used);
-  field("told", e.told);
+  field("told", e.is_reported);
 }
-template <class F>
-void fields(F& field, typename F::template Of<RunState>& e) {  // but its graph
+void state_fields(auto& field, Is<RunState> auto& e) {  // but its graph
   field("run", e.id);
   field("seq", e.seq);
   field("status", e.status);
@@ -375,7 +354,7 @@ RunState restored(const Json& snapshot, GraphRef graph) {
   RunState state;
   state.graph = std::move(graph);
   Loader loader(state.graph.get(), snapshot);
-  fields(loader, state);
+  state_fields(loader, state);
   return state;
 }
 
@@ -384,7 +363,7 @@ RunState restored(const Json& snapshot, GraphRef graph) {
 Json snapshot_json(const RunState& state) {
   Json snapshot;
   Saver saver(state.graph.get(), snapshot);
-  fields(saver, state);
+  state_fields(saver, state);
   snapshot["graph"] = state.graph == nullptr ? Json() : Json(state.graph->version);
   snapshot["fold"] = fold_version;
   return snapshot;

@@ -1,5 +1,5 @@
-// The whole folded state as JSON and back: for snapshots and forks. A cache's format, never the truth.
-// Pure functions.
+// Snapshots: the whole folded state as JSON and back, to resume long runs and to begin forks. A cache, never the truth:
+// the events are. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace cairn {
 
-// Raised whenever evolve would fold the same events to another state, or the format changes; snapshots of another
-// version are ignored. A golden test fails if the fold changes without it.
-// A fork's first event holds a snapshot for good: whatever an older version could hold must stay readable.
+// Raised whenever evolve would fold the same events to another state, or the format changes; cached snapshots of
+// another version are not read, and the run is folded again. A golden test fails if the fold changes without it. A
+// fork's first event holds a snapshot for good, so everything that an older version held stays readable (versions.md).
 inline constexpr std::int32_t fold_version = 3;
 
 Json snapshot_json(const RunState& state);

@@ -5,8 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "engine/codec.hpp"
-#include "engine/plain_json.hpp"
+#include "engine/json_scan.hpp"
 
 namespace cairn {
 namespace {
@@ -24,7 +23,7 @@ Json sum_of(const Json& left, const Json& right) {
   return left.get<double>() + right.get<double>();
 }
 
-// What the channel holds after `patch`; what does not fit replaces, so that folding is total.
+// The channel's value after `patch`. A patch that does not fit its reducer replaces it, so that folding is total.
 Json reduced(Reducer reducer, Json before, const Json& patch) {
   switch (reducer) {
     case Reducer::last:
@@ -47,32 +46,31 @@ Json reduced(Reducer reducer, Json before, const Json& patch) {
   return patch;
 }
 
-std::string unfit_sentence(std::string_view channel, std::string_view expected, const Json& found) {
-  return "Expected channel " + std::string(channel) + " to be given " + std::string(expected) + ", but the patch has " +
-         excerpt(found, 60) + ".";
+Error unfit(std::string_view channel, std::string_view expected, const Json& found) {
+  return {Code::invalid, "Expected channel " + std::string(channel) + " to be given " + std::string(expected) +
+                             ", but the patch has " + excerpt(found, 60) + "."};
 }
 
-std::optional<std::string> channel_fault(Reducer reducer, const std::string& channel, const Json& before,
-                                         const Json& patch) {
+Status check_channel(Reducer reducer, const std::string& channel, const Json& before, const Json& patch) {
   switch (reducer) {
     case Reducer::last:
-      return std::nullopt;
+      return Done{};
     case Reducer::append:
-      if (!patch.is_array()) return unfit_sentence(channel, "an array to append", patch);
-      return std::nullopt;
+      if (!patch.is_array()) return unfit(channel, "an array to append", patch);
+      return Done{};
     case Reducer::merge:
-      if (!patch.is_object()) return unfit_sentence(channel, "an object to merge", patch);
-      return std::nullopt;
+      if (!patch.is_object()) return unfit(channel, "an object to merge", patch);
+      return Done{};
     case Reducer::max:
-      if (!patch.is_number()) return unfit_sentence(channel, "a number", patch);
-      return std::nullopt;
+      if (!patch.is_number()) return unfit(channel, "a number", patch);
+      return Done{};
     case Reducer::sum:
-      if (!patch.is_number()) return unfit_sentence(channel, "a number to add", patch);
+      if (!patch.is_number()) return unfit(channel, "a number to add", patch);
       if (before.is_number_integer() && patch.is_number_integer() && !sum_of(before, patch).is_number_integer())
-        return unfit_sentence(channel, "a number whose sum fits 64 bits", patch);
-      return std::nullopt;
+        return unfit(channel, "a number whose sum fits 64 bits", patch);
+      return Done{};
   }
-  return std::nullopt;
+  return Done{};
 }
 
 const Branch& branch_of(const RunState& state, BranchId id) {
@@ -113,40 +111,7 @@ Result<Json> resolved(const RunState& state, BranchId branch, const Json& value)
   return copy;
 }
 
-// --- patches that nobody needs to read ------------------------------------------------------------------------------
-
-// Behind the value that begins at `at`; the end of the text if there is none.
-std::size_t behind_value(std::string_view text, std::size_t at) {
-  int open = 0;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '"') {
-      at = behind_string(text, at + 1) - 1;
-    } else if (c == '{' || c == '[') {
-      ++open;
-    } else if (c == '}' || c == ']') {
-      if (--open < 0) return at;
-    } else if (c == ',' && open == 0) {
-      return at;
-    }
-  }
-  return text.size();
-}
-
-// The keys of an object as we write it, unread; nothing if it is written otherwise.
-std::optional<std::vector<std::string_view>> keys_of(std::string_view text) {
-  std::vector<std::string_view> keys;
-  for (std::size_t at = 0; at + 1 < text.size() && text[at + 1] == '"';) {
-    const std::size_t begin = at + 2;
-    const std::size_t end = text.find_first_of("\"\\", begin);
-    if (end == std::string_view::npos || text.substr(end, 2) != "\":") return std::nullopt;
-    keys.push_back(text.substr(begin, end - begin));
-    at = behind_value(text, end + 2);
-    if (at + 1 == text.size() && text[at] == '}') return keys;
-    if (at < text.size() && text[at] != ',') return std::nullopt;
-  }
-  return std::nullopt;
-}
+// --- patches that need not be read ----------------------------------------------------------------------------------
 
 // A patch whose every channel keeps the last value and is set again by a later patch.
 void leave_out_superseded(std::vector<JsonText>& patches, const Graph& graph) {
@@ -178,13 +143,14 @@ void apply_patch(Json& data, const Json& patch, const Graph& graph) {
   }
 }
 
-std::optional<std::string> patch_fault(const Json& data, const Json& patch, const Graph& graph) {
-  if (!patch.is_object()) return "Expected a patch to be an object of channels, but found " + excerpt(patch, 60) + ".";
+Status check_patch(const Json& data, const Json& patch, const Graph& graph) {
+  if (!patch.is_object())
+    return Error{Code::invalid, "Expected a patch to be an object of channels, but found " + excerpt(patch, 60) + "."};
   for (const auto& [channel, value] : patch.items()) {
     const Json before = data.value(channel, Json());
-    if (auto fault = channel_fault(graph.reducer(channel), channel, before, value)) return fault;
+    if (Status fits = check_channel(graph.reducer(channel), channel, before, value); !fits) return fits;
   }
-  return std::nullopt;
+  return Done{};
 }
 
 void Data::add(JsonText patch) {
@@ -296,94 +262,8 @@ bool is_waiting(const RunState& state) {
   if (state.status != RunStatus::running) return false;
   return std::none_of(state.steps.begin(), state.steps.end(), [&](const auto& entry) {
     const Step& step = entry.second;
-    return step.goal >= 0 || state.graph->nodes[static_cast<std::size_t>(step.node)].verb == Verb::do_;
+    return step.goal >= 0 || state.node(step).verb() == Verb::do_;
   });
-}
-
-// --- show ---------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// What an open step waits for, as far as the state alone tells: the words of `cairn explain`, and "worker".
-std::string_view waits_for(const RunState& state, const Step& step) {
-  const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
-  if (step.goal < 0) {
-    if (node.verb == Verb::ask) return "question";
-    if (node.verb == Verb::wait) return node.spec.contains("signal") ? "signal" : "timer";
-    if (node.verb == Verb::map) return "map";
-    if (node.verb == Verb::call) return "child";
-  }
-  return step.run_at > state.last_at ? "retry" : "worker";
-}
-
-Json step_json(const RunState& state, const Step& step) {
-  Json shown = {{"step", step.id},
-                {"branch", step.branch},
-                {"node", state.graph->nodes[static_cast<std::size_t>(step.node)].name},
-                {"attempt", step.attempt},
-                {"waits_for", waits_for(state, step)},
-                {"opened_at", time_text(step.opened_at)}};
-  if (step.goal >= 0) shown["sub_goal"] = goal_of(state, step).id;
-  if (step.run_at > step.opened_at) shown["run_at"] = time_text(step.run_at);
-  if (step.due) shown["due"] = time_text(*step.due);
-  if (!step.error.empty()) shown["error"] = Json{{"error", step.error}, {"message", step.message}};
-  if (!step.question.empty()) shown["question"] = step.question;
-  if (!step.child.is_nil()) shown["child"] = to_string(step.child);
-  if (step.open_goals > 0) shown["open_sub_goals"] = step.open_goals;
-  return shown;
-}
-
-Json goal_json(const SubGoal& goal) {
-  Json shown = {{"id", goal.id}, {"status", to_string(goal.status)}};
-  if (!goal.tool.empty()) {
-    shown["tool"] = goal.tool;
-    shown["inputs"] = goal.inputs;
-  }
-  if (!goal.title.empty()) shown["title"] = goal.title;
-  if (!goal.parent.empty()) shown["parent"] = goal.parent;
-  if (!goal.after.empty()) shown["after"] = goal.after;
-  if (!goal.outputs.is_null()) shown["outputs"] = goal.outputs;
-  if (!goal.error.empty()) shown["error"] = Json{{"error", goal.error}, {"message", goal.message}};
-  if (goal.step != 0) shown["step"] = goal.step;
-  return shown;
-}
-
-Json question_json(const Question& question) {
-  Json shown = {{"id", question.id}, {"step", question.step}, {"kind", question.kind}, {"prompt", question.prompt}};
-  if (!question.schema.is_null()) shown["schema"] = question.schema;
-  if (question.fallback) shown["default"] = *question.fallback;
-  if (question.expires_at) shown["expires_at"] = time_text(*question.expires_at);
-  return shown;
-}
-
-Json plan_json(const RunState& state) {
-  Json plan = Json::array();
-  for (const auto& [id, branch] : state.branches) {
-    for (const SubGoal& goal : branch.plan.goals) plan.push_back(goal_json(goal));
-    for (const RejectedGoal& goal : branch.plan.rejected)
-      plan.push_back(Json{{"id", goal.id}, {"tool", goal.tool}, {"status", "rejected"}, {"reason", goal.reason}});
-  }
-  return plan;
-}
-
-}  // namespace
-
-Json state_json(const RunState& state) {
-  Json shown = {{"run", to_string(state.id)},        {"graph", state.graph->name}, {"version", state.graph->version},
-                {"status", to_string(state.status)}, {"seq", state.seq},           {"steps", Json::array()},
-                {"plan", plan_json(state)},          {"budgets", Json::object()},  {"questions", Json::array()}};
-  if (is_waiting(state)) shown["status"] = "waiting";
-  if (state.forked_from)
-    shown["forked_from"] = Json{{"run", to_string(state.forked_from->run)}, {"seq", state.forked_from->seq}};
-  shown["channels"] = read_channels(state, root_branch);
-  for (const auto& [id, step] : state.steps) shown["steps"].push_back(step_json(state, step));
-  for (const auto& [name, use] : state.budgets) shown["budgets"][name] = Json{{"cap", use.cap}, {"used", use.used}};
-  for (const auto& [id, question] : state.questions) shown["questions"].push_back(question_json(question));
-  if (is_ended(state.status)) {
-    shown["reason"] = state.reason;
-    shown["output"] = state.output;
-  }
-  return shown;
 }
 
 }  // namespace cairn

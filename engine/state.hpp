@@ -1,5 +1,6 @@
-// What a run is now: the fold of its events. Changed only by `evolve`; read by decide, handlers and people.
-// Not thread-safe. Copying is deep in its own data and shares the graph.
+// The state of a run now: the fold of its events. Only `evolve` changes it; decide, handlers and people read it.
+// Not thread-safe, reading included (data is composed when it is read). A copy has data of its own and shares the
+// graph.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace cairn {
 
-// A part of a run's data: a composed patch, and patches that nobody has looked into yet.
+// A part of a run's data: a composed patch, and patches that are still unread text (decision 0001).
 // Composing is associative for every reducer, so a branch's patches become one when they are read.
 class Data {
  public:
@@ -37,8 +38,8 @@ class Data {
 // Applies `patch` to `data` channel by channel by the graph's reducers. Never refuses: what does not fit replaces.
 void apply_patch(Json& data, const Json& patch, const Graph& graph);
 
-// One sentence if the patch does not fit a reducer over `data`; nothing if it does.
-std::optional<std::string> patch_fault(const Json& data, const Json& patch, const Graph& graph);
+// Whether every channel of the patch fits its reducer over `data`. Refuses `invalid`.
+Status check_patch(const Json& data, const Json& patch, const Graph& graph);
 
 struct SubGoal {
   std::string id;
@@ -73,7 +74,7 @@ struct Plan {
   std::int32_t next_untaken = 0;  // all before it were taken by a map, or are structure
 };
 
-// What a step on a node that says `cache` left behind.
+// The outcome of a step on a node that says `cache`.
 struct CachedOutcome {
   StepId step = 0;
   std::string label;
@@ -94,6 +95,12 @@ struct Branch {
   std::map<std::string, CachedOutcome, std::less<>> cache;  // its own recorded outcomes, by key
 };
 
+struct MapProgress {              // of an open step at a map
+  std::int32_t open_goals = 0;    // not yet closed
+  bool partial = false;           // one failed or was skipped
+  std::set<std::int32_t> doomed;  // positions of goals that depend on a failure: follow closes them as skipped
+};
+
 struct Step {
   StepId id = 0;
   BranchId branch = 0;
@@ -104,20 +111,18 @@ struct Step {
   std::int32_t losses = 0;
   TimeUs opened_at = 0;
   TimeUs run_at = 0;
-  Json given;                                   // what its opening event brought; null: nothing
+  Json given;                                   // the value from its opening event; null: none
   std::map<std::string, std::int64_t> budgets;  // used counts when it opened
   bool exhausted = false;                       // its budget was at the cap: follow closes it
   bool failed_final = false;                    // closed without an edge: follow fails the run
-  std::string error;                            // of the last failed attempt
+  std::string error;                            // the last failed attempt's
   std::string message;
-  std::string question;           // ask: the open one
-  std::optional<TimeUs> due;      // ask and wait: expiry, timer or timeout
-  RunId child;                    // call: the running one
-  std::int32_t open_goals = 0;    // map: not yet closed
-  bool partial = false;           // map: one failed or was skipped
-  std::set<std::int32_t> doomed;  // map: positions of goals that depend on a failure: follow closes them as skipped
-  bool unfit = false;             // cannot be run as it stands (`error`, `message`): follow closes it
-  std::string came;  // engine label of what came (answered, expired, fired, timeout, done ...): follow closes it
+  std::string question;       // ask: the open one
+  std::optional<TimeUs> due;  // ask and wait: expiry, timer or timeout
+  RunId child;                // call: the running one
+  MapProgress map;
+  bool unfit = false;         // cannot be run as it stands (`error`, `message`): follow closes it
+  std::string closing_label;  // engine label (answered, expired, fired, done ...) by which follow closes it; "" not yet
   std::optional<Json> brought;  // the answer, the child's output
 };
 
@@ -140,7 +145,7 @@ struct Signal {
 struct BudgetUse {
   std::int64_t cap = 0;
   std::int64_t used = 0;
-  bool told = false;  // budget_exhausted was written
+  bool is_reported = false;  // budget_exhausted was written
 };
 
 struct RunState {
@@ -168,6 +173,9 @@ struct RunState {
   std::map<std::string, BudgetUse, std::less<>> budgets;
   std::int64_t plan_version = 0;
   std::string goal;
+
+  // The node where the step stands; a sub-goal's: its map. REQUIRES: the step is of this state.
+  const Node& node(const Step& step) const { return graph->node(step.node); }
 };
 
 // --- reading --------------------------------------------------------------------------------------------------------
@@ -185,11 +193,11 @@ const SubGoal* find_goal(const RunState& state, BranchId branch, std::string_vie
 // The branch's view of the plan in plan order: ancestors' first.
 std::vector<const SubGoal*> plan_of(const RunState& state, BranchId branch);
 
-// What was refused admission, with reasons, as the branch sees it: ancestors' first.
+// The sub-goals that were refused admission, with reasons, as the branch sees them: ancestors' first.
 std::vector<const RejectedGoal*> rejected_of(const RunState& state, BranchId branch);
 
-// The outcome recorded under that key in the branch, else in its ancestors; null if there is none. What a sibling
-// recorded is not seen before their join, so that nothing depends on who finished first.
+// The outcome recorded under that key in the branch, else in its ancestors; null if there is none. A sibling's outcome
+// is not seen before their join, so that nothing depends on which of them finished first.
 const CachedOutcome* find_cached(const RunState& state, BranchId branch, std::string_view key);
 
 // The inputs of a sub-goal's step with every reference replaced by the value it names.
@@ -205,8 +213,5 @@ bool is_waiting(const RunState& state);
 
 const Step* find_step(const RunState& state, StepId step);
 const SubGoal& goal_of(const RunState& state, const Step& step);  // REQUIRES: step.goal >= 0
-
-// `cairn show`: run graph status seq channels steps plan budgets questions, and reason, output when ended.
-Json state_json(const RunState& state);
 
 }  // namespace cairn

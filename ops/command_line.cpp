@@ -10,7 +10,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
 #include "ops/bench/bench.hpp"
 #include "ops/bench/rig/slow_model.hpp"
 #include "ops/commands.hpp"

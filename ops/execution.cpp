@@ -16,10 +16,10 @@ constexpr std::chrono::milliseconds look_last{100};
 
 bool is_left_to_others(Client& client, const RunState& state, const Step& step) {
   if (step.goal >= 0) return false;
-  const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
-  if (node.verb == Verb::ask) return !step.question.empty();
-  if (node.verb == Verb::wait) return !step.due;
-  return node.verb == Verb::call && !step.child.is_nil() && only_questions_left(client, step.child);
+  const Node& node = state.node(step);
+  if (node.verb() == Verb::ask) return !step.question.empty();
+  if (node.verb() == Verb::wait) return !step.due;
+  return node.verb() == Verb::call && !step.child.is_nil() && only_questions_left(client, step.child);
 }
 
 bool watch(const std::function<bool()>& settled, const StopSignals& signals) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/embedded.hpp"
+#include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/handlers/builtin_handlers.hpp"

@@ -4,7 +4,8 @@
 #include <chrono>
 #include <random>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
+#include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
 #include "workers/catalogue.hpp"

@@ -18,9 +18,7 @@ std::string count_text(std::int64_t count, const std::string& one, const std::st
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-const Node& node_of(const RunState& state, const Step& step) {
-  return state.graph->nodes[static_cast<std::size_t>(step.node)];
-}
+const Node& node_of(const RunState& state, const Step& step) { return state.node(step); }
 
 Reason reason(Kind kind, std::string says, Json details = Json::object()) {
   return {kind, 0, "", std::move(says), std::move(details)};
@@ -61,9 +59,10 @@ Reason map_reason(const RunState& state, const Step& step) {
   const Plan& plan = state.branches.at(step.branch).plan;
   const auto of =
       std::count_if(plan.goals.begin(), plan.goals.end(), [&](const SubGoal& goal) { return goal.map == step.id; });
-  return reason(Kind::map,
-                std::to_string(step.open_goals) + " of " + count_text(of, "sub-goal is", "sub-goals are") + " open.",
-                {{"open", step.open_goals}, {"of", of}});
+  return reason(
+      Kind::map,
+      std::to_string(step.map.open_goals) + " of " + count_text(of, "sub-goal is", "sub-goals are") + " open.",
+      {{"open", step.map.open_goals}, {"of", of}});
 }
 
 Reason run_reason(const RunState& state) {
@@ -99,7 +98,7 @@ std::optional<Reason> join_reason(const RunState& state, const Branch& forked) {
                      " branches have arrived; it still waits for ";
   for (std::size_t i = 0; i < away.size(); ++i) says += (i == 0 ? "" : ", ") + branch_text(state, away[i]);
   Reason found = reason(Kind::join, says + ".", {{"branches", away}});
-  found.node = state.graph->nodes[static_cast<std::size_t>(join)].name;
+  found.node = state.graph->node(join).name;
   return found;
 }
 
@@ -216,9 +215,9 @@ class Queued {
 
   std::optional<Reason> nobody_has_it(const std::vector<const SessionRow*>& serving) const {
     const bool is_goal = step_.goal >= 0;
-    if (!is_goal && node_of(state_, step_).verb != Verb::do_) return std::nullopt;  // a timer needs nothing
+    if (!is_goal && node_of(state_, step_).verb() != Verb::do_) return std::nullopt;  // a timer needs nothing
     const std::string kind = is_goal ? "tool" : "handler";
-    const std::string& name = is_goal ? goal_of(state_, step_).tool : node_of(state_, step_).target;
+    const std::string& name = is_goal ? goal_of(state_, step_).tool : node_of(state_, step_).handler();
     const auto may_have = [&](const SessionRow* row) {
       const auto& names = is_goal ? row->tools : row->handlers;
       return !names || std::find(names->begin(), names->end(), name) != names->end();
@@ -263,11 +262,12 @@ Reason step_reason(const RunState& state, const Step& step, const Situation& sit
   if (step.goal >= 0) return queued_reason(state, step, situation);
   const Node& node = node_of(state, step);
   const bool is_overdue = step.due && *step.due <= situation.now_us && state.status != RunStatus::paused;
-  switch (node.verb) {
+  switch (node.verb()) {
     case Verb::ask:
       return is_overdue ? queued_reason(state, step, situation) : question_reason(state, step);
     case Verb::wait:
-      if (node.spec.contains("signal") && !is_overdue) return signal_reason(step, node.spec["signal"]);
+      if (const auto* wait = node.as<WaitNode>(); wait->signal && !is_overdue)
+        return signal_reason(step, *wait->signal);
       return timed_reason(state, step, situation);
     case Verb::call:
       return child_reason(step, situation);

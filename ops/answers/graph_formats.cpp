@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <sys/wait.h>
 
+#include "engine/graph_drawing.hpp"
+
 namespace cairn {
 namespace {
 

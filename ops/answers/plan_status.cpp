@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/codec.hpp"
-
 namespace cairn {
 namespace {
 

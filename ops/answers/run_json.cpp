@@ -1,6 +1,6 @@
 #include "ops/answers/run_json.hpp"
 
-#include "engine/codec.hpp"
+#include "engine/run_json.hpp"
 #include "ops/terminal/print.hpp"
 
 namespace cairn {

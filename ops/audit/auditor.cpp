@@ -7,7 +7,8 @@
 #include <map>
 #include <set>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
+#include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
 #include "ops/audit/projection_check.hpp"
 #include "ops/audit/run_audit.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/codec.hpp"
+#include "engine/run_json.hpp"
 #include "ops/answers/usage_report.hpp"
 
 namespace cairn {

@@ -2,7 +2,8 @@
 
 #include <limits>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
+#include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
 #include "storage/proof/base64.hpp"
 #include "workers/handlers/large_values.hpp"
@@ -67,8 +68,8 @@ Handlers claimed_handlers(const Json& graph) {
 
 }  // namespace
 
-ExportAudit::ExportAudit(const std::string& path, Found found, ExportTaker taker)
-    : reader_(path), found_(std::move(found)), taker_(std::move(taker)) {}
+ExportAudit::ExportAudit(const std::string& path, Found found, ExportTaker taker, ExportUpcasters upcasters)
+    : reader_(path), found_(std::move(found)), taker_(std::move(taker)), upcasters_(upcasters) {}
 
 Status ExportAudit::look() {
   try {
@@ -81,11 +82,12 @@ Status ExportAudit::look() {
 
 Status ExportAudit::read_all() {
   for (;;) {
-    const Result<std::optional<Json>> line = reader_.next();
+    Result<std::optional<Json>> line = reader_.next();
     if (!line && line.error().code == Code::not_found) return line.error();
     if (!line) throw Fault{line.error().message};
     if (!*line) break;
     try {
+      lift(**line);
       if (Status taken = read(**line); !taken) return taken;
     } catch (const Json::exception&) {
       throw Fault{"Expected line " + std::to_string(reader_.line()) +
@@ -97,6 +99,13 @@ Status ExportAudit::read_all() {
   }
   if (!has_ended_) throw Fault{"Expected the line that ends an export, but the file ends before it."};
   return Done{};
+}
+
+// The head says of which version the file is; what is none that can be read is left to read_head.
+void ExportAudit::lift(Json& line) {
+  if (!head_ && line.contains("version") && is_readable_export(line["version"], upcasters_))
+    version_ = line["version"].get<std::int64_t>();
+  lift_export_line(line, version_, upcasters_);
 }
 
 Status ExportAudit::read(const Json& line) {
@@ -120,9 +129,9 @@ Status ExportAudit::read(const Json& line) {
 }
 
 Status ExportAudit::read_head(const Json& line) {
-  if (text_of(line, "format") != "cairn-export" || line.at("version") != 1)
-    throw Fault{"Expected an export of version 1, but found \"" + text_of(line, "format") + "\" of version " +
-                excerpt(line.at("version"), 20) + "."};
+  if (text_of(line, "format") != "cairn-export" || line.at("version") != export_version)
+    throw Fault{"Expected an export of version " + std::to_string(export_version) + ", but found \"" +
+                text_of(line, "format") + "\" of version " + excerpt(line.at("version"), 20) + "."};
   head_ = ExportHead{number_of<std::int32_t>(line, "shards"), text_of(line, "database"), 0, text_of(line, "by"),
                      line.at("archive").get<bool>()};
   if (head_->shards < 1) throw std::out_of_range("its shards are none");

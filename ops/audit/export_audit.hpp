@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/audit/export_reader.hpp"
+#include "ops/audit/export_version.hpp"
 #include "ops/audit/export_writer.hpp"
 #include "ops/audit/run_audit.hpp"
 
@@ -29,7 +30,9 @@ class ExportAudit {
  public:
   using Found = std::function<void(const Finding&)>;
 
-  ExportAudit(const std::string& path, Found found, ExportTaker taker = {});
+  // `upcasters`: the steps for files of older versions of the format.
+  ExportAudit(const std::string& path, Found found, ExportTaker taker = {},
+              ExportUpcasters upcasters = shipped_export_upcasters());
 
   // What is wrong with the file itself is a finding of kind `file`, and the last one. Refuses `not_found` for a file
   // that cannot be read, and what the taker refuses; then nothing more is read.
@@ -52,6 +55,7 @@ class ExportAudit {
   };
 
   Status read_all();
+  void lift(Json& line);
   Status read(const Json& line);
   Status read_head(const Json& line);
   Status read_graph(const Json& line);
@@ -66,6 +70,8 @@ class ExportAudit {
   ExportReader reader_;
   Found found_;
   ExportTaker taker_;
+  ExportUpcasters upcasters_;
+  std::int64_t version_ = export_version;  // of the file
   std::optional<ExportHead> head_;
   Graphs graphs_;
   std::unique_ptr<Run> run_;

@@ -1,5 +1,6 @@
 #include "ops/audit/export_writer.hpp"
 
+#include "ops/audit/export_version.hpp"
 #include "storage/proof/base64.hpp"
 
 namespace cairn {
@@ -21,7 +22,7 @@ void ExportWriter::text(std::string_view text) {
 void ExportWriter::head(const ExportHead& head) {
   line({{"kind", "head"},
         {"format", "cairn-export"},
-        {"version", 1},
+        {"version", export_version},
         {"shards", head.shards},
         {"database", head.database},
         {"made_at", time_text(head.made_at_us)},

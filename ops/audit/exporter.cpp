@@ -1,6 +1,6 @@
 #include "ops/audit/exporter.hpp"
 
-#include "engine/codec.hpp"
+#include "engine/event.hpp"
 #include "ops/audit/run_source.hpp"
 #include "workers/handlers/large_values.hpp"
 #include "workers/session/history.hpp"

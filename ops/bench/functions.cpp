@@ -6,6 +6,7 @@
 #include "engine/codec.hpp"
 #include "engine/decide.hpp"
 #include "engine/evolve.hpp"
+#include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
 #include "ops/bench/rig/handlers.hpp"
 #include "storage/chain.hpp"

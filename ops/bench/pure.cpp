@@ -3,7 +3,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "engine/codec.hpp"
+#include "engine/run_json.hpp"
 #include "ops/bench/cases.hpp"
 #include "ops/bench/rig/traffic.hpp"
 

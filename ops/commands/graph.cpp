@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "engine/graph_check.hpp"
 #include "ops/answers/graph_formats.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <tuple>
 
-#include "engine/codec.hpp"
+#include "engine/run_json.hpp"
 #include "ops/answers/plan_status.hpp"
 #include "ops/answers/run_json.hpp"
 #include "ops/commands.hpp"

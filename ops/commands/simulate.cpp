@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "engine/graph_parsing.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/requests/arguments.hpp"

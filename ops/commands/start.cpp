@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "engine/run_json.hpp"
 #include "ops/commands.hpp"
 #include "ops/database.hpp"
 #include "ops/execution.hpp"

@@ -5,7 +5,8 @@
 #include <map>
 #include <spdlog/spdlog.h>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
+#include "engine/run_json.hpp"
 #include "ops/answers/explain_facts.hpp"
 #include "ops/answers/graph_formats.hpp"
 #include "ops/answers/plan_status.hpp"

@@ -50,14 +50,14 @@ void print_title(std::string_view title) { print_line("\n" + painted(title, Pain
 
 std::string step_place(const RunState& state, const Step& step) {
   if (step.goal >= 0) return "sub-goal " + goal_of(state, step).id;
-  return state.graph->nodes[static_cast<std::size_t>(step.node)].name;
+  return state.node(step).name;
 }
 
 // `word`: what it waits for as state_json has it.
 std::string step_waits_for(const Step& step, const std::string& word) {
   if (!step.question.empty()) return "the answer to " + step.question;
   if (!step.child.is_nil()) return "run " + to_string(step.child);
-  if (step.open_goals > 0) return std::to_string(step.open_goals) + " sub-goals";
+  if (step.map.open_goals > 0) return std::to_string(step.map.open_goals) + " sub-goals";
   if (step.due) return "until " + time_text(*step.due);
   if (!step.message.empty()) return "another try: " + step.message;
   return "a " + word;

@@ -6,7 +6,7 @@
 #include <map>
 #include <poll.h>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
 #include "engine/embedded.hpp"
 #include "storage/clock.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
 
 namespace cairn {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <random>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/commit_rows.hpp"
 #include "storage/postgres/connection_pool.hpp"

@@ -24,7 +24,7 @@ TEST(Branches, steps_are_numbered_as_they_open_and_a_fan_outs_in_edge_order) {
   trial.start();
   trial.complete(1, "ok");
   for (const auto& [step, node] : {std::pair{2, "a"}, {3, "b"}, {4, "c"}})
-    EXPECT_EQ(trial.state.graph->nodes[static_cast<std::size_t>(trial.state.steps.at(step).node)].name, node);
+    EXPECT_EQ(trial.state.node(trial.state.steps.at(step)).name, node);
   trial.complete(4, "more");
   trial.complete(2, "more");
   EXPECT_EQ(trial.state.branches.at(trial.state.steps.at(5).branch).place, 2) << "c came first";
@@ -129,7 +129,7 @@ const char* const nested_in_a_loop = R"({"name":"t","start":"f","limits":{"steps
 void leave(Trial& trial, const std::string& name, const std::string& label = "ok") {
   StepId found = 0;
   for (const auto& [id, step] : trial.state.steps)
-    if (trial.state.graph->nodes[static_cast<std::size_t>(step.node)].name == name) {
+    if (trial.state.node(step).name == name) {
       EXPECT_EQ(found, 0) << "two steps on " << name;
       found = id;
     }

@@ -1,4 +1,5 @@
 // Nodes that say `cache`: what is remembered, where it is seen, and what may be used again.
+#include "engine/graph_check.hpp"
 #include "tests/engine/trial.hpp"
 
 namespace cairn {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "engine/run_json.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn {

@@ -1,5 +1,6 @@
 // Calls and commands from outside: children across cancel, failure and depth; pause with steps in flight; retry of
 // failed runs; versions.
+#include "engine/graph_parsing.hpp"
 #include "tests/engine/trial.hpp"
 
 namespace cairn {

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "engine/graph.hpp"
+#include "engine/graph_parsing.hpp"
 #include "engine/state.hpp"
 
 namespace cairn {

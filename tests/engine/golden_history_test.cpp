@@ -6,6 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "engine/codec.hpp"
+#include "engine/evolve.hpp"
+#include "engine/graph_parsing.hpp"
 #include "tests/engine/trial.hpp"
 #include "tests/paths.hpp"
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
+#include "engine/graph_drawing.hpp"
+#include "engine/graph_parsing.hpp"
 
 namespace cairn {
 namespace {
@@ -82,30 +84,41 @@ TEST(Graph, is_built_as_it_is_written) {
   EXPECT_EQ(graph->budgets.at("tries").cap, 3);
   EXPECT_EQ(graph->context, Json({{"keep_last", 5}}));
 
-  const Node& work = graph->nodes.at(static_cast<std::size_t>(graph->start));
-  EXPECT_EQ(work.verb, Verb::do_);
-  EXPECT_EQ(work.target, "planner.work");
-  EXPECT_EQ(work.queue, "model");
+  const Node& work = graph->node(graph->start);
+  EXPECT_EQ(work.verb(), Verb::do_);
+  EXPECT_EQ(work.handler(), "planner.work");
+  EXPECT_EQ(work.as<DoNode>()->queue, "model");
   EXPECT_EQ(work.timeout_ms, 1000);
   EXPECT_EQ(work.spends, "tries");
   EXPECT_TRUE(work.cache);
   EXPECT_FALSE(work.join);
   EXPECT_EQ(work.retry, (Retry{3, 2, 10, 1.5, 100, 0.1}));
-  EXPECT_EQ(work.with, Json({{"a", "$plain"}}));
+  EXPECT_EQ(work.as<DoNode>()->with, Json({{"a", "$plain"}}));
 }
 
 TEST(Graph, verbs_are_normalized) {
   const GraphRef graph = parsed(whole());
-  const auto node = [&](const char* name) { return graph->nodes.at(static_cast<std::size_t>(graph->find(name))); };
-  EXPECT_EQ(node("failed").spec, Json({{"status", "failed"}}));
-  EXPECT_EQ(node("over").spec["output"], "$plain");
-  EXPECT_EQ(node("question").spec,
-            Json::parse(R"({"kind":"question","prompt":"Go on?","schema":{"type":"boolean"},"expires_ms":1000})"));
-  EXPECT_EQ(node("signal").spec, Json::parse(R"({"signal":"go","timeout_ms":5})"));
+  const auto node = [&](const char* name) { return graph->node(graph->find(name)); };
+  const auto end = [&](const char* name) { return std::get<EndNode>(node(name).settings); };
+  EXPECT_EQ(end("failed").status, RunStatus::failed);
+  EXPECT_EQ(end("failed").output, std::nullopt);
+  EXPECT_EQ(end("over").output, "$plain");
+  const auto ask = std::get<AskNode>(node("question").settings);
+  EXPECT_EQ(ask.kind, "question");
+  EXPECT_EQ(ask.prompt, "Go on?");
+  EXPECT_EQ(ask.schema, Json::parse(R"({"type":"boolean"})"));
+  EXPECT_EQ(ask.fallback, std::nullopt);
+  EXPECT_EQ(ask.expires->kind, DueSetting::Kind::after_ms);
+  EXPECT_EQ(ask.expires->value, 1000);
+  const auto wait = std::get<WaitNode>(node("signal").settings);
+  EXPECT_EQ(wait.signal, "go");
+  EXPECT_EQ(wait.due->value, 5);
   EXPECT_EQ(node("signal").into, "plain");
-  EXPECT_EQ(node("child").target, "other");
-  EXPECT_EQ(node("far").labels, (std::vector<std::string>{"ok"}));
-  EXPECT_EQ(node("far").queue, "default");
+  EXPECT_EQ(std::get<CallNode>(node("child").settings).graph, "other");
+  EXPECT_EQ(node("child").handler(), "");
+  const auto far = std::get<DoNode>(node("far").settings);
+  EXPECT_EQ(far.labels, (std::vector<std::string>{"ok"}));
+  EXPECT_EQ(far.queue, "default");
   EXPECT_EQ(node("far").retry, Retry{});
 }
 
@@ -116,7 +129,7 @@ TEST(Graph, edges_fall_back_as_the_engine_labels_do) {
   const GraphRef graph = parsed(json);
   const auto target = [&](const char* node, const char* label) -> std::string {
     const auto* edge = graph->next(graph->find(node), label);
-    return edge == nullptr ? "" : graph->nodes.at(static_cast<std::size_t>(edge->front())).name;
+    return edge == nullptr ? "" : graph->node(edge->front()).name;
   };
   EXPECT_EQ(target("goals", "partial"), "pause");
   EXPECT_EQ(target("child", "aborted"), "failed");
@@ -630,6 +643,41 @@ TEST(Graph, a_stored_one_that_is_none_is_a_corrupt_history) {
        R"({"name":"x","start":"y","limits":{"steps":1},"channels":{"c":{"reducer":"mean"}},"nodes":{"y":{"end":"done"}}})"}) {
     EXPECT_THROW(stored_graph(Json::parse(text), "v"), CorruptHistory) << text;
   }
+}
+
+// Each was once found out only when a run came there.
+TEST(Graph, a_stored_one_with_a_setting_of_another_kind_is_found_out_when_it_is_loaded) {
+  const auto with_node = [](const char* node) {
+    Json graph = whole();
+    graph["nodes"]["signal"] = Json::parse(node);
+    return graph;
+  };
+  EXPECT_NO_THROW(stored_graph(with_node(R"({"wait":{"signal":"go"},"on":{"fired":"over"}})"), "v"));
+  for (const char* node : {R"({"wait":{"signal":7},"on":{"fired":"over"}})",
+                           R"({"ask":{"kind":7},"on":{"answered":"over"}})", R"({"call":7,"on":{"done":"over"}})",
+                           R"({"map":"files","on":{"joined":"over"}})", R"({"do":"x.y","queue":7,"on":{"ok":"over"}})",
+                           R"({"do":"x.y","labels":[7],"on":{"ok":"over"}})", R"({"end":7})", R"({"end":"running"})",
+                           R"({"end":"over"})", R"({"end":{"status":7}})", R"({"end":{"status":"done","reason":7}})"}) {
+    EXPECT_THROW(stored_graph(with_node(node), "v"), CorruptHistory) << node;
+    EXPECT_FALSE(graph_faults(with_node(node), handlers).empty()) << node;
+  }
+}
+
+TEST(Graph, a_wait_and_an_ask_know_until_when) {
+  const auto due_of = [](const char* node) {
+    Json graph = whole();
+    graph["nodes"]["signal"] = Json::parse(node);
+    const GraphRef built = stored_graph(graph, "v");
+    const Node& found = built->node(built->find("signal"));
+    return found.as<AskNode>() != nullptr ? found.as<AskNode>()->expires : found.as<WaitNode>()->due;
+  };
+  const auto until = due_of(R"({"wait":{"until":"2026-11-21T22:23:47Z"},"on":{"fired":"over"}})");
+  EXPECT_EQ(until->kind, DueSetting::Kind::at_time);
+  EXPECT_EQ(until->value, "2026-11-21T22:23:47Z");
+  EXPECT_EQ(due_of(R"({"wait":{"ms":"$plain"},"on":{"fired":"over"}})")->value, "$plain");
+  EXPECT_EQ(due_of(R"({"ask":{"prompt":"?"},"expires_ms":8,"on":{"answered":"over"}})")->value, 8);
+  EXPECT_EQ(due_of(R"({"wait":{"signal":"go"},"on":{"fired":"over"}})"), std::nullopt);
+  EXPECT_EQ(due_of(R"({"ask":{"prompt":"?"},"on":{"answered":"over"}})"), std::nullopt);
 }
 
 const Json small = Json::parse(R"({"name": "small", "start": "fork", "limits": {"steps": 9}, "nodes": {

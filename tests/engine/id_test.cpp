@@ -85,6 +85,14 @@ TEST(Time, reads_offsets_and_fractions) {
   EXPECT_EQ(parse_time("2017-01-01T00:59:60+01:00"), 1'483'228'800'000'000);
 }
 
+TEST(QuestionId, names_its_step) {
+  EXPECT_EQ(question_id(7), "q7");
+  EXPECT_EQ(step_of_question("q7"), 7);
+  EXPECT_EQ(step_of_question("q2147483647"), 2'147'483'647);
+  for (const char* text : {"", "q", "7", "q0", "q-1", "q 7", "q7x", "x7", "Q7", "q2147483648", "q99999999999999999999"})
+    EXPECT_EQ(step_of_question(text), std::nullopt) << text;
+}
+
 TEST(Time, what_is_no_time_gives_nothing) {
   for (const char* text : {"",
                            "never",

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/codec.hpp"
-#include "engine/plain_json.hpp"
+#include "engine/corrupt_history.hpp"
+#include "engine/json_scan.hpp"
 
 namespace cairn {
 namespace {
@@ -110,12 +110,12 @@ TEST(PlainJson, finds_the_end_of_a_string_wherever_it_is) {
 }
 
 TEST(PlainJson, finds_what_is_behind_a_string_with_quotes_in_it) {
-  EXPECT_EQ(behind_string(R"(ab",)", 0), 3U);
-  EXPECT_EQ(behind_string(R"("ab",)", 1), 4U);
-  EXPECT_EQ(behind_string(R"(a\"b",)", 0), 5U);
-  EXPECT_EQ(behind_string(R"(a\\",)", 0), 4U);
-  EXPECT_EQ(behind_string(R"(a\\\"")", 0), 6U);
-  for (const char* open : {"", "ab", "a\\", "a\\\""}) EXPECT_EQ(behind_string(open, 0), std::string_view(open).size());
+  EXPECT_EQ(after_string(R"(ab",)", 0), 3U);
+  EXPECT_EQ(after_string(R"("ab",)", 1), 4U);
+  EXPECT_EQ(after_string(R"(a\"b",)", 0), 5U);
+  EXPECT_EQ(after_string(R"(a\\",)", 0), 4U);
+  EXPECT_EQ(after_string(R"(a\\\"")", 0), 6U);
+  for (const char* open : {"", "ab", "a\\", "a\\\""}) EXPECT_EQ(after_string(open, 0), std::string_view(open).size());
 }
 
 TEST(Json, refuses_broken_text_with_the_byte) {

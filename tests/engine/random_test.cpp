@@ -50,12 +50,12 @@ class Driver {
     trouble();
     std::vector<StepId> open;
     for (const auto& [id, step] : trial_.state.steps)
-      if (step.open_goals == 0) open.push_back(id);
+      if (step.map.open_goals == 0) open.push_back(id);
     ASSERT_FALSE(open.empty()) << "nothing is open";
     const Step& step = trial_.state.steps.at(open[random_.below(open.size())]);
     trial_.now_us += static_cast<TimeUs>(random_.below(30'000));
     if (step.goal >= 0) return run_goal(step);
-    switch (node(step).verb) {
+    switch (node(step).verb()) {
       case Verb::do_:
         return run_handler(step);
       case Verb::ask:
@@ -92,7 +92,7 @@ class Driver {
     switch (random_.below(12)) {
       case 0:
         for (const auto& [id, step] : trial_.state.steps)
-          if (step.goal >= 0 || node(step).verb == Verb::do_) {
+          if (step.goal >= 0 || node(step).verb() == Verb::do_) {
             const CompleteStep late{id, step.attempt, {"ok", Json::object(), {}}, 1, 0, 0};
             must(FailStep{id, step.attempt, {"lost", "its worker died", true, {}}, 1, 0});
             trial_.refused(late);
@@ -115,7 +115,7 @@ class Driver {
       return;
     }
     CompleteStep complete{step.id, step.attempt, {"ok", patch(step, sees), {}}, 1, 0, 0};
-    const auto& labels = node(step).labels;
+    const auto& labels = std::get<DoNode>(node(step).settings).labels;
     if (labels.size() > 1 && fate(sees + "label", salt_) % 3 == 0) complete.outcome.label = labels[1];
     if (node(step).name.starts_with("plan")) complete.outcome.facts = goals(sees, node(step).name);
     report(complete);
@@ -171,7 +171,7 @@ class Driver {
     return text;
   }
 
-  const Node& node(const Step& step) const { return trial_.state.graph->nodes[static_cast<std::size_t>(step.node)]; }
+  const Node& node(const Step& step) const { return trial_.state.node(step); }
 
   void report(Command command) {
     last_ = command;

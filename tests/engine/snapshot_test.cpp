@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "engine/graph_parsing.hpp"
+
 namespace cairn {
 namespace {
 
@@ -64,15 +66,15 @@ Step some_step() {
   step.run_at = never_us;
   step.given = {{"answer", "☃"}};
   step.budgets = {{"tries", 2}};
-  step.exhausted = step.failed_final = step.partial = step.unfit = true;
+  step.exhausted = step.failed_final = step.map.partial = step.unfit = true;
   step.error = "error";
   step.message = "It broke.";
   step.question = "q3";
   step.due = -1;
   step.child = other_run;
-  step.open_goals = 7;
-  step.doomed = {1, 5};
-  step.came = "answered";
+  step.map.open_goals = 7;
+  step.map.doomed = {1, 5};
+  step.closing_label = "answered";
   step.brought = Json(nullptr);
   return step;
 }
@@ -160,7 +162,7 @@ TEST(Snapshot, what_it_holds_is_the_state_itself) {
   EXPECT_EQ(back.branches.at(1).at_join, -1);
   EXPECT_EQ(back.branches.at(1).cache.at("key").patch, R"({"n":1})");
   EXPECT_EQ(back.branches.at(1).plan.by_id, some_plan().by_id);
-  EXPECT_EQ(back.steps.at(3).doomed, (std::set<std::int32_t>{1, 5}));
+  EXPECT_EQ(back.steps.at(3).map.doomed, (std::set<std::int32_t>{1, 5}));
   EXPECT_EQ(back.steps.at(3).brought, Json(nullptr));
   EXPECT_EQ(back.steps.at(3).run_at, never_us);
   EXPECT_EQ(back.questions.at("q3").fallback, Json(nullptr));

@@ -1,5 +1,9 @@
 #include "tests/engine/trial.hpp"
 
+#include "engine/codec.hpp"
+#include "engine/evolve.hpp"
+#include "engine/follow.hpp"
+#include "engine/graph_parsing.hpp"
 #include "engine/replay_check.hpp"
 
 namespace cairn {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/codec.hpp"
 #include "engine/decide.hpp"
 #include "engine/snapshot.hpp"
 

@@ -156,6 +156,17 @@ TEST(Waiting, an_ask_gives_kind_prompt_schema_and_default) {
   EXPECT_FALSE(plain.expires_at);
 }
 
+TEST(Waiting, an_id_that_no_step_can_have_is_no_question) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"ask":{"prompt":"?"},"on":{"answered":"b","expired":"z"}},
+    "b":{"ask":{"prompt":"!"},"on":{"answered":"z","expired":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  trial.then(Answer{"q1", "yes", "ann", {}});
+  EXPECT_EQ(trial.refused(Answer{"q1", "yes", "ann", {}}).code, Code::closed);
+  for (const char* id : {"q3", "q0", "q-1", "q1x", "qq", "q2147483648", "q99999999999999999999999999"})
+    EXPECT_EQ(trial.refused(Answer{id, "yes", "ann", {}}).code, Code::not_found) << id;
+}
+
 TEST(Waiting, with_several_questions_open_an_answer_names_its_own) {
   Trial trial(two_asks);
   trial.start(R"({"what":"lunch","soon":5000})");

@@ -2,9 +2,11 @@
 // corrupt, and whatever is a state can be shown, kept, restored and queued.
 #include <array>
 
-#include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
 #include "engine/evolve.hpp"
+#include "engine/graph_parsing.hpp"
 #include "engine/job.hpp"
+#include "engine/run_json.hpp"
 #include "engine/snapshot.hpp"
 #include "tests/fuzz/targets.hpp"
 

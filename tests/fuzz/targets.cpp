@@ -7,6 +7,10 @@
 
 #include "engine/codec.hpp"
 #include "engine/decide.hpp"
+#include "engine/follow.hpp"
+#include "engine/graph_drawing.hpp"
+#include "engine/graph_parsing.hpp"
+#include "engine/run_json.hpp"
 #include "workers/handlers/handler.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/ports/models.hpp"
@@ -90,7 +94,7 @@ void plan(std::string_view bytes) {
   start.input = *input;
   if (!decide(state, start, context, graphs) || state.steps.empty()) return;
   const Step& step = state.steps.begin()->second;
-  const Handler* handler = table.find(state.graph->nodes[static_cast<std::size_t>(step.node)].target);
+  const Handler* handler = table.find(state.node(step).handler());
   StepResult result = std::get<PureHandler>(handler->run)(step_input(state, step, handler));
   Command report;
   if (result)

@@ -4,7 +4,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "engine/codec.hpp"
+#include "engine/run_json.hpp"
 
 namespace cairn::test {
 namespace {

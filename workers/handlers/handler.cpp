@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/graph_check.hpp"
+
 namespace cairn {
 namespace {
 
@@ -63,7 +65,7 @@ Handlers HandlerTable::labels() const {
 }
 
 StepInput step_input(const RunState& state, const Step& step, const Handler* handler) {
-  const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
+  const Node& node = state.node(step);
   StepInput input;
   input.run = state.id;
   input.step = step.id;
@@ -87,7 +89,8 @@ StepInput step_input(const RunState& state, const Step& step, const Handler* han
     return input;
   }
   const auto read = [&state, &step](std::string_view channel) { return read_channel(state, step.branch, channel); };
-  input.with = resolve_channels(node.with, read);
+  const auto* work = node.as<DoNode>();
+  input.with = work == nullptr ? Json::object() : resolve_channels(work->with, read);
   input.data = data_of(state, step, handler);
   if (handler == nullptr || handler->reads_plan) add_plan(input, state, step);
   return input;

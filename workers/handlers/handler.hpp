@@ -11,6 +11,7 @@
 
 #include "engine/command.hpp"
 #include "engine/graph.hpp"
+#include "engine/graph_check.hpp"
 #include "engine/result.hpp"
 #include "engine/state.hpp"
 

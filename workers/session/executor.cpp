@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "engine/codec.hpp"
 #include "storage/chain.hpp"
 #include "storage/clock.hpp"
 
@@ -32,10 +31,6 @@ void find_blobs_of(const StepInput& input, std::vector<Hash>& hashes) {
     find_blobs(goal.inputs, hashes);
     find_blobs(goal.outputs, hashes);
   }
-}
-
-const Node& node_of(const RunState& state, const Step& step) {
-  return state.graph->nodes[static_cast<std::size_t>(step.node)];
 }
 
 Json plan_json(const StepInput& input) {
@@ -74,13 +69,13 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
     const std::string& tool = goal_of(state, *step).tool;
     if (!ports_.tools().table().contains(tool)) return Missing{"tool " + tool};
   } else {
-    const Node& node = node_of(state, *step);
-    if (node.verb != Verb::do_) return Command(Due{job.step});
-    work.handler = handlers_.find(node.target);
-    if (work.handler == nullptr) return Missing{"handler " + node.target};
+    const Node& node = state.node(*step);
+    if (node.verb() != Verb::do_) return Command(Due{job.step});
+    work.handler = handlers_.find(node.handler());
+    if (work.handler == nullptr) return Missing{"handler " + node.handler()};
   }
   work.input = step_input(state, *step, work.handler);
-  if (step->goal < 0 && node_of(state, *step).cache && work.handler->is_pure()) {
+  if (step->goal < 0 && state.node(*step).cache && work.handler->is_pure()) {
     work.cache_key = cache_key(*state.graph, *work.handler, work.input);
     if (const CachedOutcome* recorded = find_cached(state, step->branch, work.cache_key))
       return reused(*recorded, *step, std::move(work.cache_key));
@@ -148,7 +143,7 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
 std::optional<Command> Executor::fused(const RunState& state, const Job& job, TimeUs now_us) const {
   const Step* step = find_step(state, job.step);
   if (step == nullptr || step->goal >= 0) return std::nullopt;
-  const Handler* handler = handlers_.find(state.graph->nodes[static_cast<std::size_t>(step->node)].target);
+  const Handler* handler = handlers_.find(state.node(*step).handler());
   if (handler == nullptr || !handler->is_pure()) return std::nullopt;
   Prepared prepared = prepare(state, job);
   if (auto* reused = std::get_if<Command>(&prepared)) return std::move(*reused);

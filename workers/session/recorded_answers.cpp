@@ -31,7 +31,7 @@ std::string key_in(const RunState& state, StepId id, const HandlerTable& handler
   if (step == nullptr) return "";
   const Handler* handler = nullptr;
   if (step->goal < 0) {
-    handler = handlers.find(state.graph->nodes[static_cast<std::size_t>(step->node)].target);
+    handler = handlers.find(state.node(*step).handler());
     if (handler == nullptr || handler->is_pure()) return "";
   }
   return key_of(step_input(state, *step, handler), handler);

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "engine/graph_parsing.hpp"
+
 namespace cairn {
 namespace {
 
@@ -181,7 +183,7 @@ void Session::learn(const std::vector<GraphRow>& rows) {
     committer_.add_graph(graph, row.current);
     if (!options_.queues.empty() || !graph_versions_.insert(row.version).second) continue;
     for (const Node& node : graph->nodes)
-      if (node.verb == Verb::do_) queues_.insert(node.queue);
+      if (const auto* work = node.as<DoNode>()) queues_.insert(work->queue);
   }
   if (!options_.queues.empty()) return;
   queues_.insert({"default", std::string(timer_queue)});

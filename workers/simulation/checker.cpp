@@ -5,6 +5,7 @@
 
 #include "engine/decide.hpp"
 #include "engine/evolve.hpp"
+#include "engine/follow.hpp"
 #include "engine/replay_check.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"

@@ -87,8 +87,9 @@ const Json* entries_for(const Json& says, const char* kind, const std::string& n
 }
 
 std::vector<std::string> labels_of(const Node& node, const HandlerTable& handlers) {
-  const Handler* handler = handlers.find(node.target);
-  std::vector<std::string> labels = handler == nullptr || handler->labels_from_node ? node.labels : handler->labels;
+  const auto& work = std::get<DoNode>(node.settings);
+  const Handler* handler = handlers.find(work.handler);
+  std::vector<std::string> labels = handler == nullptr || handler->labels_from_node ? work.labels : handler->labels;
   if (labels.empty())
     for (const auto& [label, next] : node.on)
       if (label != "error" && label != "exhausted") labels.push_back(label);
@@ -101,7 +102,7 @@ class Drawn {
       : salt_(salt), says_(std::move(says)), graphs_(std::move(graphs)) {
     for (const GraphRef& graph : graphs_)
       for (const Node& node : graph->nodes)
-        if (node.verb == Verb::do_) labels_[{graph->name, node.name}] = labels_of(node, handlers);
+        if (node.verb() == Verb::do_) labels_[{graph->name, node.name}] = labels_of(node, handlers);
   }
 
   Act operator()(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms) const {
@@ -230,8 +231,8 @@ Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const
   for (const auto& [name, entries] : nodes.items()) {
     const Node* node = nullptr;
     for (const GraphRef& graph : graphs)
-      if (const NodeIndex at = graph->find(name); at >= 0) node = &graph->nodes[static_cast<std::size_t>(at)];
-    if (node == nullptr || node->verb != Verb::do_)
+      if (const NodeIndex at = graph->find(name); at >= 0) node = &graph->node(at);
+    if (node == nullptr || node->verb() != Verb::do_)
       return invalid("Expected the handlers to name a node with \"do\", but got \"" + name + "\".");
     const std::vector<std::string> labels = labels_of(*node, handlers);
     for (const Json& entry : entries)
@@ -244,7 +245,7 @@ Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const
 
 Json scripted_answer(const Json& says, const Node& node, Chance& chance) {
   if (const Json* values = entries_for(says, "answers", node.name)) return (*values)[chance.below(values->size())];
-  return value_for(node.spec.value("schema", Json()));
+  return value_for(std::get<AskNode>(node.settings).schema);
 }
 
 Json scripted_signal(const Json& says, const std::string& name, Chance& chance) {

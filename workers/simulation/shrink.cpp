@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/graph_check.hpp"
+
 namespace cairn::simulation {
 namespace {
 

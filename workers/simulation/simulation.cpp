@@ -213,15 +213,15 @@ void Simulation::care_for(const RunState& state) {
   if (is_ended(state.status)) return;
   if (state.status == RunStatus::paused && wants()) ask(state.id, Resume{});
   for (const auto& [id, question] : state.questions) {
-    const Node& node = state.graph->nodes[static_cast<std::size_t>(state.steps.at(question.step).node)];
+    const Node& node = state.node(state.steps.at(question.step));
     const Json value =
         world_.says.is_null() ? Json("answer to " + node.name) : scripted_answer(world_.says, node, world_.chance);
     if (wants()) ask(state.id, Answer{id, value, "answered " + id + " " + std::to_string(++asked_), {}});
   }
   for (const auto& [id, step] : state.steps) {
-    const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
-    const std::string name = node.verb == Verb::wait ? node.spec.value("signal", "") : "";
-    if (name.empty() || !step.came.empty() || !wants()) continue;
+    const auto* wait = state.node(step).as<WaitNode>();
+    const std::string name = wait == nullptr ? "" : wait->signal.value_or("");
+    if (name.empty() || !step.closing_label.empty() || !wants()) continue;
     const Json value =
         world_.says.is_null() ? Json("heard by " + name) : scripted_signal(world_.says, name, world_.chance);
     ask(state.id, SendSignal{name, value, "signal for step " + std::to_string(id)});

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/codec.hpp"
+#include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
 #include "storage/memory_store.hpp"
 
@@ -57,13 +58,13 @@ void World::add_handlers(const Cast& cast) {
   };
   for (const Json& graph : scenario.graphs) {
     for (const Node& node : graphs.current(graph.at("name").get<std::string>())->nodes) {
-      if (node.verb != Verb::do_ || handlers.find(node.target) != nullptr) continue;
+      if (node.verb() != Verb::do_ || handlers.find(node.handler()) != nullptr) continue;
       Handler handler;
-      if (const Handler* known = cast.handlers.find(node.target)) handler = *known;
+      if (const Handler* known = cast.handlers.find(node.handler())) handler = *known;
       handler.labels_from_node = handler.name.empty() || handler.labels_from_node;
-      handler.name = node.target;
+      handler.name = node.handler();
       handler.reads = {"*"};
-      handler.run = handler.is_pure() && cast.handlers.find(node.target) != nullptr
+      handler.run = handler.is_pure() && cast.handlers.find(node.handler()) != nullptr
                         ? std::variant<PureHandler, EffectHandler>(PureHandler(scripted))
                         : std::variant<PureHandler, EffectHandler>(EffectHandler{});
       handlers.add(std::move(handler));

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "engine/codec.hpp"
+#include "engine/event.hpp"
 #include "ops/database.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "workers/client.hpp"

@@ -1,5 +1,4 @@
 // A run as of any of its moments: snapshots change nothing but how long that takes, and no worker is needed.
-#include "engine/codec.hpp"
 #include "engine/snapshot.hpp"
 #include "tests/ops/audit/audited_database.hpp"
 #include "workers/catalogue.hpp"

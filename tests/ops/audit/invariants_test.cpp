@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "engine/codec.hpp"
+#include "engine/evolve.hpp"
 #include "engine/snapshot.hpp"
 #include "ops/audit/replay.hpp"
 #include "storage/postgres/administration.hpp"
@@ -315,7 +315,7 @@ TEST_P(Invariants, X_10_another_graph_is_refused_or_moved_to_never_silent) {
   ASSERT_EQ(execute(case_, run, 4), 137);
   const std::string at = std::to_string(rows(run).size());
   const RunState state = *client_->state(*parse_run_id(run));
-  const std::string node = state.graph->nodes[static_cast<std::size_t>(state.steps.begin()->second.node)].name;
+  const std::string node = state.graph->node(state.steps.begin()->second.node).name;
   const std::string renamed =
       write_file(GetParam() + "_renamed.json", renamed_node(parse_stored(state.graph->text), node).dump()).string();
   const std::size_t graphs = store_->graphs().size();
@@ -417,9 +417,9 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
       ASSERT_FALSE(state.steps.empty());
       std::vector<const Step*> open;  // that somebody else has to work on
       for (const auto& [id, step] : state.steps)
-        if (step.open_goals == 0) open.push_back(&step);
+        if (step.map.open_goals == 0) open.push_back(&step);
       const Step& step = *open[random() % open.size()];
-      const Node& node = state.graph->nodes[static_cast<std::size_t>(step.node)];
+      const Node& node = state.node(step);
       std::optional<Command> command;
       if (!step.question.empty())
         command = Answer{step.question, outcomes.answer(step.question), "test", {}};

@@ -131,9 +131,9 @@ class Meddler {
     if (chance_.one_in(20)) return fork(run, state->seq);
     if (chance_.one_in(10)) return move(run, state->graph->name);
     for (const auto& [id, step] : state->steps) {
-      const Json& spec = state->graph->nodes[static_cast<std::size_t>(step.node)].spec;
+      const auto* wait = state->node(step).as<WaitNode>();
       if (!step.question.empty()) return send(run, Answer{step.question, "north", "", {}});
-      if (spec.is_object() && spec.contains("signal")) return send(run, SendSignal{spec["signal"], 1, ""});
+      if (wait != nullptr && wait->signal) return send(run, SendSignal{*wait->signal, 1, ""});
     }
   }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "engine/codec.hpp"
+#include "engine/graph_parsing.hpp"
 #include "ops/audit/run_source.hpp"
 #include "storage/chain.hpp"
 #include "tests/ops/program.hpp"

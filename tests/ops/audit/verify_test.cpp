@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "engine/codec.hpp"
+#include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
 #include "ops/audit/run_source.hpp"
 #include "storage/chain.hpp"

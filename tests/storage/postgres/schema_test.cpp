@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "engine/codec.hpp"
+#include "engine/event.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"

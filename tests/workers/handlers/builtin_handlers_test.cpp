@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/decide.hpp"
+#include "engine/graph_parsing.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/handlers/chat_calls.hpp"
 #include "workers/ports/models.hpp"

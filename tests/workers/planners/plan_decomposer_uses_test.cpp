@@ -1,4 +1,7 @@
 // How the plan decomposer is used: on one task, by another graph, with settings, without a model; and its result.
+#include "engine/evolve.hpp"
+#include "engine/graph_parsing.hpp"
+#include "engine/run_json.hpp"
 #include "tests/workers/planners/plan_decomposer_trial.hpp"
 
 namespace cairn::test::decomposing {

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/codec.hpp"
+#include "engine/event.hpp"
+#include "engine/run_json.hpp"
 #include "storage/memory_store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"

@@ -1,5 +1,6 @@
 // Planning in rounds end to end: what the planner is asked, how its sub-goals are admitted, dispatched and joined.
 // S4_nn in a name is the requirement that the test holds.
+#include "engine/run_json.hpp"
 #include "tests/workers/planners/round_planner_trial.hpp"
 
 namespace cairn::test::rounds {
@@ -13,8 +14,8 @@ TEST(RoundPlanner, S4_01_has_the_nodes_and_edges_of_the_document) {
   for (const Node& node : graph->nodes)
     for (const auto& [label, targets] : node.on)
       for (const NodeIndex target : targets) {
-        const Node& to = graph->nodes[static_cast<std::size_t>(target)];
-        edges.emplace(node.name, to.verb == Verb::end ? "end" : to.name);
+        const Node& to = graph->node(target);
+        edges.emplace(node.name, to.verb() == Verb::end ? "end" : to.name);
       }
   const std::set<std::pair<std::string, std::string>> expected = {
       {"understand_goal", "plan_round"}, {"plan_round", "dispatch"},      {"plan_round", "plan_round"},

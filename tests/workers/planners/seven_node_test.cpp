@@ -11,11 +11,11 @@ TEST(SevenNode, S3_1_has_seven_nodes_and_exactly_the_edges_of_the_document) {
   std::set<std::string> working;
   std::set<std::pair<std::string, std::string>> edges;
   for (const Node& node : graph->nodes) {
-    if (node.verb != Verb::end) working.insert(node.name);
+    if (node.verb() != Verb::end) working.insert(node.name);
     for (const auto& [label, targets] : node.on) {
       for (const NodeIndex target : targets) {
-        const Node& to = graph->nodes[static_cast<std::size_t>(target)];
-        edges.emplace(node.name, to.verb == Verb::end ? "end" : to.name);
+        const Node& to = graph->node(target);
+        edges.emplace(node.name, to.verb() == Verb::end ? "end" : to.name);
       }
     }
   }

@@ -500,7 +500,7 @@ TEST(VentureScope, S0_47_every_node_runs_alone_from_literal_channels_to_its_writ
   }
   std::set<std::string> working;
   for (const Node& node : VentureDesk().graph->nodes)
-    if (node.verb == Verb::do_) working.insert(node.name);
+    if (node.verb() == Verb::do_) working.insert(node.name);
   EXPECT_EQ(seen, working) << "every node that has a handler";
 }
 

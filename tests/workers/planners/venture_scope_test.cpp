@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/graph_drawing.hpp"
 #include "tests/workers/planners/planner_run.hpp"
 #include "tests/workers/planners/venture_desk.hpp"
 #include "workers/planners/seven_node/rules.hpp"
@@ -99,8 +100,8 @@ std::set<Edge> edges_of(const Graph& graph) {
   for (const Node& node : graph.nodes)
     for (const auto& [label, targets] : node.on)
       for (const NodeIndex target : targets) {
-        const Node& to = graph.nodes[static_cast<std::size_t>(target)];
-        edges.emplace(node.name, label, to.verb == Verb::end ? "END" : to.name);
+        const Node& to = graph.node(target);
+        edges.emplace(node.name, label, to.verb() == Verb::end ? "END" : to.name);
       }
   return edges;
 }
@@ -149,7 +150,7 @@ TEST(VentureScope, S0_01_seventeen_nodes_and_exactly_the_edges_of_the_document) 
   const GraphRef graph = planner.client().graphs().current("venture_scope");
   std::set<std::string> nodes;
   for (const Node& node : graph->nodes)
-    if (node.verb != Verb::end) nodes.insert(node.name);
+    if (node.verb() != Verb::end) nodes.insert(node.name);
   EXPECT_EQ(nodes.size(), 17U);
   EXPECT_EQ(edges_of(*graph), expected_edges);
   for (const std::string& node : nodes) EXPECT_TRUE(has(mermaid(*graph), node)) << node;
@@ -275,7 +276,7 @@ TEST(VentureScope, S0_08_the_region_has_its_own_node_and_no_model_is_asked) {
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(asked[0]["prompt"]["field"], "core.region");
   const RunState state = planner.state(run);
-  EXPECT_EQ(state.graph->nodes[static_cast<std::size_t>(state.steps.begin()->second.node)].name, "ask_region");
+  EXPECT_EQ(state.graph->node(state.steps.begin()->second.node).name, "ask_region");
   EXPECT_TRUE(planner.model().requests.empty());
 }
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <type_traits>
 
-#include "engine/codec.hpp"
+#include "engine/event.hpp"
 #include "storage/memory_store.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "tests/storage/forwarding_store.hpp"

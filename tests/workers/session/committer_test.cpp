@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"

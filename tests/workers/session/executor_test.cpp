@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/decide.hpp"
+#include "engine/graph_parsing.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"

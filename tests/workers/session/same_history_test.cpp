@@ -9,8 +9,8 @@
 #include <random>
 #include <thread>
 
-#include "engine/codec.hpp"
 #include "engine/evolve.hpp"
+#include "engine/run_json.hpp"
 #include "storage/memory_store.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "engine/run_json.hpp"
 #include "storage/chain.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/postgres_store.hpp"

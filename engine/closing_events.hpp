@@ -1,0 +1,33 @@
+// Builders of the events that close an attempt: one place that says which fields belong together, whether a worker
+// reported the attempt (decide) or the engine closed it (follow). Pure functions, safe from any thread.
+#pragma once
+
+#include <string>
+
+#include "engine/event.hpp"
+#include "engine/state.hpp"
+
+namespace cairn {
+
+// An attempt as its closing event names it.
+struct Attempt {
+  std::int32_t number = 0;
+  SessionId worker = 0;  // 0: the engine closed it
+  TimeUs started_at = 0;
+};
+
+// The step's attempt closed by the engine itself, which began when the step opened.
+Attempt closed_by_engine(const Step& step);
+
+// Final and without an edge, until route_error or `retry_at` says otherwise.
+StepFailed failed_step(const RunState& state, const Step& step, const Attempt& attempt, std::string error,
+                       std::string message);
+// Leads on by the node's edge for "error", if it has one.
+void route_error(StepFailed& failed, const RunState& state, const Step& step);
+
+SubGoalClosed succeeded_goal(const SubGoal& goal, const Attempt& attempt, JsonText outputs);
+SubGoalClosed failed_goal(const SubGoal& goal, const Attempt& attempt, std::string error, std::string message);
+// A sub-goal that was never begun.
+SubGoalClosed skipped_goal(const SubGoal& goal, std::string message);
+
+}  // namespace cairn

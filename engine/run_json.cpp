@@ -1,0 +1,101 @@
+#include "engine/run_json.hpp"
+
+#include "engine/codec.hpp"
+
+namespace cairn {
+namespace {
+
+// An open step's obstacle as far as the state alone shows it: the words of `cairn explain`, and "worker".
+std::string_view waits_for(const RunState& state, const Step& step) {
+  const Node& node = state.node(step);
+  if (step.goal < 0) {
+    if (node.verb() == Verb::ask) return "question";
+    if (const auto* wait = node.as<WaitNode>()) return wait->signal ? "signal" : "timer";
+    if (node.verb() == Verb::map) return "map";
+    if (node.verb() == Verb::call) return "child";
+  }
+  return step.run_at > state.last_at ? "retry" : "worker";
+}
+
+Json step_json(const RunState& state, const Step& step) {
+  Json shown = {{"step", step.id},
+                {"branch", step.branch},
+                {"node", state.node(step).name},
+                {"attempt", step.attempt},
+                {"waits_for", waits_for(state, step)},
+                {"opened_at", time_text(step.opened_at)}};
+  if (step.goal >= 0) shown["sub_goal"] = goal_of(state, step).id;
+  if (step.run_at > step.opened_at) shown["run_at"] = time_text(step.run_at);
+  if (step.due) shown["due"] = time_text(*step.due);
+  if (!step.error.empty()) shown["error"] = Json{{"error", step.error}, {"message", step.message}};
+  if (!step.question.empty()) shown["question"] = step.question;
+  if (!step.child.is_nil()) shown["child"] = to_string(step.child);
+  if (step.map.open_goals > 0) shown["open_sub_goals"] = step.map.open_goals;
+  return shown;
+}
+
+Json goal_json(const SubGoal& goal) {
+  Json shown = {{"id", goal.id}, {"status", to_string(goal.status)}};
+  if (!goal.tool.empty()) {
+    shown["tool"] = goal.tool;
+    shown["inputs"] = goal.inputs;
+  }
+  if (!goal.title.empty()) shown["title"] = goal.title;
+  if (!goal.parent.empty()) shown["parent"] = goal.parent;
+  if (!goal.after.empty()) shown["after"] = goal.after;
+  if (!goal.outputs.is_null()) shown["outputs"] = goal.outputs;
+  if (!goal.error.empty()) shown["error"] = Json{{"error", goal.error}, {"message", goal.message}};
+  if (goal.step != 0) shown["step"] = goal.step;
+  return shown;
+}
+
+Json question_json(const Question& question) {
+  Json shown = {{"id", question.id}, {"step", question.step}, {"kind", question.kind}, {"prompt", question.prompt}};
+  if (!question.schema.is_null()) shown["schema"] = question.schema;
+  if (question.fallback) shown["default"] = *question.fallback;
+  if (question.expires_at) shown["expires_at"] = time_text(*question.expires_at);
+  return shown;
+}
+
+Json plan_json(const RunState& state) {
+  Json plan = Json::array();
+  for (const auto& [id, branch] : state.branches) {
+    for (const SubGoal& goal : branch.plan.goals) plan.push_back(goal_json(goal));
+    for (const RejectedGoal& goal : branch.plan.rejected)
+      plan.push_back(Json{{"id", goal.id}, {"tool", goal.tool}, {"status", "rejected"}, {"reason", goal.reason}});
+  }
+  return plan;
+}
+
+}  // namespace
+
+Json state_json(const RunState& state) {
+  Json shown = {{"run", to_string(state.id)},        {"graph", state.graph->name}, {"version", state.graph->version},
+                {"status", to_string(state.status)}, {"seq", state.seq},           {"steps", Json::array()},
+                {"plan", plan_json(state)},          {"budgets", Json::object()},  {"questions", Json::array()}};
+  if (is_waiting(state)) shown["status"] = "waiting";
+  if (state.forked_from)
+    shown["forked_from"] = Json{{"run", to_string(state.forked_from->run)}, {"seq", state.forked_from->seq}};
+  shown["channels"] = read_channels(state, root_branch);
+  for (const auto& [id, step] : state.steps) shown["steps"].push_back(step_json(state, step));
+  for (const auto& [name, use] : state.budgets) shown["budgets"][name] = Json{{"cap", use.cap}, {"used", use.used}};
+  for (const auto& [id, question] : state.questions) shown["questions"].push_back(question_json(question));
+  if (is_ended(state.status)) {
+    shown["reason"] = state.reason;
+    shown["output"] = state.output;
+  }
+  return shown;
+}
+
+Json event_json(const RunId& run, const Event& event) {
+  Json line = parse_stored(encode_payload(event.body));
+  line["run"] = to_string(run);
+  line["seq"] = event.seq;
+  line["type"] = type_of(event.body);
+  line["at"] = time_text(event.at_us);
+  line["step"] = event.step;
+  line["actor"] = event.actor;
+  return line;
+}
+
+}  // namespace cairn

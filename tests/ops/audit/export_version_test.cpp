@@ -1,0 +1,105 @@
+// Files of older versions of the export format. Only version 1 was ever shipped, so the older one here is version 0,
+// which no program ever wrote: the steps are the test's, and the way through ExportAudit is the product's.
+#include "ops/audit/export_version.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <unistd.h>
+
+#include "ops/audit/export_audit.hpp"
+#include "storage/chain.hpp"
+
+namespace cairn {
+namespace {
+
+const std::string graph_text =
+    canonical(Json::parse(R"({"name":"g","start":"z","limits":{"steps":1},"nodes":{"z":{"end":"done"}}})"));
+
+// Version 0 called the number of shards "shard_count" and the version of a graph "hash".
+void lift_first(Json& line) {
+  const char* const from = line.at("kind") == "head" ? "shard_count" : "hash";
+  const char* const to = line.at("kind") == "head" ? "shards" : "version";
+  if (line.at("kind") == "end") return;
+  line[to] = line.at(from);
+  line.erase(from);
+}
+const std::array<ExportUpcaster, 1> first_steps{{{0, lift_first}}};
+
+std::string written(bool as_version_0) {
+  std::ostringstream text;
+  ExportWriter writer([&](std::string_view part) { text << part; }, false);
+  writer.head({3, "a database", 1, "ann", false});
+  writer.graph({"g", graph_version(graph_text), graph_text, true});
+  writer.end();
+  if (!as_version_0) return text.str();
+  std::istringstream lines(text.str());
+  std::string older;
+  for (std::string line; std::getline(lines, line);) {
+    Json fields = Json::parse(line);
+    if (fields["kind"] == "end") fields["sha256"] = hex(sha256(older));
+    if (fields["kind"] == "head") fields["version"] = 0;
+    if (fields["kind"] == "head") fields["shard_count"] = fields["shards"];
+    if (fields["kind"] == "graph") fields["hash"] = fields["version"];
+    fields.erase(fields["kind"] == "head" ? "shards" : fields["kind"] == "graph" ? "version" : "nothing");
+    older += canonical(fields) + "\n";
+  }
+  return older;
+}
+
+struct Seen {
+  std::vector<std::string> faults;
+  std::int32_t shards = 0;
+  std::string graph;
+};
+
+Seen read(const std::string& text, ExportUpcasters upcasters = shipped_export_upcasters()) {
+  const auto path = std::filesystem::temp_directory_path() / ("export_version_" + std::to_string(::getpid()));
+  std::ofstream(path) << text;
+  Seen seen;
+  ExportTaker taker;
+  taker.head = [&](const ExportHead& head) -> Status {
+    seen.shards = head.shards;
+    return Done{};
+  };
+  taker.graph = [&](const GraphRow& graph) -> Status {
+    seen.graph = graph.name + " " + graph.version;
+    return Done{};
+  };
+  ExportAudit audit(
+      path.string(), [&](const Finding& finding) { seen.faults.push_back(finding.says); }, taker, upcasters);
+  EXPECT_TRUE(audit.look());
+  std::filesystem::remove(path);
+  return seen;
+}
+
+TEST(ExportVersion, an_older_file_is_read_line_by_line) {
+  for (const Seen& seen : {read(written(false)), read(written(true), first_steps), read(written(false), first_steps)}) {
+    EXPECT_EQ(seen.faults, std::vector<std::string>{});
+    EXPECT_EQ(seen.shards, 3);
+    EXPECT_EQ(seen.graph, "g " + graph_version(graph_text));
+  }
+}
+
+TEST(ExportVersion, a_version_without_a_step_is_refused) {
+  EXPECT_EQ(read(written(true)).faults,
+            std::vector<std::string>{"Expected an export of version 1, but found \"cairn-export\" of version 0."});
+  for (const char* version : {"2", "-1", "\"1\"", "1.5", "null", "9999999999999999999"}) {
+    std::string text = written(false);
+    text.replace(text.find("\"version\":1"), 11, std::string("\"version\":") + version);
+    EXPECT_EQ(read(text, first_steps).faults.size(), 1u) << version;
+    EXPECT_EQ(read(text, first_steps).shards, 0) << version;
+  }
+}
+
+TEST(ExportVersion, a_line_that_is_none_of_its_version_is_a_fault) {
+  std::string text = written(true);
+  text.replace(text.find("\"hash\""), 6, "\"hush\"");
+  EXPECT_EQ(read(text, first_steps).faults,
+            std::vector<std::string>{"Expected line 2 to have the fields of its kind, but it has not."});
+}
+
+}  // namespace
+}  // namespace cairn
