@@ -126,6 +126,13 @@ bool wants_missed(const Entry& entry, const Verdict& verdict) {
   return verdict.kind == Verdict::Kind::conflict && missed > 0 && missed <= missed_events_max;
 }
 
+TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us) {
+  constexpr std::int64_t timeout_ms_max = 1'000'000'000'000;
+  const std::int64_t timeout_ms = job.timeout_ms > 0 ? job.timeout_ms : default_timeout_ms;
+  if (timeout_ms <= 0) return never_us;
+  return now_us + (std::min(timeout_ms, timeout_ms_max) + deadline_grace_ms) * 1000;
+}
+
 Status check_queue(const QueueSettings& settings) {
   if (settings.name.empty()) return Error{Code::invalid, "Expected the name of a queue, but got an empty text."};
   if (settings.name == timer_queue && settings.is_limited()) {

@@ -57,6 +57,10 @@ bool wants_missed(const Entry& entry, const Verdict& verdict);
 // stay invalid.
 inline std::int64_t first_epoch(std::int64_t head) { return head << 20; }
 
+// When a step that begins now counts as hung: after the job's timeout, or else the default, and a grace in which the
+// worker's own timeout comes first. `never_us` without a timeout.
+TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us);
+
 // Refuses `invalid`: a queue without a name, a concurrency below 1, any setting of the timers' queue.
 Status check_queue(const QueueSettings& settings);
 

@@ -38,14 +38,6 @@ bool holds(const HeldJob& job, const Fence& fence) {
   return job.session == fence.session && job.epoch == fence.epoch && job.job.step == fence.step;
 }
 
-// As the claim statements compute it. The bound keeps the sum below the largest TimeUs.
-TimeUs deadline_of(const HeldJob& job, const ClaimRequest& request) {
-  constexpr std::int64_t timeout_ms_max = 1'000'000'000'000;
-  const std::int64_t timeout_ms = job.job.timeout_ms > 0 ? job.job.timeout_ms : request.default_timeout_ms;
-  if (timeout_ms <= 0) return never_us;
-  return request.now_us + (std::min(timeout_ms, timeout_ms_max) + deadline_grace_ms) * 1000;
-}
-
 template <class T>
 void cut(std::vector<T>& values, std::int32_t limit) {
   const auto size_max = static_cast<std::size_t>(std::max(limit, 0));
@@ -105,7 +97,7 @@ class MemoryStore final : public Store {
       if (const auto left = free.find(job->job.queue); left != free.end() && left->second-- <= 0) continue;
       job->session = request.session;
       ++job->epoch;
-      job->deadline_us = deadline_of(*job, request);
+      job->deadline_us = deadline_of(job->job, request.default_timeout_ms, request.now_us);
       claimed.jobs.push_back(with_head(*job));
     }
     add_short_histories(request.short_history_max, claimed);

@@ -1,7 +1,6 @@
 #include "workers/client.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include "engine/corrupt_history.hpp"
@@ -10,23 +9,13 @@
 #include "storage/chain.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/handlers/large_values.hpp"
+#include "workers/ids.hpp"
 #include "workers/ports/schema_check.hpp"
 #include "workers/session/committer.hpp"
 #include "workers/session/history.hpp"
 
 namespace cairn {
 namespace {
-
-std::mt19937_64& random_numbers() {
-  thread_local std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
-  return random;
-}
-
-RunId with_version(RunId id, std::uint8_t version) {
-  id.bytes[6] = static_cast<std::uint8_t>((id.bytes[6] & 0x0f) | version << 4);
-  id.bytes[8] = static_cast<std::uint8_t>((id.bytes[8] & 0x3f) | 0x80);
-  return id;
-}
 
 Error no_such_run(const RunId& run) {
   return {Code::not_found, "Expected run " + to_string(run) + ", but there is none."};
@@ -42,7 +31,7 @@ Json last_of(const Json& turns, std::size_t keep) {
   return Json(Json::array_t(turns.end() - static_cast<std::ptrdiff_t>(keep), turns.end()));
 }
 
-// What a run that continues `earlier` finds in its channel `history`; see client.hpp.
+// The channel `history` of a run that continues `earlier`; see client.hpp.
 Json history_of(const RunState& earlier, const Json& policy) {
   Json data = read_channels(earlier, root_branch);
   const Json before = data.contains("history") ? data["history"] : Json::object();
@@ -58,45 +47,7 @@ Json history_of(const RunState& earlier, const Json& policy) {
   return data;
 }
 
-// Nothing for one that cannot be read: the events say the same.
-std::optional<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
-  try {
-    Result<RunState> restored = restore_snapshot(parse_stored(snapshot.state), graphs);
-    if (restored) return *std::move(restored);
-  } catch (const CorruptHistory&) {
-    return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
-
-RunId keyed_run_id(std::string_view graph, std::string_view key) {
-  std::string name(graph);
-  name.push_back('\0');
-  name += key;
-  const Hash hash = sha256(name);
-  RunId id;
-  std::copy_n(hash.begin(), id.bytes.size(), id.bytes.begin());
-  return with_version(id, 8);
-}
-
-RunId new_run_id() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-  const std::uint64_t high = random_numbers()();
-  const std::uint64_t low = random_numbers()();
-  RunId id;
-  for (std::size_t i = 0; i < 6; ++i) id.bytes[i] = static_cast<std::uint8_t>(ms >> (40 - 8 * i));
-  for (std::size_t i = 6; i < 8; ++i) id.bytes[i] = static_cast<std::uint8_t>(high >> (8 * i));
-  for (std::size_t i = 8; i < 16; ++i) id.bytes[i] = static_cast<std::uint8_t>(low >> (8 * (i - 8)));
-  return with_version(id, 7);
-}
-
-SessionId new_session_id() {
-  const auto id = static_cast<SessionId>(random_numbers()() >> 11);
-  return id == 0 ? 1 : id;
-}
 
 struct Client::Parts {
   Parts(Store& store_of, const Catalogue& catalogue_of, std::string actor_of)
@@ -125,26 +76,22 @@ CommitterOptions Client::Parts::options() {
   of.actor = actor;
   of.tools = catalogue.tools == nullptr ? nullptr : &catalogue.tools->table();
   of.new_id = new_run_id;
-  of.draw = [] { return std::uniform_real_distribution<double>(0, 1)(random_numbers()); };
+  of.draw = [] { return std::uniform_real_distribution<double>(0, 1)(thread_random()); };
   return of;
 }
 
 void Client::Parts::learn(const std::vector<GraphRow>& rows) {
-  for (const GraphRow& row : rows) {
-    GraphRef graph = committer->graphs().by_version(row.version);
-    if (graph == nullptr) graph = stored_graph(parse_stored(row.text), row.version);
-    committer->add_graph(std::move(graph), row.current);
-  }
+  for (const GraphRow& row : rows) committer->add_graph(graph_of(row, committer->graphs()), row.current);
 }
 
-// Carries out what the committer asks for until so many have been answered. If the store fails, all that was under way
-// is forgotten and the caller gets the exception.
+// Carries out the committer's actions until so many submissions have been answered. If the store fails, all that was
+// under way is forgotten and the caller gets the exception.
 std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
   std::map<Ticket, Reply> replies;
   try {
     while (replies.size() < count) {
       committer->tick(store.database_time());
-      CommitterActions actions = committer->take();
+      CommitterActions actions = committer->drain_actions();
       CHECK(!actions.empty());
       carry_out(std::move(actions), replies);
     }
@@ -161,7 +108,7 @@ void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>&
     learn(store.graphs());
   for (History& history : read_histories(store, actions.loads)) committer->history(std::move(history));
   for (const CommitBatch& batch : actions.commits)
-    committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries, {.notify = batch.wakes}));
+    committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries, {.notify = batch.notify}));
   for (const PutSnapshot& snapshot : actions.snapshots) store.put_snapshot(snapshot.run, snapshot.row);
   for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));
 }
@@ -352,7 +299,7 @@ Result<StartRun> Client::fork_command(const RunId& origin, const EventRow& last,
 
 // --- other commands -------------------------------------------------------------------------------------------------
 
-// What the engine does not do: schemas and large values.
+// Schemas and large values, which the engine leaves to its callers.
 Status Client::check_answer(const RunState& state, Answer& answer) {
   const auto& open = state.questions;
   const auto found = answer.question.empty() && open.size() == 1 ? open.begin() : open.find(answer.question);
@@ -386,7 +333,7 @@ Result<Done> Client::command(const RunId& run, Command command) {
   return Done{};
 }
 
-// A failed run's children are cancelled by a sweep, which cannot tell them from new ones once the run goes on.
+// A failed run's children are cancelled by a sweep, which cannot distinguish them from new ones once the run continues.
 void Client::cancel_left_children(const std::vector<RunId>& failed) {
   std::vector<RunId> left;
   for (const RunId& run : failed) {
@@ -444,7 +391,7 @@ Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {
   RunState state;
   state.id = run;
   if (const std::optional<SnapshotRow> snapshot = parts_->store.snapshot(run, fold_version, until)) {
-    if (std::optional<RunState> restored = restored_state(*snapshot, graphs())) state = *std::move(restored);
+    if (Result<RunState> restored = restored_state(*snapshot, graphs())) state = *std::move(restored);
   }
   while (state.seq < until) {
     const auto page = static_cast<std::int32_t>(std::min<std::int64_t>(history_page, until - state.seq));

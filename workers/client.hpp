@@ -1,5 +1,5 @@
-// Commands from outside and reading of state: what the command line and the API are made of. Uses the same committer as
-// the workers, pumped on the caller's thread. Not thread-safe; make one per thread.
+// The client: gives commands from outside and reads states, for the command line and the API. It drives a committer,
+// the same as the workers', on the caller's thread. Not thread-safe; make one per thread.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ struct ForkOptions {
   std::int64_t seq = 0;                      // the last event that both share
   std::optional<Json> edit = {};             // channels to set
   std::map<std::string, Json> answers = {};  // to questions that are open then, by id
-  GraphRef graph = {};                       // that it goes on with, from try_graph; null: the origin's
-  Tags tags = {};                            // beside the origin's
+  GraphRef graph = {};                       // that it continues with, from try_graph; null: the origin's
+  Tags tags = {};                            // in addition to the origin's
   bool recorded = false;                     // it takes its answers from the origin's record; see Options
 };
 
@@ -60,15 +60,15 @@ class Client {
   // Several at once, in few commits; results in order.
   std::vector<Result<Started>> start_many(std::vector<std::pair<StartRun, std::string>> commands);
 
-  // A new run that goes on from where `origin` stood after event `seq`; the origin stays as it is. Its steps that were
-  // open begin anew, its calls start new children; of a run that had failed then, the failed steps are tried again.
+  // A new run that continues from where `origin` stood after event `seq`; the origin stays as it is. Steps that were
+  // open begin again, calls start new children, and if the run had failed by then, its failed steps are tried again.
   // Refuses `invalid` (beyond the head, inside a commit, an edit or answer that does not fit), `closed` (the origin had
   // ended then), `conflict` (the graph lacks nodes where the origin stood; see engine/graph_migration.hpp),
   // `not_found`. A graph that is not stored yet is stored with it.
   Result<Started> fork(const RunId& origin, ForkOptions options);
 
   // Any other command. The answer's schema is checked here.
-  // For all that write: throws StoreUnavailable; what was asked may then have happened or not.
+  // All functions that write throw StoreUnavailable; the command may then have happened or not.
   Result<Done> command(const RunId& run, Command command);
 
   // The same command, which carries no value, to many runs in few commits; results in order. Reopen first cancels what
@@ -103,11 +103,5 @@ class Client {
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
-
-// Name-based: the same graph and key always give the same id.
-RunId keyed_run_id(std::string_view graph, std::string_view key);
-// UUIDv7 of now.
-RunId new_run_id();
-SessionId new_session_id();  // below 2^53, which readers of JSON keep exactly
 
 }  // namespace cairn

@@ -5,11 +5,12 @@
 
 #include "engine/json.hpp"
 #include "storage/store.hpp"
+#include "workers/session/worker_options.hpp"
 
 namespace cairn {
 
 // A session that has not beaten for so long is taken for gone; workers themselves look longer before they sweep.
-inline constexpr TimeUs silent_after_us = 10'000'000;
+inline constexpr TimeUs silent_after_us = session_silence_ms * 1000;
 
 // False for one that never said when it beats: nothing is known of it.
 bool is_silent(const SessionRow& session, TimeUs now_us);

@@ -249,7 +249,7 @@ bool Auditor::learn_graphs() {
   for (const GraphRow& row : store_.graphs()) {
     if (graphs_.by_version(row.version) != nullptr) continue;
     try {
-      graphs_.add(stored_graph(parse_stored(row.text), row.version), row.current);
+      graphs_.add(graph_of(row, graphs_), row.current);
       is_new = true;
     } catch (const CorruptHistory&) {
       continue;

@@ -11,6 +11,7 @@
 #include "ops/bench/rig/meter.hpp"
 #include "storage/memory_store.hpp"
 #include "workers/client.hpp"
+#include "workers/ids.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {

@@ -105,10 +105,12 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/worker_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/committer_test.cpp
+  tests/workers/session/entry_builder_test.cpp
   tests/workers/session/executor_test.cpp
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
   tests/workers/session/same_history_test.cpp
+  tests/workers/session/session_parts_test.cpp
   tests/workers/session/session_test.cpp
   tests/workers/session/upgrade_test.cpp
   tests/workers/tools/corpus_tool_test.cpp

@@ -1,5 +1,5 @@
-// One call of a tool by a handler: it is on record whatever came of it. Used in the worker's turns, by one thread at a
-// time.
+// One call of a tool on behalf of a step: timed, and recorded as a fact whether it succeeds or fails. Used by one
+// thread at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// Calls once, on behalf of the step; `read` makes the outcome of the outputs. `call` names the tool and its inputs.
+// Calls once; `read` turns the tool's outputs into the step's result. `call` names the tool and its inputs.
 using ReadOutputs = std::function<StepResult(Json)>;
 boost::asio::awaitable<StepResult> call_tool(StepInput input, Ports& ports, ToolCall call, ReadOutputs read);
 

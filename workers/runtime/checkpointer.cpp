@@ -9,13 +9,13 @@
 
 #include "storage/clock.hpp"
 #include "storage/proof/checkpoint_files.hpp"
-#include "workers/client.hpp"
+#include "workers/ids.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 
 namespace cairn {
 namespace {
 
-constexpr std::int64_t look_ms_max = 1'000;
+constexpr std::int64_t pause_ms_max = 1'000;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ struct Checkpointer::Parts {
         files(options.folder, store.identity()),
         process(new_session_id()) {}
 
-  long look();
+  long write_if_due();
   void write_left() {
     write_while([this] { return next || !heads.empty(); });
   }
@@ -36,7 +36,7 @@ struct Checkpointer::Parts {
   void prepare();
   bool open_key();
   void put_into_file();
-  void tell_once(const std::string& sentence);
+  void warn_once(const std::string& sentence);
 
   Store& store;
   GatheredHeads& heads;
@@ -45,29 +45,29 @@ struct Checkpointer::Parts {
   const std::int64_t process;
   std::optional<SigningKey> key;
   std::optional<Checkpoint> next;  // signed, and not yet in the database
-  bool is_in_file = false;         // the next one, or it cannot be
-  bool files_end = false;          // one could not be written: a file never has a gap
+  bool is_in_file = false;         // the next one
+  bool files_end = false;          // one could not be written; no more are, as a file never has a gap
   std::int64_t n = 0;              // of the last one in the database
   Hash previous{};
-  std::set<std::string> told;
-  std::optional<Repeating> looks;
+  std::set<std::string> warned;
+  std::optional<PeriodicThread> thread;
 };
 
-// A complaint is made once, for a disk that is full stays so.
-void Checkpointer::Parts::tell_once(const std::string& sentence) {
-  if (told.insert(sentence).second) spdlog::warn("{}", sentence);
+// Each sentence once: a full disk stays full.
+void Checkpointer::Parts::warn_once(const std::string& sentence) {
+  if (warned.insert(sentence).second) spdlog::warn("{}", sentence);
 }
 
-long Checkpointer::Parts::look() {
+long Checkpointer::Parts::write_if_due() {
   write_while([this] { return next || heads.is_due(steady_us(), options.every_ms * 1'000); });
-  return static_cast<long>(std::clamp<std::int64_t>(options.every_ms, 1, look_ms_max));
+  return static_cast<long>(std::clamp<std::int64_t>(options.every_ms, 1, pause_ms_max));
 }
 
 void Checkpointer::Parts::write_while(const std::function<bool()>& there_is_more) {
   try {
     while (there_is_more()) write();
   } catch (const std::exception& fault) {
-    tell_once(std::string("Expected to write a checkpoint into the database, but ") + fault.what());
+    warn_once(std::string("Expected to write a checkpoint into the database, but ") + fault.what());
   }
 }
 
@@ -75,14 +75,14 @@ bool Checkpointer::Parts::open_key() {
   if (key) return true;
   Result<SigningKey> opened = open_signing_key(options);
   if (!opened) {
-    tell_once(opened.error().message + " Nothing is signed.");
+    warn_once(opened.error().message + " Nothing is signed.");
     return false;
   }
   key = *std::move(opened);
   return true;
 }
 
-// The time first, for it is the database that may fail.
+// The time is asked for first: if the database fails, the heads stay gathered.
 void Checkpointer::Parts::prepare() {
   Checkpoint made{process, n + 1, store.database_time(), {}, {}, previous, {}};
   made.heads = heads_text(heads.take());
@@ -96,10 +96,10 @@ void Checkpointer::Parts::put_into_file() {
   const Status appended = files.append(*next);
   is_in_file = appended.ok();
   files_end = !appended;
-  if (!appended) tell_once(appended.error().message);
+  if (!appended) warn_once(appended.error().message);
 }
 
-// Into the file first: what the database has, the file has too, unless it could not be written.
+// Into the file first, so that the file has all that the database has, unless it could not be written.
 void Checkpointer::Parts::write() {
   if (!open_key()) {
     heads.take();
@@ -114,7 +114,7 @@ void Checkpointer::Parts::write() {
 }
 
 Result<SigningKey> open_signing_key(const CheckpointOptions& options) {
-  std::error_code ignored;  // what cannot be made cannot be written to either
+  std::error_code ignored;  // a folder that cannot be made cannot be written to either
   std::filesystem::create_directories(options.folder, ignored);
   Result<SigningKey> key = SigningKey::open(options.key.empty() ? options.folder + "/signing_key.pem" : options.key);
   if (key && !key->publish(options.folder))
@@ -124,11 +124,11 @@ Result<SigningKey> open_signing_key(const CheckpointOptions& options) {
 
 Checkpointer::Checkpointer(Store& store, GatheredHeads& heads, CheckpointOptions options)
     : parts_(std::make_unique<Parts>(store, heads, std::move(options))) {
-  parts_->looks.emplace([this] { return parts_->look(); });
+  parts_->thread.emplace([this] { return parts_->write_if_due(); });
 }
 
 Checkpointer::~Checkpointer() {
-  parts_->looks.reset();
+  parts_->thread.reset();
   parts_->write_left();
 }
 

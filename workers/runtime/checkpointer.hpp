@@ -1,5 +1,5 @@
-// Signs now and then what this process has committed, into the database and into a file outside of it, on a thread of
-// its own. What cannot be written stays gathered until it can. Safe from any thread.
+// The checkpointer: signs at intervals the heads that this process has committed, into the database and into a file
+// outside of it, on a thread of its own. What cannot be written stays gathered until it can. Safe from any thread.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ Result<SigningKey> open_signing_key(const CheckpointOptions& options);
 
 class Checkpointer {
  public:
-  // `heads` is told of each batch by whoever commits. Both live longer than this.
+  // `heads` gains each committed batch from the store. Both outlive this.
   Checkpointer(Store& store, GatheredHeads& heads, CheckpointOptions options);
   // Signs what is left.
   ~Checkpointer();

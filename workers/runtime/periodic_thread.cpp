@@ -4,7 +4,7 @@
 
 namespace cairn {
 
-Repeating::Repeating(std::function<long()> work)
+PeriodicThread::PeriodicThread(std::function<long()> work)
     : thread_([this, work = std::move(work)] {
         std::unique_lock lock(mutex_);
         while (!closing_) {
@@ -15,7 +15,7 @@ Repeating::Repeating(std::function<long()> work)
         }
       }) {}
 
-Repeating::~Repeating() {
+PeriodicThread::~PeriodicThread() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;

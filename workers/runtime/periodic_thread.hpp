@@ -1,5 +1,5 @@
-// A thread of its own that does something again and again, with a pause that ends at once when it is stopped. Made and
-// destroyed by one thread.
+// A periodic thread: calls a function again and again on a thread of its own; stopping ends the pause between two calls
+// at once. Constructed and destroyed by the same thread.
 #pragma once
 
 #include <condition_variable>
@@ -9,11 +9,11 @@
 
 namespace cairn {
 
-class Repeating {
+class PeriodicThread {
  public:
-  // `work` returns the pause until the next time, in milliseconds; it must not throw.
-  explicit Repeating(std::function<long()> work);
-  ~Repeating();
+  // `work` returns the pause before the next call, in milliseconds; it must not throw.
+  explicit PeriodicThread(std::function<long()> work);
+  ~PeriodicThread();
 
  private:
   std::mutex mutex_;

@@ -4,39 +4,40 @@
 
 namespace cairn {
 
-void Turns::run(Work work) {
+void SerialExecutor::run(Work work) {
   if (add(std::move(work))) run_all();
 }
 
-void Turns::later(Work work) {
+void SerialExecutor::post(Work work) {
   if (add(std::move(work))) hand_over_([this] { run_all(); });
 }
 
-// True: it is the caller's turn from now on.
-bool Turns::add(Work work) {
+// True: the caller is to drain the queue, or to have it drained.
+bool SerialExecutor::add(Work work) {
   const std::lock_guard lock(mutex_);
   if (is_closed_) return false;
   waiting_.push_back(std::move(work));
-  return !std::exchange(is_taken_, true);
+  return !std::exchange(is_draining_, true);
 }
 
-bool Turns::has_more() const {
+bool SerialExecutor::has_more() const {
   const std::lock_guard lock(mutex_);
   return !waiting_.empty();
 }
 
-void Turns::close() {
-  std::deque<Work> left;  // destroyed without the lock, for that may add more
+void SerialExecutor::close() {
+  std::deque<Work> left;  // destroyed after the lock is released: a destructor may post again
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   left.swap(waiting_);
 }
 
-// Nothing: it is nobody's turn any more.
-Turns::Work Turns::next() {
+// Empty: the queue is empty and this thread drains it no longer. Both are decided under one lock, so that a task added
+// at this moment is either returned here or makes its own caller the draining thread.
+SerialExecutor::Work SerialExecutor::next() {
   const std::lock_guard lock(mutex_);
   if (waiting_.empty()) {
-    is_taken_ = false;
+    is_draining_ = false;
     return {};
   }
   Work work = std::move(waiting_.front());
@@ -44,7 +45,7 @@ Turns::Work Turns::next() {
   return work;
 }
 
-void Turns::run_all() {
+void SerialExecutor::run_all() {
   while (const Work work = next()) work();
 }
 

@@ -1,8 +1,8 @@
-// What must not run at once, run in the order in which it came by whichever thread is there. As Asio's strand, but the
-// thread whose turn it is goes on until nothing is left, where a strand hands over to another thread, which on a
-// machine that has nothing else to do costs a step as much as its own work.
+// A serial executor: runs tasks one at a time, in submission order, on whichever thread is already draining the queue.
+// Unlike Asio's strand, the draining thread continues until the queue is empty instead of handing over to another
+// thread: on an idle machine a hand-over costs as much as the work of a step.
 //
-// Safe from any thread. After something has thrown nothing more is run.
+// Safe from any thread. After a task has thrown, no further task is run.
 #pragma once
 
 #include <deque>
@@ -11,23 +11,24 @@
 
 namespace cairn {
 
-class Turns {
+class SerialExecutor {
  public:
   using Work = std::function<void()>;
 
-  // `hand_over` has some thread, not within the call, do the work.
-  explicit Turns(std::function<void(Work)> hand_over) : hand_over_(std::move(hand_over)) {}
-  Turns(const Turns&) = delete;
-  Turns& operator=(const Turns&) = delete;
+  // `hand_over` runs the work on some thread, but not within the call.
+  explicit SerialExecutor(std::function<void(Work)> hand_over) : hand_over_(std::move(hand_over)) {}
+  SerialExecutor(const SerialExecutor&) = delete;
+  SerialExecutor& operator=(const SerialExecutor&) = delete;
 
-  // Now and by this thread, with all that is added meanwhile; if it is another's turn, by that one.
+  // If no thread is draining, this one does: it runs the work now, with all that is added meanwhile. Otherwise the
+  // draining thread runs it.
   void run(Work work);
-  // By the thread whose turn it is, or else by one to which it is handed over.
-  void later(Work work);
+  // Left to the draining thread, or else handed over to another one.
+  void post(Work work);
 
-  bool has_more() const;  // than what is running
+  bool has_more() const;  // besides the task that is running
 
-  // Nothing is run from now on: what waits and what comes is destroyed. REQUIRES: it is nobody's turn.
+  // From now on nothing is run: waiting and new tasks are destroyed. REQUIRES: no thread is draining.
   void close();
 
  private:
@@ -38,7 +39,7 @@ class Turns {
   const std::function<void(Work)> hand_over_;
   mutable std::mutex mutex_;
   std::deque<Work> waiting_;
-  bool is_taken_ = false;
+  bool is_draining_ = false;
   bool is_closed_ = false;
 };
 

@@ -17,7 +17,7 @@
 #include "storage/clock.hpp"
 #include "storage/commit_rules.hpp"
 #include "workers/catalogue.hpp"
-#include "workers/client.hpp"
+#include "workers/ids.hpp"
 #include "workers/ports/local_process.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 #include "workers/runtime/serial_executor.hpp"
@@ -30,10 +30,10 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr TimeUs second_us = 1'000'000;
-constexpr TimeUs look_around_us = 20'000;  // how often stop() and `until` are asked
+constexpr TimeUs rounds_us = 20'000;  // how often stop() and `until` are asked at least
 constexpr TimeUs pause_min_us = 100;
-constexpr std::size_t effects_at_once = 100;  // then what they gave is committed, while the next ones run
-constexpr std::int64_t wait_ms = 50;          // for a wake-up; and so long does stopping take
+constexpr std::size_t effects_at_once = 100;  // then their results are committed, while the next ones run
+constexpr std::int64_t wait_ms = 50;          // for a notification; stopping may take as long
 
 std::string host_name() {
   char name[256] = {};
@@ -56,12 +56,9 @@ SessionRow new_session(const Catalogue& catalogue, const WorkerOptions& options)
   return row;
 }
 
-// Sessions whose process, visible from here, is gone.
-std::vector<SessionId> gone_of(const std::vector<SessionRow>& sessions) {
-  std::vector<SessionId> gone;
-  for (const SessionRow& row : sessions)
-    if (!row.machine.empty() && row.machine == machine_id() && is_gone(row.pid)) gone.push_back(row.id);
-  return gone;
+// The session's process is visible from here, and has exited.
+bool has_exited(const SessionRow& row) {
+  return !row.machine.empty() && row.machine == machine_id() && is_gone(row.pid);
 }
 
 void write(const Note& note) {
@@ -78,15 +75,15 @@ void write(const Note& note) {
 StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
   try {
     if (thrown) std::rethrow_exception(thrown);
-  } catch (const std::exception& says) {
-    return Failure{"error", says.what(), true, {}};
+  } catch (const std::exception& fault) {
+    return Failure{"error", fault.what(), true, {}};
   } catch (...) {
     return Failure{"error", "The handler threw something that is no exception.", true, {}};
   }
   return result;
 }
 
-// A thread that carries out store calls, as long as it does.
+// Marks its thread as one that carries out store calls, as long as it lives.
 class Carrier {
  public:
   Carrier() { is_one_ = true; }
@@ -99,42 +96,42 @@ class Carrier {
   static inline thread_local bool is_one_ = false;
 };
 
-// Turns take what can be copied.
+// A std::function needs work that can be copied.
 template <class Work>
-Turns::Work shared(Work work) {
+SerialExecutor::Work shared(Work work) {
   return [work = std::make_shared<Work>(std::move(work))] { std::move (*work)(); };
 }
 
-// Asio's executor of turns: whatever it is given runs later, in turn.
-class TurnExecutor {
+// The serial executor as Asio wants one: posts all that it is given.
+class PostingExecutor {
  public:
-  TurnExecutor(asio::io_context& io, Turns& turns) : io_(&io), turns_(&turns) {}
+  PostingExecutor(asio::io_context& io, SerialExecutor& serial) : io_(&io), serial_(&serial) {}
 
   template <class Work>
   void execute(Work&& work) const {
-    turns_->later(shared(std::forward<Work>(work)));
+    serial_->post(shared(std::forward<Work>(work)));
   }
   asio::io_context& query(asio::execution::context_t) const noexcept { return *io_; }
   static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
     return asio::execution::blocking.never;
   }
-  TurnExecutor require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
-  friend bool operator==(const TurnExecutor&, const TurnExecutor&) noexcept = default;
+  PostingExecutor require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  friend bool operator==(const PostingExecutor&, const PostingExecutor&) noexcept = default;
 
  private:
   asio::io_context* io_;
-  Turns* turns_;
+  SerialExecutor* serial_;
 };
 
 }  // namespace
 
-// Drives the session: its store calls and its effects, its time from the monotonic clock. One thread waits for sockets
-// and timers, a few ask the database, and all that is the session's runs in turns, by whichever of them has come. A
-// thread that has asked goes on with the answer and with what is to be asked next itself, for waking another one costs
-// as much as a tenth of a commit.
+// Drives the session: its store calls, its effects, its time from the monotonic clock. One thread waits for sockets and
+// timers, a few make store calls. Whatever touches the session runs in `serial_`, on whichever of these threads is
+// there: a thread that has an answer also handles it and makes the next call, because waking another thread costs a
+// tenth of a commit.
 struct Worker::Parts {
   Parts(Store& store, Catalogue& catalogue, WorkerOptions options);
-  ~Parts() { turns_.close(); }
+  ~Parts() { serial_.close(); }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
@@ -144,22 +141,22 @@ struct Worker::Parts {
  private:
   void serve(asio::io_context& loop);
   void end();
-  void hand_over(Turns::Work work);
+  void hand_over(SerialExecutor::Work work);
   SessionOrigin origin();
   long beat();
   long await_notification();
 
   void soon();
-  void go_on();
-  void turn();
+  void now_or_soon();
+  void advance();
   void arm();
   void call(std::vector<StoreCall> calls);
   std::optional<StoreCall> next_call();
   void carry_on();
   void carry(StoreCall call);
-  void came(const StoreCall& call, StoreAnswer answer);
-  void did_not_come(const StoreCall& call, const std::string& says);
-  void complain(const char* purpose, const std::string& says);
+  void on_answer(StoreCall call);
+  void on_failure(const StoreCall& call, const std::string& fault);
+  void complain(const char* purpose, const std::string& fault);
   void start_some();
   void start(Effect effect);
   void cancel(Ticket slot);
@@ -170,13 +167,13 @@ struct Worker::Parts {
   std::mt19937_64 random_{std::random_device{}()};
   const std::function<TimeUs()> steady_ = steady_us;
 
-  // Before the loops, for what these destroy is destroyed through it.
-  Turns turns_{[this](Turns::Work work) { hand_over(std::move(work)); }};
+  // Declared before the loops: what they destroy is destroyed through it.
+  SerialExecutor serial_{[this](SerialExecutor::Work work) { hand_over(std::move(work)); }};
   asio::io_context io_{1};    // sockets and timers of effects; one thread's
-  asio::io_context callers_;  // asks the database: as many threads as calls may be under way, and one that is free
-  asio::steady_timer timer_{TurnExecutor(io_, turns_)};
+  asio::io_context callers_;  // makes store calls: as many threads as calls may be under way, and a free one
+  asio::steady_timer timer_{PostingExecutor(io_, serial_)};
   TimeUs armed_until_ = 0;  // 0: not
-  bool turn_posted_ = false;
+  bool is_posted_ = false;
   int calls_under_way_ = 0;
   std::mutex calls_mutex_;
   std::deque<StoreCall> calls_;  // until a thread is free for them
@@ -213,7 +210,7 @@ long Worker::Parts::beat() {
   try {
     if (beats_) store_.beat(self_.id);
   } catch (const std::exception& thrown) {
-    turns_.later([this, says = std::string(thrown.what())] { complain("beat", says); });
+    serial_.post([this, fault = std::string(thrown.what())] { complain("beat", fault); });
   }
   return static_cast<long>(options_.beat_ms);
 }
@@ -222,26 +219,26 @@ long Worker::Parts::await_notification() {
   const TimeUs asked = steady_us();
   try {
     if (store_.await_notification(wait_ms)) {
-      turns_.later([this] {
-        session_.wake();
+      serial_.post([this] {
+        session_.notified();
         soon();
       });
       return 0;
     }
   } catch (const std::exception& thrown) {
-    turns_.later([this, says = std::string(thrown.what())] { complain("listen", says); });
+    serial_.post([this, fault = std::string(thrown.what())] { complain("listen", fault); });
     return static_cast<long>(options_.poll_ms);
   }
   const bool has_waited = steady_us() - asked > wait_ms * 1000 / 2;
   return has_waited ? 0 : static_cast<long>(wait_ms);
 }
 
-// By this thread, if it carries out calls and is soon done here, or will be free; by as many others as are needed and
-// allowed.
+// One call is left to this thread, if it is a caller that has nothing else to do here; the others go to as many more
+// threads as are needed and allowed.
 void Worker::Parts::call(std::vector<StoreCall> calls) {
   if (calls.empty()) return;
   calls_under_way_ += static_cast<int>(calls.size());
-  const int own = Carrier::is_this_thread() && !turns_.has_more() && to_start_.empty() ? 1 : 0;
+  const int own = Carrier::is_this_thread() && !serial_.has_more() && to_start_.empty() ? 1 : 0;
   const std::lock_guard lock(calls_mutex_);
   for (StoreCall& one : calls) calls_.push_back(std::move(one));
   const int wanted = std::min(static_cast<int>(calls_.size()) - own, calls_max(options_) - carriers_);
@@ -268,52 +265,46 @@ void Worker::Parts::carry_on() {
 }
 
 void Worker::Parts::carry(StoreCall call) {
-  std::optional<StoreAnswer> answer;
-  std::string says;
+  std::optional<std::string> fault;
   try {
-    answer = carry_out(store_, call, steady_);
-    if (Seen* seen = std::get_if<Seen>(&*answer)) seen->gone = gone_of(seen->sessions);
+    carry_out(call, {store_, steady_, has_exited});
   } catch (const std::exception& thrown) {
-    answer.reset();
-    says = thrown.what();
+    fault = thrown.what();
   }
-  turns_.run(shared([this, call = std::move(call), answer = std::move(answer), says = std::move(says)]() mutable {
-    answer ? came(call, *std::move(answer)) : did_not_come(call, says);
+  serial_.run(shared([this, call = std::move(call), fault = std::move(fault)]() mutable {
+    --calls_under_way_;
+    session_.tick(steady_us());
+    fault ? on_failure(call, *fault) : on_answer(std::move(call));
+    now_or_soon();
   }));
 }
 
-void Worker::Parts::came(const StoreCall& call, StoreAnswer answer) {
-  --calls_under_way_;
-  session_.tick(steady_us());
-  session_.answered(call, std::move(answer));
+void Worker::Parts::on_answer(StoreCall call) {
+  session_.answered(std::move(call));
   beats_ = session_.beats();
-  go_on();
 }
 
-void Worker::Parts::did_not_come(const StoreCall& call, const std::string& says) {
-  --calls_under_way_;
-  complain(purpose(call), says);
-  session_.tick(steady_us());
+void Worker::Parts::on_failure(const StoreCall& call, const std::string& fault) {
+  complain(purpose(call), fault);
   session_.failed(call);
-  go_on();
 }
 
 // At most one line a second: an outage makes every call fail.
-void Worker::Parts::complain(const char* purpose, const std::string& says) {
+void Worker::Parts::complain(const char* purpose, const std::string& fault) {
   const TimeUs now = steady_us();
   if (now - complained_at_ < second_us) return;
   complained_at_ = now;
-  spdlog::warn("Expected to {}, but {}; trying again.", purpose, says);
+  spdlog::warn("Expected to {}, but {}; trying again.", purpose, fault);
 }
 
 // --- the loop -------------------------------------------------------------------------------------------------------
 
 WorkerReport Worker::Parts::run() {
-  const Repeating heart([this] { return beat(); });
-  const Repeating ear([this] { return await_notification(); });
+  const PeriodicThread heartbeat([this] { return beat(); });
+  const PeriodicThread listener([this] { return await_notification(); });
   const auto work = asio::make_work_guard(io_);
   const auto calls = asio::make_work_guard(callers_);
-  turns_.later([this] { soon(); });
+  serial_.post([this] { soon(); });
   std::vector<std::thread> threads;
   for (int n = 0; n <= calls_max(options_); ++n) threads.emplace_back([this] { serve(callers_); });
   serve(io_);
@@ -322,7 +313,7 @@ WorkerReport Worker::Parts::run() {
   return session_.report();
 }
 
-// What is thrown in one thread ends them all, and comes out of run().
+// An exception in one thread ends them all, and comes out of run().
 void Worker::Parts::serve(asio::io_context& loop) {
   try {
     loop.run();
@@ -337,28 +328,28 @@ void Worker::Parts::end() {
   callers_.stop();
 }
 
-// Deferred, so that it is this thread, if it is one of a loop's.
-void Worker::Parts::hand_over(Turns::Work work) {
+// Deferred, so that this thread does the work next, if it is one of a loop's.
+void Worker::Parts::hand_over(SerialExecutor::Work work) {
   io_.get_executor().running_in_this_thread() ? asio::defer(io_, std::move(work))
                                               : asio::defer(callers_, std::move(work));
 }
 
-// With whatever else comes meanwhile.
+// Posted once, so that one round serves all that arrives until then.
 void Worker::Parts::soon() {
-  if (std::exchange(turn_posted_, true)) return;
-  turns_.later([this] {
-    turn_posted_ = false;
-    turn();
+  if (std::exchange(is_posted_, true)) return;
+  serial_.post([this] {
+    is_posted_ = false;
+    advance();
   });
 }
 
-// At once where nothing else can come.
-void Worker::Parts::go_on() { effects_.empty() && calls_under_way_ == 0 ? turn() : soon(); }
+// At once where nothing else can arrive: a lone run would only wait.
+void Worker::Parts::now_or_soon() { effects_.empty() && calls_under_way_ == 0 ? advance() : soon(); }
 
-void Worker::Parts::turn() {
+void Worker::Parts::advance() {
   session_.tick(steady_us());
   if (stopping || (options_.until && options_.until())) session_.drain();
-  SessionActions actions = session_.take();
+  SessionActions actions = session_.drain_actions();
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
   for (const Ticket slot : actions.cancelled) cancel(slot);
   call(std::move(actions.calls));
@@ -368,10 +359,10 @@ void Worker::Parts::turn() {
   arm();
 }
 
-// A timer that rings too early is left as it is: setting it anew wakes another thread.
+// A timer that fires too early is left as it is: setting it again wakes another thread.
 void Worker::Parts::arm() {
   const TimeUs now = steady_us();
-  const TimeUs due = std::clamp(session_.due_us(), now + pause_min_us, now + look_around_us);
+  const TimeUs due = std::clamp(session_.due_us(), now + pause_min_us, now + rounds_us);
   if (armed_until_ > now && armed_until_ <= due) return;
   armed_until_ = due;
   timer_.expires_after(std::chrono::microseconds(due - now));
@@ -384,25 +375,25 @@ void Worker::Parts::arm() {
 
 // --- effects --------------------------------------------------------------------------------------------------------
 
-// The others behind what these leave to be done.
+// Some now; the others after the calls that these have led to.
 void Worker::Parts::start_some() {
   for (std::size_t n = 0; n < effects_at_once && !to_start_.empty(); ++n) {
     start(std::move(to_start_.front()));
     to_start_.pop_front();
   }
-  if (!to_start_.empty()) turns_.later([this] { soon(); });
+  if (!to_start_.empty()) serial_.post([this] { soon(); });
 }
 
 void Worker::Parts::start(Effect effect) {
   const auto signal = std::make_shared<asio::cancellation_signal>();
   effects_.emplace(effect.slot, signal);
-  const auto ended = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
+  const auto on_end = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
     effects_.erase(slot);
     session_.ended(slot, result_of(thrown, std::move(result)));
-    go_on();
+    now_or_soon();
   };
-  asio::co_spawn(TurnExecutor(io_, turns_), executor_.run_effect(std::move(effect.work)),
-                 asio::bind_cancellation_slot(signal->slot(), ended));
+  asio::co_spawn(PostingExecutor(io_, serial_), executor_.run_effect(std::move(effect.work)),
+                 asio::bind_cancellation_slot(signal->slot(), on_end));
 }
 
 void Worker::Parts::cancel(Ticket slot) {
@@ -410,8 +401,8 @@ void Worker::Parts::cancel(Ticket slot) {
   const auto effect = effects_.extract(slot);
   if (effect.empty()) return;
   effect.mapped()->emit(asio::cancellation_type::terminal);
-  // What it says is heard in turn, perhaps after the coroutine has ended, which else would be the last to hold it.
-  turns_.later([signal = effect.mapped()] {});
+  // The completion handler may run after the coroutine has ended; this keeps the signal alive until then.
+  serial_.post([signal = effect.mapped()] {});
 }
 
 // --------------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-// A worker: a session (session.hpp) and its effects, in turns (workers/runtime/serial_executor.hpp) that a few threads
-// share: one that has waited for the database goes on itself. A bounded pool of others is for blocking tools. Not
-// thread-safe but for stop().
+// A worker process: drives one session (session.hpp) with real time, threads and a store. A few threads make the store
+// calls, one waits for sockets and timers; what touches the session runs in a serial executor (serial_executor.hpp),
+// and the thread that made a store call also handles its answer. Not thread-safe but for stop().
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class Worker {
   ~Worker();
 
   // Works until stop() or `until`; then drains: finishes what runs, commits it, offers the rest, closes the session.
-  // Throws nothing for a database that goes away: backs off and tries again. What `until` throws comes out.
+  // Throws nothing when the database goes away: backs off and tries again. What `until` throws comes out.
   WorkerReport run();
 
   // Safe from any thread and from a signal handler.

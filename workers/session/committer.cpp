@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/snapshot.hpp"
-#include "workers/session/history.hpp"
+#include "workers/session/executor.hpp"
 
 namespace cairn {
 namespace {
@@ -16,14 +16,6 @@ constexpr TimeUs again_max_us = 5'000'000;
 
 Error no_such_run(const RunId& run) {
   return {Code::not_found, "Expected run " + to_string(run) + ", but there is none."};
-}
-
-Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
-  try {
-    return restore_snapshot(parse_stored(snapshot.state), graphs);
-  } catch (const std::exception& bad) {  // a cache that cannot be read is no loss
-    return Error{Code::corrupt, bad.what()};
-  }
 }
 
 std::int64_t bytes_of(const std::vector<EventRow>& rows) {
@@ -48,7 +40,7 @@ bool contains(const std::vector<BranchId>& branches, BranchId branch) {
 }  // namespace
 
 struct Committer::Task {
-  enum class Kind : std::uint8_t { command, look, notice };  // notice: FinishChild on behalf of a called run
+  enum class Kind : std::uint8_t { command, await_state, notice };  // notice: FinishChild on behalf of a called run
   Kind kind = Kind::command;
   Submission what;
   std::int64_t min_head = 0;
@@ -58,7 +50,8 @@ struct Committer::Task {
   bool begins() const { return kind == Kind::command && tries == 0 && std::holds_alternative<StartRun>(what.command); }
 };
 
-// First in, first out, and back to the front; keeps its memory, for a run's queue fills and empties at every step.
+// First in, first out, with a way back to the front. It keeps its memory, because a run's queue fills and empties at
+// every step.
 class Committer::TaskQueue {
  public:
   bool empty() const { return begin_ == tasks_.size(); }
@@ -78,13 +71,13 @@ class Committer::TaskQueue {
     tasks_.clear();
     begin_ = 0;
   }
-  std::vector<Task> take_all() {
+  std::vector<Task> drain() {
     tasks_.erase(tasks_.begin(), tasks_.begin() + static_cast<std::ptrdiff_t>(std::exchange(begin_, 0)));
     return std::exchange(tasks_, {});
   }
   template <class Which>
   std::size_t erase_if(Which which) {
-    std::vector<Task> tasks = take_all();
+    std::vector<Task> tasks = drain();
     const std::size_t erased = std::erase_if(tasks, which);
     tasks_ = std::move(tasks);
     return erased;
@@ -103,11 +96,12 @@ struct Committer::Run {
   At at = At::idle;
   std::int64_t head = 0;  // committed; state.seq is beyond it while an entry is gathered or under way
   Hash chain{};
+  JobRows rows;             // at `head`
   std::uint64_t fresh = 0;  // when what is known of the run's head was asked for
   std::uint64_t asked = 0;  // the same of the load or commit that is under way
   TaskQueue waiting;
-  std::optional<Draft> draft;
-  std::vector<Task> decided;       // in the draft
+  std::optional<EntryBuilder> entry;
+  std::vector<Task> decided;       // in the entry
   std::uint32_t group = 0;         // entries that share a verdict
   bool awaits_parent = false;      // its end is to be decided on the run that called it before it may leave
   std::int64_t folded_events = 0;  // since the last snapshot
@@ -124,6 +118,7 @@ struct Committer::Run {
     loaded = false;
     head = 0;
     chain = {};
+    rows.clear();
     folded_events = folded_bytes = snapshot_size = 0;
   }
 };
@@ -138,21 +133,21 @@ struct Committer::Batch {
 };
 
 bool CommitterActions::empty() const {
-  return loads.empty() && commits.empty() && snapshots.empty() && replies.empty() && born.empty() && children.empty() &&
-         offered.empty();
+  return loads.empty() && commits.empty() && snapshots.empty() && replies.empty() && created_held.empty() &&
+         children.empty() && offered.empty();
 }
 
 Committer::Committer(CommitterOptions options, Graphs graphs)
-    : options_(std::move(options)), graphs_(std::move(graphs)), gathered_(static_cast<std::size_t>(options_.shards)) {
-  stays_ = [this](const Job& job, bool born) {
-    const std::optional<TimeUs> deadline = options_.stays ? options_.stays(job, born) : std::nullopt;
-    born_ += born && deadline ? 1 : 0;
-    return deadline;
-  };
-}
+    : options_(std::move(options)),
+      graphs_(std::move(graphs)),
+      keep_rules_(options_.keep, options_.default_timeout_ms),
+      gathered_(static_cast<std::size_t>(options_.shards)) {}
 Committer::~Committer() = default;
 
-void Committer::tick(TimeUs now_us) { now_ = std::max(now_, now_us); }
+void Committer::tick(TimeUs now_us) {
+  now_ = std::max(now_, now_us);
+  keep_rules_.tick(now_);
+}
 
 // --- runs -----------------------------------------------------------------------------------------------------------
 
@@ -182,10 +177,11 @@ void Committer::forget(Run& run) {
   runs_.erase(RunId(run.id));
 }
 
-// Never the one just used; busy ones stay, so the bound is exceeded only by what is under way.
+// Never the one just used. Busy ones stay, so the bound is exceeded only by what is under way; at most 64 are tried,
+// because a cache full of busy runs would otherwise be walked at every use.
 void Committer::shrink() {
   auto oldest = by_use_.end();
-  for (int looked_at = 0; runs_.size() > options_.runs_max && looked_at < 64; ++looked_at) {
+  for (int tried = 0; runs_.size() > options_.runs_max && tried < 64; ++tried) {
     if (oldest == by_use_.begin() || --oldest == by_use_.begin()) return;
     Run& run = **oldest;
     if (run.is_busy()) continue;
@@ -214,14 +210,14 @@ void Committer::submit(Submission submission) {
   process(run);
 }
 
-void Committer::look(Ticket ticket, const RunId& id, std::int64_t min_head) {
+void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_head) {
   Run& run = run_of(id);
   if (run.loaded && run.head > 0 && run.head >= min_head) {
-    actions_.replies.push_back({.ticket = ticket, .refused = {}, .looked = true, .head = run.head, .next = {}});
+    actions_.replies.push_back({.ticket = ticket, .refused = {}, .is_state = true, .head = run.head, .next = {}});
     return;
   }
   Task task;
-  task.kind = Task::Kind::look;
+  task.kind = Task::Kind::await_state;
   task.what.ticket = ticket;
   task.min_head = min_head;
   enqueue(run, std::move(task));
@@ -232,7 +228,7 @@ void Committer::reply(const Task& task, const Run& run, std::optional<Error> ref
   if (task.what.ticket == 0) return;
   actions_.replies.push_back({.ticket = task.what.ticket,
                               .refused = std::move(refused),
-                              .looked = task.kind == Task::Kind::look,
+                              .is_state = task.kind == Task::Kind::await_state,
                               .head = run.head,
                               .next = {}});
 }
@@ -241,7 +237,9 @@ void Committer::reply(const Task& task, const Run& run, std::optional<Error> ref
 
 void Committer::load(Run& run, bool snapshot, bool graphs) {
   run.at = Run::At::loading;
-  run.asked = ++serial_;  // not when it is answered: what it reads may be older than a task that came meanwhile
+  // Now, not when the answer comes: what is read may be older than a task that arrives meanwhile, and a refusal of that
+  // task must not rest on it.
+  run.asked = ++serial_;
   actions_.loads.push_back({run.id, run.state.seq, snapshot, graphs, false});
 }
 
@@ -274,6 +272,7 @@ bool Committer::restore(Run& run, const History& history, std::optional<Error>& 
     run.head = history.snapshot->seq;
     run.chain = history.snapshot->chain_hash;
     run.snapshot_size = static_cast<std::int64_t>(history.snapshot->state.size());
+    run.rows.assign(run.state);
     return true;
   }
   const bool lacks_graph = restored.error().code == Code::unsupported;
@@ -288,12 +287,16 @@ bool Committer::restore(Run& run, const History& history, std::optional<Error>& 
 std::optional<Error> Committer::fold(Run& run, const History& history) {
   std::optional<Error> fault;
   if (history.snapshot && run.state.seq == 0 && !restore(run, history, fault)) return fault;
-  if (const Status folded = fold_rows(run.state, history.rows, graphs_); !folded) {
+  std::vector<BranchId> touched;
+  if (const Status folded = fold_rows(run.state, history.rows, graphs_, touched); !folded) {
     if (folded.error().code != Code::unsupported || history.graphs) return folded.error();
     run.drop_state();
     load(run, true, true);
     return std::nullopt;
   }
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  run.rows.assign(run.state, touched);
   if (!history.rows.empty()) {
     run.head = history.rows.back().seq;
     run.chain = history.rows.back().chain_hash;
@@ -305,7 +308,7 @@ std::optional<Error> Committer::fold(Run& run, const History& history) {
 
 // The run cannot be read: all that waits for it is refused; nothing else is disturbed.
 void Committer::fail(Run& run, const Error& error) {
-  const std::vector<Task> tasks = run.waiting.take_all();
+  const std::vector<Task> tasks = run.waiting.drain();
   waiting_ -= static_cast<std::int64_t>(tasks.size());
   run.drop_state();
   for (const Task& task : tasks) {
@@ -339,12 +342,13 @@ bool Committer::process_front(Run& run) {
     return false;
   }
   run.loaded = true;
-  if (task.kind == Task::Kind::look) return look_front(run);
+  if (task.kind == Task::Kind::await_state) return answer_front(run);
+  // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end.
   if (run.at == Run::At::gathered && is_ended(run.state.status)) return false;
   return decide_front(run);
 }
 
-bool Committer::look_front(Run& run) {
+bool Committer::answer_front(Run& run) {
   const Task& task = run.waiting.front();
   const bool seen = run.head >= task.min_head || run.fresh > task.serial;
   if (!seen && run.at == Run::At::idle) load(run, true, false);
@@ -360,6 +364,7 @@ Context Committer::context_for(const Run& run) {
   context.now_us = std::max(now_, run.state.last_at);
   context.actor = options_.actor;
   context.id_base = options_.new_id();
+  // The last two bytes make the shard: a child run lies in its parent's.
   std::copy(run.id.bytes.begin() + 14, run.id.bytes.end(), context.id_base.bytes.begin() + 14);
   context.draw = options_.draw();
   context.tools = options_.tools;
@@ -381,12 +386,13 @@ bool Committer::decide_front(Run& run) {
 bool Committer::decide_last(Run& run) {
   const Task::Kind kind = run.decided.back().kind;
   const std::optional<Fence> fence = run.decided.back().what.fence;
-  const Numbering before{run.state.last_step, run.state.last_branch};
-  const std::vector<BranchId> above = fence ? branches_above(run.state, fence->branch) : std::vector<BranchId>();
+  const BranchId last_branch = run.state.last_branch;
+  // Before deciding: a join removes the branches that it ends.
+  std::vector<BranchId> above = fence ? branches_above(run.state, fence->branch) : std::vector<BranchId>();
   Result<Decision> decision = decide(run.state, run.decided.back().what.command, context_for(run), graphs_);
   if (!decision) return refuse_last(run, decision.error());
-  gather(run, before);
-  if (fence) run.draft->fence(*fence, run.decided.back().what.keep_in, above);
+  gather(run, last_branch);
+  if (fence) run.entry->fence({*fence, run.decided.back().what.keep_in, std::move(above)});
   absorb(run, *std::move(decision));
   if (kind == Task::Kind::notice) {
     const Task notice = std::move(run.decided.back());
@@ -394,7 +400,7 @@ bool Committer::decide_last(Run& run) {
     free_child(notice);
     link(run, *find(std::get<FinishChild>(notice.what.command).child));
   }
-  if (fence && fence->session == options_.session && options_.fuse) fuse(run, fence->branch);
+  if (fence && fence->session == options_.session && options_.pure_steps != nullptr) fuse(run, fence->branch);
   if (is_ended(run.state.status)) notify_parent(run);
   return true;
 }
@@ -432,15 +438,15 @@ void Committer::scrap(Run& run, const Error& error) {
   for (Run* member : members) take_back(*member);
 }
 
-void Committer::gather(Run& run, Numbering before) {
-  if (run.draft) return;
-  run.draft.emplace(run.id, run.head, run.chain, before);
+void Committer::gather(Run& run, BranchId last_branch) {
+  if (run.entry) return;
+  run.entry.emplace(run.id, run.head, run.chain, last_branch);
   run.at = Run::At::gathered;
   gathered_[static_cast<std::size_t>(shard_of(run.id, options_.shards))].push_back(&run);
 }
 
 void Committer::absorb(Run& run, Decision decision) {
-  run.draft->add(std::move(decision.events), decision.touched);
+  run.entry->add(std::move(decision.events), decision.touched);
   for (Decision::Child& child : decision.children) start_child(run, std::move(child));
 }
 
@@ -448,9 +454,10 @@ void Committer::absorb(Run& run, Decision decision) {
 void Committer::fuse(Run& run, BranchId branch) {
   for (int steps = 1; steps < options_.fuse_steps; ++steps) {
     const std::optional<Job> job = job_of(run.state, branch);
-    if (!job) return;
-    const std::optional<Command> command = options_.fuse(run.state, *job);
+    if (!job || !keep_rules_.may_execute(*job)) return;
+    const std::optional<Command> command = options_.pure_steps->pure_report(run.state, *job, now_);
     if (!command) return;
+    ++counts_.fused;
     Result<Decision> decision = decide(run.state, *command, context_for(run), graphs_);
     if (!decision) return;
     absorb(run, *std::move(decision));
@@ -463,8 +470,8 @@ void Committer::start_child(Run& caller, Decision::Child child) {
   Run& run = run_of(child.state.id);
   run.state = std::move(child.state);
   run.loaded = true;
-  gather(run, {});
-  run.draft->add(std::move(child.events), child.touched);
+  gather(run, 0);
+  run.entry->add(std::move(child.events), child.touched);
   link(caller, run);
 }
 
@@ -503,7 +510,7 @@ void Committer::link(Run& one, Run& other) {
 
 // --- batches --------------------------------------------------------------------------------------------------------
 
-CommitterActions Committer::take() {
+CommitterActions Committer::drain_actions() {
   for (const RunId& id : std::exchange(again_, {}))
     if (Run* run = find(id)) process(*run);
   std::erase_if(loads_again_, [this](const std::pair<TimeUs, Load>& again) {
@@ -545,7 +552,7 @@ bool Committer::depart(Shard shard) {
     if (leaving.empty()) left.push_back(run);
     for (Run* member : leaving) {
       if (member->group != 0) std::erase(queue, member);
-      seal(*member, *batch);
+      add_to_batch(*member, *batch);
     }
   }
   queue.insert(queue.begin(), left.begin(), left.end());
@@ -565,14 +572,15 @@ bool Committer::depart(Shard shard) {
 // All that must share the run's verdict, or nothing while one of them waits for its caller.
 std::vector<Committer::Run*> Committer::leaving_with(Run& run) const {
   std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
+  // A child's end that left before its parent's step would leave the parent waiting for ever if this process died.
   const bool is_held_up =
       std::any_of(members.begin(), members.end(), [](const Run* one) { return one->awaits_parent; });
   if (is_held_up) members.clear();
   return members;
 }
 
-void Committer::seal(Run& run, Batch& batch) {
-  batch.entries.push_back(run.draft->seal(run.state, options_.session, stays_));
+void Committer::add_to_batch(Run& run, Batch& batch) {
+  batch.entries.push_back(run.entry->build(run.state, run.rows, options_.session, keep_rules_));
   batch.entries.back().link = run.group;
   batch.runs.push_back(&run);
   run.at = Run::At::under_way;
@@ -598,9 +606,9 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
   CHECK(verdicts.size() == batch->runs.size());
   for (std::size_t place = 0; place < verdicts.size(); ++place) {
     Run& run = *batch->runs[place];
-    born_ -= static_cast<int>(run.draft->born().size());
+    keep_rules_.released(run.entry->created_held().size());
     if (verdicts[place].kind == Verdict::Kind::committed) {
-      settle(run, batch->entries[place], verdicts[place]);
+      apply_verdict(run, batch->entries[place], verdicts[place]);
     } else {
       undo(run, verdicts[place]);
     }
@@ -609,11 +617,12 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
   for (const Run* run : batch->runs) again_.push_back(run->id);
 }
 
-void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
+void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdict) {
   CHECK(verdict.head == run.state.seq);
   run.at = Run::At::idle;
   run.head = verdict.head;
   run.chain = verdict.chain_hash;
+  run.rows.apply(entry.jobs);
   run.fresh = run.asked;
   run.folded_events += static_cast<std::int64_t>(entry.events.size());
   run.folded_bytes += bytes_of(entry.events);
@@ -625,12 +634,12 @@ void Committer::settle(Run& run, const Entry& entry, const Verdict& verdict) {
     if (task.what.ticket == 0) continue;
     reply(task, run, {});
     if (!task.what.fence) continue;
-    const auto kept = run.draft->kept().extract(task.what.fence->branch);
+    const auto kept = run.entry->kept().extract(task.what.fence->branch);
     if (!kept.empty()) actions_.replies.back().next = std::move(kept.mapped());
   }
-  for (HeldJob& born : run.draft->born()) actions_.born.push_back(std::move(born));
+  for (HeldJob& job : run.entry->created_held()) actions_.created_held.push_back(std::move(job));
   run.decided.clear();
-  run.draft.reset();
+  run.entry.reset();
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
 }
 
@@ -654,7 +663,8 @@ void Committer::keep_snapshot(Run& run) {
   actions_.snapshots.push_back({run.id, std::move(row)});
 }
 
-// Not written. Whoever no longer holds what it spoke for is told so; all else is decided again on the run as it is now.
+// Not written. A report whose fence failed is refused: its hold is lost. Everything else is decided again on the run as
+// it is now.
 void Committer::undo(Run& run, const Verdict& verdict) {
   const bool is_stale = verdict.kind == Verdict::Kind::stale;
   const bool is_closed = verdict.kind == Verdict::Kind::closed;
@@ -673,7 +683,8 @@ void Committer::undo(Run& run, const Verdict& verdict) {
   take_back(run);
 }
 
-// What was decided waits again, first in line, and the state is read anew.
+// What was decided waits again, first in line and in its order, and the state is read again: it holds events that were
+// not committed.
 void Committer::take_back(Run& run) {
   if (run.at == Run::At::gathered)
     std::erase(gathered_[static_cast<std::size_t>(shard_of(run.id, options_.shards))], &run);
@@ -686,7 +697,7 @@ void Committer::take_back(Run& run) {
   run.group = 0;
   run.awaits_parent = false;
   run.at = Run::At::idle;
-  run.draft.reset();
+  run.entry.reset();
   run.drop_state();
   for (auto task = run.decided.rbegin(); task != run.decided.rend(); ++task) {
     ++task->tries;

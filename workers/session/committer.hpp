@@ -1,10 +1,10 @@
-// The one way into a run's history, for workers, sweeps and clients: keeps folded states, decides commands on them,
-// gathers the outcomes of many runs into batches and answers when their verdict is in. A state machine without I/O:
-// whoever drives it carries out the actions it gives and brings back what came of them.
+// The one way into a run's history, for workers, sweeps and clients: caches folded states, decides commands on them,
+// gathers the outcomes of many runs into batches (a group commit) and answers when their verdict is in. A state machine
+// without I/O: its driver carries out the actions that it gives, returns their results, and says what room there is.
 //
-// A conflict never discards a command: the run is read again and the command decided again. While a batch is under way
-// its runs' further commands wait; while it has not left, they join their run's entry. A run that calls or was called
-// commits together with the other one when it starts and when it ends.
+// A conflict (optimistic concurrency) never discards a command: the run is read again and the command decided again.
+// While a batch is under way its runs' further commands wait; before it leaves, they join their run's entry. A child
+// run's start and end are committed atomically with its parent.
 //
 // Not thread-safe.
 #pragma once
@@ -16,16 +16,21 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/decide.hpp"
 #include "storage/store.hpp"
 #include "workers/session/entry_builder.hpp"
+#include "workers/session/history.hpp"
+#include "workers/session/keep_rules.hpp"
 
 namespace cairn {
 
-using Ticket = std::uint64_t;  // whose answer it is; 0: nobody waits for it
+class Executor;
+
+using Ticket = std::uint64_t;  // names the reply to a submission; 0: no reply is wanted
 
 struct CommitterOptions {
   std::int32_t shards = 1;
@@ -36,15 +41,15 @@ struct CommitterOptions {
                                          // they have as many bytes as the state
   int fuse_steps = 32;                   // consecutive pure steps of a branch in one entry
   std::string actor;
-  SessionId session = 0;  // 0: nothing is kept or born held
+  SessionId session = 0;  // 0: no job stays
+  bool keep = true;       // the next step of a held branch may stay with the session
+  std::int64_t default_timeout_ms = 0;
   const ToolTable* tools = nullptr;
+  const Executor* pure_steps = nullptr;      // executes pure steps before anything is committed; null: none
   std::function<RunId()> new_id;             // a new UUIDv7 each time
   std::function<double()> draw;              // in [0,1)
   std::function<std::int64_t()> new_commit;  // the id of a batch; empty: the store's, and a batch that failed and
                                              // landed all the same is then a conflict with itself
-  Stays stays;                               // empty: nothing stays
-  // The outcome of a pure step that may run at once, before anything is committed; nothing: it may not.
-  std::function<std::optional<Command>(const RunState&, const Job&)> fuse;
 };
 
 struct Submission {
@@ -52,23 +57,14 @@ struct Submission {
   RunId run;
   Command command;
   std::optional<Fence> fence = {};
-  std::string keep_in =
-      {};  // the branch's next step may stay with the session if it is in this queue too; "": it may not
+  std::optional<std::string> keep_in = {};  // if the branch's next step may stay: the queue that its row stands in
 };
 
-// What is to be done now, and its answer's name: history(), verdicts() or batch_failed(), none for snapshots.
-struct Load {
-  RunId run;
-  std::int64_t after_seq = 0;  // 0: begin with the newest snapshot, if `snapshot`
-  bool snapshot = true;
-  bool graphs = false;  // read the graphs first: one is missing
-  bool alone = false;   // read with others before, which failed: perhaps by this one
-};
 struct CommitBatch {
   std::uint64_t batch = 0;
   Shard shard = 0;
   const std::vector<Entry>* entries = nullptr;  // unchanged until the answer
-  bool wakes = false;                           // offers what others may take at once
+  bool notify = false;                          // offers what others may claim at once
 };
 struct PutSnapshot {
   RunId run;
@@ -76,39 +72,34 @@ struct PutSnapshot {
 };
 struct Reply {
   Ticket ticket = 0;
-  std::optional<Error> refused;  // nothing: committed, or, for a look, there to be read
-  bool looked = false;
+  std::optional<Error> refused;  // nothing: committed, or, to await_state(), there to be read
+  bool is_state = false;         // to await_state()
   std::int64_t head = 0;
   std::optional<HeldJob> next;  // the branch's next step, which stays with this session
 };
-struct Offered {  // queue rows that somebody may claim from then on
+struct Offered {  // queue rows that any session may claim from then on
   std::string queue;
   TimeUs run_at_us = 0;
 };
+
+// What is to be done now. Each load is answered by history() or load_failed(), each commit by verdicts() or
+// batch_failed(); snapshots have no answer.
 struct CommitterActions {
   std::vector<Load> loads;
   std::vector<CommitBatch> commits;
   std::vector<PutSnapshot> snapshots;
   std::vector<Reply> replies;
-  std::vector<HeldJob> born;                      // new branches that are this session's from the start
+  std::vector<HeldJob> created_held;              // new branches that are this session's from the start
   std::vector<std::pair<RunId, RunId>> children;  // caller, called
   std::vector<Offered> offered;
   bool empty() const;
-};
-
-// The answer to a Load: the snapshot if asked for and there, then the events after it (or after `after_seq`).
-struct History {
-  RunId run;
-  std::optional<SnapshotRow> snapshot;
-  std::vector<EventRow> rows;
-  bool complete = true;  // false: there are more
-  bool graphs = false;   // the graphs were read before
 };
 
 struct CommitterCounts {
   std::int64_t batches = 0;
   std::int64_t conflicts = 0;
   std::int64_t stale = 0;
+  std::int64_t fused = 0;      // steps executed here, in the entry of the step before
   std::int64_t forgotten = 0;  // folded states that made room for others
 };
 
@@ -118,15 +109,17 @@ class Committer {
   ~Committer();
 
   void tick(TimeUs now_us);  // never goes back
+  void set_capacity(Capacity capacity) { keep_rules_.set_capacity(capacity); }
+  void set_open_queues(QueueNames queues) { keep_rules_.set_open_queues(std::move(queues)); }
   void add_graph(GraphRef graph, bool make_current) { graphs_.add(std::move(graph), make_current); }
   const Graphs& graphs() const { return graphs_; }
 
-  // Answered by one Reply: when committed, or refused for good (never on the word of a state that may be old).
-  // Besides what decide refuses: `stale` and `closed` (the fence), `not_found`, `unsupported`, `corrupt` (the run).
+  // Answered by one Reply: when committed, or refused for good (never because of a state that may be outdated).
+  // Refuses as decide does, and: `stale` and `closed` (the fence), `not_found`, `unsupported`, `corrupt` (the run).
   void submit(Submission submission);
 
-  // Answered by a Reply with `looked` when the run is folded at least up to `min_head`.
-  void look(Ticket ticket, const RunId& run, std::int64_t min_head);
+  // Answered by a Reply with `is_state` when the run is folded at least up to `min_head`.
+  void await_state(Ticket ticket, const RunId& run, std::int64_t min_head);
 
   // The folded state, which may be ahead of what is committed; null if it is not at hand.
   const RunState* state(const RunId& run) const;
@@ -136,11 +129,11 @@ class Committer {
   void verdicts(std::uint64_t batch, std::vector<Verdict> verdicts);
   void batch_failed(std::uint64_t batch);  // the store is unavailable: the same bytes go again later
 
-  CommitterActions take();
+  CommitterActions drain_actions();
 
   bool idle() const;  // nothing waits, is gathered or under way
-  int born_under_way() const { return born_; }
-  TimeUs due_us() const;  // when take() is worth a call although nothing came; `never_us`: not
+  int created_held_under_way() const { return keep_rules_.created_held(); }
+  TimeUs due_us() const;  // when drain_actions() is worth a call although nothing arrived; `never_us`: not
   const CommitterCounts& counts() const { return counts_; }
 
  private:
@@ -157,7 +150,7 @@ class Committer {
 
   void process(Run& run);
   bool process_front(Run& run);
-  bool look_front(Run& run);
+  bool answer_front(Run& run);
   bool decide_front(Run& run);
   bool decide_last(Run& run);
   bool refuse_last(Run& run, const Error& error);
@@ -167,7 +160,7 @@ class Committer {
   bool restore(Run& run, const History& history, std::optional<Error>& fault);
   void fail(Run& run, const Error& error);
 
-  void gather(Run& run, Numbering before);
+  void gather(Run& run, BranchId last_branch);
   Context context_for(const Run& run);
   void absorb(Run& run, Decision decision);
   void fuse(Run& run, BranchId branch);
@@ -179,8 +172,8 @@ class Committer {
   void depart();
   bool depart(Shard shard);
   std::vector<Run*> leaving_with(Run& run) const;
-  void seal(Run& run, Batch& batch);
-  void settle(Run& run, const Entry& entry, const Verdict& verdict);
+  void add_to_batch(Run& run, Batch& batch);
+  void apply_verdict(Run& run, const Entry& entry, const Verdict& verdict);
   void undo(Run& run, const Verdict& verdict);
   void take_back(Run& run);
   bool is_worth_a_snapshot(const Run& run) const;
@@ -189,6 +182,7 @@ class Committer {
 
   CommitterOptions options_;
   Graphs graphs_;
+  KeepRules keep_rules_;
   TimeUs now_ = 0;
   std::uint64_t serial_ = 0;
   std::unordered_map<RunId, std::unique_ptr<Run>> runs_;
@@ -200,10 +194,8 @@ class Committer {
   std::unordered_map<std::uint64_t, std::unique_ptr<Batch>> batches_;  // under way or waiting for the store
   std::uint64_t last_batch_ = 0;
   std::vector<std::pair<TimeUs, Load>> loads_again_;
-  std::vector<RunId> again_;  // their verdict is in: to be processed by the next take()
+  std::vector<RunId> again_;  // their verdict is in: to be processed by the next drain_actions()
   std::int64_t waiting_ = 0;  // tasks in all runs' queues
-  Stays stays_;               // options_.stays, counted
-  int born_ = 0;
   CommitterActions actions_;
   CommitterCounts counts_;
 };

@@ -34,35 +34,71 @@ std::vector<BranchId> branches_above(const RunState& state, BranchId branch) {
   return above;
 }
 
-Draft::Draft(const RunId& run, std::int64_t head, const Hash& chain, Numbering before) : before_(before) {
+// --- rows -----------------------------------------------------------------------------------------------------------
+
+const JobRow* JobRows::find(BranchId branch) const {
+  const auto found = rows_.find(branch);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+void JobRows::assign(const RunState& state) {
+  rows_.clear();
+  for (const Job& job : jobs_of(state)) rows_.emplace_hint(rows_.end(), job.branch, JobRow{job.step, job.attempt});
+}
+
+void JobRows::assign(const RunState& state, const std::vector<BranchId>& touched) {
+  for (const BranchId branch : touched) {
+    if (const std::optional<Job> job = job_of(state, branch)) {
+      rows_.insert_or_assign(branch, JobRow{job->step, job->attempt});
+    } else {
+      rows_.erase(branch);
+    }
+  }
+}
+
+void JobRows::apply(const std::vector<JobWrite>& writes) {
+  for (const JobWrite& write : writes) {
+    if (write.op == JobWrite::Op::drop) {
+      rows_.erase(write.job.branch);
+    } else {
+      rows_.insert_or_assign(write.job.branch, JobRow{write.job.step, write.job.attempt});
+    }
+  }
+}
+
+// --- gathering ------------------------------------------------------------------------------------------------------
+
+EntryBuilder::EntryBuilder(const RunId& run, std::int64_t head, const Hash& chain, BranchId last_branch)
+    : last_branch_(last_branch) {
   entry_.run.id = run;
   entry_.head_before = head;
   entry_.chain_before = chain;
 }
 
-const Draft::Held* Draft::held(BranchId branch) const {
+const HeldBranch* EntryBuilder::held(BranchId branch) const {
   const auto found = held_.find(branch);
   return found == held_.end() ? nullptr : &found->second;
 }
 
-void Draft::fence(const Fence& fence, const std::string& keep_in, const std::vector<BranchId>& above) {
-  held_.try_emplace(fence.branch, Held{fence, keep_in});
-  if (fence.branch <= before_.last_branch) rowless_.insert(above.begin(), above.end());
+void EntryBuilder::fence(HeldBranch held) {
+  const BranchId branch = held.fence.branch;
+  if (branch <= last_branch_) ancestors_.insert(held.ancestors.begin(), held.ancestors.end());
+  held_.try_emplace(branch, std::move(held));
 }
 
-void Draft::add(std::vector<Event> events, const std::vector<BranchId>& touched) {
+void EntryBuilder::add(std::vector<Event> events, const std::vector<BranchId>& touched) {
   touched_.insert(touched_.end(), touched.begin(), touched.end());
   for (Event& event : events) {
+    CHECK(event.seq == entry_.head_before + static_cast<std::int64_t>(entry_.events.size()) + 1);
     note_questions(event);
-    if (const auto* failed = std::get_if<StepFailed>(&event.body); failed != nullptr && failed->retry_at)
-      retried_.insert(event.step);
-    if (const auto* started = std::get_if<RunStarted>(&event.body)) whole_ = whole_ || started->forked_from.has_value();
-    whole_ = whole_ || std::holds_alternative<RunReopened>(event.body);
+    if (const auto* started = std::get_if<RunStarted>(&event.body))
+      is_revived_ = is_revived_ || started->forked_from.has_value();
+    is_revived_ = is_revived_ || std::holds_alternative<RunReopened>(event.body);
     entry_.events.push_back(row_of(std::move(event)));
   }
 }
 
-void Draft::note_questions(const Event& event) {
+void EntryBuilder::note_questions(const Event& event) {
   if (const auto* asked = std::get_if<QuestionAsked>(&event.body)) {
     asked_.push_back(asked->question);
   } else if (const auto* answered = std::get_if<QuestionAnswered>(&event.body)) {
@@ -75,62 +111,84 @@ void Draft::note_questions(const Event& event) {
   }
 }
 
-Entry Draft::seal(const RunState& after, SessionId session, const Stays& stays) {
+// --- building -------------------------------------------------------------------------------------------------------
+
+Entry EntryBuilder::build(const RunState& after, const JobRows& before, SessionId session, KeepRules& rules) {
+  CHECK(after.seq == entry_.head_before + static_cast<std::int64_t>(entry_.events.size()));
+  session_ = session;
+  rules_ = &rules;
   entry_.run = run_row(after);
   for (const auto& [branch, one] : held_) entry_.fences.push_back(one.fence);
   std::sort(touched_.begin(), touched_.end());
   touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-  for (const BranchId branch : touched_) write_job(after, branch, session, stays);
+  for (const BranchId branch : touched_) write_job(after, branch, before.find(branch));
   write_questions(after);
+  rules_ = nullptr;
   return std::move(entry_);
 }
 
-void Draft::write_job(const RunState& after, BranchId branch, SessionId session, const Stays& stays) {
+void EntryBuilder::write_job(const RunState& after, BranchId branch, const JobRow* before) {
   std::optional<Job> job = job_of(after, branch);
   if (!job) {
-    const bool had_row = branch <= before_.last_branch && !rowless_.contains(branch);
-    if (!had_row) return;
+    if (before == nullptr) return;
     JobWrite& dropped = entry_.jobs.emplace_back();
     dropped.op = JobWrite::Op::drop;
     dropped.job.branch = branch;
     return;
   }
-  const Held* holder = held(branch);
-  JobWrite write{.op = place(*job, holder), .job = *std::move(job), .session = 0, .deadline_us = never_us};
-  // As old as the offer, not as the step: claims begin where free rows may have been offered lately.
-  if (write.op == JobWrite::Op::adjust || whole_) write.job.run_at_us = std::max(write.job.run_at_us, after.last_at);
-  const bool is_born = write.op == JobWrite::Op::insert_held;
-  if (is_born || write.op == JobWrite::Op::keep) {
-    const bool is_ours = session != 0 && (is_born || holder->fence.session == session);
-    if (const std::optional<TimeUs> deadline = is_ours ? stays(write.job, is_born) : std::nullopt) {
-      write.session = session;
-      write.deadline_us = *deadline;
-      HeldJob stays_here{after.id, write.job, session, is_born ? 1 : holder->fence.epoch, *deadline, after.seq};
-      if (is_born) {
-        born_.push_back(std::move(stays_here));
-      } else {
-        kept_.emplace(branch, std::move(stays_here));
-      }
-    } else {
-      write.op = JobWrite::Op::offer;
-    }
-  }
+  JobWrite write{.op = op_of(*job, before), .job = *std::move(job), .session = 0, .deadline_us = never_us};
+  // As old as the offer, not as the step: a claim starts its scan where rows may have been offered lately, and would
+  // miss a row that is dated back.
+  if (write.op == JobWrite::Op::adjust || is_revived_)
+    write.job.run_at_us = std::max(write.job.run_at_us, after.last_at);
+  const bool is_offered = (write.op == JobWrite::Op::keep && !keep(write, after)) ||
+                          (write.op == JobWrite::Op::insert_held && !create_held(write, after));
+  if (is_offered) write.op = JobWrite::Op::offer;
   entry_.jobs.push_back(std::move(write));
 }
 
-// Where the branch's row stands now, and so what may become of it.
-JobWrite::Op Draft::place(const Job& job, const Held* holder) const {
-  if (holder != nullptr) return holder->keep_in == job.queue ? JobWrite::Op::keep : JobWrite::Op::offer;
-  if (job.branch > before_.last_branch || rowless_.contains(job.branch)) return JobWrite::Op::insert_held;
-  const bool moved_on = job.step > before_.last_step || retried_.contains(job.step);
-  return moved_on || whole_ ? JobWrite::Op::offer : JobWrite::Op::adjust;
+// What may become of the branch's row:
+//   it is held by the reporting worker   keep, if it may stay in the queue that the row stands in; else offer
+//   it has none: a new branch, or one whose branches a held step has just joined        created held
+//   it has none: a call or a question was open, which no worker held                    offer
+//   it stands for the same step and attempt (the run was paused, resumed, moved)        adjust, held or not
+//   it stands for another step or attempt                                               offer
+JobWrite::Op EntryBuilder::op_of(const Job& job, const JobRow* before) const {
+  if (const HeldBranch* holder = held(job.branch))
+    return holder->keep_in == job.queue ? JobWrite::Op::keep : JobWrite::Op::offer;
+  if (before == nullptr) {
+    const bool follows_from_held = job.branch > last_branch_ || ancestors_.contains(job.branch);
+    return follows_from_held ? JobWrite::Op::insert_held : JobWrite::Op::offer;
+  }
+  return *before == JobRow{job.step, job.attempt} ? JobWrite::Op::adjust : JobWrite::Op::offer;
 }
 
-// Those asked and closed again in the same commit are not open any more.
-void Draft::write_questions(const RunState& after) {
-  if (!whole_ && asked_.empty()) return;
+// Only for a holder that is this session: another one's report may be a loss that a sweep commits for it.
+bool EntryBuilder::keep(JobWrite& write, const RunState& after) {
+  const Fence& fence = held(write.job.branch)->fence;
+  if (session_ == 0 || fence.session != session_) return false;
+  const std::optional<TimeUs> deadline = rules_->kept_until(write.job);
+  if (!deadline) return false;
+  write.session = session_;
+  write.deadline_us = *deadline;
+  kept_.emplace(write.job.branch, HeldJob{after.id, write.job, session_, fence.epoch, *deadline, after.seq});
+  return true;
+}
+
+bool EntryBuilder::create_held(JobWrite& write, const RunState& after) {
+  const std::optional<TimeUs> deadline = session_ == 0 ? std::nullopt : rules_->created_held_until(write.job);
+  if (!deadline) return false;
+  write.session = session_;
+  write.deadline_us = *deadline;
+  created_held_.push_back({after.id, write.job, session_, 1, *deadline, after.seq});
+  return true;
+}
+
+// Without those that were asked and closed again in the same commit.
+void EntryBuilder::write_questions(const RunState& after) {
+  if (!is_revived_ && asked_.empty()) return;
   entry_.asked = question_rows(after);
-  if (whole_) return;
+  if (is_revived_) return;
   std::erase_if(entry_.asked, [this](const QuestionRow& row) {
     return std::find(asked_.begin(), asked_.end(), row.id) == asked_.end();
   });

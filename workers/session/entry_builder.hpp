@@ -1,8 +1,8 @@
-// What one run gains in one commit, while it is gathered: decisions are added one after another, then it is sealed into
-// the store's Entry. Used by the committer alone. Pure; not thread-safe.
+// The builder of one run's share of a group commit: gathers decisions one after another, then builds the store's Entry.
+// The row of each touched branch is derived from the job that it had before the entry and the one it has after.
+// Used by the committer alone. Pure; not thread-safe.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,60 +11,76 @@
 
 #include "engine/decide.hpp"
 #include "storage/store.hpp"
+#include "workers/session/keep_rules.hpp"
 
 namespace cairn {
 
-// May this job stay with the session that commits it? Its deadline if so, nothing if not. `born`: its row would be new.
-using Stays = std::function<std::optional<TimeUs>(const Job& job, bool born)>;
-
-// Where the numbering of a run stood: what is beyond it is new.
-struct Numbering {
-  StepId last_step = 0;
-  BranchId last_branch = 0;
+// The step and attempt that a branch's job row stands for.
+struct JobRow {
+  StepId step = 0;
+  std::int32_t attempt = 1;
+  bool operator==(const JobRow&) const = default;
 };
 
-class Draft {
+// The rows that a run has in the queue as of its committed head: the jobs of that state, held or not. A plain
+// value.
+class JobRows {
  public:
-  // `before`: of the committed state, at `head` with `chain`.
-  Draft(const RunId& run, std::int64_t head, const Hash& chain, Numbering before);
-
-  // The worker must still hold the branch; of several for one branch the first counts, for the row stands there.
-  // `keep_in`: the queue its row stands in if the branch's next job may stay with the fence's session, else "". A row
-  // that stays keeps its queue, so a job of another queue is offered. `above`: the branches it lies in.
-  void fence(const Fence& fence, const std::string& keep_in, const std::vector<BranchId>& above);
-  void add(std::vector<Event> events, const std::vector<BranchId>& touched);
-
-  std::size_t events() const { return entry_.events.size(); }
-  bool is_new_run() const { return entry_.head_before == 0; }
-
-  // The entry with the run row, the job rows of all touched branches and the questions. `after`: the state as evolved.
-  Entry seal(const RunState& after, SessionId session, const Stays& stays);
-
-  // After seal: what stays with the session once the entry is committed; the kept ones by their branch.
-  std::map<BranchId, HeldJob>& kept() { return kept_; }
-  std::vector<HeldJob>& born() { return born_; }
+  const JobRow* find(BranchId branch) const;
+  void clear() { rows_.clear(); }
+  void assign(const RunState& state);                                        // all rows
+  void assign(const RunState& state, const std::vector<BranchId>& touched);  // those of these branches
+  void apply(const std::vector<JobWrite>& writes);                           // which were committed
+  bool operator==(const JobRows&) const = default;
 
  private:
-  struct Held {
-    Fence fence;
-    std::string keep_in;
-  };
-  const Held* held(BranchId branch) const;
+  std::map<BranchId, JobRow> rows_;
+};
+
+// A branch that the reporting worker must still hold (a lease; the fence is its fencing token).
+struct HeldBranch {
+  Fence fence;
+  std::optional<std::string> keep_in = {};  // if its next step may stay with the fence's session: the row's queue
+  std::vector<BranchId> ancestors = {};     // the branches it lies in; they have no rows, as they wait for it
+};
+
+class EntryBuilder {
+ public:
+  // `head`, `chain` and `last_branch` are those of the committed state; later branches are new.
+  EntryBuilder(const RunId& run, std::int64_t head, const Hash& chain, BranchId last_branch);
+
+  // The first of several for one branch counts: it is the one that the row stands for.
+  void fence(HeldBranch held);
+  void add(std::vector<Event> events, const std::vector<BranchId>& touched);
+
+  // The entry with the run row, the job rows of all touched branches and the questions. `after`: the state as evolved;
+  // `before`: the run's rows as committed. `session` 0: no job stays.
+  Entry build(const RunState& after, const JobRows& before, SessionId session, KeepRules& rules);
+
+  // After build(): what stays with the session once the entry is committed; the kept ones by their branch.
+  std::map<BranchId, HeldJob>& kept() { return kept_; }
+  std::vector<HeldJob>& created_held() { return created_held_; }
+
+ private:
+  const HeldBranch* held(BranchId branch) const;
   void note_questions(const Event& event);
-  void write_job(const RunState& after, BranchId branch, SessionId session, const Stays& stays);
-  JobWrite::Op place(const Job& job, const Held* holder) const;
+  void write_job(const RunState& after, BranchId branch, const JobRow* before);
+  JobWrite::Op op_of(const Job& job, const JobRow* before) const;
+  bool keep(JobWrite& write, const RunState& after);
+  bool create_held(JobWrite& write, const RunState& after);
   void write_questions(const RunState& after);
 
   Entry entry_;
-  Numbering before_;
-  std::map<BranchId, Held> held_;
+  const BranchId last_branch_;
+  std::map<BranchId, HeldBranch> held_;
+  std::set<BranchId> ancestors_;  // of held branches
   std::vector<BranchId> touched_;
-  std::set<BranchId> rowless_;  // open branches that had no job row when the entry began: forked or mapped ones
-  std::set<StepId> retried_;
   std::vector<std::string> asked_;
-  bool whole_ = false;  // a run that is reopened or begins as a fork: every row is new
+  bool is_revived_ = false;  // reopened, or begun as a fork: its open steps are older than their rows
+  SessionId session_ = 0;
+  KeepRules* rules_ = nullptr;  // during build()
   std::map<BranchId, HeldJob> kept_;
-  std::vector<HeldJob> born_;
+  std::vector<HeldJob> created_held_;
 };
 
 // The branches that `branch` lies in, innermost first.

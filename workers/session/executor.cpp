@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "storage/chain.hpp"
-#include "storage/clock.hpp"
+#include "workers/handlers/tool_call.hpp"
 
 namespace cairn {
 namespace {
@@ -110,19 +110,13 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
   }
   StepInput& input = work.input;
   if (!input.inputs.is_object()) co_return no_object(input);
-  ToolCall call{input.run,     input.step,           std::move(input.sub_goal), std::move(input.tool),
-                input.attempt, std::move(input.key), std::move(input.inputs),   work.timeout_ms};
-  const TimeUs asked_at = steady_us();
-  ToolAnswer answer = co_await ports_.tools().call(call);
-  Fact fact = tool_called(call, answer.ok(), (steady_us() - asked_at) / 1000);
-  if (!answer) {
-    answer.error().facts.push_back(std::move(fact));
-    co_return std::move(answer).error();
-  }
-  Outcome outcome;
-  outcome.patch = *std::move(answer);
-  outcome.facts.push_back(std::move(fact));
-  co_return outcome;
+  ToolCall call;
+  call.sub_goal = std::move(input.sub_goal);
+  call.tool = std::move(input.tool);
+  call.inputs = std::move(input.inputs);
+  call.timeout_ms = work.timeout_ms;
+  const auto read = [](Json outputs) -> StepResult { return Outcome{"", std::move(outputs), {}}; };
+  co_return co_await call_tool(std::move(input), ports_, std::move(call), read);
 }
 
 Command Executor::report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
@@ -140,7 +134,7 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
   return FailStep{job.step, job.attempt, std::move(failed), session_, started_at};
 }
 
-std::optional<Command> Executor::fused(const RunState& state, const Job& job, TimeUs now_us) const {
+std::optional<Command> Executor::pure_report(const RunState& state, const Job& job, TimeUs now_us) const {
   const Step* step = find_step(state, job.step);
   if (step == nullptr || step->goal >= 0) return std::nullopt;
   const Handler* handler = handlers_.find(state.node(*step).handler());

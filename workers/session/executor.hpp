@@ -1,5 +1,5 @@
-// What a held step comes to: a handler or a tool is found for it, given its input, and its result becomes a command.
-// Knows no database and no time of its own. Not thread-safe; lives in the worker's turns.
+// The executor: finds the handler or tool of a held step, gives it its input and turns its result into a command.
+// Knows no database, no session and no time of its own. Used by one thread at a time; not thread-safe.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ struct Work {
   const Handler* handler = nullptr;  // null: the tool `input.tool`
   std::int64_t timeout_ms = 0;
   std::vector<Hash> blobs;
-  std::optional<ForkPoint> recorded = {};  // the run takes its answers from the record behind this moment
-  std::optional<StepResult> answer = {};   // then: what it came to there
+  std::optional<ForkPoint> recorded = {};  // the run takes its answers from the record after this moment
+  std::optional<StepResult> answer = {};   // then: the recorded one
 };
 // Each value that stands for a blob is replaced, as in large_values.hpp.
 void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read);
@@ -37,8 +37,8 @@ struct Missing {    // this worker has no such handler or tool
 using Prepared = std::variant<Work, Command, NotOpen, Missing>;  // a command: there is nothing to run
 
 // A digest of all that a step on a node with `cache` depends on: graph version and node, handler and its version, the
-// settings and channels it reads, what its opening event brought, the plan if it reads it. Not of step, attempt, fault
-// and budgets: a handler that looks at those is not to be cached.
+// settings and channels it reads, what its opening event brought, the plan if it reads it. Step, attempt, fault and
+// budgets are left out: a handler that reads those must not be cached.
 std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input);
 
 class Executor {
@@ -56,8 +56,9 @@ class Executor {
   Command report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
                  std::vector<Blob>& blobs) const;
 
-  // A pure step's report, if it is one that may run here and now and neither reads nor leaves large values.
-  std::optional<Command> fused(const RunState& state, const Job& job, TimeUs now_us) const;
+  // Executes the step if it is pure and neither reads nor leaves large values, and returns its report; otherwise
+  // nothing. Depends on the state and the handlers alone.
+  std::optional<Command> pure_report(const RunState& state, const Job& job, TimeUs now_us) const;
 
  private:
   Command reused(const CachedOutcome& recorded, const Step& step, std::string key) const;

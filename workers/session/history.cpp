@@ -10,6 +10,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t events_min = 40;  // of each run, however many there are
+constexpr std::size_t fold_page = 256;   // events whose touched branches are remembered, where the caller wants none
 
 Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std::vector<BranchId>& touched) {
   Result<Event> event = event_of(row);
@@ -18,7 +19,6 @@ Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std:
     if (graphs.by_version(version) == nullptr)
       return Error{Code::unsupported, "Expected the graph of run " + to_string(state.id) + ", but version " +
                                           version.substr(0, 12) + " is not stored."};
-  touched.clear();
   evolve(state, *event, graphs, touched);
   return Done{};
 }
@@ -59,13 +59,36 @@ Result<Event> event_of(const EventRow& row) {
   return Event{row.seq, row.at_us, row.step, row.actor, *std::move(body)};
 }
 
-Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs) {
-  std::vector<BranchId> touched;
+GraphRef graph_of(const GraphRow& row, const Graphs& known) {
+  GraphRef graph = known.by_version(row.version);
+  return graph != nullptr ? graph : stored_graph(parse_stored(row.text), row.version);
+}
+
+Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
+  try {
+    return restore_snapshot(parse_stored(snapshot.state), graphs);
+  } catch (const std::exception& bad) {
+    return Error{Code::corrupt, bad.what()};
+  }
+}
+
+Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs,
+                 std::vector<BranchId>& touched) {
   try {
     for (const EventRow& row : rows)
       if (Status folded = fold_row(state, row, graphs, touched); !folded) return folded;
   } catch (const std::exception& bad) {  // CorruptHistory, or JSON of a shape that no event of ours has
     return Error{Code::corrupt, bad.what()};
+  }
+  return Done{};
+}
+
+Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs) {
+  std::vector<BranchId> touched;
+  for (std::size_t at = 0; at < rows.size(); at += fold_page) {
+    touched.clear();
+    const std::span<const EventRow> page = rows.subspan(at, std::min(fold_page, rows.size() - at));
+    if (Status folded = fold_rows(state, page, graphs, touched); !folded) return folded;
   }
   return Done{};
 }

@@ -1,30 +1,58 @@
-// From stored rows to folded states: what the committer and the client share. `read` functions block on the store; the
-// others are pure. Safe from any thread.
+// From stored rows to graphs and folded states: shared by the committer, the client and the recorded answers.
+// read_histories() blocks on the store; the others are pure functions. Safe from any thread.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "engine/graph.hpp"
 #include "engine/state.hpp"
 #include "storage/store.hpp"
-#include "workers/session/committer.hpp"
 
 namespace cairn {
 
 inline constexpr std::int32_t history_page = 2'000;  // events read at once
 
-// The answers to loads, in their order: of each the events that come first; all of them when they are few. Throws
+// A wish to read a run's history.
+struct Load {
+  RunId run;
+  std::int64_t after_seq = 0;  // 0: begin with the newest snapshot, if `snapshot`
+  bool snapshot = true;
+  bool graphs = false;  // read the graphs first: one is missing
+  bool alone = false;   // was read together with others before, which failed, perhaps because of this one
+};
+
+// The answer to a Load: the snapshot if asked for and there, then the events after it (or after `after_seq`).
+struct History {
+  RunId run;
+  std::optional<SnapshotRow> snapshot;
+  std::vector<EventRow> rows;
+  bool complete = true;  // false: there are more
+  bool graphs = false;   // the graphs were read before
+};
+
+// The answers to the loads, in their order: the first events of each, all of them where they are few. Throws
 // StoreUnavailable.
 std::vector<History> read_histories(Store& store, std::span<const Load> loads);
 
 // The versions of graphs that folding the event needs.
 std::vector<std::string> graphs_named_by(const EventBody& body);
 
+// The graph of a stored row: the known one of that version, or else parsed. Throws CorruptHistory if its text is none.
+GraphRef graph_of(const GraphRow& row, const Graphs& known);
+
+// The state that a snapshot holds. Refuses `unsupported` (a graph version that is not known), `corrupt` (it cannot be
+// read; as it is only a cache, the events give the same state).
+Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs);
+
 // Decodes one row. Refuses `unsupported`, `corrupt`.
 Result<Event> event_of(const EventRow& row);
 
-// Folds the rows that follow the state. Refuses `unsupported` (an unknown event or graph version), `corrupt`; then the
-// state is to be dropped.
+// Folds the rows that follow the state; `touched` gains the branches whose job may have changed, with repeats. Refuses
+// `unsupported` (an unknown event or graph version), `corrupt`; then the state must be dropped.
+Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs, std::vector<BranchId>& touched);
 Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs);
 
 }  // namespace cairn

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t due_max = 1'000;  // later ones are found by polling
 constexpr std::int32_t claim_limit_max = 256;
 constexpr std::size_t claim_runs_max = 500;
-constexpr TimeUs clocks_differ_us = 2'000;  // who offers a job may be ahead of us by so much
+constexpr TimeUs clocks_differ_us = 2'000;  // the clock of a session that offers a job may be ahead of ours by so much
 
 }  // namespace
 
@@ -23,30 +23,30 @@ void Pool::tick(TimeUs now_us) {
   now_ = std::max(now_, now_us);
   if (due_.empty() || *due_.begin() > now_) return;
   due_.erase(due_.begin(), due_.upper_bound(now_));
-  look();
+  want_all();
 }
 
-void Pool::look() {
+void Pool::want_all() {
   for (Source& source : sources_) want(source, Wants::anything);
 }
 
 void Pool::want(Source& source, Wants wants) {
   source.wants = std::max(source.wants, wants);
-  source.to_look = source.only_runs.size();
+  source.unscanned = source.only_runs.size();
 }
 
-void Pool::wake() { wake(Wants::anything); }
-void Pool::hint() { wake(Wants::hinted); }
+void Pool::something_ready() { want_all_soon(Wants::anything); }
+void Pool::notified() { want_all_soon(Wants::notified); }
 
-void Pool::wake(Wants wants) {
+void Pool::want_all_soon(Wants wants) {
   for (Source& source : sources_) {
     want(source, wants);
-    source.woken = true;
+    source.notified = true;
   }
 }
 
 void Pool::due(TimeUs run_at_us) {
-  if (run_at_us <= now_) return look();
+  if (run_at_us <= now_) return want_all();
   due_.insert(run_at_us);
   if (due_.size() > due_max) due_.erase(std::prev(due_.end()));
 }
@@ -76,9 +76,9 @@ void Pool::release(const HeldJob& job, TimeUs run_at_us) {
        run_at_us});
 }
 
-void Pool::born(HeldJob job) { start(std::move(job), 0); }
+void Pool::created_held(HeldJob job) { start(std::move(job), 0); }
 
-void Pool::goes_on(Slot slot, HeldJob next) {
+void Pool::continues(Slot slot, HeldJob next) {
   const auto taken = slots_.extract(slot);
   CHECK(!taken.empty());
   start(std::move(next), taken.mapped().kept + 1);
@@ -86,14 +86,14 @@ void Pool::goes_on(Slot slot, HeldJob next) {
 
 void Pool::done(Slot slot) { slots_.erase(slot); }
 
-void Pool::pass_on(Slot slot, TimeUs run_at_us) {
+void Pool::leave_to_others(Slot slot, TimeUs run_at_us) {
   const auto taken = slots_.extract(slot);
   CHECK(!taken.empty());
   release(taken.mapped().job, run_at_us);
 }
 
 void Pool::give_back(Slot slot, TimeUs run_at_us) {
-  pass_on(slot, run_at_us);
+  leave_to_others(slot, run_at_us);
   due(run_at_us);
 }
 
@@ -108,14 +108,14 @@ std::int32_t Pool::free_slots() const {
 
 // --- claims ---------------------------------------------------------------------------------------------------------
 
-void Pool::settle_claim(Source& source) {
+void Pool::end_claim(Source& source) {
   source.claiming = false;
   claiming_ -= source.limit;
-  // Of what hints did not tell nothing is known after such a claim.
+  // A claim for a notified job says nothing about other jobs, so the poll timer is left as it is.
   if (source.claims == Wants::anything) source.poll_at = now_ + options_.poll_us;
 }
 
-// Of very many runs each claim names some: it costs as much as it names.
+// At most claim_runs_max: a claim costs as much as it names.
 std::vector<RunId> Pool::some_runs(const Source& source) {
   std::vector<RunId> runs;
   const std::size_t count = std::min(source.only_runs.size(), claim_runs_max);
@@ -123,27 +123,28 @@ std::vector<RunId> Pool::some_runs(const Source& source) {
   return runs;
 }
 
-// Nothing is left of those that the claim named.
+// The claim has found all that was ready of the runs that it named.
 void Pool::pass_runs(Source& source) {
   const std::size_t passed = std::min(source.only_runs.size(), claim_runs_max);
   if (passed > 0) source.next = (source.next + passed) % source.only_runs.size();
-  source.to_look -= std::min(source.to_look, passed);
+  source.unscanned -= std::min(source.unscanned, passed);
 }
 
 void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   Source& source = sources_[static_cast<std::size_t>(shard)];
-  settle_claim(source);
+  end_claim(source);
   const bool is_filled = static_cast<std::int32_t>(jobs.size()) == source.limit;
   if (!is_filled) pass_runs(source);
-  if (is_filled || source.to_look > 0) source.wants = Wants::anything;
-  found_nothing_ = jobs.empty() && source.to_look == 0;
-  if (source.answers_wake && jobs.empty()) due(now_ + clocks_differ_us);
+  if (is_filled || source.unscanned > 0) source.wants = Wants::anything;
+  found_nothing_ = jobs.empty() && source.unscanned == 0;
+  // The notified job may not be due by our clock yet: one more claim a moment later.
+  if (source.answers_notification && jobs.empty()) due(now_ + clocks_differ_us);
   for (HeldJob& job : jobs) start(std::move(job), 0);
 }
 
 void Pool::claim_failed(Shard shard) {
   Source& source = sources_[static_cast<std::size_t>(shard)];
-  settle_claim(source);
+  end_claim(source);
   source.wants = Wants::nothing;
 }
 
@@ -151,16 +152,16 @@ void Pool::claim(Shard shard, Source& source) {
   const std::int32_t fair = std::max(8, options_.concurrency / options_.shards);
   source.limit = std::min({free_slots(), fair, claim_limit_max});
   source.claiming = true;
-  if (source.to_look == 0) source.to_look = source.only_runs.size();
+  if (source.unscanned == 0) source.unscanned = source.only_runs.size();
   source.claims = now_ >= source.poll_at ? Wants::anything : source.wants;
-  source.wants = Wants::nothing;  // until it is woken or the claim is filled
-  source.answers_wake = std::exchange(source.woken, false);
+  source.wants = Wants::nothing;  // until it is notified or the claim is filled
+  source.answers_notification = std::exchange(source.notified, false);
   claiming_ += source.limit;
-  actions_.claims.push_back({shard, source.limit, some_runs(source), source.claims == Wants::hinted});
+  actions_.claims.push_back({shard, source.limit, some_runs(source), source.claims == Wants::notified});
 }
 
-Pool::Actions Pool::take() {
-  // A claim is dear: while steps run here, wait until it is worth one.
+Pool::Actions Pool::drain_actions() {
+  // A claim costs as much as many steps: while steps run here, wait until enough slots are free.
   const std::int32_t worth_it = std::clamp(options_.concurrency / 4, 1, 64);
   for (Shard shard = 0; !draining_ && shard < options_.shards; ++shard) {
     Source& source = sources_[static_cast<std::size_t>(shard)];

@@ -1,6 +1,6 @@
-// What a worker holds and what it wants more of: free slots, claims of several shards, branches that stay, letting go,
-// draining. A state machine without I/O: whoever drives it carries out its actions and brings back what came of them.
-// Not thread-safe.
+// The pool of branches that a worker holds (its leases) and of the room for more: free slots, claims of several shards,
+// branches whose next step stays, letting go, draining. A state machine without I/O: its driver carries out the actions
+// and returns their results. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace cairn {
 struct PoolOptions {
   std::int32_t shards = 1;
   std::int32_t concurrency = 256;  // branches held at once
-  TimeUs poll_us = 500'000;        // when nothing wakes it
+  TimeUs poll_us = 500'000;        // between claims, where no notification brings one earlier
   std::int64_t keep_steps = 64;    // a branch is let go after so many while every slot is taken
   bool keep = true;
   std::vector<RunId> only_runs;  // not empty: claims from these alone, some at a time
@@ -45,7 +45,7 @@ class Pool {
   };
   struct Actions {
     std::vector<Claim> claims;      // answered by claimed() or claim_failed()
-    std::vector<Start> starts;      // answered by done(), goes_on() or give_back()
+    std::vector<Start> starts;      // answered by done(), continues(), give_back() or leave_to_others()
     std::vector<Release> releases;  // not answered
     bool empty() const { return claims.empty() && starts.empty() && releases.empty(); }
   };
@@ -53,19 +53,19 @@ class Pool {
   explicit Pool(PoolOptions options);
 
   void tick(TimeUs now_us);
-  void wake();                            // something may be ready
-  void hint();                            // as wake(); the store knows if it is but one job
-  void due(TimeUs run_at_us);             // something will be ready then
+  void something_ready();                 // any number of jobs may be ready
+  void notified();                        // the same; if it is one job, the store knows which
+  void due(TimeUs run_at_us);             // a job will be ready then
   void add_run(const RunId& run);         // one more of `only_runs`, if there are any
   bool executes(const RunId& run) const;  // it is one of `only_runs`, or any will do
 
   void claimed(Shard shard, std::vector<HeldJob> jobs);
   void claim_failed(Shard shard);
-  void born(HeldJob job);                 // held from its first moment
-  void goes_on(Slot slot, HeldJob next);  // its branch's next step stays here
-  void done(Slot slot);                   // nothing of it is held any more
+  void created_held(HeldJob job);           // a new branch, held from its first moment
+  void continues(Slot slot, HeldJob next);  // the branch's next step stays here
+  void done(Slot slot);                     // nothing of it is held any more
   void give_back(Slot slot, TimeUs run_at_us);
-  void pass_on(Slot slot, TimeUs run_at_us);  // for others: as give_back, but it is not looked for at that time
+  void leave_to_others(Slot slot, TimeUs run_at_us);  // as give_back, but no claim is made here at that time
 
   // May the branch's next step stay? REQUIRES: the slot is taken.
   bool may_keep(Slot slot) const;
@@ -77,37 +77,37 @@ class Pool {
   bool is_idle() const { return slots_.empty() && claiming_ == 0; }
   bool finds_nothing() const { return slots_.empty() && found_nothing_; }  // nor did the latest claim
 
-  Actions take();
-  TimeUs due_us() const;  // when take() is worth a call although nothing came
+  Actions drain_actions();
+  TimeUs due_us() const;  // when drain_actions() is worth a call although nothing arrived
 
  private:
   struct Taken {
     HeldJob job;
     std::int64_t kept = 0;  // steps of this branch in a row
   };
-  enum class Wants : std::uint8_t { nothing, hinted, anything };  // hinted: what hints tell of, if it is one job
-  struct Source {                                                 // one shard's queue
+  enum class Wants : std::uint8_t { nothing, notified, anything };  // notified: the one job that it names is enough
+  struct Source {                                                   // one shard's queue
     bool claiming = false;
     Wants wants = Wants::anything;
-    Wants claims = Wants::nothing;  // by the claim under way
-    bool woken = false;             // since the last claim began
-    bool answers_wake = false;      // the claim under way does
-    std::int32_t limit = 0;         // of the claim under way
+    Wants claims = Wants::nothing;      // by the claim under way
+    bool notified = false;              // since the last claim began
+    bool answers_notification = false;  // the claim under way does
+    std::int32_t limit = 0;             // of the claim under way
     TimeUs poll_at = 0;
     std::vector<RunId> only_runs;
-    std::size_t next = 0;     // of these, where the next claim begins
-    std::size_t to_look = 0;  // at so many from there, until all have been looked at
+    std::size_t next = 0;       // of these, where the next claim begins
+    std::size_t unscanned = 0;  // so many from there, until all have been named by a claim
   };
 
-  void look();
-  void wake(Wants wants);
+  void want_all();
+  void want_all_soon(Wants wants);
   static void want(Source& source, Wants wants);
   void start(HeldJob job, std::int64_t kept);
   void release(const HeldJob& job, TimeUs run_at_us);
   void claim(Shard shard, Source& source);
   static std::vector<RunId> some_runs(const Source& source);
   static void pass_runs(Source& source);
-  void settle_claim(Source& source);
+  void end_claim(Source& source);
 
   PoolOptions options_;
   const bool takes_any_run_;

@@ -1,5 +1,5 @@
-// What is kept of a run beside its events: rows that its state implies, so that they can be compared and made anew.
-// Snapshots aside, which are the state itself. Pure functions.
+// The projection of a run: the rows that its state implies besides its events, so that they can be compared and
+// rebuilt. Snapshots are left out, as they are the state itself. Pure functions.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,14 @@ namespace cairn {
 
 struct Projection {
   RunRow run;
-  std::vector<Job> jobs;  // in branch order; who holds one is not for the state to say
+  std::vector<Job> jobs;  // in branch order; the state does not know their holders
   std::vector<QuestionRow> questions;
 };
 
 // `chain_hash`: of the last event. REQUIRES: an event was folded.
 Projection projection_of(const RunState& state, const Hash& chain_hash);
 
-// The run's row; its chain hash is left to whoever knows it.
+// The run's row, without its chain hash.
 RunRow run_row(const RunState& state);
 
 // The open questions, by id. An ended run has none, though the state of a failed one remembers them for a retry.

@@ -39,9 +39,9 @@ std::string key_in(const RunState& state, StepId id, const HandlerTable& handler
 
 }  // namespace
 
-StepRecord::StepRecord(const ForkPoint& after) : after_(after) { state_.id = after.run; }
+RecordedAnswers::RecordedAnswers(const ForkPoint& after) : after_(after) { state_.id = after.run; }
 
-Status StepRecord::read_on(Store& store, const HandlerTable& handlers, const Graphs& graphs) {
+Status RecordedAnswers::read_on(Store& store, const HandlerTable& handlers, const Graphs& graphs) {
   for (;;) {
     const std::vector<EventRow> rows = store.events(after_.run, state_.seq, history_page);
     for (const EventRow& row : rows)
@@ -50,7 +50,7 @@ Status StepRecord::read_on(Store& store, const HandlerTable& handlers, const Gra
   }
 }
 
-Status StepRecord::read(const EventRow& row, const HandlerTable& handlers, const Graphs& graphs) {
+Status RecordedAnswers::read(const EventRow& row, const HandlerTable& handlers, const Graphs& graphs) {
   if (row.seq > after_.seq) {
     Result<Event> event = event_of(row);
     if (!event) return event.error();
@@ -59,7 +59,7 @@ Status StepRecord::read(const EventRow& row, const HandlerTable& handlers, const
   return fold_rows(state_, {&row, 1}, graphs);
 }
 
-void StepRecord::gather(Event event, const HandlerTable& handlers) {
+void RecordedAnswers::gather(Event event, const HandlerTable& handlers) {
   std::vector<Event>& events = gathering_.events;
   if (events.empty() || events.front().step != event.step) {
     events.clear();
@@ -72,22 +72,22 @@ void StepRecord::gather(Event event, const HandlerTable& handlers) {
   if (!gathering_.key.empty()) add(std::exchange(gathering_.key, ""), std::move(report->result));
 }
 
-StepResult StepRecord::answer(const StepInput& input, const Handler* handler) const {
+StepResult RecordedAnswers::answer(const StepInput& input, const Handler* handler) const {
   const auto found = results_.find(key_of(input, handler));
   if (found != results_.end()) return found->second;
   return no_answer("Expected a step that was given the same in run " + to_string(after_.run) + " behind event " +
                    std::to_string(after_.seq) + ", but there is none.");
 }
 
-StepResult StepRecord::no_answer(const std::string& says) { return Failure{diverged_error, says, false, {}}; }
+StepResult RecordedAnswers::no_answer(const std::string& says) { return Failure{diverged_error, says, false, {}}; }
 
-void StepRecord::add(const std::string& key, StepResult result) {
+void RecordedAnswers::add(const std::string& key, StepResult result) {
   const auto [entry, is_new] = results_.try_emplace(key, result);
   if (!is_new && !entry->second) entry->second = std::move(result);
 }
 
-StepResult StepRecords::answer(Store& store, const ForkPoint& after, const StepInput& input, const Handler* handler,
-                               const HandlerTable& handlers, const Graphs& graphs) {
+StepResult RecordedAnswersCache::answer(Store& store, const ForkPoint& after, const StepInput& input,
+                                        const Handler* handler, const HandlerTable& handlers, const Graphs& graphs) {
   const std::shared_ptr<Kept> one = kept(after);
   const std::lock_guard lock(one->mutex);
   StepResult known = one->record.answer(input, handler);
@@ -95,7 +95,7 @@ StepResult StepRecords::answer(Store& store, const ForkPoint& after, const StepI
   try {
     const Status read = one->record.read_on(store, handlers, graphs);
     if (read) return one->record.answer(input, handler);
-    known = StepRecord::no_answer(read.error().message);
+    known = RecordedAnswers::no_answer(read.error().message);
   } catch (...) {
     drop(one);
     throw;
@@ -104,7 +104,7 @@ StepResult StepRecords::answer(Store& store, const ForkPoint& after, const StepI
   return known;
 }
 
-std::shared_ptr<StepRecords::Kept> StepRecords::kept(const ForkPoint& after) {
+std::shared_ptr<RecordedAnswersCache::Kept> RecordedAnswersCache::kept(const ForkPoint& after) {
   const std::lock_guard lock(mutex_);
   const auto found =
       std::find_if(kept_.begin(), kept_.end(), [&after](const auto& one) { return one->after == after; });
@@ -116,7 +116,7 @@ std::shared_ptr<StepRecords::Kept> StepRecords::kept(const ForkPoint& after) {
   return kept_.front();
 }
 
-void StepRecords::drop(const std::shared_ptr<Kept>& one) {
+void RecordedAnswersCache::drop(const std::shared_ptr<Kept>& one) {
   const std::lock_guard lock(mutex_);
   kept_.remove(one);
 }

@@ -1,5 +1,5 @@
-// What the effects and tools of a recorded run came to, by what they were given: a fork may take its answers from
-// there. Reading blocks on the store.
+// Recorded answers: the results of a run's effects and tools, found by what they were given. A fork may take its
+// answers from there instead of executing again. Reading blocks on the store; the cache is safe from any thread.
 #pragma once
 
 #include <list>
@@ -17,23 +17,23 @@
 
 namespace cairn {
 
-// Of one run's steps behind one moment of it, as far as it was read. Not thread-safe.
-class StepRecord {
+// The answers of one run's steps after one moment of it, as far as its history was read. Not thread-safe.
+class RecordedAnswers {
  public:
-  explicit StepRecord(const ForkPoint& after);
+  explicit RecordedAnswers(const ForkPoint& after);
 
-  // What came since it was read last, each event once. Refuses `unsupported` and `corrupt` (the history); then the
-  // record is to be dropped.
+  // Reads the events since the last call, each once. Refuses `unsupported` and `corrupt` (the history); then this must
+  // be dropped.
   Status read_on(Store& store, const HandlerTable& handlers, const Graphs& graphs);
 
-  // What the step came to that was given the same: its first success, else its last failure, else no_answer.
+  // The result of the step that was given the same: its first success, else its last failure, else no_answer.
   StepResult answer(const StepInput& input, const Handler* handler) const;
 
-  // A failure `diverged`, which no attempt mends.
+  // A failure `diverged`, which is not tried again.
   static StepResult no_answer(const std::string& says);
 
  private:
-  // A report as its events come in; its key is that of the state before the first of them.
+  // The events of one report, as they are read; its key is made from the state before the first of them.
   struct Gathering {
     std::vector<Event> events;
     std::string key;
@@ -48,9 +48,9 @@ class StepRecord {
   std::map<std::string, StepResult> results_;
 };
 
-// The records that a worker's forks take their answers from: each event of a record is read once, however many steps
-// ask, as long as no more than records_max are asked for in turn. Safe from any thread.
-class StepRecords {
+// The recorded answers that a worker's forks use. Each event of a record is read once, however many steps ask, as long
+// as at most records_max records are in use. Safe from any thread.
+class RecordedAnswersCache {
  public:
   static constexpr std::size_t records_max = 8;
 
@@ -62,7 +62,7 @@ class StepRecords {
     explicit Kept(const ForkPoint& from) : after(from), record(from) {}
     const ForkPoint after;
     std::mutex mutex;
-    StepRecord record;
+    RecordedAnswers record;
   };
   std::shared_ptr<Kept> kept(const ForkPoint& after);
   void drop(const std::shared_ptr<Kept>& one);

@@ -1,10 +1,10 @@
-// What a session asks of the store, and what comes back: plain values. carry_out() blocks on the store and is safe from
-// any thread.
+// The calls that a session makes of the store: plain values. Each struct holds a call whole: what is asked, how it is
+// carried out, and its answer. A new call is a struct here, its place in StoreCall, and what the session makes of it in
+// session_answers.cpp. carry_out() blocks on the store and is safe from any thread.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,84 +17,137 @@
 
 namespace cairn {
 
+// Where calls are carried out.
+struct CallSite {
+  Store& store;
+  const std::function<TimeUs()>& steady;  // a monotonic clock
+  // Whether the session's process, as seen from here, has exited; empty: none can be seen.
+  std::function<bool(const SessionRow&)> has_exited = {};
+};
+
+// In each: `answer` is what carry_out() left; it means nothing before. `purpose()` is for a sentence: "Expected to
+// <claim steps>, but ...". carry_out() throws StoreUnavailable: then it happened or not.
+
 struct OpenSession {
   SessionRow row;  // its start is the database's time
+  struct Answer {
+    TimeUs database_us = 0;
+    TimeUs steady_us = 0;  // at that moment
+    std::vector<GraphRow> graphs;
+    std::vector<QueueSettings> queue_settings;
+  };
+  Answer answer = {};
+  static const char* purpose() { return "open a session"; }
+  void carry_out(const CallSite& at);
 };
-struct SessionOpened {
-  TimeUs database_us = 0;
-  TimeUs steady_us = 0;  // at that moment
-  std::vector<GraphRow> graphs;
-  std::vector<QueueSettings> queue_settings;
-};
+
 struct CloseSession {
   SessionId session = 0;
+  static const char* purpose() { return "close the session"; }
+  void carry_out(const CallSite& at) const { at.store.close_session(session); }
 };
-struct ReadGraphs {};
+
+struct ReadGraphs {
+  std::vector<GraphRow> answer = {};
+  static const char* purpose() { return "read the graphs"; }
+  void carry_out(const CallSite& at) { answer = at.store.graphs(); }
+};
 
 struct ReadHistories {
   std::vector<Load> loads;
+  struct Answer {
+    std::vector<History> histories;  // of the loads, in their order
+    std::vector<GraphRow> graphs;    // if a load asked for them
+  };
+  Answer answer = {};
+  static const char* purpose() { return "read histories"; }
+  void carry_out(const CallSite& at);
 };
-struct HistoriesRead {
-  std::vector<History> histories;  // of the loads, in their order
-  std::vector<GraphRow> graphs;    // if a load asked for them
-};
+
 struct Commit {
   CommitBatch batch;
+  std::vector<Verdict> answer = {};
+  static const char* purpose() { return "commit"; }
+  void carry_out(const CallSite& at) {
+    answer = at.store.commit(batch.shard, *batch.entries, {.notify = batch.notify});
+  }
 };
+
+struct KeepSnapshot {
+  PutSnapshot what;
+  static const char* purpose() { return "keep a snapshot"; }
+  void carry_out(const CallSite& at) const { at.store.put_snapshot(what.run, what.row); }
+};
+
+struct ClaimJobs {
+  ClaimRequest request;
+  ClaimedBatch answer = {};
+  static const char* purpose() { return "claim steps"; }
+  void carry_out(const CallSite& at) { answer = at.store.claim(request); }
+};
+
 struct LetGo {
   std::vector<std::pair<RunId, Fence>> holds;
   TimeUs run_at_us = 0;
+  static const char* purpose() { return "let go of steps"; }
+  void carry_out(const CallSite& at) const;
 };
 
-// Two calls about what the step in `slot` reads and leaves beside its events: large values, and of a fork that takes
-// its answers from the record, that record.
+// Two calls about what the step in `slot` reads and leaves besides its events: large values, and the record, where the
+// run is a fork that takes its answers from one.
 struct ReadBlobs {
   Ticket slot = 0;
   Shard shard = 0;
   std::shared_ptr<Work> work;  // made whole in place; the call's alone while it is under way
   Graphs graphs;               // for a record, with the handlers
   const HandlerTable* handlers = nullptr;
-  std::shared_ptr<StepRecords> records = {};
+  std::shared_ptr<RecordedAnswersCache> records = {};
+  static const char* purpose() { return "read large values"; }
+  void carry_out(const CallSite& at) const;
 };
 struct KeepBlobs {
   Ticket slot = 0;
   Shard shard = 0;
   std::vector<Blob> blobs;
   Command command;  // the report that names them
+  static const char* purpose() { return "keep large values"; }
+  void carry_out(const CallSite& at) const;
 };
 
-// One look at all sessions, and where asked for at all jobs that are held: no index knows them (a held row moves to its
-// next step without one), so that costs as much as there are jobs.
-struct LookAround {
+// A scan of all sessions, and if asked of all jobs that are held: no index knows those (a held row moves to its next
+// step without one), so that this costs as much as there are jobs.
+struct ScanSessions {
   SessionId session = 0;
   std::int32_t held_max = 0;
   TimeUs now_us = 0;
-  bool at_jobs = true;
+  bool scans_jobs = true;
+  struct Answer {
+    std::vector<SessionRow> sessions;
+    std::vector<SessionId> exited;  // of these, those whose process has exited
+    HeldScan held;
+    TimeUs jobs_took_us = 0;  // to scan; steady
+    std::vector<RunId> orphans;
+    std::vector<QueueSettings> queue_settings;
+    TimeUs database_us = 0;
+    TimeUs steady_us = 0;  // at that moment
+  };
+  Answer answer = {};
+  static const char* purpose() { return "look after the other sessions"; }
+  void carry_out(const CallSite& at);
 };
-struct Seen {
-  TimeUs now_us = 0;  // when it was asked for
-  std::vector<SessionRow> sessions;
-  std::vector<SessionId> gone;  // of these, whose process is no more; told by whoever carries the call out
-  HeldScan held;
-  TimeUs jobs_took_us = 0;  // to look at; steady
-  std::vector<RunId> orphans;
-  std::vector<QueueSettings> queue_settings;
-  TimeUs database_us = 0;
-  TimeUs steady_us = 0;  // at that moment
-};
-struct Bury {  // answered by what it still held; if that is nothing, its row is gone
+
+// Answered by what the dead session still held; if that is nothing, its row is gone.
+struct ReapSession {
   SessionId session = 0;
+  std::vector<HeldJob> answer = {};
+  static const char* purpose() { return "reap a dead session"; }
+  void carry_out(const CallSite& at);
 };
 
-using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, PutSnapshot, ClaimRequest,
-                               LetGo, ReadBlobs, KeepBlobs, LookAround, Bury>;
-using StoreAnswer = std::variant<Done, SessionOpened, HistoriesRead, std::vector<GraphRow>, std::vector<Verdict>,
-                                 ClaimedBatch, std::vector<HeldJob>, Seen>;
+using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, KeepSnapshot, ClaimJobs,
+                               LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
 
-// For a sentence: "Expected to <claim steps>, but ..."
 const char* purpose(const StoreCall& call);
-
-// Throws StoreUnavailable: then it happened or not. `steady`: a monotonic clock.
-StoreAnswer carry_out(Store& store, const StoreCall& call, const std::function<TimeUs()>& steady);
+void carry_out(StoreCall& call, const CallSite& at);
 
 }  // namespace cairn

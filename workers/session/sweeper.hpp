@@ -1,6 +1,6 @@
-// Looking after the dead: sessions that no longer beat, steps past their deadline, holds of nobody, called runs whose
-// caller has ended. A state machine without I/O: it is shown what a session table says and decides who is dead; every
-// loss goes through the committer with the dead one's fence, so that two sweepers never count one loss twice.
+// The reaper's judgement: expired leases are found here. Which sessions are dead, which held jobs are lost, which of
+// our own holds disagree with the store. A state machine without I/O: it is given the result of each scan. Every loss
+// goes through the committer with the dead session's fence, so that two sweepers never count one loss twice.
 // Not thread-safe.
 #pragma once
 
@@ -20,16 +20,17 @@
 
 namespace cairn {
 
-// Declares a session dead when it has itself seen its counter stand still for the time-to-live. Only time between two
-// successful looks counts, and of each at most `look_max_us`, so that a database outage kills nobody.
-class Sweep {
+// Declares a session dead when its heartbeat counter has stood still for the time-to-live, as seen by this process.
+// Only time between two successful scans counts, and at most `gap_max_us` of each gap, so that a database outage kills
+// no session.
+class SessionWatch {
  public:
-  Sweep(SessionId self, TimeUs dead_after_us, TimeUs look_max_us);
+  SessionWatch(SessionId self, TimeUs dead_after_us, TimeUs gap_max_us);
 
-  // One successful look at all sessions, at a time of our own monotonic clock. Returns the dead among them, at once
-  // those whose process is known to be `gone`; they are named again at each look until their row is gone.
-  std::vector<SessionId> seen(std::span<const SessionRow> sessions, TimeUs steady_us,
-                              std::span<const SessionId> gone = {});
+  // One successful scan of all sessions, at a time of our own monotonic clock. Returns the dead among them; those whose
+  // process is known to have `exited` are dead at once. They are returned by each scan until their row is gone.
+  std::vector<SessionId> scanned(std::span<const SessionRow> sessions, TimeUs steady_us,
+                                 std::span<const SessionId> exited = {});
 
  private:
   struct Watched {
@@ -39,21 +40,19 @@ class Sweep {
   };
   SessionId self_;
   TimeUs dead_after_us_;
-  TimeUs look_max_us_;
-  std::optional<TimeUs> last_look_;
+  TimeUs gap_max_us_;
+  std::optional<TimeUs> last_scan_;
   std::map<SessionId, Watched> watched_;
 };
 
-// What a held job that nobody works on any more comes to.
+// A held job whose worker is dead or overdue.
 struct Loss {
   RunId run;
   Fence fence;
   std::optional<FailStep> command;  // nothing: a timer, which is only let go
 };
-Loss loss_of(const HeldJob& job, const std::string& says);
+Loss loss_of(const HeldJob& job, const std::string& message);
 
-// What a session makes of what it saw: who is to be buried, what is lost, what of its own is out of step with the
-// store.
 class Sweeper {
  public:
   Sweeper(SessionId self, TimeUs dead_after_us);
@@ -71,33 +70,34 @@ class Sweeper {
     TimeUs started_at = 0;
   };
   struct Findings {
-    std::vector<Pool::Slot> stopped;      // run here although their hold is gone: cancelled or given up for lost
-    std::vector<Pool::Release> releases;  // held by us, they say, for long, yet nothing here knows of them
-    std::vector<SessionId> dead;          // to be buried
+    std::vector<Pool::Slot> stopped;      // run here although their hold is gone: cancelled, or given up as lost
+    std::vector<Pool::Release> releases;  // ours in the store for long, and unknown here
+    std::vector<SessionId> dead;          // to be reaped
     bool is_forgotten = false;            // we were declared dead ourselves
   };
-  Findings seen(const Seen& seen, std::span<const Executing> executing, TimeUs steady_us);
+  Findings scanned(const ScanSessions& scan, std::span<const Executing> executing, TimeUs steady_us);
 
-  // What the holds come to: losses, each of which is then to be committed and told of by settled(), and timers, which
-  // are only released. Those that are under way already are left out.
+  // The losses among the holds, each of which must be committed and then reported_lost(); and timers, which are only
+  // released. Those that are under way already are left out.
   struct Lost {
     std::vector<Loss> losses;
     std::vector<Pool::Release> timers;
   };
-  Lost lose(const std::vector<HeldJob>& jobs, const std::string& says, TimeUs now_us);
+  Lost losses_of(const std::vector<HeldJob>& jobs, const std::string& message, TimeUs now_us);
+  void reported_lost(const Hold& hold);
 
-  // False if its cancelling is under way already.
-  bool orphan(const RunId& run);
-  void settled(const Hold& hold);  // an orphan's: branch and epoch 0
+  // A child run whose parent has ended. False if its cancelling is under way already.
+  bool begin_cancel(const RunId& orphan);
+  void cancelled(const RunId& orphan);
 
  private:
-  void find_stopped(const Seen& seen, std::span<const Executing> executing, Findings& findings) const;
-  void find_strays(const Seen& seen, std::span<const Executing> executing, Findings& findings);
+  void find_stopped(const ScanSessions& scan, std::span<const Executing> executing, Findings& findings) const;
+  void find_strays(const ScanSessions& scan, std::span<const Executing> executing, Findings& findings);
 
   SessionId self_;
   TimeUs stray_after_us_;
-  Sweep sweep_;
-  std::set<Hold> under_way_;       // through the committer
+  SessionWatch watch_;
+  std::set<Hold> under_way_;       // through the committer; an orphan's: branch and epoch 0
   std::map<Hold, TimeUs> strays_;  // and when we saw them first
 };
 

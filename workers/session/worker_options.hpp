@@ -1,4 +1,4 @@
-// How a worker works, and what it did. Plain values.
+// The settings of a worker, and its report. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,16 @@
 
 namespace cairn {
 
+// Without a heartbeat or any sign for so long, a session or a connection counts as dead.
+inline constexpr std::int64_t session_silence_ms = 10'000;
+
 struct WorkerOptions {
-  std::vector<std::string> queues;      // empty: every queue of graphs and tools, and the timers
-  std::int32_t concurrency = 256;       // branches held at once
-  std::int64_t poll_ms = 500;           // when nothing wakes it
-  std::int64_t beat_ms = 1'000;         // heartbeat of the session
-  std::int64_t dead_after_ms = 10'000;  // a session whose counter stood still that long, as seen by us, is dead
-  std::int64_t keep_steps = 64;         // lets a branch go after so many when older work is ready
+  std::vector<std::string> queues;                  // empty: every queue of graphs and tools, and the timers
+  std::int32_t concurrency = 256;                   // branches held at once
+  std::int64_t poll_ms = 500;                       // between claims, where no notification brings one earlier
+  std::int64_t beat_ms = 1'000;                     // heartbeat of the session
+  std::int64_t dead_after_ms = session_silence_ms;  // a session whose counter stood still that long is dead
+  std::int64_t keep_steps = 64;                     // lets a branch go after so many when older work is ready
   std::int64_t default_timeout_ms = 600'000;
   std::int32_t database_lanes = 2;  // commits and claims under way at once
   std::int32_t fuse_steps = 32;     // consecutive pure steps in one commit; 1: none
@@ -24,14 +27,14 @@ struct WorkerOptions {
   std::int64_t snapshot_events = 2'000;
   bool keep = true;              // keep the next step of a branch; off: offer every step
   std::vector<RunId> only_runs;  // execute these (and their children) and no others
-  std::function<bool()> until;   // asked now and then, by one thread at a time: return true to drain and stop
+  std::function<bool()> until;   // called now and then, by one thread at a time: return true to drain and stop
 };
 
 struct WorkerReport {
   std::int64_t steps = 0;  // attempts run
   std::int64_t commits = 0;
   std::int64_t conflicts = 0;
-  std::int64_t stale = 0;  // reports refused, for the hold was lost or the run had ended
+  std::int64_t stale = 0;  // reports refused because the hold was lost or the run had ended
   std::int64_t lost_swept = 0;
   std::int64_t forgotten = 0;  // folded states that made room for others
 };

@@ -1,4 +1,5 @@
-// What is to happen, by virtual time; at one time in the order in which it was put down. Not thread-safe.
+// The agenda of a simulation: events by virtual time, at one time in the order in which they were added. Not
+// thread-safe.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Draws that a seed decides, the same on every machine. Plain values, not thread-safe.
+// A seeded source of random draws, the same on every machine. Plain values, not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What must hold whatever happens: looked at after every change of the store, with a fold of its own. Throws a Finding.
-// Not thread-safe.
+// The checker of invariants: after every change of the store, with a fold of its own. Throws a Finding. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +29,17 @@ class Checker {
 
   // Around a commit. Checks fences, the log (dense, chained, decodable, each attempt reported once and only if it was
   // executed), the queue, the questions and the run's row against the folded state, and callers against called runs.
-  // Whoever reports an attempt has to hold its branch. Returns the events that came new.
+  // A session that reports an attempt must hold its branch. Returns the new events.
   void before(std::span<const Entry> batch);
   std::vector<std::pair<RunId, Event>> after(std::span<const Entry> batch, std::span<const Verdict> verdicts);
 
-  // Of each claim: its epoch is newer than any that its step had.
+  // Each claimed job has an epoch newer than any that its step had.
   void claimed(std::span<const HeldJob> jobs);
 
   void limit(const std::string& queue, std::int32_t concurrency) { limits_[queue] = concurrency; }
   void executed(const RunId& run, StepId step, std::int32_t attempt);
 
-  // When everything has ended: no row is left behind, a second fold gives the same states, and deciding again from the
+  // After everything has ended: no row is left behind, a second fold gives the same states, and deciding again from the
   // recorded outcomes gives the same events.
   void at_the_end();
 
@@ -75,7 +75,7 @@ class Checker {
   std::map<RunId, Known> known_;
   std::vector<RunId> order_;
   std::map<RunId, Held> held_;
-  std::map<BranchId, StepId> reporting_;  // what the entry that is looked at reports attempts at
+  std::map<BranchId, StepId> reporting_;  // the attempts that the entry under check reports
   std::set<std::tuple<RunId, StepId, std::int32_t>> executed_;
   std::map<std::string, std::int32_t> limits_;
 };

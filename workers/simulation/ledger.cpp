@@ -38,10 +38,10 @@ Ledger::Entry Ledger::entry_of(const RunId& run, const Command& command) {
   return {run, std::visit(EventOf{}, command), std::visit(Named{}, command)};
 }
 
-void Ledger::told(const Entry& entry, Told what) {
+void Ledger::answered(const Entry& entry, Response what) {
   Line& line = lines_.at(entry);
   --line.under_way;
-  ++(what == Told::done ? line.done : what == Told::refused ? line.refused : line.in_doubt);
+  ++(what == Response::done ? line.done : what == Response::refused ? line.refused : line.in_doubt);
 }
 
 bool Ledger::is_under_way(const Entry& entry) const {

@@ -1,5 +1,5 @@
-// What clients asked and were told, against what came to pass: an acknowledged command is in the log exactly once, a
-// refused one changed nothing. Not thread-safe.
+// The ledger of the clients' commands and answers, compared with the log: an acknowledged command is in the log exactly
+// once, a refused one changed nothing. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace cairn::simulation {
 
 class Ledger {
  public:
-  enum class Told : std::uint8_t { done, refused, nothing };
+  enum class Response : std::uint8_t { done, refused, nothing };
 
-  // A command that leaves one event: its kind, and what names it beside others of the kind.
+  // A command that leaves one event: its kind, and what names it among others of the kind.
   struct Entry {
     RunId run;
     std::string_view event;
@@ -26,11 +26,11 @@ class Ledger {
   static Entry entry_of(const RunId& run, const Command& command);
 
   void asked(const Entry& entry) { ++lines_[entry].under_way; }
-  void told(const Entry& entry, Told what);
+  void answered(const Entry& entry, Response what);
   bool is_under_way(const Entry& entry) const;
   void came(const RunId& run, const Event& event);
 
-  // Throws a Finding. When nothing is under way any more.
+  // Throws a Finding. REQUIRES: nothing is under way any more.
   void check() const;
 
  private:

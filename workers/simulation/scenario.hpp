@@ -1,5 +1,5 @@
-// All that one seed decides beforehand, as lists from which a shrinker may drop; what is drawn on the way hangs on the
-// seed too. Plain values; not thread-safe.
+// A scenario: all that one seed decides in advance, as lists from which a shrinker may drop parts. What is drawn while
+// it runs depends on the seed too. Plain values; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct RunPlan {
   std::int32_t priority = 0;
 };
 
-// From outside, beside what answers questions and sends signals that are waited for.
+// A command from outside, besides the answers and signals that are waited for.
 struct OutsideCommand {
   enum class Kind : std::uint8_t { pause, resume, cancel, reopen, stray_answer, stray_signal };
   Kind kind = Kind::pause;
@@ -52,7 +52,7 @@ struct Fault {
     drain,         // the session is asked to end; another begins so much later
     stall,         // the session stands still for so long, and goes on
     outage,        // every store call fails for so long; some land
-    deafness,      // no wake-up arrives for so long
+    deafness,      // no notification arrives for so long
   };
   Kind kind = Kind::crash;
   std::size_t session = 0;  // of the scenario's; not of outage and deafness

@@ -112,7 +112,7 @@ class Drawn {
     const bool is_tool = !input.tool.empty();
     const Json* entries = is_tool ? entries_for(says_, "tools", input.tool) : entries_for(says_, "nodes", input.node);
     if (entries != nullptr) {
-      told(drawn_from(*entries, chance), is_tool, act);
+      apply(drawn_from(*entries, chance), is_tool, act);
       return act;
     }
     act.hangs = timeout_ms > 0 && chance.one_in(20);
@@ -128,7 +128,7 @@ class Drawn {
   }
 
  private:
-  static void told(const Json& entry, bool is_tool, Act& act) {
+  static void apply(const Json& entry, bool is_tool, Act& act) {
     if (entry.contains("takes_ms")) act.takes_us = entry["takes_ms"].get<TimeUs>() * 1000;
     if (entry.contains("error")) {
       act.result = Failure{entry["error"], entry.value("message", ""), entry.value("retryable", true), {}};

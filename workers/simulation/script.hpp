@@ -1,4 +1,4 @@
-// What scripted handlers and tools do, decided by what they see and a salt. Plain values; not thread-safe.
+// The script of handlers and tools: what they do depends on what they see and a salt. Plain values; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Act {
 };
 
 // `errors`: of the step's attempts before this one; losses do not count, so that an attempt that follows a loss does
-// what the lost one did. Of a pure handler, who cannot know, it is minus the attempt's number.
+// what the lost one did. For a pure handler, which cannot know it, it is minus the attempt's number.
 using Script = std::function<Act(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms)>;
 
 // For random graphs: fails, hangs (where there is a timeout), loops and plans by what it sees.

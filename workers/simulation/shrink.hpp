@@ -1,4 +1,4 @@
-// From a scenario that fails to a smaller one that fails too. Not thread-safe.
+// The shrinker: finds a smaller scenario that fails too. Not thread-safe.
 #pragma once
 
 #include <string>

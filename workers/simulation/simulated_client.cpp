@@ -27,9 +27,9 @@ void SimulatedClient::begin() {
 void SimulatedClient::command(const RunId& run, Command command) {
   const Ledger::Entry entry = Ledger::entry_of(run, command);
   world_.ledger.asked(entry);
-  if (world_.tells)
-    world_.tell("client " + std::to_string(number_ + 1),
-                "wants " + std::string(entry.event) + " " + entry.name + " of run " + to_string(run).substr(0, 8));
+  if (world_.keeps_story)
+    world_.write("client " + std::to_string(number_ + 1),
+                 "wants " + std::string(entry.event) + " " + entry.name + " of run " + to_string(run).substr(0, 8));
   asked_.emplace(++last_ticket_, entry);
   committer_->tick(world_.now());
   committer_->submit({.ticket = last_ticket_, .run = run, .command = std::move(command)});
@@ -48,10 +48,10 @@ void SimulatedClient::pump_at(TimeUs when) {
 
 void SimulatedClient::pump() {
   committer_->tick(world_.now());
-  CommitterActions actions = committer_->take();
+  CommitterActions actions = committer_->drain_actions();
   if (!actions.loads.empty()) send(ReadHistories{std::move(actions.loads)});
   for (const CommitBatch& batch : actions.commits) send(Commit{batch});
-  for (PutSnapshot& snapshot : actions.snapshots) send(std::move(snapshot));
+  for (PutSnapshot& snapshot : actions.snapshots) send(KeepSnapshot{std::move(snapshot)});
   for (const Reply& reply : actions.replies) replied(reply);
   if (const TimeUs due = committer_->due_us(); due < never_us) pump_at(std::max(due, world_.now() + 1));
 }
@@ -65,26 +65,26 @@ void SimulatedClient::send(StoreCall call) {
     trouble.is_answerless = kind == 1;
     if (kind == 2) trouble.lands_late_us = world_.chance.between(1'000, 1'500'000);
     ++world_.faults["client's call"];
-    if (world_.tells)
-      world_.tell("client " + std::to_string(number_ + 1), std::string("cannot, it seems, ") + purpose(call));
+    if (world_.keeps_story)
+      world_.write("client " + std::to_string(number_ + 1), std::string("cannot, it seems, ") + purpose(call));
   }
   world_.send(
       std::move(call), trouble, [this] { return world_.agenda.now(); }, gone_,
-      [this](const StoreCall& sent, std::optional<StoreAnswer> answer) { answered(sent, std::move(answer)); });
+      [this](StoreCall& sent, bool is_answered) { answered(sent, is_answered); });
 }
 
-void SimulatedClient::answered(const StoreCall& call, std::optional<StoreAnswer> answer) {
-  if (!answer && !insists_) return forget();
+void SimulatedClient::answered(StoreCall& call, bool is_answered) {
+  if (!is_answered && !insists_) return forget();
   committer_->tick(world_.now());
-  if (const auto* read = std::get_if<ReadHistories>(&call)) {
-    if (answer) {
-      for (History& history : std::get<HistoriesRead>(*answer).histories) committer_->history(std::move(history));
+  if (auto* read = std::get_if<ReadHistories>(&call)) {
+    if (is_answered) {
+      for (History& history : read->answer.histories) committer_->history(std::move(history));
     } else {
       for (const Load& load : read->loads) committer_->load_failed(load.run);
     }
-  } else if (const auto* commit = std::get_if<Commit>(&call)) {
-    if (answer) {
-      committer_->verdicts(commit->batch.batch, std::move(std::get<std::vector<Verdict>>(*answer)));
+  } else if (auto* commit = std::get_if<Commit>(&call)) {
+    if (is_answered) {
+      committer_->verdicts(commit->batch.batch, std::move(commit->answer));
     } else {
       committer_->batch_failed(commit->batch.batch);
     }
@@ -94,18 +94,19 @@ void SimulatedClient::answered(const StoreCall& call, std::optional<StoreAnswer>
 
 void SimulatedClient::forget() {
   *gone_ = true;
-  for (const auto& [ticket, entry] : std::exchange(asked_, {})) world_.ledger.told(entry, Ledger::Told::nothing);
+  for (const auto& [ticket, entry] : std::exchange(asked_, {}))
+    world_.ledger.answered(entry, Ledger::Response::nothing);
   begin();
 }
 
 void SimulatedClient::replied(const Reply& reply) {
   const auto asked = asked_.extract(reply.ticket);
   if (asked.empty()) found("A client was answered twice.");
-  world_.ledger.told(asked.mapped(), reply.refused ? Ledger::Told::refused : Ledger::Told::done);
-  if (!world_.tells) return;
+  world_.ledger.answered(asked.mapped(), reply.refused ? Ledger::Response::refused : Ledger::Response::done);
+  if (!world_.keeps_story) return;
   const std::string about = std::string(asked.mapped().event) + " " + asked.mapped().name;
-  world_.tell("client " + std::to_string(number_ + 1),
-              reply.refused ? "is refused " + about + ": " + reply.refused->message : "has " + about);
+  world_.write("client " + std::to_string(number_ + 1),
+               reply.refused ? "is refused " + about + ": " + reply.refused->message : "has " + about);
 }
 
 }  // namespace cairn::simulation

@@ -1,4 +1,4 @@
-// Someone outside who gives commands through a committer of his own, as the client does. Not thread-safe.
+// A simulated client: gives commands through a committer of its own, as Client does. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class SimulatedClient {
   void pump();
   void pump_at(TimeUs when);
   void send(StoreCall call);
-  void answered(const StoreCall& call, std::optional<StoreAnswer> answer);
+  void answered(StoreCall& call, bool is_answered);
   void forget();
   void replied(const Reply& reply);
 

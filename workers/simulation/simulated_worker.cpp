@@ -6,7 +6,7 @@
 namespace cairn::simulation {
 namespace {
 
-constexpr TimeUs turn_us = 20;
+constexpr TimeUs advance_us = 20;
 
 }  // namespace
 
@@ -65,10 +65,10 @@ void SimulatedWorker::begin() {
   executor_.emplace(world_.handlers, ports_, of.self.id);
   session_ = std::make_unique<Session>(std::move(of), options(), *executor_, world_.tools);
   stalled_until_ = 0;
-  next_turn_ = never_us;
+  next_advance_ = never_us;
   back_after_.reset();
-  if (world_.tells) world_.tell(name(), "begins");
-  turn_at(world_.agenda.now());
+  if (world_.keeps_story) world_.write(name(), "begins");
+  advance_at(world_.agenda.now());
   beat();
 }
 
@@ -77,7 +77,7 @@ void SimulatedWorker::end() {
   world_.reached["states forgotten"] += session_->report().forgotten;
   session_.reset();
   executor_.reset();
-  ++turns_;
+  ++advances_;
 }
 
 void SimulatedWorker::begin_again(TimeUs pause) {
@@ -86,36 +86,36 @@ void SimulatedWorker::begin_again(TimeUs pause) {
 
 void SimulatedWorker::crash(TimeUs pause) {
   if (!is_alive()) return;
-  if (world_.tells) world_.tell(name(), "dies");
+  if (world_.keeps_story) world_.write(name(), "dies");
   end();
   begin_again(pause);
 }
 
 void SimulatedWorker::stall(TimeUs pause) {
   if (!is_alive()) return;
-  if (world_.tells) world_.tell(name(), "stands still for " + std::to_string(pause / 1'000) + " ms");
+  if (world_.keeps_story) world_.write(name(), "stands still for " + std::to_string(pause / 1'000) + " ms");
   stalled_until_ = world_.agenda.now() + pause;
 }
 
 void SimulatedWorker::drain_for(TimeUs pause) {
   if (!is_alive()) return;
-  if (world_.tells) world_.tell(name(), "is asked to end");
+  if (world_.keeps_story) world_.write(name(), "is asked to end");
   back_after_ = pause;
   session_->drain();
-  turn_at(world_.agenda.now());
+  advance_at(world_.agenda.now());
 }
 
 void SimulatedWorker::drain() {
   is_leaving_ = true;
   if (!is_alive()) return;
   session_->drain();
-  turn_at(world_.agenda.now());
+  advance_at(world_.agenda.now());
 }
 
-void SimulatedWorker::wake() {
+void SimulatedWorker::notified() {
   if (!is_alive() || is_stalled()) return;
-  session_->wake();
-  turn_at(world_.agenda.now() + turn_us);
+  session_->notified();
+  advance_at(world_.agenda.now() + advance_us);
 }
 
 void SimulatedWorker::beat() {
@@ -125,34 +125,35 @@ void SimulatedWorker::beat() {
   });
 }
 
-// --- turns ----------------------------------------------------------------------------------------------------------
+// --- advancing
+// ----------------------------------------------------------------------------------------------------------
 
-void SimulatedWorker::turn_at(TimeUs when) {
+void SimulatedWorker::advance_at(TimeUs when) {
   when = std::max({when, world_.agenda.now(), stalled_until_});
-  if (when >= next_turn_ || when == never_us) return;
-  next_turn_ = when;
-  world_.agenda.at(when, [this, turn_number = ++turns_] {
-    if (turn_number == turns_ && is_alive()) turn();
+  if (when >= next_advance_ || when == never_us) return;
+  next_advance_ = when;
+  world_.agenda.at(when, [this, number = ++advances_] {
+    if (number == advances_ && is_alive()) advance();
   });
 }
 
-void SimulatedWorker::turn() {
-  next_turn_ = never_us;
-  if (is_stalled()) return turn_at(stalled_until_);
+void SimulatedWorker::advance() {
+  next_advance_ = never_us;
+  if (is_stalled()) return advance_at(stalled_until_);
   session_->tick(steady());
-  SessionActions actions = session_->take();
+  SessionActions actions = session_->drain_actions();
   for (StoreCall& call : actions.calls)
     if (!send(std::move(call))) return;
   for (Effect& effect : actions.effects) start(std::move(effect));
-  if (world_.tells)
-    for (const Note& note : actions.notes) world_.tell(name(), "notes: " + note.text);
+  if (world_.keeps_story)
+    for (const Note& note : actions.notes) world_.write(name(), "notes: " + note.text);
   if (session_->is_finished()) {
-    if (world_.tells) world_.tell(name(), "ends");
+    if (world_.keeps_story) world_.write(name(), "ends");
     end();
     if (back_after_) begin_again(*back_after_);
     return;
   }
-  turn_at(std::max(from_steady(session_->due_us()), world_.agenda.now() + turn_us));
+  advance_at(std::max(from_steady(session_->due_us()), world_.agenda.now() + advance_us));
 }
 
 // --- store calls ----------------------------------------------------------------------------------------------------
@@ -168,7 +169,8 @@ bool SimulatedWorker::send(StoreCall call) {
   Trouble trouble;
   if (const Fault* fault = fault_at(++calls_)) {
     ++world_.faults[std::string(to_string(fault->kind))];
-    if (world_.tells) world_.tell(name(), std::string(to_string(fault->kind)) + ": expected to " + purpose(call));
+    if (world_.keeps_story)
+      world_.write(name(), std::string(to_string(fault->kind)) + ": expected to " + purpose(call));
     if (fault->kind == Fault::Kind::crash) {
       const std::uint64_t phase = world_.chance.below(3);
       if (phase == 0) return crash(fault->lasts_us), false;
@@ -186,45 +188,45 @@ bool SimulatedWorker::send(StoreCall call) {
     return steady() + std::exchange(error, world_.chance.between(0, 3'000));
   };
   world_.send(std::move(call), trouble, asked, gone_,
-              [this](const StoreCall& sent, std::optional<StoreAnswer> answer) { answered(sent, std::move(answer)); });
+              [this](StoreCall& sent, bool is_answered) { answered(std::move(sent), is_answered); });
   return true;
 }
 
-void SimulatedWorker::answered(const StoreCall& call, std::optional<StoreAnswer> answer) {
+void SimulatedWorker::answered(StoreCall call, bool is_answered) {
   if (is_stalled()) {
-    world_.agenda.at(stalled_until_, [this, gone = gone_, call, answer = std::move(answer)]() mutable {
-      if (!*gone) answered(call, std::move(answer));
+    world_.agenda.at(stalled_until_, [this, gone = gone_, call = std::move(call), is_answered]() mutable {
+      if (!*gone) answered(std::move(call), is_answered);
     });
     return;
   }
   session_->tick(steady());
-  if (answer) {
-    session_->answered(call, *std::move(answer));
+  if (is_answered) {
+    session_->answered(std::move(call));
   } else {
     session_->failed(call);
   }
-  turn_at(world_.agenda.now() + turn_us);
+  advance_at(world_.agenda.now() + advance_us);
 }
 
 // --- effects --------------------------------------------------------------------------------------------------------
 
-// What is cancelled may end all the same, and what has ended may be told twice.
+// A cancelled effect may end all the same, and an end may be reported twice.
 void SimulatedWorker::start(Effect effect) {
-  if (world_.tells)
-    world_.tell(name(), "executes step " + std::to_string(effect.work.input.step) + " of run " +
-                            to_string(effect.work.input.run).substr(0, 8) + ", attempt " +
-                            std::to_string(effect.work.input.attempt) + " (" + effect.work.input.node +
-                            effect.work.input.sub_goal + ")");
+  if (world_.keeps_story)
+    world_.write(name(), "executes step " + std::to_string(effect.work.input.step) + " of run " +
+                             to_string(effect.work.input.run).substr(0, 8) + ", attempt " +
+                             std::to_string(effect.work.input.attempt) + " (" + effect.work.input.node +
+                             effect.work.input.sub_goal + ")");
   Act act = world_.act(effect.work.input, effect.work.timeout_ms);
-  const auto tell_it = [this, gone = gone_, slot = effect.slot, result = std::move(act.result)] {
+  const auto report = [this, gone = gone_, slot = effect.slot, result = std::move(act.result)] {
     if (!*gone) ended(slot, result);
   };
   if (act.hangs) {
-    if (world_.chance.one_in(2)) world_.agenda.after(world_.chance.between(400'000, 900'000), tell_it);
+    if (world_.chance.one_in(2)) world_.agenda.after(world_.chance.between(400'000, 900'000), report);
     return;
   }
-  world_.agenda.after(act.takes_us, tell_it);
-  if (world_.chance.one_in(10)) world_.agenda.after(act.takes_us + world_.chance.between(0, 5'000), tell_it);
+  world_.agenda.after(act.takes_us, report);
+  if (world_.chance.one_in(10)) world_.agenda.after(act.takes_us + world_.chance.between(0, 5'000), report);
 }
 
 void SimulatedWorker::ended(Ticket slot, const StepResult& result) {
@@ -236,7 +238,7 @@ void SimulatedWorker::ended(Ticket slot, const StepResult& result) {
   }
   session_->tick(steady());
   session_->ended(slot, result);
-  turn_at(world_.agenda.now() + turn_us);
+  advance_at(world_.agenda.now() + advance_us);
 }
 
 }  // namespace cairn::simulation

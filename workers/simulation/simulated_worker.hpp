@@ -1,5 +1,5 @@
-// One place in which worker processes run, one after another: drives the Session, and lets befall it what the scenario
-// says. Not thread-safe.
+// A simulated worker: runs sessions one after another in one place, drives each, and injects the faults of the
+// scenario. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class SimulatedWorker {
   SimulatedWorker(World& world, Ports& ports, std::size_t place);
 
   void begin();
-  void wake();
+  void notified();
   void drain();                  // for good
   void drain_for(TimeUs pause);  // then another begins
   void crash(TimeUs pause);
@@ -33,10 +33,10 @@ class SimulatedWorker {
   SessionOrigin origin();
   bool is_stalled() const { return world_.agenda.now() < stalled_until_; }
 
-  void turn_at(TimeUs when);
-  void turn();
+  void advance_at(TimeUs when);
+  void advance();
   bool send(StoreCall call);
-  void answered(const StoreCall& call, std::optional<StoreAnswer> answer);
+  void answered(StoreCall call, bool is_answered);
   void start(Effect effect);
   void ended(Ticket slot, const StepResult& result);
   void beat();
@@ -53,8 +53,8 @@ class SimulatedWorker {
   std::optional<Executor> executor_;
   std::unique_ptr<Session> session_;
   TimeUs stalled_until_ = 0;
-  TimeUs next_turn_ = never_us;
-  std::int64_t turns_ = 0;
+  TimeUs next_advance_ = never_us;
+  std::int64_t advances_ = 0;
   bool is_leaving_ = false;
   std::optional<TimeUs> back_after_;
 };

@@ -35,8 +35,8 @@ class NoTools final : public Tools {
 
 class Simulation {
  public:
-  Simulation(const Scenario& scenario, const Cast& cast, bool tells)
-      : scenario_(scenario), world_(scenario, cast, tells), tools_(world_.tools), ports_(model_, tools_) {
+  Simulation(const Scenario& scenario, const Cast& cast, bool keeps_story)
+      : scenario_(scenario), world_(scenario, cast, keeps_story), tools_(world_.tools), ports_(model_, tools_) {
     for (std::size_t place = 0; place < scenario.sessions.size(); ++place) workers_.emplace_back(world_, ports_, place);
     for (std::size_t number = 0; number < scenario.clients; ++number)
       clients_.emplace_back(world_, number, number % 2 == 1);
@@ -72,7 +72,7 @@ class Simulation {
   void plan_all();
   void plan(const Fault& fault);
   void befall(const Fault& fault);
-  void wake_workers();
+  void notify_workers();
   void start(std::size_t run);
   void give(const OutsideCommand& command);
   void care();
@@ -95,7 +95,7 @@ class Simulation {
 };
 
 void Simulation::plan_all() {
-  world_.woken = [this] { wake_workers(); };
+  world_.on_notification = [this] { notify_workers(); };
   for (std::size_t place = 0; place < workers_.size(); ++place)
     world_.agenda.at(scenario_.sessions[place].starts_us, [this, place] { workers_[place].begin(); });
   for (std::size_t n = 0; n < world_.runs.size(); ++n)
@@ -146,14 +146,14 @@ void Simulation::befall(const Fault& fault) {
     default:
       return;
   }
-  if (world_.tells) world_.tell("fault", kind + " for " + std::to_string(fault.lasts_us / 1'000) + " ms");
+  if (world_.keeps_story) world_.write("fault", kind + " for " + std::to_string(fault.lasts_us / 1'000) + " ms");
   ++world_.faults[kind];
 }
 
-void Simulation::wake_workers() {
+void Simulation::notify_workers() {
   for (SimulatedWorker& worker : workers_) {
     if (world_.is_deaf() || world_.chance.one_in(8)) continue;
-    world_.agenda.after(world_.chance.between(50, 2'000), [&worker] { worker.wake(); });
+    world_.agenda.after(world_.chance.between(50, 2'000), [&worker] { worker.notified(); });
   }
 }
 
@@ -174,7 +174,7 @@ void Simulation::start(std::size_t run) {
 }
 
 void Simulation::give(const OutsideCommand& command) {
-  if (is_over_) return;  // it would begin anew
+  if (is_over_) return;  // it would begin again
   const RunId& run = world_.runs[command.run];
   const std::string name = "asked " + std::to_string(++asked_);
   switch (command.kind) {
@@ -299,8 +299,8 @@ const Cast& random_cast() {
   return cast;
 }
 
-Course simulate(const Scenario& scenario, const Cast& cast, bool tells) {
-  return Simulation(scenario, cast, tells).course();
+Course simulate(const Scenario& scenario, const Cast& cast, bool keeps_story) {
+  return Simulation(scenario, cast, keeps_story).course();
 }
 
 Course simulate_and_compare(const Scenario& scenario, const Cast& cast) {

@@ -12,24 +12,24 @@
 
 namespace cairn::simulation {
 
-// How one simulation went.
+// The course of one simulation.
 struct Course {
   std::string finding;                          // one sentence; "" if all that must hold held
-  std::map<std::string, std::int64_t> faults;   // that befell somebody, by kind
-  std::map<std::string, std::int64_t> reached;  // what not every course comes to, by its name
+  std::map<std::string, std::int64_t> faults;   // that happened, by kind
+  std::map<std::string, std::int64_t> reached;  // what not every course reaches, by its name
   std::map<std::string, std::int64_t> endings;  // of runs, by status
-  std::vector<Json> ends;  // of the scenario's runs: all that does not hang on who did it, and when
+  std::vector<Json> ends;  // of the scenario's runs: all that does not depend on who did it, and when
   std::int64_t happenings = 0;
   std::int64_t events = 0;  // in the log
   TimeUs lasted_us = 0;
-  std::vector<std::string> story;  // if it tells
+  std::vector<std::string> story;  // if it is kept
 };
 
 // The handlers and tools of random graphs.
 const Cast& random_cast();
 
 // One course of the scenario.
-Course simulate(const Scenario& scenario, const Cast& cast, bool tells = false);
+Course simulate(const Scenario& scenario, const Cast& cast, bool keeps_story = false);
 
 // The scenario's course; if it is comparable, against the one without faults.
 Course simulate_and_compare(const Scenario& scenario, const Cast& cast);

@@ -29,9 +29,9 @@ std::string line_of(const Event& event) {
 
 }  // namespace
 
-World::World(const Scenario& of, const Cast& cast, bool is_telling)
+World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
     : scenario(of),
-      tells(is_telling),
+      keeps_story(keeps_story_of),
       chance(of.seed ^ 0x5eed),
       store(make_memory_store(of.shards, [this] { return now(); })),
       graphs(graphs_of(*store, of.graphs)),
@@ -88,7 +88,7 @@ Act World::act(const StepInput& input, std::int64_t timeout_ms) {
   return script(input, checker.errors(input.run, input.step), timeout_ms);
 }
 
-void World::tell(const std::string& who, const std::string& what) {
+void World::write(const std::string& who, const std::string& what) {
   std::string time = std::to_string(1'000'000 + agenda.now() % 1'000'000).substr(1, 4);
   story.push_back(std::to_string(agenda.now() / 1'000'000) + "." + time + " " + who + " " + what);
 }
@@ -110,56 +110,53 @@ void World::send(StoreCall call, const Trouble& trouble, std::function<TimeUs()>
   }
   const TimeUs there = delay() + trouble.slow_us;
   const TimeUs back = delay();
-  const auto tell_back = [this, sent, gone, then = std::move(then), back](std::optional<StoreAnswer> answer) {
-    agenda.after(back, [sent, gone, then, answer = std::move(answer)]() mutable {
-      if (!*gone) then(*sent, std::move(answer));
+  const auto answer = [this, sent, gone, then = std::move(then), back](bool is_answered) {
+    agenda.after(back, [sent, gone, then, is_answered] {
+      if (!*gone) then(*sent, is_answered);
     });
   };
   const bool survives = chance.one_in(2);
   const bool lands_in_outage = chance.one_in(2);
   if (trouble.lands_late_us > 0) {
-    agenda.after(there + trouble.lands_late_us, [this, sent, entries, steady] {
-      std::optional<StoreAnswer> answer;
-      land(sent, steady, answer);
-    });
-    return tell_back(std::nullopt);
+    // A copy lands, after the sender has been given a failure.
+    agenda.after(there + trouble.lands_late_us,
+                 [this, late = std::make_shared<StoreCall>(*sent), entries, steady] { land(*late, steady); });
+    return answer(false);
   }
-  agenda.after(there, [this, sent, entries, steady, gone, tell_back, trouble, survives, lands_in_outage] {
-    std::optional<StoreAnswer> answer;
+  agenda.after(there, [this, sent, entries, steady, gone, answer, trouble, survives, lands_in_outage] {
     const bool fails = is_out() || trouble.is_lost || trouble.is_answerless;
     const bool lands = !trouble.is_lost && (!is_out() || lands_in_outage) && (!*gone || survives);
-    if (lands) land(sent, steady, answer);
-    if (fails) answer.reset();
-    tell_back(std::move(answer));
+    if (lands) land(*sent, steady);
+    answer(lands && !fails);
   });
 }
 
-void World::land(const std::shared_ptr<StoreCall>& call, const std::function<TimeUs()>& steady,
-                 std::optional<StoreAnswer>& answer) {
-  if (const auto* batch = std::get_if<Commit>(call.get())) {
-    commit(*batch, answer, steady);
+void World::land(StoreCall& call, const std::function<TimeUs()>& steady) {
+  const CallSite at{*store, steady};
+  if (auto* batch = std::get_if<Commit>(&call)) {
+    commit(*batch, at);
   } else {
-    answer = carry_out(*store, *call, steady);
-    note(*call, *answer);
+    carry_out(call, at);
+    note(call);
   }
-  const bool may_wake = std::holds_alternative<Commit>(*call) || std::holds_alternative<LetGo>(*call);
-  if (may_wake && store->await_notification(0) && woken) woken();
+  const bool may_notify = std::holds_alternative<Commit>(call) || std::holds_alternative<LetGo>(call);
+  if (may_notify && store->await_notification(0) && on_notification) on_notification();
 }
 
-void World::note(const StoreCall& call, const StoreAnswer& answer) {
-  if (std::holds_alternative<PutSnapshot>(call)) ++reached["snapshots kept"];
-  if (const auto* read = std::get_if<HistoriesRead>(&answer))
-    for (const History& history : read->histories) reached["snapshots read"] += history.snapshot ? 1 : 0;
-  if (const auto* claimed = std::get_if<ClaimedBatch>(&answer)) checker.claimed(claimed->jobs);
+void World::note(const StoreCall& call) {
+  if (std::holds_alternative<KeepSnapshot>(call)) ++reached["snapshots kept"];
+  if (const auto* read = std::get_if<ReadHistories>(&call))
+    for (const History& history : read->answer.histories) reached["snapshots read"] += history.snapshot ? 1 : 0;
+  if (const auto* claim = std::get_if<ClaimJobs>(&call)) checker.claimed(claim->answer.jobs);
 }
 
-void World::commit(const Commit& call, std::optional<StoreAnswer>& answer, const std::function<TimeUs()>& steady) {
+void World::commit(Commit& call, const CallSite& at) {
   checker.before(*call.batch.entries);
-  answer = carry_out(*store, call, steady);
-  for (const auto& [run, event] : checker.after(*call.batch.entries, std::get<std::vector<Verdict>>(*answer))) {
+  call.carry_out(at);
+  for (const auto& [run, event] : checker.after(*call.batch.entries, call.answer)) {
     ledger.came(run, event);
     moved_us = agenda.now();
-    if (tells) tell("run " + to_string(run).substr(0, 8), line_of(event));
+    if (keeps_story) write("run " + to_string(run).substr(0, 8), line_of(event));
   }
 }
 

@@ -1,5 +1,5 @@
-// What all of one simulation share: virtual time, the store and the way to it, draws, handlers, what is checked and
-// told. Not thread-safe.
+// The world of one simulation: virtual time, the store and the way to it, draws, handlers, the checks and the story.
+// Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct Cast {
 
 inline constexpr TimeUs epoch_us = 1'700'000'000'000'000;  // the database's time when a simulation begins
 
-// What befalls one store call.
+// The faults of one store call.
 struct Trouble {
   bool is_lost = false;        // it does not land
   bool is_answerless = false;  // it lands, but the answer does not arrive
@@ -40,11 +40,11 @@ struct Trouble {
 
 class World {
  public:
-  World(const Scenario& scenario, const Cast& cast, bool tells);
+  World(const Scenario& scenario, const Cast& cast, bool keeps_story);
 
-  using Then = std::function<void(const StoreCall&, std::optional<StoreAnswer>)>;  // nothing: it failed
-  // Sends a call: it lands after a while, its answer arrives after another. Of a sender that is gone, half of the calls
-  // under way land, and nobody is answered. `steady`: the sender's clock.
+  using Then = std::function<void(StoreCall&, bool is_answered)>;  // false: it failed
+  // Sends a call: it lands after a while, its answer arrives after another. If the sender is gone, half of its calls
+  // under way land, and none is answered. `steady`: the sender's clock.
   void send(StoreCall call, const Trouble& trouble, std::function<TimeUs()> steady, std::shared_ptr<const bool> gone,
             Then then);
 
@@ -52,12 +52,12 @@ class World {
   RunId new_run();
   GraphRef graph(std::string_view name) const { return graphs.current(name); }
   Act act(const StepInput& input, std::int64_t timeout_ms);
-  void tell(const std::string& who, const std::string& what);
+  void write(const std::string& who, const std::string& what);
   bool is_out() const { return agenda.now() < outage_until; }
   bool is_deaf() const { return agenda.now() < deaf_until; }
 
   const Scenario& scenario;
-  const bool tells;
+  const bool keeps_story;
   Chance chance;
   Agenda agenda;
   std::unique_ptr<Store> store;
@@ -68,22 +68,21 @@ class World {
   ToolTable tools;
   Script script;
   Json says;
-  std::vector<RunId> runs;      // of the scenario
-  std::function<void()> woken;  // somebody said that something may be ready
+  std::vector<RunId> runs;                // of the scenario
+  std::function<void()> on_notification;  // a job may be ready
   TimeUs outage_until = 0;
   TimeUs deaf_until = 0;
   std::int64_t last_commit = 0;
   TimeUs moved_us = 0;                          // when the log last grew
-  std::map<std::string, std::int64_t> faults;   // that befell somebody, by kind
+  std::map<std::string, std::int64_t> faults;   // that happened, by kind
   std::map<std::string, std::int64_t> reached;  // what not every course comes to, by its name
-  std::vector<std::string> story;               // if it tells
+  std::vector<std::string> story;               // if it is kept
 
  private:
   TimeUs delay();
-  void land(const std::shared_ptr<StoreCall>& call, const std::function<TimeUs()>& steady,
-            std::optional<StoreAnswer>& answer);
-  void note(const StoreCall& call, const StoreAnswer& answer);
-  void commit(const Commit& call, std::optional<StoreAnswer>& answer, const std::function<TimeUs()>& steady);
+  void land(StoreCall& call, const std::function<TimeUs()>& steady);
+  void note(const StoreCall& call);
+  void commit(Commit& call, const CallSite& at);
   void add_handlers(const Cast& cast);
 };
 

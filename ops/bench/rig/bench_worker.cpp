@@ -59,7 +59,7 @@ Exit bench_worker(const Settings& settings, const BenchWorkerOptions& options) {
   WorkerReport report;
   {
     Telling telling;
-    const Repeating tells([&telling] { return telling.tell(); });
+    const PeriodicThread tells([&telling] { return telling.tell(); });
     report = worker.run();
   }
   signals.watch(nullptr);

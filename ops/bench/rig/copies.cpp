@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workers/client.hpp"
+#include "workers/ids.hpp"
 
 namespace cairn {
 namespace {

@@ -11,7 +11,7 @@
 #include "engine/event.hpp"
 #include "ops/database.hpp"
 #include "storage/postgres/postgres_store.hpp"
-#include "workers/client.hpp"
+#include "workers/ids.hpp"
 
 namespace cairn {
 namespace {

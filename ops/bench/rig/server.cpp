@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "storage/postgres/connection.hpp"
-#include "workers/client.hpp"
+#include "workers/ids.hpp"
 
 namespace cairn {
 namespace {

@@ -14,6 +14,7 @@
 #include "tests/ops/planners/planner_runs.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
+#include "workers/ids.hpp"
 #include "workers/session/entry_builder.hpp"
 #include "workers/session/history.hpp"
 
@@ -185,18 +186,20 @@ TEST_P(Invariants, X_4_the_report_of_a_worker_that_lost_its_hold_is_refused) {
   EXPECT_GT(held.epoch, lost.epoch);
 
   RunState state = *client_->state(run);
-  const Numbering before{state.last_step, state.last_branch};
+  JobRows rows;
+  rows.assign(state);
   const RunRow row = *store_->run(run);
-  Draft draft(run, row.head, row.chain_hash, before);
-  draft.fence(fence, "", {});
+  EntryBuilder builder(run, row.head, row.chain_hash, state.last_branch);
+  builder.fence({fence});
   Context context;
   context.now_us = store_->database_time();
   Result<Decision> decision =
       decide(state, FailStep{lost.job.step, lost.job.attempt, {"error", "late", true, {}}, first, 0}, context,
              client_->graphs());
   ASSERT_TRUE(decision.ok());
-  draft.add(std::move(decision->events), decision->touched);
-  const Entry entry = draft.seal(state, 0, {});
+  builder.add(std::move(decision->events), decision->touched);
+  KeepRules rules(false, 0);
+  const Entry entry = builder.build(state, rows, 0, rules);
   EXPECT_EQ(store_->commit(shard, {&entry, 1}, {}).at(0).kind, Verdict::Kind::stale);
   EXPECT_EQ(store_->run(run)->chain_hash, row.chain_hash) << "the log has no fork";
 }

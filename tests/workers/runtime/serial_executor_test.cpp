@@ -1,4 +1,4 @@
-// Who runs what is given to Turns: one at a time, in order, by the thread that has begun.
+// The serial executor: one task at a time, in order, on the thread that has begun to drain.
 #include "workers/runtime/serial_executor.hpp"
 
 #include <atomic>
@@ -13,42 +13,42 @@ namespace {
 
 namespace asio = boost::asio;
 
-TEST(Turns, what_is_added_meanwhile_is_run_by_the_same_thread_afterwards) {
+TEST(SerialExecutor, what_is_added_meanwhile_is_run_by_the_same_thread_afterwards) {
   asio::io_context io;
-  Turns turns([&](const Turns::Work& work) { asio::post(io, work); });
+  SerialExecutor executor([&](const SerialExecutor::Work& work) { asio::post(io, work); });
   std::vector<int> order;
   std::vector<std::thread::id> threads;
   const auto note = [&](int n) {
     order.push_back(n);
     threads.push_back(std::this_thread::get_id());
   };
-  turns.run([&] {
-    turns.later([&] { note(2); });
-    turns.run([&] { note(3); });
-    EXPECT_TRUE(turns.has_more());
+  executor.run([&] {
+    executor.post([&] { note(2); });
+    executor.run([&] { note(3); });
+    EXPECT_TRUE(executor.has_more());
     note(1);
   });
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(threads, std::vector<std::thread::id>(3, std::this_thread::get_id()));
-  EXPECT_FALSE(turns.has_more());
+  EXPECT_FALSE(executor.has_more());
   EXPECT_EQ(io.poll(), 0u);
 }
 
-TEST(Turns, later_is_the_loops_where_it_is_nobodys_turn) {
+TEST(SerialExecutor, later_is_the_loops_where_it_is_nobodys_turn) {
   asio::io_context io;
-  Turns turns([&](const Turns::Work& work) { asio::post(io, work); });
+  SerialExecutor executor([&](const SerialExecutor::Work& work) { asio::post(io, work); });
   int done = 0;
-  turns.later([&] { ++done; });
-  turns.run([&] { ++done; });  // behind it
+  executor.post([&] { ++done; });
+  executor.run([&] { ++done; });  // behind it
   EXPECT_EQ(done, 0);
   io.run();
   EXPECT_EQ(done, 2);
 }
 
-TEST(Turns, never_run_two_at_once_and_lose_none) {
+TEST(SerialExecutor, never_run_two_at_once_and_lose_none) {
   asio::io_context io;
   auto work = asio::make_work_guard(io);
-  Turns turns([&](const Turns::Work& handed) { asio::post(io, handed); });
+  SerialExecutor executor([&](const SerialExecutor::Work& handed) { asio::post(io, handed); });
   std::atomic<int> inside{0};
   int done = 0;
   const auto step = [&] {
@@ -60,7 +60,7 @@ TEST(Turns, never_run_two_at_once_and_lose_none) {
   for (int n = 0; n < 2; ++n) threads.emplace_back([&] { io.run(); });
   for (int n = 0; n < 4; ++n)
     threads.emplace_back([&, n] {
-      for (int i = 0; i < 10'000; ++i) n % 2 == 0 ? turns.run(step) : turns.later(step);
+      for (int i = 0; i < 10'000; ++i) n % 2 == 0 ? executor.run(step) : executor.post(step);
     });
   for (std::size_t n = 2; n < threads.size(); ++n) threads[n].join();
   work.reset();
@@ -69,20 +69,20 @@ TEST(Turns, never_run_two_at_once_and_lose_none) {
 }
 
 // What is destroyed may itself want to be destroyed in turn, as a coroutine does.
-TEST(Turns, closed_ones_destroy_what_waits_and_what_comes) {
+TEST(SerialExecutor, closed_ones_destroy_what_waits_and_what_comes) {
   int run = 0;
   int destroyed = 0;
-  Turns turns([](const Turns::Work&) {});
-  const auto counted = [&](const Turns::Work& then) {
+  SerialExecutor executor([](const SerialExecutor::Work&) {});
+  const auto counted = [&](const SerialExecutor::Work& then) {
     return std::shared_ptr<void>(nullptr, [&, then](void*) {
       ++destroyed;
-      if (then) turns.later(then);
+      if (then) executor.post(then);
     });
   };
-  turns.later([&, what = counted([&] { ++run; })] { ++run; });
-  turns.close();
+  executor.post([&, what = counted([&] { ++run; })] { ++run; });
+  executor.close();
   EXPECT_EQ(destroyed, 1);
-  turns.run([&, what = counted({})] { ++run; });
+  executor.run([&, what = counted({})] { ++run; });
   EXPECT_EQ(destroyed, 2);
   EXPECT_EQ(run, 0);
 }

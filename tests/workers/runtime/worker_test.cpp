@@ -17,6 +17,7 @@
 #include "tests/storage/forwarding_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"
+#include "workers/ids.hpp"
 #include "workers/session/recorded_answers.hpp"
 
 namespace cairn {
@@ -475,7 +476,7 @@ TEST_P(WorkerTest, a_record_that_grows_is_read_on) {
                       {{"id", "b"}, {"tool", "fail"}, {"inputs", {{"message", "no"}}}}};
   const RunId origin = start("map", {{"goals", goals}});
   FlakyStore counted(*store_);
-  StepRecords records;
+  RecordedAnswersCache records;
   const auto answer = [&](const char* goal, const char* tool, Json inputs) {
     StepInput input;
     input.sub_goal = goal;

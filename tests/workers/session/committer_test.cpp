@@ -10,6 +10,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
 #include "tests/workers/small_graphs.hpp"
+#include "workers/ids.hpp"
 #include "workers/session/history.hpp"
 
 namespace cairn {
@@ -27,24 +28,28 @@ class Driven {
     for (const GraphRow& row : store.graphs())
       committer_.add_graph(stored_graph(parse_stored(row.text), row.version), row.current);
     committer_.tick(noon);
+    committer_.set_open_queues({"default", "echo"});
   }
 
   Committer& operator*() { return committer_; }
   Committer* operator->() { return &committer_; }
 
   Ticket submit(const RunId& run, Command command, std::optional<Fence> fence = {}, bool may_keep = false) {
-    committer_.submit({++last_, run, std::move(command), fence, may_keep ? "default" : ""});
+    Submission submission{.ticket = ++last_, .run = run, .command = std::move(command), .fence = fence};
+    if (may_keep) submission.keep_in = "default";
+    committer_.submit(std::move(submission));
     return last_;
   }
 
   // Takes new actions; true if something is left to be carried out.
   bool collect() {
-    CommitterActions actions = committer_.take();
+    committer_.set_capacity({.is_accepting = keeps, .free_slots = 1'000});
+    CommitterActions actions = committer_.drain_actions();
     for (Load& load : actions.loads) loads_.push_back(load);
     for (CommitBatch& batch : actions.commits) commits_.push_back(batch);
     for (PutSnapshot& snapshot : actions.snapshots) store_.put_snapshot(snapshot.run, snapshot.row);
     snapshots += static_cast<int>(actions.snapshots.size());
-    for (HeldJob& job : actions.born) born.push_back(std::move(job));
+    for (HeldJob& job : actions.created_held) created_held.push_back(std::move(job));
     for (Reply& reply : actions.replies) {
       EXPECT_FALSE(replies.contains(reply.ticket)) << "answered twice";
       replies.emplace(reply.ticket, std::move(reply));
@@ -78,7 +83,7 @@ class Driven {
   std::vector<Load>& loads() { return loads_; }
 
   std::map<Ticket, Reply> replies;
-  std::vector<HeldJob> born;
+  std::vector<HeldJob> created_held;
   int snapshots = 0;
   bool keeps = true;
 
@@ -93,7 +98,6 @@ class Driven {
     of.new_id = new_run_id;
     of.draw = [] { return 0.5; };
     of.new_commit = next_commit_id;
-    of.stays = [this](const Job&, bool) { return keeps ? std::optional<TimeUs>(noon + 1'000'000) : std::nullopt; };
     return of;
   }
   template <class T>
@@ -190,7 +194,7 @@ TEST_F(CommitterTest, branches_of_a_fan_out_are_born_held_and_so_is_their_join) 
   const HeldJob job = claim(5);
   driven.submit(run, complete(job), fence(job), true);
   driven.settle();
-  std::vector<HeldJob> branches = std::exchange(driven.born, {});
+  std::vector<HeldJob> branches = std::exchange(driven.created_held, {});
   ASSERT_EQ(branches.size(), 3u);
   while (!branches.empty()) {
     const HeldJob next = branches.front();
@@ -200,10 +204,10 @@ TEST_F(CommitterTest, branches_of_a_fan_out_are_born_held_and_so_is_their_join) 
     ASSERT_FALSE(driven.reply(ticket).refused);
     if (driven.reply(ticket).next) branches.push_back(*driven.reply(ticket).next);
   }
-  ASSERT_EQ(driven.born.size(), 1u);
-  EXPECT_EQ(driven.born[0].job.branch, root_branch);
+  ASSERT_EQ(driven.created_held.size(), 1u);
+  EXPECT_EQ(driven.created_held[0].job.branch, root_branch);
   EXPECT_EQ(store_->jobs(run).size(), 1u);
-  const Ticket last = driven.submit(run, complete(driven.born[0]), fence(driven.born[0]), true);
+  const Ticket last = driven.submit(run, complete(driven.created_held[0]), fence(driven.created_held[0]), true);
   driven.settle();
   EXPECT_FALSE(driven.reply(last).refused);
   EXPECT_EQ(status(run), RunStatus::done);
@@ -216,7 +220,7 @@ TEST_F(CommitterTest, several_outcomes_of_one_run_are_one_entry) {
   driven.submit(run, complete(job), fence(job), true);
   driven.settle();
   const std::int64_t batches = driven->counts().batches;
-  for (const HeldJob& branch : std::exchange(driven.born, {}))
+  for (const HeldJob& branch : std::exchange(driven.created_held, {}))
     driven.submit(run, complete(branch), fence(branch), true);
   driven.settle();
   EXPECT_EQ(driven->counts().batches, batches + 1);
@@ -264,20 +268,20 @@ TEST_F(CommitterTest, the_outcome_for_a_run_that_was_cancelled_is_answered_close
   const RunId run = start("linear", {{"text", "x"}});
   Driven driven(*store_, 5);
   const HeldJob job = claim(5);
-  driven->look(900, run, 1);
+  driven->await_state(900, run, 1);
   driven.settle();
   ASSERT_TRUE(client_->command(run, Cancel{"enough"}));
   const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
   driven.settle();
   ASSERT_TRUE(driven.reply(ticket).refused);
   EXPECT_EQ(driven.reply(ticket).refused->code, Code::closed);
-  EXPECT_EQ(driven->born_under_way(), 0);
+  EXPECT_EQ(driven->created_held_under_way(), 0);
 }
 
 TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
   const RunId run = start("wait");
   Driven driven(*store_, 5);
-  driven->look(900, run, 1);
+  driven->await_state(900, run, 1);
   driven.settle();
   const HeldJob timer = claim(6);
   Driven other(*store_, 6);
@@ -297,7 +301,7 @@ TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
 TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken_for_newer) {
   const RunId run = start("wait");
   Driven driven(*store_, 5);
-  driven->look(900, run, 1);
+  driven->await_state(900, run, 1);
   ASSERT_TRUE(driven.collect());
   History old = std::move(read_histories(*store_, {driven.loads().data(), 1}).front());
   driven.loads().clear();
@@ -309,7 +313,7 @@ TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken
 
   const HeldJob job = claim(5);
   ASSERT_GT(job.run_head, old.rows.back().seq);
-  driven->look(901, run, job.run_head);
+  driven->await_state(901, run, job.run_head);
   const Ticket ticket = driven.submit(run, complete(job), fence(job));
   driven->history(std::move(old));
   driven.collect();
@@ -338,7 +342,7 @@ TEST_F(CommitterTest, a_called_run_ends_although_its_caller_moved_on_meanwhile) 
   const RunId run = start("call", {{"word", "hi"}});
   Driven driven(*store_, 5);
   const HeldJob job = claim(5);
-  driven->look(900, run, 1);
+  driven->await_state(900, run, 1);
   driven.settle();
   ASSERT_TRUE(client_->command(run, SendSignal{"note", 1, "s1"}));  // the caller's cached state is old now
   const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
@@ -387,7 +391,7 @@ TEST_F(CommitterTest, an_unavailable_store_gets_the_same_bytes_again) {
 TEST_F(CommitterTest, histories_whose_reading_failed_are_asked_for_again_each_alone) {
   const std::vector<RunId> runs = {start("linear", {{"text", "x"}}), start("linear", {{"text", "y"}})};
   Driven driven(*store_, 5);
-  for (std::size_t at = 0; at < runs.size(); ++at) driven->look(900 + at, runs[at], 1);
+  for (std::size_t at = 0; at < runs.size(); ++at) driven->await_state(900 + at, runs[at], 1);
   ASSERT_TRUE(driven.collect());
   ASSERT_EQ(driven.loads().size(), 2u);
   for (const Load& load : std::exchange(driven.loads(), {})) {
@@ -400,7 +404,7 @@ TEST_F(CommitterTest, histories_whose_reading_failed_are_asked_for_again_each_al
   ASSERT_EQ(driven.loads().size(), 2u);
   for (const Load& load : driven.loads()) EXPECT_TRUE(load.alone);
   driven.settle();
-  for (const Ticket ticket : {900u, 901u}) EXPECT_TRUE(driven.reply(ticket).looked);
+  for (const Ticket ticket : {900u, 901u}) EXPECT_TRUE(driven.reply(ticket).is_state);
 }
 
 TEST_F(CommitterTest, a_commit_that_landed_although_it_failed_is_no_conflict_with_itself) {
@@ -538,7 +542,7 @@ TEST_F(CommitterTest, two_committers_in_any_order_bring_every_run_to_its_end) {
       request.queues = {"default"};
       request.session = session;
       request.now_us = noon + 1'000'000'000;
-      std::vector<HeldJob> jobs = std::exchange(driven.born, {});
+      std::vector<HeldJob> jobs = std::exchange(driven.created_held, {});
       if (random() % 3 == 0)
         for (HeldJob& job : store_->claim(request).jobs) jobs.push_back(std::move(job));
       for (auto& [ticket, reply] : std::exchange(driven.replies, {})) {

@@ -70,7 +70,7 @@ class Executed : public testing::Test {
   }
 
   Command command_of(const RunState& state, const Job& job, bool fused) {
-    if (fused) return executor_->fused(state, job, 5).value();
+    if (fused) return executor_->pure_report(state, job, 5).value();
     Prepared prepared = executor_->prepare(state, job);
     if (auto* command = std::get_if<Command>(&prepared)) return *command;
     std::vector<Blob> blobs;

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "workers/client.hpp"
+#include "workers/ids.hpp"
 #include "workers/ports/local_process.hpp"
 #include "workers/session/sweeper.hpp"
 
@@ -46,18 +46,18 @@ std::vector<HeldJob> jobs(std::int32_t count) {
 
 TEST(Pool, an_idle_pool_claims_all_its_slots_once) {
   Pool pool(options());
-  const Pool::Actions first = pool.take();
+  const Pool::Actions first = pool.drain_actions();
   ASSERT_EQ(first.claims.size(), 1u);
   EXPECT_EQ(first.claims[0].limit, 8);
   EXPECT_EQ(pool.free_slots(), 0);
-  EXPECT_TRUE(pool.take().empty());
+  EXPECT_TRUE(pool.drain_actions().empty());
 }
 
 TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
   Pool pool(options());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, jobs(3));
-  const Pool::Actions actions = pool.take();
+  const Pool::Actions actions = pool.drain_actions();
   EXPECT_EQ(actions.starts.size(), 3u);
   EXPECT_TRUE(actions.claims.empty());
   EXPECT_EQ(pool.free_slots(), 5);
@@ -66,15 +66,15 @@ TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
 // Who offered the job may have a clock ahead of ours: it is not due here for a moment yet.
 TEST(Pool, a_wake_up_that_finds_nothing_is_followed_by_one_more_look) {
   Pool pool(patient());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, {});
-  pool.wake();
-  EXPECT_EQ(pool.take().claims.size(), 1u);
+  pool.something_ready();
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
   pool.claimed(0, {});
-  EXPECT_TRUE(pool.take().empty());
+  EXPECT_TRUE(pool.drain_actions().empty());
   EXPECT_EQ(pool.due_us(), 2'000);
   pool.tick(2'000);
-  EXPECT_EQ(pool.take().claims.size(), 1u);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
   pool.claimed(0, {});
   EXPECT_EQ(pool.due_us(), 502'000);
 }
@@ -82,139 +82,140 @@ TEST(Pool, a_wake_up_that_finds_nothing_is_followed_by_one_more_look) {
 TEST(Pool, a_claim_answers_a_hint_alone_only_if_nothing_else_is_to_be_found) {
   Pool pool(patient());
   const auto claims_on_hint = [&pool] {
-    const Pool::Actions actions = pool.take();
+    const Pool::Actions actions = pool.drain_actions();
     EXPECT_EQ(actions.claims.size(), 1u);
     return actions.claims.at(0).notified_only;
   };
   EXPECT_FALSE(claims_on_hint()) << "the first looks at all there is";
-  pool.hint();
+  pool.notified();
   pool.claimed(0, jobs(1));
   EXPECT_TRUE(claims_on_hint());
   pool.claimed(0, jobs(7));
-  (void)pool.take();
+  (void)pool.drain_actions();
   for (const Pool::Slot slot : {Pool::Slot{1}, Pool::Slot{2}}) pool.done(slot);
-  pool.hint();
+  pool.notified();
   EXPECT_FALSE(claims_on_hint()) << "the claim before was filled";
   pool.claimed(0, {});
   pool.due(1'000);
-  pool.hint();
+  pool.notified();
   pool.tick(1'000);
   EXPECT_FALSE(claims_on_hint()) << "something else is due";
   pool.claimed(0, {});
-  pool.hint();
-  pool.wake();
+  pool.notified();
+  pool.something_ready();
   EXPECT_FALSE(claims_on_hint()) << "a queue may have become free";
 }
 
 // Under hints that come all the time nothing else would ever be found.
 TEST(Pool, hints_do_not_put_off_the_look_at_all_there_is) {
   Pool pool(patient());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, {});
-  int notified_only = 0;
+  int on_hint = 0;
   for (TimeUs now = 100'000;; now += 100'000) {
     ASSERT_LE(now, 500'000);
     pool.tick(now);
-    pool.hint();
-    const Pool::Actions actions = pool.take();
+    pool.notified();
+    const Pool::Actions actions = pool.drain_actions();
     ASSERT_EQ(actions.claims.size(), 1u);
     if (!actions.claims[0].notified_only) break;
     pool.claimed(0, jobs(1));
-    (void)pool.take();
-    pool.done(static_cast<Pool::Slot>(++notified_only));
+    (void)pool.drain_actions();
+    pool.done(static_cast<Pool::Slot>(++on_hint));
   }
-  EXPECT_EQ(notified_only, 4);
+  EXPECT_EQ(on_hint, 4);
 }
 
 TEST(Pool, a_pool_for_any_run_stays_so_when_a_run_is_added) {
   Pool pool(options());
   pool.add_run(RunId{{1}});
   EXPECT_TRUE(pool.executes(RunId{{2}}));
-  EXPECT_TRUE(pool.take().claims.at(0).only_runs.empty()) << "it would execute that run and no others any more";
+  EXPECT_TRUE(pool.drain_actions().claims.at(0).only_runs.empty())
+      << "it would execute that run and no others any more";
 }
 
 TEST(Pool, after_an_empty_claim_it_waits_for_the_poll) {
   Pool pool(options());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, {});
-  EXPECT_TRUE(pool.take().claims.empty());
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
   EXPECT_EQ(pool.due_us(), 1'000);
   pool.tick(1'000);
-  EXPECT_EQ(pool.take().claims.size(), 1u);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
 TEST(Pool, a_wake_up_brings_a_claim_at_once) {
   Pool pool(options());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, {});
-  pool.wake();
-  EXPECT_EQ(pool.take().claims.size(), 1u);
+  pool.something_ready();
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
 TEST(Pool, a_wake_up_during_a_claim_is_not_forgotten) {
   Pool pool(options());
-  (void)pool.take();
-  pool.wake();
+  (void)pool.drain_actions();
+  pool.something_ready();
   pool.claimed(0, {});
-  EXPECT_EQ(pool.take().claims.size(), 1u);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
 TEST(Pool, a_failed_claim_is_tried_at_the_next_poll) {
   Pool pool(options());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claim_failed(0);
   EXPECT_EQ(pool.free_slots(), 8);
-  EXPECT_TRUE(pool.take().claims.empty());
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
   pool.tick(1'000);
-  EXPECT_EQ(pool.take().claims.size(), 1u);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
 TEST(Pool, while_steps_run_it_waits_until_a_claim_is_worth_it) {
   Pool pool(options(8));
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, jobs(8));
-  const Pool::Actions started = pool.take();
+  const Pool::Actions started = pool.drain_actions();
   EXPECT_TRUE(started.claims.empty());
   pool.done(started.starts[0].slot);
-  EXPECT_TRUE(pool.take().claims.empty());
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
   pool.done(started.starts[1].slot);
-  const Pool::Actions actions = pool.take();
+  const Pool::Actions actions = pool.drain_actions();
   ASSERT_EQ(actions.claims.size(), 1u);
   EXPECT_EQ(actions.claims[0].limit, 2);
 }
 
 TEST(Pool, a_due_time_brings_a_claim_before_the_poll) {
   Pool pool(options());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, {});
   pool.due(300);
   EXPECT_EQ(pool.due_us(), 300);
   pool.tick(299);
-  EXPECT_TRUE(pool.take().claims.empty());
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
   pool.tick(300);
-  EXPECT_EQ(pool.take().claims.size(), 1u);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
 TEST(Pool, a_branch_stays_until_it_has_had_its_steps_and_others_wait) {
   Pool pool(options(1));
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, jobs(1));
   for (StepId step = 2; step <= 3; ++step) {
-    const Pool::Slot slot = pool.take().starts.at(0).slot;
+    const Pool::Slot slot = pool.drain_actions().starts.at(0).slot;
     EXPECT_TRUE(pool.may_keep(slot));
-    pool.goes_on(slot, job(1, step));
+    pool.continues(slot, job(1, step));
   }
-  EXPECT_FALSE(pool.may_keep(pool.take().starts.at(0).slot));
+  EXPECT_FALSE(pool.may_keep(pool.drain_actions().starts.at(0).slot));
 }
 
 TEST(Pool, with_room_for_others_a_branch_may_stay_longer) {
   Pool pool(options(2));
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, jobs(1));
   for (StepId step = 2; step <= 6; ++step) {
-    const Pool::Slot slot = pool.take().starts.at(0).slot;
+    const Pool::Slot slot = pool.drain_actions().starts.at(0).slot;
     EXPECT_TRUE(pool.may_keep(slot));
-    pool.goes_on(slot, job(1, step));
+    pool.continues(slot, job(1, step));
   }
 }
 
@@ -222,17 +223,17 @@ TEST(Pool, nothing_stays_when_keeping_is_off) {
   PoolOptions off = options();
   off.keep = false;
   Pool pool(off);
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, jobs(1));
-  EXPECT_FALSE(pool.may_keep(pool.take().starts.at(0).slot));
+  EXPECT_FALSE(pool.may_keep(pool.drain_actions().starts.at(0).slot));
 }
 
 TEST(Pool, what_is_given_back_is_released_with_its_fence_and_not_claimed_before_its_time) {
   Pool pool(options());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, jobs(1));
-  pool.give_back(pool.take().starts.at(0).slot, 700);
-  const Pool::Actions actions = pool.take();
+  pool.give_back(pool.drain_actions().starts.at(0).slot, 700);
+  const Pool::Actions actions = pool.drain_actions();
   ASSERT_EQ(actions.releases.size(), 1u);
   EXPECT_EQ(actions.releases[0].fence.epoch, 2);
   EXPECT_EQ(actions.releases[0].fence.session, 5);
@@ -244,27 +245,27 @@ TEST(Pool, what_is_given_back_is_released_with_its_fence_and_not_claimed_before_
 // Who lacked a step's handler claimed it again the moment it was due, before those who have it came to look.
 TEST(Pool, what_is_passed_on_is_left_to_others) {
   Pool pool(options(32, 1));
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, jobs(1));
-  const Pool::Slot slot = pool.take().starts.at(0).slot;
-  pool.pass_on(slot, 500);
-  EXPECT_EQ(pool.take().releases.size(), 1u);
+  const Pool::Slot slot = pool.drain_actions().starts.at(0).slot;
+  pool.leave_to_others(slot, 500);
+  EXPECT_EQ(pool.drain_actions().releases.size(), 1u);
   pool.tick(500);
-  EXPECT_TRUE(pool.take().claims.empty());
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
 }
 
 TEST(Pool, draining_starts_nothing_and_releases_what_still_comes) {
   Pool pool(options());
-  (void)pool.take();
+  (void)pool.drain_actions();
   pool.claimed(0, jobs(1));
-  const Pool::Slot running = pool.take().starts.at(0).slot;
+  const Pool::Slot running = pool.drain_actions().starts.at(0).slot;
   pool.tick(1'000);
-  ASSERT_EQ(pool.take().claims.size(), 1u);
+  ASSERT_EQ(pool.drain_actions().claims.size(), 1u);
   pool.drain();
   EXPECT_FALSE(pool.may_keep(running));
   pool.claimed(0, jobs(2));
-  pool.born(job(9));
-  const Pool::Actions actions = pool.take();
+  pool.created_held(job(9));
+  const Pool::Actions actions = pool.drain_actions();
   EXPECT_TRUE(actions.starts.empty());
   EXPECT_TRUE(actions.claims.empty());
   EXPECT_EQ(actions.releases.size(), 3u);
@@ -275,7 +276,7 @@ TEST(Pool, draining_starts_nothing_and_releases_what_still_comes) {
 
 TEST(Pool, each_shard_is_claimed_from) {
   Pool pool(options(32, 4));
-  const Pool::Actions actions = pool.take();
+  const Pool::Actions actions = pool.drain_actions();
   ASSERT_EQ(actions.claims.size(), 4u);
   for (const Pool::Claim& claim : actions.claims) EXPECT_EQ(claim.limit, 8);
 }
@@ -285,7 +286,7 @@ TEST(Pool, of_very_many_runs_each_claim_names_some_until_all_have_been_looked_at
   for (int n = 0; n < 1'100; ++n) many.only_runs.push_back(new_run_id());
   Pool pool(many);
   const auto named = [&] {
-    const Pool::Actions actions = pool.take();
+    const Pool::Actions actions = pool.drain_actions();
     return actions.claims.empty() ? std::vector<RunId>{} : actions.claims.front().only_runs;
   };
   const auto some = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
@@ -293,7 +294,7 @@ TEST(Pool, of_very_many_runs_each_claim_names_some_until_all_have_been_looked_at
   };
   EXPECT_EQ(named(), some(0, 500));
   pool.claimed(0, jobs(8));
-  for (Pool::Start& start : pool.take().starts) pool.done(start.slot);
+  for (Pool::Start& start : pool.drain_actions().starts) pool.done(start.slot);
   EXPECT_EQ(named(), some(0, 500)) << "a claim that was filled may have left some";
   pool.claimed(0, {});
   EXPECT_EQ(named(), some(500, 1'000));
@@ -303,7 +304,7 @@ TEST(Pool, of_very_many_runs_each_claim_names_some_until_all_have_been_looked_at
   pool.claimed(0, {});
   EXPECT_TRUE(pool.finds_nothing());
   EXPECT_TRUE(named().empty());
-  pool.wake();
+  pool.something_ready();
   EXPECT_EQ(named().front(), many.only_runs[400]);
 }
 
@@ -312,7 +313,7 @@ TEST(Pool, only_runs_are_claimed_in_their_shard_alone) {
   const RunId run = new_run_id();
   chosen.only_runs = {run};
   Pool pool(chosen);
-  const Pool::Actions actions = pool.take();
+  const Pool::Actions actions = pool.drain_actions();
   ASSERT_EQ(actions.claims.size(), 1u);
   EXPECT_EQ(actions.claims[0].shard, shard_of(run, 4));
   EXPECT_EQ(actions.claims[0].only_runs, std::vector<RunId>{run});
@@ -332,26 +333,26 @@ SessionRow session(SessionId id, std::int64_t counter) {
 }
 
 TEST(Sweep, a_session_that_stands_still_for_the_time_to_live_is_dead) {
-  Sweep sweep(1, 100, 50);
+  SessionWatch watch(1, 100, 50);
   const std::vector<SessionRow> rows = {session(1, 0), session(2, 7)};
-  EXPECT_TRUE(sweep.seen(rows, 0).empty());
-  EXPECT_TRUE(sweep.seen(rows, 50).empty());
-  EXPECT_EQ(sweep.seen(rows, 100), std::vector<SessionId>{2});
+  EXPECT_TRUE(watch.scanned(rows, 0).empty());
+  EXPECT_TRUE(watch.scanned(rows, 50).empty());
+  EXPECT_EQ(watch.scanned(rows, 100), std::vector<SessionId>{2});
 }
 
 TEST(Sweep, a_beat_begins_the_time_anew) {
-  Sweep sweep(1, 100, 50);
-  (void)sweep.seen(std::vector{session(2, 7)}, 0);
-  (void)sweep.seen(std::vector{session(2, 7)}, 50);
-  EXPECT_TRUE(sweep.seen(std::vector{session(2, 8)}, 100).empty());
-  EXPECT_TRUE(sweep.seen(std::vector{session(2, 8)}, 150).empty());
-  EXPECT_EQ(sweep.seen(std::vector{session(2, 8)}, 200).size(), 1u);
+  SessionWatch watch(1, 100, 50);
+  (void)watch.scanned(std::vector{session(2, 7)}, 0);
+  (void)watch.scanned(std::vector{session(2, 7)}, 50);
+  EXPECT_TRUE(watch.scanned(std::vector{session(2, 8)}, 100).empty());
+  EXPECT_TRUE(watch.scanned(std::vector{session(2, 8)}, 150).empty());
+  EXPECT_EQ(watch.scanned(std::vector{session(2, 8)}, 200).size(), 1u);
 }
 
 TEST(Sweep, one_whose_process_is_gone_is_dead_at_once_but_never_we_ourselves) {
-  Sweep sweep(1, 100, 50);
+  SessionWatch watch(1, 100, 50);
   const std::vector<SessionRow> rows = {session(1, 0), session(2, 7), session(3, 7)};
-  EXPECT_EQ(sweep.seen(rows, 0, std::vector<SessionId>{1, 3}), std::vector<SessionId>{3});
+  EXPECT_EQ(watch.scanned(rows, 0, std::vector<SessionId>{1, 3}), std::vector<SessionId>{3});
 }
 
 TEST(LocalProcess, a_process_is_gone_when_it_has_ended_even_if_nobody_has_asked_for_its_exit) {
@@ -378,9 +379,9 @@ TEST(LocalProcess, a_process_is_gone_when_it_has_ended_even_if_nobody_has_asked_
 }
 
 TEST(Sweep, an_outage_in_which_nobody_could_look_kills_nobody) {
-  Sweep sweep(1, 100, 50);
-  (void)sweep.seen(std::vector{session(2, 7)}, 0);
-  EXPECT_TRUE(sweep.seen(std::vector{session(2, 7)}, 1'000'000).empty());
+  SessionWatch watch(1, 100, 50);
+  (void)watch.scanned(std::vector{session(2, 7)}, 0);
+  EXPECT_TRUE(watch.scanned(std::vector{session(2, 7)}, 1'000'000).empty());
 }
 
 TEST(Sweep, a_loss_carries_the_fence_of_the_dead_and_a_timer_is_no_loss) {

@@ -7,6 +7,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
 #include "tests/workers/small_graphs.hpp"
+#include "workers/ids.hpp"
 
 namespace cairn {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using namespace test;
 
 constexpr TimeUs noon = 1'700'000'000'000'000;
-constexpr TimeUs turn_us = 50'000;
+constexpr TimeUs advance_us = 50'000;
 
 class SessionTest : public testing::Test {
  protected:
@@ -37,37 +38,37 @@ class SessionTest : public testing::Test {
     return client_->start(std::move(command), "")->run;
   }
 
-  // One turn; a call for which `fails` says yes does not land.
-  void turn(const std::function<bool(const StoreCall&)>& fails) {
-    steady_ += turn_us;
+  // One round; a call for which `fails` says yes does not land.
+  void advance(const std::function<bool(const StoreCall&)>& fails) {
+    steady_ += advance_us;
     session_.tick(steady_);
-    const SessionActions actions = session_.take();
-    for (const StoreCall& call : actions.calls) {
+    SessionActions actions = session_.drain_actions();
+    for (StoreCall& call : actions.calls) {
       if (fails(call)) {
         session_.failed(call);
         continue;
       }
-      StoreAnswer answer = carry_out(*store_, call, [this] { return steady_; });
-      if (auto* claimed = std::get_if<ClaimedBatch>(&answer))
-        claimed->histories.clear();  // it asks for histories itself
-      if (const auto* look = std::get_if<LookAround>(&call)) {
-        ++looks_;
-        looks_at_jobs_ += look->at_jobs ? 1 : 0;
-        std::get<Seen>(answer).jobs_took_us = look->at_jobs ? jobs_take_us_ : 0;
+      const std::function<TimeUs()> steady = [this] { return steady_; };
+      carry_out(call, {*store_, steady});
+      if (auto* claim = std::get_if<ClaimJobs>(&call)) claim->answer.histories.clear();  // it asks for them itself
+      if (auto* scan = std::get_if<ScanSessions>(&call)) {
+        ++scans_;
+        jobs_scans_ += scan->scans_jobs ? 1 : 0;
+        scan->answer.jobs_took_us = scan->scans_jobs ? jobs_take_us_ : 0;
       }
-      session_.answered(call, std::move(answer));
+      session_.answered(std::move(call));
     }
   }
   void pass(int turns) {
-    looks_ = looks_at_jobs_ = 0;
-    for (int n = 0; n < turns; ++n) turn([](const StoreCall&) { return false; });
+    scans_ = jobs_scans_ = 0;
+    for (int n = 0; n < turns; ++n) advance([](const StoreCall&) { return false; });
   }
   RunStatus status(const RunId& run) { return store_->run(run)->status; }
 
   TimeUs steady_ = 0;
-  TimeUs jobs_take_us_ = 1'000;  // to look at
-  int looks_ = 0;
-  int looks_at_jobs_ = 0;
+  TimeUs jobs_take_us_ = 1'000;  // to scan
+  int scans_ = 0;
+  int jobs_scans_ = 0;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Catalogue> catalogue_;
   std::unique_ptr<Client> client_;
@@ -98,7 +99,7 @@ TEST_F(SessionTest, a_history_that_cannot_be_read_keeps_no_other_from_being_read
   const std::vector<RunId> good = {start(), start(), start()};
   std::size_t together = 0;
   for (int turns = 0; turns < 100; ++turns) {
-    turn([&](const StoreCall& call) {
+    advance([&](const StoreCall& call) {
       if (!reads(call, bad)) return false;
       together = std::max(together, std::get<ReadHistories>(call).loads.size());
       return true;
@@ -108,35 +109,35 @@ TEST_F(SessionTest, a_history_that_cannot_be_read_keeps_no_other_from_being_read
   for (const RunId& run : good) EXPECT_EQ(status(run), RunStatus::done);
   EXPECT_EQ(status(bad), RunStatus::running);
 
-  for (int turns = 0; turns < 100; ++turns) turn([](const StoreCall&) { return false; });
+  for (int turns = 0; turns < 100; ++turns) advance([](const StoreCall&) { return false; });
   EXPECT_EQ(status(bad), RunStatus::done) << "it is tried again all the while";
 }
 
-// No index knows what is held, so with very many jobs a look at them all takes seconds; sessions are looked at as ever.
+// No index knows what is held, so with very many jobs a scan of them all takes seconds; sessions are scanned as ever.
 TEST_F(SessionTest, jobs_are_looked_at_seldom_where_that_is_dear) {
   constexpr int hundred_seconds = 2'000;
   pass(hundred_seconds);
-  const int usual = looks_;
+  const int usual = scans_;
   EXPECT_GE(usual, 40);
-  EXPECT_EQ(looks_at_jobs_, usual);
+  EXPECT_EQ(jobs_scans_, usual);
   jobs_take_us_ = 400'000;
   pass(hundred_seconds);
-  EXPECT_EQ(looks_, usual);
-  EXPECT_LE(looks_at_jobs_, 8);
-  EXPECT_GE(looks_at_jobs_, 4);
+  EXPECT_EQ(scans_, usual);
+  EXPECT_LE(jobs_scans_, 8);
+  EXPECT_GE(jobs_scans_, 4);
   jobs_take_us_ = 3'000'000;
   pass(2 * hundred_seconds);
-  EXPECT_GE(looks_at_jobs_, 3) << "once a minute at least";
+  EXPECT_GE(jobs_scans_, 3) << "once a minute at least";
 }
 
 TEST_F(SessionTest, one_look_that_had_to_wait_makes_the_next_no_rarer) {
   pass(200);
   jobs_take_us_ = 10'000'000;
-  while (looks_at_jobs_ > 0) pass(1);
-  while (looks_at_jobs_ == 0) pass(1);
+  while (jobs_scans_ > 0) pass(1);
+  while (jobs_scans_ == 0) pass(1);
   jobs_take_us_ = 1'000;
   pass(2'000);
-  EXPECT_EQ(looks_at_jobs_, looks_);
+  EXPECT_EQ(jobs_scans_, scans_);
 }
 
 }  // namespace

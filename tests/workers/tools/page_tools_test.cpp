@@ -8,6 +8,7 @@
 #include "tests/paths.hpp"
 #include "tests/workers/planners/planner_run.hpp"
 #include "tests/workers/ports/loopback.hpp"
+#include "workers/ids.hpp"
 #include "workers/planners/page_agent/rules.hpp"
 #include "workers/tools/page/dom.hpp"
 #include "workers/tools/page/tools.hpp"

@@ -1,0 +1,298 @@
+// The parts of a session, each alone: its lifecycle, what it keeps, its steps in flight, its sweeping.
+#include <gtest/gtest.h>
+
+#include "storage/memory_store.hpp"
+#include "tests/workers/small_graphs.hpp"
+#include "workers/session/keep_rules.hpp"
+#include "workers/session/session_lifecycle.hpp"
+#include "workers/session/steps_in_flight.hpp"
+#include "workers/session/sweeping.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+using State = SessionLifecycle::State;
+
+constexpr TimeUs second = 1'000'000;
+constexpr TimeUs noon = 1'700'000'000'000'000;
+
+// --- lifecycle ------------------------------------------------------------------------------------------------------
+
+TEST(SessionLifecycle, opens_again_after_pauses_that_grow) {
+  SessionLifecycle life;
+  life.tick(second);
+  ASSERT_TRUE(life.begin_opening());
+  EXPECT_FALSE(life.begin_opening()) << "it is opening";
+  EXPECT_EQ(life.due_us(), never_us);
+  life.open_failed();
+  EXPECT_EQ(life.due_us(), second + second / 5);
+  EXPECT_FALSE(life.begin_opening());
+  life.tick(life.due_us());
+  ASSERT_TRUE(life.begin_opening());
+  life.open_failed();
+  EXPECT_EQ(life.due_us(), second + second / 5 + 2 * second / 5);
+}
+
+TEST(SessionLifecycle, drains_when_idle_closes_and_ends) {
+  SessionLifecycle life;
+  ASSERT_TRUE(life.begin_opening());
+  life.opened();
+  EXPECT_EQ(life.state(), State::open);
+  life.opened();
+  EXPECT_EQ(life.state(), State::open) << "its row was written again";
+  EXPECT_FALSE(life.begin_closing(true));
+  life.drain();
+  EXPECT_FALSE(life.begin_closing(false));
+  ASSERT_TRUE(life.begin_closing(true));
+  EXPECT_FALSE(life.is_finished());
+  life.closed();
+  EXPECT_TRUE(life.is_finished());
+}
+
+TEST(SessionLifecycle, one_that_drains_before_it_was_opened_ends_at_once) {
+  SessionLifecycle life;
+  life.drain();
+  EXPECT_TRUE(life.is_finished());
+  EXPECT_FALSE(life.begin_opening());
+}
+
+TEST(SessionLifecycle, one_that_drains_while_it_opens_is_closed_if_its_row_was_written) {
+  SessionLifecycle yes, no;
+  for (SessionLifecycle* life : {&yes, &no}) {
+    ASSERT_TRUE(life->begin_opening());
+    life->drain();
+    EXPECT_FALSE(life->is_finished());
+  }
+  yes.opened();
+  EXPECT_EQ(yes.state(), State::draining);
+  no.open_failed();
+  EXPECT_TRUE(no.is_finished());
+}
+
+TEST(SessionLifecycle, draining_has_an_end_and_so_has_waiting_for_the_store) {
+  SessionLifecycle life;
+  ASSERT_TRUE(life.begin_opening());
+  life.opened();
+  life.tick(second);
+  life.drain();
+  EXPECT_EQ(life.due_us(), 21 * second);
+  life.tick(21 * second);
+  EXPECT_TRUE(life.is_drain_over());
+  EXPECT_FALSE(life.is_finished());
+  life.tick(life.due_us());
+  EXPECT_TRUE(life.is_finished()) << "the store does not come back";
+}
+
+// --- what stays -----------------------------------------------------------------------------------------------------
+
+Job job_in(const char* queue) { return {.branch = 1, .step = 1, .queue = queue, .run_at_us = noon}; }
+
+TEST(KeepRules, what_is_due_in_an_open_queue_stays_while_the_session_accepts) {
+  KeepRules rules(true, 1'000);
+  rules.set_open_queues({"default", std::string(timer_queue)});
+  rules.tick(noon);
+  EXPECT_FALSE(rules.kept_until(job_in("default"))) << "nobody has said that there is room";
+  rules.set_capacity({.is_accepting = true, .free_slots = 0});
+  EXPECT_EQ(rules.kept_until(job_in("default")), noon + 6 * second) << "its timeout and the grace";
+  EXPECT_FALSE(rules.kept_until(job_in("other")));
+  EXPECT_FALSE(rules.kept_until(job_in("cairn.timer")));
+  Job later = job_in("default");
+  later.run_at_us = noon + 1;
+  EXPECT_FALSE(rules.kept_until(later));
+  rules.set_capacity({});
+  EXPECT_FALSE(rules.kept_until(job_in("default")));
+}
+
+TEST(KeepRules, a_branch_is_created_held_only_where_a_slot_is_free) {
+  KeepRules rules(true, 0);
+  rules.set_open_queues({"default"});
+  rules.tick(noon);
+  rules.set_capacity({.is_accepting = true, .free_slots = 2});
+  EXPECT_EQ(rules.created_held_until(job_in("default")), never_us) << "no timeout, no deadline";
+  EXPECT_TRUE(rules.created_held_until(job_in("default")));
+  EXPECT_FALSE(rules.created_held_until(job_in("default")));
+  rules.released(1);
+  EXPECT_TRUE(rules.created_held_until(job_in("default")));
+  EXPECT_EQ(rules.created_held(), 2);
+}
+
+TEST(KeepRules, without_keeping_steps_may_still_be_executed_in_one_commit) {
+  KeepRules rules(false, 0);
+  rules.set_open_queues({"default"});
+  rules.tick(noon);
+  rules.set_capacity({.is_accepting = true, .free_slots = 2});
+  EXPECT_TRUE(rules.may_execute(job_in("default")));
+  EXPECT_FALSE(rules.kept_until(job_in("default")));
+  EXPECT_FALSE(rules.created_held_until(job_in("default")));
+}
+
+// --- steps in flight ------------------------------------------------------------------------------------------------
+
+class StepsInFlightTest : public testing::Test {
+ protected:
+  StepsInFlightTest()
+      : store_(make_memory_store(1, [] { return noon; })),
+        catalogue_(small_catalogue()),
+        client_(client_with_graphs(*store_, *catalogue_)),
+        ports_(*catalogue_->model, *catalogue_->tools),
+        executor_(catalogue_->handlers, ports_, 5),
+        steps_(executor_, {.session = 5, .shards = 1, .default_timeout_ms = 1'000}) {
+    steps_.tick(noon);
+  }
+  // A step of a run of this graph, executed as far as that goes without its driver.
+  StepsInFlight::Actions begin(const std::string& graph) {
+    StartRun command;
+    command.graph = graph;
+    command.input = {{"text", "x"}};
+    const RunId run = client_->start(std::move(command), "")->run;
+    HeldJob held{run, store_->jobs(run).at(0).job, 5, 1, never_us, 1};
+    steps_.begin(1, std::move(held));
+    const RunState state = *client_->state(run);
+    steps_.execute(1, &state, client_->graphs());
+    return steps_.drain_actions();
+  }
+
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Catalogue> catalogue_;
+  std::unique_ptr<Client> client_;
+  Ports ports_;
+  Executor executor_;
+  StepsInFlight steps_;
+};
+
+TEST_F(StepsInFlightTest, an_effect_runs_and_its_result_is_reported_once) {
+  const StepsInFlight::Actions begun = begin("linear");
+  ASSERT_EQ(begun.outside.effects.size(), 1u);
+  steps_.ended(1, Outcome{"ok", Json::object(), {}});
+  EXPECT_EQ(steps_.drain_actions().reports.size(), 1u);
+  steps_.ended(1, Outcome{"ok", Json::object(), {}});
+  EXPECT_TRUE(steps_.drain_actions().empty());
+  steps_.committed(1);
+  EXPECT_EQ(steps_.job(1), nullptr);
+  EXPECT_EQ(steps_.begun(), 1);
+}
+
+TEST_F(StepsInFlightTest, past_its_deadline_an_effect_is_cancelled_and_its_attempt_fails) {
+  (void)begin("linear");
+  EXPECT_EQ(steps_.due_us(), noon + second);
+  steps_.tick(noon + second);
+  steps_.expire();
+  const StepsInFlight::Actions actions = steps_.drain_actions();
+  EXPECT_EQ(actions.outside.cancelled, std::vector<Ticket>{1});
+  ASSERT_EQ(actions.reports.size(), 1u);
+  EXPECT_EQ(std::get<FailStep>(actions.reports[0].command).failure.error, "timeout");
+  EXPECT_FALSE(steps_.has_deadlines());
+}
+
+TEST_F(StepsInFlightTest, a_step_whose_handler_is_not_here_is_left_to_others) {
+  const StepsInFlight::Actions actions = begin("lacking");
+  ASSERT_EQ(actions.ended.size(), 1u);
+  EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::left_to_others);
+  EXPECT_EQ(steps_.begun(), 0) << "that is no attempt";
+}
+
+TEST_F(StepsInFlightTest, a_stale_report_ends_its_step_and_an_unfit_one_fails_the_attempt_once) {
+  (void)begin("linear");
+  steps_.ended(1, Outcome{"ok", Json::object(), {}});
+  (void)steps_.drain_actions();
+  steps_.refused(1, {Code::corrupt, "it does not fit"});
+  EXPECT_EQ(steps_.drain_actions().reports.size(), 1u);
+  steps_.refused(1, {Code::corrupt, "nor does this"});
+  EXPECT_EQ(steps_.drain_actions().ended.at(0).how, StepsInFlight::Ended::How::given_back);
+
+  (void)begin("linear");
+  steps_.ended(1, Outcome{"ok", Json::object(), {}});
+  (void)steps_.drain_actions();
+  steps_.refused(1, {Code::stale, "too late"});
+  EXPECT_EQ(steps_.drain_actions().ended.at(0).how, StepsInFlight::Ended::How::done);
+  EXPECT_EQ(steps_.late(), 1);
+}
+
+TEST_F(StepsInFlightTest, draining_executes_nothing_and_stops_what_runs) {
+  (void)begin("linear");
+  steps_.drain();
+  steps_.stop_running();
+  const StepsInFlight::Actions actions = steps_.drain_actions();
+  EXPECT_EQ(actions.outside.cancelled, std::vector<Ticket>{1});
+  EXPECT_EQ(actions.ended.at(0).how, StepsInFlight::Ended::How::given_back);
+  EXPECT_EQ(begin("linear").ended.at(0).how, StepsInFlight::Ended::How::given_back);
+}
+
+// --- sweeping -------------------------------------------------------------------------------------------------------
+
+HeldJob lost_job() {
+  HeldJob held;
+  held.run = RunId{{1}};
+  held.job.branch = 1;
+  held.job.step = 4;
+  held.job.queue = "default";
+  held.session = 9;
+  held.epoch = 2;
+  return held;
+}
+
+class SweepingTest : public testing::Test {
+ protected:
+  SweepingTest() : sweeping_({.session = 5, .dead_after_us = 10 * second, .held_max = 100}) {}
+  // One scan that finds this.
+  Sweeping::Actions scan(const std::vector<HeldJob>& overdue, const std::vector<RunId>& orphans = {}) {
+    steady_ += 2 * second;
+    sweeping_.tick(steady_, noon + steady_);
+    sweeping_.scan_if_due();
+    Sweeping::Actions asked = sweeping_.drain_actions();
+    EXPECT_EQ(asked.calls.size(), 1u);
+    ScanSessions found = std::get<ScanSessions>(asked.calls.at(0));
+    found.answer.held.overdue = overdue;
+    found.answer.orphans = orphans;
+    (void)sweeping_.scanned(found, {}, false);
+    return sweeping_.drain_actions();
+  }
+  TimeUs steady_ = 0;
+  Sweeping sweeping_;
+};
+
+TEST_F(SweepingTest, one_scan_at_a_time_and_none_before_its_time) {
+  sweeping_.tick(second, noon);
+  sweeping_.scan_if_due();
+  EXPECT_EQ(sweeping_.drain_actions().calls.size(), 1u);
+  sweeping_.scan_if_due();
+  EXPECT_TRUE(sweeping_.drain_actions().empty());
+  EXPECT_EQ(sweeping_.due_us(), never_us);
+  sweeping_.scan_failed();
+  EXPECT_EQ(sweeping_.due_us(), 2 * second);
+}
+
+TEST_F(SweepingTest, a_loss_is_submitted_once_until_it_is_answered) {
+  const Sweeping::Actions first = scan({lost_job()});
+  ASSERT_EQ(first.submissions.size(), 1u);
+  EXPECT_TRUE(Sweeping::is_internal(first.submissions[0].ticket));
+  EXPECT_EQ(first.submissions[0].fence->session, 9) << "the dead one's fence";
+  EXPECT_TRUE(scan({lost_job()}).submissions.empty());
+  Reply reply;
+  reply.ticket = first.submissions[0].ticket;
+  (void)sweeping_.replied(reply);
+  EXPECT_EQ(sweeping_.lost(), 1);
+  EXPECT_EQ(scan({lost_job()}).submissions.size(), 1u);
+}
+
+TEST_F(SweepingTest, a_loss_of_a_run_that_cannot_be_read_is_released_for_later) {
+  Reply reply;
+  reply.ticket = scan({lost_job()}).submissions.at(0).ticket;
+  reply.refused = Error{Code::corrupt, "it cannot be read"};
+  (void)sweeping_.replied(reply);
+  EXPECT_EQ(sweeping_.drain_actions().releases.size(), 1u);
+  EXPECT_EQ(sweeping_.lost(), 0);
+}
+
+TEST_F(SweepingTest, an_orphan_is_cancelled_once_until_it_is_answered) {
+  const RunId orphan{{7}};
+  Reply reply;
+  reply.ticket = scan({}, {orphan}).submissions.at(0).ticket;
+  EXPECT_TRUE(scan({}, {orphan}).submissions.empty());
+  (void)sweeping_.replied(reply);
+  EXPECT_EQ(scan({}, {orphan}).submissions.size(), 1u);
+}
+
+}  // namespace
+}  // namespace cairn

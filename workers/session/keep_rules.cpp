@@ -1,0 +1,33 @@
+#include "workers/session/keep_rules.hpp"
+
+#include "engine/result.hpp"
+#include "storage/commit_rules.hpp"
+
+namespace cairn {
+
+KeepRules::KeepRules(bool keeps, std::int64_t default_timeout_ms)
+    : keeps_(keeps), default_timeout_ms_(default_timeout_ms) {}
+
+bool KeepRules::may_execute(const Job& job) const {
+  return capacity_.is_accepting && job.run_at_us <= now_ && open_queues_.contains(job.queue);
+}
+
+// A timer is never kept: holding one would occupy a slot while it only waits.
+std::optional<TimeUs> KeepRules::kept_until(const Job& job) const {
+  if (!keeps_ || job.queue == timer_queue || !may_execute(job)) return std::nullopt;
+  return deadline_of(job, default_timeout_ms_, now_);
+}
+
+std::optional<TimeUs> KeepRules::created_held_until(const Job& job) {
+  if (capacity_.free_slots <= created_held_) return std::nullopt;
+  const std::optional<TimeUs> deadline = kept_until(job);
+  created_held_ += deadline ? 1 : 0;
+  return deadline;
+}
+
+void KeepRules::released(std::size_t created_held) {
+  created_held_ -= static_cast<int>(created_held);
+  CHECK(created_held_ >= 0);
+}
+
+}  // namespace cairn

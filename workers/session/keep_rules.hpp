@@ -1,0 +1,52 @@
+// Which jobs stay with the session that commits them, and which it may execute before they are committed. Decided from
+// inputs alone: the session says what it serves and what room it has; nothing is asked back. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "engine/job.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+using QueueNames = std::set<std::string, std::less<>>;
+
+// The room that a session has at a moment. A plain value.
+struct Capacity {
+  bool is_accepting = false;    // false: it drains, or has no session; nothing stays
+  std::int32_t free_slots = 0;  // for branches that would be created held
+};
+
+class KeepRules {
+ public:
+  // `keeps`: the next step of a held branch may stay. `default_timeout_ms`: as ClaimRequest has it.
+  KeepRules(bool keeps, std::int64_t default_timeout_ms);
+
+  void tick(TimeUs now_us) { now_ = now_us; }
+  void set_capacity(Capacity capacity) { capacity_ = capacity; }
+  // Queues that the session serves and that have neither a limit nor a pause: of a limited queue each step is claimed.
+  void set_open_queues(QueueNames queues) { open_queues_ = std::move(queues); }
+
+  // The deadline under which a held branch's next job stays; nothing: it is offered.
+  std::optional<TimeUs> kept_until(const Job& job) const;
+  // The same for a branch whose row is new. It takes a free slot until it is released().
+  std::optional<TimeUs> created_held_until(const Job& job);
+  void released(std::size_t created_held);
+  int created_held() const { return created_held_; }  // not yet released
+
+  // A step that may be executed here and now, before its job is committed.
+  bool may_execute(const Job& job) const;
+
+ private:
+  const bool keeps_;
+  const std::int64_t default_timeout_ms_;
+  TimeUs now_ = 0;
+  Capacity capacity_;
+  QueueNames open_queues_;
+  int created_held_ = 0;
+};
+
+}  // namespace cairn

@@ -1,0 +1,195 @@
+#include "workers/session/steps_in_flight.hpp"
+
+#include <utility>
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs lacking_pause_us = 1'000'000;  // a step whose handler is not here
+constexpr TimeUs broken_pause_us = 30'000'000;  // a run that cannot be read
+constexpr TimeUs refused_pause_us = 2'000'000;
+
+std::string step_text(const HeldJob& job) {
+  return "step " + std::to_string(job.job.step) + " of run " + to_string(job.run);
+}
+
+}  // namespace
+
+StepsInFlight::StepsInFlight(const Executor& executor, StepOptions options) : executor_(executor), options_(options) {}
+
+const HeldJob& StepsInFlight::begin(Ticket slot, HeldJob job) {
+  Step& step = steps_[slot];
+  step.job = std::move(job);
+  return step.job;
+}
+
+const HeldJob* StepsInFlight::job(Ticket slot) const {
+  const auto found = steps_.find(slot);
+  return found == steps_.end() ? nullptr : &found->second.job;
+}
+
+void StepsInFlight::note(Note::Level level, std::string text) {
+  actions_.outside.notes.push_back({level, std::move(text)});
+}
+
+StepsInFlight::Actions StepsInFlight::drain_actions() { return std::exchange(actions_, {}); }
+
+std::vector<Sweeper::Executing> StepsInFlight::executing() const {
+  std::vector<Sweeper::Executing> executing;
+  executing.reserve(steps_.size());
+  for (const auto& [slot, step] : steps_)
+    executing.push_back({slot, {step.job.run, step.job.job.branch, step.job.epoch}, step.is_running, step.started_at});
+  return executing;
+}
+
+// --- executing ------------------------------------------------------------------------------------------------------
+
+Prepared StepsInFlight::prepared(const Step& step, const RunState& state) const {
+  try {
+    return executor_.prepare(state, step.job.job);
+  } catch (const std::exception& thrown) {  // resolved inputs that went missing: the attempt fails
+    return Command(FailStep{
+        step.job.job.step, step.job.job.attempt, {"invalid", thrown.what(), false, {}}, options_.session, now_});
+  }
+}
+
+void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& graphs) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end()) return;
+  if (is_draining_) return give_back(slot, now_);
+  Step& step = found->second;
+  if (state == nullptr) return give_back(slot, now_ + refused_pause_us);  // it has ended
+  Prepared prepared = this->prepared(step, *state);
+  if (std::holds_alternative<NotOpen>(prepared)) return give_back(slot, now_ + refused_pause_us);
+  if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
+  ++begun_;
+  step.started_at = now_;
+  if (auto* command = std::get_if<Command>(&prepared)) return submit(slot, std::move(*command));
+  step.graph = state->graph;
+  Work& work = std::get<Work>(prepared);
+  if (work.blobs.empty() && !work.recorded) return run_work(slot, std::move(work));
+  const Shard shard = shard_of(step.job.run, options_.shards);
+  Graphs known = work.recorded ? graphs : Graphs{};
+  actions_.outside.calls.emplace_back(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
+                                                &executor_.handlers(), records_});
+}
+
+void StepsInFlight::cannot_be_read(Ticket slot, const Error& error) {
+  const HeldJob* held = job(slot);
+  if (held == nullptr) return;
+  note(Note::Level::error, "Expected to execute " + step_text(*held) + ", but: " + error.message);
+  give_back(slot, now_ + broken_pause_us);
+}
+
+void StepsInFlight::blobs_read(const ReadBlobs& call) {
+  if (steps_.contains(call.slot)) run_work(call.slot, std::move(*call.work));
+}
+
+void StepsInFlight::blobs_kept(const KeepBlobs& call) { submit(call.slot, call.command); }
+
+void StepsInFlight::blobs_failed(Ticket slot) { give_back(slot, now_ + refused_pause_us); }
+
+void StepsInFlight::run_work(Ticket slot, Work work) {
+  Step& step = steps_.at(slot);
+  if (work.handler != nullptr && work.handler->is_pure()) return report_result(slot, Executor::run_pure(work));
+  const std::int64_t timeout_ms = work.timeout_ms > 0 ? work.timeout_ms : options_.default_timeout_ms;
+  if (timeout_ms > 0) {
+    step.deadline = step.started_at + timeout_ms * 1000;
+    deadlines_.emplace(step.deadline, slot);
+  }
+  step.is_running = true;
+  actions_.outside.effects.push_back({slot, std::move(work)});
+}
+
+// --- reporting ------------------------------------------------------------------------------------------------------
+
+void StepsInFlight::ended(Ticket slot, StepResult result) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end() || !found->second.is_running) return;  // too late: it has been reported otherwise
+  report_result(slot, std::move(result));
+}
+
+void StepsInFlight::report_result(Ticket slot, StepResult result) {
+  Step& step = steps_.at(slot);
+  step.is_running = false;
+  if (step.deadline != never_us) deadlines_.erase({step.deadline, slot});
+  std::vector<Blob> blobs;
+  Command command = executor_.report(step.job.job, step.started_at, std::move(result), *step.graph, blobs);
+  if (blobs.empty()) return submit(slot, std::move(command));
+  // Large values first: once the report is committed, its readers must find them.
+  actions_.outside.calls.emplace_back(
+      KeepBlobs{slot, shard_of(step.job.run, options_.shards), std::move(blobs), std::move(command)});
+}
+
+void StepsInFlight::submit(Ticket slot, Command command) {
+  if (steps_.contains(slot)) actions_.reports.push_back({slot, std::move(command)});
+}
+
+void StepsInFlight::committed(Ticket slot) { steps_.erase(slot); }
+
+void StepsInFlight::refused(Ticket slot, const Error& error) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end()) return;
+  Step& step = found->second;
+  const bool is_broken = error.code == Code::corrupt || error.code == Code::unsupported;
+  note(is_broken ? Note::Level::error : Note::Level::debug, error.message);
+  if (error.code == Code::stale || error.code == Code::closed) {
+    ++late_;
+    steps_.erase(found);
+    actions_.ended.push_back({slot, Ended::How::done, 0});
+    return;
+  }
+  // An outcome that the state cannot take is the handler's fault: the attempt fails, so that the graph's retry applies.
+  // A second time it is the history that cannot be written to.
+  if (error.code == Code::corrupt && !std::exchange(step.was_unfit, true)) {
+    const Job& job = step.job.job;
+    return submit(
+        slot, FailStep{job.step, job.attempt, {"invalid", error.message, true, {}}, options_.session, step.started_at});
+  }
+  give_back(slot, now_ + (is_broken ? broken_pause_us : refused_pause_us));
+}
+
+// --- ending ---------------------------------------------------------------------------------------------------------
+
+void StepsInFlight::finish(Ticket slot, Ended::How how, TimeUs run_at_us) {
+  const auto found = steps_.find(slot);
+  CHECK(found != steps_.end());
+  if (found->second.is_running) actions_.outside.cancelled.push_back(slot);
+  deadlines_.erase({found->second.deadline, slot});
+  steps_.erase(found);
+  actions_.ended.push_back({slot, how, run_at_us});
+}
+
+void StepsInFlight::give_back(Ticket slot, TimeUs run_at_us) {
+  if (steps_.contains(slot)) finish(slot, Ended::How::given_back, run_at_us);
+}
+
+void StepsInFlight::leave_to_others(Ticket slot, const Missing& missing) {
+  const HeldJob& held = steps_.at(slot).job;
+  note(Note::Level::debug, "Step " + std::to_string(held.job.step) + " of run " + to_string(held.run) +
+                               " is given back: there is no " + missing.what + " here.");
+  finish(slot, Ended::How::left_to_others, now_ + lacking_pause_us);
+}
+
+void StepsInFlight::stop(Ticket slot) { finish(slot, Ended::How::done, 0); }
+
+void StepsInFlight::expire() {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
+    const Ticket slot = deadlines_.begin()->second;
+    const Step& step = steps_.at(slot);
+    CHECK(step.is_running);
+    const std::int64_t after_ms = (step.deadline - step.started_at) / 1000;
+    actions_.outside.cancelled.push_back(slot);
+    report_result(slot,
+                  Failure{"timeout", "Expected an outcome within " + std::to_string(after_ms) + " ms.", true, {}});
+  }
+}
+
+void StepsInFlight::stop_running() {
+  std::vector<Ticket> running;
+  for (const auto& [slot, step] : steps_)
+    if (step.is_running) running.push_back(slot);
+  for (const Ticket slot : running) give_back(slot, now_);
+}
+
+}  // namespace cairn

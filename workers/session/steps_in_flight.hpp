@@ -1,0 +1,113 @@
+// The steps that a session executes, each from its held job to the report of its outcome: prepared, run with a
+// deadline, reported; or let go. A state machine without I/O: it is given states, results and refusals, and gives
+// actions. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "workers/session/executor.hpp"
+#include "workers/session/session_actions.hpp"
+#include "workers/session/sweeper.hpp"
+
+namespace cairn {
+
+struct StepOptions {
+  SessionId session = 0;
+  std::int32_t shards = 1;
+  std::int64_t default_timeout_ms = 0;
+};
+
+class StepsInFlight {
+ public:
+  // A report to be submitted; its reply comes back as committed() or refused().
+  struct Report {
+    Ticket slot = 0;
+    Command command;
+  };
+  // A branch that is held no more by this session, or will not be.
+  struct Ended {
+    enum class How : std::uint8_t {
+      done,            // nothing of it is held any more
+      given_back,      // offered again at that time, also to us
+      left_to_others,  // the same, but not for us
+    };
+    Ticket slot = 0;
+    How how = How::done;
+    TimeUs run_at_us = 0;
+  };
+  struct Actions {
+    std::vector<Report> reports;
+    std::vector<Ended> ended;
+    SessionActions outside;
+    bool empty() const { return reports.empty() && ended.empty() && outside.empty(); }
+  };
+
+  // The executor outlives this.
+  StepsInFlight(const Executor& executor, StepOptions options);
+
+  void tick(TimeUs now_us) { now_ = now_us; }
+  void drain() { is_draining_ = true; }  // from now on nothing is executed
+
+  // A new step; execute() is called when its run's state is at hand. Returns the job.
+  const HeldJob& begin(Ticket slot, HeldJob job);
+  const HeldJob* job(Ticket slot) const;  // null: it is not in flight
+  // `state` null: the run has ended.
+  void execute(Ticket slot, const RunState* state, const Graphs& graphs);
+  void cannot_be_read(Ticket slot, const Error& error);  // its run
+  void blobs_read(const ReadBlobs& call);
+  void blobs_kept(const KeepBlobs& call);
+  void blobs_failed(Ticket slot);
+  void ended(Ticket slot, StepResult result);  // of an effect
+
+  void committed(Ticket slot);
+  void refused(Ticket slot, const Error& error);
+
+  // Steps past their time fail; what their effects still bring is dropped.
+  void expire();
+  void stop_running();     // every effect is cancelled and its step given back
+  void stop(Ticket slot);  // the hold is gone: the effect is cancelled, nothing is reported
+
+  Actions drain_actions();
+  TimeUs due_us() const { return deadlines_.empty() ? never_us : deadlines_.begin()->first; }
+  bool has_deadlines() const { return !deadlines_.empty(); }
+  std::vector<Sweeper::Executing> executing() const;
+  std::int64_t begun() const { return begun_; }  // attempts run
+  std::int64_t late() const { return late_; }    // reports refused because the hold was lost or the run had ended
+
+ private:
+  struct Step {
+    HeldJob job;
+    GraphRef graph;
+    TimeUs started_at = 0;
+    TimeUs deadline = never_us;
+    bool is_running = false;
+    bool was_unfit = false;  // its outcome could not be written; the attempt is reported as failed
+  };
+  Prepared prepared(const Step& step, const RunState& state) const;
+  void run_work(Ticket slot, Work work);
+  void report_result(Ticket slot, StepResult result);
+  void submit(Ticket slot, Command command);
+  void give_back(Ticket slot, TimeUs run_at_us);
+  void leave_to_others(Ticket slot, const Missing& missing);
+  void finish(Ticket slot, Ended::How how, TimeUs run_at_us);
+  void note(Note::Level level, std::string text);
+
+  const Executor& executor_;
+  const StepOptions options_;
+  const std::shared_ptr<RecordedAnswersCache> records_ = std::make_shared<RecordedAnswersCache>();
+  TimeUs now_ = 0;
+  bool is_draining_ = false;
+  std::unordered_map<Ticket, Step> steps_;
+  std::set<std::pair<TimeUs, Ticket>> deadlines_;
+  std::int64_t begun_ = 0;
+  std::int64_t late_ = 0;
+  Actions actions_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,141 @@
+#include "workers/session/sweeping.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs scan_failed_pause_us = 1'000'000;
+constexpr TimeUs scan_pause_min_us = 20'000;
+constexpr TimeUs scan_pause_max_us = 2'000'000;
+constexpr TimeUs unreadable_pause_us = 30'000'000;  // a lost step of a run that cannot be read
+constexpr TimeUs jobs_scan_share = 50;              // scanning all held jobs may take one part in so many of the time
+constexpr TimeUs jobs_scan_pause_max_us = 60'000'000;
+constexpr std::size_t children_at_once = 50;
+constexpr TimeUs children_every_us = 500'000;
+constexpr Ticket internal_tickets = Ticket{1} << 63;  // not a slot's
+
+}  // namespace
+
+Sweeping::Sweeping(SweepOptions options)
+    : options_(options), sweeper_(options.session, options.dead_after_us), last_ticket_(internal_tickets) {}
+
+void Sweeping::tick(TimeUs steady_us, TimeUs now_us) {
+  steady_ = steady_us;
+  now_ = now_us;
+}
+
+Sweeping::Actions Sweeping::drain_actions() { return std::exchange(actions_, {}); }
+
+TimeUs Sweeping::due_us() const { return is_scanning_ ? never_us : next_scan_; }
+
+// --- scans ----------------------------------------------------------------------------------------------------------
+
+void Sweeping::scan_if_due() {
+  if (is_scanning_ || steady_ < next_scan_) return;
+  is_scanning_ = true;
+  ScanSessions scan;
+  scan.session = options_.session;
+  scan.held_max = options_.held_max;
+  scan.now_us = now_;
+  scan.scans_jobs = steady_ >= next_jobs_scan_;
+  actions_.calls.emplace_back(std::move(scan));
+}
+
+void Sweeping::scan_failed() {
+  is_scanning_ = false;
+  next_scan_ = steady_ + scan_failed_pause_us;
+}
+
+Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, std::span<const Sweeper::Executing> executing,
+                                    bool is_draining) {
+  CHECK(is_scanning_);
+  is_scanning_ = false;
+  next_scan_ = steady_ + std::clamp<TimeUs>(options_.dead_after_us / 5, scan_pause_min_us, scan_pause_max_us);
+  if (scan.answer.jobs_took_us > 0) record_jobs_scan(scan.answer.jobs_took_us);
+  Sweeper::Findings found = sweeper_.scanned(scan, executing, steady_);
+  actions_.releases.insert(actions_.releases.end(), found.releases.begin(), found.releases.end());
+  if (is_draining) return found;
+  for (const SessionId dead : found.dead) actions_.calls.emplace_back(ReapSession{dead});
+  report_lost(scan.answer.held.overdue, "Its worker did not report in time.");
+  report_lost(scan.answer.held.unowned, "Its worker is gone.");
+  cancel_orphans(scan.answer.orphans);
+  return found;
+}
+
+// The cheaper of the last two scans counts: one slow scan may be noise.
+void Sweeping::record_jobs_scan(TimeUs took_us) {
+  const TimeUs usual = std::min(std::exchange(jobs_took_us_, took_us), took_us);
+  next_jobs_scan_ = steady_ + std::min(jobs_scan_share * usual, jobs_scan_pause_max_us);
+}
+
+void Sweeping::reaped(const ReapSession& call) { report_lost(call.answer, "Its worker died."); }
+
+// --- internal submissions -------------------------------------------------------------------------------------------
+
+bool Sweeping::is_internal(Ticket ticket) { return ticket >= internal_tickets; }
+
+Ticket Sweeping::new_submission(InternalSubmission::Kind kind, const RunId& run, const Fence& fence) {
+  submissions_.emplace(++last_ticket_, InternalSubmission{kind, run, fence});
+  return last_ticket_;
+}
+
+void Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::string& message) {
+  Sweeper::Lost lost = sweeper_.losses_of(jobs, message, now_);
+  for (Loss& loss : lost.losses) {
+    const Ticket ticket = new_submission(InternalSubmission::Kind::loss, loss.run, loss.fence);
+    actions_.submissions.push_back(
+        {.ticket = ticket, .run = loss.run, .command = *std::move(loss.command), .fence = loss.fence});
+  }
+  actions_.releases.insert(actions_.releases.end(), lost.timers.begin(), lost.timers.end());
+}
+
+void Sweeping::cancel_orphans(const std::vector<RunId>& orphans) {
+  for (const RunId& run : orphans)
+    if (sweeper_.begin_cancel(run))
+      actions_.submissions.push_back({.ticket = new_submission(InternalSubmission::Kind::orphan, run),
+                                      .run = run,
+                                      .command = Cancel{"The run that called it has ended."}});
+}
+
+std::optional<RunId> Sweeping::replied(const Reply& reply) {
+  const auto found = submissions_.extract(reply.ticket);
+  if (found.empty()) return std::nullopt;
+  const InternalSubmission& what = found.mapped();
+  switch (what.kind) {
+    case InternalSubmission::Kind::child_state:
+      return what.run;
+    case InternalSubmission::Kind::orphan:
+      sweeper_.cancelled(what.run);
+      return std::nullopt;
+    case InternalSubmission::Kind::loss:
+      sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
+      lost_ += reply.refused ? 0 : 1;
+      // Refused otherwise than by its fence: the run cannot be read. Its job is offered again, but not at once.
+      if (reply.refused && reply.refused->code != Code::stale)
+        actions_.releases.push_back({what.run, what.fence, now_ + unreadable_pause_us});
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// --- children -------------------------------------------------------------------------------------------------------
+
+void Sweeping::find_children(const std::vector<RunId>& runs) {
+  if (steady_ < next_children_) return;
+  next_children_ = steady_ + children_every_us;
+  for (std::size_t n = 0; n < std::min(children_at_once, runs.size()); ++n) {
+    const RunId run = runs[next_child_++ % runs.size()];
+    actions_.to_await.emplace_back(new_submission(InternalSubmission::Kind::child_state, run), run);
+  }
+}
+
+std::vector<RunId> Sweeping::children_of(const RunState& state) {
+  std::vector<RunId> children;
+  if (is_ended(state.status)) return children;
+  for (const auto& [id, step] : state.steps)
+    if (!step.child.is_nil()) children.push_back(step.child);
+  return children;
+}
+
+}  // namespace cairn

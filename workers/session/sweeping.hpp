@@ -1,0 +1,87 @@
+// The sweeping part of a session: when all sessions and held jobs are scanned, and what follows from a scan: dead
+// sessions are reaped, losses committed, orphans cancelled, the children of a session's own runs found. A state machine
+// without I/O: it is given scans and replies, and gives calls and submissions. Not thread-safe.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "workers/session/committer.hpp"
+#include "workers/session/store_calls.hpp"
+#include "workers/session/sweeper.hpp"
+
+namespace cairn {
+
+struct SweepOptions {
+  SessionId session = 0;
+  TimeUs dead_after_us = 0;
+  std::int32_t held_max = 0;  // holds in one scan
+};
+
+class Sweeping {
+ public:
+  struct Actions {
+    std::vector<StoreCall> calls;  // answered by scanned(), scan_failed() or reaped()
+    std::vector<Pool::Release> releases;
+    std::vector<Submission> submissions;             // answered by replied()
+    std::vector<std::pair<Ticket, RunId>> to_await;  // states to be awaited; likewise
+    bool empty() const { return calls.empty() && releases.empty() && submissions.empty() && to_await.empty(); }
+  };
+
+  explicit Sweeping(SweepOptions options);
+
+  void tick(TimeUs steady_us, TimeUs now_us);
+
+  void scan_if_due();
+  // The findings that concern the session's own steps and row. `is_draining`: nothing is done about others.
+  Sweeper::Findings scanned(const ScanSessions& scan, std::span<const Sweeper::Executing> executing, bool is_draining);
+  void scan_failed();
+  void reaped(const ReapSession& call);
+
+  // Is this the ticket of an internal submission, rather than of a step?
+  static bool is_internal(Ticket ticket);
+  // Returns the run whose state was awaited and is at hand now; see children_of().
+  std::optional<RunId> replied(const Reply& reply);
+
+  // Asks for the states of some of these runs, now and then.
+  void find_children(const std::vector<RunId>& runs);
+  // The runs that this one is calling.
+  static std::vector<RunId> children_of(const RunState& state);
+
+  Actions drain_actions();
+  TimeUs due_us() const;  // steady: when scan_if_due() scans; `never_us` while a scan is under way
+  std::int64_t lost() const { return lost_; }
+
+ private:
+  struct InternalSubmission {
+    enum class Kind : std::uint8_t { loss, orphan, child_state };
+    Kind kind = Kind::loss;
+    RunId run;
+    Fence fence;
+  };
+  Ticket new_submission(InternalSubmission::Kind kind, const RunId& run, const Fence& fence = {});
+  void report_lost(const std::vector<HeldJob>& jobs, const std::string& message);
+  void cancel_orphans(const std::vector<RunId>& orphans);
+  void record_jobs_scan(TimeUs took_us);
+
+  const SweepOptions options_;
+  Sweeper sweeper_;
+  TimeUs steady_ = 0;
+  TimeUs now_ = 0;  // the database's
+  bool is_scanning_ = false;
+  TimeUs next_scan_ = 0;  // these are steady
+  TimeUs next_jobs_scan_ = 0;
+  TimeUs jobs_took_us_ = 0;  // the latest scan
+  TimeUs next_children_ = 0;
+  std::size_t next_child_ = 0;
+  std::unordered_map<Ticket, InternalSubmission> submissions_;
+  Ticket last_ticket_;
+  std::int64_t lost_ = 0;
+  Actions actions_;
+};
+
+}  // namespace cairn
