@@ -10,12 +10,8 @@
 #include "storage/chain.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
-#include "workers/planners/page_agent/rules.hpp"
-#include "workers/planners/plan_decomposer/prompts.hpp"
-#include "workers/planners/plan_decomposer/rules.hpp"
 #include "workers/planners/planners.hpp"
-#include "workers/planners/round_planner/rules.hpp"
-#include "workers/planners/seven_node/rules.hpp"
+#include "workers/planners/rule_book.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/text_file.hpp"
 #include "workers/tools/data/tools.hpp"
@@ -71,24 +67,16 @@ Result<double> read_cost(const std::string& name, const std::string& text) {
   return Error{Code::invalid, "Expected " + name + " to be a number of at least 0, but it is \"" + text + "\"."};
 }
 
-// Each planner's rule book knows its own prompts.
-ModelAnswer rule_book(const ModelRequest& request) {
-  if (request.schema_name == decomposition_schema) return decompose_by_rules(request);
-  if (is_page_prompt(request)) return answer_page_by_rules(request);
-  if (is_round_prompt(request)) return answer_round_prompt(request);
-  return answer_by_rules(request);
-}
-
 Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
   if (!options.model_script.empty()) {
     Result<Json> script = read_json(options.model_script, "the model's script");
     if (!script) return script.error();
-    if (std::optional<std::string> fault = script_fault(*script)) return Error{Code::invalid, std::move(*fault)};
+    if (Status usable = check_script(*script); !usable) return std::move(usable).error();
     return make_scripted_model(*std::move(script));
   }
-  if (options.model_url.empty()) return make_rule_model(rule_book_name, rule_book);
-  if (const std::optional<std::string> fault = url_fault(options.model_url))
-    return Error{Code::invalid, "CAIRN_MODEL_URL: " + *fault};
+  if (options.model_url.empty()) return make_rule_model(rule_book_name, answer_by_rules);
+  if (const Status usable = check_url(options.model_url); !usable)
+    return Error{Code::invalid, "CAIRN_MODEL_URL: " + usable.error().message};
   ModelEndpoint endpoint;
   endpoint.url = options.model_url;
   endpoint.model = options.model;

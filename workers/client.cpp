@@ -305,7 +305,7 @@ Status Client::check_answer(const RunState& state, Answer& answer) {
   const auto found = answer.question.empty() && open.size() == 1 ? open.begin() : open.find(answer.question);
   if (found != open.end()) {
     const Json schema = expand_blobs(found->second.schema, shard_of(state.id, parts_->store.shards()));
-    answer.fault = schema_fault(schema, answer.value);
+    if (Status fits = check_value(schema, answer.value); !fits) answer.fault = std::move(fits).error().message;
   }
   if (answer.by.empty()) answer.by = parts_->actor;
   return move_value_out(state.id, answer.value);

@@ -23,7 +23,7 @@ Result<std::string> opened_dsn(const Settings& settings) {
 }  // namespace
 
 Exit corpus_load(const Settings& settings, const std::string& name, const std::string& directory) {
-  if (const std::string fault = corpus_name_fault(name); !fault.empty()) return Error{Code::invalid, fault};
+  if (Status fits = check_corpus_name(name); !fits) return std::move(fits).error();
   const Result<Folder> folder = read_documents(directory);
   if (!folder) return folder.error();
   const Result<std::string> dsn = opened_dsn(settings);

@@ -123,7 +123,7 @@ void model_reply(std::string_view bytes) {
   const Result<Json> value = parse_json(bytes, "the reply");
   if (!value || !value->is_object() || !value->contains("reply")) return;
   const Json schema = value->value("schema", Json(nullptr));
-  if (schema_is_broken(schema)) return;
+  if (!check_schema(schema)) return;
   const Json script = {{"replies", {{{"reply", (*value)["reply"]}}}}};
   const auto model = make_scripted_model(script);
   ModelRequest request;
@@ -134,7 +134,7 @@ void model_reply(std::string_view bytes) {
   boost::asio::co_spawn(io, model->ask(request), [&](const std::exception_ptr& thrown, const ModelAnswer& answer) {
     if (thrown) std::rethrow_exception(thrown);
     came = true;
-    CHECK(answer.failure || request.schema.is_null() || !schema_fault(schema, answer.reply.value) ||
+    CHECK(answer.failure || request.schema.is_null() || check_value(schema, answer.reply.value) ||
           answer.reply.value.is_null());
   });
   io.run();

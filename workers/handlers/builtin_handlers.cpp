@@ -7,6 +7,7 @@
 #include "workers/handlers/chat_calls.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/tool_call.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/schema_check.hpp"
 
 namespace cairn {
@@ -17,18 +18,15 @@ using boost::asio::awaitable;
 // --- settings -------------------------------------------------------------------------------------------------------
 
 Failure bad_setting(const StepInput& input, const std::string& wanted, const Json& found) {
-  return {
-      "invalid",
-      "Expected " + wanted + " in the \"with\" of node \"" + input.node + "\", but got " + excerpt(found, 200) + ".",
-      false,
-      {}};
+  return invalid_input("Expected " + wanted + " in the \"with\" of node \"" + input.node + "\", but got " +
+                       excerpt(found, 200) + ".");
 }
 
 Json setting(const StepInput& input, const char* name) {
   return input.with.is_object() ? input.with.value(name, Json()) : Json();
 }
 
-// The text of an optional setting; a Failure if it is there and no text.
+// The text of an optional setting, `otherwise` if there is none.
 Result<std::string, Failure> text_setting(const StepInput& input, const char* name, const char* otherwise) {
   const Json value = setting(input, name);
   if (value.is_null()) return std::string(otherwise);
@@ -93,10 +91,10 @@ bool is_conversation(const Json& messages) {
 
 // What is kept for the next turn must be fit to be sent in it.
 Failure no_message(const Json& reply) {
-  return {"bad_reply", "Expected a message with a role, but the reply is " + excerpt(reply, 200) + ".", true, {}};
+  return bad_reply("Expected a message with a role, but the reply is " + excerpt(reply, 200) + ".");
 }
 
-// Takes the functions that the model may call; a Failure if they or the messages are none.
+// Takes the functions that the model may call. Fails if they or the messages have another form.
 Result<Done, Failure> offer_tools(ModelRequest& request, const StepInput& input) {
   const Json messages = setting(input, "messages");
   if (!is_conversation(messages)) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
@@ -139,8 +137,7 @@ Result<std::string, Failure> label_of(const Json& value, const std::string& fiel
   if (field.empty()) return std::string("ok");
   const Json label = value.is_object() ? value.value(field, Json()) : Json();
   if (label.is_string()) return label.get<std::string>();
-  return Failure{
-      "bad_reply", "Expected a text at /" + field + " of the reply, but found " + excerpt(label, 100) + ".", true, {}};
+  return bad_reply("Expected a text at /" + field + " of the reply, but found " + excerpt(label, 100) + ".");
 }
 
 awaitable<StepResult> decide_by_model(StepInput input, Ports& ports) {
@@ -149,8 +146,7 @@ awaitable<StepResult> decide_by_model(StepInput input, Ports& ports) {
   auto field = text_setting(input, "label_field", "");
   if (!field) co_return std::move(field).error();
   const Json schema = setting(input, "schema");
-  const auto broken = schema_is_broken(schema);
-  if (schema.is_null() || broken) co_return bad_setting(input, "a JSON Schema as \"schema\"", schema);
+  if (schema.is_null() || !check_schema(schema)) co_return bad_setting(input, "a JSON Schema as \"schema\"", schema);
   auto request = request_of(input);
   if (!request) co_return std::move(request).error();
   if (auto prepared = say_what_was_wrong(*request, input); !prepared) co_return std::move(prepared).error();

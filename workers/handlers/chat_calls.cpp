@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/ports/failures.hpp"
+
 namespace cairn {
 namespace {
-
-Failure bad_reply(std::string message) { return {"bad_reply", std::move(message), true, {}}; }
 
 bool is_call(const Json& call) {
   return call.is_object() && call.contains("id") && call["id"].is_string() && call.contains("function") &&

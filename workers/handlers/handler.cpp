@@ -51,6 +51,18 @@ void HandlerTable::add(Handler handler) {
   CHECK(is_new);
 }
 
+void HandlerTable::add(const std::string& planner, std::vector<HandlerRow> rows) {
+  for (HandlerRow& row : rows) {
+    Handler handler;
+    handler.name = planner + "." + row.node;
+    handler.labels = std::move(row.labels);
+    handler.reads = std::move(row.reads);
+    handler.reads_plan = row.reads_plan;
+    handler.run = std::move(row.run);
+    add(std::move(handler));
+  }
+}
+
 const Handler* HandlerTable::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : &found->second;

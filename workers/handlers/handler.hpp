@@ -88,10 +88,21 @@ struct Handler {
   bool is_pure() const { return std::holds_alternative<PureHandler>(run); }
 };
 
+// One handler of a planner, as its registration table lists it.
+struct HandlerRow {
+  std::string node;
+  std::vector<std::string> labels;
+  std::vector<std::string> reads;
+  std::variant<PureHandler, EffectHandler> run;
+  bool reads_plan = false;
+};
+inline constexpr bool reads_the_plan = true;  // as a row's last word
+
 // Handlers by name. Immutable once the program runs: safe from any thread.
 class HandlerTable {
  public:
-  void add(Handler handler);  // CHECKs that the name is new
+  void add(Handler handler);                                           // CHECKs that the name is new
+  void add(const std::string& planner, std::vector<HandlerRow> rows);  // each as PLANNER.NODE
   const Handler* find(std::string_view name) const;
   Handlers labels() const;  // what graph_faults needs
 

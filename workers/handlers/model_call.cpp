@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "workers/handlers/step_fields.hpp"
 #include "workers/ports/models.hpp"
 
 namespace cairn {
@@ -67,6 +68,13 @@ boost::asio::awaitable<StepResult> ask_model_counted(ModelRequest request, Ports
     return result;
   };
   co_return co_await ask_model(std::move(request), ports, read_and_count);
+}
+
+Json prompt_data(const ModelRequest& request) {
+  const bool has_messages = request.messages.is_array() && !request.messages.empty();
+  const std::string last = has_messages ? text_of(request.messages.back(), "content") : std::string();
+  Result<Json> data = parse_json(last, "the last message of the prompt");
+  return data && data->is_object() ? *std::move(data) : Json::object();
 }
 
 const char* source_of(const ModelReply& reply) { return reply.model == rule_book_name ? "rule" : "model"; }

@@ -24,6 +24,9 @@ boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports,
 // As ask_model; an outcome counts the call in the channels model_calls, tokens_in, tokens_out and cost.
 boost::asio::awaitable<StepResult> ask_model_counted(ModelRequest request, Ports& ports, ReadReply read);
 
+// The data of a prompt: the JSON object that is its last message; an empty object if that is none.
+Json prompt_data(const ModelRequest& request);
+
 // Whose words they are, for a decision's `source`: "rule" (the rule book's) or "model".
 const char* source_of(const ModelReply& reply);
 

@@ -289,10 +289,10 @@ bool fits_a_header(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> url_fault(std::string_view url) {
+Status check_url(std::string_view url) {
   const Result<Place> place = parse_url(url);
-  if (!place) return place.error().message;
-  return {};
+  if (!place) return place.error();
+  return Done{};
 }
 
 HttpClient::HttpClient() = default;

@@ -41,8 +41,8 @@ struct HttpFault {
 
 using HttpResult = Result<HttpAnswer, HttpFault>;
 
-// One sentence if the text is not a URL that can be called.
-std::optional<std::string> url_fault(std::string_view url);
+// Refuses `invalid`: a text that is not a URL that can be called.
+Status check_url(std::string_view url);
 
 class HttpClient {
  public:

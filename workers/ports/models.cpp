@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/schema_check.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -12,12 +13,6 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t shown_bytes_max = 300;  // of a reply, in a sentence
-
-Failure failure(std::string error, std::string message, bool retryable) {
-  return {std::move(error), std::move(message), retryable, {}};
-}
-
-Failure bad_reply(const std::string& message) { return failure("bad_reply", message, true); }
 
 const Json* member(const Json& object, const char* key) {
   if (!object.is_object()) return nullptr;
@@ -69,18 +64,18 @@ bool has_tool_calls(const Json& message) {
 }
 
 // Sets the reply's value from its message. A message that calls tools owes no content.
-std::optional<Failure> read_value(const ModelRequest& request, ModelReply& reply) {
+Result<Done, Failure> read_value(const ModelRequest& request, ModelReply& reply) {
   const std::string content = content_of(reply.message);
   if (request.schema.is_null()) {
     reply.value = content;
-    return {};
+    return Done{};
   }
-  if (has_tool_calls(reply.message) && content.empty()) return {};
+  if (has_tool_calls(reply.message) && content.empty()) return Done{};
   Result<Json> value = parse_json(without_fence(content), "the model's reply");
   if (!value) return bad_reply(value.error().message + " It began with: " + readable_line(content, shown_bytes_max));
-  if (const auto fault = schema_fault(request.schema, *value)) return bad_reply(*fault);
+  if (Status fits = check_value(request.schema, *value); !fits) return bad_reply(std::move(fits).error().message);
   reply.value = *std::move(value);
-  return {};
+  return Done{};
 }
 
 // --- http -----------------------------------------------------------------------------------------------------------
@@ -180,9 +175,9 @@ class HttpModel final : public Model {
     reply.model = text_at(body, "model").empty() ? model : text_at(body, "model");
     reply.message = *message;
     count_usage(body, reply);
-    std::optional<Failure> failed = cut_short(*choice);
-    if (!failed) failed = read_value(request, reply);
-    if (failed) return {*std::move(failed), std::move(reply)};
+    Result<Done, Failure> read = check_whole(*choice);
+    if (read) read = read_value(request, reply);
+    if (!read) return {std::move(read).error(), std::move(reply)};
     return reply;
   }
 
@@ -196,7 +191,8 @@ class HttpModel final : public Model {
                  1e6;
   }
 
-  static std::optional<Failure> cut_short(const Json& choice) {
+  // A refused, filtered or cut reply is none.
+  static Result<Done, Failure> check_whole(const Json& choice) {
     const std::string refused = text_at(choice["message"], "refusal");
     if (!refused.empty()) {
       return failure("refused", "Expected a reply, but the model refused: " + readable_line(refused, shown_bytes_max),
@@ -207,7 +203,7 @@ class HttpModel final : public Model {
     if (reason == "content_filter") {
       return failure("refused", "Expected a reply, but the endpoint's content filter withheld it.", false);
     }
-    return {};
+    return Done{};
   }
 
   ModelEndpoint endpoint_;
@@ -218,8 +214,8 @@ class HttpModel final : public Model {
 
 class ScriptedModel final : public Model {
  public:
-  explicit ScriptedModel(const Json& script) : fault_(script_fault(script)) {
-    if (!fault_) entries_ = script["replies"].get<std::vector<Json>>();
+  explicit ScriptedModel(const Json& script) : usable_(check_script(script)) {
+    if (usable_) entries_ = script["replies"].get<std::vector<Json>>();
     used_.resize(entries_.size());
   }
 
@@ -227,7 +223,7 @@ class ScriptedModel final : public Model {
 
  private:
   ModelAnswer next(const ModelRequest& request) {
-    if (fault_) return failure("bad_script", *fault_, false);
+    if (!usable_) return failure("bad_script", usable_.error().message, false);
     while (first_unused_ < used_.size() && used_[first_unused_]) ++first_unused_;
     for (std::size_t i = first_unused_; i < entries_.size(); ++i) {
       const std::string node = text_at(entries_[i], "node");
@@ -249,37 +245,42 @@ class ScriptedModel final : public Model {
     reply.model = "scripted";
     if (const Json* message = member(entry, "reply")) {
       reply.message = *message;
-      if (auto failed = read_value(request, reply)) return {*std::move(failed), std::move(reply)};
+      if (auto read = read_value(request, reply); !read) return {std::move(read).error(), std::move(reply)};
       return reply;
     }
     reply.value = entry["value"];
     const std::string content = reply.value.is_string() ? reply.value.get<std::string>() : canonical(reply.value);
     reply.message = {{"role", "assistant"}, {"content", content}};
-    if (const auto fault = schema_fault(request.schema, reply.value)) return {bad_reply(*fault), std::move(reply)};
+    if (Status fits = check_value(request.schema, reply.value); !fits)
+      return {bad_reply(std::move(fits).error().message), std::move(reply)};
     return reply;
   }
 
-  std::optional<std::string> fault_;
+  Status usable_;
   std::vector<Json> entries_;
   std::vector<bool> used_;
   std::size_t first_unused_ = 0;
 };
 
-std::optional<std::string> entry_fault(const Json& entry) {
-  if (!entry.is_object()) return "it is no object";
+Status check_entry(const Json& entry, std::size_t position) {
+  const auto refused = [position](const std::string& but) {
+    return Error{Code::invalid, "Expected scripted reply " + std::to_string(position) + " to be one, but " + but + "."};
+  };
+  if (!entry.is_object()) return refused("it is no object");
   for (const auto& [key, value] : entry.items()) {
-    if (key != "node" && key != "reply" && key != "value" && key != "error") return "it has an unknown \"" + key + "\"";
+    if (key != "node" && key != "reply" && key != "value" && key != "error")
+      return refused("it has an unknown \"" + key + "\"");
   }
   const auto kinds = entry.count("reply") + entry.count("value") + entry.count("error");
-  if (kinds != 1) return "it needs exactly one of reply, value and error";
-  if (entry.contains("node") && !entry["node"].is_string()) return "its node is no string";
-  if (entry.contains("reply") && !entry["reply"].is_object()) return "its reply is no message";
-  if (!entry.contains("error")) return {};
+  if (kinds != 1) return refused("it needs exactly one of reply, value and error");
+  if (entry.contains("node") && !entry["node"].is_string()) return refused("its node is no string");
+  if (entry.contains("reply") && !entry["reply"].is_object()) return refused("its reply is no message");
+  if (!entry.contains("error")) return Done{};
   const Json& error = entry["error"];
   const bool fits = error.is_object() && error.value("error", Json("error")).is_string() &&
                     error.value("message", Json("")).is_string() && error.value("retryable", Json(true)).is_boolean();
-  if (!fits) return "its error is not like {\"error\", \"message\", \"retryable\"}";
-  return {};
+  if (!fits) return refused("its error is not like {\"error\", \"message\", \"retryable\"}");
+  return Done{};
 }
 
 // --- rules ----------------------------------------------------------------------------------------------------------
@@ -301,7 +302,8 @@ class RuleModel final : public Model {
       reply.message = {{"role", "assistant"}, {"content", content}};
     }
     if (has_tool_calls(reply.message)) return answer;
-    if (const auto fault = schema_fault(request.schema, reply.value)) answer.failure = bad_reply(*fault);
+    if (Status fits = check_value(request.schema, reply.value); !fits)
+      answer.failure = bad_reply(std::move(fits).error().message);
     return answer;
   }
 
@@ -315,20 +317,27 @@ std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint) {
   return std::make_unique<HttpModel>(std::move(endpoint));
 }
 
-std::optional<std::string> script_fault(const Json& script) {
+Status check_script(const Json& script) {
   const Json* replies = member(script, "replies");
   if (replies == nullptr || !replies->is_array()) {
-    return "Expected a script like {\"replies\": [...]}, but got " + excerpt(script, shown_bytes_max) + ".";
+    return Error{Code::invalid,
+                 "Expected a script like {\"replies\": [...]}, but got " + excerpt(script, shown_bytes_max) + "."};
   }
   for (std::size_t i = 0; i < replies->size(); ++i) {
-    if (const auto fault = entry_fault((*replies)[i])) {
-      return "Expected scripted reply " + std::to_string(i + 1) + " to be one, but " + *fault + ".";
-    }
+    if (Status fits = check_entry((*replies)[i], i + 1); !fits) return fits;
   }
-  return {};
+  return Done{};
 }
 
 std::unique_ptr<Model> make_scripted_model(Json script) { return std::make_unique<ScriptedModel>(script); }
+
+ModelReply rule_reply(Json value) {
+  ModelReply reply;
+  reply.model = rule_book_name;
+  reply.message = {{"role", "assistant"}, {"content", canonical(value)}};
+  reply.value = std::move(value);
+  return reply;
+}
 
 std::unique_ptr<Model> make_rule_model(std::string name, Rules rules) {
   return std::make_unique<RuleModel>(std::move(name), std::move(rules));

@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
+#include "engine/result.hpp"
 #include "workers/ports/ports.hpp"
 
 namespace cairn {
@@ -22,9 +22,9 @@ struct ModelEndpoint {
 
 std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
 
-// One sentence if the document is not a script as make_scripted_model takes it; a model made of one that is not
-// fails every request with it.
-std::optional<std::string> script_fault(const Json& script);
+// Refuses `invalid`: a document that is not a script as make_scripted_model takes it. A model made of one fails every
+// request with that sentence.
+Status check_script(const Json& script);
 
 // Answers from a JSON document: {"replies": [{"node"?: NAME, "reply": {message} | "value": ..., "error"?: {...}}]};
 // each is used once, in order, the first whose node fits; when none fits: Failure `script_ended`.
@@ -32,6 +32,9 @@ std::unique_ptr<Model> make_scripted_model(Json script);
 
 // What the records name in the model's place where a rule book answers.
 inline constexpr const char* rule_book_name = "rules";
+
+// A reply of the rule book: the value, and as its message the value as JSON.
+ModelReply rule_reply(Json value);
 
 // A deterministic function in a model's place, named `name` in the records.
 using Rules = std::function<ModelAnswer(const ModelRequest&)>;

@@ -76,12 +76,16 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
+Error unusable(const std::string& clause) {
+  return {Code::invalid, "Expected a JSON Schema that can be used, but " + clause + "."};
+}
+
 // Walks every schema of the document before the library sees it: finds what would make it abort, loop or fetch.
 class SchemaWalk {
  public:
   explicit SchemaWalk(const Json& root) : root_(root) {}
 
-  std::optional<std::string> fault() {
+  Status check() {
     visit(root_);
     std::size_t levels = depth(root_);
     for (const Json* target : targets_) levels += depth(*target);
@@ -89,7 +93,8 @@ class SchemaWalk {
       fault_ =
           "it nests up to " + std::to_string(levels) + " levels where " + std::to_string(levels_max) + " are allowed";
     }
-    return fault_;
+    if (fault_) return unusable(*fault_);
+    return Done{};
   }
 
  private:
@@ -184,10 +189,9 @@ class SchemaWalk {
   std::optional<std::string> fault_;
 };
 
-// Fills `compiled`; one clause if the schema cannot be used.
-std::optional<std::string> compile(const Json& schema, valijson::Schema& compiled) {
-  if (!schema.is_object() && !schema.is_boolean()) return "it is " + excerpt(schema, 100);
-  if (auto fault = SchemaWalk(schema).fault()) return fault;
+Status compile(const Json& schema, valijson::Schema& compiled) {
+  if (!schema.is_object() && !schema.is_boolean()) return unusable("it is " + excerpt(schema, 100));
+  if (Status walked = SchemaWalk(schema).check(); !walked) return walked;
   Json local = schema;
   if (local.is_object()) {  // names of the document: with them the library takes local references for remote ones
     local.erase("$id");
@@ -197,13 +201,9 @@ std::optional<std::string> compile(const Json& schema, valijson::Schema& compile
     valijson::SchemaParser(valijson::SchemaParser::kDraft7)
         .populateSchema(valijson::adapters::NlohmannJsonAdapter(local), compiled);
   } catch (const std::exception& error) {
-    return std::string("the parser says: ") + error.what();
+    return unusable(std::string("the parser says: ") + error.what());
   }
-  return {};
-}
-
-std::string broken_sentence(const std::string& clause) {
-  return "Expected a JSON Schema that can be used, but " + clause + ".";
+  return Done{};
 }
 
 // "[owners][0]" parts of the library's path as a JSON pointer.
@@ -236,7 +236,7 @@ const Json* schema_at(const Json& root, const std::vector<std::string>& path) {
   return at;
 }
 
-std::string fault_sentence(const Json& schema, const Json& value, const valijson::ValidationResults::Error& error) {
+Error misfit(const Json& schema, const Json& value, const valijson::ValidationResults::Error& error) {
   const std::string pointer = pointer_of(error.context);
   const Json* found = at_pointer(value, pointer);
   const Json* expected = schema_at(schema, error.context);
@@ -245,7 +245,7 @@ std::string fault_sentence(const Json& schema, const Json& value, const valijson
   sentence += ", but found " + (found != nullptr ? excerpt(*found, 200) : std::string("nothing"));
   std::string why = error.description;
   while (!why.empty() && why.back() == '.') why.pop_back();
-  return sentence + " (" + why + ").";
+  return {Code::invalid, sentence + " (" + why + ")."};
 }
 
 bool has_long_key(const Json& value) {
@@ -258,28 +258,30 @@ bool has_long_key(const Json& value) {
 
 }  // namespace
 
-std::optional<std::string> schema_is_broken(const Json& schema) {
-  if (schema.is_null()) return {};
+Status check_schema(const Json& schema) {
+  if (schema.is_null()) return Done{};
   valijson::Schema compiled;
-  if (const auto clause = compile(schema, compiled)) return broken_sentence(*clause);
-  return {};
+  return compile(schema, compiled);
 }
 
-std::optional<std::string> schema_fault(const Json& schema, const Json& value) {
-  if (schema.is_null()) return {};
+Status check_value(const Json& schema, const Json& value) {
+  if (schema.is_null()) return Done{};
   valijson::Schema compiled;
-  if (const auto clause = compile(schema, compiled)) return broken_sentence(*clause);
+  if (Status usable = compile(schema, compiled); !usable) return usable;
   if (has_long_key(value)) {
-    return "Expected keys of at most " + std::to_string(key_bytes_max) + " bytes, but found a longer one.";
+    return Error{Code::invalid,
+                 "Expected keys of at most " + std::to_string(key_bytes_max) + " bytes, but found a longer one."};
   }
   try {
     valijson::Validator validator;
     valijson::ValidationResults results;
-    if (validator.validate(compiled, valijson::adapters::NlohmannJsonAdapter(value), &results)) return {};
-    if (results.begin() == results.end()) return "Expected no value here, but found " + excerpt(value, 200) + ".";
-    return fault_sentence(schema, value, *results.begin());
+    if (validator.validate(compiled, valijson::adapters::NlohmannJsonAdapter(value), &results)) return Done{};
+    if (results.begin() == results.end())
+      return Error{Code::invalid, "Expected no value here, but found " + excerpt(value, 200) + "."};
+    return misfit(schema, value, *results.begin());
   } catch (const std::exception& error) {
-    return "Expected to check " + excerpt(value, 200) + " against its schema, but " + error.what() + ".";
+    return Error{Code::invalid,
+                 "Expected to check " + excerpt(value, 200) + " against its schema, but " + error.what() + "."};
   }
 }
 

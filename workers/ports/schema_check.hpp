@@ -1,18 +1,17 @@
-// JSON Schema (draft 7) for answers and model replies, by the valijson library. Pure functions, safe from any thread.
+// JSON Schema (draft 7) for answers and model replies, by the valijson library. A null schema allows everything.
+// Pure functions, safe from any thread.
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "engine/json.hpp"
+#include "engine/result.hpp"
 
 namespace cairn {
 
-// One sentence naming the place and what was expected there and found; nothing if the value fits. A null schema
-// allows everything.
-std::optional<std::string> schema_fault(const Json& schema, const Json& value);
+// Refuses `invalid`: a schema that cannot be used.
+Status check_schema(const Json& schema);
 
-// One sentence if the schema itself cannot be used.
-std::optional<std::string> schema_is_broken(const Json& schema);
+// Refuses `invalid`: a schema that cannot be used, or a value that does not fit it; names the place, what was expected
+// there and what was found.
+Status check_value(const Json& schema, const Json& value);
 
 }  // namespace cairn

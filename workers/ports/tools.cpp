@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/tool_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -26,10 +27,6 @@ constexpr std::int64_t timeout_ms_max = 24LL * 3'600'000;
 constexpr std::int32_t attempts_max = 1000;
 constexpr std::int64_t sleep_ms_max = 30LL * 24 * 3'600'000;
 constexpr int exit_try_again = 75;  // EX_TEMPFAIL
-
-Failure failure(std::string error, std::string message, bool retryable) {
-  return {std::move(error), std::move(message), retryable, {}};
-}
 
 std::string tool_named(const std::string& tool) { return "tool \"" + tool + "\""; }
 
@@ -184,7 +181,7 @@ struct NativeCall {
 
 // Runs `then` with the timer on the waiter's thread, if it still waits.
 template <class Then>
-void tell_waiter(const std::shared_ptr<NativeCall>& native, Then then) {
+void post_to_waiter(const std::shared_ptr<NativeCall>& native, Then then) {
   const std::lock_guard lock(native->mutex);
   if (native->timer == nullptr) return;
   asio::post(native->executor, [native, then = std::move(then)]() mutable {
@@ -198,12 +195,12 @@ void work(const std::shared_ptr<NativeCall>& native, const NativeTool& tool) {
     if (native->timer == nullptr) return;
   }
   NativeCall& state = *native;
-  tell_waiter(native, [&state](asio::steady_timer& timer) {
+  post_to_waiter(native, [&state](asio::steady_timer& timer) {
     state.started = true;
     timer.expires_after(std::chrono::milliseconds(state.call.timeout_ms));
   });
   ToolAnswer answer = run_guarded(tool, native->call);
-  tell_waiter(native, [&state, answer = std::move(answer)](asio::steady_timer& timer) mutable {
+  post_to_waiter(native, [&state, answer = std::move(answer)](asio::steady_timer& timer) mutable {
     state.answer = std::move(answer);
     timer.cancel();
   });
@@ -355,8 +352,8 @@ Status read_work(const Json& entry, ToolSpec& spec) {
   }
   const Json& url = entry["http"];
   if (!url.is_string()) return tool_fault(spec.name, "\"http\" to be a URL", url);
-  if (const auto fault = url_fault(url.get_ref<const std::string&>())) {
-    return Error{Code::invalid, *fault + " It stands as \"http\" of " + tool_named(spec.name) + "."};
+  if (const Status usable = check_url(url.get_ref<const std::string&>()); !usable) {
+    return Error{Code::invalid, usable.error().message + " It stands as \"http\" of " + tool_named(spec.name) + "."};
   }
   spec.does = ToolSpec::Http{url.get<std::string>()};
   return Done{};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "workers/tools/corpus/sentences.hpp"
+
 namespace cairn {
 namespace {
 

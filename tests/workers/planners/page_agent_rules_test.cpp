@@ -40,7 +40,7 @@ class Register {
 
 TEST(PageAgent, the_rules_add_a_patient_for_a_client_that_brings_its_page) {
   Register page;
-  Turns task(Json{{"dom", page.dom()}}, make_rule_model("rules", answer_page_by_rules));
+  Turns task(Json{{"dom", page.dom()}}, make_rule_model("rules", answer_page_prompt));
   for (int turn = 0; turn < 10 && task.status() == "running"; ++turn) {
     page.perform(task.channel("prompt")["action"]);
     task.turn(page.dom());
@@ -66,7 +66,7 @@ TEST(PageAgent, the_rules_divide_a_long_form) {
     return text + "<button id=9>Save</button></form>";
   };
   Turns task(Json{{"goal", "Add a new patient with a a1, b b2, c c3, d d4 and e e5"}, {"dom", dom()}},
-             make_rule_model("rules", answer_page_by_rules));
+             make_rule_model("rules", answer_page_prompt));
   for (int turn = 0; turn < 12 && task.status() == "running"; ++turn) {
     const Result<PageAction> action = parse_action(task.channel("prompt")["action"].get<std::string>());
     if (action->kind == PageAction::Kind::set_value) typed[static_cast<int>(action->number) - 2] = action->value;
@@ -115,7 +115,7 @@ class Endpoint {
     if (std::exchange(is_slow_, false)) std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
     const int before = asked_[asked.schema_name]++;
     if (static_cast<std::size_t>(before) < broken_.size()) return broken_[static_cast<std::size_t>(before)];
-    return completion(canonical(answer_page_by_rules(asked).reply.value));
+    return completion(canonical(answer_page_prompt(asked).reply.value));
   }
 
   std::vector<LoopbackServer::Reply> broken_;

@@ -17,7 +17,7 @@
 #include "workers/planners/plan_decomposer/prompts.hpp"
 #include "workers/planners/plan_decomposer/result.hpp"
 #include "workers/planners/plan_decomposer/rules.hpp"
-#include "workers/planners/seven_node/rules.hpp"
+#include "workers/planners/rule_book.hpp"
 #include "workers/ports/models.hpp"
 
 namespace cairn::test::decomposing {

@@ -429,7 +429,7 @@ TEST(PlanDecomposer, a_graph_may_set_other_defaults_and_a_run_others_again) {
 }
 
 // --- without a model -------------------------------------------------------------------------------------------------
-std::unique_ptr<Model> rules() { return make_rule_model(rule_book_name, decompose_by_rules); }
+std::unique_ptr<Model> rules() { return make_rule_model(rule_book_name, answer_decomposition_prompt); }
 
 const std::string release = R"(# Release 2.0
 
@@ -513,8 +513,8 @@ TEST(PlanDecomposerRules, other_prompts_are_not_answered) {
   ModelRequest request;
   request.node = "guardrail";
   request.schema_name = "guardrail";
-  ASSERT_TRUE(decompose_by_rules(request).failure);
-  EXPECT_EQ(decompose_by_rules(request).failure->error, "refused");
+  ASSERT_TRUE(answer_decomposition_prompt(request).failure);
+  EXPECT_EQ(answer_decomposition_prompt(request).failure->error, "refused");
 }
 
 }  // namespace

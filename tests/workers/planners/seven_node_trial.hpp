@@ -14,7 +14,7 @@
 
 #include "tests/paths.hpp"
 #include "tests/workers/planners/planner_run.hpp"
-#include "workers/planners/seven_node/rules.hpp"
+#include "workers/planners/rule_book.hpp"
 #include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"
 

@@ -4,6 +4,7 @@
 #include "workers/planners/venture_scope/policy.hpp"
 #include "workers/planners/venture_scope/profile.hpp"
 #include "workers/planners/venture_scope/prompts.hpp"
+#include "workers/planners/venture_scope/rules.hpp"
 #include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"
 

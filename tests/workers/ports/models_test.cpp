@@ -356,10 +356,10 @@ TEST(ScriptedModel, a_faulty_script_is_named) {
                            R"({"replies": [{"reply": "hi"}]})", R"({"replies": [{"error": "hi"}]})",
                            R"({"replies": [{"error": {"retryable": "no"}}]})", R"({"replies": [{"valve": 1}]})"}) {
     const Json script = Json::parse(text);
-    const auto fault = script_fault(script);
-    ASSERT_TRUE(fault.has_value()) << text;
+    const Status checked = check_script(script);
+    ASSERT_FALSE(checked.ok()) << text;
     const auto model = make_scripted_model(script);
-    EXPECT_EQ(failure_of(testing::run(model->ask(from_node("x")))).message, *fault);
+    EXPECT_EQ(failure_of(testing::run(model->ask(from_node("x")))).message, checked.error().message);
   }
 }
 

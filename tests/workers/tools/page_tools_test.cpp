@@ -165,7 +165,7 @@ Json add_jas(const std::string& page = register_page) {
   return {{"goal", "Add a new patient with name Jas"}, {"url", page}};
 }
 
-std::unique_ptr<Model> rules() { return make_rule_model("rules", answer_page_by_rules); }
+std::unique_ptr<Model> rules() { return make_rule_model("rules", answer_page_prompt); }
 
 void expect_jas(PlannerRun& planner, const RunId& run) {
   EXPECT_EQ(planner.state(run).status, RunStatus::done) << planner.state(run).reason;

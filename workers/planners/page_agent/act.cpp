@@ -7,6 +7,7 @@
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/page_agent/page_agent.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn::page_agent {
@@ -88,8 +89,6 @@ StepResult proposed(const StepInput& input, Proposal made, const std::string& by
   outcome.patch["pending"] = std::move(pending);
   return outcome;
 }
-
-Failure bad_reply(const Error& error) { return {"bad_reply", error.message, true, {}}; }
 
 // --- contingencies ---------------------------------------------------------------------------------------------------
 bool contains(std::string_view text, const std::string& part) {
@@ -220,7 +219,7 @@ Waiting generate_action(StepInput input, Ports& ports) {
   if (!step.is_null()) data["step"] = step;
   const auto read = [&](const ModelReply& reply) -> StepResult {
     const Result<PageAction> action = aimed(input, text_of(reply.value, "action"));
-    if (!action) return bad_reply(action.error());
+    if (!action) return bad_reply(action.error().message);
     return proposed(input, {"generated", *action, "generation", text_of(reply.value, "thought"), step, true},
                     source_of(reply));
   };
@@ -268,7 +267,7 @@ Waiting correct(StepInput input, Ports& ports) {
   if (!suggestion.is_null()) data["suggestion"] = suggestion;
   const auto read = [&](const ModelReply& reply) -> StepResult {
     const Result<PageAction> action = aimed(input, text_of(reply.value, "action"));
-    if (!action) return bad_reply(action.error());
+    if (!action) return bad_reply(action.error().message);
     return proposed(input, {"corrected", *action, "correction", text_of(reply.value, "thought"), step, true},
                     source_of(reply));
   };

@@ -8,27 +8,29 @@
 #include "workers/handlers/tool_call.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
 #include "workers/planners/planners.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn {
 namespace page_agent {
 namespace {
 
-Failure invalid(std::string message) { return {"invalid", std::move(message), false, {}}; }
-
 bool is_client(const StepInput& input) { return channel(input, "client", false) == true; }
 
-std::string input_fault(const StepInput& input) {
-  const std::string wanted =
-      "Expected the input {\"goal\": TEXT, \"url\": PLACE} or {\"goal\": TEXT, \"client\": true, "
-      "\"url\": PLACE, \"dom\": TEXT}, but ";
+Status check_input(const StepInput& input) {
+  const auto refused = [](const std::string& but) {
+    return Error{Code::invalid,
+                 "Expected the input {\"goal\": TEXT, \"url\": PLACE} or {\"goal\": TEXT, \"client\": true, "
+                 "\"url\": PLACE, \"dom\": TEXT}, but " +
+                     but};
+  };
   const Json goal = channel(input, "goal");
-  if (!goal.is_string() || goal.get_ref<const std::string&>().empty()) return wanted + "it has no goal.";
-  if (!channel(input, "client", false).is_boolean()) return wanted + "client is no truth value.";
-  if (text_of(input.data, "url").empty()) return wanted + "it has no url.";
-  if (is_client(input) && !channel(input, "dom").is_string()) return wanted + "the client's dom is missing.";
+  if (!goal.is_string() || goal.get_ref<const std::string&>().empty()) return refused("it has no goal.");
+  if (!channel(input, "client", false).is_boolean()) return refused("client is no truth value.");
+  if (text_of(input.data, "url").empty()) return refused("it has no url.");
+  if (is_client(input) && !channel(input, "dom").is_string()) return refused("the client's dom is missing.");
   const Json plan = channel(input, "plan");
-  return plan.is_null() ? "" : plan_fault(plan);
+  return plan.is_null() ? Status(Done{}) : check_given_plan(plan);
 }
 
 Outcome observed(Json page) {
@@ -37,7 +39,7 @@ Outcome observed(Json page) {
 
 // --- the first observation -------------------------------------------------------------------------------------------
 Waiting observe(StepInput input, Ports& ports) {
-  if (std::string fault = input_fault(input); !fault.empty()) co_return invalid(std::move(fault));
+  if (Status fits = check_input(input); !fits) co_return failure_of(fits.error());
   const std::string url = text_of(input.data, "url");
   if (is_client(input)) co_return observed({{"url", url}, {"dom", channel(input, "dom")}});
   ToolCall call;
@@ -123,7 +125,7 @@ StepResult finalize(const StepInput& input) {
 Waiting act(StepInput input, Ports& ports) {
   const Json pending = channel(input, "pending", Json::object());
   const Result<PageAction> action = parse_action(text_of(pending, "action"));
-  if (!action) co_return invalid(action.error().message);
+  if (!action) co_return invalid_input(action.error().message);
   ToolCall call;
   call.tool = "page.act";
   call.inputs = {{"url", text_of(channel(input, "page", Json::object()), "url")},
@@ -163,16 +165,6 @@ Waiting close_page(StepInput input, Ports& ports) {
   co_return result;
 }
 
-void add(HandlerTable& table, std::string name, std::vector<std::string> labels, std::vector<std::string> reads,
-         std::variant<PureHandler, EffectHandler> run) {
-  Handler handler;
-  handler.name = "page_agent." + std::move(name);
-  handler.labels = std::move(labels);
-  handler.reads = std::move(reads);
-  handler.run = std::move(run);
-  table.add(std::move(handler));
-}
-
 }  // namespace
 
 Json setting(const StepInput& input, const char* name, Json otherwise) {
@@ -191,30 +183,37 @@ void add_page_agent(HandlerTable& table) {
   };
   const std::vector<std::string> planning = with({"rag_chunks", "has_org_knowledge", "web_search_result", "grounded",
                                                   "task", "plan_version", "context_analysis", "search"});
-  add(table, "observe", {"observed"}, {"goal", "url", "client", "dom", "plan"}, EffectHandler(observe));
-  add(table, "context_analysis", {"search", "enough"}, planning, EffectHandler(analyse_context));
-  add(table, "web_search", {"searched", "grounded"}, planning, EffectHandler(search));
-  add(table, "create_task", {"created"}, {"goal", "plan"}, PureHandler(create_task));
-  add(table, "planning", {"planned", "reused", "large"}, planning, EffectHandler(make_plan));
-  add(table, "decompose_plan", {"decomposed"}, planning, EffectHandler(page_agent::decompose_plan));
-  add(table, "step_refinement", {"refined", "fallback"}, seen, EffectHandler(refine_step));
-  add(table, "action_generation", {"generated"}, seen, EffectHandler(generate_action));
-  add(table, "outcome_prediction", {"predicted"}, {"pending"}, PureHandler(predict_outcome));
-  add(table, "finalize", {"act", "ask", "over"}, {"client", "page", "pending", "outcome"}, PureHandler(finalize));
-  add(table, "act", {"acted"}, {"page", "pending"}, EffectHandler(act));
-  add(table, "load_context", {"loaded"}, {"page", "pending", "actions", "plan", "plan_version", "turn", "repeats"},
-      PureHandler(load_context));
-  add(table, "verification", {"passed", "failed", "achieved", "looping"},
-      with({"before", "start", "executed", "successes_without_completion"}), EffectHandler(verify));
-  add(table, "detect_change", {"quiet", "triggered"}, {"page", "before", "plan"}, PureHandler(detect_change));
-  add(table, "replanning", {"decided"}, with({"change", "plan_version"}), EffectHandler(replan));
-  add(table, "replan_by_rule", {"decided"}, with({"change", "plan_version"}), PureHandler(replan_by_rule));
-  add(table, "check_contingencies", {"handled", "simplified", "none", "replan", "given_up"},
-      with({"before", "executed", "repeats", "sub_task_failures"}), PureHandler(check_contingencies));
-  add(table, "correction", {"corrected"}, with({"executed", "suggestion"}), EffectHandler(correct));
-  add(table, "give_up", {"given_up"}, {}, PureHandler(give_up));
-  add(table, "run_out", {"run_out"}, {}, PureHandler(run_out));
-  add(table, "close_page", {"achieved", "stopped", "failed"}, {"client", "outcome"}, EffectHandler(close_page));
+  table.add("page_agent",
+            {{"observe", {"observed"}, {"goal", "url", "client", "dom", "plan"}, EffectHandler(observe)},
+             {"context_analysis", {"search", "enough"}, planning, EffectHandler(analyse_context)},
+             {"web_search", {"searched", "grounded"}, planning, EffectHandler(search)},
+             {"create_task", {"created"}, {"goal", "plan"}, PureHandler(create_task)},
+             {"planning", {"planned", "reused", "large"}, planning, EffectHandler(make_plan)},
+             {"decompose_plan", {"decomposed"}, planning, EffectHandler(page_agent::decompose_plan)},
+             {"step_refinement", {"refined", "fallback"}, seen, EffectHandler(refine_step)},
+             {"action_generation", {"generated"}, seen, EffectHandler(generate_action)},
+             {"outcome_prediction", {"predicted"}, {"pending"}, PureHandler(predict_outcome)},
+             {"finalize", {"act", "ask", "over"}, {"client", "page", "pending", "outcome"}, PureHandler(finalize)},
+             {"act", {"acted"}, {"page", "pending"}, EffectHandler(act)},
+             {"load_context",
+              {"loaded"},
+              {"page", "pending", "actions", "plan", "plan_version", "turn", "repeats"},
+              PureHandler(load_context)},
+             {"verification",
+              {"passed", "failed", "achieved", "looping"},
+              with({"before", "start", "executed", "successes_without_completion"}),
+              EffectHandler(verify)},
+             {"detect_change", {"quiet", "triggered"}, {"page", "before", "plan"}, PureHandler(detect_change)},
+             {"replanning", {"decided"}, with({"change", "plan_version"}), EffectHandler(replan)},
+             {"replan_by_rule", {"decided"}, with({"change", "plan_version"}), PureHandler(replan_by_rule)},
+             {"check_contingencies",
+              {"handled", "simplified", "none", "replan", "given_up"},
+              with({"before", "executed", "repeats", "sub_task_failures"}),
+              PureHandler(check_contingencies)},
+             {"correction", {"corrected"}, with({"executed", "suggestion"}), EffectHandler(correct)},
+             {"give_up", {"given_up"}, {}, PureHandler(give_up)},
+             {"run_out", {"run_out"}, {}, PureHandler(run_out)},
+             {"close_page", {"achieved", "stopped", "failed"}, {"client", "outcome"}, EffectHandler(close_page)}});
 }
 
 }  // namespace cairn

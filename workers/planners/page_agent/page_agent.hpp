@@ -31,8 +31,8 @@ Waiting analyse_context(StepInput input, Ports& ports);
 Waiting search(StepInput input, Ports& ports);
 Waiting make_plan(StepInput input, Ports& ports);
 Waiting decompose_plan(StepInput input, Ports& ports);
-// One sentence if a plan that the input brought along is none.
-std::string plan_fault(const Json& plan);
+// Refuses `invalid`: a plan in the run's input that has another form.
+Status check_given_plan(const Json& plan);
 // The plan with an id for each step that has none.
 Json numbered_plan(Json plan, std::int64_t version, std::int64_t base);
 // How many of the executed actions stand for a step.

@@ -81,16 +81,17 @@ StepResult read_sub_tasks(const StepInput& input, const ModelReply& reply) {
 
 }  // namespace
 
-std::string plan_fault(const Json& plan) {
+Status check_given_plan(const Json& plan) {
   const Json steps = plan.is_object() ? plan.value("steps", Json()) : Json();
   const auto is_step = [](const Json& step) { return step.is_object() && !text_of(step, "description").empty(); };
   const bool fits = steps.is_array() && !steps.empty() && std::all_of(steps.begin(), steps.end(), is_step);
   const Json index = fits ? plan.value("current_step_index", Json(0)) : Json();
   if (fits && index.is_number_integer() && index >= 0 && plan.value("contingencies", Json::array()).is_array())
-    return "";
-  return "Expected the plan of the input to be {\"steps\": [{\"description\": TEXT}], \"current_step_index\"?: 0, "
-         "\"contingencies\"?: []}, but it is " +
-         excerpt(plan, 200) + ".";
+    return Done{};
+  return Error{Code::invalid,
+               "Expected the plan of the input to be {\"steps\": [{\"description\": TEXT}], "
+               "\"current_step_index\"?: 0, \"contingencies\"?: []}, but it is " +
+                   excerpt(plan, 200) + "."};
 }
 
 Json numbered_plan(Json plan, std::int64_t version, std::int64_t base) {

@@ -155,10 +155,10 @@ std::string cut_to(const std::string& whole, std::size_t bytes_max) {
 }  // namespace
 
 std::string_view continuation(Role role, const Json& verification) {
-  const auto says = [&verification](const char* name, bool what) {
+  const auto is_said = [&verification](const char* name, bool what) {
     return verification.is_object() && verification.contains(name) && verification[name] == what;
   };
-  if (!says("action_succeeded", true) || !says("task_completed", false)) return "";
+  if (!is_said("action_succeeded", true) || !is_said("task_completed", false)) return "";
   if (role == Role::planning) return plan_the_rest;
   return role == Role::step_refinement ? next_step : "";
 }

@@ -7,6 +7,7 @@
 
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/models.hpp"
 #include "workers/tools/page/dom.hpp"
 
@@ -344,21 +345,16 @@ FormGoal read_goal(const std::string& goal) {
 
 bool is_page_prompt(const ModelRequest& request) { return request.schema_name.starts_with(page_agent::schema_prefix); }
 
-ModelAnswer answer_page_by_rules(const ModelRequest& request) {
+ModelAnswer answer_page_prompt(const ModelRequest& request) {
   const Json data = page_agent::data_of_prompt(request.messages);
   const std::string role = request.schema_name.substr(page_agent::schema_prefix.size());
   std::optional<Json> value = data.is_object() ? reply_to(role, data) : std::nullopt;
   if (!value) {
-    return Failure{"refused",
+    return failure("refused",
                    "Expected a prompt of page_agent for the rule book, but node " + request.node + " asks otherwise.",
-                   false,
-                   {}};
+                   false);
   }
-  ModelReply reply;
-  reply.model = rule_book_name;
-  reply.value = *std::move(value);
-  reply.message = {{"role", "assistant"}, {"content", canonical(reply.value)}};
-  return reply;
+  return rule_reply(*std::move(value));
 }
 
 }  // namespace cairn

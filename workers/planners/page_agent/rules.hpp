@@ -1,6 +1,6 @@
-// The rule book of page_agent: answers its prompts in a language model's place when none is configured. Deterministic
-// rules for one kind of goal: put values into a form of the page and save it ("Add a new patient with name Jas"). It is
-// open about being one: the records name the model "rules", and so does what it says. Safe from any thread.
+// The rules of page_agent's prompts, in a language model's place. They know one kind of goal: put values into a form of
+// the page and save it ("Add a new patient with name Jas"). Replies say that rules wrote them. Pure functions, safe
+// from any thread.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ struct FormGoal {
 FormGoal read_goal(const std::string& goal);
 
 bool is_page_prompt(const ModelRequest& request);
-// REQUIRES: is_page_prompt.
-ModelAnswer answer_page_by_rules(const ModelRequest& request);
+
+// REQUIRES: is_page_prompt. Fails with `refused`: a prompt without data, or of an unknown node.
+ModelAnswer answer_page_prompt(const ModelRequest& request);
 
 }  // namespace cairn

@@ -24,11 +24,11 @@ Record recorded(const std::string& target, bool ok, const std::string& says) {
   return record(RecordKind::verification_recorded, {{"target", target}, {"ok", ok}, {"says", says}});
 }
 
-// --- the verdict -----------------------------------------------------------------------------------------------------
+// --- the verification ------------------------------------------------------------------------------------------------
 // What a reply means for the run, gathered step by step.
-class Verdict {
+class Verification {
  public:
-  Verdict(const StepInput& input, Json said) : input_(input), said_(std::move(said)) {
+  Verification(const StepInput& input, Json said) : input_(input), said_(std::move(said)) {
     succeeded_ = said_.value("action_succeeded", false);
     completed_ = succeeded_ && said_.value("task_completed", false);
     outcome_.patch["verification"] = said_;
@@ -38,7 +38,7 @@ class Verdict {
     const Json executed = channel(input_, "executed", Json::object());
     const std::string target = text_of(executed, "step").empty() ? "action" : text_of(executed, "step");
     const bool counts = executed.value("counts", true);
-    outcome_.facts.emplace_back(recorded(counts || !succeeded_ ? target : "action", succeeded_, says()));
+    outcome_.facts.emplace_back(recorded(counts || !succeeded_ ? target : "action", succeeded_, explanation()));
     close_sub_task();
     count_successes();
     outcome_.label = label(source);
@@ -46,7 +46,7 @@ class Verdict {
   }
 
  private:
-  std::string says() const {
+  std::string explanation() const {
     const std::string reason = text_of(said_, "reason");
     return !reason.empty() ? reason : succeeded_ ? "The action did what was expected." : "The action failed.";
   }
@@ -85,7 +85,7 @@ class Verdict {
 
   std::string label(const std::string& source) {
     if (completed_) {
-      const std::string message = "The goal is achieved: " + says();
+      const std::string message = "The goal is achieved: " + explanation();
       outcome_.facts.emplace_back(
           record(RecordKind::decision_enforced,
                  {{"action", "goal_achieved"}, {"target", "goal"}, {"reason", message}, {"source", source}}));
@@ -266,11 +266,11 @@ Waiting verify(StepInput input, Ports& ports) {
   if (!page.value("performed", true) && !is_reopened(page)) {
     const std::string says = text_of(page.value("fault", Json::object()), "says");
     const Json said = {{"action_succeeded", false}, {"task_completed", false}, {"confidence", 1}, {"reason", says}};
-    co_return Verdict(input, said).outcome("rule");
+    co_return Verification(input, said).outcome("rule");
   }
   ModelRequest request = request_of(input, Role::verification, verifying_data(input));
   co_return co_await ask_model_counted(std::move(request), ports, [&input](const ModelReply& reply) -> StepResult {
-    return Verdict(input, reply.value).outcome(source_of(reply));
+    return Verification(input, reply.value).outcome(source_of(reply));
   });
 }
 

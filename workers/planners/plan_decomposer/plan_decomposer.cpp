@@ -14,6 +14,7 @@
 #include "workers/planners/plan_decomposer/result.hpp"
 #include "workers/planners/plan_decomposer/settings.hpp"
 #include "workers/planners/planners.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -31,11 +32,9 @@ Record rewritten(const char* rule, Json from, Json to) {
                 {{"rule", rule}, {"order", 1}, {"from", std::move(from)}, {"to", std::move(to)}});
 }
 
-Failure refused(const Error& error) { return {std::string(to_string(error.code)), error.message, false, {}}; }
-
 // --- what a run goes by ----------------------------------------------------------------------------------------------
-// Settings, mode and given task of a run, as `load` left them in the channel `job`.
-struct Job {
+// What a run was asked to decompose and by which settings, as `load` left it in the channel `job`.
+struct Assignment {
   DecompositionSettings settings;
   std::string mode;
   std::string root;  // the given task; "": the whole plan
@@ -47,16 +46,16 @@ struct Job {
   bool has_run_scope() const { return settings.stop_scope == "run"; }
 };
 
-Json job_json(const Job& job) {
-  return {{"settings", settings_json(job.settings)}, {"mode", job.mode}, {"root", job.root}};
+Json assignment_json(const Assignment& assignment) {
+  return {{"settings", settings_json(assignment.settings)}, {"mode", assignment.mode}, {"root", assignment.root}};
 }
 
-Job job_of(const StepInput& input) {
-  const Json& job = input.data.at("job");
-  return {stored_settings(job.at("settings")), job.at("mode"), job.at("root")};
+Assignment assignment_of(const StepInput& input) {
+  const Json& stored = input.data.at("job");
+  return {stored_settings(stored.at("settings")), stored.at("mode"), stored.at("root")};
 }
 
-PlanTree plan_of(const StepInput& input) {
+PlanTree named_plan(const StepInput& input) {
   PlanTree plan = plan_seen(input);
   plan.plan_id = channel(input, "plan_id");
   plan.goal = channel(input, "goal", "").get<std::string>();
@@ -72,13 +71,13 @@ Place place_of(const Json& entry) { return {entry.at("id"), entry.at("depth")}; 
 
 // Tasks that wait for their turn; whoever is not to be decomposed does not get in.
 struct Entrance {
-  const Job& job;
+  const Assignment& assignment;
   Json queue = Json::array();
   std::int64_t depth_limited = 0;
 
   void let_in(const PlanNode& node, std::int64_t depth, bool has_children) {
     if (node.leaf) return;
-    if (depth < job.depth_limit()) {
+    if (depth < assignment.depth_limit()) {
       queue.push_back({{"id", node.id}, {"depth", depth}});
     } else if (!has_children) {
       ++depth_limited;
@@ -91,7 +90,7 @@ struct Entrance {
 };
 
 // --- load ------------------------------------------------------------------------------------------------------------
-Result<Job> read_job(const StepInput& input, const PlanTree& plan) {
+Result<Assignment> read_assignment(const StepInput& input, const PlanTree& plan) {
   Result<DecompositionSettings> settings =
       read_settings(channel(input, "options"), input.with.value("options", Json()));
   if (!settings) return settings.error();
@@ -103,30 +102,30 @@ Result<Job> read_job(const StepInput& input, const PlanTree& plan) {
     return Error{Code::invalid,
                  "Expected a node_id with the mode single_node and none with plan_bfs, but the mode is " +
                      mode.get<std::string>() + " and the node_id " + excerpt(node, 60) + "."};
-  Job job{*std::move(settings), mode, node.is_null() ? "" : reply_id(node)};
-  if (job.is_single() && plan.find(job.root) == nullptr)
+  Assignment assignment{*std::move(settings), mode, node.is_null() ? "" : reply_id(node)};
+  if (assignment.is_single() && plan.find(assignment.root) == nullptr)
     return Error{Code::not_found,
-                 "Expected node " + job.root + " to be a task of the plan, but there is none of that id."};
-  return job;
+                 "Expected node " + assignment.root + " to be a task of the plan, but there is none of that id."};
+  return assignment;
 }
 
 StepResult load(const StepInput& input) {
   const Result<OutlinePlan> given = plan_given(input.data);
-  if (!given) return refused(given.error());
+  if (!given) return failure_of(given.error());
   const PlanTree& plan = given->tree;
-  const Result<Job> job = read_job(input, plan);
-  if (!job) return refused(job.error());
-  Entrance entrance{*job};
-  if (job->is_single()) {
-    entrance.queue.push_back({{"id", job->root}, {"depth", 0}});
+  const Result<Assignment> assignment = read_assignment(input, plan);
+  if (!assignment) return failure_of(assignment.error());
+  Entrance entrance{*assignment};
+  if (assignment->is_single()) {
+    entrance.queue.push_back({{"id", assignment->root}, {"depth", 0}});
   } else {
     for (const PlanNode* root : plan.children("")) entrance.let_in(*root, 0, !plan.children(root->id).empty());
   }
   Outcome outcome{plan.size() == 0 ? "empty" : "loaded", Json::object(), plan_facts(plan)};
   for (const DroppedDependency& one : given->dropped)
     outcome.facts.emplace_back(rewritten(one.rule.c_str(), {{"task", one.task}, {"after", one.dependency}}, nullptr));
-  outcome.patch = {{"job", job_json(*job)},           {"plan_id", plan.plan_id},    {"goal", plan.goal},
-                   {"base_version", plan.version},    {"tasks_given", plan.size()}, {"removed", Json::array()},
+  outcome.patch = {{"job", assignment_json(*assignment)}, {"plan_id", plan.plan_id},    {"goal", plan.goal},
+                   {"base_version", plan.version},        {"tasks_given", plan.size()}, {"removed", Json::array()},
                    {"dropped", given->dropped.size()}};
   if (plan.size() == 0) outcome.patch["stopped"] = "empty_plan";
   entrance.leave(outcome.patch);
@@ -137,12 +136,12 @@ StepResult load(const StepInput& input) {
 // The queue as a step walks through it: what was there, and what joins it on the way.
 class Walk {
  public:
-  Walk(const StepInput& input, const PlanTree& plan, const Job& job)
+  Walk(const StepInput& input, const PlanTree& plan, const Assignment& assignment)
       : plan_(plan),
-        job_(job),
+        assignment_(assignment),
         queue_(channel(input, "queue", Json::array())),
         first_(static_cast<std::size_t>(count(input, "taken"))),
-        entrance_{job} {}
+        entrance_{assignment} {}
 
   // The next task to decompose; those that have children already are passed by, and their children join the queue.
   std::optional<Place> to_expand(Outcome& outcome) {
@@ -150,7 +149,7 @@ class Walk {
       const PlanNode* node = plan_.find(place->id);
       if (node == nullptr) continue;
       const std::vector<const PlanNode*> children = plan_.children(place->id);
-      if (job_.is_single() || !job_.settings.skip_existing || children.empty()) return place;
+      if (assignment_.is_single() || !assignment_.settings.skip_existing || children.empty()) return place;
       pass_by(*place, children, outcome);
       if (skipped_.size() == skips_max) break;
     }
@@ -176,7 +175,7 @@ class Walk {
     skipped_.push_back(place.id);
     outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", "skip"},
                                                                       {"target", place.id},
-                                                                      {"mode", job_.mode},
+                                                                      {"mode", assignment_.mode},
                                                                       {"reason", "has_children"},
                                                                       {"source", "rule"}}));
     for (const PlanNode* child : children)
@@ -184,7 +183,7 @@ class Walk {
   }
 
   const PlanTree& plan_;
-  const Job& job_;
+  const Assignment& assignment_;
   const Json queue_;
   const std::size_t first_;
   std::size_t taken_ = 0;
@@ -193,25 +192,25 @@ class Walk {
 };
 
 // Which budget is used up, if one is.
-std::optional<BudgetExhausted> exhausted(const StepInput& input, const Job& job) {
-  const BudgetExhausted nodes{"nodes", job.settings.total_node_budget, count(input, "nodes_created")};
+std::optional<BudgetExhausted> exhausted(const StepInput& input, const Assignment& assignment) {
+  const BudgetExhausted nodes{"nodes", assignment.settings.total_node_budget, count(input, "nodes_created")};
   if (nodes.used >= nodes.cap) return nodes;
-  const BudgetExhausted calls{"llm_calls", job.settings.max_llm_calls, count(input, "llm_calls")};
+  const BudgetExhausted calls{"llm_calls", assignment.settings.max_llm_calls, count(input, "llm_calls")};
   if (calls.used >= calls.cap) return calls;
   return std::nullopt;
 }
 
 StepResult next(const StepInput& input) {
-  const Job job = job_of(input);
-  const PlanTree plan = plan_of(input);
-  Walk walk(input, plan, job);
+  const Assignment assignment = assignment_of(input);
+  const PlanTree plan = named_plan(input);
+  Walk walk(input, plan, assignment);
   Outcome outcome{"expand", Json::object(), {}};
   const std::optional<Place> place = walk.to_expand(outcome);
   const bool is_drained = !place && walk.is_at_end();
   walk.leave(outcome.patch);
   if (place) {
     outcome.patch["target"] = {{"id", place->id}, {"depth", place->depth}};
-    if (const std::optional<BudgetExhausted> budget = exhausted(input, job)) {
+    if (const std::optional<BudgetExhausted> budget = exhausted(input, assignment)) {
       outcome.label = "done";
       outcome.patch["stopped"] = budget->name == "nodes" ? "node_budget" : "llm_calls";
       outcome.facts.emplace_back(*budget);
@@ -226,16 +225,16 @@ StepResult next(const StepInput& input) {
 }
 
 // --- expand ----------------------------------------------------------------------------------------------------------
-DecompositionTask task_of(const Job& job, const Place& place) {
-  return {place.id, job.mode, static_cast<std::size_t>(job.settings.max_children),
-          static_cast<std::size_t>(job.settings.outline_bytes_max)};
+DecompositionTask task_of(const Assignment& assignment, const Place& place) {
+  return {place.id, assignment.mode, static_cast<std::size_t>(assignment.settings.max_children),
+          static_cast<std::size_t>(assignment.settings.outline_bytes_max)};
 }
 
-ModelRequest request_of(const StepInput& input, const Job& job, const DecompositionTask& task) {
+ModelRequest request_of(const StepInput& input, const Assignment& assignment, const DecompositionTask& task) {
   const bool was_bad = input.fault_error == "bad_reply";
   ModelRequest request;
-  request.model = job.settings.model;
-  request.messages = decomposition_messages(plan_of(input), task, was_bad ? input.fault : "");
+  request.model = assignment.settings.model;
+  request.messages = decomposition_messages(named_plan(input), task, was_bad ? input.fault : "");
   request.schema = decomposition_reply_schema();
   request.schema_name = decomposition_schema;
   // The same key would bring the same bad reply from an endpoint that remembers keys.
@@ -245,10 +244,8 @@ ModelRequest request_of(const StepInput& input, const Job& job, const Decomposit
 }
 
 StepResult read_reply(const StepInput& input, const DecompositionTask& task, const ModelReply& reply) {
-  if (!reply.value.is_object())
-    return Failure{"bad_reply", "Expected the decomposition as JSON, but the reply has none.", true, {}};
-  if (std::optional<std::string> fault = reply_fault(reply.value, task))
-    return Failure{"bad_reply", *std::move(fault), true, {}};
+  if (!reply.value.is_object()) return bad_reply("Expected the decomposition as JSON, but the reply has none.");
+  if (Status fits = check_reply(reply.value, task); !fits) return bad_reply(std::move(fits).error().message);
   Outcome outcome{"replied", {{"reply", reply.value}}, {}};
   outcome.patch["source"] = source_of(reply);
   outcome.patch["llm_calls"] = input.errors + 1;
@@ -260,9 +257,10 @@ StepResult read_reply(const StepInput& input, const DecompositionTask& task, con
 
 std::string cause_of(const std::string& error) { return error == "bad_reply" ? "format" : error; }
 
-Record decomposition_failed(const StepInput& input, const Job& job, const Place& place, const Failure& failure) {
+Record decomposition_failed(const StepInput& input, const Assignment& assignment, const Place& place,
+                            const Failure& failure) {
   return record(RecordKind::decomposition_failed, {{"target", place.id},
-                                                   {"mode", job.mode},
+                                                   {"mode", assignment.mode},
                                                    {"depth", place.depth},
                                                    {"attempt", input.attempt},
                                                    {"error", cause_of(failure.error)},
@@ -270,17 +268,17 @@ Record decomposition_failed(const StepInput& input, const Job& job, const Place&
 }
 
 asio::awaitable<StepResult> expand(StepInput input, Ports& ports) {
-  const Job job = job_of(input);
+  const Assignment assignment = assignment_of(input);
   const Place place = place_of(input.data.at("target"));
-  const DecompositionTask task = task_of(job, place);
-  ModelRequest request = request_of(input, job, task);
+  const DecompositionTask task = task_of(assignment, place);
+  ModelRequest request = request_of(input, assignment, task);
   const auto read = [&input, &task](const ModelReply& reply) { return read_reply(input, task, reply); };
   StepResult result = co_await ask_model(std::move(request), ports, read);
   if (!result) {
     Failure& failure = result.error();
     const std::int64_t calls = count(input, "llm_calls") + input.errors + 1;
-    failure.retryable = input.errors < job.settings.retry_limit && calls < job.settings.max_llm_calls;
-    failure.facts.emplace_back(decomposition_failed(input, job, place, failure));
+    failure.retryable = input.errors < assignment.settings.retry_limit && calls < assignment.settings.max_llm_calls;
+    failure.facts.emplace_back(decomposition_failed(input, assignment, place, failure));
   }
   co_return result;
 }
@@ -288,7 +286,7 @@ asio::awaitable<StepResult> expand(StepInput input, Ports& ports) {
 // --- write -----------------------------------------------------------------------------------------------------------
 // A reply on its way into the plan: each rule that changes it says so.
 struct Writing {
-  const Job& job;
+  const Assignment& assignment;
   const Place& place;
   PlanTree plan;
   Outcome outcome{"written", Json::object(), {}};
@@ -316,14 +314,15 @@ void cut_to(Writing& writing, const char* rule, std::int64_t most) {
 }
 
 void force_leaves(Writing& writing) {
-  if (!writing.job.is_single() || writing.job.settings.expand_depth != 1) return;
+  if (!writing.assignment.is_single() || writing.assignment.settings.expand_depth != 1) return;
   for (PlanNode& child : writing.children) child.leaf = true;
 }
 
 // The subtree below the target goes, and nobody waits for what went.
 void remove_existing(Writing& writing) {
   const std::vector<const PlanNode*> below = writing.plan.below(writing.place.id);
-  if (!writing.job.is_single() || writing.job.settings.existing_children != "overwrite" || writing.place.depth > 0)
+  if (!writing.assignment.is_single() || writing.assignment.settings.existing_children != "overwrite" ||
+      writing.place.depth > 0)
     return;
   if (below.empty() || writing.children.empty()) return;
   std::set<std::string> gone;
@@ -357,7 +356,7 @@ std::vector<std::string> add_children(Writing& writing) {
 
 void put_on_record(Writing& writing, const std::vector<std::string>& dropped, std::size_t given) {
   TaskDecomposed fact{writing.place.id,
-                      writing.job.mode,
+                      writing.assignment.mode,
                       static_cast<std::int32_t>(writing.place.depth),
                       {},
                       dropped,
@@ -374,29 +373,29 @@ void put_on_record(Writing& writing, const std::vector<std::string>& dropped, st
 // Why the run ends with this reply; "" if it goes on.
 std::string stop_after(const Json& reply, const Writing& writing) {
   if (writing.is_over_budget) return "node_budget";
-  if (!writing.job.has_run_scope()) return "";
+  if (!writing.assignment.has_run_scope()) return "";
   if (reply.at("should_stop") == true) return "llm_should_stop: " + reply.at("reason").get<std::string>();
-  return reply.at("children").empty() && writing.job.settings.stop_on_empty ? "empty_children" : "";
+  return reply.at("children").empty() && writing.assignment.settings.stop_on_empty ? "empty_children" : "";
 }
 
 StepResult write(const StepInput& input) {
-  const Job job = job_of(input);
+  const Assignment assignment = assignment_of(input);
   const Place place = place_of(input.data.at("target"));
   const Json& reply = input.data.at("reply");
-  Writing writing{job, place, plan_of(input)};
+  Writing writing{assignment, place, named_plan(input)};
   if (writing.plan.find(place.id) == nullptr)
-    return Failure{
-        "not_found", "Expected task " + place.id + " to be in the plan, but it is not there any more.", false, {}};
+    return failure("not_found", "Expected task " + place.id + " to be in the plan, but it is not there any more.",
+                   false);
   Outcome& outcome = writing.outcome;
   outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", "decompose"},
                                                                     {"target", place.id},
-                                                                    {"mode", job.mode},
+                                                                    {"mode", assignment.mode},
                                                                     {"reason", reply.at("reason")},
                                                                     {"source", channel(input, "source")}}));
   writing.children = children_of(reply, place);
   const std::size_t given = writing.children.size();
-  cut_to(writing, "max_children", job.settings.max_children);
-  const std::int64_t budget = job.settings.total_node_budget - count(input, "nodes_created");
+  cut_to(writing, "max_children", assignment.settings.max_children);
+  const std::int64_t budget = assignment.settings.total_node_budget - count(input, "nodes_created");
   writing.is_over_budget = static_cast<std::int64_t>(writing.children.size()) > budget;
   cut_to(writing, "node_budget", budget);
   force_leaves(writing);
@@ -404,14 +403,14 @@ StepResult write(const StepInput& input) {
   put_on_record(writing, add_children(writing), given);
   if (writing.is_over_budget)
     outcome.facts.emplace_back(
-        BudgetExhausted{"nodes", job.settings.total_node_budget, job.settings.total_node_budget});
+        BudgetExhausted{"nodes", assignment.settings.total_node_budget, assignment.settings.total_node_budget});
   if (std::string stopped = stop_after(reply, writing); !stopped.empty()) {
     outcome.label = "stop";
     outcome.patch["stopped"] = std::move(stopped);
     return outcome;
   }
   if (reply.at("should_stop") == true) return outcome;
-  Entrance entrance{job};
+  Entrance entrance{assignment};
   for (const PlanNode& child : writing.children) entrance.let_in(child, place.depth + 1, false);
   entrance.leave(outcome.patch);
   return outcome;
@@ -420,7 +419,7 @@ StepResult write(const StepInput& input) {
 // --- skip ------------------------------------------------------------------------------------------------------------
 // A task whose reply never came or could not be written is left as it is; `given` says what happened.
 StepResult skip(const StepInput& input) {
-  const Job job = job_of(input);
+  const Assignment assignment = assignment_of(input);
   const Place place = place_of(input.data.at("target"));
   const bool is_write = input.given.at("node") != "expand";
   const std::string word = input.given.at("error").get<std::string>();
@@ -428,12 +427,13 @@ StepResult skip(const StepInput& input) {
   Outcome outcome{"go_on", Json::object(), {}};
   outcome.patch["failed"] = Json::array({{{"id", place.id}, {"error", error}, {"reason", input.given.at("message")}}});
   if (!is_write) {
-    const std::int64_t left = job.settings.max_llm_calls - count(input, "llm_calls");
-    outcome.patch["llm_calls"] = std::min(job.settings.retry_limit + 1, left);
+    const std::int64_t left = assignment.settings.max_llm_calls - count(input, "llm_calls");
+    outcome.patch["llm_calls"] = std::min(assignment.settings.retry_limit + 1, left);
     return outcome;
   }
-  outcome.facts.emplace_back(decomposition_failed(input, job, place, {error, input.given.at("message"), false, {}}));
-  if (job.settings.on_write_error == "continue") return outcome;
+  outcome.facts.emplace_back(
+      decomposition_failed(input, assignment, place, {error, input.given.at("message"), false, {}}));
+  if (assignment.settings.on_write_error == "continue") return outcome;
   outcome.label = "stop";
   outcome.patch["stopped"] = "write_error";
   return outcome;
@@ -449,11 +449,15 @@ Json stats_of(const StepInput& input) {
 }
 
 StepResult finish(const StepInput& input) {
-  const Job job = job_of(input);
-  const PlanTree plan = plan_of(input);
-  Decomposition done{
-      job.mode,       job.root, channel(input, "processed", Json::array()), {}, {}, channel(input, "stopped", ""),
-      stats_of(input)};
+  const Assignment assignment = assignment_of(input);
+  const PlanTree plan = named_plan(input);
+  Decomposition done{assignment.mode,
+                     assignment.root,
+                     channel(input, "processed", Json::array()),
+                     {},
+                     {},
+                     channel(input, "stopped", ""),
+                     stats_of(input)};
   // What was given comes first in the plan; of a run's own tasks none is ever removed.
   const auto given = static_cast<std::size_t>(input.data.at("tasks_given").get<std::int64_t>());
   for (std::size_t i = given; i < input.plan.size(); ++i) {
@@ -467,30 +471,34 @@ StepResult finish(const StepInput& input) {
   return outcome;
 }
 
-void add(HandlerTable& table, std::string name, std::vector<std::string> labels, std::vector<std::string> reads,
-         std::variant<PureHandler, EffectHandler> run) {
-  Handler handler;
-  handler.name = "plan_decomposer." + std::move(name);
-  handler.labels = std::move(labels);
-  handler.reads = std::move(reads);
-  handler.reads_plan = handler.name != "plan_decomposer.load" && handler.name != "plan_decomposer.skip";
-  handler.run = std::move(run);
-  table.add(std::move(handler));
-}
-
 }  // namespace
 
 void add_plan_decomposer(HandlerTable& table) {
-  add(table, "load", {"loaded", "empty"}, {"plan", "outline", "goal", "node_id", "mode", "options"}, PureHandler(load));
-  add(table, "next", {"expand", "again", "done"},
-      {"job", "queue", "taken", "nodes_created", "llm_calls", "depth_limited"}, PureHandler(next));
-  add(table, "expand", {"replied"}, {"job", "plan_id", "goal", "target", "llm_calls"}, EffectHandler(expand));
-  add(table, "write", {"written", "stop"}, {"job", "target", "reply", "source", "nodes_created"}, PureHandler(write));
-  add(table, "skip", {"go_on", "stop"}, {"job", "target", "llm_calls"}, PureHandler(skip));
-  add(table, "finish", {"done"},
-      {"job", "plan_id", "goal", "tasks_given", "processed", "failed", "skipped", "stopped", "llm_calls",
-       "nodes_created", "depth_limited", "truncated", "dropped", "tokens_in", "tokens_out"},
-      PureHandler(finish));
+  table.add(
+      "plan_decomposer",
+      {{"load", {"loaded", "empty"}, {"plan", "outline", "goal", "node_id", "mode", "options"}, PureHandler(load)},
+       {"next",
+        {"expand", "again", "done"},
+        {"job", "queue", "taken", "nodes_created", "llm_calls", "depth_limited"},
+        PureHandler(next),
+        reads_the_plan},
+       {"expand",
+        {"replied"},
+        {"job", "plan_id", "goal", "target", "llm_calls"},
+        EffectHandler(expand),
+        reads_the_plan},
+       {"write",
+        {"written", "stop"},
+        {"job", "target", "reply", "source", "nodes_created"},
+        PureHandler(write),
+        reads_the_plan},
+       {"skip", {"go_on", "stop"}, {"job", "target", "llm_calls"}, PureHandler(skip)},
+       {"finish",
+        {"done"},
+        {"job", "plan_id", "goal", "tasks_given", "processed", "failed", "skipped", "stopped", "llm_calls",
+         "nodes_created", "depth_limited", "truncated", "dropped", "tokens_in", "tokens_out"},
+        PureHandler(finish),
+        reads_the_plan}});
 }
 
 }  // namespace cairn

@@ -121,19 +121,21 @@ Json decomposition_reply_schema() {
 
 std::string reply_id(const Json& id) { return id.is_string() ? id.get<std::string>() : id.dump(); }
 
-std::optional<std::string> reply_fault(const Json& reply, const DecompositionTask& task) {
+Status check_reply(const Json& reply, const DecompositionTask& task) {
+  const auto refused = [](const std::string& sentence) { return Error{Code::invalid, sentence}; };
   const std::string target = reply_id(reply.at("target_node_id"));
   if (target != task.target)
-    return "Expected the reply to be for task " + task.target + ", but it is for " +
-           readable_line(target, shown_name_bytes_max) + ".";
+    return refused("Expected the reply to be for task " + task.target + ", but it is for " +
+                   readable_line(target, shown_name_bytes_max) + ".");
   const std::string mode = reply.at("mode").get<std::string>();
-  if (mode != task.mode) return "Expected the mode " + std::string(task.mode) + ", but the reply has " + mode + ".";
+  if (mode != task.mode)
+    return refused("Expected the mode " + std::string(task.mode) + ", but the reply has " + mode + ".");
   const Json& children = reply.at("children");
   for (std::size_t i = 0; i < children.size(); ++i) {
     if (readable_line(children[i].at("name").get<std::string>(), shown_name_bytes_max).empty())
-      return "Expected child " + std::to_string(i + 1) + " to have a name, but it has none.";
+      return refused("Expected child " + std::to_string(i + 1) + " to have a name, but it has none.");
   }
-  return std::nullopt;
+  return Done{};
 }
 
 }  // namespace cairn

@@ -2,12 +2,12 @@
 // own: nothing of any other one is in it. The rule book reads the same prompts. Pure functions, safe from any thread.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/json.hpp"
+#include "engine/result.hpp"
 #include "workers/planners/plan_decomposer/tree.hpp"
 
 namespace cairn {
@@ -28,8 +28,8 @@ Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task,
 // The JSON Schema of a reply; the same for every task.
 Json decomposition_reply_schema();
 
-// What the schema cannot say: one sentence if the reply is for another task or mode, or a child has no name.
-std::optional<std::string> reply_fault(const Json& reply, const DecompositionTask& task);
+// What the schema cannot say. Refuses `invalid`: a reply for another task or mode, or a child without a name.
+Status check_reply(const Json& reply, const DecompositionTask& task);
 
 // An id in a reply, given as a text or as a number.
 std::string reply_id(const Json& id);

@@ -5,6 +5,7 @@
 
 #include "workers/planners/plan_decomposer/outline.hpp"
 #include "workers/planners/plan_decomposer/prompts.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/models.hpp"
 
 namespace cairn {
@@ -50,20 +51,16 @@ Json reply_to(const Json& data) {
 
 }  // namespace
 
-ModelAnswer decompose_by_rules(const ModelRequest& request) {
-  const bool is_ours =
-      request.schema_name == decomposition_schema && request.messages.is_array() && !request.messages.empty();
-  if (!is_ours) {
-    return Failure{
-        "refused", "Expected a prompt of plan_decomposer, but node " + request.node + " asks otherwise.", false, {}};
+bool is_decomposition_prompt(const ModelRequest& request) { return request.schema_name == decomposition_schema; }
+
+ModelAnswer answer_decomposition_prompt(const ModelRequest& request) {
+  if (!is_decomposition_prompt(request) || !request.messages.is_array() || request.messages.empty()) {
+    return failure("refused", "Expected a prompt of plan_decomposer, but node " + request.node + " asks otherwise.",
+                   false);
   }
   const Result<Json> data = parse_json(request.messages.back().value("content", ""), "the last message of the prompt");
-  if (!data) return Failure{"refused", data.error().message, false, {}};
-  ModelReply reply;
-  reply.model = rule_book_name;
-  reply.value = reply_to(*data);
-  reply.message = {{"role", "assistant"}, {"content", canonical(reply.value)}};
-  return reply;
+  if (!data) return failure("refused", data.error().message, false);
+  return rule_reply(reply_to(*data));
 }
 
 }  // namespace cairn

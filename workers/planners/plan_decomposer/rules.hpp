@@ -1,14 +1,15 @@
-// Decomposition without a model: a task's instruction is taken apart by its own headings and lists. Deterministic, and
-// open about it: the records name the model "rules", every reply says what it went by, and what a text does not say is
-// not made up. Safe from any thread.
+// The rules of plan_decomposer's prompt, in a language model's place: a task's instruction is taken apart by its own
+// headings and lists, and nothing is added to it. Every reply says what it went by. Pure functions, safe from any
+// thread.
 #pragma once
 
 #include "workers/ports/models.hpp"
 
 namespace cairn {
 
-// Answers the prompts of plan_decomposer (by the request's schema name and the JSON object in its last message).
-// Anything else is a Failure `refused`.
-ModelAnswer decompose_by_rules(const ModelRequest& request);
+bool is_decomposition_prompt(const ModelRequest& request);
+
+// Reads the JSON object in the request's last message. Fails with `refused`: any other prompt.
+ModelAnswer answer_decomposition_prompt(const ModelRequest& request);
 
 }  // namespace cairn

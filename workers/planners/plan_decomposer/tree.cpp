@@ -133,14 +133,16 @@ void add_below(PlanTree& tree, const std::vector<std::string>& roots, const Give
   }
 }
 
-std::optional<std::string> roots_fault(const std::vector<std::string>& roots, const GivenNodes& given) {
+Status check_roots(const std::vector<std::string>& roots, const GivenNodes& given) {
   std::set<std::string> seen;
   for (const std::string& id : roots) {
-    if (!given.contains(id)) return "Expected the roots to be tasks of the plan, but there is no task " + id + ".";
-    if (!given.at(id).node.parent.empty()) return "Expected root " + id + " to have no parent, but it has one.";
-    if (!seen.insert(id).second) return "Expected each root once, but " + id + " is named twice.";
+    if (!given.contains(id))
+      return invalid("Expected the roots to be tasks of the plan, but there is no task " + id + ".");
+    if (!given.at(id).node.parent.empty())
+      return invalid("Expected root " + id + " to have no parent, but it has one.");
+    if (!seen.insert(id).second) return invalid("Expected each root once, but " + id + " is named twice.");
   }
-  return std::nullopt;
+  return Done{};
 }
 
 // --- order -----------------------------------------------------------------------------------------------------------
@@ -327,7 +329,7 @@ Result<PlanTree> read_plan(const Json& plan) {
   if (!roots) return roots.error();
   const Result<GivenNodes> given = read_nodes(plan);
   if (!given) return given.error();
-  if (std::optional<std::string> fault = roots_fault(*roots, *given)) return invalid(*std::move(fault));
+  if (Status fits = check_roots(*roots, *given); !fits) return std::move(fits).error();
   PlanTree tree;
   tree.plan_id = plan.value("plan_id", Json());
   tree.version = version.get<std::int64_t>();

@@ -5,11 +5,10 @@
 
 #include "workers/planners/plan_decomposer/outline.hpp"
 #include "workers/planners/planners.hpp"
+#include "workers/ports/failures.hpp"
 
 namespace cairn {
 namespace {
-
-Failure refused(const Error& error) { return {std::string(to_string(error.code)), error.message, false, {}}; }
 
 // The run's plan as of this step, named as the channel `plan` names it.
 PlanTree own_plan(const StepInput& input) {
@@ -27,13 +26,12 @@ Outcome shown(const char* label, const PlanTree& plan) { return {label, {{"plan"
 StepResult create(const StepInput& input) {
   const Json decompose = input.with.value("auto_on_create", Json(true));
   if (!decompose.is_null() && !decompose.is_boolean())
-    return refused(
-        {Code::invalid, "Expected auto_on_create to be true or false, but it is " + excerpt(decompose, 60) + "."});
+    return invalid_input("Expected auto_on_create to be true or false, but it is " + excerpt(decompose, 60) + ".");
   if (input.plan_version != 0)
-    return refused({Code::conflict, "Expected a run without a plan, but it has one of version " +
-                                        std::to_string(input.plan_version) + "."});
+    return failure_of({Code::conflict, "Expected a run without a plan, but it has one of version " +
+                                           std::to_string(input.plan_version) + "."});
   const Result<OutlinePlan> given = plan_given(input.with);
-  if (!given) return refused(given.error());
+  if (!given) return failure_of(given.error());
   Outcome outcome = shown(decompose.is_null() || decompose == true ? "decompose" : "created", given->tree);
   outcome.facts = plan_facts(given->tree);
   return outcome;
@@ -70,15 +68,17 @@ Result<Decomposed> read_decomposition(const Json& output) {
   }
 }
 
-std::optional<std::string> merge_fault(const PlanTree& plan, const Decomposed& came) {
+Status check_merge(const PlanTree& plan, const Decomposed& came) {
+  const auto conflict = [](const std::string& sentence) { return Error{Code::conflict, sentence}; };
   std::set<std::string> new_ids;
   for (const PlanNode& node : came.created) {
     if (plan.find(node.parent) == nullptr && !new_ids.contains(node.parent))
-      return "Expected the parent of task " + node.id + " to be in the plan, but there is no task " + node.parent + ".";
+      return conflict("Expected the parent of task " + node.id + " to be in the plan, but there is no task " +
+                      node.parent + ".");
     if (plan.find(node.id) != nullptr || !new_ids.insert(node.id).second)
-      return "Expected task " + node.id + " to be new, but the plan has it.";
+      return conflict("Expected task " + node.id + " to be new, but the plan has it.");
   }
-  return std::nullopt;
+  return Done{};
 }
 
 Json removal_of(const PlanTree& before, const PlanTree& after, const std::vector<std::string>& removed) {
@@ -108,11 +108,11 @@ void add_decompositions(const PlanTree& plan, const Decomposed& came, std::vecto
 
 StepResult merge(const StepInput& input) {
   const Result<Decomposed> came = read_decomposition(input.with.value("decomposition", Json()));
-  if (!came) return refused(came.error());
+  if (!came) return failure_of(came.error());
   PlanTree plan = own_plan(input);
   if (came->base_version != plan.version) return shown("conflict", plan);
   PlanTree left = without(plan, {came->removed.begin(), came->removed.end()});
-  if (std::optional<std::string> fault = merge_fault(left, *came)) return refused({Code::conflict, *std::move(fault)});
+  if (Status fits = check_merge(left, *came); !fits) return failure_of(fits.error());
   if (came->created.empty() && came->removed.empty()) return shown("merged", plan);
   std::vector<Fact> facts;
   facts.emplace_back(PlanRevised{plan.version + 1, "decomposition", removal_of(plan, left, came->removed)});
@@ -124,22 +124,12 @@ StepResult merge(const StepInput& input) {
   return outcome;
 }
 
-void add(HandlerTable& table, std::string name, std::vector<std::string> labels, PureHandler run) {
-  Handler handler;
-  handler.name = std::move(name);
-  handler.labels = std::move(labels);
-  handler.reads = {"plan"};
-  handler.reads_plan = true;
-  handler.run = std::move(run);
-  table.add(std::move(handler));
-}
-
 }  // namespace
 
 void add_plan_handlers(HandlerTable& table) {
-  add(table, "plan.create", {"decompose", "created"}, create);
-  add(table, "plan.read", {"read"}, read);
-  add(table, "plan.merge", {"merged", "conflict"}, merge);
+  table.add("plan", {{"create", {"decompose", "created"}, {"plan"}, PureHandler(create), reads_the_plan},
+                     {"read", {"read"}, {"plan"}, PureHandler(read), reads_the_plan},
+                     {"merge", {"merged", "conflict"}, {"plan"}, PureHandler(merge), reads_the_plan}});
 }
 
 }  // namespace cairn

@@ -3,30 +3,31 @@
 
 #include "engine/decide.hpp"
 #include "workers/planners/planners.hpp"
+#include "workers/ports/failures.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t sub_goals_max = facts_max - 1;  // one fact is the plan itself
 
-Failure malformed(std::string message) { return {"invalid", std::move(message), false, {}}; }
-
-// One sentence if the sub-goal cannot be read; what it says is the engine's to judge.
-std::string fault_of(const Json& goal, std::size_t position) {
-  const std::string which = "Expected sub-goal " + std::to_string(position + 1) + " of the input to ";
+// Refuses `invalid`: a sub-goal that cannot be read. Whether it can be done is the engine's to judge.
+Status check_goal(const Json& goal, std::size_t position) {
+  const auto refused = [position](const std::string& wanted) {
+    return Error{Code::invalid, "Expected sub-goal " + std::to_string(position + 1) + " of the input to " + wanted};
+  };
   const auto is_text = [&goal](const char* name) {
     return goal.contains(name) && goal[name].is_string() && !goal[name].get_ref<const std::string&>().empty();
   };
-  if (!goal.is_object()) return which + "be an object, but it is " + excerpt(goal, 100) + ".";
-  if (!is_text("id")) return which + "have an id, but it is " + excerpt(goal, 100) + ".";
-  if (!is_text("tool")) return which + "name a tool, but it is " + excerpt(goal, 100) + ".";
-  if (!goal.value("inputs", Json::object()).is_object()) return which + "have an object as inputs, but it has none.";
+  if (!goal.is_object()) return refused("be an object, but it is " + excerpt(goal, 100) + ".");
+  if (!is_text("id")) return refused("have an id, but it is " + excerpt(goal, 100) + ".");
+  if (!is_text("tool")) return refused("name a tool, but it is " + excerpt(goal, 100) + ".");
+  if (!goal.value("inputs", Json::object()).is_object()) return refused("have an object as inputs, but it has none.");
   const Json after = goal.value("after", Json::array());
-  if (!after.is_array()) return which + "have a list of ids as after, but it is " + excerpt(after, 100) + ".";
+  if (!after.is_array()) return refused("have a list of ids as after, but it is " + excerpt(after, 100) + ".");
   for (const Json& id : after) {
-    if (!id.is_string()) return which + "name ids in after, but one is " + excerpt(id, 100) + ".";
+    if (!id.is_string()) return refused("name ids in after, but one is " + excerpt(id, 100) + ".");
   }
-  return "";
+  return Done{};
 }
 
 SubGoalOpened opened(const Json& goal) {
@@ -42,18 +43,18 @@ SubGoalOpened opened(const Json& goal) {
 StepResult open_plan(const StepInput& input) {
   const Json goals = input.data.value("sub_goals", Json());
   if (!goals.is_array()) {
-    return malformed("Expected the input to have a list of sub_goals, but it is " + excerpt(goals, 100) + ".");
+    return invalid_input("Expected the input to have a list of sub_goals, but it is " + excerpt(goals, 100) + ".");
   }
   if (goals.size() > sub_goals_max) {
-    return malformed("Expected at most " + std::to_string(sub_goals_max) + " sub_goals, but there are " +
-                     std::to_string(goals.size()) + ".");
+    return invalid_input("Expected at most " + std::to_string(sub_goals_max) + " sub_goals, but there are " +
+                         std::to_string(goals.size()) + ".");
   }
   const Json goal = input.data.value("goal", Json(""));
-  if (!goal.is_string()) return malformed("Expected the goal to be a text, but it is " + excerpt(goal, 100) + ".");
+  if (!goal.is_string()) return invalid_input("Expected the goal to be a text, but it is " + excerpt(goal, 100) + ".");
   Outcome outcome{"opened", Json::object(), {}};
   outcome.facts.emplace_back(PlanCreated{1, goal.get<std::string>(), {}});
   for (std::size_t i = 0; i < goals.size(); ++i) {
-    if (std::string fault = fault_of(goals[i], i); !fault.empty()) return malformed(std::move(fault));
+    if (Status readable = check_goal(goals[i], i); !readable) return failure_of(readable.error());
     outcome.facts.emplace_back(opened(goals[i]));
   }
   return outcome;
@@ -99,18 +100,8 @@ StepResult close_plan(const StepInput& input) {
 }  // namespace
 
 void add_plan_runner(HandlerTable& table) {
-  Handler open;
-  open.name = "plan_runner.open";
-  open.labels = {"opened"};
-  open.reads = {"goal", "sub_goals"};
-  open.run = PureHandler(open_plan);
-  table.add(std::move(open));
-  Handler close;
-  close.name = "plan_runner.close";
-  close.labels = {"all_succeeded", "some_failed"};
-  close.reads_plan = true;
-  close.run = PureHandler(close_plan);
-  table.add(std::move(close));
+  table.add("plan_runner", {{"open", {"opened"}, {"goal", "sub_goals"}, PureHandler(open_plan)},
+                            {"close", {"all_succeeded", "some_failed"}, {}, PureHandler(close_plan), reads_the_plan}});
 }
 
 }  // namespace cairn

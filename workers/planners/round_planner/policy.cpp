@@ -101,9 +101,9 @@ Proposals propose(const RoundView& view, const Json& sub_goals) {
   return proposing.take();
 }
 
-std::string unresolved_input(const StepInput& input, const Json& synthesis_inputs) {
+Status check_synthesis_inputs(const StepInput& input, const Json& synthesis_inputs) {
   if (!synthesis_inputs.is_object() || synthesis_inputs.empty())
-    return "Expected synthesis_inputs that name what the answer is made of, but there are none.";
+    return Error{Code::invalid, "Expected synthesis_inputs that name what the answer is made of, but there are none."};
   for (const auto& [name, reference] : synthesis_inputs.items()) {
     const std::string id = text_of(reference, "from_sub_goal");
     const std::string slot = text_of(reference, "slot");
@@ -111,9 +111,10 @@ std::string unresolved_input(const StepInput& input, const Json& synthesis_input
     const bool is_there =
         goal != nullptr && goal->status == GoalStatus::succeeded && !goal->outputs.value(slot, Json()).is_null();
     if (!is_there)
-      return "Expected the synthesis input " + name + " to be an output, but sub-goal " + id + " left no " + slot + ".";
+      return Error{Code::invalid, "Expected the synthesis input " + name + " to be an output, but sub-goal " + id +
+                                      " left no " + slot + "."};
   }
-  return "";
+  return Done{};
 }
 
 Json resolved_inputs_of(const StepInput& input, const Json& synthesis_inputs) {
@@ -159,15 +160,15 @@ Json missing_parts(const StepInput& input, const Json& retries) {
   return missing;
 }
 
-std::string incomplete_deliverable(const StepInput& input, const Json& deliverables) {
+Status check_deliverables(const StepInput& input, const Json& deliverables) {
   std::string lacking;
   for (const Json& part : missing_parts(input, input.data.value("retries", Json::object()))) {
     if (std::find(deliverables.begin(), deliverables.end(), part["id"]) == deliverables.end()) continue;
     lacking += (lacking.empty() ? "" : ", ") + text_of(part, "id") + " (" + text_of(part, "error") + ")";
   }
-  if (lacking.empty()) return "";
-  return "Expected every deliverable to be complete, but these are not: " + lacking +
-         ". Try them again or in another way, or say done once more to answer without them.";
+  if (lacking.empty()) return Done{};
+  return Error{Code::invalid, "Expected every deliverable to be complete, but these are not: " + lacking +
+                                  ". Try them again or in another way, or say done once more to answer without them."};
 }
 
 }  // namespace cairn

@@ -29,13 +29,13 @@ struct Proposals {
 };
 Proposals propose(const RoundView& view, const Json& sub_goals);
 
-// One sentence on the first synthesis input that names nothing; "" if each names an output.
-std::string unresolved_input(const StepInput& input, const Json& synthesis_inputs);
+// Refuses `invalid`: a synthesis input that names no output of a sub-goal, or none at all.
+Status check_synthesis_inputs(const StepInput& input, const Json& synthesis_inputs);
 
-// One sentence on the deliverables that did not come about and that no later sub-goal made good; "" if there is none.
-std::string incomplete_deliverable(const StepInput& input, const Json& deliverables);
+// Refuses `invalid`: deliverables that failed and that no later sub-goal made good.
+Status check_deliverables(const StepInput& input, const Json& deliverables);
 
-// {NAME: {"value", "tone"?}} of references that unresolved_input has nothing against.
+// {NAME: {"value", "tone"?}}. REQUIRES: check_synthesis_inputs accepts them.
 Json resolved_inputs_of(const StepInput& input, const Json& synthesis_inputs);
 
 // What was wanted and did not come about: failed, skipped or rejected sub-goals that no later one made good, each

@@ -10,6 +10,7 @@
 #include "workers/planners/planners.hpp"
 #include "workers/planners/round_planner/policy.hpp"
 #include "workers/planners/round_planner/prompts.hpp"
+#include "workers/ports/failures.hpp"
 
 namespace cairn {
 namespace {
@@ -60,8 +61,7 @@ Outcome understood(const StepInput& input, const ModelReply& reply) {
 asio::awaitable<StepResult> understand_goal(StepInput input, Ports& ports) {
   const Json question = channel(input, "question");
   if (!question.is_string() || question.get_ref<const std::string&>().empty()) {
-    co_return Failure{
-        "invalid", "Expected the input {\"question\": TEXT}, but got " + excerpt(input.data, 200) + ".", false, {}};
+    co_return invalid_input("Expected the input {\"question\": TEXT}, but got " + excerpt(input.data, 200) + ".");
   }
   Json data = {{"question", question}};
   if (input.data.contains("clarification")) data["clarification"] = input.data["clarification"];
@@ -149,11 +149,11 @@ Outcome continued(const StepInput& input, const ToolTable& tools, const Json& re
 
 Outcome done(const StepInput& input, const Json& reply) {
   const Json inputs = reply.value("synthesis_inputs", Json::object());
-  if (std::string fault = unresolved_input(input, inputs); !fault.empty())
-    return repair(input, "synthesis_inputs", "done", fault);
+  if (const Status resolved = check_synthesis_inputs(input, inputs); !resolved)
+    return repair(input, "synthesis_inputs", "done", resolved.error().message);
   // Repeated, `done` stands: to accept a part of the answer is the planner's to decide.
-  const std::string lacking = incomplete_deliverable(input, channel(input, "deliverables", Json::array()));
-  if (!lacking.empty() && repairs_of(input) == 0) return repair(input, "deliverables", "done", lacking);
+  const Status complete = check_deliverables(input, channel(input, "deliverables", Json::array()));
+  if (!complete && repairs_of(input) == 0) return repair(input, "deliverables", "done", complete.error().message);
   Outcome outcome = decided(input, "done", {"done", text_of(reply, "reasoning")}, {"done"});
   outcome.patch["synthesis_inputs"] = inputs;
   return outcome;
@@ -294,9 +294,9 @@ std::string with_missing(std::string answer, const Json& missing) {
 StepResult synthesized(const StepInput& input, const std::string& how, const Json& missing, const ModelReply& reply) {
   std::string answer = text_of(reply.value, "answer");
   if (answer.find_first_not_of(" \t\r\n") == std::string::npos)
-    return Failure{"bad_reply", "Expected an answer, but it is empty.", true, {}};
+    return bad_reply("Expected an answer, but it is empty.");
   if (how == "clarification" && answer.find('?') == std::string::npos)
-    return Failure{"bad_reply", "Expected a question that clarifies, but got a statement: " + answer, true, {}};
+    return bad_reply("Expected a question that clarifies, but got a statement: " + answer);
   const bool asks_back = how == "clarification" && text_of(input.with, "clarify") == "ask";
   Outcome outcome{asks_back ? "clarify" : how == "failed" ? "failed" : "answered", Json::object(), {}};
   if (asks_back) outcome.patch["facts"] = {{"ambiguous", nullptr}};
@@ -333,29 +333,24 @@ asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
   co_return co_await ask_model_counted(std::move(request), ports, read);
 }
 
-void add(HandlerTable& table, const std::string& name, std::vector<std::string> labels, std::vector<std::string> reads,
-         std::variant<PureHandler, EffectHandler> run) {
-  Handler made;
-  made.name = "round_planner." + name;
-  made.labels = std::move(labels);
-  made.reads = std::move(reads);
-  made.reads_plan = name != "understand_goal";
-  made.run = std::move(run);
-  table.add(std::move(made));
-}
-
 }  // namespace
 
 void add_round_planner(HandlerTable& table) {
-  add(table, "understand_goal", {"ready"}, {"question", "clarification", "round"}, EffectHandler(understand_goal));
-  add(table, "plan_round", {"continue", "repair", "done", "failed", "given_up"},
-      {"main_goal", "completed_outputs", "failed_sub_goals", "round", "planned_round", "facts", "retries", "repair",
-       "deliverables"},
-      EffectHandler(plan_round));
-  add(table, "join_reduce", {"handed_back"}, {"round", "merged", "repair"}, PureHandler(join_reduce));
-  add(table, "synthesize", {"answered", "failed", "clarify"},
-      {"question", "status", "reason", "step_failed", "synthesis_inputs", "deliverables", "retries"},
-      EffectHandler(synthesize));
+  table.add(
+      "round_planner",
+      {{"understand_goal", {"ready"}, {"question", "clarification", "round"}, EffectHandler(understand_goal)},
+       {"plan_round",
+        {"continue", "repair", "done", "failed", "given_up"},
+        {"main_goal", "completed_outputs", "failed_sub_goals", "round", "planned_round", "facts", "retries", "repair",
+          "deliverables"},
+        EffectHandler(plan_round),
+        reads_the_plan},
+       {"join_reduce", {"handed_back"}, {"round", "merged", "repair"}, PureHandler(join_reduce), reads_the_plan},
+       {"synthesize",
+        {"answered", "failed", "clarify"},
+        {"question", "status", "reason", "step_failed", "synthesis_inputs", "deliverables", "retries"},
+        EffectHandler(synthesize),
+        reads_the_plan}});
 }
 
 }  // namespace cairn

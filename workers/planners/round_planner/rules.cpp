@@ -8,6 +8,7 @@
 
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/round_planner/prompts.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/models.hpp"
 #include "workers/tools/data/question.hpp"
 
@@ -160,7 +161,7 @@ class RoundPlan {
 };
 
 // --- the answer ------------------------------------------------------------------------------------------------------
-std::string told(const Json& value) {
+std::string value_in_words(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object() && value.contains("asks")) return text_of(value, "asks");
   return "It came to " + excerpt(value, 500) + ".";
@@ -176,7 +177,7 @@ Json answer(const Json& data) {
   for (const Json& result : results) {
     const Json value = result.value("value", Json());
     is_question = is_question || (value.is_object() && value.contains("asks"));
-    text += told(value) + "\n\n";
+    text += value_in_words(value) + "\n\n";
     is_sure = is_sure && text_of(result, "tone") != "uncertain";
   }
   if (!is_sure && !is_question) text += "This is not certain: take it with care.\n\n";
@@ -204,12 +205,8 @@ ModelAnswer answer_round_prompt(const ModelRequest& request) {
   const std::string last = request.messages.empty() ? "" : text_of(request.messages.back(), "content");
   const Result<Json> data = parse_json(last, "the last message of the prompt");
   if (!data || !data->is_object())
-    return Failure{"refused", "Expected the prompt to end with an object, but it does not.", false, {}};
-  ModelReply made;
-  made.model = rule_book_name;
-  made.value = reply_to(request.schema_name, *data);
-  made.message = {{"role", "assistant"}, {"content", canonical(made.value)}};
-  return made;
+    return failure("refused", "Expected the prompt to end with an object, but it does not.", false);
+  return rule_reply(reply_to(request.schema_name, *data));
 }
 
 }  // namespace cairn

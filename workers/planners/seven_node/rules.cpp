@@ -7,15 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
+#include "workers/planners/seven_node/prompts.hpp"
 #include "workers/planners/seven_node/question.hpp"
-#include "workers/planners/venture_scope/prompts.hpp"
 #include "workers/ports/models.hpp"
 
 namespace cairn {
 namespace {
-
-using Reply = Result<Json, Failure>;
 
 constexpr const char* signature = "(Answered by the built-in rule book, not by a language model.)";
 constexpr std::size_t rows_shown_max = 5;
@@ -121,7 +120,7 @@ std::string place_of(const Json& row) {
   return asked.empty() || asked == path ? path : asked + " (" + path + ")";
 }
 
-std::string tell_owners(const std::string& place, const Json& found) {
+std::string owners_text(const std::string& place, const Json& found) {
   const Json& shares = found.at("shares");
   std::string text = found.at("owner").get<std::string>() + " owns " + place + ": " +
                      std::to_string(found.at("owner_commits").get<std::int64_t>()) + " of its " +
@@ -137,7 +136,7 @@ std::string tell_owners(const std::string& place, const Json& found) {
   return text + " The last change there was on " + found.at("last_commit_date").get<std::string>() + ".";
 }
 
-std::string tell_bus_factor(const std::string& place, const Json& found) {
+std::string bus_factor_text(const std::string& place, const Json& found) {
   const std::int64_t factor = found.at("bus_factor").get<std::int64_t>();
   std::vector<std::string> holders;
   for (const Json& row : found.at("holders")) {
@@ -154,54 +153,54 @@ std::string tell_bus_factor(const std::string& place, const Json& found) {
 
 using RowText = std::string (*)(const Json& row);
 
-// The first rows of a list, told one by one.
-std::string told(const Json& rows, RowText tell) {
+// The first rows of a list, each in words.
+std::string rows_text(const Json& rows, RowText text_of_row) {
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(rows.size(), rows_shown_max); ++i) texts.push_back(tell(rows[i]));
+  for (std::size_t i = 0; i < std::min(rows.size(), rows_shown_max); ++i) texts.push_back(text_of_row(rows[i]));
   return listed(texts, "; and ");
 }
 
-std::string tell_recent_changes(const std::string& place, const Json& found) {
-  const RowText tell = [](const Json& row) {
+std::string recent_changes_text(const std::string& place, const Json& found) {
+  const RowText text_of_row = [](const Json& row) {
     const std::string subject = text_of(row, "subject");
     return "on " + row.at("date").get<std::string>() + " by " + row.at("author").get<std::string>() + " in " +
            counted(row.at("files").get<std::int64_t>(), "file") + (subject.empty() ? "" : " (\"" + subject + "\")");
   };
   return "The latest of the " + counted(found.at("commits").get<std::int64_t>(), "commit") + " to " + place +
-         " were made " + told(found.at("changes"), tell) + ".";
+         " were made " + rows_text(found.at("changes"), text_of_row) + ".";
 }
 
-std::string tell_hotspots(const std::string& place, const Json& found) {
-  const RowText tell = [](const Json& row) {
+std::string hotspots_text(const std::string& place, const Json& found) {
+  const RowText text_of_row = [](const Json& row) {
     return row.at("path").get<std::string>() + " (" + counted(row.at("commits").get<std::int64_t>(), "commit") +
            " by " + counted(row.at("authors").get<std::int64_t>(), "author") + ")";
   };
-  return "Of " + place + ", these files change most often: " + told(found.at("files"), tell) + ".";
+  return "Of " + place + ", these files change most often: " + rows_text(found.at("files"), text_of_row) + ".";
 }
 
-std::string tell_co_changes(const std::string& place, const Json& found) {
+std::string co_changes_text(const std::string& place, const Json& found) {
   if (found.at("pairs").empty()) return "In " + place + ", no two files changed in one commit.";
-  const RowText tell = [](const Json& row) {
+  const RowText text_of_row = [](const Json& row) {
     return row.at("path").get<std::string>() + " with " + row.at("with").get<std::string>() + " (in " +
            std::to_string(row.at("together").get<std::int64_t>()) + " of its " +
            counted(row.at("commits").get<std::int64_t>(), "commit") + ")";
   };
-  return "In " + place + ", these files change together most often: " + told(found.at("pairs"), tell) + ".";
+  return "In " + place + ", these files change together most often: " + rows_text(found.at("pairs"), text_of_row) + ".";
 }
 
-using Tell = std::string (*)(const std::string& place, const Json& outputs);
-const std::map<std::string, Tell, std::less<>> tell_of_tool = {{"owners", tell_owners},
-                                                               {"bus_factor", tell_bus_factor},
-                                                               {"recent_changes", tell_recent_changes},
-                                                               {"hotspots", tell_hotspots},
-                                                               {"co_changes", tell_co_changes}};
+using OutputsText = std::string (*)(const std::string& place, const Json& outputs);
+const std::map<std::string, OutputsText, std::less<>> text_of_tool = {{"owners", owners_text},
+                                                                      {"bus_factor", bus_factor_text},
+                                                                      {"recent_changes", recent_changes_text},
+                                                                      {"hotspots", hotspots_text},
+                                                                      {"co_changes", co_changes_text}};
 
 // A tool of another's making may answer otherwise than ours.
-std::string tell(const Json& row) {
+std::string result_text(const Json& row) {
   const std::string tool = text_of(row, "tool");
-  const auto known = tell_of_tool.find(tool);
+  const auto known = text_of_tool.find(tool);
   try {
-    if (known != tell_of_tool.end()) return known->second(place_of(row), row.at("outputs"));
+    if (known != text_of_tool.end()) return known->second(place_of(row), row.at("outputs"));
   } catch (const Json::exception&) {
   }
   return "The tool " + tool +
@@ -232,40 +231,32 @@ Json answer(const Json& data) {
   if (text_of(data, "outcome") == "clarification") return {{"answer", clarification(data)}};
   std::string text;
   const Json results = data.value("results", Json::array());
-  for (const Json& row : results) text += capital(was_ok(row) ? tell(row) : failure_text(row)) + "\n\n";
+  for (const Json& row : results) text += capital(was_ok(row) ? result_text(row) : failure_text(row)) + "\n\n";
   if (results.empty()) text += "I am sorry: the rules found no tool that could answer this.\n\n";
   return {{"answer", text + signature}};
 }
 
-Reply reply_to(const ModelRequest& request, const Json& data) {
+Json reply_to(const ModelRequest& request, const Json& data) {
   const std::string& role = request.schema_name;
-  if (role == planner_decision_schema) return decide_by_rules(data);
-  if (role == "guardrail") return guard(data, request.messages);
-  if (role == "intent_parser") return intent(data, request.messages);
-  if (role == "query_planner") return plan(data, request.messages);
-  if (role == "reflector") return reflection(data);
-  if (role == "response_generator") return answer(data);
-  return Failure{"refused",
-                 "Expected a language model to answer node " + request.node +
-                     ", but none is configured and the rule book does not know such prompts.",
-                 false,
-                 {}};
+  if (role == to_string(SevenNodeRole::guardrail)) return guard(data, request.messages);
+  if (role == to_string(SevenNodeRole::intent_parser)) return intent(data, request.messages);
+  if (role == to_string(SevenNodeRole::query_planner)) return plan(data, request.messages);
+  if (role == to_string(SevenNodeRole::reflector)) return reflection(data);
+  return answer(data);
 }
 
 }  // namespace
 
-ModelAnswer answer_by_rules(const ModelRequest& request) {
-  const bool has_messages = request.messages.is_array() && !request.messages.empty();
-  const std::string last = has_messages ? text_of(request.messages.back(), "content") : std::string();
-  const Result<Json> data = parse_json(last, "the last message of the prompt");
-  const Json object = data && data->is_object() ? *data : Json::object();
-  Reply reply = reply_to(request, object);
-  if (!reply) return std::move(reply).error();
-  ModelReply made;
-  made.model = rule_book_name;
-  made.value = *std::move(reply);
-  made.message = {{"role", "assistant"}, {"content", canonical(made.value)}};
-  return made;
+bool is_seven_node_prompt(const ModelRequest& request) {
+  using Role = SevenNodeRole;
+  const std::string& role = request.schema_name;
+  return role == to_string(Role::guardrail) || role == to_string(Role::intent_parser) ||
+         role == to_string(Role::query_planner) || role == to_string(Role::reflector) ||
+         role == to_string(Role::response_generator);
+}
+
+ModelAnswer answer_seven_node_prompt(const ModelRequest& request) {
+  return rule_reply(reply_to(request, prompt_data(request)));
 }
 
 }  // namespace cairn

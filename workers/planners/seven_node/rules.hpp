@@ -1,14 +1,14 @@
-// The rule book: answers the prompts of seven_node in a language model's place when none is configured, and hands those
-// of other planners on to theirs. Deterministic word rules for questions about who owns which part of a code base, and
-// open about being one: the records name the model "rules", and the final answer says so. Safe from any thread.
+// The rules of seven_node's prompts, in a language model's place: word rules for questions about who owns which part of
+// a code base. The final answer says that rules wrote it. Pure functions, safe from any thread.
 #pragma once
 
 #include "workers/ports/models.hpp"
 
 namespace cairn {
 
-// Goes by the request's schema name and the JSON object in its last message. Anything else than a prompt of a planner
-// is a Failure `refused`.
-ModelAnswer answer_by_rules(const ModelRequest& request);
+bool is_seven_node_prompt(const ModelRequest& request);
+
+// REQUIRES: is_seven_node_prompt.
+ModelAnswer answer_seven_node_prompt(const ModelRequest& request);
 
 }  // namespace cairn

@@ -9,6 +9,7 @@
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/planners/seven_node/prompts.hpp"
+#include "workers/ports/failures.hpp"
 
 namespace cairn {
 namespace {
@@ -43,8 +44,6 @@ Record decision(const ModelReply& reply, const std::string& action, const Json& 
                 {{"action", action}, {"target", target}, {"reason", reason}, {"source", source_of(reply)}});
 }
 
-Failure bad_reply(std::string message) { return {"bad_reply", std::move(message), true, {}}; }
-
 // --- orchestrator ----------------------------------------------------------------------------------------------------
 // The turns that earlier runs of the conversation left.
 Json earlier_turns(const Json& history) {
@@ -67,11 +66,8 @@ StepResult orchestrate(const StepInput& input) {
   const std::string repository = text_of(input.data, "repository");
   const std::string question = text_of(input.data, "question");
   if (repository.empty() || question.empty()) {
-    return Failure{"invalid",
-                   "Expected the input {\"repository\": PATH, \"question\": TEXT} with both, but got " +
-                       excerpt(input.data, 200) + ".",
-                   false,
-                   {}};
+    return invalid_input("Expected the input {\"repository\": PATH, \"question\": TEXT} with both, but got " +
+                         excerpt(input.data, 200) + ".");
   }
   const std::size_t keep_last = input.with.value("keep_last", keep_last_default);
   Json history = channel(input, "history", Json::object());
@@ -321,38 +317,29 @@ asio::awaitable<StepResult> respond(StepInput input, Ports& ports) {
   co_return co_await ask(std::move(input), ports, std::move(request), read_response);
 }
 
-Handler handler(std::string name, std::vector<std::string> labels, std::vector<std::string> reads) {
-  Handler made;
-  made.name = "seven_node." + std::move(name);
-  made.labels = std::move(labels);
-  made.reads = std::move(reads);
-  return made;
-}
-
-void add(HandlerTable& table, Handler handler, std::variant<PureHandler, EffectHandler> run, bool reads_plan) {
-  handler.run = std::move(run);
-  handler.reads_plan = reads_plan;
-  table.add(std::move(handler));
-}
-
 }  // namespace
 
 void add_seven_node(HandlerTable& table) {
-  add(table, handler("orchestrator", {"ready"}, {"repository", "question", "history"}), PureHandler(orchestrate),
-      false);
-  add(table, handler("guardrail", {"on_topic", "off_topic"}, {"repository", "question", "context"}),
-      EffectHandler(guardrail), false);
-  add(table, handler("intent_parser", {"clear", "ambiguous"}, {"repository", "question", "context"}),
-      EffectHandler(parse_intent), false);
-  add(table,
-      handler("query_planner", {"tools", "none"},
-              {"repository", "question", "context", "intent", "iteration", "reflection"}),
-      EffectHandler(plan_query), true);
-  add(table,
-      handler("reflector", {"complete", "need_more", "given_up"}, {"question", "context", "intent", "iteration"}),
-      EffectHandler(reflect), true);
-  add(table, handler("response_generator", {"answered"}, {"question", "context", "intent", "reflection"}),
-      EffectHandler(respond), true);
+  table.add(
+      "seven_node",
+      {{"orchestrator", {"ready"}, {"repository", "question", "history"}, PureHandler(orchestrate)},
+       {"guardrail", {"on_topic", "off_topic"}, {"repository", "question", "context"}, EffectHandler(guardrail)},
+       {"intent_parser", {"clear", "ambiguous"}, {"repository", "question", "context"}, EffectHandler(parse_intent)},
+       {"query_planner",
+        {"tools", "none"},
+        {"repository", "question", "context", "intent", "iteration", "reflection"},
+        EffectHandler(plan_query),
+        reads_the_plan},
+       {"reflector",
+        {"complete", "need_more", "given_up"},
+        {"question", "context", "intent", "iteration"},
+        EffectHandler(reflect),
+        reads_the_plan},
+       {"response_generator",
+        {"answered"},
+        {"question", "context", "intent", "reflection"},
+        EffectHandler(respond),
+        reads_the_plan}});
 }
 
 }  // namespace cairn

@@ -23,17 +23,6 @@ StepResult hear(const StepInput& input) {
   return outcome;
 }
 
-void add(HandlerTable& table, std::string name, std::vector<std::string> labels, std::vector<std::string> reads,
-         std::variant<PureHandler, EffectHandler> run) {
-  Handler handler;
-  handler.name = "tool_agent." + std::move(name);
-  handler.labels = std::move(labels);
-  handler.reads = std::move(reads);
-  handler.reads_plan = handler.name == "tool_agent.collect";
-  handler.run = std::move(run);
-  table.add(std::move(handler));
-}
-
 }  // namespace
 
 void add_tool_agent(HandlerTable& table) {
@@ -49,9 +38,9 @@ void add_tool_agent(HandlerTable& table) {
     if (result) result->label = "collected";
     return result;
   };
-  add(table, "turn", {"tools", "message"}, {"messages", "tools"}, turn);
-  add(table, "collect", {"collected"}, {"messages"}, collect);
-  add(table, "hear", {"message", "end"}, {}, PureHandler(hear));
+  table.add("tool_agent", {{"turn", {"tools", "message"}, {"messages", "tools"}, turn},
+                           {"collect", {"collected"}, {"messages"}, collect, reads_the_plan},
+                           {"hear", {"message", "end"}, {}, PureHandler(hear)}});
 }
 
 }  // namespace cairn

@@ -80,8 +80,8 @@ std::string origin_text(const Json& field) {
 }
 
 // Derived fields before their components.
-void add_lines(const Venture& venture, const std::string& path, std::set<std::string>& told, std::string& text) {
-  if (!told.insert(path).second || !venture.schema.contains(path)) return;
+void add_lines(const Venture& venture, const std::string& path, std::set<std::string>& listed, std::string& text) {
+  if (!listed.insert(path).second || !venture.schema.contains(path)) return;
   if (path != target_of(venture)) {
     const auto known = venture.fields.find(path);
     text += "  " + path + ": ";
@@ -91,7 +91,7 @@ void add_lines(const Venture& venture, const std::string& path, std::set<std::st
   }
   if (!venture.recipes.contains(path)) return;
   for (const Json& component : venture.recipes.at(path).at("components"))
-    add_lines(venture, component.get<std::string>(), told, text);
+    add_lines(venture, component.get<std::string>(), listed, text);
 }
 
 }  // namespace
@@ -148,8 +148,8 @@ Json read_hits(const Venture& venture, const std::string& path, const Json& hits
   return nullptr;
 }
 
-std::string told(const Venture& venture, const std::string& status, const std::string& reason,
-                 const std::string& decided_by) {
+std::string report_text(const Venture& venture, const std::string& status, const std::string& reason,
+                        const std::string& decided_by) {
   const std::string target = target_of(venture);
   std::string text;
   if (!target.empty() && has_current_success(venture)) {

@@ -18,7 +18,7 @@ bool is_no_answer(const Json& answer);
 Json read_hits(const Venture& venture, const std::string& path, const Json& hits);
 
 // The result in sentences: the target, its formula, and each value with where it came from. `decided_by`: the model.
-std::string told(const Venture& venture, const std::string& status, const std::string& reason,
-                 const std::string& decided_by);
+std::string report_text(const Venture& venture, const std::string& status, const std::string& reason,
+                        const std::string& decided_by);
 
 }  // namespace cairn

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "workers/tools/corpus/sentences.hpp"
+
 namespace cairn {
 namespace {
 
@@ -213,26 +215,6 @@ std::optional<Quantity> read_quantity(std::string_view text) {
     if (const std::size_t at = left.find(found[0].currency); at != std::string::npos) left.erase(at, 3);
   const bool is_blank = left.find_first_not_of(" \t") == std::string::npos;
   return is_blank ? std::optional(found[0]) : std::nullopt;
-}
-
-std::vector<std::string> sentences_of(std::string_view text) {
-  std::vector<std::string> sentences;
-  std::size_t begin = 0;
-  const auto add = [&](std::size_t end) {
-    const std::size_t first = text.find_first_not_of(" \t\r\n", begin);
-    if (first < end) sentences.emplace_back(text.substr(first, text.find_last_not_of(" \t\r\n", end - 1) + 1 - first));
-    begin = end;
-  };
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool is_mark = text[at] == '.' || text[at] == '!' || text[at] == '?';
-    const std::size_t next = text.find_first_not_of(" \t\r\n", at + 1);
-    const bool goes_on = next != std::string_view::npos &&
-                         (next == at + 1 || is_digit(text[next]) || (text[next] >= 'a' && text[next] <= 'z'));
-    const bool is_paragraph = text[at] == '\n' && at + 1 < text.size() && text[at + 1] == '\n';
-    if ((is_mark && !goes_on) || is_paragraph) add(at + 1);
-  }
-  add(text.size());
-  return sentences;
 }
 
 bool mentions_phrase(std::string_view text, std::string_view phrase) {

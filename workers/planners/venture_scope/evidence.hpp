@@ -25,8 +25,6 @@ std::vector<Quantity> quantities_in(std::string_view text);
 // The one quantity that the whole text is (but for white space); nothing if it says more or none.
 std::optional<Quantity> read_quantity(std::string_view text);
 
-std::vector<std::string> sentences_of(std::string_view text);
-
 // Whether the text has the phrase, or one of several between "|", as words; case does not count in ASCII.
 bool mentions_phrase(std::string_view text, std::string_view phrase);
 

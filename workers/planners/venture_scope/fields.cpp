@@ -304,8 +304,7 @@ Json calculated(const Venture& venture) {
   return made;
 }
 
-// --- recipes, decompositions and composition
-// -----------------------------------------------------------------------------
+// --- recipes, decompositions and composition -------------------------------------------------------------------------
 bool decompose(Venture& venture, const std::string& path) {
   if (!has_rule(venture, path)) return false;
   venture.decompositions[path] = venture.profile.at("decompositions").at(path);

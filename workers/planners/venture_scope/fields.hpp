@@ -70,9 +70,9 @@ bool has_current_success(const Venture& venture);
 // channel last_calculation as it is now.
 Json calculated(const Venture& venture);
 
-// --- recipes, decompositions and composition
-// ----------------------------------------------------------------------------- Stores the profile's decomposition of a
-// field, with its recipe and its fields; false if it has none or has it already.
+// --- recipes, decompositions and composition -------------------------------------------------------------------------
+// Stores the profile's decomposition of a field, with its recipe and its fields; false if it has none or has it
+// already.
 bool decompose(Venture& venture, const std::string& path);
 // Fields that cannot be had directly and are needed.
 void decompose_ahead(Venture& venture);

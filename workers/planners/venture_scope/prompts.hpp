@@ -1,5 +1,5 @@
-// What venture_scope's one model call says and expects back, and the rule book that answers it when no model is
-// configured. Pure functions, safe from any thread.
+// The prompt of venture_scope's one model call and the schema of its reply. The rules (rules.hpp) read the same prompt.
+// Pure functions, safe from any thread.
 #pragma once
 
 #include "workers/planners/venture_scope/fields.hpp"
@@ -13,9 +13,5 @@ inline constexpr const char* planner_decision_schema = "PlannerDecision";
 Json planner_prompt(const Venture& venture, const StepInput& input);
 // The JSON Schema of a PlannerDecision about one of these fields.
 Json planner_decision(const Venture& venture);
-
-// The rule book: a decision for the last message of such a prompt. Takes the first missing field: searches for it if it
-// may, else asks; calculates when nothing is missing, and finishes otherwise.
-Json decide_by_rules(const Json& data);
 
 }  // namespace cairn

@@ -12,6 +12,7 @@
 #include "workers/planners/venture_scope/policy.hpp"
 #include "workers/planners/venture_scope/profile.hpp"
 #include "workers/planners/venture_scope/prompts.hpp"
+#include "workers/ports/failures.hpp"
 
 namespace cairn {
 namespace {
@@ -91,8 +92,7 @@ StepResult prepare(const StepInput& input) {
   venture.used.clear();
   Outcome outcome = leave_by("prepared");
   if (venture.schema.empty()) {
-    if (const Status begun = begin(venture, input, outcome); !begun)
-      return Failure{std::string(to_string(begun.error().code)), begun.error().message, false, {}};
+    if (const Status begun = begin(venture, input, outcome); !begun) return failure_of(begun.error());
   }
   const std::size_t recipes_before = venture.recipes.size();
   decompose_ahead(venture);
@@ -188,8 +188,7 @@ StepResult read_decision(const ModelReply& reply) {
   decision.source = source_of(reply);
   const bool needs_target = decision.action == "search" || decision.action == "ask_user";
   if (needs_target && decision.target.empty())
-    return Failure{
-        "bad_reply", "Expected a target_path for the action " + decision.action + ", but it is empty.", true, {}};
+    return bad_reply("Expected a target_path for the action " + decision.action + ", but it is empty.");
   Outcome outcome = propose("decided", decision);
   outcome.patch["decided_by"] = reply.model;
   return outcome;
@@ -247,11 +246,10 @@ StepResult enforce_policy(const StepInput& input) {
     outcome.facts.emplace_back(proposed(proposal));
   }
   if (!is_venture_action(proposal.action))
-    return Failure{"invalid_action",
+    return failure("invalid_action",
                    "Expected the action search, ask_user, reflect, calculate or finish, but the decision has \"" +
                        proposal.action + "\".",
-                   false,
-                   {}};
+                   false);
   const EnforcedDecision result = enforced(venture, proposal);
   for (const std::string& budget : result.exhausted) outcome.facts.emplace_back(BudgetExhausted{budget, 0, 0});
   add_trail(result, proposal.action, outcome);
@@ -421,7 +419,7 @@ StepResult finish(const StepInput& input) {
   for (const std::string& path : required_leaves(venture))
     if (!is_known(venture, path)) missing.push_back(path);
   Json report = {{"question", channel(input, "question", "")},
-                 {"answer", told(venture, ending.status, ending.reason, decided_by)},
+                 {"answer", report_text(venture, ending.status, ending.reason, decided_by)},
                  {"region", venture.region},
                  {"currency", venture.currency},
                  {"result", nullptr},
@@ -436,16 +434,6 @@ StepResult finish(const StepInput& input) {
   return outcome;
 }
 
-void add(HandlerTable& table, const std::string& name, std::vector<std::string> labels, std::vector<std::string> reads,
-         std::variant<PureHandler, EffectHandler> run) {
-  Handler handler;
-  handler.name = "venture_scope." + name;
-  handler.labels = std::move(labels);
-  handler.reads = std::move(reads);
-  handler.run = std::move(run);
-  table.add(std::move(handler));
-}
-
 std::vector<std::string> and_venture(std::vector<std::string> channels) {
   for (std::string& name : venture_channels()) channels.push_back(std::move(name));
   return channels;
@@ -454,24 +442,34 @@ std::vector<std::string> and_venture(std::vector<std::string> channels) {
 }  // namespace
 
 void add_venture_scope(HandlerTable& table) {
-  add(table, "tick", {"aborted", "needs_region", "needs_currency", "ready"}, {"status", "region", "currency"},
-      PureHandler(tick));
-  add(table, "prepare", {"prepared"}, and_venture({"question", "corpus"}), PureHandler(prepare));
-  add(table, "calc_gate", {"finish_success", "finish_abort", "continue"}, venture_channels(), PureHandler(calc_gate));
-  add(table, "acquire", {"blocked_task", "auto_finish", "decide"}, and_venture({"auto_finish_ok", "open_tasks"}),
-      PureHandler(acquire));
-  add(table, "calc_adjust", {"adjusted"}, venture_channels(), PureHandler(calc_adjust));
-  add(table, "route_direct", {"routed"}, and_venture({"task"}), PureHandler(route_direct));
-  add(table, "decide", {"decided"}, and_venture({"question", "open_tasks", "reflections"}), EffectHandler(decide_next));
-  add(table, "enforce_policy", {"search", "ask_user", "reflect", "calculate", "finish"}, and_venture({"decision"}),
-      PureHandler(enforce_policy));
-  add(table, "search", {"has_observation", "no_hits"}, and_venture({"decision"}), EffectHandler(search));
-  add(table, "observe", {"observed"}, and_venture({"observation"}), PureHandler(observe));
-  add(table, "observe_user", {"observed"}, and_venture({"pending_question"}), PureHandler(observe_user));
-  add(table, "calculate", {"calculated"}, venture_channels(), PureHandler(calculate_target));
-  add(table, "reflect", {"reflected"}, {"decision"}, PureHandler(reflect));
-  add(table, "finish", {"done", "aborted"}, and_venture({"question", "status", "reason", "decision", "decided_by"}),
-      PureHandler(finish));
+  table.add(
+      "venture_scope",
+      {{"tick",
+        {"aborted", "needs_region", "needs_currency", "ready"},
+        {"status", "region", "currency"},
+        PureHandler(tick)},
+       {"prepare", {"prepared"}, and_venture({"question", "corpus"}), PureHandler(prepare)},
+       {"calc_gate", {"finish_success", "finish_abort", "continue"}, venture_channels(), PureHandler(calc_gate)},
+       {"acquire",
+        {"blocked_task", "auto_finish", "decide"},
+        and_venture({"auto_finish_ok", "open_tasks"}),
+        PureHandler(acquire)},
+       {"calc_adjust", {"adjusted"}, venture_channels(), PureHandler(calc_adjust)},
+       {"route_direct", {"routed"}, and_venture({"task"}), PureHandler(route_direct)},
+       {"decide", {"decided"}, and_venture({"question", "open_tasks", "reflections"}), EffectHandler(decide_next)},
+       {"enforce_policy",
+        {"search", "ask_user", "reflect", "calculate", "finish"},
+        and_venture({"decision"}),
+        PureHandler(enforce_policy)},
+       {"search", {"has_observation", "no_hits"}, and_venture({"decision"}), EffectHandler(search)},
+       {"observe", {"observed"}, and_venture({"observation"}), PureHandler(observe)},
+       {"observe_user", {"observed"}, and_venture({"pending_question"}), PureHandler(observe_user)},
+       {"calculate", {"calculated"}, venture_channels(), PureHandler(calculate_target)},
+       {"reflect", {"reflected"}, {"decision"}, PureHandler(reflect)},
+       {"finish",
+        {"done", "aborted"},
+        and_venture({"question", "status", "reason", "decision", "decided_by"}),
+        PureHandler(finish)}});
 }
 
 }  // namespace cairn

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/embedded.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/tools/corpus/documents.hpp"
 
 namespace cairn {
@@ -81,15 +82,11 @@ Result<CorpusQuery> query_of(const Json& inputs) {
   return query;
 }
 
-Failure failure(const Error& error) {
-  return {std::string(to_string(error.code)), error.message, error.code == Code::unavailable, {}};
-}
-
 ToolAnswer run_search(const SearchCorpus& search, const ToolCall& call) {
   const Result<CorpusQuery> query = query_of(call.inputs);
-  if (!query) return failure(query.error());
+  if (!query) return failure_of(query.error());
   const Result<std::vector<FoundPassage>> found = search(*query);
-  if (!found) return failure(found.error());
+  if (!found) return failure_of(found.error());
   Json hits = Json::array();
   for (const FoundPassage& passage : *found)
     hits.push_back({{"title", passage.title}, {"source", passage.source}, {"excerpt", passage.text}});

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "workers/planners/venture_scope/evidence.hpp"
 #include "workers/ports/text_file.hpp"
 #include "workers/ports/untrusted_text.hpp"
+#include "workers/tools/corpus/sentences.hpp"
 
 namespace cairn {
 namespace {
@@ -178,13 +178,14 @@ Result<Folder> read_documents(const std::string& directory) {
   return folder;
 }
 
-std::string corpus_name_fault(const std::string& name) {
+Status check_corpus_name(const std::string& name) {
   const auto is_inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
   const bool fits = !name.empty() && name.size() <= corpus_name_bytes_max && name[0] >= 'a' && name[0] <= 'z' &&
                     std::all_of(name.begin(), name.end(), is_inner);
-  if (fits) return "";
-  return "Expected a corpus's name of lower-case letters, digits, _ and -, a letter first, but it is \"" +
-         readable_line(name, 100) + "\".";
+  if (fits) return Done{};
+  return Error{Code::invalid,
+               "Expected a corpus's name of lower-case letters, digits, _ and -, a letter first, but it is \"" +
+                   readable_line(name, 100) + "\"."};
 }
 
 }  // namespace cairn

@@ -29,7 +29,7 @@ struct Folder {
 // (too large, in all or one of them).
 Result<Folder> read_documents(const std::string& directory);
 
-// [a-z][a-z0-9_-]*, at most 63 bytes; one sentence if it is not.
-std::string corpus_name_fault(const std::string& name);
+// Refuses `invalid`: a name other than [a-z][a-z0-9_-]* of at most 63 bytes.
+Status check_corpus_name(const std::string& name);
 
 }  // namespace cairn

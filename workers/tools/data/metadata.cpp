@@ -31,7 +31,7 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 // Whether the comment has the words of the reference, one after the other.
-bool tells_of(const std::string& about, const std::string& reference) {
+bool describes(const std::string& about, const std::string& reference) {
   const std::vector<std::string> wanted = words_of(reference);
   const std::vector<std::string> words = words_of(about);
   return !wanted.empty() && std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) != words.end();
@@ -98,9 +98,9 @@ class Places {
     const std::string* last_table = nullptr;
     for (const DataColumn& column : catalog_.columns) {
       const bool is_new = last_table == nullptr || *last_table != column.table;
-      if (is_new && tells_of(column.table_about, reference)) tables.push_back(table_place(reference, column));
+      if (is_new && describes(column.table_about, reference)) tables.push_back(table_place(reference, column));
       last_table = &column.table;
-      if (!column.is_key && tells_of(column.about, reference)) columns.push_back(column_place(reference, column));
+      if (!column.is_key && describes(column.about, reference)) columns.push_back(column_place(reference, column));
     }
     // A figure before a text: what is asked for by another name is most often added up.
     std::stable_partition(columns.begin(), columns.end(), [](const Json& place) {
@@ -145,7 +145,7 @@ std::string columns_told(const Json& metadata, const std::string& table) {
   return text;
 }
 
-std::string told(const Json& metadata, const Json& place) {
+std::string place_in_words(const Json& metadata, const Json& place) {
   const std::string table = place["table"];
   const std::string about =
       place["about"].get<std::string>().empty() ? "It has no description." : place["about"].get<std::string>();
@@ -194,7 +194,7 @@ bool has_rival_places(const Json& metadata) {
 
 std::string explain_metadata(const Json& metadata) {
   std::string text;
-  for (const Json& place : metadata["found"]) text += (text.empty() ? "" : "\n") + told(metadata, place);
+  for (const Json& place : metadata["found"]) text += (text.empty() ? "" : "\n") + place_in_words(metadata, place);
   for (const Json& reference : metadata["unresolved"])
     text += (text.empty() ? "" : "\n") + ("The data has nothing that is called " + reference.get<std::string>() + ".");
   return text;

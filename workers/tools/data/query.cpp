@@ -39,7 +39,7 @@ struct Column {
   bool is_key = false;
 
   std::string quoted() const { return quoted_name(table) + "." + quoted_name(name); }
-  std::string told() const { return table + "." + name; }
+  std::string in_words() const { return table + "." + name; }
 };
 
 struct Refused {
@@ -213,7 +213,7 @@ class Query {
       const Column column = names_.column(place.at("table"), place.at("column"));
       tables_.reach(column.table);
       wanted[column.quoted()].push_back(quoted_text(place.at("value")));
-      told_filters_.push_back(column.told() + " is " + text_of(place, "value"));
+      filters_in_words_.push_back(column.in_words() + " is " + text_of(place, "value"));
     }
     for (const auto& [column, values] : wanted) {
       std::string list;
@@ -239,7 +239,7 @@ class Query {
            ", 1)";
   }
 
-  std::string period_told() const {
+  std::string period_in_words() const {
     const std::int64_t month = number_of(analysis_, "month");
     const std::int64_t year = number_of(analysis_, "year");
     const std::string of_year = year > 0 ? std::to_string(year) : "of the latest year in the data";
@@ -251,7 +251,7 @@ class Query {
     const std::string column = date().quoted();
     filters_.push_back(column + " >= " + period_start() + " and " + column + " < " + period_start() + " + interval '" +
                        length + "'");
-    told_filters_.push_back(date().told() + " is in " + period_told());
+    filters_in_words_.push_back(date().in_words() + " is in " + period_in_words());
   }
 
   std::string where() const {
@@ -260,9 +260,9 @@ class Query {
     return text;
   }
 
-  std::string told_where() const {
+  std::string where_in_words() const {
     std::string text;
-    for (const std::string& filter : told_filters_) text += (text.empty() ? ", where " : " and ") + filter;
+    for (const std::string& filter : filters_in_words_) text += (text.empty() ? ", where " : " and ") + filter;
     return text;
   }
 
@@ -271,7 +271,7 @@ class Query {
       Column column = names_.column(place->at("table"), place->at("column"));
       const bool may_be_date = (kind_ == "minimum" || kind_ == "maximum" || kind_ == "list") && is_date(column.type);
       if (is_figure(column.type) || may_be_date) return column;
-      refuse("Expected a figure to add up, but " + column.told() + " is of the type " + column.type + ".");
+      refuse("Expected a figure to add up, but " + column.in_words() + " is of the type " + column.type + ".");
     }
     if (const std::optional<Column> figure = names_.figure_of(tables_.base())) return *figure;
     refuse("Expected " + tables_.base() + " to have a figure, but it has none.");
@@ -295,9 +295,9 @@ class Query {
     return kind_ == "average" ? "round(" + value + ", 2)" : value;
   }
 
-  std::string figure_told() const {
+  std::string figure_in_words() const {
     if (kind_ == "count") return "the number of " + tables_.base();
-    return "the " + kind_ + " of " + measure().told();
+    return "the " + kind_ + " of " + measure().in_words();
   }
 
   std::string direction() const { return text_of(analysis_, "order") == "ascending" ? "" : " desc"; }
@@ -316,12 +316,12 @@ class Query {
     const std::string name = kind_ == "count" ? "count" : kind_;
     if (!by)
       return query("select " + figure_text() + " as " + quoted_name(name) + "\nfrom " + tables_.text() + where(),
-                   figure_told() + told_where());
+                   figure_in_words() + where_in_words());
     tables_.reach(by->table);
     return query("select " + by->quoted() + ", " + figure_text() + " as " + quoted_name(name) + "\nfrom " +
                      tables_.text() + where() + "\ngroup by " + by->quoted() + "\norder by 2" + direction() + ", 1" +
                      limit(),
-                 figure_told() + " for each " + by->told() + told_where());
+                 figure_in_words() + " for each " + by->in_words() + where_in_words());
   }
 
   Json list() {
@@ -339,15 +339,15 @@ class Query {
       add(label->quoted() + " as " + quoted_name(plain_word(label->table)));
     }
     std::string order = key;
-    std::string told = tables_.base();
+    std::string words = tables_.base();
     const std::string wanted = text_of(analysis_, "order");
     if (wanted == "descending" || wanted == "ascending") {
       order = measure().quoted() + direction() + (key.empty() ? "" : ", " + key);
-      told += " by " + measure().told() + (wanted == "ascending" ? ", smallest first" : ", largest first");
+      words += " by " + measure().in_words() + (wanted == "ascending" ? ", smallest first" : ", largest first");
     }
     return query("select " + columns + "\nfrom " + tables_.text() + where() +
                      (order.empty() ? "" : "\norder by " + order) + limit(),
-                 told + told_where());
+                 words + where_in_words());
   }
 
   // What a change can be looked at by: the texts of the base table and of those it names.
@@ -378,18 +378,18 @@ class Query {
     std::string value = "coalesce(";
     std::string sets = "()";
     for (const Column& column : columns) {
-      part += " when grouping(" + column.quoted() + ") = 0 then " + quoted_text(column.told());
+      part += " when grouping(" + column.quoted() + ") = 0 then " + quoted_text(column.in_words());
       value += column.quoted() + "::text, ";
       sets += ", (" + column.quoted() + ")";
     }
     filters_.push_back(on + " >= " + start + " - interval '1 month' and " + on + " < " + start +
                        " + interval '1 month'");
     const std::string sum = "coalesce(sum(" + measure().quoted() + ") filter (where " + on;
-    return query(
-        "select " + part + " else 'all' end as part, " + value + "'all') as value,\n  " + sum + " < " + start +
-            "), 0) as before,\n  " + sum + " >= " + start + "), 0) as now\nfrom " + tables_.text() + where() +
-            "\ngroup by grouping sets (" + sets + ")\norder by 1, 2",
-        "the sum of " + measure().told() + " in " + period_told() + told_where() + ", against the month before");
+    return query("select " + part + " else 'all' end as part, " + value + "'all') as value,\n  " + sum + " < " + start +
+                     "), 0) as before,\n  " + sum + " >= " + start + "), 0) as now\nfrom " + tables_.text() + where() +
+                     "\ngroup by grouping sets (" + sets + ")\norder by 1, 2",
+                 "the sum of " + measure().in_words() + " in " + period_in_words() + where_in_words() +
+                     ", against the month before");
   }
 
   const Json& analysis_;
@@ -397,7 +397,7 @@ class Query {
   Names names_;
   Tables tables_;
   std::vector<std::string> filters_;
-  std::vector<std::string> told_filters_;
+  std::vector<std::string> filters_in_words_;
 };
 
 }  // namespace

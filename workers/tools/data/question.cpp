@@ -108,7 +108,7 @@ class Reading {
   }
 
  private:
-  bool says(std::string_view phrase) const { return text_.find(phrase) != std::string::npos; }
+  bool mentions(std::string_view phrase) const { return text_.find(phrase) != std::string::npos; }
   bool has_word_of(const Words& words) const {
     return std::any_of(tokens_.begin(), tokens_.end(), [&](const Token& token) { return words.contains(token.lower); });
   }
@@ -147,22 +147,23 @@ class Reading {
   }
 
   void find_kind() {
-    const bool asks_meaning = says("mean") || has_word("explain") || has_word("describe") || has_word("definition") ||
+    const bool asks_meaning = mentions("mean") || has_word("explain") || has_word("describe") ||
+                              has_word("definition") ||
                               (text_.starts_with("what is") && text_.find('_') != std::string::npos);
     if (has_word("why") && has_word_of(moves)) {
       kind_ = "change";
       wants_analysis_ = true;
     } else if (asks_meaning) {
       kind_ = "meaning";
-    } else if (says("how many") || says("number of") || has_word("count")) {
+    } else if (mentions("how many") || mentions("number of") || has_word("count")) {
       kind_ = "count";
     } else if (has_word("average")) {
       kind_ = "average";
     } else if ((has_word("which") || has_word("top") || has_word("what")) && order_ != "none") {
-      kind_ = has_word("which") || says(" by ") ? "sum" : order_ == "descending" ? "maximum" : "minimum";
+      kind_ = has_word("which") || mentions(" by ") ? "sum" : order_ == "descending" ? "maximum" : "minimum";
     } else if (has_word_of(showing)) {
       kind_ = "list";
-    } else if (has_word("total") || has_word("sum") || says("how much") || has_word_of(analysing)) {
+    } else if (has_word("total") || has_word("sum") || mentions("how much") || has_word_of(analysing)) {
       kind_ = "sum";
     }
     wants_analysis_ = wants_analysis_ || has_word_of(analysing);
@@ -199,24 +200,24 @@ class Reading {
   }
 
   void find_roles() {
-    const bool ranks = has_word("which") || (has_word("top") && says(" by "));
+    const bool ranks = has_word("which") || (has_word("top") && mentions(" by "));
     if (has_word("each") || has_word("per"))
       group_by_ = reference_after(has_word("each") ? "each" : "per");
     else if (kind_ == "sum" && ranks)
       group_by_ = reference_after(has_word("which") ? "which" : "top");
-    else if (kind_ == "count" && says(" by "))
+    else if (kind_ == "count" && mentions(" by "))
       group_by_ = reference_after("by");
     if (!group_by_.empty() && has_word("which") && limit_ == 0) limit_ = 1;
     const bool has_measure =
         kind_ == "sum" || kind_ == "average" || kind_ == "maximum" || kind_ == "minimum" || kind_ == "change";
-    if (kind_ == "list" && says(" by ")) measure_ = reference_after("by");
-    if (has_measure && says(" by ") && has_word("top")) measure_ = reference_after("by");
+    if (kind_ == "list" && mentions(" by ")) measure_ = reference_after("by");
+    if (has_measure && mentions(" by ") && has_word("top")) measure_ = reference_after("by");
     for (const std::string& reference : references_)
       if (has_measure && measure_.empty() && reference != group_by_) measure_ = reference;
   }
 
   Json result() const {
-    const bool is_common = says("what can you") || says("who are you") || says("can i ask") ||
+    const bool is_common = mentions("what can you") || mentions("who are you") || mentions("can i ask") ||
                            (has_word_of(greetings) && references_.empty());
     std::string kind = kind_;
     std::string reason = "Its words ask for " + kind_ + ".";

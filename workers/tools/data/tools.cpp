@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "workers/handlers/step_fields.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/tools/data/metadata.hpp"
 #include "workers/tools/data/results.hpp"
 
@@ -15,15 +16,8 @@ constexpr std::size_t references_max = 20;
 constexpr std::int64_t page_size_default = 20;
 constexpr std::int64_t page_number_max = 100'000;
 
-Failure failure(const Error& error) {
-  return {std::string(to_string(error.code)), error.message, error.code == Code::unavailable, {}};
-}
-
-Failure invalid(const std::string& wanted, const ToolCall& call) {
-  return {"invalid",
-          "Expected " + call.tool + " to get " + wanted + ", but got " + excerpt(call.inputs, 200) + ".",
-          false,
-          {}};
+Failure unfit_inputs(const std::string& wanted, const ToolCall& call) {
+  return invalid_input("Expected " + call.tool + " to get " + wanted + ", but got " + excerpt(call.inputs, 200) + ".");
 }
 
 // The input that carries a slot: by its name or a part of it, as "metadata" for metadata_results.
@@ -44,7 +38,7 @@ ToolAnswer common_helpdesk(const ToolCall&) {
               {"tone", "sure"}};
 }
 
-std::string tables_told(const Json& metadata) {
+std::string list_of_tables(const Json& metadata) {
   std::string text;
   for (const Json& table : metadata.value("tables", Json::array()))
     text += (text.empty() ? "" : ", ") + table.at("table").get<std::string>();
@@ -65,7 +59,7 @@ ToolAnswer clarify_question(const ToolCall& call) {
         "figure changed?";
   } else {
     asks += "I find nothing called " + unknown + " in the data. Which of its names do you mean? It has the tables " +
-            tables_told(*metadata) + ".";
+            list_of_tables(*metadata) + ".";
   }
   return Json{{"question", {{"asks", asks}}}, {"tone", "uncertain"}};
 }
@@ -75,18 +69,16 @@ ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
   const Json references = call.inputs.value("references", Json());
   const bool fits = references.is_array() && !references.empty() && references.size() <= references_max &&
                     std::all_of(references.begin(), references.end(), [](const Json& one) { return one.is_string(); });
-  if (!fits) return invalid("references, a list of 1 to 20 texts", call);
+  if (!fits) return unfit_inputs("references, a list of 1 to 20 texts", call);
   const auto words = references.get<std::vector<std::string>>();
   const Result<DataCatalog> catalog = read_catalog(dataset);
-  if (!catalog) return failure(catalog.error());
+  if (!catalog) return failure_of(catalog.error());
   const Result<std::vector<DataValue>> values = find_values(dataset, *catalog, words);
-  if (!values) return failure(values.error());
+  if (!values) return failure_of(values.error());
   const Json metadata = metadata_results(words, *catalog, *values);
   if (metadata["found"].empty()) {
-    return Failure{"not_found",
-                   "Expected " + excerpt(references, 200) + " to be names of the data, but none of them is.",
-                   false,
-                   {}};
+    return failure("not_found",
+                   "Expected " + excerpt(references, 200) + " to be names of the data, but none of them is.", false);
   }
   const bool is_sure = metadata["unresolved"].empty() && !has_rival_places(metadata);
   return Json{{"metadata_results", metadata}, {"tone", is_sure ? "sure" : "uncertain"}};
@@ -94,7 +86,7 @@ ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
 
 ToolAnswer explain(const ToolCall& call) {
   const Json* metadata = carried(call, "metadata_results");
-  if (metadata == nullptr || !metadata->is_object()) return invalid("metadata_results", call);
+  if (metadata == nullptr || !metadata->is_object()) return unfit_inputs("metadata_results", call);
   return Json{{"explanation", explain_metadata(*metadata)},
               {"tone", metadata->at("unresolved").empty() ? "sure" : "uncertain"}};
 }
@@ -108,9 +100,9 @@ ToolAnswer generate(const QueryLanguage& language, const ToolCall& call) {
   }
   const Json* metadata = carried(call, "metadata_results");
   const Json* analysis = carried(call, "analysis_result");
-  if (metadata == nullptr || analysis == nullptr) return invalid("metadata_results and analysis_result", call);
+  if (metadata == nullptr || analysis == nullptr) return unfit_inputs("metadata_results and analysis_result", call);
   const Result<Json> query = language.make(*analysis, *metadata);
-  if (!query) return failure(query.error());
+  if (!query) return failure_of(query.error());
   return Json{{"es_query", *query}, {"tone", has_rival_places(*metadata) ? "uncertain" : "sure"}};
 }
 
@@ -122,11 +114,11 @@ struct Window {
 ToolAnswer execute(const Dataset& dataset, const QueryLanguage& language, const ToolCall& call, const Window& window) {
   const Json* query = carried(call, "es_query");
   const std::string text = query == nullptr || !query->is_object() ? "" : text_of(*query, "text");
-  if (text.empty()) return invalid("es_query, {\"language\", \"text\"}", call);
+  if (text.empty()) return unfit_inputs("es_query, {\"language\", \"text\"}", call);
   if (text_of(*query, "language") != language.name)
-    return invalid("a query in the language " + std::string(language.name), call);
+    return unfit_inputs("a query in the language " + std::string(language.name), call);
   const Result<QueryRows> found = language.run(dataset, text, window.skip, window.rows);
-  if (!found) return failure(found.error());
+  if (!found) return failure_of(found.error());
   Json columns = Json::array();
   for (const QueryColumn& column : found->columns) columns.push_back({{"name", column.name}, {"type", column.type}});
   Json results = {
@@ -140,7 +132,8 @@ ToolAnswer execute_page(const Dataset& dataset, const QueryLanguage& language, c
   const Json size = page.is_object() ? page.value("size", Json(page_size_default)) : Json();
   const bool fits = number.is_number_integer() && size.is_number_integer() && number >= 1 &&
                     number <= page_number_max && size >= 1 && size <= dataset.limits.rows;
-  if (!fits) return invalid("a page, {\"number\", \"size\": 1 to " + std::to_string(dataset.limits.rows) + "}", call);
+  if (!fits)
+    return unfit_inputs("a page, {\"number\", \"size\": 1 to " + std::to_string(dataset.limits.rows) + "}", call);
   const auto rows = size.get<std::int64_t>();
   ToolAnswer answer = execute(dataset, language, call, {(number.get<std::int64_t>() - 1) * rows, rows});
   if (answer) {
@@ -159,7 +152,7 @@ ToolAnswer of_results(const ToolCall& call, const Read& read) {
     if (results != nullptr && results->is_object()) return read(*results);
   } catch (const Json::exception&) {
   }
-  return invalid("es_results, {\"columns\", \"rows\"}", call);
+  return unfit_inputs("es_results, {\"columns\", \"rows\"}", call);
 }
 
 ToolAnswer show(const ToolCall& call) {

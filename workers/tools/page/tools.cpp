@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "engine/embedded.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/tools/page/browser.hpp"
 #include "workers/tools/page/dom.hpp"
 
@@ -26,10 +27,6 @@ constexpr std::int64_t tool_ms_max = 120'000;
 constexpr auto settle_pause = std::chrono::milliseconds(100);
 constexpr int settle_looks_max = 30;
 constexpr auto idle_max = std::chrono::minutes(10);
-
-Failure failure(std::string error, std::string message, bool retryable) {
-  return {std::move(error), std::move(message), retryable, {}};
-}
 
 std::string script_named(std::string_view name) {
   for (const EmbeddedFile& file : page_files()) {
@@ -185,7 +182,7 @@ class OpenPages {
 
   ToolAnswer act(const ToolCall& call) {
     const Result<PageAction> action = parse_action(call.inputs.value("action", ""));
-    if (!action) return failure("invalid", action.error().message, false);
+    if (!action) return invalid_input(action.error().message);
     return with_page(call, [&](const std::string& url) {
       std::shared_ptr<OpenPage> page = page_of(call.run, false);
       if (page == nullptr) {
@@ -213,7 +210,7 @@ class OpenPages {
   ToolAnswer with_page(const ToolCall& call, Do work) {
     const Json place = call.inputs.value("url", Json());
     if (!place.is_string())
-      return failure("invalid", "Expected {\"url\": TEXT}, but got " + excerpt(call.inputs, 100) + ".", false);
+      return invalid_input("Expected {\"url\": TEXT}, but got " + excerpt(call.inputs, 100) + ".");
     const std::string url = url_of(place.get<std::string>());
     if (!may_open(url, options_.pages)) return refused(url);
     try {

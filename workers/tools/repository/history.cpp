@@ -89,7 +89,7 @@ struct NumstatRows {
   }
 };
 
-std::optional<Error> add_row(std::string_view line, std::size_t row, NumstatRows& rows) {
+Status add_row(std::string_view line, std::size_t row, NumstatRows& rows) {
   const std::vector<std::string_view> fields = split(line, '\t');
   if (fields.size() != 6) {
     return bad_row(row, "have 6 fields with tabs between, but it has " + std::to_string(fields.size()) + ".");
@@ -106,7 +106,7 @@ std::optional<Error> add_row(std::string_view line, std::size_t row, NumstatRows
   const std::vector<std::string> paths = renamed_paths(fields[5]);
   for (std::size_t i = 0; i + 1 < paths.size(); ++i) commit.files.push_back({paths[i], 0, 0});
   commit.files.push_back({paths.back(), *added, *deleted});
-  return {};
+  return Done{};
 }
 
 Result<std::string> read_text(const std::string& name) {
@@ -248,7 +248,7 @@ Result<std::vector<CodeCommit>> parse_numstat(std::string_view text) {
       return bad_row(1, "name the columns commit author date added deleted path, but it does not.");
     }
     if (row == 1 || line.empty()) continue;
-    if (std::optional<Error> fault = add_row(line, row, rows)) return *fault;
+    if (Status added = add_row(line, row, rows); !added) return std::move(added).error();
   }
   if (row == 0) return bad_row(1, "name the columns, but the file is empty.");
   return std::move(rows.commits);

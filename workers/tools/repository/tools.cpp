@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "workers/ports/failures.hpp"
 #include "workers/ports/untrusted_text.hpp"
 #include "workers/tools/repository/history.hpp"
 
@@ -50,10 +51,6 @@ Result<Wanted> wanted_of(const ToolCall& call, FilesOf files) {
   wanted.query = {*repository, *place, files, call.timeout_ms > 0 ? call.timeout_ms : tool_timeout_ms};
   if (is_count) wanted.limit = limit.get<std::size_t>();
   return wanted;
-}
-
-Failure failure(const Error& error) {
-  return {std::string(to_string(error.code)), error.message, error.code == Code::unavailable, {}};
 }
 
 // --- authors ---------------------------------------------------------------------------------------------------------
@@ -233,11 +230,11 @@ using AddTo = void (*)(const CodeHistory&, std::size_t limit, Json& answer);
 
 ToolAnswer answer_from_history(const ToolCall& call, FilesOf files, AddTo add) {
   const Result<Wanted> wanted = wanted_of(call, files);
-  if (!wanted) return failure(wanted.error());
+  if (!wanted) return failure_of(wanted.error());
   const Result<CodeHistory> history = read_history(wanted->query);
-  if (!history) return failure(history.error());
+  if (!history) return failure_of(history.error());
   if (history->commits.empty()) {
-    return Failure{"not_found", "Expected commits to " + wanted->query.repository + ", but it has none.", false, {}};
+    return failure("not_found", "Expected commits to " + wanted->query.repository + ", but it has none.", false);
   }
   Json answer = {{"repository", wanted->query.repository},
                  {"path", shown(history->path)},
