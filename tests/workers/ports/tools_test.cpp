@@ -268,10 +268,10 @@ TEST_F(Programs, run_in_a_group_of_their_own_and_with_default_signals) {
 }
 
 TEST_F(Programs, leave_neither_descriptors_nor_zombies) {
-  run("echo '{}'");
+  static_cast<void>(run("echo '{}'"));
   const std::size_t before = open_descriptors();
   for (const char* script : {"echo '{}'", "exit 1", "kill -9 $$", "sleep 1000", "cat /dev/zero", "exec 0<&-; echo"}) {
-    run(script, {{"text", std::string(100'000, 'x')}}, 200);
+    static_cast<void>(run(script, {{"text", std::string(100'000, 'x')}}, 200));
   }
   testing::run(io_, run_process({"no-such-program-here"}, "", {}));
   EXPECT_EQ(open_descriptors(), before);

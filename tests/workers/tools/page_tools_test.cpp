@@ -127,7 +127,7 @@ TEST(PageTools, a_lost_browser_is_opened_again_and_nothing_is_performed) {
   const auto tools = browser_tools();
   Calls calls(*tools);
   const Json page = calls.observe();
-  calls.call("page.close", Json::object());
+  EXPECT_TRUE(calls.call("page.close", Json::object()).ok());
   EXPECT_TRUE(wait_until_no_browser());
   const Json again = calls.act("click(" + number_of(page, "New patient") + ")", page, 2);
   EXPECT_EQ(again["performed"], false);

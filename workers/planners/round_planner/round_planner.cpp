@@ -336,21 +336,20 @@ asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
 }  // namespace
 
 void add_round_planner(HandlerTable& table) {
-  table.add(
-      "round_planner",
-      {{"understand_goal", {"ready"}, {"question", "clarification", "round"}, EffectHandler(understand_goal)},
-       {"plan_round",
-        {"continue", "repair", "done", "failed", "given_up"},
-        {"main_goal", "completed_outputs", "failed_sub_goals", "round", "planned_round", "facts", "retries", "repair",
-          "deliverables"},
-        EffectHandler(plan_round),
-        reads_the_plan},
-       {"join_reduce", {"handed_back"}, {"round", "merged", "repair"}, PureHandler(join_reduce), reads_the_plan},
-       {"synthesize",
-        {"answered", "failed", "clarify"},
-        {"question", "status", "reason", "step_failed", "synthesis_inputs", "deliverables", "retries"},
-        EffectHandler(synthesize),
-        reads_the_plan}});
+  table.add("round_planner",
+            {{"understand_goal", {"ready"}, {"question", "clarification", "round"}, EffectHandler(understand_goal)},
+             {"plan_round",
+              {"continue", "repair", "done", "failed", "given_up"},
+              {"main_goal", "completed_outputs", "failed_sub_goals", "round", "planned_round", "facts", "retries",
+               "repair", "deliverables"},
+              EffectHandler(plan_round),
+              reads_the_plan},
+             {"join_reduce", {"handed_back"}, {"round", "merged", "repair"}, PureHandler(join_reduce), reads_the_plan},
+             {"synthesize",
+              {"answered", "failed", "clarify"},
+              {"question", "status", "reason", "step_failed", "synthesis_inputs", "deliverables", "retries"},
+              EffectHandler(synthesize),
+              reads_the_plan}});
 }
 
 }  // namespace cairn
