@@ -100,7 +100,7 @@ Result<std::int64_t> read_limit(const std::string& name, const std::string& text
                "Expected " + name + " to be from 1 to " + std::to_string(most) + ", but it is \"" + text + "\"."};
 }
 
-// What the tools for data ask; which database the sample stands in is said when one is opened.
+// The data set that the tools for data ask. The sample's database is set later, by use_database.
 Result<Dataset> make_dataset(const CatalogueOptions& options) {
   Dataset dataset;
   if (const Status dsn = check_dsn(options.dataset_dsn, "CAIRN_DATASET_DSN"); !dsn) return dsn.error();

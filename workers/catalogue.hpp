@@ -1,5 +1,6 @@
-// All that this program brings along: handlers, built-in graphs, tools and the model it was configured with.
-// Built once at start; safe from any thread afterwards (the ports belong to the worker's turns).
+// The catalogue: everything that this program brings along, wired by hand from its configuration: handlers, built-in
+// graphs, tools and the model. Built once at start; safe from any thread afterwards, except the model and the tools,
+// which the worker's serial executor uses one thread at a time.
 #pragma once
 
 #include <memory>
@@ -16,8 +17,8 @@
 namespace cairn {
 
 struct CatalogueOptions {
-  std::string tools_file;      // "" none; else as --tools or CAIRN_TOOLS name it
-  std::string model_url;       // CAIRN_MODEL_URL; "" the rule book answers
+  std::string tools_file;      // --tools or CAIRN_TOOLS; "": none
+  std::string model_url;       // CAIRN_MODEL_URL; "": the rule book answers
   std::string model;           // CAIRN_MODEL
   std::string model_key;       // CAIRN_MODEL_KEY
   std::string model_cost_in;   // CAIRN_MODEL_COST_IN: what a million tokens cost; "": nothing
@@ -25,13 +26,13 @@ struct CatalogueOptions {
   std::string model_script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
   std::string browser_pages;   // CAIRN_BROWSER_PAGES: which URLs a browser may open, see workers/tools/page/tools.hpp
   std::string browser_screenshots;  // CAIRN_BROWSER_SCREENSHOTS
-  std::string dataset_dsn;     // CAIRN_DATASET_DSN: whose data the tools for data ask; "": the sample in our database
+  std::string dataset_dsn;     // CAIRN_DATASET_DSN: the database that the tools for data ask; "": the sample in ours
   std::string dataset_schema;  // CAIRN_DATASET_SCHEMA; "": the sample's
   std::string query_rows;      // CAIRN_QUERY_ROWS; "": 200
   std::string query_ms;        // CAIRN_QUERY_MS; "": 5000
   std::string query_language = "sql";  // CAIRN_QUERY_LANGUAGE
   int tool_threads = 4;
-  SearchCorpus corpora;  // where `corpus_search` looks; none: the example in memory
+  SearchCorpus corpora;  // searched by `corpus_search`; none: the example in memory
 };
 
 CatalogueOptions catalogue_options_from_environment();
@@ -40,11 +41,11 @@ struct Catalogue {
   HandlerTable handlers;
   std::vector<GraphRef> graphs;  // built in
   std::unique_ptr<Model> model;
-  Dataset dataset;  // what the tools for data ask; they look here when they run
+  Dataset dataset;  // asked by the tools for data, which read it when they run
   std::unique_ptr<Tools> tools;
 
-  // Where the sample data set is to be found, unless another is configured; said before any tool runs. An embedded
-  // database is ours, so that the sample is loaded into it when it is first asked for.
+  // Sets the database of the sample data set, unless another one is configured. An embedded database is ours, so that
+  // the sample is loaded into it at its first use. REQUIRES: no tool has run yet.
   void use_database(const std::string& dsn, bool is_embedded);
 };
 

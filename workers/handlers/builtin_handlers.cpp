@@ -89,7 +89,7 @@ bool is_conversation(const Json& messages) {
   return messages.is_array() && !messages.empty() && std::all_of(messages.begin(), messages.end(), is_message);
 }
 
-// What is kept for the next turn must be fit to be sent in it.
+// A message kept for the next turn must be fit to be sent in it.
 Failure no_message(const Json& reply) {
   return bad_reply("Expected a message with a role, but the reply is " + excerpt(reply, 200) + ".");
 }
@@ -103,7 +103,7 @@ Result<Done, Failure> offer_tools(ModelRequest& request, const StepInput& input)
   return bad_setting(input, "a list of function schemas, or null, as \"tools\"", request.tools);
 }
 
-// What the reply comes to where it may call tools.
+// The result of a reply that may call tools.
 StepResult called(const ModelReply& reply, const StepInput& input, const std::string& into) {
   auto calls = opened_calls(reply.message, setting(input, "messages").size());
   if (!calls) return std::move(calls).error();

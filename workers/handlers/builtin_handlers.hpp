@@ -1,5 +1,5 @@
-// Handlers of no planner in particular: with them a graph is composed without C++ (engine/graphs/tool_agent.json is).
-// Safe from any thread.
+// The built-in handlers: those of no planner in particular, from which a graph is composed without C++, as
+// engine/graphs/tool_agent.json is. Safe from any thread.
 #pragma once
 
 #include "workers/handlers/handler.hpp"
@@ -7,28 +7,29 @@
 namespace cairn {
 
 //   model.chat    {"prompt" | "messages", "system"?, "model"?, "into"?: "reply", "append_to"?}       -> ok
-//                 asks the model; the reply's text goes to the channel `into`, its whole message, as it came and in a
-//                 list of one, to the channel `append_to`; one without a role is a bad reply there
+//                 asks the model; the reply's text goes to the channel `into`, its whole message unchanged, as a list
+//                 of one, to the channel `append_to`, where a message without a role is a bad reply
 //                 {"messages", "tools", ...}                                           -> tools | message
 //                 with "tools", a list of function schemas or null, the reply may call tools: each call becomes a
-//                 sub-goal, for a `map` to execute, and the node is left by tools; by message without a call. The node
-//                 declares these "labels". A sub-goal is named by the place that its message takes after "messages".
+//                 sub-goal that a `map` executes, and the node is left by tools; by message without a call. The node
+//                 declares these "labels". A sub-goal is named by the position of its message in the conversation.
 //   model.decide  {"prompt" | "messages", "schema", "system"?, "model"?, "into"?: "decision", "label_field"?}
 //                 the same with a value of that JSON Schema; leaves by the string in the value's `label_field`,
 //                 by ok without one. The node declares its "labels".
 //   tool.call     {"tool", "inputs"?, "into"?: "result"}                               -> ok
 //                 one attempt is one call; the outputs go to the channel `into`
 //   tool.results  {"messages", "into"?: "messages"}                                    -> ok
-//                 what became of the calls in the last of the messages: for each, in their order, a message of role
-//                 tool, as a list to the channel `into`. Its content is the outputs' "content" if that is a text, else
-//                 the outputs as JSON; "Error: " and why for a call that failed or could not be run.
+//                 the results of the calls in the last message: for each, in their order, a message of role tool, as
+//                 a list to the channel `into`. Its content is the outputs' "content" if that is a text, else the
+//                 outputs as JSON; "Error: " and the reason for a call that failed or was not run.
 //   data.set      {"set": {CHANNEL: value}}                                            -> ok
 //   data.pick     {"value", "labels"?: {TEXT: LABEL}, "default"?: LABEL}
 //                 leaves by the label of the value's text (a string itself, else its JSON); without "labels" by the
 //                 text of a string. The node declares its "labels".
 //
-// These are the node's "with"; "$channel" stands for data as everywhere. "prompt" is a text or a list of parts that are
-// joined. After a bad reply the next attempt's messages end with what was wrong; with "tools" they are the same again.
+// The objects above are the node's "with"; "$channel" is replaced by data as everywhere. "prompt" is a text or a list
+// of parts that are joined. After a bad reply the next attempt's messages end with the reason; with "tools" they are
+// repeated unchanged.
 void add_builtin_handlers(HandlerTable& table);
 
 }  // namespace cairn

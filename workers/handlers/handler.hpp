@@ -1,5 +1,6 @@
-// Handlers: plain functions from a step's input to what came of it. Listed by hand in catalogue.cpp.
-// A handler may run twice for one step; effects pass `StepInput::key` on as idempotency key. Plain values.
+// Handlers: plain functions from a step's input to its outcome. A handler may run more than once for one step (at least
+// once delivery), so effects pass `StepInput::key` on as idempotency key. Plain values; a table is safe from any thread
+// once it is built.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,7 +20,7 @@ namespace cairn {
 
 class Ports;
 
-// A sub-goal as a handler sees it: plan and status together.
+// A sub-goal as a handler sees it: its place in the plan, and its status.
 struct GoalView {
   std::string id;
   std::string tool;
@@ -35,14 +36,14 @@ struct GoalView {
   Json context = nullptr;
 };
 
-// A sub-goal that the engine did not admit to the plan, and why.
+// A sub-goal that the engine rejected, and the reason.
 struct RejectedView {
   std::string id;
   std::string tool;
   std::string reason;  // one sentence
 };
 
-// Everything a step may know; frozen when the step opened, and its own copy.
+// Everything that a step may know: its own copy, frozen when the step opened.
 struct StepInput {
   RunId run;
   StepId step = 0;
@@ -52,17 +53,17 @@ struct StepInput {
   Tags tags;                                    // of the run
   std::string key;                              // "RUN/STEP"
   Json with;                                    // the node's settings, "$channel" replaced
-  Json data;                                    // the channels the handler declared it reads; absent ones are missing
-  std::vector<GoalView> plan;                   // if it declared to read the plan
+  Json data;                                    // the channels that the handler declares; absent ones are missing
+  std::vector<GoalView> plan;                   // if the handler declares that it reads the plan
   std::vector<RejectedView> rejected;           // likewise, in the order of their rejection
-  Json given;                                   // what the opening event brought; null: nothing
+  Json given;                                   // the opening event's value: an answer, a signal ...; null: none
   std::map<std::string, std::int64_t> budgets;  // used counts when the step opened
   std::map<std::string, std::int64_t> caps;     // of the same budgets
   std::int64_t plan_version = 0;                // likewise; 0: the run has no plan
   std::int64_t elapsed_ms = 0;                  // from the run's start to the step's opening; not for a cached step
-  std::int32_t errors = 0;                      // failed attempts before this one; lost ones do not count
-  std::string fault;                            // message of the failed attempt before this one; "" at the first
-  std::string fault_error;                      // and its one word: bad_reply, timeout, lost ...
+  std::int32_t errors = 0;                      // failed attempts before this one, without lost ones
+  std::string fault;                            // message of the previous, failed attempt; "" at the first
+  std::string fault_error;                      // its one word: bad_reply, timeout, lost ...
   std::string sub_goal;                         // for a tool's step: the sub-goal, its tool and its resolved inputs
   std::string tool;
   Json inputs;
@@ -71,15 +72,15 @@ struct StepInput {
 // The outcome of an attempt, or why it failed.
 using StepResult = Result<Outcome, Failure>;
 
-// Pure: no clock, no I/O, no randomness; runs on the thread that holds the state and must be quick.
+// Pure: no clock, no I/O, no randomness. Runs on the thread that holds the state and must be quick.
 using PureHandler = std::function<StepResult(const StepInput&)>;
-// An effect: waits without a thread. Thrown exceptions are a failed attempt.
+// An effect: a coroutine that waits without a thread. A thrown exception is a failed attempt.
 using EffectHandler = std::function<boost::asio::awaitable<StepResult>(StepInput, Ports&)>;
 
 struct Handler {
   std::string name;                 // "planner.node"
-  std::vector<std::string> labels;  // may leave by these
-  bool labels_from_node = false;    // a node's own "labels" are the list; `labels` if it has none
+  std::vector<std::string> labels;  // by which it may leave
+  bool labels_from_node = false;    // a node's own "labels" take the place of `labels`, if it has any
   std::vector<std::string> reads;   // channels; "*": all
   bool reads_plan = false;
   std::int32_t version = 1;  // raised when its meaning changes; part of the cache's key
@@ -110,7 +111,7 @@ class HandlerTable {
   std::map<std::string, Handler, std::less<>> by_name_;
 };
 
-// Copies out of the state what the handler declared. REQUIRES: the step is open.
+// A copy of the parts of the state that the handler declares. REQUIRES: the step is open.
 StepInput step_input(const RunState& state, const Step& step, const Handler* handler);
 
 }  // namespace cairn

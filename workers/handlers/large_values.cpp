@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-// At most the length of the value's text, and enough to tell small ones without writing them.
+// At most the length of the value's text, and enough to recognise small ones without writing them.
 bool may_exceed(const Json& value, std::size_t& left) {
   const auto take = [&left](std::size_t bytes) {
     const bool enough = bytes <= left;
@@ -43,8 +43,8 @@ std::optional<Hash> blob_of(const Json& value) {
   return parse_hash(found->get_ref<const std::string&>());
 }
 
-// What somebody else wrote in the form that stands for a blob would be taken for one, of another run perhaps. It is
-// moved out whatever its size: what is put back is not looked into.
+// A foreign value in the form of a reference would be read as one, perhaps of another run. It is moved out whatever its
+// size, because values that are put back are not searched for references.
 void move_foreign(Json& value, std::vector<Blob>& blobs) {
   if (!value.is_structured()) return;
   if (blob_of(value)) return move_bytes(value, canonical(value), blobs);

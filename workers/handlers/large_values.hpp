@@ -1,11 +1,10 @@
-// Values above 32 KiB live beside the history: the event holds {"$blob": hash, "bytes": n} in their place.
+// Large values out of line: a value above 32 KiB is stored once as a blob, content-addressed by its hash, and the event
+// holds {"$blob": hash, "bytes": n} in its place. Pure functions, safe from any thread.
 //
-// What is moved out is one top-level value: a channel of a patch or input, a field of a record, of outputs. Of a
-// channel that appends it is each element, of one that merges each field, so that the reducer still finds what it
-// takes. A "$channel/pointer" does not reach into a value that was moved out. What somebody else wrote in the very form
-// that stands for a blob is moved out too, whatever its size, so that it is never taken for one of ours.
-//
-// Pure functions, safe from any thread.
+// The unit is one top-level value: a channel of a patch or input, a field of a record, of outputs. For a channel that
+// appends it is each element, for one that merges each field, so that the reducer finds the form it takes. A
+// "$channel/pointer" does not reach into a blob. A value from outside that has the form of a reference to a blob is
+// moved out whatever its size, so that it is never read as one of ours.
 #pragma once
 
 #include <functional>
@@ -26,15 +25,16 @@ struct Blob {
   std::string bytes;
 };
 
-// `graph`: whose channels the fields are; null: no channels. Refuses `limit`: a value above json_bytes_max;
-// `invalid`: fields that as a whole have the form of a blob.
+// Replaces large values by references and adds them to `blobs`. `graph`: the graph whose channels the fields are; null:
+// no channels. Refuses `limit`: a value above json_bytes_max; `invalid`: fields that as a whole have the form of a
+// reference.
 Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs);
 Status move_out(std::vector<Fact>& facts, std::vector<Blob>& blobs);
 
-// Hashes of all that stands for a blob, anywhere inside.
+// Adds the hash of every reference to a blob, at any depth.
 void find_blobs(const Json& value, std::vector<Hash>& hashes);
 
-// Every {"$blob": hash, "bytes": n} whose bytes `read` knows is replaced by the value.
+// Replaces every reference whose bytes `read` knows by the value.
 void put_back(Json& value, const std::function<std::optional<std::string>(const Hash&)>& read);
 
 }  // namespace cairn

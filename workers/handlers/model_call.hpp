@@ -1,5 +1,5 @@
-// One call of the model by a handler: it is on record whatever came of it. Used in the worker's turns, by one thread
-// at a time.
+// One call of the model by a handler, on record as the fact `model_called` whatever the answer is, and what planners
+// share for reading prompts and replies. Used by the worker's serial executor, one thread at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,24 +10,23 @@
 
 namespace cairn {
 
-// The JSON Schema of an object with these properties, all of them required, and no others: what a strict endpoint
-// takes.
+// The JSON Schema of an object with exactly these properties, all required, as strict structured output demands it.
 Json object_schema(Json properties);
 
-// The fact of a call, ok or failed alike: node, what was asked of which model, what came and what it cost.
+// The fact of a call, succeeded or failed: node, request, model, reply, tokens and cost.
 Record model_called(const ModelRequest& request, const ModelAnswer& answer);
 
-// Asks once; `read` makes the outcome, or the failure, of a reply. The call's fact comes first.
+// Asks once; `read` makes the step's result of a reply. The call's fact comes before any other.
 using ReadReply = std::function<StepResult(const ModelReply&)>;
 boost::asio::awaitable<StepResult> ask_model(ModelRequest request, Ports& ports, ReadReply read);
 
-// As ask_model; an outcome counts the call in the channels model_calls, tokens_in, tokens_out and cost.
+// As ask_model; an outcome also counts the call in the channels model_calls, tokens_in, tokens_out and cost.
 boost::asio::awaitable<StepResult> ask_model_counted(ModelRequest request, Ports& ports, ReadReply read);
 
 // The data of a prompt: the JSON object that is its last message; an empty object if that is none.
 Json prompt_data(const ModelRequest& request);
 
-// Whose words they are, for a decision's `source`: "rule" (the rule book's) or "model".
+// A decision's `source`: "rule" for a reply of the rule book, else "model".
 const char* source_of(const ModelReply& reply);
 
 }  // namespace cairn

@@ -1,4 +1,5 @@
-// What handlers read of a step's data and put on record. Pure functions, safe from any thread.
+// Fields of a step's data and records of its facts, as handlers read and write them. Pure functions, safe from any
+// thread.
 #pragma once
 
 #include <string>
@@ -7,10 +8,10 @@
 
 namespace cairn {
 
-// A member that is a text; "" if it is none, or there is no object.
+// The member's text; "" if it is no text, or `object` no object.
 std::string text_of(const Json& object, const char* name);
 
-// A channel that the handler reads; `otherwise` if it is absent or null.
+// The channel's value; `otherwise` if it is absent or null.
 Json channel(const StepInput& input, const char* name, Json otherwise = nullptr);
 
 Record record(RecordKind kind, const Json& fields);

@@ -1,5 +1,5 @@
-// The planners that come with the program, as handlers; their graphs are in engine/graphs. Called once by the
-// catalogue. Not thread-safe.
+// The registration of the planners that come with the program: their handlers, whose graphs are in engine/graphs.
+// Called once by the catalogue. Not thread-safe.
 #pragma once
 
 #include "workers/handlers/handler.hpp"

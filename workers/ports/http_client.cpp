@@ -88,7 +88,7 @@ struct Connection {
 
   beast::tcp_stream& tcp() { return tls ? beast::get_lowest_layer(*tls) : plain; }
 
-  // False once the other side has closed it, or has said something that nobody asked for.
+  // False once the other side has closed it, or has sent something unasked.
   bool is_silent() {
     std::array<char, 1> byte{};
     error_code error;

@@ -1,8 +1,8 @@
-// One HTTP/1.1 request over TCP or TLS as a coroutine: what the model and the tools that are URLs are reached by.
-// Used in the worker's turns, by one thread at a time. No redirects, no cookies. After an answer its connection is
-// kept and used again within four seconds for the same host and port, over TLS by the same client alone; older ones are
-// closed at the next request, or with the io_context. If a kept one ends before a word of the next answer, the request
-// is sent once more, over a new one.
+// An HTTP/1.1 client for one POST at a time over TCP or TLS, as a coroutine: the way to models and to tools that are
+// URLs. No redirects, no cookies. Connections are kept alive and reused within four seconds for the same host and port,
+// over TLS by the same client only; older ones are closed at the next request, or with the io_context. If a reused one
+// ends before the first byte of an answer, the request is sent once more over a new connection.
+// Used by the worker's serial executor, one thread at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -22,8 +22,8 @@ namespace cairn {
 struct HttpRequest {
   std::string url;  // http(s)://host[:port]/target
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;                  // is POSTed
-  std::int64_t timeout_ms = 60'000;  // for everything, from the name's resolution to the answer's last byte
+  std::string body;
+  std::int64_t timeout_ms = 60'000;  // from the name's resolution to the answer's last byte
   std::size_t answer_bytes_max = json_bytes_max;
 };
 
@@ -32,7 +32,7 @@ struct HttpAnswer {
   std::string body;
 };
 
-// Why there is no answer. The sentence names the host, never the target or a header, which may carry secrets.
+// A request without an answer. The sentence names the host, never the target or a header: those may carry secrets.
 struct HttpFault {
   enum class Kind : std::uint8_t { invalid, unreachable, timeout, too_big };
   Kind kind = Kind::unreachable;
@@ -46,8 +46,8 @@ Status check_url(std::string_view url);
 
 class HttpClient {
  public:
-  // Certificates are checked against the system's authorities (or SSL_CERT_FILE, SSL_CERT_DIR), read at the first
-  // use of TLS.
+  // Certificates are checked against the system's authorities (or SSL_CERT_FILE, SSL_CERT_DIR), which are read at the
+  // first use of TLS.
   HttpClient();
   ~HttpClient();
 
@@ -55,7 +55,7 @@ class HttpClient {
 
  private:
   struct Tls;
-  // Shared: an exchange that is given up at its deadline may end after its client.
+  // Shared, because an exchange that is abandoned at its deadline may outlive its client.
   std::shared_ptr<Tls> tls_;
 };
 

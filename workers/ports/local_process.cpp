@@ -16,7 +16,7 @@ std::string read_machine_id() {
   return boot.empty() || space.empty() ? "" : boot + " " + space;
 }
 
-// Ended, but nobody has asked for its exit code yet. The state stands behind the name in parentheses.
+// Ended, but not reaped yet. In /proc/PID/stat the state follows the name in parentheses.
 bool is_zombie(std::int64_t pid) {
   std::string stat;
   std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);

@@ -1,4 +1,4 @@
-// Processes of this machine, by the ids that other sessions here gave in their rows. Safe from any thread.
+// Liveness of other processes on this machine, by the process ids in their session rows. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,11 @@
 
 namespace cairn {
 
-// Where process ids mean the same: this start of this machine and this namespace of processes. "" if it cannot be told.
+// Identifies this boot of this machine and this process namespace: where equal, process ids are comparable. "" if
+// unknown.
 const std::string& machine_id();
 
-// No such process runs here any more. A process that took over the id makes the answer no, never a false yes.
+// True if no process of that id runs here any more. A reused process id gives false, never a wrong true.
 bool is_gone(std::int64_t pid);
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// The model ports: any OpenAI-compatible chat-completions endpoint over HTTP or HTTPS, scripted answers, and the rule
-// book that answers for the built-in domain when no model is configured. Each is used by one thread at a time.
+// The implementations of Model: any OpenAI-compatible chat-completions endpoint over HTTP or HTTPS, scripted answers,
+// and functions of fixed rules (planners/rule_book.hpp). Each is used by one thread at a time.
 #pragma once
 
 #include <functional>
@@ -27,16 +27,16 @@ std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
 Status check_script(const Json& script);
 
 // Answers from a JSON document: {"replies": [{"node"?: NAME, "reply": {message} | "value": ..., "error"?: {...}}]};
-// each is used once, in order, the first whose node fits; when none fits: Failure `script_ended`.
+// each is used once, in order, the first whose node fits. Fails with `script_ended` when none fits.
 std::unique_ptr<Model> make_scripted_model(Json script);
 
-// What the records name in the model's place where a rule book answers.
+// The model's name on record where the rule book answers.
 inline constexpr const char* rule_book_name = "rules";
 
 // A reply of the rule book: the value, and as its message the value as JSON.
 ModelReply rule_reply(Json value);
 
-// A deterministic function in a model's place, named `name` in the records.
+// A deterministic function in a model's place, under `name` on record.
 using Rules = std::function<ModelAnswer(const ModelRequest&)>;
 std::unique_ptr<Model> make_rule_model(std::string name, Rules rules);
 

@@ -1,4 +1,7 @@
-// What a handler may ask of the world: the model and the tools. Used in the worker's turns, by one thread at a time.
+// The ports: a handler's only ways out of the process, the model and the tools. Calls carry an idempotency key, because
+// a step may run more than once (at least once delivery). A failed call is a Failure; a retryable one is tried again
+// by the engine with the node's exponential backoff, never by the port itself. Used by the worker's serial executor,
+// one thread at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,13 +23,13 @@ struct ModelRequest {
   std::string schema_name;  // for structured output
   Json tools;               // function schemas; null: none
   Json options;             // more fields of the request, as the endpoint knows them: {"reasoning_effort": "high"}
-  std::string key;          // idempotency key
-  std::string node;         // who asks; scripted answers may go by it
+  std::string key;          // idempotency key, sent to the endpoint
+  std::string node;         // the asking node; scripted answers may go by it
 };
 
 struct ModelReply {
   std::string model;  // as the endpoint named it
-  Json message;       // the assistant message as it came
+  Json message;       // the assistant message, unchanged
   Json value;         // the content parsed and checked against the schema; a string without one
   std::int64_t tokens_in = 0;
   std::int64_t tokens_out = 0;
@@ -34,7 +37,7 @@ struct ModelReply {
   std::int64_t latency_ms = 0;
 };
 
-// What came of a call. A failed one may have a reply too: one that misses its schema has cost as much as a good one.
+// The answer to a request. A failed one may have a reply too: a reply that misses its schema has its cost all the same.
 struct ModelAnswer {
   ModelAnswer() = default;
   ModelAnswer(ModelReply came) : reply(std::move(came)) {}
@@ -44,8 +47,8 @@ struct ModelAnswer {
   std::optional<Failure> failure;
 };
 
-// A model. An unreachable endpoint, a refusal, and a reply that is no JSON or misses its schema are Failures
-// (`error`: unreachable, refused, bad_reply); `retryable` as the status says (429, 5xx and no answer are).
+// A language model. Failures: `unreachable` (no answer), `refused` (by the endpoint or the model), `bad_reply` (no
+// JSON, or a miss of the schema). Retryable are `bad_reply`, no answer, and the statuses 408, 429 and 5xx.
 class Model {
  public:
   virtual ~Model() = default;
@@ -58,7 +61,7 @@ struct ToolCall {
   std::string sub_goal;
   std::string tool;
   std::int32_t attempt = 1;
-  std::string key;
+  std::string key;  // idempotency key
   Json inputs = Json::object();
   std::int64_t timeout_ms = 0;  // 0: the tool's own
 };
@@ -71,7 +74,7 @@ class Tools {
  public:
   virtual ~Tools() = default;
   virtual boost::asio::awaitable<ToolAnswer> call(ToolCall call) = 0;
-  virtual const ToolTable& table() const = 0;  // queues and preconditions, for the engine
+  virtual const ToolTable& table() const = 0;  // queues and preconditions, which commands carry to the engine
 };
 
 class Ports {
@@ -85,7 +88,7 @@ class Ports {
   Tools& tools_;
 };
 
-// `inputs_hash`: SHA-256 of the inputs as they were when the call was made, every reference replaced by its value.
+// The fact of a call. Its `inputs_hash` is the SHA-256 of the inputs with every reference replaced by its value.
 Record tool_called(const ToolCall& call, bool ok, std::int64_t latency_ms);
 
 }  // namespace cairn

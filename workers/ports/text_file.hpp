@@ -1,4 +1,4 @@
-// Texts from outside, whole and of bounded size. Pure but for the reading; safe from any thread.
+// Files and standard input read as whole texts of bounded size. Blocks; safe from any thread.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace cairn {
 
-// `what` names the text in the sentence of a refusal: `not_found` for a file that cannot be read (there is none, it is
-// a directory, it may not be), `limit` for more than json_bytes_max bytes.
+// `what` names the text in a refusal's sentence. Refuses `not_found`: a file that cannot be read (absent, a directory,
+// no permission); `limit`: more than json_bytes_max bytes.
 Result<std::string> read_text_file(const std::string& path, const std::string& what);
 
-// What is left of an open file, as stdin.
+// The rest of an open file, such as stdin.
 Result<std::string> read_text(int file, const std::string& what);
 
 }  // namespace cairn

@@ -27,11 +27,11 @@ namespace {
 constexpr std::size_t err_bytes_kept = 8 * 1024;
 constexpr std::size_t chunk_bytes = 16 * 1024;
 constexpr int drained_chunks_max = 64;  // no pipe holds more than a MiB
-constexpr int reap_ms_max = 1'000;      // for a killed child, when nobody is left to wait for it
+constexpr int reap_ms_max = 1'000;      // for a killed child, when its waiter is gone
 
 [[noreturn]] void fail(const char* doing) { throw std::system_error(errno, std::generic_category(), doing); }
 
-// A descriptor that is closed when nobody took it.
+// A descriptor that is closed unless it was taken.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -71,7 +71,7 @@ struct Pipe {
   Descriptor to;
 };
 
-// What posix_spawnp is told: three descriptors and no other, own group, signals as a fresh program expects them.
+// The attributes for posix_spawnp: three descriptors and no other, own group, signals as a fresh program expects them.
 class SpawnPlan {
  public:
   SpawnPlan(int in, int out, int err) {
@@ -124,7 +124,7 @@ std::vector<std::string> environment_without_secrets() {
   return kept;
 }
 
-// write() that reports a closed pipe as EPIPE and leaves no SIGPIPE behind, whatever the process does with it.
+// write() that reports a closed pipe as EPIPE and leaves no SIGPIPE pending, whatever the process does with it.
 ssize_t write_without_signal(int descriptor, std::string_view bytes) {
   sigset_t pipe_signal;
   sigset_t before;
@@ -194,7 +194,7 @@ class Child : public std::enable_shared_from_this<Child> {
     return true;
   }
 
-  // Kills it if its end is not known yet. It is reaped when it is gone; nobody waits for that.
+  // Kills it if its end is not known yet. It is reaped when it is gone, without a wait.
   void stop(ProcessEnd::Kind kind) {
     if (!runs() || stopped_) return;
     stopped_ = true;
@@ -289,7 +289,7 @@ class Child : public std::enable_shared_from_this<Child> {
     return asked != 0 || told.si_pid != 0;
   }
 
-  // REQUIRES: the child is not reaped, for only until then is the group's number surely its own.
+  // REQUIRES: the child is not reaped; only until then is the group's number surely its own.
   void kill_group() { ::kill(-pid_, SIGKILL); }
 
   int reap(int options) {

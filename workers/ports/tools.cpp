@@ -39,7 +39,7 @@ std::string document_of(const ToolCall& call) {
                     {"inputs", call.inputs}});
 }
 
-// What a program or an endpoint said, through the one door for JSON.
+// The output of a program or an endpoint, read by parse_json, the only entrance for JSON from outside.
 ToolAnswer read_outputs(const std::string& tool, std::string_view text) {
   const std::string wanted = "Expected one JSON object from " + tool_named(tool) + ", but ";
   const std::string said = readable_line(text, shown_bytes_max);
@@ -167,7 +167,8 @@ ToolAnswer run_guarded(const NativeTool& tool, const ToolCall& call) {
 
 asio::awaitable<ToolAnswer> answer_at_once(const NativeTool& tool, ToolCall call) { co_return run_guarded(tool, call); }
 
-// One call of a native tool. Shared by the coroutine that waits and the thread that works, for either may leave first.
+// One call of a native tool. Shared by the coroutine that waits and the thread that works, because either may end
+// first.
 struct NativeCall {
   NativeCall(asio::any_io_executor waiters, ToolCall asked) : call(std::move(asked)), executor(std::move(waiters)) {}
 
@@ -176,7 +177,7 @@ struct NativeCall {
   bool started = false;              // the waiter's thread only
   std::optional<ToolAnswer> answer;  // the waiter's thread only
   std::mutex mutex;
-  asio::steady_timer* timer = nullptr;  // the waiter's; null when nobody waits: then the executor may be gone too
+  asio::steady_timer* timer = nullptr;  // the waiter's; null without a waiter: then the executor may be gone too
 };
 
 // Runs `then` with the timer on the waiter's thread, if it still waits.

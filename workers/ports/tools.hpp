@@ -1,5 +1,6 @@
-// The tools: what does a sub-goal's work. Native ones are listed here; programs and URLs come from the worker's
-// configuration, never from a graph.
+// The implementations of tools, which do a sub-goal's work: native functions, programs and URLs. Native ones are built
+// in; programs and URLs come from the worker's configuration, never from a graph. A Tools object is used by one thread
+// at a time; native tools run in its bounded thread pool.
 #pragma once
 
 #include <functional>
@@ -15,7 +16,7 @@
 
 namespace cairn {
 
-// A native tool may block; it runs in a bounded thread pool.
+// A function that may block; it runs in a bounded thread pool.
 using NativeTool = std::function<ToolAnswer(const ToolCall&)>;
 
 struct ToolSpec {
@@ -25,7 +26,7 @@ struct ToolSpec {
   struct Http {
     std::string url;
   };
-  // The engine's own: one that never blocks answers at once, on the caller's thread; `sleep` waits without a thread.
+  // Built in: one that never blocks answers at once, on the caller's thread; `sleep` waits without a thread.
   struct Instant {
     NativeTool tool;
   };
@@ -49,11 +50,12 @@ std::vector<ToolSpec> builtin_tools();
 Result<std::vector<ToolSpec>> parse_tools(const Json& document);
 
 // A tool gets one JSON document {"run", "step", "sub_goal", "attempt", "key", "inputs"} on stdin or as the body, and
-// answers with one JSON object of at most json_bytes_max. A non-zero exit or a status of 400 or more is a failed
-// attempt (message: the last line of stderr, or the body); exit 75, 429 and 5xx are `retryable`, all else is not. A
-// program that exceeds its time or its output is killed with its whole process group. Its environment is the worker's
-// without CAIRN_* secrets. A fallback's outputs name it in `answered_by`; a fallback has no fallback of its own.
-// `threads`: bound of the pool for native tools. Later specs replace earlier ones of the same name.
+// answers with one JSON object of at most json_bytes_max. `key` is the idempotency key, also sent as the header
+// idempotency-key. A non-zero exit or a status of 400 or more is a failed attempt (message: the last line of stderr, or
+// the body); exit 75, 429 and 5xx are retryable, all others are not. A program that exceeds its time or its output is
+// killed with its whole process group. Its environment is the worker's without CAIRN_* secrets. A
+// fallback's outputs name it in `answered_by`; a fallback has no fallback of its own. `threads`: bound of the
+// pool for native tools. Later specs replace earlier ones of the same name.
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads);
 
 }  // namespace cairn

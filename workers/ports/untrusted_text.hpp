@@ -1,5 +1,5 @@
-// Text that others wrote (a tool's last words, an endpoint's answer) made fit for a sentence and for an event.
-// Pure functions, safe from any thread.
+// Text from outside (a tool's last words, an endpoint's answer) made fit for a sentence and for an event. Pure
+// functions, safe from any thread.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ Recent recent_of(const StepInput& input) {
   return recent_actions(channel(input, "actions", Json::array()), first, setting(input, "window", window_default));
 }
 
-// What a prompt tells of the current sub-task: its objective, and what earlier ones left.
+// The current sub-task as a prompt shows it: its objective, and the outputs of earlier ones.
 void add_sub_task(const StepInput& input, Json& data) {
   const Json hierarchy = channel(input, "hierarchy");
   if (!hierarchy.is_object()) return;
@@ -98,7 +98,7 @@ bool contains(std::string_view text, const std::string& part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
-// Whether the text stands in the element at that place; for a field, which has no inside, in what it stands in.
+// Whether the element at that place has the text; for a field, which has no inside, whether its surroundings have it.
 bool says(const PageElements& page, std::size_t place, const std::string& match) {
   if (contains(page[place].label(), match)) return true;
   const bool is_on_top = page[place].parent == 0;
@@ -110,7 +110,7 @@ bool says(const PageElements& page, std::size_t place, const std::string& match)
   return false;
 }
 
-// Whether an element of the page that `is_it` holds for says what is to be matched.
+// Whether an element for which `is_it` holds has the text to be matched.
 template <class Is>
 bool any_says(const PageElements& page, const std::string& match, Is is_it) {
   for (std::size_t place = 0; place < page.size(); ++place)
@@ -162,7 +162,7 @@ std::optional<Matched> matched(const StepInput& input) {
   return std::nullopt;
 }
 
-// A sub-task that failed: the rest is planned anew once; the second time the run fails.
+// A failed sub-task: the rest is planned again once; the second time the run fails.
 StepResult sub_task_failed(const StepInput& input) {
   const bool was = channel(input, "sub_task_failures", 0).get<int>() > 0;
   Outcome outcome{was ? "given_up" : "replan", {{"sub_task_failures", 1}}, {}};

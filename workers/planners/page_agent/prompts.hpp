@@ -1,5 +1,5 @@
-// What the nodes of page_agent say to the model, and what they expect back. The rule book reads the same prompts. Pure
-// functions, safe from any thread.
+// The prompts of page_agent: the request of each model call and the schema of its reply. The rules (rules.hpp) read the
+// same prompts. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace cairn::page_agent {
 
-// Which node asks.
+// The asking node.
 enum class Role : std::uint8_t {
   context_analysis,
   planning,
@@ -24,18 +24,19 @@ enum class Role : std::uint8_t {
 
 inline constexpr std::string_view schema_prefix = "page_agent_";
 
-// Said first when the last action succeeded and the task is not completed; of planning and step_refinement alone.
+// The first sentence of planning and step_refinement after an action that succeeded without completing the task.
 inline constexpr std::string_view plan_the_rest =
     "Previous action succeeded; the full user goal is not yet achieved. Create or adjust the plan for the remaining "
     "steps.";
 inline constexpr std::string_view next_step =
     "Previous action succeeded; the full user goal is not yet achieved. Continue with the next step.";
 
-// `verification`: what the last one said; anything but action_succeeded true and task_completed false gives "".
+// That sentence for a role; "" unless `verification`, the last verdict, has action_succeeded true and task_completed
+// false.
 std::string_view continuation(Role role, const Json& verification);
 
-// The executed actions as a prompt holds them: those from `first` on, the last `window` as they are, and of the ones
-// before "N earlier steps completed.".
+// The executed actions as a prompt shows them, from `first` on: the last `window` in full, the earlier ones as "N
+// earlier steps completed.".
 struct Recent {
   std::string summary;
   Json actions = Json::array();
@@ -47,7 +48,7 @@ Recent recent_actions(const Json& actions, std::size_t first, std::size_t window
 inline constexpr std::size_t dom_bytes_max = 24 * 1024;
 ModelRequest request_of(const StepInput& input, Role role, Json data, const std::string& summary = "");
 
-// The data of such a message; null if it is none.
+// The data of such a message; null if it holds none.
 Json data_of_prompt(const Json& messages);
 
 }  // namespace cairn::page_agent

@@ -235,7 +235,7 @@ std::string spoken(std::string_view text) {
   return words;
 }
 
-// Whether something that is no field says the value.
+// Whether an element other than a field shows the value.
 bool is_shown(const Json& lines, const std::string& value) {
   return std::any_of(lines.begin(), lines.end(), [&value](const Json& line) {
     const std::string text = line.is_string() ? line.get<std::string>() : std::string();

@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-// What a goal asks for, in its own words: the values that follow `with`, `name Jas and ward "Surgery"`, and the words
+// A goal in its own words: the values that follow `with`, `name Jas and ward "Surgery"`, and the words
 // before it.
 struct FormGoal {
   std::vector<std::string> words;

@@ -1,5 +1,5 @@
-// The page agent's judgement: what came of the last action, whether the page changed so much that the plan must be
-// looked at again, and what becomes of the plan then.
+// The page agent's judgement: the result of the last action, whether the page changed so much that the plan must be
+// checked, and the plan after that check.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,7 @@ Record recorded(const std::string& target, bool ok, const std::string& says) {
 }
 
 // --- the verification ------------------------------------------------------------------------------------------------
-// What a reply means for the run, gathered step by step.
+// The consequences of a verdict for the run, gathered step by step.
 class Verification {
  public:
   Verification(const StepInput& input, Json said) : input_(input), said_(std::move(said)) {

@@ -131,7 +131,7 @@ bool starts_with_word(std::string_view text, std::string_view word) {
          });
 }
 
-// "after A, B" without its first word, if it is one that tells an order.
+// "after A, B" without its first word, if that is a word of order.
 std::optional<std::string_view> after_order_word(std::string_view note) {
   for (const std::string_view word : {"after", "depends on", "needs", "requires", "blocked by", "依赖", "前置"}) {
     if (!starts_with_word(note, word)) continue;

@@ -69,7 +69,7 @@ struct Place {
 
 Place place_of(const Json& entry) { return {entry.at("id"), entry.at("depth")}; }
 
-// Tasks that wait for their turn; whoever is not to be decomposed does not get in.
+// Admission to the queue of tasks; tasks that are not to be decomposed are turned away.
 struct Entrance {
   const Assignment& assignment;
   Json queue = Json::array();
@@ -191,7 +191,7 @@ class Walk {
   Entrance entrance_;
 };
 
-// Which budget is used up, if one is.
+// The budget that is used up, if one is.
 std::optional<BudgetExhausted> exhausted(const StepInput& input, const Assignment& assignment) {
   const BudgetExhausted nodes{"nodes", assignment.settings.total_node_budget, count(input, "nodes_created")};
   if (nodes.used >= nodes.cap) return nodes;
@@ -318,7 +318,7 @@ void force_leaves(Writing& writing) {
   for (PlanNode& child : writing.children) child.leaf = true;
 }
 
-// The subtree below the target goes, and nobody waits for what went.
+// Removes the subtree below the target, and the dependencies on it.
 void remove_existing(Writing& writing) {
   const std::vector<const PlanNode*> below = writing.plan.below(writing.place.id);
   if (!writing.assignment.is_single() || writing.assignment.settings.existing_children != "overwrite" ||
@@ -417,7 +417,7 @@ StepResult write(const StepInput& input) {
 }
 
 // --- skip ------------------------------------------------------------------------------------------------------------
-// A task whose reply never came or could not be written is left as it is; `given` says what happened.
+// A task without a usable reply is left as it is; `given` has the failure.
 StepResult skip(const StepInput& input) {
   const Assignment assignment = assignment_of(input);
   const Place place = place_of(input.data.at("target"));

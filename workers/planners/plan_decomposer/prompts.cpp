@@ -55,7 +55,7 @@ Json outline_row(const PlanNode& node) {
   return row;
 }
 
-// The target's ancestors and what stands beside them and it, then the rest level by level, as much as fits.
+// The target's ancestors and all their siblings and its own, then the rest level by level, as much as fits.
 std::vector<const PlanNode*> outline_order(const PlanTree& plan, const std::string& target) {
   std::vector<const PlanNode*> order;
   std::set<std::string> seen;

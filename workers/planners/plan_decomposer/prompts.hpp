@@ -1,5 +1,5 @@
-// What plan_decomposer says to the model about one task, and what it expects back. Each prompt is a conversation of its
-// own: nothing of any other one is in it. The rule book reads the same prompts. Pure functions, safe from any thread.
+// The prompt of plan_decomposer about one task, and the schema of its reply. Each prompt is a conversation of its own,
+// without anything of another one. The rules (rules.hpp) read the same prompt. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -28,7 +28,8 @@ Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task,
 // The JSON Schema of a reply; the same for every task.
 Json decomposition_reply_schema();
 
-// What the schema cannot say. Refuses `invalid`: a reply for another task or mode, or a child without a name.
+// The conditions that the schema cannot express. Refuses `invalid`: a reply for another task or mode, or a child
+// without a name.
 Status check_reply(const Json& reply, const DecompositionTask& task);
 
 // An id in a reply, given as a text or as a number.

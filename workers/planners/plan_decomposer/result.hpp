@@ -1,4 +1,4 @@
-// What a decomposition came to, as data and as a sentence for people. Pure functions, safe from any thread.
+// The result of a decomposition, as data and as a sentence for people. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-// A task that was not decomposed, and why: format (of the reply), write, or the failed call's own word.
+// A task that was not decomposed. `error`: format (of the reply), write, or the failed call's own word.
 struct FailedDecomposition {
   std::string id;
   std::string error;
@@ -22,7 +22,7 @@ struct Decomposition {
   std::vector<PlanNode> created;  // in the order they were created
   std::vector<FailedDecomposition> failed;
   std::string stopped;  // node_budget, depth, empty_plan, empty_children, llm_calls, write_error,
-                        // "llm_should_stop: REASON"; "" when nothing was left to do
+                        // "llm_should_stop: REASON"; "" if it ran to its end
   Json stats;  // {"llm_calls", "elapsed_ms", "nodes_created", "depth_limited", "skipped_nodes", "truncated", ...}
 };
 

@@ -1,5 +1,4 @@
-// How plan_decomposer goes about a plan: the settings of a run, checked once when it begins. Pure, safe from any
-// thread.
+// The settings of a run of plan_decomposer, checked once when it begins. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 namespace cairn {
 
 struct DecompositionSettings {
-  std::int64_t max_depth = 3;           // a task is decomposed if it lies less deep, the first ones at 0
+  std::int64_t max_depth = 3;           // tasks at a smaller depth are decomposed; the first ones are at 0
   std::int64_t max_children = 6;        // kept of one reply
   std::int64_t total_node_budget = 50;  // new tasks in a run
   std::int64_t max_llm_calls = 200;     // retries included
@@ -18,15 +17,15 @@ struct DecompositionSettings {
   std::int64_t expand_depth = 1;        // levels below the given task, when there is one
   std::int64_t outline_bytes_max = 4000;
   bool stop_on_empty = true;
-  bool skip_existing = true;                 // of the whole plan: tasks that have children are not decomposed again
+  bool skip_existing = true;                 // in plan_bfs: tasks that have children are not decomposed again
   std::string stop_scope = "run";            // run or node
   std::string on_write_error = "stop";       // stop or continue
-  std::string existing_children = "append";  // of a given task: append or overwrite
+  std::string existing_children = "append";  // in single_node: append or overwrite
   std::string model;                         // "": the worker's
 };
 
 // `options` over `defaults`, each an object of the settings above, or null. Refuses `invalid`: an unknown setting, or
-// one that is out of its bounds.
+// one out of its bounds.
 Result<DecompositionSettings> read_settings(const Json& options, const Json& defaults);
 
 Json settings_json(const DecompositionSettings& settings);

@@ -1,5 +1,5 @@
-// A plan as a tree of tasks: what a decomposer reads, shows a model and hands back. Pure structure: a task has neither
-// a priority nor a status; what became of it is told by the run's events. Not thread-safe.
+// A plan as a tree of tasks: read by the decomposer, shown to a model, handed back. Structure alone: a task has neither
+// a priority nor a status; the run's events record its progress. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct PlanNode {
   std::string parent;  // "" for a root
   std::string name;
   std::string instruction = {};
-  std::vector<std::string> dependencies = {};  // ids of tasks that end before this one begins
+  std::vector<std::string> dependencies = {};  // ids of the tasks that must end before this one begins
   Json context = nullptr;                      // {"combined", "sections", "meta"}
   bool leaf = false;                           // not to be decomposed
   bool operator==(const PlanNode&) const = default;
@@ -33,12 +33,12 @@ class PlanTree {
 
   // REQUIRES: the id is new, and its parent, if it has one, is in the tree.
   void add(PlanNode node);
-  // An id that stood for a task once is not given to another.
+  // Marks an id as used, so that it is never given to another task.
   void retire(const std::string& id) { used_.insert(id); }
   void set_dependencies(const std::string& id, std::vector<std::string> dependencies);
 
   void drop_unknown_dependencies();
-  void clear();  // of all tasks; their ids stay taken
+  void clear();  // removes all tasks; their ids stay used
 
   std::size_t size() const { return nodes_.size(); }
   const PlanNode* find(std::string_view id) const;                   // null if there is none
@@ -48,11 +48,11 @@ class PlanTree {
   std::vector<const PlanNode*> path(std::string_view id) const;   // from the root to the task itself
   std::size_t position(const PlanNode& node) const;               // among its siblings
 
-  // The ids that the next `count` children of a task get.
+  // The ids of the next `count` children of a task.
   std::vector<std::string> new_ids(const std::string& parent, std::size_t count) const;
 
-  // Whether all can be done: a task begins after its parent has begun and its dependencies have ended, and ends after
-  // its children have.
+  // Whether the tasks have a topological order: a task begins after its parent has begun and its dependencies have
+  // ended, and ends after its children have.
   bool is_ordered() const;
 
  private:
@@ -62,7 +62,7 @@ class PlanTree {
   std::set<std::string> used_;
 };
 
-// A dependency that a plan cannot have.
+// A dependency that was left out of a plan.
 struct DroppedDependency {
   std::string task;
   std::string dependency;
@@ -70,33 +70,32 @@ struct DroppedDependency {
   bool operator==(const DroppedDependency&) const = default;
 };
 
-// Adds the tasks in their order, and says which of their dependencies were left out. They may depend on one another.
+// Adds the tasks in their order, and returns the dependencies that were left out. The tasks may depend on one another.
 // REQUIRES: as for add.
 std::vector<DroppedDependency> add_tasks(PlanTree& plan, std::vector<PlanNode> tasks);
 
-// The plan without these tasks and all below them, and without dependencies on them; their ids stay taken.
+// The plan without these tasks and all below them, and without dependencies on them; their ids stay used.
 PlanTree without(const PlanTree& plan, const std::set<std::string>& ids);
 
 // The plan as its JSON form has it:
 //   {"plan_id"?, "version"?, "goal"?, "roots": [ID], "nodes": {ID: {"name", "parent_id"?, "position"?, "instruction"?,
 //    "dependencies"?: [ID], "context"?, "leaf"?}}}
-// An id is a text or a whole number, and a text from then on. Refuses `invalid` with one sentence: a field that is not
-// one of these, a root, parent or dependency that is no task, a parent below itself, dependencies that cannot be met;
-// `limit`: more than 10,000 tasks.
+// An id is a text or a whole number, which becomes a text. Refuses `invalid`: an unknown field, a root, parent or
+// dependency that is no task, a parent below itself, cyclic dependencies; `limit`: more than 10,000 tasks.
 Result<PlanTree> read_plan(const Json& plan);
 Json plan_json(const PlanTree& plan);
 
 // {"id", "parent_id", "position", "name", "instruction", "dependencies", "context", "leaf"}
 Json node_json(const PlanTree& plan, const PlanNode& node);
 
-// The run's plan as a step that reads the plan sees it: its structure, without what was removed and without work.
-// Plan id and goal are the caller's to fill in.
+// The run's plan as a step that reads it sees it: its structure, without removed tasks and without sub-goals that have
+// a tool. The caller fills in plan id and goal.
 PlanTree plan_seen(const StepInput& input);
 
 // The task as the run's plan keeps it.
 PlanChild plan_child(const PlanNode& node);
 
-// What puts the plan on record: its creation, and for each task with children what it consists of (mode "given").
+// The facts that record the plan: its creation, and the children of each task that has some (mode "given").
 std::vector<Fact> plan_facts(const PlanTree& plan);
 
 }  // namespace cairn

@@ -1,5 +1,6 @@
-// For graphs that own a plan and let another graph decompose it: the plan is made, shown, and brought up to date with
-// what the child came to. Between the two the plan may have changed: its version tells, and then nothing is merged.
+// Handlers for graphs that own a plan and let another graph decompose it: plan.create makes the plan, plan.read shows
+// it, plan.merge applies the child's result. Optimistic concurrency: if the plan's version has changed since, nothing
+// is merged.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Runs a plan that someone else made: opens its sub-goals, lets the map run them, and reports on each.
+// Runs a plan that a caller brings: opens its sub-goals, lets the map run them, and reports on each.
 #include <utility>
 
 #include "engine/decide.hpp"
@@ -74,7 +74,7 @@ struct Report {
       failed[goal.id] = goal.message.empty() ? goal.error : goal.message;
     }
   }
-  // An id may be rejected more than once, and beside one that ran.
+  // An id may be rejected more than once, and also after one that ran.
   void add(const RejectedView& goal) {
     const std::string before = failed.value(goal.id, "");
     failed[goal.id] = before.empty() ? goal.reason : before + " " + goal.reason;

@@ -46,7 +46,7 @@ class Proposing {
     made_.facts.emplace_back(SubGoalRejected{goal.sub_goal, goal.tool, std::move(reason), {}});
   }
 
-  // What a tool needs of the run's data it is given, under the last word of its name.
+  // Adds the run's data that the tool needs, under the last word of its name.
   void fill_in(Json& inputs, const ToolFacts& facts) const {
     for (const std::string& need : facts.needs) {
       const std::string name = need.substr(need.find_last_of("$/") + 1);

@@ -1,6 +1,6 @@
-// What becomes of a round's plan: which of its sub-goals are proposed to the engine, which are rejected before, and
-// whether `done` may stand. The engine itself checks preconditions, references, cycles and ids. Pure functions, safe
-// from any thread.
+// The rules on a round's plan: which sub-goals are proposed to the engine, which are rejected before, and whether
+// `done` stands. Preconditions, references, cycles and ids are the engine's to check. Pure functions, safe from any
+// thread.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// What the planner may go by.
+// The planner's view of a round.
 struct RoundView {
   const StepInput& input;  // with the plan
   const ToolTable& tools;
@@ -18,14 +18,14 @@ struct RoundView {
   std::int64_t retries_max = 2;  // of one sub-goal
 };
 
-// The sub-goals of a reply as facts: SubGoalOpened with what its tool needs of the run's data filled in, or
-// SubGoalRejected for a tool that is none of the registry's or a retry that is not due.
+// The sub-goals of a reply as facts: SubGoalOpened, completed by those of the run's data that its tool needs, or
+// SubGoalRejected for an unknown tool or a retry that is not due.
 struct Proposals {
   std::vector<Fact> facts;
   std::size_t opened = 0;
   Json deliverables = Json::array();  // ids
-  Json retries = Json::object();      // {ID: the sub-goal that it tries again in the end}
-  std::vector<std::string> reasons;   // of those rejected here
+  Json retries = Json::object();      // {ID: the first sub-goal of its chain of retries}
+  std::vector<std::string> reasons;   // one for each rejected here
 };
 Proposals propose(const RoundView& view, const Json& sub_goals);
 
@@ -38,7 +38,7 @@ Status check_deliverables(const StepInput& input, const Json& deliverables);
 // {NAME: {"value", "tone"?}}. REQUIRES: check_synthesis_inputs accepts them.
 Json resolved_inputs_of(const StepInput& input, const Json& synthesis_inputs);
 
-// What was wanted and did not come about: failed, skipped or rejected sub-goals that no later one made good, each
+// The parts that are missing from the answer: failed, skipped or rejected sub-goals that no later one made good, each
 // {"id", "worker", "error"}.
 Json missing_parts(const StepInput& input, const Json& retries);
 

@@ -1,5 +1,5 @@
-// What the nodes of round_planner say to the model, and what they expect back. The rule book reads the same prompts.
-// Pure functions, safe from any thread.
+// The prompts of round_planner: the messages of each model call and the schema of its reply. The rules (rules.hpp) read
+// the same prompts. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace cairn {
 
-// Which node asks; also the name of its schema.
+// The asking node; its word is the name of its schema.
 enum class RoundRole : std::uint8_t { goal_analysis, round_plan, synthesis };
 
 std::string_view to_string(RoundRole role);
 
-// The chat messages: the role's task; why the reply before was not taken, if it was not; and as the last message the
-// task's data as one JSON object.
+// The chat messages: the role's task, the reason why the previous reply was rejected (`fault`, if any), and as the last
+// message the task's data as one JSON object.
 Json round_prompt(RoundRole role, const Json& data, const std::string& fault);
 
 // The JSON Schema of the reply.
 Json round_reply_schema(RoundRole role);
 
-// The tools that a planner may use, as its prompt shows them: {NAME: {"does", "needs", "gives"}}. Those that say
-// nothing about themselves are not among them.
+// The tools that a planner may use, as its prompt shows them: {NAME: {"does", "needs", "gives"}}. Tools without an
+// `about` are left out.
 Json worker_registry(const ToolTable& tools);
 
 // Values of more than `bytes_max` bytes are cut to their beginning.

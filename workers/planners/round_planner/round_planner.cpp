@@ -34,7 +34,7 @@ ModelRequest request_of(const StepInput& input, Role role, const Json& data, con
 }
 
 // --- understanding the goal (F01) ------------------------------------------------------------------------------------
-// What later nodes go by: facts that hold, and what is to be looked up; null where there is nothing.
+// The basis of later nodes: facts that hold, and references to resolve; null where there is none.
 Outcome understood(const StepInput& input, const ModelReply& reply) {
   const Json& read = reply.value;
   const std::string kind = text_of(read, "kind");
@@ -106,7 +106,7 @@ int repairs_of(const StepInput& input) {
   return repair.is_object() ? repair.value("tried", 0) : 0;
 }
 
-// A decision that leads nowhere: the planner is told once, the second time it is over.
+// A decision without effect: the planner gets one repair; the second one ends the run.
 Outcome repair(const StepInput& input, const std::string& rule, const std::string& action, const std::string& says) {
   if (repairs_of(input) >= repairs_max) {
     Outcome outcome = failed(input, rule + ": " + says, {action, rule, "failed"});
@@ -217,7 +217,7 @@ Json failed_row(const GoalView& goal) {
           {"attempts", goal.attempts}};
 }
 
-// What is new since the last join, in plan order whoever finished first.
+// The results since the last join, in plan order whatever the order of completion.
 StepResult join_reduce(const StepInput& input) {
   const auto merged = channel(input, "merged", Json::array({0, 0})).get<std::pair<std::size_t, std::size_t>>();
   Json completed = Json::object();

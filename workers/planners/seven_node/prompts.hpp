@@ -1,5 +1,5 @@
-// What the nodes of seven_node say to the model, and what they expect back: one prompt per node, built alike. The rule
-// book reads the same prompts. Pure functions, safe from any thread.
+// The prompts of seven_node: one for each node that asks, built alike, and the schemas of the replies. The rules
+// (rules.hpp) read the same prompts. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// Which node asks; also the name of its schema.
+// The asking node; its word is the name of its schema.
 enum class SevenNodeRole : std::uint8_t { guardrail, intent_parser, query_planner, reflector, response_generator };
 
 std::string_view to_string(SevenNodeRole role);
@@ -18,17 +18,17 @@ std::string_view to_string(SevenNodeRole role);
 // The system context every prompt begins with; written by the orchestrator.
 std::string system_context(std::string_view repository);
 
-// Turns of a conversation, [{"question", "answer"}], in one paragraph of at most `summary_bytes_max` bytes; begins with
-// the summary of still older ones. The oldest are dropped first.
+// Turns of a conversation, [{"question", "answer"}], in one paragraph of at most `summary_bytes_max` bytes that begins
+// with `older`, the summary of earlier turns. The oldest are dropped first.
 inline constexpr std::size_t summary_bytes_max = 2000;
 std::string summarise(const std::string& older, const Json& turns);
 
 // The chat messages: context and the role's task, the conversation's summary and last turns, and as the last message
-// the task's data as one JSON object. A failed attempt's message is told as "last_attempt_failed".
+// the task's data as one JSON object, with a failed attempt's message as "last_attempt_failed".
 // `context` is the channel {"system", "summary", "turns"}.
 Json prompt_messages(SevenNodeRole role, const Json& context, Json data, const std::string& fault);
 
-// The JSON Schema of the reply. `tools`: what the query planner may use, {NAME: what it tells}.
+// The JSON Schema of the reply. `tools`: those that the query planner may use, {NAME: description}.
 Json reply_schema(SevenNodeRole role, const Json& tools);
 
 }  // namespace cairn

@@ -262,7 +262,7 @@ std::string with_apology(std::string answer, const Json& results) {
   return answer;
 }
 
-// "busFactor: 2", or JSON: a person was to be told what it means.
+// "busFactor: 2", or JSON: an answer must explain it.
 bool is_raw(const std::string& answer) {
   if (Json::accept(answer)) return true;
   const bool is_one_pair = answer.find(':') != std::string::npos && answer.find('\n') == std::string::npos;

@@ -1,5 +1,5 @@
-// What comes from outside for venture_scope, made into values: answers of people, and what documents say. And back: the
-// result as a person reads it. Pure functions, safe from any thread.
+// Values from outside for venture_scope: people's answers and passages of documents; and the report that a person
+// reads. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -8,16 +8,18 @@
 
 namespace cairn {
 
-// The value of a field that an answer stands for. Numbers may be texts: "4.1 million". Refuses `invalid`.
+// An answer as the value of a field. Numbers may be texts: "4.1 million". Refuses `invalid`: an answer that does not
+// fit the field.
 Result<Json> read_answer(const Venture& venture, const std::string& path, const Json& answer);
 
-// "Ask somebody else": null, "", "unknown".
+// Whether the answer declines to answer: null, "", "unknown".
 bool is_no_answer(const Json& answer);
 
-// What the hits of a search [{"title", "source", "excerpt"}] say about a field: {"value", "evidence": {...}}, or null.
+// The value of a field in the hits of a search, [{"title", "source", "excerpt"}]: {"value", "evidence": {...}}, or
+// null.
 Json read_hits(const Venture& venture, const std::string& path, const Json& hits);
 
-// The result in sentences: the target, its formula, and each value with where it came from. `decided_by`: the model.
+// The result in sentences: the target, its formula, and each value with its source. `decided_by`: the model's name.
 std::string report_text(const Venture& venture, const std::string& status, const std::string& reason,
                         const std::string& decided_by);
 

@@ -1,5 +1,5 @@
-// Numbers in prose: what a passage says about something that is asked for. Word rules, no understanding; the sentence
-// that was taken goes along, so that a person can check it. Pure functions, safe from any thread.
+// Numbers in prose, found by word rules without understanding. The sentence that holds the number goes along, so that a
+// person can check it. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,18 @@ struct Quantity {
 
 std::vector<Quantity> quantities_in(std::string_view text);
 
-// The one quantity that the whole text is (but for white space); nothing if it says more or none.
+// The quantity that makes up the whole text; nothing if the text holds more than one, or anything else.
 std::optional<Quantity> read_quantity(std::string_view text);
 
 // Whether the text has the phrase, or one of several between "|", as words; case does not count in ASCII.
 bool mentions_phrase(std::string_view text, std::string_view phrase);
 
+// The description of a number that is searched for in a passage.
 struct Sought {
   enum class Kind { number, share, money };
   Kind kind = Kind::number;
   std::string currency;              // of money
-  std::vector<std::string> about;    // phrases that the sentence must have; the number nearest to the first counts
+  std::vector<std::string> about;    // phrases that the sentence must have; the number nearest to the first is taken
   std::vector<std::string> context;  // phrases that the passage or its title must have
   double min = 0;
   double max = 0;

@@ -111,7 +111,7 @@ void add_decomposition(const Venture& venture, const std::string& path, std::set
     if (is_derived(venture, child.id)) add_decomposition(venture, child.id, planned, outcome);
 }
 
-// What the plan held before this step.
+// The plan's paths before this step.
 std::set<std::string> planned_before(const Venture& venture) {
   std::set<std::string> planned;
   for (const auto& [path, field] : venture.schema.items()) planned.insert(path);

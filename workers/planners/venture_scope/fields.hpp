@@ -1,4 +1,4 @@
-// What venture_scope knows and how more comes of it: fields and their values, recipes (a field's formula and its
+// The knowledge of venture_scope and its growth: fields and their values, recipes (a field's formula and its
 // components), decompositions, composition, and the next task without a model. Pure functions over the run's channels,
 // safe from any thread.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// The channels as a node finds them, and what it changes of them.
+// The channels as a node finds them, and its changes to them.
 struct Venture {
   Json profile = Json::object();
   Json schema = Json::object();          // PATH -> field of the profile
@@ -35,21 +35,21 @@ struct Venture {
   bool recipes_changed = false;
 };
 
-// Channels that venture_of reads. Before `prepare` has laid the profile out, only region, currency and budgets are
-// there.
+// The channels that venture_of reads. Before `prepare` has written the profile into them, only region, currency and
+// budgets are present.
 std::vector<std::string> venture_channels();
 Venture venture_of(const StepInput& input);
 
-// Three capital letters, or "" for a text that is no currency's.
+// A currency's three capital letters; "" for any other text.
 std::string currency_code(const std::string& text);
 
-// Writes what the step changed into the outcome: patches, and the plan's growth and progress as facts.
+// Writes the step's changes into the outcome: patches, and the plan's growth and progress as facts.
 void add_changes(const Venture& venture, const StepInput& input, Outcome& outcome);
-// The plan as it begins: the target, what it is made of, and the other fields.
+// Records the initial plan: the target, its components, and the other fields.
 void create_plan(const Venture& venture, const std::string& goal, Outcome& outcome);
 
 // --- fields ----------------------------------------------------------------------------------------------------------
-// How the schema describes a field; an empty object if it does not know it.
+// The schema's description of a field; an empty object for an unknown one.
 const Json& field_of(const Venture& venture, const std::string& path);
 bool is_known(const Venture& venture, const std::string& path);
 bool may_search(const Json& field);
@@ -65,33 +65,33 @@ bool is_used_up(const Venture& venture, const std::string& budget);
 // --- the calculation -------------------------------------------------------------------------------------------------
 bool is_calculator_backed(const Venture& venture);
 std::string target_of(const Venture& venture);
-// It succeeded, and no field that it read has changed since.
+// Whether the last calculation succeeded and no field that it read has changed since.
 bool has_current_success(const Venture& venture);
-// channel last_calculation as it is now.
+// The calculation of now, in the form of the channel last_calculation.
 Json calculated(const Venture& venture);
 
 // --- recipes, decompositions and composition -------------------------------------------------------------------------
 // Stores the profile's decomposition of a field, with its recipe and its fields; false if it has none or has it
 // already.
 bool decompose(Venture& venture, const std::string& path);
-// Fields that cannot be had directly and are needed.
+// Decomposes the needed fields that have no direct source.
 void decompose_ahead(Venture& venture);
-// Of every formula in the schema and every decomposition.
+// Recipes of every formula in the schema and of every decomposition.
 void build_recipes(Venture& venture);
-// Fields of components that the schema lacks, then values of all that is derived and ready; fields whose formula has
-// none come back with the reason.
+// Adds the fields of components that the schema lacks, then the values of all derived fields that are ready. Returns
+// the fields whose formula has no value, with the reason.
 Json compose_ready_fields(Venture& venture);
 
 // --- what to do next -------------------------------------------------------------------------------------------------
-// The fields that must be had from outside for the target, or for all required fields, in the formulas' order.
+// The fields that must come from outside for the target, or for all required fields, in the formulas' order.
 std::vector<std::string> required_leaves(const Venture& venture);
-// Of those the unknown ones for which something is left to try.
+// Those of required_leaves that are unknown and have a source left to try.
 std::vector<std::string> actionable_missing(const Venture& venture);
 // The first unknown field below a derived one that is not derived itself; "" if all are known.
 std::string first_missing_component(const Venture& venture, const std::string& path);
-// {"path", "kind": search|ask_user|calculate, "query"? | "question"?}. `stuck` is the field for which nothing is left.
+// {"path", "kind": search|ask_user|calculate, "query"? | "question"?}. Sets `stuck` to a field without a source left.
 std::optional<Json> next_acquisition_task(const Venture& venture, const std::string& path, std::string& stuck);
-// Tasks that the components of decompositions leave open.
+// The open tasks: components of decompositions without a value.
 Json open_tasks(const Venture& venture);
 
 }  // namespace cairn

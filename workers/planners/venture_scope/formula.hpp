@@ -16,7 +16,7 @@ namespace cairn {
 
 inline constexpr std::size_t formula_bytes_max = 2000;
 
-// What a name stands for: its number, nothing yet, or a sentence that says why it can have no number.
+// The value of a name: its number, nothing yet, or a sentence why it can have no number.
 struct NoValueYet {};
 using NamedNumber = std::variant<double, NoValueYet, std::string>;
 using ReadName = std::function<NamedNumber(const std::string& name)>;
@@ -31,11 +31,11 @@ struct Calculation {
   std::string message;       // one sentence, unless it succeeded
 };
 
-// A formula that cannot be read, a name that can have no number, a division by zero and a result that is no finite
-// number are errors; else a name without a value blocks it.
+// Errors are a formula that cannot be read, a name that can have no number, a division by zero and a result that is not
+// finite. Otherwise a name without a value blocks the calculation.
 Calculation calculate(std::string_view formula, const ReadName& read);
 
-// The names in the order of their first use. Refuses `invalid` a text that is no formula.
+// The names in the order of their first use. Refuses `invalid`: a text that is no formula.
 Result<std::vector<std::string>> names_in(std::string_view formula);
 
 }  // namespace cairn

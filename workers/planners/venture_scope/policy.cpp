@@ -33,7 +33,7 @@ void decompose_required(Passage& pass) {
     decompose(pass.venture, target);
 }
 
-// A derived field is not looked for; the first of its components that lacks is. If none does, it only has to be
+// A derived field is not searched for; its first missing component is. If none does, it only has to be
 // calculated.
 void redirect_derived(Passage& pass) {
   VentureDecision& decision = pass.decision();

@@ -1,5 +1,5 @@
-// What is made of a decision before anything is done: hard rules in a fixed order, each rewrite on record. Pure
-// functions, safe from any thread.
+// The policy on decisions: hard rules in a fixed order that are applied before anything is done, each rewrite on
+// record. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ bool is_venture_action(const std::string& action);
 Json decision_json(const VentureDecision& decision);
 VentureDecision decision_of(const Json& json);
 
-// How a field is had: searched for or asked, whatever it may come from and prefers.
+// A decision to search for a field or to ask for it, whatever its sources and preference.
 VentureDecision decision_for(const Venture& venture, const std::string& action, const std::string& path,
                              std::string reason, std::string source);
 
@@ -42,7 +42,7 @@ struct DecisionRewrite {
 struct EnforcedDecision {
   VentureDecision decision;
   std::vector<DecisionRewrite> rewrites;
-  std::vector<std::string> exhausted;  // budgets that stood in the way
+  std::vector<std::string> exhausted;  // budgets that forced a rewrite
 };
 
 // The chain: requires_components, derived_to_direct, premature_ask, search_cap, ask_cap, calculation. The first may add

@@ -9,7 +9,7 @@ namespace cairn {
 
 inline constexpr const char* planner_decision_schema = "PlannerDecision";
 
-// The chat messages; the last one holds what is known, missing and left of the budgets, as one JSON object.
+// The chat messages. The last one is a JSON object of the known fields, the missing ones, and the rest of the budgets.
 Json planner_prompt(const Venture& venture, const StepInput& input);
 // The JSON Schema of a PlannerDecision about one of these fields.
 Json planner_decision(const Venture& venture);

@@ -1,5 +1,5 @@
 // The nodes of venture_scope: each does one thing, and where it leads is an edge of the graph. What they know and
-// decide by is in the files beside: fields and recipes, the policy, the prompt, answers and documents.
+// decide by is in the files next to it: fields and recipes, the policy, the prompt, answers and documents.
 #include <boost/asio/awaitable.hpp>
 #include <utility>
 
@@ -41,7 +41,7 @@ Outcome bootstrap(const char* label, const char* field) {
   return outcome;
 }
 
-// The iteration was counted when the step opened; at the cap the engine has closed it before it came here.
+// The iteration was counted when the step opened; at the cap the engine closes it before it gets here.
 StepResult tick(const StepInput& input) {
   if (text_of(input.data, "status") == "aborted") return leave_by("aborted");
   if (is_blank(text_of(input.data, "region"))) return bootstrap("needs_region", region_field);
@@ -50,7 +50,7 @@ StepResult tick(const StepInput& input) {
 }
 
 // --- prepare ---------------------------------------------------------------------------------------------------------
-// What the input says of fields, as values.
+// The input's fields, as values.
 Status take_given_fields(Venture& venture, const Json& given) {
   venture.fields = Json::object();
   for (const auto& [path, value] : given.items()) {
@@ -86,7 +86,7 @@ Json paths_since(const std::vector<std::string>& paths, std::size_t first) {
   return Json(std::vector<std::string>(paths.begin() + static_cast<std::ptrdiff_t>(first), paths.end()));
 }
 
-// Budgets are no part of what this may look at, for its outcome is used again while the channels stay as they are.
+// Must not read budgets: its outcome is cached and used again while the channels stay the same.
 StepResult prepare(const StepInput& input) {
   Venture venture = venture_of(input);
   venture.used.clear();
@@ -209,7 +209,7 @@ asio::awaitable<StepResult> decide_next(StepInput input, Ports& ports) {
 }
 
 // --- enforce_policy --------------------------------------------------------------------------------------------------
-// The model failed for good, and that is how the step came here.
+// Whether the step was reached because the model failed for good.
 bool model_failed(const StepInput& input) { return input.given.is_object() && input.given.contains("error"); }
 
 void add_trail(const EnforcedDecision& enforced, const std::string& first_action, Outcome& outcome) {

@@ -1,10 +1,10 @@
-// The tool `corpus_search`: passages of a corpus that have most of the words asked for. Native and blocking; safe from
-// any thread.
+// The tool `corpus_search`: full-text search for passages of a corpus that have most of the given words. Native and
+// blocking; safe from any thread.
 //
 // Inputs: {"corpus": NAME, "query": WORDS, "limit"?: 1..20}
 // Outputs: {"corpus", "query", "hits": [{"title", "source", "excerpt"}]}, best first
 //
-// The corpus `example` comes with the program: small, invented, and in the database once it has been asked for.
+// The corpus `example` comes with the program: small, invented, and loaded into the database at its first use.
 #pragma once
 
 #include <functional>
@@ -19,13 +19,13 @@ namespace cairn {
 
 inline constexpr const char* example_corpus = "example";
 
-// Where corpora lie; given to the tool when it is made.
+// The search of a place that holds corpora.
 using SearchCorpus = std::function<Result<std::vector<FoundPassage>>(const CorpusQuery&)>;
 
-// Those of a database, by PostgreSQL's full-text search. `dsn`: asked for at the first search, not before.
+// Corpora of a database, by PostgreSQL's full-text search. `dsn` is called at the first search.
 SearchCorpus corpora_in_database(std::function<Result<std::string>()> dsn);
 
-// In memory, by the same rule on words without their plural s: for tests and for programs without a database.
+// Corpora in memory, by the same rule on words without their plural s: for tests and for programs without a database.
 SearchCorpus corpora_in_memory(std::map<std::string, std::vector<Document>> corpora);
 
 std::vector<Document> example_documents();

@@ -1,5 +1,5 @@
-// Text and Markdown files as documents of a corpus: titled, and cut into passages of a few sentences. Reading a folder
-// is all or nothing. Pure but for the reading; safe from any thread.
+// Documents of a corpus from text and Markdown files: titled, and cut into passages of a few sentences. A folder is
+// read whole or not at all. Reading blocks; safe from any thread.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct Folder {
   std::vector<Document> documents;  // in order of their sources
 };
 
-// All .txt, .md and .markdown files below the directory that are not empty, but for hidden ones. Refuses `not_found`
-// (no such folder, a file that may not be read), `invalid` (a file that is not UTF-8, no documents at all), `limit`
-// (too large, in all or one of them).
+// All .txt, .md and .markdown files below the directory, except empty and hidden ones. Refuses `not_found` (no such
+// folder, a file without permission), `invalid` (a file that is not UTF-8, no documents at all), `limit` (too large, in
+// all or one of them).
 Result<Folder> read_documents(const std::string& directory);
 
 // Refuses `invalid`: a name other than [a-z][a-z0-9_-]* of at most 63 bytes.

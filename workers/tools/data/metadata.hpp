@@ -1,5 +1,5 @@
-// What a data set's names mean: references of a question found among its tables, columns, comments and values. Pure
-// functions, safe from any thread.
+// The meaning of names in a data set: references of a question, found among its tables, columns, comments and values.
+// Pure functions, safe from any thread.
 //
 // metadata_results: {"asked": [REFERENCE...],
 //   "found": [{"reference", "as": "table"|"column"|"value", "table", "column"?, "type"?, "value"?, "about"}...],
@@ -16,18 +16,18 @@
 
 namespace cairn {
 
-// Every place a reference may mean, best first; only the places of the best kind: a name of a table or column, a value,
-// a word of a comment.
+// Every place that a reference may mean, best first; only places of the best kind that was found: a name of a table or
+// column, a value, a word of a comment.
 Json metadata_results(const std::vector<std::string>& references, const DataCatalog& catalog,
                       const std::vector<DataValue>& values);
 
-// Whether a reference stands for several places that are equally good.
+// Whether a reference has several equally good places.
 bool has_rival_places(const Json& metadata);
 
-// What was found, in whole sentences.
+// The places in whole sentences.
 std::string explain_metadata(const Json& metadata);
 
-// Lower case, without a plural's ending, words parted by blanks: "net_prices" and "net price" are one.
+// Lower case, without a plural's ending, words separated by blanks: "net_prices" and "net price" are the same.
 std::string plain_word(std::string_view word);
 
 }  // namespace cairn

@@ -15,7 +15,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t parts_max = 8;  // by which a change is looked at
+constexpr std::size_t parts_max = 8;  // by which a change is analysed
 constexpr std::array<const char*, 13> month_names = {"",        "January",  "February", "March",  "April",
                                                      "May",     "June",     "July",     "August", "September",
                                                      "October", "November", "December"};
@@ -350,7 +350,7 @@ class Query {
                  words + where_in_words());
   }
 
-  // What a change can be looked at by: the texts of the base table and of those it names.
+  // The columns by which a change can be analysed: the texts of the base table and of those it names.
   std::vector<Column> parts() {
     std::vector<Column> found;
     const auto add_texts = [&](const std::string& table) {

@@ -1,5 +1,6 @@
-// The query that answers a question, made from what is asked and from what the data's names mean. Only identifiers of
-// the catalog and quoted values get into it. Pure functions, safe from any thread.
+// The query that answers a question, generated from its analysis and the meaning of its names. It contains only
+// identifiers of the catalog and quoted values, so no text of a question is ever executed. Pure functions, safe from
+// any thread.
 //
 // analysis_result: {"kind": count|sum|average|minimum|maximum|list|change, "references", "measure"?, "group_by"?,
 //                   "month"?, "year"?, "order"?, "limit"?}; metadata_results as workers/tools/data/metadata.hpp has it.
@@ -12,8 +13,8 @@
 
 namespace cairn {
 
-// {"language": "sql", "text", "says"}: the query and, in words, what it gives. Refuses `invalid` when the names do not
-// make a query: no table, a measure that is no figure, tables that no key links, a month without a date.
+// {"language": "sql", "text", "says"}: the query, and its result in words. Refuses `invalid`: names that make no query
+// (no table, a measure that is no figure, tables that no key links, a month without a date).
 Result<Json> sql_query(const Json& analysis, const Json& metadata);
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// The languages in which data is asked: how a query is made of a question, and how it is run. CAIRN_QUERY_LANGUAGE
+// The query languages for data: each generates a query from a question's analysis and runs it. CAIRN_QUERY_LANGUAGE
 // chooses one. Constant data; its functions are safe from any thread.
 #pragma once
 

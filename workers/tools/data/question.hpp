@@ -1,5 +1,5 @@
-// What a question on data asks, read by word rules: the goal's analysis in a language model's place. Pure functions,
-// safe from any thread.
+// Questions on data, read by word rules: the goal's analysis in a language model's place. Pure functions, safe from any
+// thread.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace cairn {
 
 // {"kind", "references", "measure", "group_by", "month", "year", "order", "limit", "page", "wants_analysis", "reason"},
-// as the prompt of goal_analysis wants it. `clarification`: what was answered to a question back; "" nothing.
+// as the prompt of goal_analysis asks for it. `clarification`: the answer to a question back; "": none.
 Json read_data_question(const std::string& question, const std::string& clarification);
 
 }  // namespace cairn

@@ -24,7 +24,7 @@ std::string value_text(const Json& value) {
   return canonical(value);
 }
 
-// How many letters of a fixed-width font the text takes.
+// The width of the text in letters of a fixed-width font.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }

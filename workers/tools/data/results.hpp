@@ -1,4 +1,4 @@
-// Rows of a query in words: shown as they are, or analysed. Pure functions, safe from any thread.
+// The rows of a query as text: a table, or an analysis in sentences. Pure functions, safe from any thread.
 //
 // es_results: {"columns": [{"name", "type"}...], "rows": [[VALUE...]...], "more", "says"?, "page"?: {"number", "size"}}
 #pragma once
@@ -18,8 +18,8 @@ struct ResultAnalysis {
   bool is_sure = true;  // figures alone say where something changed, not why
 };
 
-// What the rows say: of a change (columns part, value, before, now) which parts made it; of figures for each name the
-// total, the largest and the smallest.
+// For a change (columns part, value, before, now): the parts that made it. For figures by name: the total, the largest
+// and the smallest.
 ResultAnalysis analyze_results(const Json& results);
 
 }  // namespace cairn

@@ -144,7 +144,7 @@ ToolAnswer execute_page(const Dataset& dataset, const QueryLanguage& language, c
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
-// Results that came from somebody else's tool may have another form.
+// Results of a configured tool may have another form.
 template <class Read>
 ToolAnswer of_results(const ToolCall& call, const Read& read) {
   const Json* results = carried(call, "es_results");

@@ -24,7 +24,7 @@ constexpr int removals_max = 20;
 constexpr const char* profile_prefix = "cairn-browser-";
 constexpr const char* element_key = "element-6066-11e4-a52e-4f735466cecf";  // of the WebDriver standard
 
-// Profiles that processes left behind which are gone.
+// Profiles left over from processes that are gone.
 void remove_left_profiles() {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {

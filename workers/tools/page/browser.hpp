@@ -1,5 +1,5 @@
 // A headless Chromium over WebDriver: one process group of chromedriver and Chromium with an empty profile of its own.
-// Blocks; for one thread at a time. Ends with the object, and with the process that holds it.
+// It ends with the object and with the process that holds it. Blocks; for one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace cairn {
 
-// Why WebDriver did not do what was asked. `word` is WebDriver's ("no such element"), or "gone": there is no browser
-// any more.
+// A command that WebDriver did not carry out. `word` is WebDriver's ("no such element"), or "gone": the browser has
+// ended.
 struct BrowserFault {
   std::string word;
   std::string says;
@@ -29,7 +29,7 @@ class Browser {
   Browser& operator=(const Browser&) = delete;
   ~Browser();
 
-  // All give the command's value.
+  // The command's value.
   using Answer = Result<Json, BrowserFault>;
   Answer open(const std::string& url);
   Answer run(const std::string& script, Json arguments);  // as the body of a function in the page

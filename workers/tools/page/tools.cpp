@@ -67,7 +67,7 @@ std::string escaped(const std::string& path) {
   return text;
 }
 
-// Links are followed before the path is looked at.
+// Symbolic links are resolved before the path is checked.
 bool is_own_file(const std::string& url) {
   static constexpr std::string_view scheme = "file://";
   if (!url.starts_with(scheme)) return false;
@@ -129,7 +129,7 @@ class OpenPage {
     return before;
   }
 
-  // What kept it from being performed; null if nothing did.
+  // The fault that kept it from being performed; null if it was.
   Json perform(const PageAction& action, const std::string& element) {
     const Json seen = observe();
     const PageElements page = read_page(seen.value("dom", ""));
@@ -276,7 +276,7 @@ class OpenPages {
     return pages_[run] = std::move(page);
   }
 
-  // Takes out the idle ones, and the one longest unused if there are too many; whoever uses it ends it when done.
+  // Takes out the idle ones, and the least recently used one if there are too many; its last user ends it.
   std::vector<std::shared_ptr<OpenPage>> make_room() {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<OpenPage>> out;

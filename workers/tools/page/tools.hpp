@@ -5,10 +5,10 @@
 //   page.close   {}                             ends the run's browser
 //
 // The first two answer {"url", "title", "dom"}; act also {"performed", "fault"?: {"kind", "says"}, "reopened"?}. The
-// DOM is simplified, and what can be acted upon is numbered. `element` is the signature (workers/tools/page/dom.hpp)
-// that the number was given for; another element under that number is not touched (kind `element_missing`). One `key`
-// is performed once as long as the browser lives. When it is gone, with a worker that died or because too many others
-// were opened, act opens the page at `url` again, performs nothing, and says `reopened`.
+// DOM is simplified and its interactive elements are numbered. `element` is the signature (workers/tools/page/dom.hpp)
+// of the numbered element; another element under that number is not touched (kind `element_missing`). An action is
+// idempotent by its `key` as long as the browser lives. After the browser has ended, with a dead worker or to make room
+// for others, act opens the page at `url` again, performs nothing, and answers `reopened`.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@
 namespace cairn {
 
 struct PageToolOptions {
-  std::string pages;        // which URLs may be opened: beginnings, with spaces between; "" only the files below
-  std::string screenshots;  // a folder for a picture after each act; "": none
+  std::string pages;        // beginnings of the URLs that may be opened, separated by spaces; "": only the files below
+  std::string screenshots;  // a folder for a picture of each answer; "": none
 };
 
 // Files that end in .html or .htm and lie below the working directory may always be opened, also by their path alone.

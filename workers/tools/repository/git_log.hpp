@@ -1,5 +1,5 @@
-// Reading a git repository with the `git` program: fixed arguments, no shell, no configuration of the user's, none of
-// the programs that a repository's own configuration may name. Blocks; safe from any thread.
+// A reader of git repositories through the `git` program: fixed arguments, no shell, no user configuration, none of the
+// programs that a repository's own configuration may name. Blocks; safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ Result<std::vector<std::string>> git_files(const std::string& repository, std::i
 Result<std::vector<CodeCommit>> git_commits(const std::string& repository, const std::string& path, FilesOf files,
                                             std::int64_t timeout_ms);
 
-// What `git log -z --numstat` printed. Refuses `invalid`.
+// The output of `git log -z --numstat`. Refuses `invalid`.
 Result<std::vector<CodeCommit>> parse_git_log(std::string_view text);
 
 }  // namespace cairn

@@ -35,7 +35,7 @@ bool is_same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return plain(x) == plain(y); });
 }
 
-// How many of the path's components it takes until the place's components end there; 0: they never do.
+// The number of the path's leading components that end with the place's; 0: none do.
 std::size_t depth_of_match(const std::vector<std::string_view>& path, const std::vector<std::string_view>& place,
                            std::size_t path_count) {
   for (std::size_t end = place.size(); end <= path_count; ++end) {

@@ -1,5 +1,5 @@
-// The change history of a code base: who changed which files when. Read from a git repository or from a numstat file;
-// what the repository tools compute on. Pure but for reading; safe from any thread.
+// The change history of a code base, on which the repository tools compute: commits with author, time and files, read
+// from a git repository or from a numstat file. Reading blocks; safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct CodeCommit {
 };
 
 struct CodeHistory {
-  std::string path;                 // what was asked for, from the top of the repository; "": all of it
-  std::vector<CodeCommit> commits;  // as the log has them: latest first
+  std::string path;                 // the place asked for, from the top of the repository; "": all of it
+  std::vector<CodeCommit> commits;  // latest first
 };
 
 enum class FilesOf : std::uint8_t {
-  path,    // of each commit, the files under the path
+  path,    // the files of each commit that lie under the path
   commit,  // all files of each commit that touches the path
 };
 
@@ -46,9 +46,9 @@ struct HistoryQuery {
 
 inline constexpr std::size_t history_bytes_max = 256u * 1024 * 1024;
 
-// Merge commits do not count, nor do commits without files.
-// Refuses `not_found` (no such repository or place), `invalid` (not a repository, rows that are none), `limit` (too
-// long), `unavailable` (git cannot be run or takes too long).
+// Merge commits and commits without files are left out.
+// Refuses `not_found` (no such repository or place), `invalid` (not a repository, unreadable rows), `limit` (too long),
+// `unavailable` (git cannot be run or takes too long).
 Result<CodeHistory> read_history(const HistoryQuery& query);
 
 // The shallowest directory whose last components are those of `place`, else the shallowest such file; the first by

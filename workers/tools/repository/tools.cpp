@@ -59,7 +59,7 @@ struct AuthorCount {
   std::size_t commits = 0;
 };
 
-// Most commits first; equals stay in the order of their latest commits, for the log is latest first.
+// Most commits first; equals stay in the order of their latest commits, because the log is latest first.
 std::vector<AuthorCount> authors_of(const CodeHistory& history) {
   std::vector<AuthorCount> authors;
   std::unordered_map<std::string_view, std::size_t> by_name;
