@@ -40,7 +40,7 @@ namespace {
 constexpr std::uint32_t header_bytes_max = 64 * 1024;
 constexpr std::chrono::seconds kept_max{4};  // many servers close at five
 
-struct Place {
+struct Destination {
   bool tls = false;
   std::string host;  // without brackets
   std::string port;
@@ -58,7 +58,7 @@ bool is_port(std::string_view digits) {
   return read.ec == std::errc() && number > 0 && number <= 65535;
 }
 
-Result<Place> parse_url(std::string_view text) {
+Result<Destination> parse_url(std::string_view text) {
   const auto parsed = boost::urls::parse_uri(boost::core::string_view(text.data(), text.size()));
   if (!parsed) return unusable_url("it cannot be parsed");
   const boost::urls::url_view& url = *parsed;
@@ -68,14 +68,14 @@ Result<Place> parse_url(std::string_view text) {
   if (url.has_userinfo()) return unusable_url("it carries a name or a password");
   if (url.has_port() && !is_port(std::string_view(url.port().data(), url.port().size())))
     return unusable_url("its port is none");
-  Place place;
-  place.tls = tls;
-  place.host = url.host_address();
-  place.port = url.has_port() ? std::string(url.port()) : (tls ? "443" : "80");
-  place.authority = std::string(url.encoded_host_and_port());
-  place.target = std::string(url.encoded_target());
-  if (place.target.empty() || place.target[0] != '/') place.target.insert(0, "/");
-  return place;
+  Destination destination;
+  destination.tls = tls;
+  destination.host = url.host_address();
+  destination.port = url.has_port() ? std::string(url.port()) : (tls ? "443" : "80");
+  destination.authority = std::string(url.encoded_host_and_port());
+  destination.target = std::string(url.encoded_target());
+  if (destination.target.empty() || destination.target[0] != '/') destination.target.insert(0, "/");
+  return destination;
 }
 
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
@@ -157,8 +157,8 @@ class KeptConnections : public asio::execution_context::service {
 // One request under way. Shared by the caller, who leaves at the deadline, and the exchange, which ends when its
 // last operation does: a name's resolution cannot be cut short.
 struct Exchange {
-  Exchange(const asio::any_io_executor& on, Place to, HttpRequest asked)
-      : executor(on), place(std::move(to)), request(std::move(asked)), deadline(on), resolver(on) {}
+  Exchange(const asio::any_io_executor& on, Destination to, HttpRequest asked)
+      : executor(on), destination(std::move(to)), request(std::move(asked)), deadline(on), resolver(on) {}
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
@@ -169,7 +169,7 @@ struct Exchange {
   }
 
   asio::any_io_executor executor;
-  Place place;
+  Destination destination;
   HttpRequest request;
   TlsContext context;
   asio::steady_timer deadline;
@@ -180,8 +180,8 @@ struct Exchange {
 };
 
 HttpFault fault(const Exchange& exchange, HttpFault::Kind kind, const std::string& but) {
-  const std::string scheme = exchange.place.tls ? "https://" : "http://";
-  return {kind, "Expected an answer from " + scheme + exchange.place.authority + ", but " + but + "."};
+  const std::string scheme = exchange.destination.tls ? "https://" : "http://";
+  return {kind, "Expected an answer from " + scheme + exchange.destination.authority + ", but " + but + "."};
 }
 
 HttpFault fault_of(const Exchange& exchange, const error_code& error) {
@@ -196,8 +196,8 @@ HttpFault fault_of(const Exchange& exchange, const error_code& error) {
 }
 
 http::request<http::string_body> message_of(const Exchange& exchange) {
-  http::request<http::string_body> message{http::verb::post, exchange.place.target, 11};
-  message.set(http::field::host, exchange.place.authority);
+  http::request<http::string_body> message{http::verb::post, exchange.destination.target, 11};
+  message.set(http::field::host, exchange.destination.authority);
   message.set(http::field::user_agent, "cairn");
   for (const auto& [name, value] : exchange.request.headers) message.set(name, value);
   message.body() = exchange.request.body;
@@ -228,15 +228,16 @@ bool is_address(const std::string& host) {
 }
 
 asio::awaitable<void> connect(Exchange& exchange) {
-  const Place& place = exchange.place;
-  const auto endpoints = co_await exchange.resolver.async_resolve(place.host, place.port, asio::use_awaitable);
+  const Destination& destination = exchange.destination;
+  const auto endpoints =
+      co_await exchange.resolver.async_resolve(destination.host, destination.port, asio::use_awaitable);
   if (exchange.given_up) throw boost::system::system_error(asio::error::operation_aborted);
   exchange.connection = std::make_unique<Connection>(exchange.executor, exchange.context);
   co_await exchange.connection->tcp().async_connect(endpoints, asio::use_awaitable);
-  if (!place.tls) co_return;
+  if (!destination.tls) co_return;
   TlsStream& stream = *exchange.connection->tls;
-  if (!is_address(place.host)) SSL_set_tlsext_host_name(stream.native_handle(), place.host.c_str());
-  stream.set_verify_callback(asio::ssl::host_name_verification(place.host));
+  if (!is_address(destination.host)) SSL_set_tlsext_host_name(stream.native_handle(), destination.host.c_str());
+  stream.set_verify_callback(asio::ssl::host_name_verification(destination.host));
   co_await stream.async_handshake(asio::ssl::stream_base::client, asio::use_awaitable);
 }
 
@@ -254,7 +255,7 @@ asio::awaitable<error_code> ask(Exchange& exchange, Parser& parser) {
 // A kept connection may end just when it is used again: then, and before a word of an answer, a new one is tried.
 asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
   KeptConnections& kept = KeptConnections::of(exchange.executor);
-  const KeptConnections::Peer peer{exchange.context.get(), exchange.place.host, exchange.place.port};
+  const KeptConnections::Peer peer{exchange.context.get(), exchange.destination.host, exchange.destination.port};
   exchange.connection = kept.take(peer);
   std::optional<Parser> parser;
   error_code error = asio::error::not_connected;
@@ -290,8 +291,8 @@ bool fits_a_header(std::string_view text) {
 }  // namespace
 
 Status check_url(std::string_view url) {
-  const Result<Place> place = parse_url(url);
-  if (!place) return place.error();
+  const Result<Destination> destination = parse_url(url);
+  if (!destination) return destination.error();
   return Done{};
 }
 
@@ -299,17 +300,17 @@ HttpClient::HttpClient() = default;
 HttpClient::~HttpClient() = default;
 
 boost::asio::awaitable<HttpResult> HttpClient::post(HttpRequest request) {
-  Result<Place> place = parse_url(request.url);
-  if (!place) co_return HttpFault{HttpFault::Kind::invalid, place.error().message};
+  Result<Destination> destination = parse_url(request.url);
+  if (!destination) co_return HttpFault{HttpFault::Kind::invalid, destination.error().message};
   for (const auto& [name, value] : request.headers) {
     const bool fits = fits_a_header(name) && fits_a_header(value);
     if (!fits) co_return HttpFault{HttpFault::Kind::invalid, "Expected one line as header " + name + ", but got more."};
   }
-  if (place->tls && !tls_) tls_ = std::make_shared<Tls>();
+  if (destination->tls && !tls_) tls_ = std::make_shared<Tls>();
 
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto exchange = std::make_shared<Exchange>(executor, *std::move(place), std::move(request));
-  if (exchange->place.tls) exchange->context = TlsContext(tls_, &tls_->context);
+  const auto exchange = std::make_shared<Exchange>(executor, *std::move(destination), std::move(request));
+  if (exchange->destination.tls) exchange->context = TlsContext(tls_, &tls_->context);
   exchange->deadline.expires_after(std::chrono::milliseconds(exchange->request.timeout_ms));
   auto running = run_exchange(exchange);
   asio::co_spawn(executor, std::move(running), asio::detached);

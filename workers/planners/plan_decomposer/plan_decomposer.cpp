@@ -62,12 +62,12 @@ PlanTree named_plan(const StepInput& input) {
   return plan;
 }
 
-struct Place {
+struct Target {
   std::string id;
   std::int64_t depth = 0;
 };
 
-Place place_of(const Json& entry) { return {entry.at("id"), entry.at("depth")}; }
+Target target_of(const Json& entry) { return {entry.at("id"), entry.at("depth")}; }
 
 // Admission to the queue of tasks; tasks that are not to be decomposed are turned away.
 struct Entrance {
@@ -144,13 +144,13 @@ class Walk {
         entrance_{assignment} {}
 
   // The next task to decompose; those that have children already are passed by, and their children join the queue.
-  std::optional<Place> to_expand(Outcome& outcome) {
-    while (const std::optional<Place> place = take()) {
-      const PlanNode* node = plan_.find(place->id);
+  std::optional<Target> to_expand(Outcome& outcome) {
+    while (const std::optional<Target> target = take()) {
+      const PlanNode* node = plan_.find(target->id);
       if (node == nullptr) continue;
-      const std::vector<const PlanNode*> children = plan_.children(place->id);
-      if (assignment_.is_single() || !assignment_.settings.skip_existing || children.empty()) return place;
-      pass_by(*place, children, outcome);
+      const std::vector<const PlanNode*> children = plan_.children(target->id);
+      if (assignment_.is_single() || !assignment_.settings.skip_existing || children.empty()) return target;
+      pass_by(*target, children, outcome);
       if (skipped_.size() == skips_max) break;
     }
     return std::nullopt;
@@ -165,21 +165,21 @@ class Walk {
   }
 
  private:
-  std::optional<Place> take() {
+  std::optional<Target> take() {
     if (is_at_end()) return std::nullopt;
     const std::size_t at = first_ + taken_++;
-    return place_of(at < queue_.size() ? queue_[at] : entrance_.queue[at - queue_.size()]);
+    return target_of(at < queue_.size() ? queue_[at] : entrance_.queue[at - queue_.size()]);
   }
 
-  void pass_by(const Place& place, const std::vector<const PlanNode*>& children, Outcome& outcome) {
-    skipped_.push_back(place.id);
+  void pass_by(const Target& target, const std::vector<const PlanNode*>& children, Outcome& outcome) {
+    skipped_.push_back(target.id);
     outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", "skip"},
-                                                                      {"target", place.id},
+                                                                      {"target", target.id},
                                                                       {"mode", assignment_.mode},
                                                                       {"reason", "has_children"},
                                                                       {"source", "rule"}}));
     for (const PlanNode* child : children)
-      entrance_.let_in(*child, place.depth + 1, !plan_.children(child->id).empty());
+      entrance_.let_in(*child, target.depth + 1, !plan_.children(child->id).empty());
   }
 
   const PlanTree& plan_;
@@ -205,11 +205,11 @@ StepResult next(const StepInput& input) {
   const PlanTree plan = named_plan(input);
   Walk walk(input, plan, assignment);
   Outcome outcome{"expand", Json::object(), {}};
-  const std::optional<Place> place = walk.to_expand(outcome);
-  const bool is_drained = !place && walk.is_at_end();
+  const std::optional<Target> target = walk.to_expand(outcome);
+  const bool is_drained = !target && walk.is_at_end();
   walk.leave(outcome.patch);
-  if (place) {
-    outcome.patch["target"] = {{"id", place->id}, {"depth", place->depth}};
+  if (target) {
+    outcome.patch["target"] = {{"id", target->id}, {"depth", target->depth}};
     if (const std::optional<BudgetExhausted> budget = exhausted(input, assignment)) {
       outcome.label = "done";
       outcome.patch["stopped"] = budget->name == "nodes" ? "node_budget" : "llm_calls";
@@ -225,8 +225,8 @@ StepResult next(const StepInput& input) {
 }
 
 // --- expand ----------------------------------------------------------------------------------------------------------
-DecompositionTask task_of(const Assignment& assignment, const Place& place) {
-  return {place.id, assignment.mode, static_cast<std::size_t>(assignment.settings.max_children),
+DecompositionTask task_of(const Assignment& assignment, const Target& target) {
+  return {target.id, assignment.mode, static_cast<std::size_t>(assignment.settings.max_children),
           static_cast<std::size_t>(assignment.settings.outline_bytes_max)};
 }
 
@@ -257,11 +257,11 @@ StepResult read_reply(const StepInput& input, const DecompositionTask& task, con
 
 std::string cause_of(const std::string& error) { return error == "bad_reply" ? "format" : error; }
 
-Record decomposition_failed(const StepInput& input, const Assignment& assignment, const Place& place,
+Record decomposition_failed(const StepInput& input, const Assignment& assignment, const Target& target,
                             const Failure& failure) {
-  return record(RecordKind::decomposition_failed, {{"target", place.id},
+  return record(RecordKind::decomposition_failed, {{"target", target.id},
                                                    {"mode", assignment.mode},
-                                                   {"depth", place.depth},
+                                                   {"depth", target.depth},
                                                    {"attempt", input.attempt},
                                                    {"error", cause_of(failure.error)},
                                                    {"reason", failure.message}});
@@ -269,8 +269,8 @@ Record decomposition_failed(const StepInput& input, const Assignment& assignment
 
 asio::awaitable<StepResult> expand(StepInput input, Ports& ports) {
   const Assignment assignment = assignment_of(input);
-  const Place place = place_of(input.data.at("target"));
-  const DecompositionTask task = task_of(assignment, place);
+  const Target target = target_of(input.data.at("target"));
+  const DecompositionTask task = task_of(assignment, target);
   ModelRequest request = request_of(input, assignment, task);
   const auto read = [&input, &task](const ModelReply& reply) { return read_reply(input, task, reply); };
   StepResult result = co_await ask_model(std::move(request), ports, read);
@@ -278,7 +278,7 @@ asio::awaitable<StepResult> expand(StepInput input, Ports& ports) {
     Failure& failure = result.error();
     const std::int64_t calls = count(input, "llm_calls") + input.errors + 1;
     failure.retryable = input.errors < assignment.settings.retry_limit && calls < assignment.settings.max_llm_calls;
-    failure.facts.emplace_back(decomposition_failed(input, assignment, place, failure));
+    failure.facts.emplace_back(decomposition_failed(input, assignment, target, failure));
   }
   co_return result;
 }
@@ -287,17 +287,17 @@ asio::awaitable<StepResult> expand(StepInput input, Ports& ports) {
 // A reply on its way into the plan: each rule that changes it says so.
 struct Writing {
   const Assignment& assignment;
-  const Place& place;
+  const Target& target;
   PlanTree plan;
   Outcome outcome{"written", Json::object(), {}};
   std::vector<PlanNode> children = {};
   bool is_over_budget = false;
 };
 
-std::vector<PlanNode> children_of(const Json& reply, const Place& place) {
+std::vector<PlanNode> children_of(const Json& reply, const Target& target) {
   std::vector<PlanNode> children;
   for (const Json& child : reply.at("children")) {
-    PlanNode node{"", place.id, "", child.at("instruction"), {}, child.at("context"), child.at("leaf")};
+    PlanNode node{"", target.id, "", child.at("instruction"), {}, child.at("context"), child.at("leaf")};
     node.name = readable_line(child.at("name").get<std::string>(), name_bytes_max);
     for (const Json& id : child.at("dependencies")) node.dependencies.push_back(reply_id(id));
     children.push_back(std::move(node));
@@ -310,7 +310,7 @@ void cut_to(Writing& writing, const char* rule, std::int64_t most) {
   if (given <= static_cast<std::size_t>(most)) return;
   writing.children.resize(static_cast<std::size_t>(most));
   writing.outcome.facts.emplace_back(
-      rewritten(rule, {{"target", writing.place.id}, {"children", given}}, {{"children", most}}));
+      rewritten(rule, {{"target", writing.target.id}, {"children", given}}, {{"children", most}}));
 }
 
 void force_leaves(Writing& writing) {
@@ -320,9 +320,9 @@ void force_leaves(Writing& writing) {
 
 // Removes the subtree below the target, and the dependencies on it.
 void remove_existing(Writing& writing) {
-  const std::vector<const PlanNode*> below = writing.plan.below(writing.place.id);
+  const std::vector<const PlanNode*> below = writing.plan.below(writing.target.id);
   if (!writing.assignment.is_single() || writing.assignment.settings.existing_children != "overwrite" ||
-      writing.place.depth > 0)
+      writing.target.depth > 0)
     return;
   if (below.empty() || writing.children.empty()) return;
   std::set<std::string> gone;
@@ -343,7 +343,7 @@ void remove_existing(Writing& writing) {
 
 // Gives the children their ids and puts them into the plan, without the dependencies it cannot have.
 std::vector<std::string> add_children(Writing& writing) {
-  const std::vector<std::string> ids = writing.plan.new_ids(writing.place.id, writing.children.size());
+  const std::vector<std::string> ids = writing.plan.new_ids(writing.target.id, writing.children.size());
   for (std::size_t i = 0; i < ids.size(); ++i) writing.children[i].id = ids[i];
   std::vector<std::string> dropped;
   for (const DroppedDependency& one : add_tasks(writing.plan, writing.children)) {
@@ -355,15 +355,15 @@ std::vector<std::string> add_children(Writing& writing) {
 }
 
 void put_on_record(Writing& writing, const std::vector<std::string>& dropped, std::size_t given) {
-  TaskDecomposed fact{writing.place.id,
+  TaskDecomposed fact{writing.target.id,
                       writing.assignment.mode,
-                      static_cast<std::int32_t>(writing.place.depth),
+                      static_cast<std::int32_t>(writing.target.depth),
                       {},
                       dropped,
                       static_cast<std::int32_t>(given - writing.children.size())};
   for (const PlanNode& child : writing.children) fact.children.push_back(plan_child(*writing.plan.find(child.id)));
   Json& patch = writing.outcome.patch;
-  patch["processed"] = {writing.place.id};
+  patch["processed"] = {writing.target.id};
   patch["nodes_created"] = writing.children.size();
   patch["dropped"] = dropped.size();
   patch["truncated"] = fact.truncated;
@@ -380,19 +380,19 @@ std::string stop_after(const Json& reply, const Writing& writing) {
 
 StepResult write(const StepInput& input) {
   const Assignment assignment = assignment_of(input);
-  const Place place = place_of(input.data.at("target"));
+  const Target target = target_of(input.data.at("target"));
   const Json& reply = input.data.at("reply");
-  Writing writing{assignment, place, named_plan(input)};
-  if (writing.plan.find(place.id) == nullptr)
-    return failure("not_found", "Expected task " + place.id + " to be in the plan, but it is not there any more.",
+  Writing writing{assignment, target, named_plan(input)};
+  if (writing.plan.find(target.id) == nullptr)
+    return failure("not_found", "Expected task " + target.id + " to be in the plan, but it is not there any more.",
                    false);
   Outcome& outcome = writing.outcome;
   outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", "decompose"},
-                                                                    {"target", place.id},
+                                                                    {"target", target.id},
                                                                     {"mode", assignment.mode},
                                                                     {"reason", reply.at("reason")},
                                                                     {"source", channel(input, "source")}}));
-  writing.children = children_of(reply, place);
+  writing.children = children_of(reply, target);
   const std::size_t given = writing.children.size();
   cut_to(writing, "max_children", assignment.settings.max_children);
   const std::int64_t budget = assignment.settings.total_node_budget - count(input, "nodes_created");
@@ -411,7 +411,7 @@ StepResult write(const StepInput& input) {
   }
   if (reply.at("should_stop") == true) return outcome;
   Entrance entrance{assignment};
-  for (const PlanNode& child : writing.children) entrance.let_in(child, place.depth + 1, false);
+  for (const PlanNode& child : writing.children) entrance.let_in(child, target.depth + 1, false);
   entrance.leave(outcome.patch);
   return outcome;
 }
@@ -420,19 +420,19 @@ StepResult write(const StepInput& input) {
 // A task without a usable reply is left as it is; `given` has the failure.
 StepResult skip(const StepInput& input) {
   const Assignment assignment = assignment_of(input);
-  const Place place = place_of(input.data.at("target"));
+  const Target target = target_of(input.data.at("target"));
   const bool is_write = input.given.at("node") != "expand";
   const std::string word = input.given.at("error").get<std::string>();
   const std::string error = is_write ? "write" : cause_of(word);
   Outcome outcome{"go_on", Json::object(), {}};
-  outcome.patch["failed"] = Json::array({{{"id", place.id}, {"error", error}, {"reason", input.given.at("message")}}});
+  outcome.patch["failed"] = Json::array({{{"id", target.id}, {"error", error}, {"reason", input.given.at("message")}}});
   if (!is_write) {
     const std::int64_t left = assignment.settings.max_llm_calls - count(input, "llm_calls");
     outcome.patch["llm_calls"] = std::min(assignment.settings.retry_limit + 1, left);
     return outcome;
   }
   outcome.facts.emplace_back(
-      decomposition_failed(input, assignment, place, {error, input.given.at("message"), false, {}}));
+      decomposition_failed(input, assignment, target, {error, input.given.at("message"), false, {}}));
   if (assignment.settings.on_write_error == "continue") return outcome;
   outcome.label = "stop";
   outcome.patch["stopped"] = "write_error";
