@@ -4,6 +4,7 @@
 
 #include "engine/codec.hpp"
 #include "engine/evolve.hpp"
+#include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
 
 namespace cairn {
