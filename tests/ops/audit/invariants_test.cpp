@@ -263,35 +263,68 @@ TEST_P(Invariants, X_7_a_run_and_its_fork_both_go_on) {
   EXPECT_EQ(comparable(run), expected);
 }
 
-// Each event has a step that an earlier event opened, or somebody's name; so every edge leads back to run_started.
+// Whether a record says that a rule, not a proposal, decided; and the fields in which it says which.
+const std::vector<std::string>* fields_of_forced(RecordKind kind) {
+  static const std::map<RecordKind, std::vector<std::string>> forced = {
+      {RecordKind::decision_rewritten, {"rule", "order", "from", "to"}},
+      {RecordKind::decision_enforced, {"action"}},
+      {RecordKind::guardrail_blocked, {"reason"}},
+      {RecordKind::replan_decided, {"action", "reason"}},
+      {RecordKind::loop_detected, {"says"}}};
+  const auto found = forced.find(kind);
+  return found == forced.end() ? nullptr : &found->second;
+}
+
+// Each event has a step that an earlier event opened, or somebody's name; so every edge leads back to run_started. What
+// a rule forced names the rule, was done by a step whose end in the same commit names node and worker, and follows a
+// proposal that says where it came from, or a failure.
 TEST_P(Invariants, X_9_every_event_has_a_cause_and_every_rewrite_its_rule) {
-  const std::string run = executed();
+  const PlannerCase overruled = overruled_case(GetParam());
+  const std::string run = start_run(overruled);
+  ASSERT_EQ(execute(overruled, run), 0);
   RunState state;
   state.id = *parse_run_id(run);
   std::vector<BranchId> touched;
   std::map<StepId, std::int64_t> opened_by;
-  for (const Event& event : decoded(run)) {
+  const std::vector<Event> events = decoded(run);
+  const std::vector<EventRow> stored = rows(run);
+  std::map<RecordKind, int> forced;
+  bool has_ground = false;  // that a rule may decide upon: a proposal, or what failed before
+  for (std::size_t at = 0; at < events.size(); ++at) {
+    const Event& event = events[at];
     EXPECT_TRUE(event.step == 0 ? !event.actor.empty() : opened_by.contains(event.step))
         << "event " << event.seq << " of step " << event.step << " has no cause";
     const StepId last = state.last_step;
     evolve(state, event, client_->graphs(), touched);
     for (StepId step = last + 1; step <= state.last_step; ++step) opened_by[step] = event.seq;
+    has_ground = has_ground || std::holds_alternative<StepFailed>(event.body);
     const auto* record = std::get_if<Record>(&event.body);
     if (record == nullptr) continue;
     const Json fields = parse_stored(record->fields);
-    if (record->kind == RecordKind::decision_rewritten) {
-      EXPECT_NE(fields.value("rule", ""), "") << fields;
-      EXPECT_TRUE(fields.contains("from") && fields.contains("to") && fields.contains("order")) << fields;
-      EXPECT_NE(event.step, 0);
-    }
     if (record->kind == RecordKind::decision_proposed) {
       EXPECT_NE(fields.value("source", ""), "") << fields;
+      has_ground = true;
     }
-    if (record->kind == RecordKind::decision_enforced) {
-      EXPECT_NE(fields.value("action", ""), "") << fields;
-    }
+    const std::vector<std::string>* named = fields_of_forced(record->kind);
+    if (named == nullptr) continue;
+    ++forced[record->kind];
+    for (const std::string& name : *named) EXPECT_FALSE(fields.value(name, Json("")) == "") << name << " of " << fields;
+    EXPECT_TRUE(has_ground) << "nothing was proposed before " << fields;
+    const auto end = std::find_if(
+        events.begin() + static_cast<std::ptrdiff_t>(at), events.end(),
+        [&](const Event& one) { return one.step == event.step && std::holds_alternative<StepSucceeded>(one.body); });
+    ASSERT_NE(end, events.end()) << "no step says who decided " << fields;
+    const StepSucceeded& actor = std::get<StepSucceeded>(end->body);
+    EXPECT_EQ(stored[static_cast<std::size_t>(end - events.begin())].commit, stored[at].commit) << fields;
+    EXPECT_FALSE(actor.node.empty()) << fields;
+    EXPECT_NE(actor.worker, 0) << fields;
   }
   EXPECT_EQ(opened_by.at(1), 1);
+  const std::set<std::string> rewriting = {"plan_decomposer", "page_agent", "venture_scope", "round_planner"};
+  EXPECT_EQ(forced[RecordKind::decision_rewritten] > 0, rewriting.contains(GetParam()));
+  EXPECT_EQ(forced[RecordKind::guardrail_blocked] > 0, GetParam() == "seven_node");
+  EXPECT_EQ(forced.contains(RecordKind::decision_enforced),
+            rewriting.contains(GetParam()) && GetParam() != "plan_decomposer");
 }
 
 // The graph with one node under another name.
@@ -398,11 +431,16 @@ class Outcomes {
 };
 
 TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
-  const std::string run = executed();
+  const PlannerCase parallel = parallel_case(GetParam());
+  const std::string run = start_run(parallel);
+  ASSERT_EQ(execute(parallel, run), 0);
+  ASSERT_EQ(shown(run)["status"], "done");
   const std::vector<Event> events = decoded(run);
   const RunState recorded = folded(run, rows(run));
   std::mt19937 random{11};
-  for (int round = 0; round < 20; ++round) {
+  std::size_t most_open = 0;
+  std::set<std::vector<StepId>> orders;
+  for (int round = 0; round < 60; ++round) {
     Outcomes outcomes(events);
     RunState state;
     StartRun start;
@@ -416,12 +454,15 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
     context.id_base = new_run_id();
     context.tools = &outcomes.tools();
     ASSERT_TRUE(decide(state, start, context, client_->graphs()).ok());
+    std::vector<StepId> order;
     while (!is_ended(state.status)) {
       ASSERT_FALSE(state.steps.empty());
       std::vector<const Step*> open;  // that somebody else has to work on
       for (const auto& [id, step] : state.steps)
         if (step.map.open_goals == 0) open.push_back(&step);
+      most_open = std::max(most_open, open.size());
       const Step& step = *open[random() % open.size()];
+      order.push_back(step.id);
       const Node& node = state.node(step);
       std::optional<Command> command;
       if (!step.question.empty())
@@ -436,6 +477,15 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
     EXPECT_EQ(state.status, recorded.status);
     EXPECT_EQ(state.output, recorded.output);
     EXPECT_EQ(read_channels(state, root_branch), read_channels(recorded, root_branch));
+    orders.insert(order);
+  }
+  // The others do one thing after another: there is nothing to permute, and that is held too.
+  const std::set<std::string> side_by_side = {"seven_node", "round_planner", "tool_agent"};
+  EXPECT_EQ(most_open > 1, side_by_side.contains(GetParam())) << most_open;
+  EXPECT_EQ(orders.size() > 1, side_by_side.contains(GetParam())) << orders.size();
+  if (GetParam() == "round_planner") {
+    EXPECT_EQ(most_open, 3U);
+    EXPECT_EQ(orders.size(), 6U) << "all there are";
   }
 }
 
@@ -451,28 +501,30 @@ int winners(int racers, const std::function<bool(int)>& race) {
 
 TEST_P(Invariants, X_12_of_many_who_resume_or_answer_at_once_one_wins) {
   constexpr int racers = 50;
-  const std::string text = start_run(case_);
+  const PlannerCase asking = asking_case(GetParam());
+  const std::string text = start_run(asking);
   const RunId run = *parse_run_id(text);
   ASSERT_TRUE(client_->command(run, Pause{}).ok());
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < racers; ++i) clients.push_back(make_client());
-  EXPECT_EQ(winners(racers, [&](int i) { return clients[static_cast<std::size_t>(i)]->command(run, Resume{}).ok(); }),
-            1);
-  if (!case_.answers.empty()) {
-    ASSERT_EQ(work_until(text, 0), 0);
-    const Json value = Json::parse(case_.answers.front());
-    EXPECT_EQ(winners(racers,
-                      [&](int i) {
-                        const Answer answer{"", value, "racer " + std::to_string(i), {}};
-                        return clients[static_cast<std::size_t>(i)]->command(run, answer).ok();
-                      }),
-              1);
+  const auto race = [&](const Command& command) {
+    return winners(racers, [&](int i) { return clients[static_cast<std::size_t>(i)]->command(run, command).ok(); });
+  };
+  EXPECT_EQ(race(Resume{}), 1);
+  for (const std::string& answer : asking.answers) {
+    ASSERT_EQ(work_until(asking, text, 0), 0);
+    EXPECT_EQ(race(Answer{"", Json::parse(answer), "racer", {}}), 1) << answer;
   }
-  EXPECT_EQ(execute(case_, text), 0);
+  EXPECT_EQ(execute(asking, text), 0);
+  EXPECT_EQ(shown(text)["status"], "done");
   std::map<std::string, int> counts;
   for (const Json& event : events_of(text)) ++counts[event["type"]];
   EXPECT_EQ(counts["run_resumed"], 1);
-  EXPECT_EQ(counts["question_answered"], static_cast<int>(case_.answers.size()));
+  EXPECT_EQ(counts["question_answered"], static_cast<int>(asking.answers.size()));
+  const GraphRef graph = client_->graphs().current(GetParam());
+  const bool asks =
+      std::any_of(graph->nodes.begin(), graph->nodes.end(), [](const Node& node) { return node.verb() == Verb::ask; });
+  EXPECT_EQ(!asking.answers.empty(), asks) << "a graph that asks was raced at a question";
 }
 
 }  // namespace

@@ -104,6 +104,68 @@ std::vector<PlannerCase> planner_cases() {
           venture_scope_case(), round_planner_case(),   tool_agent_case()};
 }
 
+PlannerCase overruled_case(const std::string& graph) {
+  PlannerCase made = parallel_case(graph);
+  const auto says = [](const char* node, Json value) { return Json{{"node", node}, {"value", std::move(value)}}; };
+  if (graph == "seven_node") {
+    Json input = Json::parse(made.input);
+    input["question"] = "What is the weather in Tokyo?";
+    made.input = input.dump();
+  } else if (graph == "venture_scope") {
+    made.replies = Json::array();  // so decide fails, and finish becomes calculate
+  } else if (graph == "page_agent") {
+    const Json step = {{"description", "Open the form"},
+                       {"reasoning", "r"},
+                       {"tool_type", "DOM"},
+                       {"expected_outcome", "A form"},
+                       {"phase", "entry"}};
+    made.answers = {};
+    made.replies = {says("planning", {{"steps", {step}}, {"contingencies", Json::array()}}),
+                    says("step_refinement", {{"thought", "t"}, {"tool_type", "DOM"}, {"action", "click(99)"}}),
+                    says("action_generation", {{"thought", "t"}, {"action", "click(1)"}})};
+  } else if (graph == "round_planner") {
+    const Json ghost = {{"id", "g"}, {"worker", "ghost"}, {"inputs", Json::object()}};
+    made.replies[1] = says("plan_round", {{"action", "continue"}, {"reasoning", "r"}, {"sub_goals", {ghost}}});
+  }
+  return made;
+}
+
+PlannerCase asking_case(const std::string& graph) {
+  PlannerCase made;
+  for (PlannerCase& one : planner_cases())
+    if (one.graph == graph) made = std::move(one);
+  if (graph == "venture_scope") {
+    made.input = Json{{"question", "How large is the market for e-bikes in Norland?"}}.dump();
+    made.answers = {R"("Norland")", R"("EUR")", R"("e-bikes")"};
+  } else if (graph == "round_planner") {
+    made.input = Json{{"question", "What about Berlin?"}, {"clarify", "ask"}}.dump();
+    made.answers = {R"("How many orders were there in Berlin in March?")"};
+  }
+  return made;
+}
+
+PlannerCase parallel_case(const std::string& graph) {
+  PlannerCase made;
+  for (PlannerCase& one : planner_cases())
+    if (one.graph == graph) made = std::move(one);
+  if (graph != "round_planner") return made;
+  const auto says = [](const char* node, Json value) { return Json{{"node", node}, {"value", std::move(value)}}; };
+  Json goals = Json::array();
+  for (const char* id : {"a", "b", "c"}) goals.push_back({{"id", id}, {"worker", "give"}, {"inputs", {{"for", id}}}});
+  const Json used = {{"r", {{"from_sub_goal", "b"}, {"slot", "v"}}}};
+  made.replies = {says("understand_goal", {{"kind", "count"}, {"references", {"orders"}}, {"reason", "Clear."}}),
+                  says("plan_round", {{"action", "continue"}, {"reasoning", "r"}, {"sub_goals", goals}}),
+                  says("plan_round", {{"action", "done"}, {"reasoning", "r"}, {"synthesis_inputs", used}}),
+                  says("synthesize", {{"answer", "Five."}})};
+  return made;
+}
+
+EnvironmentVariable::EnvironmentVariable(std::string name, const std::string& value) : name_(std::move(name)) {
+  setenv(name_.c_str(), value.c_str(), 1);
+}
+
+EnvironmentVariable::~EnvironmentVariable() { unsetenv(name_.c_str()); }
+
 ToolAgentModel::ToolAgentModel() : server_(model_reply) {
   setenv("CAIRN_MODEL_URL", server_.url("/v1").c_str(), 1);
   setenv("CAIRN_MODEL", "loopback", 1);
@@ -155,13 +217,24 @@ std::string start_run(const PlannerCase& a) {
   return cairn_ok({"start", a.graph, "--input", a.input, "--json"}).json()["run"];
 }
 
+int work_until(const PlannerCase& a, const std::string& run, std::int64_t event) {
+  if (a.replies.is_null()) return work_until(run, event);
+  static const std::string tools = write_file("planner_tools.json", Json::parse(R"({"tools": {"give":
+    {"exec": ["/bin/echo", "{\"v\": 5}"], "gives": ["v"], "about": "Gives five."}}})")
+                                                                        .dump());
+  const EnvironmentVariable use_tools("CAIRN_TOOLS", tools);
+  const EnvironmentVariable use_script(
+      "CAIRN_MODEL_SCRIPT", write_file(a.graph + "_replies.json", Json{{"replies", a.replies}}.dump()).string());
+  return work_until(run, event);
+}
+
 int work_until(const std::string& run, std::int64_t event) {
   return run_program(testing::crash_worker(), {dsn(), run, std::to_string(event)}).exit;
 }
 
 int execute(const PlannerCase& a, const std::string& run, std::int64_t event) {
-  int exit = work_until(run, event);
-  while (exit == 0 && answer_next(a, run)) exit = work_until(run, event);
+  int exit = work_until(a, run, event);
+  while (exit == 0 && answer_next(a, run)) exit = work_until(a, run, event);
   return exit;
 }
 

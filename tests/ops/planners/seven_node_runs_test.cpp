@@ -3,7 +3,10 @@
 #include <map>
 #include <sstream>
 
+#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/planners/planner_runs.hpp"
 #include "tests/ops/program.hpp"
+#include "tests/workers/ports/loopback.hpp"
 
 namespace cairn::program {
 namespace {
@@ -33,7 +36,7 @@ Json ask(const std::string& question, const Arguments& more = {}) {
   return cairn_ok(arguments).json();
 }
 
-std::vector<Json> events_of(const Json& ended) { return cairn_ok({"events", ended["run"], "--json"}).lines(); }
+std::vector<Json> events_of_ended(const Json& ended) { return cairn_ok({"events", ended["run"], "--json"}).lines(); }
 
 int count_of(const std::vector<Json>& events, const std::string& type) {
   return static_cast<int>(
@@ -52,7 +55,7 @@ TEST(SevenNode, two_owners_are_found_side_by_side_and_are_right) {
   EXPECT_NE(answer.find(owners.at("pricing")), std::string::npos) << answer;
   EXPECT_NE(answer.find("pricing"), std::string::npos) << answer;
   EXPECT_NE(answer.find("tax"), std::string::npos) << answer;
-  const std::vector<Json> events = events_of(ended);
+  const std::vector<Json> events = events_of_ended(ended);
   EXPECT_EQ(count_of(events, "sub_goal_opened"), 2);
   EXPECT_EQ(count_of(events, "sub_goal_closed"), 2);
   EXPECT_EQ(ended["output"]["iterations"], 1);
@@ -62,7 +65,7 @@ TEST(SevenNode, each_module_has_its_owner) {
   for (const auto& [module, owner] : expected_owners()) {
     const Json ended = ask("Who owns " + module + "?");
     EXPECT_NE(ended["output"]["answer"].get<std::string>().find(owner), std::string::npos) << ended;
-    EXPECT_EQ(count_of(events_of(ended), "sub_goal_closed"), 1) << module;
+    EXPECT_EQ(count_of(events_of_ended(ended), "sub_goal_closed"), 1) << module;
   }
 }
 
@@ -70,7 +73,7 @@ TEST(SevenNode, the_weather_is_blocked_after_one_model_call) {
   const Json ended = ask("What is the weather in Tokyo?");
   EXPECT_EQ(ended["status"], "done");
   EXPECT_EQ(ended["output"]["outcome"], "blocked");
-  const std::vector<Json> events = events_of(ended);
+  const std::vector<Json> events = events_of_ended(ended);
   EXPECT_EQ(count_of(events, "model_called"), 1);
   EXPECT_EQ(count_of(events, "guardrail_blocked"), 1);
   EXPECT_EQ(count_of(events, "sub_goal_opened"), 0);
@@ -82,7 +85,7 @@ TEST(SevenNode, an_ambiguous_word_is_asked_back_without_a_tool) {
   EXPECT_EQ(ended["status"], "done");
   const std::string answer = ended["output"]["answer"];
   EXPECT_NE(answer.find('?'), std::string::npos) << answer;
-  const std::vector<Json> events = events_of(ended);
+  const std::vector<Json> events = events_of_ended(ended);
   EXPECT_EQ(count_of(events, "sub_goal_opened"), 0);
   EXPECT_FALSE(visits(events, "query_planner"));
 }
@@ -148,6 +151,64 @@ TEST(SevenNode, S3_20_twelve_queries_are_reported_with_time_cost_calls_blocks_ro
        {"avg latency", "avg cost", "avg model calls", "guardrail blocks", "iterations > 1", "failures"})
     EXPECT_NE(table.find(row), std::string::npos) << row << table;
   EXPECT_NE(table.find("2 of 12 (16.7 %)"), std::string::npos) << table;
+}
+
+// The nodes whose end a stream of a run's events has shown.
+class NodesShown {
+ public:
+  NodesShown(std::uint16_t port, const std::string& run) : stream_(port, "/api/v1/runs/" + run + "/events") {}
+  // Reads on until the node's end is shown, or the stream ends.
+  void read_until(const std::string& node) {
+    while (nodes.empty() || nodes.back() != node) {
+      const std::optional<StreamedEvent> event = stream_.next();
+      if (!event) return;
+      if (event->data["type"] == "step_succeeded") nodes.push_back(event->data["node"]);
+    }
+  }
+  std::vector<std::string> nodes;
+
+ private:
+  ApiStreamReader stream_;
+};
+
+Json as_reply(const Json& value) {
+  return {{"model", "loopback"}, {"choices", {{{"message", {{"role", "assistant"}, {"content", value.dump()}}}}}}};
+}
+
+// The model answers each node only after the stream has shown the end of the node before it.
+TEST(SevenNode, S3_19_a_client_sees_each_nodes_end_while_the_run_goes_on) {
+  const Json call = {{"tool", "owners"}, {"inputs", {{"path", "pricing"}}}, {"why", "It is asked for."}};
+  const std::vector<std::pair<std::string, Json>> replies = {
+      {"orchestrator", {{"on_topic", true}, {"reason", "Code."}}},
+      {"guardrail", {{"intent", "ownership"}, {"entities", {"pricing"}}, {"reason", "Clear."}}},
+      {"intent_parser", {{"calls", {call}}}},
+      {"tool_executor", {{"verdict", "complete"}, {"gap", ""}}},
+      {"reflector", {{"answer", "Most commits to pricing are by dev-004, who owns it."}}}};
+  Server server;
+  std::unique_ptr<NodesShown> shown_nodes;
+  std::vector<std::vector<std::string>> shown_when_asked;
+  testing::LoopbackServer model([&](const testing::LoopbackServer::Request&) {
+    const auto& [node_before, reply] = replies.at(std::min(shown_when_asked.size(), replies.size() - 1));
+    shown_nodes->read_until(node_before);
+    shown_when_asked.push_back(shown_nodes->nodes);
+    return testing::LoopbackServer::Reply{200, as_reply(reply).dump()};
+  });
+  const EnvironmentVariable url("CAIRN_MODEL_URL", model.url("/v1"));
+  const EnvironmentVariable name("CAIRN_MODEL", "loopback");
+  const Json input = {{"repository", numstat()}, {"question", "Who owns pricing?"}};
+  const std::string run = cairn_ok({"start", "seven_node", "--input", input.dump(), "--json"}).json()["run"];
+  shown_nodes = std::make_unique<NodesShown>(server.port(), run);
+  Beside worker({"work"});
+  EXPECT_TRUE(wait_until([&] { return shown(run)["status"] == "done"; }));
+  shown_nodes->read_until("no such node");
+  const std::vector<std::string> path = {"orchestrator",  "guardrail", "intent_parser",     "query_planner",
+                                         "tool_executor", "reflector", "response_generator"};
+  EXPECT_EQ(shown_nodes->nodes, path);
+  ASSERT_EQ(shown_when_asked.size(), replies.size());
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    EXPECT_EQ(shown_when_asked[i].back(), replies[i].first);
+    EXPECT_TRUE(std::equal(shown_when_asked[i].begin(), shown_when_asked[i].end(), path.begin()));
+  }
 }
 
 }  // namespace

@@ -583,14 +583,38 @@ TEST(ToolsFile, names_programs_and_urls_with_their_settings) {
   EXPECT_EQ((*specs)[1].facts.needs, std::vector<std::string>{"$repository"});
 }
 
+TEST(ToolsFile, a_tool_has_attempts_and_a_fallback_of_its_own) {
+  const auto specs = parse_tools(Json::parse(R"({"tools": {
+      "a": {"exec": ["a"]}, "b": {"exec": ["b"], "fallback": "a"}, "c": {"exec": ["c"], "attempts": 2, "fallback": "a"},
+      "d": {"exec": ["d"], "attempts": 3}}})"));
+  ASSERT_TRUE(specs.ok()) << specs.error().message;
+  std::vector<std::pair<std::int32_t, std::string>> policies;
+  for (const ToolSpec& spec : *specs) policies.emplace_back(spec.attempts, spec.fallback);
+  EXPECT_EQ(policies, (std::vector<std::pair<std::int32_t, std::string>>{{0, ""}, {1, "a"}, {2, "a"}, {3, ""}}));
+}
+
 TEST(ToolsFile, each_fault_is_refused_and_names_the_tool) {
-  for (const char* entry :
-       {"5", "{}", R"({"exec": []})", R"({"exec": [""]})", R"({"exec": ["a", 1]})", R"({"exec": "a"})",
-        R"({"http": 5})", R"({"http": "ftp://x/"})", R"({"exec": ["a"], "http": "http://x/"})",
-        R"({"exec": ["a"], "timeout_ms": 0})", R"({"exec": ["a"], "timeout_ms": "1"})",
-        R"({"exec": ["a"], "timeout_ms": 1e99})", R"({"exec": ["a"], "queue": ""})", R"({"exec": ["a"], "queue": 1})",
-        R"({"exec": ["a"], "needs": "$x"})", R"({"exec": ["a"], "needs": ["*."]})",
-        R"({"exec": ["a"], "shell": true})"}) {
+  for (const char* entry : {"5",
+                            "{}",
+                            R"({"exec": []})",
+                            R"({"exec": [""]})",
+                            R"({"exec": ["a", 1]})",
+                            R"({"exec": "a"})",
+                            R"({"http": 5})",
+                            R"({"http": "ftp://x/"})",
+                            R"({"exec": ["a"], "http": "http://x/"})",
+                            R"({"exec": ["a"], "timeout_ms": 0})",
+                            R"({"exec": ["a"], "timeout_ms": "1"})",
+                            R"({"exec": ["a"], "timeout_ms": 1e99})",
+                            R"({"exec": ["a"], "queue": ""})",
+                            R"({"exec": ["a"], "queue": 1})",
+                            R"({"exec": ["a"], "needs": "$x"})",
+                            R"({"exec": ["a"], "needs": ["*."]})",
+                            R"({"exec": ["a"], "shell": true})",
+                            R"({"exec": ["a"], "attempts": 0})",
+                            R"({"exec": ["a"], "attempts": "2"})",
+                            R"({"exec": ["a"], "fallback": 1})",
+                            R"({"exec": ["a"], "fallback": "my_tool"})"}) {
     const auto specs = parse_tools({{"tools", {{"my_tool", Json::parse(entry)}}}});
     ASSERT_FALSE(specs.ok()) << entry;
     EXPECT_EQ(specs.error().code, Code::invalid);
