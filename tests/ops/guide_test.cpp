@@ -21,6 +21,7 @@
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
+#include "workers/ports/tools.hpp"
 
 namespace cairn::program {
 namespace {
@@ -352,8 +353,7 @@ TEST(Guide, runs_every_command_that_there_is) {
 }
 
 TEST(Guide, links_lead_to_files) {
-  const std::set<std::string> to_come = {"engine/README.md", "storage/README.md", "workers/README.md",
-                                         "ops/README.md",    "schema/README.md",  "tests/README.md"};
+  const std::set<std::string> to_come = {"engine/README.md", "workers/README.md", "ops/README.md"};
   static const std::regex link("\\]\\(([a-zA-Z_./]+)(#[^)]*)?\\)");
   for (const std::string& page : guide_pages()) {
     const std::string text = read_file(root / page);
@@ -396,6 +396,17 @@ TEST(Guide, has_every_route_of_the_api) {
     const std::string shown = part == "/{run}" ? "/RUN" : part == "/{name}" ? "/NAME" : part;
     EXPECT_NE(page.find(shown + "`"), std::string::npos) << route;
   }
+}
+
+TEST(Guide, has_every_setting_of_the_tools_file) {
+  const std::string page = read_file(root / "ops/guide/tools.md");
+  const auto refused = parse_tools(Json::parse(R"({"tools": {"x": {"exec": ["a"], "zz": 1}}})"));
+  ASSERT_FALSE(refused.ok());
+  std::smatch listed;
+  const std::string sentence = refused.error().message;
+  ASSERT_TRUE(std::regex_search(sentence, listed, std::regex("only ([a-z_, ]+) for tool"))) << sentence;
+  std::istringstream words(std::regex_replace(listed[1].str(), std::regex(",| and "), " "));
+  for (std::string word; words >> word;) EXPECT_NE(page.find("| `" + word + "` |"), std::string::npos) << word;
 }
 
 TEST(Guide, has_every_built_in_handler) {
