@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/graph.hpp"
+#include "engine/graph_check.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 #include "workers/catalogue.hpp"
@@ -238,15 +239,14 @@ TEST(GraphSchema, gives_the_defaults_of_the_engine) {
   const Node node;
   EXPECT_EQ(definitions["join"]["default"], node.join);
   EXPECT_EQ(definitions["cache"]["default"], node.cache);
-  EXPECT_EQ(definitions["with"]["default"], node.with);
-  EXPECT_EQ(definitions["do"]["properties"]["queue"]["default"], node.queue);
-  EXPECT_EQ(definitions["channel"]["properties"]["reducer"]["default"],
-            to_string(stored_graph(full_graph(), "v")->reducer("undeclared")));
-  const GraphRef graph = stored_graph(full_graph(), "v");
-  const Json& asked = graph->nodes.at(static_cast<std::size_t>(graph->find("open"))).spec;
+  EXPECT_EQ(definitions["with"]["default"], DoNode().with);
+  EXPECT_EQ(definitions["with"]["default"], CallNode().with);
+  EXPECT_EQ(definitions["do"]["properties"]["queue"]["default"], DoNode().queue);
   const Json& question = definitions["ask"]["properties"]["ask"]["properties"];
-  EXPECT_EQ(question["kind"]["default"], asked["kind"]);
-  EXPECT_EQ(question["schema"]["default"], asked["schema"]);
+  EXPECT_EQ(question["kind"]["default"], AskNode().kind);
+  EXPECT_EQ(question["schema"]["default"], AskNode().schema);
+  const Graph graph;
+  EXPECT_EQ(definitions["channel"]["properties"]["reducer"]["default"], to_string(graph.reducer("undeclared")));
 }
 
 // --- the same verdicts ----------------------------------------------------------------------------------------------
