@@ -126,6 +126,9 @@ cairn_tests(simulation fast cairn_simulation
 cairn_tests(ops postgres cairn_ops
   tests/waiting.cpp
   tests/engine/trial.cpp
+  tests/ops/graph_schema_test.cpp
+  tests/ops/guide_handlers_test.cpp
+  tests/ops/guide_test.cpp
   tests/ops/program.cpp
   tests/ops/audit/archive_test.cpp
   tests/ops/audit/as_of_test.cpp
