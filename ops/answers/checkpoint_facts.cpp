@@ -48,7 +48,7 @@ std::string difference(const CheckpointFiles& files, const Last& stored) {
   return "";
 }
 
-// A table that never took one checkpoint is not told from a process that was killed after its first.
+// A table without any checkpoint looks the same as a process that was killed before its first.
 std::string missing_in_table(const CheckpointFiles& files, std::int64_t process) {
   CheckpointReader reader(files, process);
   std::int64_t filed = 0;

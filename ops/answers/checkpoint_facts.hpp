@@ -1,5 +1,5 @@
-// What the doctor asks of checkpoints: their ages, and whether those in the database and those outside are the same.
-// verify looks over all of them, this only over the last ones. Not thread-safe.
+// Facts about checkpoints for the doctor: their ages, and whether those in the database and those outside agree. Only
+// the last ones are read; `cairn verify` checks all of them. Not thread-safe.
 #pragma once
 
 #include <string>

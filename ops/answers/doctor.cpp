@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "ops/answers/sessions.hpp"
-#include "ops/terminal/print.hpp"
+#include "ops/answers/words.hpp"
 
 namespace cairn {
 namespace {
@@ -57,7 +57,8 @@ Check oldest_snapshot(const DoctorFacts& facts) {
               seconds_text(oldest->seconds) + " old" + sight};
 }
 
-// Of one kind: fine while each is younger than the limit. A slot has no age in time and is fine while it holds nothing.
+// Holders of one kind: fine while each is younger than the limit. A slot has no age in time and is fine without a
+// snapshot.
 Check holders_of(const DoctorFacts& facts, const std::string& name, const std::string& kind, std::int64_t seconds_max) {
   std::string found;
   std::int64_t young = 0;

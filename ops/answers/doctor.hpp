@@ -1,4 +1,4 @@
-// What is well with the database and what is not. Facts first, judged by pure functions; safe from any thread.
+// Health checks of the database: facts that a command has gathered, judged by pure functions. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -30,32 +30,32 @@ struct ServerFacts {
 struct RoleFacts {
   std::string role;
   bool exists = false;
-  std::string event_rights;  // those it must not have: "delete, update"; "" none
+  std::string event_rights;  // rights it must not have: "delete, update"; "": none
 };
 
-// The one role that may remove a history.
+// The only role that may remove a history.
 struct ArchiveFacts {
   bool exists = false;
-  bool may = false;       // this login take it on
-  std::string others;     // that may and must not: "cairn_app"; "" none
+  bool may = false;       // this login may assume it
+  std::string others;     // roles that may and must not: "cairn_app"; "": none
   std::int64_t gone = 0;  // runs that left a tombstone
 };
 
 struct CheckpointFacts {
   std::string folder;
-  TimeUs newest_us = 0;                          // of the table; 0: there is none
-  std::optional<TimeUs> unsigned_since_us = {};  // what was committed since stands unsigned
-  std::int64_t compared = 0;                     // processes whose file and table were looked at
-  std::int64_t elsewhere = 0;                    // those without a file here
+  TimeUs newest_us = 0;                          // in the table; 0: there is none
+  std::optional<TimeUs> unsigned_since_us = {};  // commits since then are unsigned
+  std::int64_t compared = 0;                     // processes whose file and table were compared
+  std::int64_t elsewhere = 0;                    // processes without a file here
   std::vector<std::string> differences = {};     // between file and table
 };
 
-// Somebody who keeps vacuum from its work, or might.
+// A holder of an old snapshot, which keeps vacuum from its work or might.
 struct HolderFacts {
   std::string kind;  // transaction, prepared, slot
   std::string pid;
   std::string who;                // application, name of the prepared transaction or of the slot
-  std::int64_t transactions = 0;  // begun since its snapshot; 0: it holds none
+  std::int64_t transactions = 0;  // begun since its snapshot; 0: it has no snapshot
   std::int64_t seconds = 0;
 };
 
@@ -73,13 +73,13 @@ struct DiskFacts {
   std::uint64_t bytes = 0;
 };
 
-// What is in the schema; there only if it is this program's.
+// The content of the schema; read only if its version is this program's.
 struct SchemaFacts {
   std::vector<RoleFacts> roles;
   std::vector<TableFacts> tables;
   std::vector<SessionRow> sessions;
   std::map<SessionId, std::int64_t> held;  // jobs by holder
-  std::int64_t held_by_nobody = 0;         // counted up to a hundred
+  std::int64_t held_by_nobody = 0;         // jobs whose holder is gone; counted up to a hundred
   ArchiveFacts archive = {};
   CheckpointFacts checkpoints = {};
 };

@@ -82,7 +82,7 @@ std::string branch_text(const RunState& state, BranchId id) {
   return text;
 }
 
-// Nothing for a branch that has not forked, or of whose fan nobody has arrived.
+// None for a branch that has not forked, or for a fan-out of which no branch has arrived.
 std::optional<Reason> join_reason(const RunState& state, const Branch& forked) {
   NodeIndex join = -1;
   std::vector<BranchId> away;
@@ -193,7 +193,7 @@ class Queued {
                   {{"attempt", step_.attempt}, {"at", at}, {"error", step_.error}, {"message", step_.message}});
   }
 
-  // Who may take it: alive, serves the queue, and if it works for some runs only, for this one as far as one can see.
+  // A session that may claim it: alive, serves the queue, and not known to work only for other runs.
   std::vector<const SessionRow*> servers() const {
     std::vector<const SessionRow*> serving;
     for (const SessionRow& row : situation_.sessions) {

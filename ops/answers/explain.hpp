@@ -1,5 +1,5 @@
-// Why a run is not moving: one computed reason for each open step, one for each join that waits, and one for the run
-// if it is paused or has ended. Pure functions, safe from any thread.
+// Reasons why a run is not moving: one for each open step, one for each join that waits, and one for the run if it is
+// paused or has ended. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace cairn {
 
-// What is to be known beside the state. The jobs are those of the run at the state's head.
+// The facts around a run's state. The jobs are those of the run at the state's head.
 struct Situation {
   std::vector<HeldJob> jobs;
   std::vector<SessionRow> sessions;
   std::vector<QueueSettings> queues;
-  std::map<std::string, std::int64_t> held;  // by queue, of those that have a limit
-  std::map<BranchId, std::int64_t> before;   // ready jobs that come before the branch's, where they were counted
-  std::map<RunId, std::string> called;       // status words of the runs it called
+  std::map<std::string, std::int64_t> held;  // by queue, for queues that have a limit
+  std::map<BranchId, std::int64_t> before;   // ready jobs in front of the branch's job, where they were counted
+  std::map<RunId, std::string> called;       // status words of the called runs
   TimeUs now_us = 0;
 };
 
@@ -27,20 +27,20 @@ struct Reason {
   enum class Kind : std::uint8_t {
     paused,       // the run is paused
     ended,        // the run has ended
-    question,     // somebody has to answer
-    signal,       // somebody has to send a signal
+    question,     // an answer is needed
+    signal,       // a signal is needed
     timer,        // not due yet
     retry,        // the next attempt has its time
-    child,        // the run it called goes on
+    child,        // the called run is still going on
     map,          // sub-goals are open
     join,         // branches have not arrived
     held,         // a worker executes it
-    dead_worker,  // held by a session that is gone
+    dead_worker,  // held by a session that is gone; its lease will expire
     queue_paused,
     queue_limit,
-    no_worker,  // nobody alive serves its queue, or has its handler or tool
+    no_worker,  // no live worker serves its queue, or has its handler or tool
     ready,      // queued, with a worker for it
-    no_job,     // the queue lacks what the state says: it has to be rebuilt
+    no_job,     // the queue lacks the step's job: `cairn rebuild` puts it back
   };
   Kind kind = Kind::ready;
   StepId step = 0;   // 0: the run as a whole, or a join
@@ -53,7 +53,7 @@ std::string_view to_string(Reason::Kind kind);
 // The run's own reason first, then those of the steps in their order, then those of the joins.
 std::vector<Reason> explain(const RunState& state, const Situation& situation);
 
-// Branches whose jobs are due and held by nobody: what `before` is about.
+// The due jobs that no session holds; `before` is counted for these.
 std::vector<HeldJob> waiting_jobs(const Situation& situation);
 
 // {"step", "node", "kind", "says"} and the details.

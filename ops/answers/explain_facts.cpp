@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "ops/terminal/print.hpp"
+#include "ops/answers/words.hpp"
 #include "storage/postgres/administration.hpp"
 
 namespace cairn {
 namespace {
 
-constexpr int looks_max = 5;  // a run that moves so often while it is looked at does move
+constexpr int reads_max = 5;  // a run that moves between so many reads is moving
 constexpr std::size_t counted_max = 50;
 constexpr std::int32_t before_max = 10'000;
 
@@ -43,7 +43,7 @@ std::map<BranchId, std::int64_t> jobs_before(Store& store, const std::string& ds
   return before;
 }
 
-// Looks at every job, so it is asked only when a limit stands before one of the run's.
+// Counts every job, so it is called only when a limit stands before one of the run's.
 std::map<std::string, std::int64_t> held_by_queue(Store& store, const Situation& situation) {
   std::map<std::string, std::int64_t> held;
   const std::vector<HeldJob> waiting = waiting_jobs(situation);
@@ -58,14 +58,14 @@ std::map<std::string, std::int64_t> held_by_queue(Store& store, const Situation&
 
 }  // namespace
 
-Result<Explained> look_at(Client& client, Store& store, const std::string& dsn, const RunId& run) {
-  for (int look = 1;; ++look) {
+Result<Explained> read_explained(Client& client, Store& store, const std::string& dsn, const RunId& run) {
+  for (int read = 1;; ++read) {
     Result<RunState> state = client.state(run);
     if (!state) return state.error();
     Situation situation;
     situation.jobs = store.jobs(run);
     const std::optional<RunRow> row = store.run(run);
-    if (row && row->head != state->seq && look < looks_max) continue;
+    if (row && row->head != state->seq && read < reads_max) continue;
     situation.sessions = store.sessions();
     situation.queues = store.queue_settings();
     situation.now_us = store.database_time();

@@ -1,4 +1,4 @@
-// What `explain` needs beside the state, read from the database. Not thread-safe.
+// The facts that `explain` judges, read from the database. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct Explained {
   Situation situation;
 };
 
-// State, with the whole text of its questions, and jobs of the same moment: read again while the run moves in between.
-// Refuses as Client::state.
-Result<Explained> look_at(Client& client, Store& store, const std::string& dsn, const RunId& run);
+// The state, with the whole text of its questions, and the jobs of the same moment: both are read again if the run
+// moved in between. Refuses as Client::state.
+Result<Explained> read_explained(Client& client, Store& store, const std::string& dsn, const RunId& run);
 
 // {"run", "status", "reasons"}
 Json explained_json(const Explained& explained);

@@ -1,4 +1,4 @@
-// Graphs as they are listed and shown. Not thread-safe.
+// Graphs as text: list entries, JSON and drawings. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace cairn {
 
-// One of the list: {"name", "version", "current"}.
+// A list entry: {"name", "version", "current"}.
 Json graph_json(const GraphRow& row);
 
 // By its name (the current version) or a version. Refuses `not_found`.
 Result<GraphRef> find_graph(const Client& client, const std::string& name);
 
 // As indented JSON, or drawn: `format` is json, mermaid, dot or svg, which the program dot draws. Refuses
-// `unsupported`: without it.
+// `unsupported`: that program is missing.
 Result<std::string> graph_as(const Graph& graph, const std::string& format);
 
 }  // namespace cairn

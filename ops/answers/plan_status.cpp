@@ -19,12 +19,12 @@ void each_structure(RunState& state, Do work) {
   }
 }
 
-// Of what the plan holds at the end only that which a plan before brought along is passed over by a new one.
+// A new plan skips only those sub-goals that an earlier plan has brought along.
 class Projection {
  public:
   explicit Projection(RunState& state) : state_(state) {
     each_structure(state_, [this](const SubGoal& goal) {
-      if (goal.status != GoalStatus::planned) told_.insert(goal.id);
+      if (goal.status != GoalStatus::planned) revised_.insert(goal.id);
     });
   }
 
@@ -32,7 +32,7 @@ class Projection {
     if (const auto* created = std::get_if<PlanCreated>(&body)) {
       each_structure(state_, [this](SubGoal& goal) {
         const bool is_left = goal.status == GoalStatus::planned || goal.status == GoalStatus::open;
-        if (is_left && made_.contains(goal.id) && !told_.contains(goal.id)) goal.status = GoalStatus::skipped;
+        if (is_left && made_.contains(goal.id) && !revised_.contains(goal.id)) goal.status = GoalStatus::skipped;
       });
       for (const PlanChild& child : created->children) made_.insert(child.id);
     }
@@ -49,7 +49,7 @@ class Projection {
     const Json fields = parse_stored(record.fields);
     const Json target = fields.value("target", Json());
     each_structure(state_, [&](SubGoal& goal) {
-      if (target != goal.id || goal.status == GoalStatus::skipped || told_.contains(goal.id)) return;
+      if (target != goal.id || goal.status == GoalStatus::skipped || revised_.contains(goal.id)) return;
       goal.status = !is_verified                              ? GoalStatus::open
                     : fields.value("ok", Json(false)) == true ? GoalStatus::succeeded
                                                               : GoalStatus::failed;
@@ -57,7 +57,7 @@ class Projection {
   }
 
   RunState& state_;
-  std::set<std::string> told_;  // whose status the history says itself, by revisions of the plan
+  std::set<std::string> revised_;  // whose status revisions of the plan have set
   std::set<std::string> made_;
 };
 

@@ -1,4 +1,4 @@
-// Queues as they are listed. Safe from any thread.
+// Queues as list entries. Safe from any thread.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-// A queue with what it holds and what was set for it; either may be nothing.
+// A queue with its jobs and its settings; either may be empty.
 struct QueueLine {
   QueueRow row;
   QueueSettings settings;

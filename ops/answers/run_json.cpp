@@ -1,7 +1,7 @@
 #include "ops/answers/run_json.hpp"
 
 #include "engine/run_json.hpp"
-#include "ops/terminal/print.hpp"
+#include "ops/answers/words.hpp"
 
 namespace cairn {
 namespace {
@@ -47,11 +47,11 @@ Status for_each_event(Client& client, const RunId& run, Shard shard, const Event
 
 Result<std::vector<Json>> event_lines(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted) {
   std::vector<Json> lines;
-  const Status told = for_each_event(client, run, shard, wanted, [&lines](const Json& line) {
+  const Status read = for_each_event(client, run, shard, wanted, [&lines](const Json& line) {
     lines.push_back(line);
     return true;
   });
-  if (!told) return told.error();
+  if (!read) return read.error();
   return lines;
 }
 

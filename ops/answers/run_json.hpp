@@ -1,17 +1,17 @@
-// Runs as JSON, in the one form that the command line and the API show. Not thread-safe.
+// Runs, states and events as JSON, in the one form that the command line and the API show. Not thread-safe.
 #pragma once
 
 #include <functional>
 #include <vector>
 
-#include "ops/commands.hpp"
+#include "ops/requests/requests.hpp"
 #include "workers/client.hpp"
 
 namespace cairn {
 
 Json run_json(const RunRow& row);
 
-// The state at that moment. Refuses as Client::state and Client::seq_at.
+// The state at a moment (as-of read). Refuses as Client::state and Client::seq_at.
 Result<RunState> state_at(Client& client, const RunId& run, const Moment& at);
 
 inline constexpr std::int32_t events_page = 1'000;
@@ -20,14 +20,14 @@ struct EventsWanted {
   std::int32_t limit = events_page;
   bool raw = false;  // large values stay references to their blobs
 };
-// Each event in order, its large values read when its turn comes, until `use` says that it is enough. Refuses
+// Gives `use` each event in order, with its large values read one event at a time, until `use` returns false. Refuses
 // `not_found`, `unsupported`.
 Status for_each_event(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted,
                       const std::function<bool(const Json& line)>& use);
 // All of them. Refuses as for_each_event.
 Result<std::vector<Json>> event_lines(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted);
 
-// Nothing can come behind event `seq`: the run has ended, or is gone.
+// No event can follow event `seq`: the run has ended, or is gone.
 bool has_ended_by(Store& store, const RunId& run, std::int64_t seq);
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// Worker sessions as one who only reads their rows may judge them. Pure functions, safe from any thread.
+// Worker sessions judged from their rows alone. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace cairn {
 
-// A session that has not beaten for so long is taken for gone; workers themselves look longer before they sweep.
+// A session without a heartbeat for so long is shown as gone; workers wait longer before they reap its jobs.
 inline constexpr TimeUs silent_after_us = session_silence_ms * 1000;
 
-// False for one that never said when it beats: nothing is known of it.
+// False for a session without any recorded heartbeat.
 bool is_silent(const SessionRow& session, TimeUs now_us);
 
 // "session 7 (process 12 on host)"
 std::string session_text(const SessionRow& session);
 
-// As `cairn workers --json` and the API list it.
+// The entry in `cairn workers --json` and in the API's list.
 Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us);
 
 }  // namespace cairn

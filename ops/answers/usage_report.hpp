@@ -1,4 +1,4 @@
-// What runs took and came to, added up from their events: time, money, calls of the model and of tools. Pure; not
+// A usage report: the time, money, model calls and tool calls of runs, added up from their events. Pure; not
 // thread-safe.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace cairn {
 
-// What a model call on record cost; 0 for any other event.
+// The cost of a recorded model call; 0 for any other event.
 double model_cost(const EventBody& body);
 
-// Of one run.
+// The usage of one run.
 struct RunUse {
-  std::optional<TimeUs> latency_us;  // from its start to its end, waits included; nothing while it goes on
+  std::optional<TimeUs> latency_us;  // from its start to its end, waits included; none while it runs
   std::int64_t model_calls = 0;      // failed ones too
   std::int64_t tokens_in = 0;
   std::int64_t tokens_out = 0;
@@ -29,12 +29,12 @@ struct RunUse {
   std::map<std::string, std::int64_t> budgets;
 
   void add(const Event& event);
-  void add(const RunState& state);  // as it is now: status, budgets, outcome
+  void add(const RunState& state);  // its status, budgets, outcome
 
   bool has_failed() const { return status == "failed" || status == "aborted" || outcome == "failed"; }
 };
 
-// Of many runs: averages a run, and how many of them were blocked, failed, went round more than once.
+// The usage of many runs: averages per run, and how many were blocked, failed, went round more than once.
 class UseReport {
  public:
   void add(const RunUse& use);

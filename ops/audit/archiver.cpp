@@ -47,7 +47,7 @@ Result<ArchiveReport> Archiver::archive(const std::string& file, TimeUs ended_be
   if (!report_.was_there) {
     const std::string part = file + ".part";
     if (Status written = write(part, ended_before, is_wanted, by); !written) return written.error();
-    if (Status sound = look_over(part); !sound) return sound.error();
+    if (Status sound = check_file(part); !sound) return sound.error();
     std::error_code fault;
     if (report_.runs == 0) {
       fs::remove(part, fault);
@@ -55,7 +55,7 @@ Result<ArchiveReport> Archiver::archive(const std::string& file, TimeUs ended_be
     }
     fs::rename(part, file, fault);
     if (fault || !keep_on_disk(folder_of(file))) return cannot_write(file);
-  } else if (Status sound = look_over(file); !sound) {
+  } else if (Status sound = check_file(file); !sound) {
     return sound.error();
   }
   if (Status removed = remove_all(file); !removed) return removed.error();
@@ -109,7 +109,7 @@ Status Archiver::add_family(const RunId& root, const std::function<Status(const 
   return Done{};
 }
 
-Status Archiver::look_over(const std::string& file) {
+Status Archiver::check_file(const std::string& file) {
   std::string first;
   ExportTaker taker;
   taker.head = [&](const ExportHead& head) {
@@ -119,7 +119,7 @@ Status Archiver::look_over(const std::string& file) {
   };
   ExportAudit audit(
       file, [&](const Finding& finding) { first = first.empty() ? finding.says : first; }, std::move(taker));
-  if (Status read = audit.look(); !read) return read;
+  if (Status read = audit.run(); !read) return read;
   report_.runs = audit.counts().runs;
   report_.events = audit.counts().events;
   if (first.empty()) return Done{};
@@ -143,7 +143,7 @@ Status Archiver::remove_all(const std::string& file) {
   };
   if (Status read = ExportAudit(
                         file, [](const Finding&) {}, std::move(taker))
-                        .look();
+                        .run();
       !read)
     return read;
   for (Shard shard = 0; shard < store_.shards(); ++shard)

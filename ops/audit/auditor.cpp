@@ -27,7 +27,7 @@ bool has_rows_beside(const RunRecord& record) {
   return !record.jobs.empty() || !record.questions.empty() || !record.questions_readable || !record.snapshots.empty();
 }
 
-// What was read of a run before its audit.
+// The data read of a run before its audit.
 struct Kept {
   RunRecord record;
   TimeUs now_us = 0;
@@ -87,7 +87,7 @@ class OneAudit {
     });
   }
 
-  // False if the event came after the run's rows were read, as all that follow.
+  // False if the event was written after the run's rows were read, as are all that follow.
   bool take(const EventRow& row) {
     if (row.seq > until() && !is_surplus_) {
       const std::optional<RunRow> now = store_.run(run_);
@@ -204,7 +204,7 @@ class OneAudit {
   bool is_surplus_ = false;  // the history goes on beyond the head that the run's row knows
   bool is_unreadable_ = false;
   std::set<Hash> blobs_seen_;
-  std::deque<std::int64_t> snapshots_;  // not yet looked at
+  std::deque<std::int64_t> snapshots_;  // not yet checked
 };
 
 // Nothing if one of them cannot be read.

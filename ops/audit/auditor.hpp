@@ -1,6 +1,6 @@
-// Audits runs of a database, a page of them at once: the history, what lies beside it, and everything derived from it.
-// A run may be written to meanwhile: its rows are read as they were at one moment, its events up to that head.
-// Not thread-safe; one for each thread, over the same store and records.
+// The auditor of a database: checks runs, a page of them at once: the history, its large values and fork origin, and
+// every derived row. Runs may be written meanwhile: the rows are read as of one moment, the events up to that head. Not
+// thread-safe; one per thread, over the same store and records.
 #pragma once
 
 #include <cstdint>
@@ -24,29 +24,29 @@ struct RunPlace {
 
 struct Audited {
   std::vector<Finding> findings;     // by the number of the event
-  std::int64_t events = 0;           // that were looked at
-  std::optional<Projection> wanted;  // nothing if the history has a fault
+  std::int64_t events = 0;           // that were checked
+  std::optional<Projection> wanted;  // none if the history has a fault
   std::vector<std::int64_t> wrong_snapshots;
-  bool is_leftover = false;  // rows of a run that is not there
+  bool is_leftover = false;  // rows of a run that does not exist
 };
 
 class Auditor {
  public:
-  // What lies beside the history, large values and the origin of a fork, is read too, or left out.
+  // Whether the large values of the history and the origin of a fork are read too, or left out.
   enum class Beside { read, leave };
   Auditor(Store& store, RunRecords& records, Beside beside);
 
-  // Is there anything at all of the run?
+  // Anything at all is kept of the run.
   bool is_kept(const RunPlace& place);
 
-  // Of all runs together what is kept and the first events are read at once, the rest of longer ones each by itself.
+  // The rows and first events of all runs are read together, the rest of longer runs one run at a time.
   // REQUIRES: no run twice.
   void audit(const std::vector<RunPlace>& places, const std::function<void(const RunPlace&, Audited)>& done);
   Audited audit(const RunPlace& place);
 
-  // Writes anew what is derived and differs, and removes the rows of a run that is not there; what was audited before
-  // it is replaced by what is left. False if nothing was written: nothing differed, or the history has a fault, and a
-  // run's rows are not made from such.
+  // Rewrites the derived rows that differ and removes the rows of a run that does not exist; `audited` becomes the
+  // result of a second audit. False if nothing was written: nothing differed, or the history has a fault (rows are
+  // never derived from a faulty history).
   bool rebuild(const RunPlace& place, Audited& audited);
 
  private:
@@ -61,7 +61,7 @@ class Auditor {
   Graphs graphs_;
 };
 
-// Graphs whose text is not the one that their version was made from: kind `graph`, of no run.
+// Graphs whose text does not hash to their version: findings of kind `graph`, of no run.
 std::vector<Finding> graph_findings(const std::vector<GraphRow>& graphs);
 
 }  // namespace cairn

@@ -50,7 +50,7 @@ bool ChainAudit::follows_plainly(const EventRow& row) const {
          chain_next(links_.back().hash, shard_, run_, row) == row.chain_hash;
 }
 
-// A row behind one with a higher number: a database cannot hold such, a file can.
+// A row after one with a higher number: impossible in a database, possible in a file.
 void ChainAudit::add_late(const EventRow& row) {
   const bool is_second =
       std::any_of(links_.begin(), links_.end(), [&row](const Link& link) { return link.at == row.seq; });
@@ -112,7 +112,7 @@ void ChainAudit::settle_link_with_gap(const Place& place) {
            " now, but found them cut out.");
 }
 
-// What was just remembered may be what loose events follow.
+// Loose events may follow from the link that was just remembered.
 void ChainAudit::settle_loose() {
   std::erase_if(loose_, [this](const EventRow& row) {
     const std::optional<Place> place = place_of(row);

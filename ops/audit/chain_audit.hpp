@@ -1,6 +1,7 @@
-// Does each event of a run follow from the one before it? Fed with the rows in the order in which they stand. Where one
-// does not follow, the hashes near it tell what was done: an event that follows from another place was moved, one that
-// follows from nowhere was altered. Needs no database; memory does not grow with the run. Not thread-safe.
+// The check of a run's hash chain: each event must follow from the one before it. It is fed with the rows in their
+// stored order. Where an event does not follow, the hashes near it show what was done: an event that follows from
+// another place was moved, one that follows from nowhere was altered. Needs no database; memory is constant. Not
+// thread-safe.
 #pragma once
 
 #include <deque>
@@ -19,7 +20,7 @@ class ChainAudit {
 
   void add(const EventRow& row);
 
-  // By the number of the event; at most one for each. A later row may show that an earlier one was sound.
+  // By the number of the event, at most one each. A later row may show that an earlier one was sound.
   const std::map<std::int64_t, Finding>& findings() const { return findings_; }
 
   std::int64_t last_seq() const { return last_seq_; }
@@ -28,14 +29,14 @@ class ChainAudit {
  private:
   // A hash that an event may follow.
   struct Link {
-    std::int64_t seq = 0;  // under which its event was written, as far as is known
+    std::int64_t seq = 0;  // the number under which its event was written, as far as is known
     Hash hash{};
-    std::int64_t at = 0;    // under which its event stands now
+    std::int64_t at = 0;    // the number under which it is stored now
     bool is_sound = false;  // it follows from another link, or may be trusted
   };
   struct Place {
     std::size_t link = 0;
-    std::int64_t seq = 0;  // under which the event was written
+    std::int64_t seq = 0;  // the number under which the event was written
   };
 
   bool follows_plainly(const EventRow& row) const;
@@ -54,10 +55,10 @@ class ChainAudit {
   Shard shard_;
   std::map<std::int64_t, Finding> findings_;
   std::deque<Link> links_;      // the newest last
-  std::deque<EventRow> loose_;  // those that follow from nowhere yet
+  std::deque<EventRow> loose_;  // events that follow from no known link yet
   std::int64_t last_seq_ = 0;
   Hash last_hash_{};
-  std::int64_t shift_ = 0;  // how far from where it was written the last event stands
+  std::int64_t shift_ = 0;  // stored number of the last event minus the number under which it was written
 };
 
 }  // namespace cairn

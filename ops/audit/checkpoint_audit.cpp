@@ -57,19 +57,19 @@ CheckpointAudit::CheckpointAudit(CheckpointTable& table, const CheckpointFiles& 
 
 void CheckpointAudit::find(const std::string& says) { found_({{}, 0, "checkpoint", says}); }
 
-void CheckpointAudit::look() {
+void CheckpointAudit::run() {
   const std::vector<std::int64_t> filed = files_.processes();
-  for (const std::int64_t process : filed) look_at(process, true);
+  for (const std::int64_t process : filed) audit_process(process, true);
   for (std::int64_t after = std::numeric_limits<std::int64_t>::min();;) {
     const std::vector<std::int64_t> page = table_.processes(after, processes_page);
     for (const std::int64_t process : page)
-      if (!std::binary_search(filed.begin(), filed.end(), process)) look_at(process, false);
+      if (!std::binary_search(filed.begin(), filed.end(), process)) audit_process(process, false);
     if (page.size() < static_cast<std::size_t>(processes_page)) return;
     after = page.back();
   }
 }
 
-void CheckpointAudit::look_at(std::int64_t id, bool has_file) {
+void CheckpointAudit::audit_process(std::int64_t id, bool has_file) {
   Process process{.id = id, .stored = Stored(table_, id)};
   CheckpointReader file(files_, id);
   std::optional<Checkpoint> filed = has_file ? file.next() : std::nullopt;
@@ -115,7 +115,7 @@ void CheckpointAudit::follow(Process& process, const Checkpoint& checkpoint) {
   if (is_signed(checkpoint)) compare(checkpoint);
 }
 
-// Null, and told once, if it is not there.
+// Null if it is missing, which is reported once.
 const PublicKey* CheckpointAudit::key_of(const Hash& wanted) {
   const auto [known, is_new] = keys_.try_emplace(wanted);
   if (is_new) {

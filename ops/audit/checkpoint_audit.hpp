@@ -1,8 +1,7 @@
-// Does the database still hold what its processes have signed? Each process's checkpoints are read from the table and
+// The check of signed checkpoints against the database. The checkpoints of each process are read from the table and
 // from its file side by side: signatures, the chain from the first to the last, table against file, and every head
-// against the events, or, of a run that was archived, against its tombstone. So a tail that was cut off, a run that was
-// removed and a history that was computed anew are found, each run once. Memory does not grow with the checkpoints, but
-// with the runs found. Not thread-safe.
+// against the events, or against the tombstone of an archived run. This finds a truncated tail, a removed run and a
+// recomputed history, each run once. Memory grows with the findings, not with the checkpoints. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -25,13 +24,13 @@ class CheckpointAudit {
   CheckpointAudit(CheckpointTable& table, const CheckpointFiles& files, Found found);
 
   // Throws StoreUnavailable.
-  void look();
+  void run();
 
   std::int64_t checkpoints() const { return checkpoints_; }
 
  private:
   struct Process;
-  void look_at(std::int64_t process, bool has_file);
+  void audit_process(std::int64_t process, bool has_file);
   void pair(Process& process, const std::optional<Checkpoint>& filed, const std::optional<Checkpoint>& stored);
   void follow(Process& process, const Checkpoint& checkpoint);
   const PublicKey* key_of(const Hash& fingerprint);

@@ -43,7 +43,7 @@ class Walk {
     return event;
   }
 
-  // What is left of decisions, from `first` on.
+  // The remaining decisions, from `first` on.
   Json decisions_from(std::optional<Event> first) {
     Json decisions = Json::array();
     for (; first; first = next()) {
@@ -75,7 +75,7 @@ Json changes(const Json& a, const Json& b) {
   return list;
 }
 
-// By name, so that one more or less does not move all behind it.
+// By name, so that one more or less does not shift all after it.
 Json plan_by_id(const Json& plan) {
   Json by_id = Json::object();
   for (const Json& goal : plan) by_id[goal.value("id", "")] = goal;

@@ -1,5 +1,5 @@
-// How two histories, or two moments of one, differ: the first event that is another, then what they came to. Times,
-// workers, actors and ids of runs are no difference. Not thread-safe.
+// The difference between two histories, or two moments of one: the first event that differs, then the resulting states.
+// Times, workers, actors and run ids do not count as differences. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// A run up to an event.
+// One side: a run up to an event.
 struct DiffSide {
   RunState state;
   // Its events after `after_seq`, a page; empty: there are no more.

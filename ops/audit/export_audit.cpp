@@ -71,7 +71,7 @@ Handlers claimed_handlers(const Json& graph) {
 ExportAudit::ExportAudit(const std::string& path, Found found, ExportTaker taker, ExportUpcasters upcasters)
     : reader_(path), found_(std::move(found)), taker_(std::move(taker)), upcasters_(upcasters) {}
 
-Status ExportAudit::look() {
+Status ExportAudit::run() {
   try {
     return read_all();
   } catch (const Fault& fault) {
@@ -183,7 +183,7 @@ void ExportAudit::read_event(const Json& line) {
   if (taker_.event) taker_.event(row);
 }
 
-// A patch that is no JSON shows only now: folding does not look into it.
+// A patch that is no JSON is found only here: folding does not parse it.
 void ExportAudit::note_blobs(const EventRow& row) {
   if (row.payload.find("\"$blob\"") == std::string::npos) return;
   std::vector<Hash> named;

@@ -1,5 +1,5 @@
-// Does an export hold what it claims? Reads the whole file once, needs no database; memory is that of one run's state.
-// What it finds to be sound it may give on, run by run. Not thread-safe.
+// The check of an export file against its own hashes and counts. Reads the file once and needs no database; memory is
+// that of one run's state. Content found sound may be passed on to a receiver, run by run. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@
 
 namespace cairn {
 
-// Who wants to have what was read. All may be empty.
+// The receiver of what was read. Each function may be empty.
 struct ExportTaker {
   std::function<Status(const ExportHead&)> head;
   std::function<Status(const GraphRow&)> graph;
   std::function<void(const EventRow&)> event;
   std::function<void(const Hash& hash, std::string bytes)> blob;
-  // The events and blobs since the last one were this run's, and all sound.
+  // Called after a run's events and blobs, if all of them are sound.
   std::function<Status(const RunState&, const Hash& chain_hash)> run;
 };
 
@@ -34,9 +34,9 @@ class ExportAudit {
   ExportAudit(const std::string& path, Found found, ExportTaker taker = {},
               ExportUpcasters upcasters = shipped_export_upcasters());
 
-  // What is wrong with the file itself is a finding of kind `file`, and the last one. Refuses `not_found` for a file
-  // that cannot be read, and what the taker refuses; then nothing more is read.
-  Status look();
+  // A fault of the file itself is a finding of kind `file`, and the last one. Refuses `not_found` for a file that
+  // cannot be read, and passes on a refusal of the receiver; then nothing more is read.
+  Status run();
 
   const ExportCounts& counts() const { return counts_; }
 
@@ -49,9 +49,9 @@ class ExportAudit {
     RunAudit audit;
     std::int64_t head = 0;
     Hash chain_hash{};
-    std::set<Hash> missing;       // blobs named and not yet there
-    std::set<Hash> blobs;         // all that were named
-    std::vector<Finding> beside;  // what is wrong with its values
+    std::set<Hash> missing;       // blobs referred to and not yet read
+    std::set<Hash> blobs;         // all that were referred to
+    std::vector<Finding> beside;  // faults of its blobs
   };
 
   Status read_all();

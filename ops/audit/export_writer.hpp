@@ -1,4 +1,4 @@
-// Writes the lines of an export (export_format.md) in the order in which they are given. Not thread-safe.
+// The writer of an export file (export_format.md): writes lines in the order of the calls. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct ExportCounts {
   friend bool operator==(const ExportCounts&, const ExportCounts&) = default;
 };
 
-// A blob's bytes go in lines of at most so many, so that any line can be read.
+// A blob is split into lines of at most so many bytes, so that every line can be read.
 inline constexpr std::size_t blob_line_bytes_max = 8u * 1024 * 1024;
 
 class ExportWriter {
@@ -41,7 +41,7 @@ class ExportWriter {
   void head(const ExportHead& head);
   void run(const RunRow& run, Shard shard);
   void graph(const GraphRow& graph);
-  // Refuses `limit`: an event whose line nobody could read.
+  // Refuses `limit`: an event whose line would be too long to read.
   Status event(const RunId& run, Shard shard, const EventRow& event);
   void blob(const RunId& run, const Hash& hash, std::string_view bytes);
   void end();

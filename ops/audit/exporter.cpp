@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int32_t export_page = 500;
 
-// The versions of graphs that the event brings; none if it cannot be read, which an audit will tell.
+// The versions of graphs that the event names; none if it cannot be read, which is for an audit to report.
 std::vector<std::string> graphs_of(const EventRow& row) {
   static const std::int16_t starts = event_type(RunStarted{}).number;
   static const std::int16_t moves = event_type(RunMoved{}).number;

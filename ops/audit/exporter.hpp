@@ -1,4 +1,4 @@
-// Runs of a store as an export, one after another; memory does not grow with them. Reads in short transactions.
+// The exporter: writes runs of a store as an export, one after another. Memory is constant, transactions are short.
 // Not thread-safe.
 #pragma once
 
@@ -14,14 +14,14 @@ namespace cairn {
 
 class Exporter {
  public:
-  // Of what becomes of the runs in the database: they stay, or the export is their archive. REQUIRES: both outlive it.
+  // Whether the runs stay in the database or the export is their archive. REQUIRES: store and writer outlive it.
   enum class Purpose { copy, archive };
   Exporter(Store& store, ExportWriter& writer, const std::string& by, Purpose purpose);
 
-  // The run as far as `run` says. Refuses `corrupt` (an event, a graph or a blob is gone), `limit`; then the export has
-  // no end, and nobody takes it for whole.
+  // Writes the run up to the head in `run`. Refuses `corrupt` (an event, a graph or a blob is gone), `limit`; then the
+  // export has no end line, which marks it as incomplete.
   Status add(const RunRow& run) { return add(std::span(&run, 1)); }
-  // Of all of them the first events are read at once.
+  // The first events of all of them are read together.
   Status add(std::span<const RunRow> runs);
   void end() { writer_.end(); }
 

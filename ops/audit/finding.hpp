@@ -1,4 +1,4 @@
-// What an audit has against a run: one thing, at one event. A plain value.
+// A finding of an audit: one fault of a run, at one event. A plain value; safe to read from any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace cairn {
 
-// The words of `kind`. Of the history:
+// The values of `kind`. Faults of the history:
 //   altered      the event's hash does not follow from its content and the event before it
 //   missing      events that were there are gone: from `seq` on, or before it
 //   reordered    the event was written elsewhere in the history
-//   inserted     an event that nobody wrote stands between two that follow each other
+//   inserted     an event without a place in the chain is between two that follow each other
 //   duplicated   the event is in the history a second time
-//   surplus      the event lies beyond the head that the run's row knows
-//   unfoldable   the event cannot follow: whoever wrote it, it was none of ours
+//   surplus      the event is after the head in the run's row
+//   unfoldable   the event cannot follow by the rules of the engine: no Cairn process wrote it
 //   unsupported  the event, or the graph it names, is not known to this program
-//   blob         a value of the event that lies beside the history is gone or another
-//   removed      a run is gone that a signed checkpoint speaks of
-//   rewritten    the event has another hash than a signed checkpoint says
-// Of what is derived from it: run, job, question, snapshot. Of what cannot be looked into: unreadable, misplaced. Of
+//   blob         a large value that the event refers to is gone or different
+//   removed      a run named by a signed checkpoint is gone
+//   rewritten    the event's hash differs from the one in a signed checkpoint
+// Faults of derived rows: run, job, question, snapshot. Rows that cannot be checked: unreadable, misplaced. Findings of
 // no run: graph, checkpoint, file.
 struct Finding {
   RunId run;             // nil: of no run
-  std::int64_t seq = 0;  // the event; of what is derived: the head it belongs to; 0: none
+  std::int64_t seq = 0;  // the event; for a derived row, the head it belongs to; 0: none
   std::string kind;
   std::string says;  // one sentence
   bool operator==(const Finding&) const = default;

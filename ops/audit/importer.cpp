@@ -22,7 +22,7 @@ Status Importer::check(const std::string& file) {
   ExportTaker taker;
   taker.head = [this](const ExportHead& head) { return check_head(head); };
   taker.run = [this](const RunState& state, const Hash& chain_hash) { return check_run(state, chain_hash); };
-  if (Status read = ExportAudit(file, found, std::move(taker)).look(); !read) return read;
+  if (Status read = ExportAudit(file, found, std::move(taker)).run(); !read) return read;
   if (count == 0) return Done{};
   return Error{Code::corrupt, first + (count > 1 ? " That is one of " + std::to_string(count) + " findings." : "")};
 }
@@ -58,7 +58,7 @@ Status Importer::write(const std::string& file) {
   taker.run = [this](const RunState& state, const Hash& chain_hash) { return write_run(state, chain_hash); };
   return ExportAudit(
              file, [](const Finding&) {}, std::move(taker))
-      .look();
+      .run();
 }
 
 Status Importer::write_run(const RunState& state, const Hash& chain_hash) {

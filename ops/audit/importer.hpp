@@ -1,5 +1,6 @@
-// Takes the runs of an export into a database: reads the whole file first, and writes nothing unless all of it is sound
-// and fits; then run by run, each in one transaction. Again: what is there is left. Not thread-safe.
+// The importer: takes the runs of an export into a database. It reads the whole file first and writes nothing unless
+// all of it is sound and fits; then it writes run by run, each in one transaction. Importing again is harmless
+// (idempotent): runs that exist are skipped. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -14,19 +15,19 @@ namespace cairn {
 
 struct ImportReport {
   std::int64_t imported = 0;
-  std::int64_t left = 0;  // were there already
+  std::int64_t left = 0;  // existed already
   std::int64_t events = 0;
 };
 
 class Importer {
  public:
-  // `heads`: of what it writes, so that they are signed here. `running`: runs that have not ended are taken too.
+  // `heads` collects the new heads, which are then signed here. `running`: also imports runs that have not ended.
   // REQUIRES: all outlive it.
   Importer(Store& store, RunRecords& records, GatheredHeads& heads, bool running)
       : store_(store), records_(records), heads_(heads), running_(running) {}
 
-  // Refuses `not_found` (no file), `corrupt` (it does not hold what it claims), `conflict` (another number of shards, a
-  // run that is there with another history), `invalid` (a run that has not ended, without `running`).
+  // Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes), `conflict` (another number of shards, a
+  // run that exists with another history), `invalid` (a run that has not ended, without `running`).
   Result<ImportReport> import(const std::string& file);
 
  private:
@@ -41,7 +42,7 @@ class Importer {
   GatheredHeads& heads_;
   const bool running_;
   ImportReport report_;
-  std::vector<EventRow> events_;  // of the run that is read
+  std::vector<EventRow> events_;  // of the run being read
   std::map<Hash, std::string> blobs_;
 };
 

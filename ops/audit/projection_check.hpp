@@ -1,5 +1,5 @@
-// The rows that are kept of a run, held against what its events imply, and what it takes to put them right.
-// Pure functions.
+// The comparison of a run's stored rows with the projection of its events, and the repair of those that differ.
+// Pure functions, safe from any thread.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace cairn {
 
-// Kind `run`, at the wanted head: one for each column that differs.
+// Findings of kind `run`, at the wanted head: one for each column that differs.
 std::vector<Finding> run_findings(const RunRow& wanted, const RunRow& found);
 
-// All of them; those of the run's row only if there is one. `now_us`: a job that was given back may be offered later
-// than its run asked for, but not for long.
+// The findings of all rows; of the run's row only if it exists. `now_us`: a released job may be offered a little later
+// than the projection says.
 std::vector<Finding> projection_findings(const Projection& wanted, const RunRecord& found, TimeUs now_us);
 
-// Rows that are as wanted are left alone: a held job stays held.
+// Rows that do not differ are left alone: a held job stays held.
 Repair repair_of(const Projection& wanted, const RunRecord& found, TimeUs now_us);
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// Decides recorded runs of a database again (see engine/replay_check.hpp) and sums up how it went. Nothing is written
-// and nothing outside is called. A Replayer belongs to one thread, a ReplayReport is safe from any thread.
+// The replay of recorded runs: decides them again (see engine/replay_check.hpp) and counts divergences. Writes nothing
+// and calls nothing outside. A Replayer belongs to one thread, a ReplayReport is safe from any thread.
 #pragma once
 
 #include <array>
@@ -20,27 +20,27 @@ class HandlerTable;
 class Ports;
 
 struct ReplayOptions {
-  GraphRef graph;                          // decides in place of each run's own; null: that one
-  const HandlerTable* handlers = nullptr;  // pure ones of these are run again; null: none are
-  Ports* ports = nullptr;                  // with `handlers`; never called, its tools' names are looked at
+  GraphRef graph;                          // decides in place of each run's own; null: its own
+  const HandlerTable* handlers = nullptr;  // the pure ones are run again; null: none
+  Ports* ports = nullptr;                  // with `handlers`; only the names of its tools are read, nothing is called
 };
 
 struct Replayed {
   RunId run;
   std::int64_t events = 0;  // read
   double cost = 0;          // of the model calls on record
-  double cost_behind = 0;   // of those behind the divergence: what the record cannot tell of the other way
+  double cost_behind = 0;   // of those after the divergence, which the record says nothing about
   std::optional<Divergence> divergence;
-  std::string unreadable;  // one sentence: the history cannot be decided at all; "": it can
+  std::string unreadable;  // one sentence: why the history cannot be decided; "": it can
 };
 
-// Not thread-safe; one for each thread, over one store.
+// Not thread-safe; one per thread, over one store.
 class Replayer {
  public:
   Replayer(Store& store, Graphs graphs, ReplayOptions options)
       : store_(store), graphs_(std::move(graphs)), options_(std::move(options)) {}
 
-  // Of all runs together the first events are read at once, the rest of longer ones each by itself.
+  // The first events of all runs are read together, the rest of longer runs one run at a time.
   void replay(const std::vector<RunId>& runs, const std::function<void(Replayed)>& done);
 
  private:
@@ -53,7 +53,7 @@ class Replayer {
   ReplayOptions options_;
 };
 
-// What many runs came to. Safe from any thread. Memory grows with the kinds of divergence, not with the runs.
+// The summary of many replays. Safe from any thread. Memory grows with the kinds of divergence, not with the runs.
 class ReplayReport {
  public:
   static constexpr std::size_t examples_max = 3;  // of each kind

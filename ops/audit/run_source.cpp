@@ -14,7 +14,7 @@ namespace {
 constexpr std::int32_t page_runs = 100;
 constexpr int threads_max = 16;  // each has two connections
 
-// What the threads share.
+// The state shared by the threads.
 class Shared {
  public:
   explicit Shared(const RunSource& source) : source_(source) {}
@@ -66,7 +66,7 @@ RunSource matching_runs(Store& store, const RunFilter& filter) {
   };
 }
 
-// Up to the last id that was there when the shard's turn came, or runs that begin meanwhile might keep it from an end.
+// Up to the last id at the time the shard was begun: new runs could otherwise keep this from ending.
 RunSource all_runs(RunRecords& records) {
   return [&records, shard = Shard{0}, after = RunId{}, last = RunId{}]() mutable {
     std::vector<RunPlace> runs;

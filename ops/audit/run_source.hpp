@@ -1,5 +1,5 @@
-// Which runs an audit looks at, a page at a time, and many threads that take them. Sources are used under a lock and
-// need not be thread-safe.
+// The sources of runs for an audit, a page at a time, and the threads that share the pages. A source is called under a
+// lock and need not be thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace cairn {
 // Events read of each run when many runs are read together; a longer run is then read on its own.
 inline constexpr std::int32_t first_events_max = 64;
 
-// The next runs; empty: there are no more.
+// The next page of runs; empty at the end.
 using RunSource = std::function<std::vector<RunPlace>()>;
 
 RunSource these_runs(std::vector<RunPlace> runs);
 RunSource matching_runs(Store& store, const RunFilter& filter);
-// Everything of which anything is kept: histories without a run row and rows without events too.
+// Every run of which anything is kept, including histories without a run row and rows without events.
 RunSource all_runs(RunRecords& records);
 
-// One for each core, up to a number that leaves connections for others.
+// One thread per core, up to a number that leaves connections for other processes.
 int audit_threads();
 
-// Gives every page to one of the `threads`, each of which works with what `begin` makes for it. Returns when all are
-// done; the first exception ends it and is thrown here.
+// Gives every page to one of the `threads`; each thread uses its own function made by `begin`. Returns when all are
+// done; the first exception stops all threads and is rethrown here.
 using UseRuns = std::function<void(const std::vector<RunPlace>&)>;
 void for_each_page(const RunSource& source, int threads, const std::function<UseRuns()>& begin);
 

@@ -1,4 +1,4 @@
-// One Zstandard frame, written or read piece by piece. Not thread-safe.
+// A Zstandard frame, written or read piece by piece (streaming). Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-// Whether bytes that begin so are a frame.
+// True for the first bytes of a frame.
 bool is_zstd(std::string_view first_bytes);
 
 class ZstdWriter {
@@ -32,7 +32,7 @@ class ZstdReader {
   explicit ZstdReader(Source source);
   ~ZstdReader();
 
-  // The next bytes, valid until the next call; none at the end. Refuses `invalid`: no frame, or one cut off.
+  // The next bytes, valid until the next call; none at the end. Refuses `invalid`: no frame, or a truncated one.
   Result<std::string_view> read();
 
  private:

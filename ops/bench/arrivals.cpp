@@ -17,7 +17,7 @@ constexpr std::int64_t pace = 50;
 constexpr std::size_t at_once = 500;
 constexpr std::chrono::microseconds look{200};
 
-// When each came, after the first. Lines "2023-11-16 18:17:03.9799600,..." behind a head.
+// The time of each arrival after the first. Lines "2023-11-16 18:17:03.9799600,..." after a head.
 Result<std::vector<TimeUs>> read_arrivals(const std::string& path) {
   const Result<std::string> text = read_text_file(path, "the arrivals");
   if (!text) return text.error();

@@ -1,6 +1,6 @@
-// What it takes to look over everything that is kept: verify, replay, export and `show --at` as anybody calls them,
-// over one very long run and over very many short ones that workers executed, beside the server's own COPY of the
-// events.
+// The cost of checking everything that is kept: verify, replay, export and `show --at` as users call them,
+// over one very long run and over very many short ones that workers executed, compared with the server's own COPY of
+// the events.
 #include <cmath>
 #include <stdexcept>
 #include <thread>
@@ -14,10 +14,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::int64_t many_runs = 100'000;
-constexpr int moments = 5;  // of each part of the run that `show --at` looks at
+constexpr int moments = 5;  // of each part of the run that `show --at` reads
 constexpr std::chrono::minutes patience{10};
 
-// --- what is looked over --------------------------------------------------------------------------------------------
+// --- the databases
+// ----------------------------------------------------------------------------------------------------
 
 // One run of bench_loop, of at least so many events; it has not ended and stands still.
 RunRow make_long_run(FreshDatabase& database, Opened& opened, std::int64_t events) {
@@ -25,7 +26,7 @@ RunRow make_long_run(FreshDatabase& database, Opened& opened, std::int64_t event
   WorkerProcesses workers(database.dsn(), 1);
   for (const Clock::time_point limit = Clock::now() + patience; opened.store->run(run)->head < events;) {
     if (Clock::now() > limit) throw std::runtime_error("Expected the long run to go on, but it is slow.");
-    std::this_thread::sleep_for(look_pause);
+    std::this_thread::sleep_for(poll_pause);
   }
   workers.stop();
   return *opened.store->run(run);
@@ -39,7 +40,8 @@ void make_many_runs(BenchServer& server, FreshDatabase& database, Opened& opened
   measure_traffic(server, database, opened, traffic);
 }
 
-// --- looking over it ------------------------------------------------------------------------------------------------
+// --- the measurement
+// --------------------------------------------------------------------------------------------------
 
 class Looking {
  public:
@@ -124,7 +126,7 @@ Result<Json> measure_long(const std::string& dsn, BenchServer& server, const Ben
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
   const RunRow run = make_long_run(database, *opened, options.events);
-  hold(options);
+  hold_if(options.hold);
   Json line = Looking(server, database).all();
   line["show_at"] = show_at(database, run, moments);
   database.administration().execute("TRUNCATE cairn.snapshot");
@@ -137,7 +139,7 @@ Result<Json> measure_many(const std::string& dsn, BenchServer& server, const Ben
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
   make_many_runs(server, database, *opened, options.runs > 0 ? options.runs : static_cast<int>(many_runs));
-  hold(options);
+  hold_if(options.hold);
   return Looking(server, database).all();
 }
 

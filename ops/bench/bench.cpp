@@ -9,7 +9,7 @@
 
 #include "ops/bench/cases.hpp"
 #include "ops/bench/report.hpp"
-#include "ops/database.hpp"
+#include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/postgres/connection.hpp"
 #include "workers/ports/text_file.hpp"
@@ -70,7 +70,7 @@ void print_table(std::string_view title, const Json& values) {
   table.print();
 }
 
-// Checkpoints of databases that are dropped are of no use to anybody.
+// A folder for the checkpoints of databases that are dropped, removed at the end.
 class ScratchCheckpoints {
  public:
   ScratchCheckpoints() { setenv("CAIRN_CHECKPOINTS", folder_.c_str(), 1); }
@@ -103,7 +103,7 @@ Exit measure(const std::string& dsn, const Settings& settings, const BenchOption
     }
     std::cout.flush();
   }
-  return 0;
+  return exit_ok;
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ Exit bench_report(const std::string& path) {
   std::vector<CaseText> texts;
   for (const Case& one : cases) texts.push_back(one.text);
   std::cout << report_text(texts, lines);
-  return 0;
+  return exit_ok;
 }
 
 }  // namespace cairn

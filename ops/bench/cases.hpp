@@ -1,6 +1,6 @@
-// The cases of the benchmark, each used from one thread. It measures on databases of its own and tells its line:
-// {"value", "unit", "limit", "ratio", ...}. Throws PostgresError, or std::runtime_error if what it started does not
-// work.
+// The cases of the benchmark, each used from one thread. A case measures on databases of its own and returns its line
+// of results: {"value", "unit", "limit", "ratio", ...}. It throws PostgresError, or std::runtime_error if a process
+// that it started fails.
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@
 
 namespace cairn {
 
-// With 1, 2 and 4 worker processes; the value is the best of them.
+// Durable steps with 1, 2 and 4 worker processes; the value is the best of them.
 Result<Json> measure_steps(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// Fused. Throws if they leave another history than the same steps one by one.
+// Pure steps, fused. Throws if they leave another history than the same steps one by one.
 Result<Json> measure_pure(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// Of one run alone on an idle machine.
+// The latency of one run alone on an idle machine.
 Result<Json> measure_latency(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// Of one run alone, 100 and 10,000 wide.
+// Fan-out and join of one run alone, 100 and 10,000 wide.
 Result<Json> measure_fan_out(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 Result<Json> measure_start(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// Case `steps` while it flows, beside the same on empty tables: with jobs waiting, with finished runs in the tables,
-// with an old snapshot held open; for long, with the vacuum and the checkpoints that come; a run of very many events
-// beside new ones; very many runs in one worker.
+// Steady traffic compared with the same on empty tables: with jobs waiting, with finished runs in the tables, with an
+// old snapshot held open; for long, with vacuum and checkpoints; a run of very many events compared with new ones; very
+// many runs in one worker.
 Result<Json> measure_waiting(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options);
@@ -37,17 +37,17 @@ Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, cons
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// Of all that is kept: verify, replay, export; of one run as of a moment.
+// verify, replay and export of everything that is kept; as-of reads of one long run.
 Result<Json> measure_audit(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Thousands of steps that wait for a model.
 Result<Json> measure_model_load(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// Of files that the options name: workflows as plans, alone on an idle machine; arrivals at 50 times their pace.
+// The files that the options name: workflows as plans, alone on an idle machine; arrivals at 50 times their pace.
 Result<Json> measure_instances(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_arrivals(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// Of the planner whose own handlers cost most.
+// The planner whose own handlers cost most.
 Result<Json> measure_planners(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 }  // namespace cairn

@@ -22,7 +22,7 @@ struct Fan {
   int runs = 0;
 };
 
-// Of a worker process with slots for all branches.
+// Arguments of a worker process with slots for all branches.
 std::vector<double> times_of(Opened& opened, const WorkerProcesses& workers, const Fan& fan) {
   std::vector<double> times;
   for (int n = -1 - fan.runs / 10; n < fan.runs; ++n) {

@@ -112,7 +112,7 @@ Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const Ben
   if (!opened) return opened.error();
   const RunRow sample = one_run(server, database, *opened);
   const Copies copies(database, sample.id, std::max<std::int64_t>(options.events / sample.head, 1));
-  hold(options);
+  hold_if(options.hold);
   rate_of_copy(database);  // the first one warms the server's cache
   const double copy = rate_of_copy(database);
   const Times times = measure_folding(*opened, copies, sample);

@@ -28,7 +28,7 @@ void wait_for_steps(const WorkerProcesses& workers, std::int64_t steps) {
   }
 }
 
-// What one process did with a run: how long it took to begin, and its steps from then on.
+// The work of one process on a run: the time until its first step, and its steps from then on.
 struct LongRunPart {
   double until_first_ms = 0;
   Spent spent;

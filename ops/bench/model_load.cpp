@@ -1,4 +1,4 @@
-// Very many steps that wait for a model, in one worker process, beside what the waiting alone allows.
+// Very many steps that wait for a model in one worker process, compared with what the waiting alone allows.
 #include <cmath>
 #include <stdexcept>
 #include <sys/resource.h>
@@ -29,7 +29,8 @@ Json chat_graph(int count) {
 
 class ModelProcess {
  public:
-  ModelProcess() : process_({"bench-model", "--json", "--latency", std::to_string(latency_ms)}, true) {
+  ModelProcess()
+      : process_(ChildCommand{{"bench-model", "--json", "--latency", std::to_string(latency_ms)}, {}, true}) {
     const std::optional<std::string> line = process_.read_line();
     if (!line) throw std::runtime_error("Expected the slow model to begin, but it ended.");
     url_ = "http://127.0.0.1:" + std::to_string(parse_stored(*line)["port"].get<int>()) + "/v1";

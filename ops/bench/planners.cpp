@@ -1,4 +1,4 @@
-// What the planners' own handlers cost a step, on a store in memory; the model and the tools they ask are left out.
+// The cost of the planners' own handlers per step, on a store in memory, without the model and the tools they call.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -43,7 +43,7 @@ class MadeHistory {
   fs::path path_;
 };
 
-// What a planner is given, and what its model replies in each run; none: the rule book answers.
+// A planner's input, and its model's replies in each run; none: the rule book answers.
 struct PlannerLoad {
   std::string graph;
   Json input;

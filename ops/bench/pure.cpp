@@ -1,4 +1,4 @@
-// Pure steps: as many in one commit as a worker fuses, beside the same steps one by one.
+// Pure steps: as many in one commit as a worker fuses, compared with the same steps one by one.
 #include <cmath>
 #include <set>
 #include <stdexcept>
@@ -23,7 +23,7 @@ std::size_t commits_of(Store& store, const RunId& run) {
   return commits.size();
 }
 
-// What happened in the run, without when, and in which process.
+// The events of the run, without times and processes.
 Json history_of(Opened& opened, const RunId& run) {
   const Result<std::vector<Event>> events = opened.client->events(run, 0, 1'000);
   if (!events) throw std::runtime_error(events.error().message);

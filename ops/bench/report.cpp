@@ -8,10 +8,10 @@
 namespace cairn {
 namespace {
 
-// Of the whole document, or of the table of cases.
-const std::set<std::string, std::less<>> told_elsewhere = {"case",  "postgres", "fsync",    "synchronous_commit",
-                                                           "cores", "machine",  "settings", "value",
-                                                           "unit",  "limit",    "ratio"};
+// Fields shown for the whole document or in the table of cases, and so not for each case.
+const std::set<std::string, std::less<>> shown_elsewhere = {"case",  "postgres", "fsync",    "synchronous_commit",
+                                                            "cores", "machine",  "settings", "value",
+                                                            "unit",  "limit",    "ratio"};
 
 void add_flat(std::vector<std::pair<std::string, std::string>>& rows, const std::string& before, const Json& values) {
   for (const auto& [name, value] : values.items()) {
@@ -60,7 +60,7 @@ std::string measures_text(const CaseText& one, const Json& line) {
   std::string text = "\n## " + std::string(one.name) + "\n\n" + std::string(one.title) + ".\n\n";
   text += "| measure | value |\n|---|---|\n";
   for (const auto& [name, value] : flat(line))
-    if (!told_elsewhere.contains(name.substr(0, name.find(' ')))) text += "| " + name + " | " + value + " |\n";
+    if (!shown_elsewhere.contains(name.substr(0, name.find(' ')))) text += "| " + name + " | " + value + " |\n";
   return text;
 }
 

@@ -1,4 +1,4 @@
-// The lines of a benchmark as a document for people. Pure functions.
+// The benchmark's lines as a document for people. Pure functions, safe from any thread.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@ namespace cairn {
 struct CaseText {
   std::string_view name;
   std::string_view title;
-  std::string_view demand;  // what it must reach on two cores; "": nothing is asked
+  std::string_view demand;  // the target on two cores; "": none
 };
 
 // Markdown: the machine and its settings, a table of all cases in the order of `cases`, then the measures of each.
-// Of several lines of one case the last counts.
+// The last of several lines of one case counts.
 std::string report_text(std::span<const CaseText> cases, const std::vector<Json>& lines);
 
 // {"a": {"b": 1}} as pairs of names and texts: ("a b", "1").

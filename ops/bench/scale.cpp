@@ -1,4 +1,4 @@
-// What a database that is full does to a step: cases that hold the same stream of runs against empty tables.
+// The effect of a full database on a step: cases that compare the same stream of runs with empty tables.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -86,14 +86,14 @@ struct Full {
   bool done = false;
 };
 
-// Tables with so many runs beside the stream, in turns with empty ones: the machine's pace changes within seconds.
+// Tables with so many other runs, alternating with empty ones: the machine's pace changes within seconds.
 Result<Json> measure_full(const std::string& dsn, BenchServer& server, const BenchOptions& options, const Full& full,
                           Empty& empty) {
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
   Copies(database, sample_run(server, database, *opened, full.done), full.runs);
-  hold(options);
+  hold_if(options.hold);
   TrafficReport report;  // spent in all turns; the rest is the last one's
   Spent around;
   for (int turn = 0; turn < turns; ++turn) {
@@ -148,7 +148,7 @@ Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, c
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database.dsn());
   if (!opened) return opened.error();
-  hold(options);
+  hold_if(options.hold);
   Administration reader(database.dsn(), "somebody else");  // workers end what of ours stands still in a transaction
   reader.begin();
   reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");

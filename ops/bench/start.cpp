@@ -1,4 +1,4 @@
-// Runs created a second, one by one and in batches, beside the same rows written without an engine.
+// Runs created per second, one by one and in batches, compared with the same rows written without an engine.
 #include <algorithm>
 #include <cmath>
 

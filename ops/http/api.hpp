@@ -1,32 +1,26 @@
-// The commands over HTTP: one table from method and path to a function, each with the JSON that the command prints with
-// --json. What is wrong with a request is told by {"error": {"code", "message"}}. Safe from any thread.
+// The HTTP API: one table from method and path to a function, each of which answers with the JSON that the command
+// prints with --json. A refusal is answered as {"error": {"code", "message"}}. Safe from any thread.
 #pragma once
 
 #include <memory>
-#include <optional>
 
-#include "ops/database.hpp"
 #include "ops/http/guard.hpp"
 #include "ops/http/message.hpp"
+#include "ops/service/database.hpp"
 
 namespace cairn {
 
 class Api {
  public:
-  // With as many clients as there are threads that ask it. `opened` lives longer.
+  // With a client for each of `threads` threads. `opened` lives longer.
   Api(Opened& opened, Guard guard, int threads);
   ~Api();
 
-  // Of whom nothing needs to be looked up: refusals of the guard, of a path (404), a method (405) and a type of body
-  // (415), and /healthz.
-  std::optional<ApiResponse> at_once(const ApiRequest& request) const;
-
-  // Whether it only looks if the database is there: needs no client, and must not wait behind what does.
-  bool is_look(const ApiRequest& request) const;
-
-  // REQUIRES: at_once gave nothing, and not more at once than there are threads, looks apart. Blocks. A failure is an
-  // answer too: 503 when the database is away, else 500, whose reason the log has.
-  ApiAnswer worked_out(const ApiRequest& request);
+  // Resolves the route from the request's head. Answers at once what needs no work: refusals of the guard, of a path
+  // (404), a method (405) and a type of body (415), and /healthz. Everything else is admitted with its work, which
+  // blocks; at most `threads` of the lane `work` at once. A failure there is an answer too: 503 when the database is
+  // away, otherwise 500, with the reason in the log.
+  Admission admit(const ApiRequest& request);
 
  private:
   struct Parts;

@@ -1,6 +1,5 @@
 #include "ops/http/bodies.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 
@@ -10,7 +9,7 @@
 namespace cairn {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) { throw CLI::ValidationError(sentence); }
+Error bad_request(std::string sentence) { return {Code::invalid, std::move(sentence)}; }
 
 std::string joined(FieldNames names) {
   std::string text;
@@ -22,166 +21,231 @@ bool is_one_of(std::string_view name, FieldNames names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::size_t name_bytes_max = 1'000;  // of what is looked up: keys, tags, names
+constexpr std::size_t name_bytes_max = 1'000;  // of keys, tags and names, which are looked up in the database
 constexpr std::size_t tags_max = 100;
 
-void check_name(const std::string& given, const std::string& as) {
-  if (given.size() > name_bytes_max)
-    refuse("Expected at most " + std::to_string(name_bytes_max) + " bytes as " + as + ", but found " +
-           std::to_string(given.size()) + ".");
+Status check_name(const std::string& given, const std::string& as) {
+  if (given.size() <= name_bytes_max) return Done{};
+  return bad_request("Expected at most " + std::to_string(name_bytes_max) + " bytes as " + as + ", but found " +
+                     std::to_string(given.size()) + ".");
 }
 
-// The fields of a body that is an object, or empty.
+Result<Json> json_body(const ApiRequest& request) {
+  Result<Json> value = parse_json(request.body, "the body");
+  if (!value) return bad_request(value.error().message);
+  return value;
+}
+
+// A body that is an object with only known fields, or empty.
+Result<Json> object_body(const ApiRequest& request, FieldNames known) {
+  Result<Json> body = request.body.empty() ? Result<Json>(Json::object()) : json_body(request);
+  if (!body) return body;
+  if (!body->is_object())
+    return bad_request("Expected a JSON object as the body, but found " + excerpt(*body, 60) + ".");
+  for (const auto& [name, value] : body->items())
+    if (!is_one_of(name, known))
+      return bad_request("Expected " + joined(known) + " in the body, but found " + excerpt(Json(name), 60) + ".");
+  return body;
+}
+
+// Readers for the fields of such a body. The first fault is kept: result() gives it in place of what was read.
 class Fields {
  public:
   Fields(const ApiRequest& request, FieldNames known) {
-    if (!request.body.empty()) fields_ = json_body(request);
-    if (!fields_.is_object()) refuse("Expected a JSON object as the body, but found " + excerpt(fields_, 60) + ".");
-    for (const auto& [name, value] : fields_.items())
-      if (!is_one_of(name, known))
-        refuse("Expected " + joined(known) + " in the body, but found " + excerpt(Json(name), 60) + ".");
+    Result<Json> body = object_body(request, known);
+    if (body)
+      fields_ = *std::move(body);
+    else
+      refuse(body.error());
+  }
+
+  // `read`, if no field had a fault.
+  template <class T>
+  Result<T> result(T read) const {
+    if (fault_) return *fault_;
+    return read;
   }
 
   bool has(const char* name) const { return fields_.contains(name) && !fields_[name].is_null(); }
 
-  const Json& needed(const char* name) const {
-    if (!fields_.contains(name)) refuse("Expected " + std::string(name) + " in the body, but it is missing.");
+  Json needed(const char* name) {
+    if (fields_.contains(name)) return fields_[name];
+    refuse(bad_request("Expected " + std::string(name) + " in the body, but it is missing."));
+    return nullptr;
+  }
+  std::string text(const char* name) {
+    if (!is_of_kind(name, &Json::is_string, "a text")) return "";
     return fields_[name];
   }
-  std::string text(const char* name) const {
-    if (!has(name)) return "";
-    if (!fields_[name].is_string()) refuse_kind(name, "a text");
-    return fields_[name];
-  }
-  // A text that is looked up.
-  std::string name(const char* field) const {
+  // A text that is looked up in the database.
+  std::string name(const char* field) {
     std::string given = text(field);
-    check_name(given, field);
+    check(check_name(given, field));
     return given;
   }
-  std::string needed_name(const char* field) const {
-    needed(field);
+  std::string needed_name(const char* field) {
+    if (needed(field).is_null() && !fields_.contains(field)) return "";
     std::string given = name(field);
     if (given.empty()) refuse_kind(field, "a text");
     return given;
   }
-  Json object(const char* name) const {
-    if (!has(name)) return Json::object();
-    if (!fields_[name].is_object()) refuse_kind(name, "an object");
+  Json object(const char* name) {
+    if (!is_of_kind(name, &Json::is_object, "an object")) return Json::object();
     return fields_[name];
   }
-  bool flag(const char* name) const {
-    if (!has(name)) return false;
-    if (!fields_[name].is_boolean()) refuse_kind(name, "true or false");
+  bool flag(const char* name) {
+    if (!is_of_kind(name, &Json::is_boolean, "true or false")) return false;
     return fields_[name];
   }
-  std::int64_t number(const char* name) const {
-    if (!needed(name).is_number_integer() || fields_[name] < 1) refuse_kind(name, "a number above 0");
-    return fields_[name];
+  std::int64_t number(const char* name) {
+    const Json given = needed(name);
+    if (given.is_number_integer() && given >= 1) return given;
+    refuse_kind(name, "a number above 0");
+    return 0;
   }
-  Tags tags() const {
+  Tags tags() {
     Tags tags;
     const Json given = object("tags");
     if (given.size() > tags_max)
-      refuse("Expected at most " + std::to_string(tags_max) + " tags, but found " + std::to_string(given.size()) + ".");
+      refuse(bad_request("Expected at most " + std::to_string(tags_max) + " tags, but found " +
+                         std::to_string(given.size()) + "."));
     for (const auto& [name, value] : given.items()) {
-      if (name.empty() || !value.is_string()) refuse_kind("tags", "an object of texts");
-      check_name(name, "the name of a tag");
-      check_name(value, "the value of a tag");
+      if (name.empty() || !value.is_string()) {
+        refuse_kind("tags", "an object of texts");
+        break;
+      }
+      check(check_name(name, "the name of a tag"));
+      check(check_name(value, "the value of a tag"));
       tags[name] = value;
     }
     return tags;
   }
+  Options options() {
+    const Result<Options> read = options_of(object("options"));
+    if (read) return *read;
+    refuse(read.error());
+    return {};
+  }
 
  private:
-  [[noreturn]] void refuse_kind(const char* name, const std::string& kind) const {
-    refuse("Expected " + kind + " as " + name + ", but found " + excerpt(fields_[name], 60) + ".");
+  void refuse(const Error& fault) {
+    if (!fault_) fault_ = fault;
   }
+  void check(const Status& fine) {
+    if (!fine) refuse(fine.error());
+  }
+  void refuse_kind(const char* name, const std::string& kind) {
+    refuse(bad_request("Expected " + kind + " as " + name + ", but found " + excerpt(fields_.value(name, Json()), 60) +
+                       "."));
+  }
+  // False without the field, and for a fault.
+  bool is_of_kind(const char* name, bool (Json::*is_kind)() const noexcept, const std::string& kind) {
+    if (!has(name)) return false;
+    if ((fields_[name].*is_kind)()) return true;
+    refuse_kind(name, kind);
+    return false;
+  }
+
   Json fields_ = Json::object();
+  std::optional<Error> fault_;
 };
 
-std::int64_t number_of(const std::string& text, std::string_view name, std::int64_t least, std::int64_t most) {
+Result<std::int64_t> number_of(const std::string& text, std::string_view name, std::int64_t least, std::int64_t most) {
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec != std::errc{} || read.ptr != end || number < least || number > most)
-    refuse("Expected a number from " + std::to_string(least) + " to " + std::to_string(most) + " as " +
-           std::string(name) + ", but found \"" + text + "\".");
+    return bad_request("Expected a number from " + std::to_string(least) + " to " + std::to_string(most) + " as " +
+                       std::string(name) + ", but found \"" + text + "\".");
   return number;
 }
 
 constexpr std::int64_t seq_max = std::numeric_limits<std::int64_t>::max() - 1;
 
+Status add_tag(RunFilter& filter, const std::string& text) {
+  const Result<Tags> tags = tags_argument({text});
+  if (!tags) return tags.error();
+  for (const auto& [key, tag] : *tags)
+    if (const Status added = add_term(filter, "tag." + key, tag); !added) return added;
+  return Done{};
+}
+
+Status set_limit(std::int32_t& limit, const std::string& text, std::int64_t most) {
+  const Result<std::int64_t> number = number_of(text, "limit", 1, most);
+  if (!number) return number.error();
+  limit = static_cast<std::int32_t>(*number);
+  return Done{};
+}
+
 }  // namespace
 
-StartOptions start_body(const ApiRequest& request) {
-  const Fields body(request, {"graph", "input", "key", "tags", "options", "continues"});
-  StartOptions options;
-  options.graph = body.needed_name("graph");
-  options.input = body.object("input");
-  options.key = body.name("key");
-  options.tags = body.tags();
-  options.options = options_of(body.object("options"));
-  options.continues = body.name("continues");
-  return options;
+Result<StartRequest> start_body(const ApiRequest& request) {
+  Fields body(request, {"graph", "input", "key", "tags", "options", "continues"});
+  StartRequest start;
+  start.graph = body.needed_name("graph");
+  start.input = body.object("input");
+  start.key = body.name("key");
+  start.tags = body.tags();
+  start.options = body.options();
+  start.continues = body.name("continues");
+  return body.result(std::move(start));
 }
 
-ForkRunOptions fork_body(const ApiRequest& request) {
-  const Fields body(request, {"at", "set", "answer", "graph", "tags", "recorded"});
-  ForkRunOptions options;
-  options.at = body.number("at");
-  options.edit = body.object("set");
+Result<ForkRequest> fork_body(const ApiRequest& request) {
+  Fields body(request, {"at", "set", "answer", "graph", "tags", "recorded"});
+  ForkRequest fork;
+  fork.at = body.number("at");
+  fork.edit = body.object("set");
   const Json answers = body.object("answer");
-  for (const auto& [question, value] : answers.items()) options.answers[question] = value;
-  if (body.has("graph")) options.graph = body.needed("graph");
-  options.tags = body.tags();
-  options.recorded = body.flag("recorded");
-  return options;
+  for (const auto& [question, value] : answers.items()) fork.answers[question] = value;
+  if (body.has("graph")) fork.graph = body.needed("graph");
+  fork.tags = body.tags();
+  fork.recorded = body.flag("recorded");
+  return body.result(std::move(fork));
 }
 
-AnswerOptions answer_body(const ApiRequest& request) {
-  const Fields body(request, {"question", "value", "by"});
-  AnswerOptions options;
-  options.question = body.name("question");
-  options.value = body.needed("value");
-  options.by = body.name("by");
-  return options;
+Result<AnswerRequest> answer_body(const ApiRequest& request) {
+  Fields body(request, {"question", "value", "by"});
+  AnswerRequest answer;
+  answer.question = body.name("question");
+  answer.value = body.needed("value");
+  answer.by = body.name("by");
+  return body.result(std::move(answer));
 }
 
-SignalOptions signal_body(const ApiRequest& request) {
-  const Fields body(request, {"name", "value", "id"});
-  SignalOptions options;
-  options.name = body.needed_name("name");
-  options.value = body.needed("value");
-  options.id = body.name("id");
-  return options;
+Result<SignalRequest> signal_body(const ApiRequest& request) {
+  Fields body(request, {"name", "value", "id"});
+  SignalRequest signal;
+  signal.name = body.needed_name("name");
+  signal.value = body.needed("value");
+  signal.id = body.name("id");
+  return body.result(std::move(signal));
 }
 
-std::string reason_body(const ApiRequest& request) { return Fields(request, {"reason"}).text("reason"); }
+Result<std::string> reason_body(const ApiRequest& request) {
+  Fields body(request, {"reason"});
+  return body.result(body.text("reason"));
+}
 
-void no_body(const ApiRequest& request) { const Fields none(request, {}); }
+Status no_body(const ApiRequest& request) { return Fields(request, {}).result(Done{}); }
 
-Json graph_body(const ApiRequest& request) {
-  Json graph = json_body(request);
-  if (graph.is_object() && graph.contains("name") && graph["name"].is_string())
-    check_name(graph["name"], "the name of a graph");
+Result<Json> graph_body(const ApiRequest& request) {
+  Result<Json> graph = json_body(request);
+  if (!graph || !graph->is_object() || !graph->contains("name") || !(*graph)["name"].is_string()) return graph;
+  if (const Status fine = check_name((*graph)["name"], "the name of a graph"); !fine) return fine.error();
   return graph;
 }
 
-Json json_body(const ApiRequest& request) {
-  Result<Json> value = parse_json(request.body, "the body");
-  if (!value) refuse(value.error().message);
-  return *std::move(value);
-}
-
-void only_query(const ApiRequest& request, FieldNames known) {
+Status only_query(const ApiRequest& request, FieldNames known) {
   for (auto at = request.query.begin(); at != request.query.end(); ++at) {
     const std::string& name = at->first;
-    if (!is_one_of(name, known)) refuse("Expected " + joined(known) + " in the query, but found \"" + name + "\".");
+    if (!is_one_of(name, known))
+      return bad_request("Expected " + joined(known) + " in the query, but found \"" + name + "\".");
     const auto is_again = [&name](const auto& other) { return other.first == name; };
     if (name != "tag" && std::any_of(request.query.begin(), at, is_again))
-      refuse("Expected \"" + name + "\" once in the query, but found it twice.");
+      return bad_request("Expected \"" + name + "\" once in the query, but found it twice.");
   }
+  return Done{};
 }
 
 std::string query_text(const ApiRequest& request, std::string_view name) {
@@ -190,43 +254,47 @@ std::string query_text(const ApiRequest& request, std::string_view name) {
   return "";
 }
 
-bool query_flag(const ApiRequest& request, std::string_view name) {
+Result<bool> query_flag(const ApiRequest& request, std::string_view name) {
   const std::string text = query_text(request, name);
   if (!text.empty() && text != "true" && text != "false")
-    refuse("Expected " + std::string(name) + " to be true or false, but found \"" + text + "\".");
+    return bad_request("Expected " + std::string(name) + " to be true or false, but found \"" + text + "\".");
   return text == "true";
 }
 
-RunFilter filter_query(const ApiRequest& request) {
+Result<RunFilter> filter_query(const ApiRequest& request) {
   constexpr std::int64_t runs_max = 1'000;
-  only_query(request, {"graph", "status", "tag", "since", "lineage", "limit"});
+  const Status known = only_query(request, {"graph", "status", "tag", "since", "lineage", "limit"});
+  if (!known) return known.error();
   RunFilter filter;
   for (const auto& [name, value] : request.query) {
-    if (name == "limit")
-      filter.limit = static_cast<std::int32_t>(number_of(value, name, 1, runs_max));
-    else if (name == "tag")
-      for (const auto& [key, tag] : tags_argument({value})) add_term(filter, "tag." + key, tag);
-    else
-      add_term(filter, name, value);
+    const Status added = name == "limit" ? set_limit(filter.limit, value, runs_max)
+                         : name == "tag" ? add_tag(filter, value)
+                                         : add_term(filter, name, value);
+    if (!added) return added.error();
   }
   return filter;
 }
 
-Moment moment_query(const ApiRequest& request) {
+Result<Moment> moment_query(const ApiRequest& request) {
   const std::string at = query_text(request, "at");
   return at.empty() ? Moment{} : moment_argument(at);
 }
 
-EventsWanted events_query(const ApiRequest& request) {
-  only_query(request, {"from", "limit", "follow", "raw"});
+Result<EventsWanted> events_query(const ApiRequest& request) {
+  if (const Status known = only_query(request, {"from", "limit", "follow", "raw"}); !known) return known.error();
   EventsWanted wanted;
-  wanted.raw = query_flag(request, "raw");
+  const Result<bool> raw = query_flag(request, "raw");
+  if (!raw) return raw.error();
+  wanted.raw = *raw;
   if (const std::string limit = query_text(request, "limit"); !limit.empty())
-    wanted.limit = static_cast<std::int32_t>(number_of(limit, "limit", 1, events_page));
-  if (const std::string seen = request.header("last-event-id"); !seen.empty())
-    wanted.after = number_of(seen, "Last-Event-ID", 0, seq_max);
-  else if (const std::string from = query_text(request, "from"); !from.empty())
-    wanted.after = std::max<std::int64_t>(number_of(from, "from", 0, seq_max), 1) - 1;
+    if (const Status set = set_limit(wanted.limit, limit, events_page); !set) return set.error();
+  const std::string seen = request.header("last-event-id");
+  const std::string from = query_text(request, "from");
+  if (seen.empty() && from.empty()) return wanted;
+  const Result<std::int64_t> seq =
+      seen.empty() ? number_of(from, "from", 0, seq_max) : number_of(seen, "Last-Event-ID", 0, seq_max);
+  if (!seq) return seq.error();
+  wanted.after = seen.empty() ? std::max<std::int64_t>(*seq, 1) - 1 : *seq;
   return wanted;
 }
 

@@ -16,12 +16,12 @@ Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& 
   ApiStream::Chunk chunk;
   if (row->head > cursor.after) {
     const EventsWanted wanted{cursor.after, events_at_once, cursor.raw};
-    const Status told = for_each_event(client, cursor.run, cursor.shard, wanted, [&](const Json& line) {
+    const Status read = for_each_event(client, cursor.run, cursor.shard, wanted, [&](const Json& line) {
       cursor.after = line["seq"];
       chunk.text += "id: " + std::to_string(cursor.after) + "\ndata: " + canonical(line) + "\n\n";
       return chunk.text.size() < bytes_at_once;
     });
-    if (!told) return told.error();
+    if (!read) return read.error();
   }
   chunk.is_last = is_ended(row->status) && row->head <= cursor.after;
   return chunk;

@@ -1,5 +1,5 @@
-// A run's events as server-sent events: `id: SEQ` and the line that `cairn events --json` prints, from one event on
-// until nothing more can come. Safe from any thread.
+// A run's events as server-sent events (SSE): `id: SEQ` and the line that `cairn events --json` prints, until the run
+// has ended. Safe from any thread.
 #pragma once
 
 #include "ops/http/message.hpp"
@@ -8,15 +8,15 @@
 
 namespace cairn {
 
-// Where a stream of a run's events stands.
+// The position of a stream in a run's events.
 struct EventCursor {
   RunId run;
   Shard shard = 0;
-  std::int64_t after = 0;  // the last event that was told
+  std::int64_t after = 0;  // the last event that was sent
   bool raw = false;
 };
 
-// What has come since; the cursor moves on. Refuses as event_lines.
+// The events after the cursor, which moves on. Refuses as event_lines.
 Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& cursor);
 
 }  // namespace cairn

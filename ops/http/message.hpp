@@ -1,6 +1,7 @@
-// Requests and answers of the API as values, without a socket in sight. Safe from any thread.
+// Requests and answers of the API as plain values, independent of sockets. Safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -24,7 +25,7 @@ struct ApiRequest {
   std::string header(const std::string& name) const;  // "": it has none
 };
 
-// Refuses `invalid`: a target that is no path, or whose path or query is no UTF-8 or has a NUL.
+// Refuses `invalid`: a target that is no path, or whose path or query is not UTF-8 or has a NUL.
 Result<ApiRequest> request_of(const std::string& method, const std::string& target);
 
 struct ApiResponse {
@@ -42,17 +43,30 @@ ApiResponse error_response(unsigned status, std::string_view code, const std::st
 // 501, corrupt 500, all others 409.
 ApiResponse error_response(const Error& error);
 
-// An answer without an end of its own: `next` is asked again and again for what there is to say by now.
+// An answer that is sent piece by piece: `next` is polled for the next piece.
 struct ApiStream {
   struct Chunk {
     std::string text;      // "": nothing new
-    bool is_last = false;  // nothing can come behind it
+    bool is_last = false;  // nothing can follow it
   };
   std::string type;
-  std::string pulse;                           // said when there was nothing to say for a while
-  std::function<std::optional<Chunk>()> next;  // nothing: it broke
+  std::string pulse;                           // sent after a while without a piece, to keep the connection open
+  std::function<std::optional<Chunk>()> next;  // none: the stream broke
 };
 
 using ApiAnswer = std::variant<ApiResponse, ApiStream>;
+
+// The threads that work on a request: those for `work`, for which requests queue up, or the one for `probes`, which are
+// short and must not wait for the others.
+enum class Lane : std::uint8_t { work, probes };
+
+// A request let in by its head: the work that answers it once its body has been read. `answer` does not throw.
+struct Admitted {
+  Lane lane = Lane::work;
+  std::function<ApiAnswer(const ApiRequest&)> answer;
+};
+
+// The decision on a request's head: an answer at once, or the work to do.
+using Admission = std::variant<ApiResponse, Admitted>;
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// What a monitoring system reads now and then, in Prometheus' text form. Safe from any thread.
+// Metrics in Prometheus' text format. Safe from any thread.
 #pragma once
 
 #include <string>

@@ -22,8 +22,8 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr std::size_t read_bytes = 8 * 1024;
 constexpr std::chrono::seconds linger_max{2};
-constexpr Milliseconds look_first{20};  // of a stream that has nothing to say
-constexpr Milliseconds look_last{500};
+constexpr Milliseconds poll_first{20};  // of a stream without a new piece
+constexpr Milliseconds poll_longest{500};
 constexpr std::chrono::seconds pulse_after{15};
 constexpr std::chrono::seconds accept_pause{1};
 constexpr int send_buffer = 128 * 1024;  // so that a slow client takes a piece now and then
@@ -41,8 +41,8 @@ ApiResponse fault_response(const error_code& fault, const ServerLimits& limits) 
   return error_response(400, "invalid", "Expected a request as HTTP/1.1 has it, but it is none: " + fault.message());
 }
 
-// Why nobody can be sure where the request ends, or whom it is for: what stands before us may see it otherwise, and
-// then takes a piece of its body for a request. Behind such a one nothing is read.
+// Why it is unclear where the request ends, or which host it is for (request smuggling): a proxy in front of this
+// server may read it differently and take a piece of its body for a request. Nothing is read after such a request.
 std::optional<ApiResponse> framing_fault(const http::request<http::string_body>& message) {
   const auto times = [&message](http::field name) { return message.count(name); };
   if (times(http::field::host) > 1) return error_response(400, "invalid", "Expected one Host, but found several.");
@@ -88,14 +88,14 @@ void set_headers(Message& message, const std::string& type, bool keep_alive) {
 
 }  // namespace
 
-// Everything but `pool` and `looks` is used on the thread of run() alone.
+// Everything except `pool` and `probes` is used on the thread of run() alone.
 struct HttpServer::Parts {
-  Parts(const tcp::endpoint& endpoint, ServerLimits limits_of, Replies replies_of)
+  Parts(const tcp::endpoint& endpoint, ServerLimits limits_of, Admit admit_of)
       : limits(limits_of),
-        replies(std::move(replies_of)),
+        admit(std::move(admit_of)),
         acceptor(io, endpoint),
         pool(static_cast<std::size_t>(limits.threads)),
-        looks(1) {}
+        probes(1) {}
 
   // One client's connection.
   struct Connection {
@@ -105,11 +105,13 @@ struct HttpServer::Parts {
     bool is_head = false;  // of the request that is answered now
   };
 
-  // What a thread works out for a connection, which may stop waiting for it.
+  // Work of a thread for a connection, which may stop waiting for it.
   struct Work {
-    Work(asio::io_context& io, ApiRequest of) : request(std::move(of)), done(io) {}
+    Work(asio::io_context& io, Admitted admitted_of, ApiRequest request_of)
+        : admitted(std::move(admitted_of)), request(std::move(request_of)), done(io) {}
+    Admitted admitted;
     ApiRequest request;
-    std::atomic_flag is_taken;  // by the thread that does it, or by who gave it up
+    std::atomic_flag is_taken;  // by the thread that does it, or by the connection that gave it up
     std::optional<ApiAnswer> said;
     asio::steady_timer done;
   };
@@ -129,8 +131,8 @@ struct HttpServer::Parts {
   asio::awaitable<void> converse(tcp::socket socket);
   asio::awaitable<bool> serve_one(Connection& connection);
   asio::awaitable<bool> await_request(Connection& connection);
-  asio::awaitable<bool> answer(Connection& connection, Parser& parser, ApiRequest request);
-  asio::awaitable<ApiAnswer> work_out(ApiRequest request);
+  asio::awaitable<bool> answer(Connection& connection, Parser& parser, Admitted admitted, ApiRequest request);
+  asio::awaitable<ApiAnswer> work_out(Admitted admitted, ApiRequest request);
   asio::awaitable<void> wait_for(Work& work, std::chrono::steady_clock::duration time);
   template <class Body>
   asio::awaitable<void> write_message(Connection& connection, http::response<Body>& message);
@@ -149,12 +151,12 @@ struct HttpServer::Parts {
   void end_one();
 
   ServerLimits limits;
-  Replies replies;
+  Admit admit;
   asio::io_context io{1};
   tcp::acceptor acceptor;
   asio::steady_timer room{io};
   asio::thread_pool pool;
-  asio::thread_pool looks;
+  asio::thread_pool probes;
   std::set<beast::tcp_stream*> idle;  // that wait for a request
   int open = 0;
   int streams = 0;
@@ -164,9 +166,9 @@ struct HttpServer::Parts {
 asio::awaitable<void> HttpServer::Parts::accept() {
   while (!stopping) {
     if (is_full()) {
-      error_code came;
+      error_code ignored;
       room.expires_at(asio::steady_timer::time_point::max());
-      co_await room.async_wait(asio::redirect_error(asio::use_awaitable, came));
+      co_await room.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
       continue;
     }
     error_code fault;
@@ -255,19 +257,21 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
     co_return false;
   }
   Result<ApiRequest> request = read_head(parser.get());
-  std::optional<ApiResponse> known =
-      request ? replies.at_once(*request) : std::optional<ApiResponse>(error_response(request.error()));
-  if (!known) co_return co_await answer(connection, parser, *std::move(request));
+  Admission admission = request ? admit(*request) : Admission(error_response(request.error()));
+  if (auto* admitted = std::get_if<Admitted>(&admission))
+    co_return co_await answer(connection, parser, std::move(*admitted), *std::move(request));
+  ApiResponse known = std::get<ApiResponse>(std::move(admission));
   if (!parser.is_done()) {
-    co_await refuse(connection, *std::move(known));
+    co_await refuse(connection, std::move(known));
     co_return false;
   }
   const bool goes_on = parser.get().keep_alive() && !is_full() && !stopping;
-  co_await send(connection, *std::move(known), goes_on);
+  co_await send(connection, std::move(known), goes_on);
   co_return goes_on;
 }
 
-asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& parser, ApiRequest request) {
+asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& parser, Admitted admitted,
+                                                ApiRequest request) {
   error_code fault;
   if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
     http::response<http::empty_body> go_on{http::status::continue_, 11};
@@ -281,7 +285,7 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
   const bool is_1_1 = parser.get().version() >= 11;
   const bool goes_on = parser.get().keep_alive() && !is_full();
   connection.stream.expires_never();
-  ApiAnswer said = co_await work_out(std::move(request));
+  ApiAnswer said = co_await work_out(std::move(admitted), std::move(request));
   if (auto* response = std::get_if<ApiResponse>(&said)) {
     co_await send(connection, std::move(*response), goes_on && !stopping);
     co_return goes_on && !stopping;
@@ -302,31 +306,31 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
 
 asio::awaitable<void> HttpServer::Parts::wait_for(Work& work, std::chrono::steady_clock::duration time) {
   if (work.said) co_return;
-  error_code came;
+  error_code ignored;
   work.done.expires_after(time);
-  co_await work.done.async_wait(asio::redirect_error(asio::use_awaitable, came));
+  co_await work.done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
-// 503 when no thread begins with it in time; of a look, when it is not done by then.
-asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(ApiRequest request) {
-  const bool is_look = replies.is_look(request);
-  const auto work = std::make_shared<Work>(io, std::move(request));
-  asio::post(is_look ? looks : pool, [this, work] {
+// 503 when no thread begins with it in time; for a probe, when it is not done by then.
+asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(Admitted admitted, ApiRequest request) {
+  const bool is_probe = admitted.lane == Lane::probes;
+  const auto work = std::make_shared<Work>(io, std::move(admitted), std::move(request));
+  asio::post(is_probe ? probes : pool, [this, work] {
     if (work->is_taken.test_and_set()) return;
-    auto told = [work, said = replies.worked_out(work->request)]() mutable {
+    auto finish = [work, said = work->admitted.answer(work->request)]() mutable {
       work->said = std::move(said);
       work->done.cancel();
     };
-    asio::post(io, std::move(told));
+    asio::post(io, std::move(finish));
   });
-  co_await wait_for(*work, is_look ? limits.look : limits.turn);
-  if (!work->said && (!work->is_taken.test_and_set() || is_look))
+  co_await wait_for(*work, is_probe ? limits.probe : limits.queued);
+  if (!work->said && (!work->is_taken.test_and_set() || is_probe))
     co_return error_response(503, "unavailable", "Expected an answer in time, but too much is waited for; try again.");
   while (!work->said) co_await wait_for(*work, std::chrono::hours(1));
   co_return *std::move(work->said);
 }
 
-// Each piece that the client takes gives it the time anew.
+// The time limit starts again with each piece that the client takes.
 template <class Body>
 asio::awaitable<void> HttpServer::Parts::write_message(Connection& connection, http::response<Body>& message) {
   http::response_serializer<Body> serializer(message);
@@ -343,7 +347,7 @@ asio::awaitable<void> HttpServer::Parts::write_bytes(Connection& connection, std
   }
 }
 
-// Whether the client of a stream has closed, or sends more ahead than a request has. Never waits.
+// The client of a stream has closed, or sends more ahead than a request has. Never waits.
 bool HttpServer::Parts::is_gone(Connection& connection) const {
   error_code fault;
   auto& socket = connection.stream.socket();
@@ -390,14 +394,14 @@ asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, Api
 // False if it broke.
 asio::awaitable<bool> HttpServer::Parts::send_chunks(Connection& connection, ApiStream& said) {
   auto spoke = std::chrono::steady_clock::now();
-  for (Milliseconds wait = look_first; !stopping; wait = std::min(look_last, wait * 3 / 2)) {
+  for (Milliseconds wait = poll_first; !stopping; wait = std::min(poll_longest, wait * 3 / 2)) {
     if (is_gone(connection)) co_return false;
     std::optional<ApiStream::Chunk> chunk =
         co_await in_pool<std::optional<ApiStream::Chunk>>([&said] { return said.next(); });
     if (!chunk) co_return false;
     const bool is_last = chunk->is_last;
     const auto now = std::chrono::steady_clock::now();
-    if (!chunk->text.empty()) wait = look_first;
+    if (!chunk->text.empty()) wait = poll_first;
     if (chunk->text.empty() && now - spoke > pulse_after) chunk->text = said.pulse;
     if (!chunk->text.empty()) {
       spoke = now;
@@ -413,11 +417,10 @@ asio::awaitable<bool> HttpServer::Parts::send_chunks(Connection& connection, Api
 HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 HttpServer::~HttpServer() = default;
 
-Result<std::unique_ptr<HttpServer>> HttpServer::open(const ListenAddress& address, ServerLimits limits,
-                                                     Replies replies) {
+Result<std::unique_ptr<HttpServer>> HttpServer::open(const ListenAddress& address, ServerLimits limits, Admit admit) {
   try {
     const tcp::endpoint endpoint(asio::ip::make_address(address.ip), address.port);
-    return std::unique_ptr<HttpServer>(new HttpServer(std::make_unique<Parts>(endpoint, limits, std::move(replies))));
+    return std::unique_ptr<HttpServer>(new HttpServer(std::make_unique<Parts>(endpoint, limits, std::move(admit))));
   } catch (const boost::system::system_error& fault) {
     return Error{Code::unavailable,
                  "Expected to listen on " + to_string(address) + ", but it cannot be: " + fault.code().message() + "."};
@@ -437,7 +440,7 @@ void HttpServer::run() {
   asio::co_spawn(parts_->io, parts_->accept(), asio::detached);
   parts_->io.run();
   parts_->pool.join();
-  parts_->looks.join();
+  parts_->probes.join();
 }
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// An HTTP/1.1 server: one thread for all sockets, a few for the work, and a limit on everything a client may send, open
-// or wait for. Knows nothing of runs. Used from one thread.
+// An HTTP/1.1 server: one thread for all sockets, a few for the work, and a limit on everything that a client may send,
+// open or wait for. Independent of what the requests mean. Used from one thread.
 #pragma once
 
 #include <chrono>
@@ -8,45 +8,38 @@
 #include <memory>
 #include <optional>
 
-#include "ops/http/guard.hpp"
 #include "ops/http/message.hpp"
+#include "ops/requests/listen_address.hpp"
 
 namespace cairn {
 
 struct ServerLimits {
   std::uint64_t body_bytes = 1 << 20;
   std::uint32_t header_bytes = 16 * 1024;
-  int connections = 256;             // more are accepted when one of them ends
+  int connections = 256;             // the next one is accepted when one of them ends
   std::chrono::seconds request{10};  // from a request's first byte to its last
   std::chrono::seconds idle{60};     // until its first byte
   std::chrono::seconds write{30};    // for each piece of an answer to be taken
-  std::chrono::seconds turn{5};      // until one of the threads begins with a request; else 503
-  std::chrono::seconds look{2};      // until a look is answered; else 503
-  int threads = 4;                   // that work
+  std::chrono::seconds queued{5};    // until a thread begins with a request; otherwise 503
+  std::chrono::seconds probe{2};     // until a request of the lane `probes` is answered; otherwise 503
+  int threads = 4;                   // of the lane `work`
 
-  // Streams at once; the other connections are for what ends by itself.
+  // Streams at once; the remaining connections are kept for requests that end by themselves.
   int streams() const { return connections - (connections + 7) / 8 + (connections == 1 ? 1 : 0); }
 };
 
-// What a server is to say. None of them throws.
-struct Replies {
-  // On the thread of the sockets, before the body is read: what needs no work, and refusals.
-  std::function<std::optional<ApiResponse>(const ApiRequest&)> at_once;
-  // There, too: whether it is a look, which is worked out on a thread for looks alone, and answered soon in any case.
-  std::function<bool(const ApiRequest&)> is_look;
-  // On any of the other threads.
-  std::function<ApiAnswer(const ApiRequest&)> worked_out;
-};
+// Called on the thread of the sockets for each request's head, before its body is read. Does not throw.
+using Admit = std::function<Admission(const ApiRequest&)>;
 
 class HttpServer {
  public:
-  // Listens. Refuses `unavailable`: the address is taken, or is not ours.
-  static Result<std::unique_ptr<HttpServer>> open(const ListenAddress& address, ServerLimits limits, Replies replies);
+  // Listens. Refuses `unavailable`: the address is taken, or is not one of this machine.
+  static Result<std::unique_ptr<HttpServer>> open(const ListenAddress& address, ServerLimits limits, Admit admit);
   ~HttpServer();
 
   ListenAddress address() const;  // with the port it got
 
-  // Serves until SIGINT or SIGTERM; then what was begun is finished, and nothing new is taken.
+  // Serves until SIGINT or SIGTERM; then finishes the requests that have begun and accepts no others.
   void run();
 
  private:

@@ -1,6 +1,5 @@
 #include "ops/requests/arguments.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -14,17 +13,13 @@
 namespace cairn {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) { throw CLI::ValidationError(sentence); }
+Error invalid(std::string sentence) { return {Code::invalid, std::move(sentence)}; }
 
-std::string taken(Result<std::string> text) {
-  if (!text) refuse(text.error().message);
-  return *std::move(text);
-}
-
-Json parsed(const std::string& text, const std::string& what) {
-  Result<Json> value = parse_json(text, what);
-  if (!value) refuse(value.error().message);
-  return *std::move(value);
+Result<Json> parsed(const Result<std::string>& text, const std::string& what) {
+  if (!text) return invalid(text.error().message);
+  Result<Json> value = parse_json(*text, what);
+  if (!value) return invalid(value.error().message);
+  return value;
 }
 
 bool is_number(const std::string& text) {
@@ -38,7 +33,7 @@ std::optional<TimeUs> time_or_day(const std::string& text) {
   return parse_time(text.size() == day_letters ? text + "T00:00:00Z" : text);
 }
 
-void read_option(Options& options, const std::string& name, const Json& value) {
+Status read_option(Options& options, const std::string& name, const Json& value) {
   const bool whole = value.is_number_integer();
   if (name == "autonomy" && value == "full") {
     options.autonomous = true;
@@ -47,115 +42,127 @@ void read_option(Options& options, const std::string& name, const Json& value) {
   } else if (name == "budgets" && value.is_object()) {
     for (const auto& [budget, cap] : value.items()) {
       if (!cap.is_number_integer() || cap < 0)
-        refuse("Expected a cap of 0 or more for the budget " + budget + ", but found " + excerpt(cap, 40) + ".");
+        return invalid("Expected a cap of 0 or more for the budget " + budget + ", but found " + excerpt(cap, 40) +
+                       ".");
       options.budgets[budget] = cap;
     }
   } else {
-    refuse(R"(Expected options like {"autonomy": "full", "priority": 0 to 9, "budgets": {NAME: CAP}}, but found )" +
-           name + ": " + excerpt(value, 60) + ".");
+    return invalid(
+        R"(Expected options like {"autonomy": "full", "priority": 0 to 9, "budgets": {NAME: CAP}}, but found )" + name +
+        ": " + excerpt(value, 60) + ".");
   }
+  return Done{};
 }
 
 }  // namespace
 
-Json json_file(const std::string& path, const std::string& what) {
-  return parsed(taken(read_text_file(path, what)), what);
+Result<Json> json_file(const std::string& path, const std::string& what) {
+  return parsed(read_text_file(path, what), what);
 }
 
-Json json_argument(const std::string& text, const std::string& what) {
-  if (text == "@-") return parsed(taken(read_text(STDIN_FILENO, what)), what);
+Result<Json> json_argument(const std::string& text, const std::string& what) {
+  if (text == "@-") return parsed(read_text(STDIN_FILENO, what), what);
   if (text.starts_with('@')) return json_file(text.substr(1), what);
   return parsed(text, what);
 }
 
-Json object_argument(const std::string& text, const std::string& what) {
-  Json value = json_argument(text, what);
-  if (!value.is_object()) refuse("Expected " + what + " to be a JSON object, but found " + excerpt(value, 60) + ".");
+Result<Json> object_argument(const std::string& text, const std::string& what) {
+  Result<Json> value = json_argument(text, what);
+  if (value && !value->is_object())
+    return invalid("Expected " + what + " to be a JSON object, but found " + excerpt(*value, 60) + ".");
   return value;
 }
 
-std::string inputs_argument(const std::string& path) {
+Result<std::string> inputs_argument(const std::string& path) {
   const Status fine = for_each_input(path, [](std::int64_t, const Json&) -> Status { return Done{}; });
-  if (!fine) refuse(fine.error().message);
-  const Result<std::string> digest = file_digest(path);
-  if (!digest) refuse(digest.error().message);
-  return *digest;
+  if (!fine) return invalid(fine.error().message);
+  Result<std::string> digest = file_digest(path);
+  if (!digest) return invalid(digest.error().message);
+  return digest;
 }
 
-Options options_of(const Json& given) {
+Result<Options> options_of(const Json& given) {
   Options options;
-  for (const auto& [name, value] : given.items()) read_option(options, name, value);
+  for (const auto& [name, value] : given.items())
+    if (const Status read = read_option(options, name, value); !read) return read.error();
   return options;
 }
 
-Options options_argument(const std::string& text) { return options_of(object_argument(text, "the options")); }
+Result<Options> options_argument(const std::string& text) {
+  const Result<Json> given = object_argument(text, "the options");
+  return given ? options_of(*given) : given.error();
+}
 
-Tags tags_argument(const std::vector<std::string>& texts) {
+Result<Tags> tags_argument(const std::vector<std::string>& texts) {
   Tags tags;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos) refuse("Expected a tag as KEY=VALUE, but found \"" + text + "\".");
+    if (equals == 0 || equals == std::string::npos)
+      return invalid("Expected a tag as KEY=VALUE, but found \"" + text + "\".");
     tags[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return tags;
 }
 
-std::map<std::string, Json> values_argument(const std::vector<std::string>& texts, const std::string& option) {
+Result<std::map<std::string, Json>> values_argument(const std::vector<std::string>& texts, const std::string& option) {
   std::map<std::string, Json> values;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos)
-      refuse("Expected NAME=JSON in " + option + ", but found \"" + text + "\".");
+      return invalid("Expected NAME=JSON in " + option + ", but found \"" + text + "\".");
     const std::string name = text.substr(0, equals);
-    if (!values.emplace(name, json_argument(text.substr(equals + 1), "the value of " + name)).second)
-      refuse("Expected " + name + " once in " + option + ", but found it twice.");
+    Result<Json> value = json_argument(text.substr(equals + 1), "the value of " + name);
+    if (!value) return value.error();
+    if (!values.emplace(name, *std::move(value)).second)
+      return invalid("Expected " + name + " once in " + option + ", but found it twice.");
   }
   return values;
 }
 
-std::string concurrency_argument(const std::string& text) {
+Result<std::string> concurrency_argument(const std::string& text) {
   if (text == "none" || (is_number(text) && text.size() < 8 && std::stoi(text) >= 1 && std::stoi(text) <= 1'000'000))
     return text;
-  refuse("Expected a concurrency from 1 to 1000000 or none, but found \"" + text + "\".");
+  return invalid("Expected a concurrency from 1 to 1000000 or none, but found \"" + text + "\".");
 }
 
-Age age_argument(const std::string& text) {
-  if (const std::optional<TimeUs> at = time_or_day(text)) return {at, 0};
+Result<Age> age_argument(const std::string& text) {
+  if (const std::optional<TimeUs> at = time_or_day(text)) return Age{at, 0};
   static const std::map<std::string, std::int64_t> seconds = {{"s", 1}, {"m", 60}, {"h", 3'600}, {"d", 86'400}};
   std::int64_t count = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
   const auto unit = seconds.find(std::string(read.ptr, text.data() + text.size()));
   constexpr std::int64_t count_max = 100'000;
   if (read.ec != std::errc{} || unit == seconds.end() || count < 0 || count > count_max)
-    refuse("Expected a duration like 90d, 12h, 30m or 10s, or a time, but found \"" + text + "\".");
-  return {{}, count * unit->second * 1'000'000};
+    return invalid("Expected a duration like 90d, 12h, 30m or 10s, or a time, but found \"" + text + "\".");
+  return Age{{}, count * unit->second * 1'000'000};
 }
 
-TimeUs time_argument(const std::string& text) {
+Result<TimeUs> time_argument(const std::string& text) {
   const std::optional<TimeUs> at = time_or_day(text);
-  if (!at) refuse("Expected a time like 2026-11-21 or 2026-11-21T22:23:47Z, but found \"" + text + "\".");
+  if (!at) return invalid("Expected a time like 2026-11-21 or 2026-11-21T22:23:47Z, but found \"" + text + "\".");
   return *at;
 }
 
-Moment moment_argument(const std::string& text) {
-  if (is_number(text)) return {std::stoll(text), {}};
+Result<Moment> moment_argument(const std::string& text) {
+  if (is_number(text)) return Moment{std::stoll(text), {}};
   const std::optional<TimeUs> at = time_or_day(text);
-  if (!at) refuse("Expected an event's number or a time like 2026-11-21T22:23:47Z, but found \"" + text + "\".");
-  return {{}, at};
+  if (!at)
+    return invalid("Expected an event's number or a time like 2026-11-21T22:23:47Z, but found \"" + text + "\".");
+  return Moment{{}, at};
 }
 
-std::string dsn_argument(const std::string& text) {
-  if (text.empty()) refuse("Expected a PostgreSQL connection string or URL in --dsn, but found none.");
-  if (const Status dsn = check_dsn(text, "--dsn"); !dsn) refuse(dsn.error().message);
+Result<std::string> dsn_argument(const std::string& text) {
+  if (text.empty()) return invalid("Expected a PostgreSQL connection string or URL in --dsn, but found none.");
+  if (const Status dsn = check_dsn(text, "--dsn"); !dsn) return invalid(dsn.error().message);
   return text;
 }
 
-std::string path_argument(const std::string& text, const std::string& what) {
-  if (text.empty()) refuse("Expected " + what + ", but found none.");
+Result<std::string> path_argument(const std::string& text, const std::string& what) {
+  if (text.empty()) return invalid("Expected " + what + ", but found none.");
   return text;
 }
 
-std::string output_argument(const std::string& path) {
+Result<std::string> output_argument(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code none;
   const bool exists = fs::exists(path, none);
@@ -163,8 +170,15 @@ std::string output_argument(const std::string& path) {
   const fs::path& written = exists ? fs::path(path) : folder;
   const bool fits = exists ? !fs::is_directory(path, none) : fs::is_directory(folder, none);
   if (path.empty() || !fits || ::access(written.c_str(), W_OK) != 0)
-    refuse("Expected a file to write the results to, but " + path + " cannot be written.");
+    return invalid("Expected a file to write the results to, but " + path + " cannot be written.");
   return path;
 }
+
+Result<RunId> run_argument(const std::string& text) {
+  if (const std::optional<RunId> id = parse_run_id(text)) return *id;
+  return Error{Code::not_found, "Expected the id of a run, but \"" + text + "\" is none."};
+}
+
+Error no_such_run(const std::string& run) { return {Code::not_found, "Expected run " + run + ", but there is none."}; }
 
 }  // namespace cairn

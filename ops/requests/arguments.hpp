@@ -1,40 +1,47 @@
-// Texts of the command line as values. Whatever is wrong with one is told before anything is opened: each throws
-// CLI::ValidationError with one sentence, which ends in the exit code for usage. Safe from any thread.
+// Parsers from texts of the command line to values. Each refuses `invalid` with one sentence (run_argument `not_found`)
+// and opens no database, so that a usage error is reported before anything happens. Safe from any thread.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "ops/commands.hpp"
+#include "engine/result.hpp"
+#include "ops/requests/requests.hpp"
 
 namespace cairn {
 
 // JSON as given, from a file with @FILE, from stdin with @-. `what` names it in the sentence.
-Json json_argument(const std::string& text, const std::string& what);
-Json json_file(const std::string& path, const std::string& what);
-Json object_argument(const std::string& text, const std::string& what);
+Result<Json> json_argument(const std::string& text, const std::string& what);
+Result<Json> json_file(const std::string& path, const std::string& what);
+Result<Json> object_argument(const std::string& text, const std::string& what);
 
-// The digest of a file of inputs, every line of which was looked at.
-std::string inputs_argument(const std::string& path);
+// The digest of a file of inputs, every line of which has been checked.
+Result<std::string> inputs_argument(const std::string& path);
 
 // Not empty, and of a form that libpq reads; the sentence shows nothing of it.
-std::string dsn_argument(const std::string& text);
-std::string path_argument(const std::string& text, const std::string& what);
-// A file that can be written, or made; it is not touched.
-std::string output_argument(const std::string& path);
+Result<std::string> dsn_argument(const std::string& text);
+Result<std::string> path_argument(const std::string& text, const std::string& what);
+// A file that can be written or created; it is not touched.
+Result<std::string> output_argument(const std::string& path);
 
 // {"autonomy": "full", "priority": 0..9, "budgets": {NAME: CAP}}
-Options options_of(const Json& given);  // REQUIRES: an object
-Options options_argument(const std::string& text);
-Tags tags_argument(const std::vector<std::string>& texts);
+Result<Options> options_of(const Json& given);  // REQUIRES: an object
+Result<Options> options_argument(const std::string& text);
+Result<Tags> tags_argument(const std::vector<std::string>& texts);
 // A number from 1 to 1,000,000, or "none".
-std::string concurrency_argument(const std::string& text);
+Result<std::string> concurrency_argument(const std::string& text);
 // NAME=JSON, each name once. `option` is named in the sentence.
-std::map<std::string, Json> values_argument(const std::vector<std::string>& texts, const std::string& option);
-TimeUs time_argument(const std::string& text);
-Moment moment_argument(const std::string& text);
+Result<std::map<std::string, Json>> values_argument(const std::vector<std::string>& texts, const std::string& option);
+Result<TimeUs> time_argument(const std::string& text);
+Result<Moment> moment_argument(const std::string& text);
 // "90d", "12h", "30m", "10s" or a time.
-Age age_argument(const std::string& text);
+Result<Age> age_argument(const std::string& text);
+
+// Refuses `not_found` for a text that is no id: no run has that name.
+Result<RunId> run_argument(const std::string& text);
+
+// The refusal `not_found` of an id that no run has.
+Error no_such_run(const std::string& run);
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// A file of inputs, one JSON object a line; empty lines count but say nothing. Read as a stream, never whole.
-// Safe from any thread.
+// A file of inputs as JSON lines: one object a line; empty lines are counted and skipped. Read as a stream, never
+// whole. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace cairn {
 
-// Calls `take` for each input with its line's number. Refuses `invalid` with the number of the first line that is none,
-// `not_found` for a file that cannot be read, and whatever `take` refuses.
+// Calls `take` for each input with its line's number. Refuses `invalid` with the number of the first line that is no
+// object, `not_found` for a file that cannot be read, and passes on a refusal of `take`.
 Status for_each_input(const std::string& path, const std::function<Status(std::int64_t line, Json input)>& take);
 
 // The hexadecimal SHA-256 of the file's bytes. Refuses `not_found`.

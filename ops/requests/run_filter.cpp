@@ -1,6 +1,5 @@
 #include "ops/requests/run_filter.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 
@@ -11,25 +10,44 @@ namespace {
 
 constexpr std::int32_t page_runs = 200;
 
-[[noreturn]] void refuse_filter(const std::string& sentence) { throw CLI::ValidationError(sentence); }
+Error bad_filter(std::string sentence) { return {Code::invalid, std::move(sentence)}; }
 
-void once(bool is_new, const std::string& key) {
-  if (!is_new) refuse_filter("Expected \"" + key + "\" once in a filter, but found it twice.");
+Status once(bool is_new, const std::string& key) {
+  if (is_new) return Done{};
+  return bad_filter("Expected \"" + key + "\" once in a filter, but found it twice.");
 }
 
-void add_status(RunFilter& filter, const std::string& word) {
-  once(!filter.status, "status");
+Status add_status(RunFilter& filter, const std::string& word) {
+  if (const Status first = once(!filter.status, "status"); !first) return first;
   const bool is_waiting = word == "waiting";
   filter.status = is_waiting ? RunStatus::running : parse_run_status(word);
   if (!filter.status)
-    refuse_filter("Expected a status running, waiting, paused, done, failed or aborted, but found \"" + word + "\".");
+    return bad_filter("Expected a status running, waiting, paused, done, failed or aborted, but found \"" + word +
+                      "\".");
   if (filter.status == RunStatus::running) filter.waiting = is_waiting;
+  return Done{};
 }
 
-void add_lineage(RunFilter& filter, const std::string& text) {
-  once(!filter.lineage, "lineage");
+Status add_lineage(RunFilter& filter, const std::string& text) {
+  if (const Status first = once(!filter.lineage, "lineage"); !first) return first;
   filter.lineage = parse_run_id(text);
-  if (!filter.lineage) refuse_filter("Expected the id of a run in lineage, but \"" + text + "\" is none.");
+  if (!filter.lineage) return bad_filter("Expected the id of a run in lineage, but \"" + text + "\" is none.");
+  return Done{};
+}
+
+Status add_graph_name(RunFilter& filter, const std::string& name) {
+  if (const Status first = once(filter.graph.empty(), "graph"); !first) return first;
+  if (name.empty()) return bad_filter("Expected the name of a graph in a filter, but found none.");
+  filter.graph = name;
+  return Done{};
+}
+
+Status add_since(RunFilter& filter, const std::string& text) {
+  if (const Status first = once(!filter.since, "since"); !first) return first;
+  const Result<TimeUs> since = time_argument(text);
+  if (!since) return since.error();
+  filter.since = *since;
+  return Done{};
 }
 
 // Parts at each comma that no backslash precedes; the backslash goes.
@@ -48,32 +66,23 @@ std::vector<std::string> terms_of(const std::string& text) {
 
 }  // namespace
 
-void add_term(RunFilter& filter, const std::string& key, const std::string& value) {
-  if (key.starts_with("tag.") && key.size() > 4) {
-    once(filter.tags.emplace(key.substr(4), value).second, key);
-  } else if (key == "graph") {
-    once(filter.graph.empty(), key);
-    if (value.empty()) refuse_filter("Expected the name of a graph in a filter, but found none.");
-    filter.graph = value;
-  } else if (key == "status") {
-    add_status(filter, value);
-  } else if (key == "since") {
-    once(!filter.since, key);
-    filter.since = time_argument(value);
-  } else if (key == "lineage") {
-    add_lineage(filter, value);
-  } else {
-    refuse_filter("Expected a filter of graph, status, tag.NAME, since and lineage, but found \"" + key + "\".");
-  }
+Status add_term(RunFilter& filter, const std::string& key, const std::string& value) {
+  if (key.starts_with("tag.") && key.size() > 4) return once(filter.tags.emplace(key.substr(4), value).second, key);
+  if (key == "graph") return add_graph_name(filter, value);
+  if (key == "status") return add_status(filter, value);
+  if (key == "since") return add_since(filter, value);
+  if (key == "lineage") return add_lineage(filter, value);
+  return bad_filter("Expected a filter of graph, status, tag.NAME, since and lineage, but found \"" + key + "\".");
 }
 
-RunFilter filter_argument(const std::string& text) {
+Result<RunFilter> filter_argument(const std::string& text) {
   RunFilter filter;
   for (const std::string& term : terms_of(text)) {
     const std::size_t equals = term.find('=');
     if (equals == std::string::npos || equals == 0)
-      refuse_filter("Expected a filter like graph=seven_node,status=failed, but found \"" + term + "\".");
-    add_term(filter, term.substr(0, equals), term.substr(equals + 1));
+      return bad_filter("Expected a filter like graph=seven_node,status=failed, but found \"" + term + "\".");
+    if (const Status added = add_term(filter, term.substr(0, equals), term.substr(equals + 1)); !added)
+      return added.error();
   }
   return filter;
 }

@@ -1,5 +1,5 @@
-// Which runs are meant: the FILTER of --where and the options of `cairn runs`, one meaning for both.
-// Safe from any thread.
+// Run filters: the FILTER of --where, the options of `cairn runs` and the query of GET /runs, one meaning for all
+// three. Safe from any thread.
 #pragma once
 
 #include <functional>
@@ -16,18 +16,18 @@ inline constexpr std::string_view filter_says =
     "Runs that match all of KEY=VALUE,...: graph=G, status=S, tag.K=V, since=TIME, lineage=RUN; "
     "a comma in a value is \\,";
 
-// Adds one term to the filter. Throws CLI::ValidationError with one sentence for an unknown key, a value that fits no
-// key's kind, and a key for the second time.
-void add_term(RunFilter& filter, const std::string& key, const std::string& value);
+// Adds one term to the filter. Refuses `invalid`: an unknown key, a value that does not fit its key, a key for the
+// second time.
+Status add_term(RunFilter& filter, const std::string& key, const std::string& value);
 
-// "graph=seven_node,status=failed,tag.team=a,since=2026-01-01". Throws as add_term, and for a text without a term.
-RunFilter filter_argument(const std::string& text);
+// "graph=seven_node,status=failed,tag.team=a,since=2026-01-01". Refuses as add_term, and a text without a term.
+Result<RunFilter> filter_argument(const std::string& text);
 
-// The same without a limit.
+// The same filter without a limit.
 RunFilter unlimited(RunFilter filter);
 
-// All matching runs, newest first, a page at a time: no transaction lasts longer than a page. `filter.limit` is of all
-// pages together.
+// All matching runs, newest first, a page at a time (keyset pagination): no transaction lasts longer than a page.
+// `filter.limit` bounds all pages together.
 class RunPages {
  public:
   RunPages(Store& store, RunFilter filter) : store_(store), filter_(std::move(filter)), left_(filter_.limit) {}

@@ -33,32 +33,52 @@ class StopSignalsHeldBack {
   sigset_t before_;
 };
 
-[[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int out, const StopSignalsHeldBack& held_back) {
+// This process's environment with `changes`, as NAME=VALUE.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!changes.contains(text.substr(0, text.find('=')))) entries.push_back(text);
+  }
+  for (const auto& [name, value] : changes) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+// As execve takes them: ended by a null. REQUIRES: `texts` outlives the answer.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Only what is safe between fork and exec in a process with threads: no allocation.
+[[noreturn]] void become(char** argv, char** variables, pid_t parent, int out, const StopSignalsHeldBack& held_back) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
   if (out >= 0) dup2(out, STDOUT_FILENO);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   held_back.release();
-  execv("/proc/self/exe", argv.data());
+  execve("/proc/self/exe", argv, variables);
   _exit(127);
 }
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments, bool piped) {
-  std::vector<std::string> texts = {"cairn"};
-  texts.insert(texts.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& text : texts) argv.push_back(text.data());
-  argv.push_back(nullptr);
+ChildProcess::ChildProcess(const ChildCommand& command) {
+  std::vector<std::string> words = {"cairn"};
+  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+  std::vector<std::string> entries = environment_with(command.environment);
+  std::vector<char*> argv = pointers_to(words);
+  std::vector<char*> variables = pointers_to(entries);
   int ends[2] = {-1, -1};
-  if (piped && pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
+  if (command.piped && pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
   const pid_t parent = getpid();
   const StopSignalsHeldBack held_back;
   pid_ = fork();
-  if (pid_ == 0) become(argv, parent, ends[1], held_back);
-  if (piped) close(ends[1]);
+  if (pid_ == 0) become(argv.data(), variables.data(), parent, ends[1], held_back);
+  if (command.piped) close(ends[1]);
   out_ = ends[0];
   if (pid_ < 0) throw_errno("fork");
 }

@@ -1,6 +1,7 @@
-// This program once more, as a child that ends when its parent does. Not thread-safe.
+// A child process that runs this program once more and ends when its parent does. Not thread-safe.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -8,12 +9,17 @@
 
 namespace cairn {
 
+struct ChildCommand {
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> environment = {};  // set in the child; it inherits all else
+  bool piped = false;                                   // its stdout is a pipe to this process
+};
+
 class ChildProcess {
  public:
-  // Starts the running program with these arguments; its stdout is a pipe to us if `piped`.
-  // Throws std::system_error if that cannot be.
-  ChildProcess(const std::vector<std::string>& arguments, bool piped);
-  ~ChildProcess();  // kills and reaps what still runs
+  // Starts the running program with these arguments. Throws std::system_error if that fails.
+  explicit ChildProcess(const ChildCommand& command);
+  ~ChildProcess();  // kills and reaps a child that still runs
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
 

@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "ops/answers/words.hpp"
+
 namespace cairn {
 namespace {
 
@@ -202,29 +204,19 @@ void Table::print() const {
   }
 }
 
-std::string status_word(const RunRow& row) {
-  return row.status == RunStatus::running && row.waiting ? "waiting" : std::string(to_string(row.status));
-}
-
-std::string status_word(const RunState& state) {
-  return state.status == RunStatus::running && is_waiting(state) ? "waiting" : std::string(to_string(state.status));
-}
-
-std::string duration_text(TimeUs us) {
-  const std::int64_t ms = std::max<std::int64_t>(us, 0) / 1'000;
-  if (ms < 10'000) return std::to_string(ms) + " ms";
-  if (ms < 120'000) return std::to_string(ms / 1'000) + " s";
-  if (ms < 7'200'000) return std::to_string(ms / 60'000) + " min";
-  return std::to_string(ms / 3'600'000) + " h";
+std::string list_text(const std::vector<std::string>& words, const std::string& none) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text.empty() ? none : text;
 }
 
 std::string event_summary(const Json& event, std::size_t width_max) {
-  static constexpr std::array<std::string_view, 26> telling = {
+  static constexpr std::array<std::string_view, 26> summary_fields = {
       "graph", "status", "node",  "sub_goal", "tool",   "label", "next",     "action", "target",
       "from",  "to",     "rule",  "question", "kind",   "name",  "cap",      "used",   "model",
       "ok",    "reason", "error", "message",  "prompt", "value", "retry_at", "output"};
   std::string text;
-  for (const std::string_view name : telling) {
+  for (const std::string_view name : summary_fields) {
     const auto field = event.find(name);
     if (field == event.end() || field->is_null() || *field == "" || *field == Json::array()) continue;
     text += (text.empty() ? "" : " ") + std::string(name) + "=" + value_text(*field, 120);

@@ -1,4 +1,5 @@
-// What people and scripts read on stdout: tables, trees, JSON lines. Colours only on a terminal. Not thread-safe.
+// Output on stdout for people and scripts: lines, tables, trees, JSON lines. Colours only on a terminal.
+// Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -8,7 +9,6 @@
 
 #include "engine/json.hpp"
 #include "engine/state.hpp"
-#include "storage/store.hpp"
 
 namespace cairn {
 
@@ -20,15 +20,18 @@ std::string painted(std::string_view text, Paint paint);
 std::string painted_status(std::string_view word);
 
 bool is_terminal();        // stdout
-bool is_read();            // false when stdout is a pipe that nobody reads any more, or closed
+bool is_read();            // false when stdout is closed, or a pipe whose reader is gone
 std::size_t line_width();  // of the terminal; generous when there is none
 
-// One line on stderr that is written over again and again, if a person reads along; gone at the end of its life. At
-// most two a second are shown.
+// "a, b"; `none` for an empty list.
+std::string list_text(const std::vector<std::string>& words, const std::string& none);
+
+// A progress line on stderr that is overwritten in place, if stdout is a terminal; removed on destruction. Shows at
+// most two lines a second.
 class Progress {
  public:
   ~Progress() { wipe(); }
-  bool is_due() const;  // would a line be shown now?
+  bool is_due() const;  // a line would be shown now
   void show(std::string_view line);
   void wipe();
 
@@ -36,7 +39,7 @@ class Progress {
   std::chrono::steady_clock::time_point shown_at_{};
 };
 
-// Columns as wide as their widest cell; the last one is cut to the line.
+// A table with columns as wide as their widest cell; the last one is cut to the line.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
@@ -48,21 +51,14 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "waiting" for a running one with only questions, waits and calls open; else the status' own word.
-std::string status_word(const RunRow& row);
-std::string status_word(const RunState& state);
-
-// 2 min, 13 s, 140 ms.
-std::string duration_text(TimeUs us);
-
-// About an event from its JSON in at most so many columns: the fields that say most, in a fixed order.
+// An event in at most `width_max` columns: the most informative fields of its JSON, in a fixed order.
 std::string event_summary(const Json& event, std::size_t width_max);
 
 void print_plan(const RunState& state);
 void print_state(const RunState& state, const Json& shown);  // `shown`: its JSON
 void print_questions(const RunState& state, const Json& shown);
 
-// A text is printed as it is, anything else as indented JSON; an object with a text `answer` by that.
+// Prints a text as it is, an object with a text `answer` as that text, any other value as indented JSON.
 void print_value(const Json& value);
 
 }  // namespace cairn

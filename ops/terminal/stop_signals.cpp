@@ -9,13 +9,13 @@
 namespace cairn {
 namespace {
 
-std::atomic<bool> signal_came{false};
+std::atomic<bool> signal_arrived{false};
 std::atomic<Worker*> watched{nullptr};
 struct sigaction previous_interrupt;
 struct sigaction previous_terminate;
 
 void on_signal(int) {
-  signal_came = true;
+  signal_arrived = true;
   if (Worker* worker = watched.load()) worker->stop();
 }
 
@@ -34,11 +34,11 @@ StopSignals::~StopSignals() {
   sigaction(SIGTERM, &previous_terminate, nullptr);
 }
 
-bool StopSignals::came() const { return signal_came; }
+bool StopSignals::arrived() const { return signal_arrived; }
 
 void StopSignals::watch(Worker* worker) {
   watched = worker;
-  if (worker != nullptr && signal_came) worker->stop();
+  if (worker != nullptr && signal_arrived) worker->stop();
 }
 
 }  // namespace cairn

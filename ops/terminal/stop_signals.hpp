@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as a wish to stop: recorded, and passed on to a worker. One at a time in a process;
-// came() is safe from any thread.
+// The stop signals SIGINT and SIGTERM: recorded, and passed on to a worker. At most one object at a time in a process;
+// arrived() is safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@ class Worker;
 
 class StopSignals {
  public:
-  StopSignals();   // takes the two signals over
-  ~StopSignals();  // gives them back
+  StopSignals();   // installs the handlers of both signals
+  ~StopSignals();  // restores the previous ones
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  bool came() const;
-  // Stops `worker` when a signal comes (at once if one has come); null: nobody. REQUIRES: it outlives the watch.
+  bool arrived() const;
+  // Stops `worker` when a signal arrives (at once if one has arrived); null: no worker. REQUIRES: it outlives the
+  // watch.
   void watch(Worker* worker);
 };
 

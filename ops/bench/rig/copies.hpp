@@ -1,4 +1,4 @@
-// Very many runs at once, made by the server from one real run: for tables as full as they get. Not thread-safe.
+// Very many copies of one real run, made by the server: for measurements on full tables. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Handlers with a clock around them: the processor time that each spends itself, without the model and the tools it
-// asks. For one step at a time. Not thread-safe.
+// A clock around handlers: the processor time that each spends itself, without the model and the tools that it calls.
+// Measures one step at a time. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class HandlerClock {
   };
 
   void begin();
-  void pause();  // it asks; nothing while no handler runs
+  void pause();  // the handler calls a port; no effect while no handler runs
   void resume();
   void end(const std::string& handler);
 
@@ -32,8 +32,8 @@ class HandlerClock {
   std::map<std::string, Use> uses_;
 };
 
-// Every handler and port of the catalogue from now on tells the clock. REQUIRES: the clock outlives the catalogue, and
-// a worker that executes one step at a time.
+// Wraps every handler and port of the catalogue so that it starts and stops the clock. REQUIRES: the clock outlives the
+// catalogue, and the worker executes one step at a time.
 void watch(Catalogue& catalogue, HandlerClock& clock);
 
 // Processor time of this thread.

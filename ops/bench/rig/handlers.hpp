@@ -1,4 +1,4 @@
-// What the benchmark executes: handlers that cost nothing themselves, and graphs of them. Safe from any thread.
+// The benchmark's workload: handlers that cost nothing themselves, and graphs of them. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace cairn {
 inline constexpr int bench_steps = 10;  // of each run of the graphs bench_steps and bench_pure, one after another
 inline constexpr int bench_audit_steps = 8;
 
-// The handlers of the benchmark beside the built-in ones; the model at `model_url`, if there is one.
+// The built-in handlers with those of the benchmark; the model at `model_url`, if it is given.
 Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url = {});
 
 // bench_steps: no-op effects that leave 300 bytes each. bench_pure: the same nodes on a pure handler.
@@ -27,7 +27,7 @@ std::vector<Json> bench_graphs();
 // bench_edges: a step that fans out into so many branches of one step each, and their join.
 Json edges_graph(int width);
 
-// What this process has executed of the benchmark's handlers, and the ends of runs it has committed. Times are steady.
+// The counts of this process: steps of the benchmark's handlers executed, ends of runs committed. Steady clock.
 struct Executed {
   std::int64_t steps = 0;
   TimeUs first_at_us = 0;  // when the latest first step of a run began

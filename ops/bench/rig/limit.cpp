@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "engine/event.hpp"
-#include "ops/database.hpp"
+#include "ops/service/database.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "workers/ids.hpp"
 

@@ -1,5 +1,5 @@
-// What the database could do without an engine: Cairn's own statements and rows (start, claim, commit with fences,
-// finish) driven by a loop over canned bytes. Blocks until done; not thread-safe.
+// The baseline of the database without an engine: Cairn's own statements and rows (start, claim, commit with fences,
+// finish) driven by a loop over prepared bytes. Blocks until done; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// One run as an engine left it: its events, and the commits they came in (the start, each step, the last with the end).
+// A recorded run: its events, grouped by commit (the start, each step, the last one with the end).
 struct CannedRun {
   RunRow row;
   std::vector<std::vector<EventRow>> commits;
@@ -35,10 +35,10 @@ struct LimitReport {
 // Throws std::runtime_error if the store does not commit what it must.
 LimitReport measure_limit(const std::string& dsn, const CannedRun& run, const Extent& extent);
 
-// Their starts alone, on one connection.
+// Only the starts, on one connection.
 LimitReport measure_limit_of_starts(const std::string& dsn, const CannedRun& run, const Extent& extent);
 
-// The whole for one run after another on one connection: how long each takes, in ms.
+// Whole runs one after another on one connection: the time of each in ms.
 std::vector<double> measure_limit_alone(const std::string& dsn, const CannedRun& run, int count);
 
 }  // namespace cairn

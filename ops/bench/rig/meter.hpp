@@ -1,4 +1,4 @@
-// What a measurement spends: time, processor time, WAL, commits. Not thread-safe.
+// The meter of a measurement: time, processor time, WAL, commits spent. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -33,11 +33,11 @@ struct Spent {
   double each(double total) const { return total / static_cast<double>(steps); }
 };
 Spent between(const Meter& before, const Meter& after, std::int64_t steps);
-// Of what was measured twice, with something else between, for a machine may have another speed from one minute to the
-// next. Nothing before: what came after.
+// The sum of two measurements with another one between them, because a machine's speed may change from one minute to
+// the next. `after` alone if `before` is empty.
 Spent both(const Spent& before, const Spent& after);
 
-// Of one step: processor time of the clients (workers and whoever starts runs), of the server, WAL, commits.
+// Per step: processor time of the clients (workers and the process that starts runs), of the server, WAL, commits.
 Json per_step(const Spent& spent);
 
 double rounded(double value, double parts);                 // to 1/parts

@@ -63,7 +63,7 @@ class Spawned {
     }
   }
 
-  // As it was looked at, every few ms: what the system tells at the end has the memory of who started it in it.
+  // Sampled every few ms: the peak that the system reports at the end includes the memory of the parent process.
   double peak_memory_mb() const { return memory_mb_; }
 
   int wait(rusage& used) const {

@@ -1,4 +1,4 @@
-// One command of this program as a process of its own, and what it spent. Not thread-safe.
+// A command of this program run as a process of its own, and the resources it used. Not thread-safe.
 #pragma once
 
 #include <cstdint>

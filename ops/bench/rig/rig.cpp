@@ -52,7 +52,7 @@ std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int
 
 void wait_for_all(FreshDatabase& database, std::int64_t runs) {
   FreshDatabase::Runs before;
-  for (Clock::time_point moved = Clock::now();; std::this_thread::sleep_for(look_pause)) {
+  for (Clock::time_point moved = Clock::now();; std::this_thread::sleep_for(poll_pause)) {
     const FreshDatabase::Runs now = database.runs();
     if (now.done == runs) return;
     if (now.events != before.events) moved = Clock::now();
@@ -70,8 +70,8 @@ double time_of_one(Client& client, const WorkerProcesses& workers, const std::st
   return static_cast<double>(workers.wait_for_ended(ended + 1) - called_at) / 1'000;
 }
 
-void hold(const BenchOptions& options) {
-  if (!options.hold) return;
+void hold_if(bool wanted) {
+  if (!wanted) return;
   std::cerr << "All is prepared; a line on stdin begins the measurement." << std::endl;
   std::string line;
   std::getline(std::cin, line);

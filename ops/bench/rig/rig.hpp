@@ -1,5 +1,5 @@
-// What the benchmark's cases share: a fresh database with the benchmark's graphs, runs, and waiting for their ends.
-// Not thread-safe.
+// The fixture of the benchmark's cases: a fresh database with the benchmark's graphs, new runs, and waiting for their
+// ends. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "ops/bench/bench.hpp"
 #include "ops/bench/rig/server.hpp"
 #include "ops/bench/rig/worker_process.hpp"
-#include "ops/database.hpp"
+#include "ops/service/database.hpp"
 
 namespace cairn {
 
-// A schema with one shard and the graphs.
+// Opens a database after creating the schema with one shard and the graphs.
 Result<Opened> open_bench(const std::string& dsn);
 
 // New runs of a graph. Throws std::runtime_error.
@@ -23,15 +22,15 @@ std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int
 
 // Throws std::runtime_error if the runs stand still.
 void wait_for_all(FreshDatabase& database, std::int64_t runs);
-inline constexpr std::chrono::milliseconds look_pause{20};
+inline constexpr std::chrono::milliseconds poll_pause{20};
 
 // Before a run is measured alone, so that the machine is idle when it starts.
 inline constexpr std::chrono::milliseconds idle_pause{25};
 
-// One new run alone: how long it takes from the call that starts it until its end is known to be committed.
+// The time of one new run alone, from the call that starts it until its end is known to be committed.
 double time_of_one(Client& client, const WorkerProcesses& workers, const std::string& graph, const Json& input);
 
-// All is prepared: with --hold this waits until somebody says so.
-void hold(const BenchOptions& options);
+// With --hold: waits for a line on stdin before the measurement begins.
+void hold_if(bool wanted);
 
 }  // namespace cairn

@@ -22,7 +22,7 @@ struct ProcessStat {
   double ended_children = 0;  // of those it has waited for
 };
 
-// Fields of /proc/PID/stat behind the name in parentheses: 3 state, 4 parent ... 14 utime, 15 stime, 16 cutime, 17
+// Fields of /proc/PID/stat after the name in parentheses: 3 state, 4 parent ... 14 utime, 15 stime, 16 cutime, 17
 // cstime.
 std::optional<ProcessStat> process_stat(const std::filesystem::path& directory) {
   std::ifstream file(directory / "stat");
@@ -45,7 +45,7 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   return process_stat(std::filesystem::path("/proc") / std::to_string(pid));
 }
 
-// Of all processes of the server that has this backend.
+// The processor time of all processes of the server to which this backend belongs.
 std::optional<double> cpu_of_server(pid_t backend_pid) {
   const std::optional<ProcessStat> backend = process_stat(backend_pid);
   if (!backend || backend->name.find("postgres") == std::string::npos) return std::nullopt;

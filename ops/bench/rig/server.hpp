@@ -1,4 +1,4 @@
-// The database server as the benchmark sees it: fresh databases, settings, and what its processes spend.
+// The database server under measurement: fresh databases, settings, and the resources of its processes.
 // Not thread-safe.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace cairn {
 // The connection string for another database of the same server.
 std::string with_database(const std::string& dsn, const std::string& database);
 
-// Seconds of processor time of a process, and of its ended children; nothing if there is none such.
+// Seconds of processor time of a process, and of its ended children; none if there is no such process.
 std::optional<double> process_cpu_seconds(pid_t pid);
 
 struct ServerMeter {

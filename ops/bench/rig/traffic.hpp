@@ -1,4 +1,4 @@
-// Runs of one graph through worker processes, as fast as they go. Not thread-safe.
+// A stream of runs of one graph through worker processes, as fast as they go. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -26,15 +26,15 @@ struct TrafficReport {
   Json tables;                // FreshDatabase::tables
 };
 
-// Start, claim and finish included: from the first start to the end of the last run. The database has no other runs.
+// Measures from the first start to the end of the last run. The database has no other runs.
 // Throws std::runtime_error if a run does not become done.
 TrafficReport measure_traffic(BenchServer& server, FreshDatabase& database, Opened& opened, const Traffic& traffic);
 
-// One run of it, executed to its end: the newest of the database. Throws as measure_traffic.
+// Executes one run to its end; it is the newest of the database. Throws as measure_traffic.
 RunRow one_run(BenchServer& server, FreshDatabase& database, Opened& opened);
 
-// The same stream of runs while it flows, without its end, for `extent.seconds` after five to begin with, in which a
-// worker looks once at all that is held; the database may hold others. The workers are drained afterwards.
+// Measures steady traffic for `extent.seconds`, after five seconds in which a worker scans the held jobs once; the
+// database may hold other runs. The workers are drained afterwards.
 TrafficReport measure_flow(BenchServer& server, FreshDatabase& database, Opened& opened, const Traffic& traffic);
 
 }  // namespace cairn

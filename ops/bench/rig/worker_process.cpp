@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds told_pause{2};
 
 // Its lines are read by a thread until it closes its stdout.
 struct WorkerProcesses::One {
-  explicit One(const std::vector<std::string>& arguments) : process(arguments, true) {
+  explicit One(const std::vector<std::string>& arguments) : process(ChildCommand{arguments, {}, true}) {
     if (!process.read_line()) throw std::runtime_error("Expected a worker process to begin, but it ended.");
     reader = std::thread([this] { read(); });
   }

@@ -1,4 +1,4 @@
-// The worker processes of the benchmark, as whoever started them sees them. Not thread-safe.
+// The worker processes of the benchmark, seen from the process that started them. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,21 +12,21 @@
 
 namespace cairn {
 
-// So long may nothing move before the benchmark gives up.
+// The time without progress after which the benchmark gives up.
 inline constexpr std::chrono::seconds stand_still_max{60};
 
 class WorkerProcesses {
  public:
-  // `arguments`: of `cairn bench-worker`, beside the database. Throws std::runtime_error if one does not begin.
+  // `arguments`: of `cairn bench-worker`, in addition to the database. Throws std::runtime_error if one does not start.
   WorkerProcesses(const std::string& dsn, int count, const std::vector<std::string>& arguments = {});
   ~WorkerProcesses();  // kills them
   WorkerProcesses(const WorkerProcesses&) = delete;
   WorkerProcesses& operator=(const WorkerProcesses&) = delete;
 
-  // What they told last; some milliseconds old. Steps and ends of all; the latest times of any.
+  // Their latest reports, some milliseconds old: the sums of steps and ends, the latest times.
   Executed executed() const;
-  // Until they have ended so many runs; returns when the last was known to be. Throws std::runtime_error if none ends
-  // for a minute.
+  // Waits until they have ended so many runs; returns the time of the last end. Throws std::runtime_error after a
+  // minute without an end.
   TimeUs wait_for_ended(std::int64_t runs) const;
   double cpu_seconds() const;
   double peak_memory_mb() const;  // of the largest

@@ -44,7 +44,7 @@ class CheckpointAuditTest : public ::testing::Test {
     const CheckpointFiles files(folder().string(), identity_);
     std::vector<Finding> found;
     CheckpointAudit audit(table, files, [&](const Finding& finding) { found.push_back(finding); });
-    audit.look();
+    audit.run();
     looked_at_ = audit.checkpoints();
     return found;
   }

@@ -1,0 +1,23 @@
+#include "ops/answers/words.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+
+std::string status_word(const RunRow& row) {
+  return row.status == RunStatus::running && row.waiting ? "waiting" : std::string(to_string(row.status));
+}
+
+std::string status_word(const RunState& state) {
+  return state.status == RunStatus::running && is_waiting(state) ? "waiting" : std::string(to_string(state.status));
+}
+
+std::string duration_text(TimeUs us) {
+  const std::int64_t ms = std::max<std::int64_t>(us, 0) / 1'000;
+  if (ms < 10'000) return std::to_string(ms) + " ms";
+  if (ms < 120'000) return std::to_string(ms / 1'000) + " s";
+  if (ms < 7'200'000) return std::to_string(ms / 60'000) + " min";
+  return std::to_string(ms / 3'600'000) + " h";
+}
+
+}  // namespace cairn

@@ -1,0 +1,18 @@
+// The words in which every answer states a run's status and a duration. Pure functions, safe from any thread.
+#pragma once
+
+#include <string>
+
+#include "engine/state.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// "waiting" for a running run with only questions, waits and calls open; otherwise the status' own word.
+std::string status_word(const RunRow& row);
+std::string status_word(const RunState& state);
+
+// 2 min, 13 s, 140 ms.
+std::string duration_text(TimeUs us);
+
+}  // namespace cairn

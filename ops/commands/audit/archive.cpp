@@ -1,0 +1,85 @@
+#include <CLI/CLI.hpp>
+#include <set>
+
+#include "ops/audit/archiver.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/requests/arguments.hpp"
+#include "ops/requests/run_filter.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+#include "storage/commit_rules.hpp"
+
+namespace cairn {
+namespace {
+
+struct ArchiveOptions {
+  Age older_than;
+  RunFilter where;
+  std::string out;
+};
+
+std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filter) {
+  if (!filter.lineage) return [filter](const RunRow& run) { return matches(filter, run); };
+  std::set<RunId> runs;
+  for_each_page(store, unlimited(filter), [&](std::span<const RunRow> page) {
+    for (const RunRow& run : page) runs.insert(run.id);
+  });
+  return [runs = std::move(runs)](const RunRow& run) { return runs.contains(run.id); };
+}
+
+void print_archive(const ArchiveOptions& options, const ArchiveReport& report) {
+  if (report.runs == 0) return print_line("No run is to be archived.");
+  print_line((report.was_there ? "Went on with " : "Archived into ") + options.out + ": " +
+             std::to_string(report.runs) + " runs with " + std::to_string(report.events) + " events, " +
+             std::to_string(report.removed) + " removed from the database.");
+}
+
+Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Result<CheckpointOptions> checkpoints = checkpoint_options(choose_database(settings));
+  if (!checkpoints) return checkpoints.error();
+  const Result<SigningKey> key = open_signing_key(*checkpoints);
+  if (!key) return key.error();
+  Store& store = *opened->store;
+  Json kept = Json::array();
+  const auto keep = [&](const RunId& run, const std::string& why) {
+    kept.push_back({{"run", to_string(run)}, {"says", why}});
+    if (!settings.json) print_line("Kept " + to_string(run) + ": " + why + ".");
+  };
+  RunArchive archive(opened->dsn);
+  const TimeUs before = options.older_than.at_us.value_or(store.database_time() - options.older_than.age_us);
+  const Result<ArchiveReport> report =
+      Archiver(store, archive, *key, keep)
+          .archive(options.out, before, wanted_by(store, options.where), current_actor());
+  if (!report) return report.error();
+  if (settings.json)
+    print_json({{"file", options.out},
+                {"runs", report->runs},
+                {"events", report->events},
+                {"removed", report->removed},
+                {"kept", kept}});
+  else
+    print_archive(options, *report);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_archive(CommandLine& line) {
+  auto& options = line.keep<ArchiveOptions>();
+  CLI::App& command = add_command(
+      line, "archive",
+      "Move ended runs into a file, which is looked over before they are removed; the same again goes on with it",
+      [&](const Settings& settings) { return archive_runs(settings, options); });
+  add_text(command, "--older-than", "DURATION|TIME", "That ended longer ago (90d, 12h, 30m, 10s), or before this time",
+           [&](const std::string& text) { return assign(options.older_than, age_argument(text)); })
+      ->required();
+  add_where(command, [&](const RunFilter& filter) { options.where = filter; });
+  add_text(command, "--out", "FILE", "Where they go, as an export; compressed if the name ends in .zst",
+           [&](const std::string& text) { return assign(options.out, path_argument(text, "an archive")); })
+      ->required();
+}
+
+}  // namespace cairn

@@ -1,0 +1,86 @@
+#include "ops/commands/audit/audit_report.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "ops/service/database.hpp"
+
+namespace cairn {
+namespace {
+
+// By run, then by event, whichever thread was first.
+bool stands_before(const Json& a, const Json& b) { return std::tie(a["run"], a["seq"]) < std::tie(b["run"], b["seq"]); }
+
+}  // namespace
+
+void AuditReport::add(const Audited& audited, bool was_rebuilt) {
+  const std::lock_guard lock(mutex_);
+  ++runs_;
+  events_ += audited.events;
+  rebuilt_ += was_rebuilt ? 1 : 0;
+  for (const Finding& finding : audited.findings) take(finding);
+  progress_.show(std::to_string(runs_) + " runs, " + std::to_string(events_) + " events, " + std::to_string(count_) +
+                 " findings");
+}
+
+void AuditReport::add(const std::vector<Finding>& findings) {
+  const std::lock_guard lock(mutex_);
+  for (const Finding& finding : findings) take(finding);
+}
+
+void AuditReport::count(std::int64_t runs, std::int64_t events) {
+  const std::lock_guard lock(mutex_);
+  runs_ += runs;
+  events_ += events;
+}
+
+ExitCode AuditReport::close(bool rebuilds) {
+  progress_.wipe();
+  if (json_) {
+    std::stable_sort(findings_.begin(), findings_.end(), stands_before);
+    Json document = {{"runs", runs_}, {"events", events_}, {"findings", findings_}};
+    if (rebuilds) document["rebuilt"] = rebuilt_;
+    print_json(document);
+  } else {
+    print_line(summary(rebuilds));
+  }
+  return count_ == 0 ? exit_ok : exit_finding;
+}
+
+void AuditReport::take(const Finding& finding) {
+  ++count_;
+  if (json_) return findings_.push_back(finding_json(finding));
+  progress_.wipe();
+  const std::string where = finding.run.is_nil() ? "-" : to_string(finding.run);
+  print_line(where + " " + std::to_string(finding.seq) + " " + painted(finding.kind, Paint::red) + ": " + finding.says);
+}
+
+std::string AuditReport::summary(bool rebuilds) const {
+  std::string text = std::to_string(runs_) + " runs, " + std::to_string(events_) + " events";
+  if (rebuilds) text += ", " + std::to_string(rebuilt_) + " runs rebuilt";
+  return text + (count_ == 0 ? ": nothing found." : ": " + std::to_string(count_) + " findings.");
+}
+
+Result<AuditedDatabase> open_for_audit(const Settings& settings) {
+  const Result<std::string> dsn = reach_database(choose_database(settings));
+  if (!dsn) return dsn.error();
+  Result<std::unique_ptr<Store>> store = open_store(*dsn, audit_threads());
+  if (!store) return store.error();
+  const std::int32_t shards = (*store)->shards();
+  return AuditedDatabase{*dsn, *std::move(store), std::make_unique<RunRecords>(*dsn, shards, audit_threads())};
+}
+
+void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Beside beside, bool rebuilds,
+                AuditReport& report) {
+  for_each_page(source, audit_threads(), [&]() -> UseRuns {
+    auto auditor = std::make_shared<Auditor>(*database.store, *database.records, beside);  // a function is copyable
+    return [auditor, rebuilds, &report](const std::vector<RunPlace>& page) {
+      auditor->audit(page, [&](const RunPlace& place, Audited audited) {
+        const bool was_rebuilt = rebuilds && auditor->rebuild(place, audited);
+        report.add(audited, was_rebuilt);
+      });
+    };
+  });
+}
+
+}  // namespace cairn

@@ -1,0 +1,63 @@
+// The frame of the commands that check runs, verify and rebuild: the database with a connection for each thread, the
+// check of many runs at once, and the report of their findings. AuditReport is safe from any thread, everything else is
+// used from one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ops/audit/auditor.hpp"
+#include "ops/audit/run_source.hpp"
+#include "ops/requests/requests.hpp"
+#include "ops/terminal/exit_code.hpp"
+#include "ops/terminal/print.hpp"
+
+namespace cairn {
+
+// The findings of many threads: printed as they are found (with --json at the end), with a progress line below them on
+// a terminal.
+class AuditReport {
+ public:
+  explicit AuditReport(bool json) : json_(json) {}
+
+  void add(const Audited& audited, bool was_rebuilt);
+  void add(const std::vector<Finding>& findings);  // of no single run
+  void count(std::int64_t runs, std::int64_t events);
+  std::int64_t rebuilt() const { return rebuilt_; }
+
+  // Prints the summary; with `rebuilds`, also the number of rebuilt runs.
+  ExitCode close(bool rebuilds);
+
+ private:
+  void take(const Finding& finding);
+  std::string summary(bool rebuilds) const;
+
+  const bool json_;
+  std::mutex mutex_;
+  std::int64_t runs_ = 0;
+  std::int64_t events_ = 0;
+  std::int64_t rebuilt_ = 0;
+  std::int64_t count_ = 0;
+  Json findings_ = Json::array();
+  Progress progress_;
+};
+
+// A database opened for an audit. Unlike open_database, this adds nothing that the database lacks: an audit changes
+// nothing.
+struct AuditedDatabase {
+  std::string dsn;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<RunRecords> records;
+};
+
+// Refuses as reach_database and open_store.
+Result<AuditedDatabase> open_for_audit(const Settings& settings);
+
+// Audits the runs of `source` with all threads; `rebuilds`: also writes their derived rows where they differ.
+void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Beside beside, bool rebuilds,
+                AuditReport& report);
+
+}  // namespace cairn

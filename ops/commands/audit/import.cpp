@@ -1,0 +1,45 @@
+#include <CLI/CLI.hpp>
+
+#include "ops/audit/importer.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/requests/arguments.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+
+namespace cairn {
+namespace {
+
+struct ImportOptions {
+  std::string file;
+  bool running = false;  // also runs that have not ended
+};
+
+Exit import_runs(const Settings& settings, const ImportOptions& options) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  RunRecords records(opened->dsn, opened->store->shards(), 1);
+  const Result<ImportReport> report =
+      Importer(*opened->store, records, *opened->heads, options.running).import(options.file);
+  if (!report) return report.error();
+  if (settings.json)
+    print_json({{"imported", report->imported}, {"left", report->left}, {"events", report->events}});
+  else
+    print_line("Imported " + std::to_string(report->imported) + " runs with " + std::to_string(report->events) +
+               " events; " + std::to_string(report->left) + " were there already.");
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_import(CommandLine& line) {
+  auto& options = line.keep<ImportOptions>();
+  CLI::App& command = add_command(line, "import", "Take in the runs of an export, if all of it holds what it claims",
+                                  [&](const Settings& settings) { return import_runs(settings, options); });
+  add_text(command, "FILE", "", "The export's file", [&](const std::string& text) {
+    return assign(options.file, path_argument(text, "an export"));
+  })->required();
+  command.add_flag("--running", options.running, "Also runs that have not ended: workers go on with them here");
+}
+
+}  // namespace cairn

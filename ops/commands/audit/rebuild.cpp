@@ -1,0 +1,28 @@
+#include <CLI/CLI.hpp>
+
+#include "ops/commands/audit/audit_report.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+
+namespace cairn {
+namespace {
+
+Exit rebuild_runs(const Settings& settings, bool check) {
+  Result<AuditedDatabase> database = open_for_audit(settings);
+  if (!database) return database.error();
+  AuditReport report(settings.json);
+  audit_each(*database, all_runs(*database->records), Auditor::Beside::leave, !check, report);
+  if (report.rebuilt() > 0) database->store->notify();
+  return report.close(!check);
+}
+
+}  // namespace
+
+void add_rebuild(CommandLine& line) {
+  auto& check = line.keep<bool>();
+  add_command(line, "rebuild", "Make runs' rows, jobs and questions anew from their events where they differ",
+              [&](const Settings& settings) { return rebuild_runs(settings, check); })
+      .add_flag("--check", check, "Tell what differs, and write nothing; exit 1 if something does");
+}
+
+}  // namespace cairn

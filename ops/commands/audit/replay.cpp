@@ -1,0 +1,102 @@
+#include "ops/audit/replay.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <mutex>
+
+#include "ops/audit/run_source.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/requests/arguments.hpp"
+#include "ops/requests/run_filter.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+#include "workers/catalogue.hpp"
+
+namespace cairn {
+namespace {
+
+struct ReplayRunsOptions {
+  RunSelection of;
+  std::optional<Json> graph;  // in place of each run's own
+  bool handlers = false;
+};
+
+void print_replay(const std::string& summary, const Json& report) {
+  print_line(summary);
+  if (report["diverged"] != 0)
+    print_line("Model calls cost " + report["cost"].dump() + ", of which " + report["cost_behind"].dump() +
+               " lie behind a divergence.");
+  Table table({"NODE", "EVENT", "DECISION", "RUNS", "EXAMPLE"});
+  for (const Json& kind : report["divergences"]) {
+    const Json& example = kind["examples"][0];
+    table.add({kind["node"], kind["type"], kind["decision"].is_null() ? "" : kind["decision"].get<std::string>(),
+               kind["runs"].dump(),
+               example["run"].get<std::string>() + " event " + example["seq"].dump() + ": " +
+                   example["says"].get<std::string>()});
+  }
+  if (!table.is_empty()) table.print();
+  for (const Json& fault : report["faults"])
+    print_line(fault["run"].get<std::string>() + ": " + fault["says"].get<std::string>());
+}
+
+// The selected runs; refuses `not_found` for one that does not exist.
+Result<RunSource> replayed_runs(Store& store, const RunSelection& selection) {
+  if (selection.runs.empty()) return matching_runs(store, unlimited(selection.where.value_or(RunFilter{})));
+  std::vector<RunPlace> places;
+  for (const std::string& text : selection.runs) {
+    const Result<RunId> run = run_argument(text);
+    if (!run) return run.error();
+    if (!store.run(*run)) return no_such_run(text);
+    places.push_back({*run, shard_of(*run, store.shards())});
+  }
+  return these_runs(std::move(places));
+}
+
+Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  ReplayOptions how;
+  if (options.graph) {
+    const Result<GraphRef> graph = opened->client->try_graph(*options.graph);
+    if (!graph) return graph.error();
+    how.graph = *graph;
+  }
+  Ports ports(*opened->catalogue->model, *opened->catalogue->tools);
+  how.ports = &ports;
+  if (options.handlers) how.handlers = &opened->catalogue->handlers;
+  const Result<RunSource> source = replayed_runs(*opened->store, options.of);
+  if (!source) return source.error();
+  ReplayReport report;
+  std::mutex showing;
+  Progress progress;
+  for_each_page(*source, audit_threads(), [&]() -> UseRuns {
+    auto replayer = std::make_shared<Replayer>(*opened->store, opened->client->graphs(), how);
+    return [&, replayer](const std::vector<RunPlace>& page) {
+      std::vector<RunId> runs;
+      for (const RunPlace& place : page) runs.push_back(place.run);
+      replayer->replay(runs, [&](const Replayed& replayed) { report.add(replayed); });
+      const std::lock_guard lock(showing);
+      progress.show(report.summary());
+    };
+  });
+  progress.wipe();
+  settings.json ? print_json(report.json()) : print_replay(report.summary(), report.json());
+  return report.is_clean() ? exit_ok : exit_finding;
+}
+
+}  // namespace
+
+void add_replay(CommandLine& line) {
+  auto& options = line.keep<ReplayRunsOptions>();
+  CLI::App& command = add_command(
+      line, "replay", "Decide recorded runs again from their record; exit 1 if one would go another way",
+      [&](const Settings& settings) { return replay_runs(settings, options); },
+      [&] { return need_selection(options.of, "replay"); });
+  add_selection(command, options.of, "Every run");
+  add_graph_text(command, "Decide with this graph in place of each run's own", options.graph);
+  command.add_flag("--handlers", options.handlers, "Run pure handlers again too, and compare what they leave");
+  add_tools(line, command);
+}
+
+}  // namespace cairn

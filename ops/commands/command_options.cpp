@@ -1,0 +1,142 @@
+#include "ops/commands/command_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "ops/requests/arguments.hpp"
+#include "ops/requests/run_filter.hpp"
+
+namespace cairn {
+namespace {
+
+// The parser's own exception carries the refusal out of its callbacks; it ends in the exit code for usage.
+void need(const Status& status) {
+  if (!status) throw CLI::ValidationError(status.error().message);
+}
+
+}  // namespace
+
+void add_settings(CLI::App& app, Settings& settings) {
+  app.add_flag("--json", settings.json, "One JSON document, or JSON lines for lists and streams");
+  CLI::Option* dsn = add_text(app, "--dsn", "DSN", "The database, as a PostgreSQL connection string or URL",
+                              [&](const std::string& text) { return assign(settings.dsn, dsn_argument(text)); });
+  CLI::Option* data = add_text(
+      app, "--data", "DIR", "Directory of the embedded PostgreSQL",
+      [&](const std::string& text) { return assign(settings.data, path_argument(text, "a directory in --data")); });
+  dsn->excludes(data);
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_lnames() != std::vector<std::string>{"help"}) option->group("Every command");
+  }
+}
+
+CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose, Run run,
+                      OptionCheck check) {
+  CLI::App& command = *parent.add_subcommand(name, purpose);
+  add_settings(command, line.settings);
+  command.callback([&line, &command, run = std::move(run), check = std::move(check)] {
+    if (!command.get_subcommands().empty()) return;  // one of those was chosen
+    if (check) need(check());
+    line.chosen = [&line, run] { return run(line.settings); };
+  });
+  return command;
+}
+
+CLI::App& add_command(CommandLine& line, const std::string& name, const std::string& purpose, Run run,
+                      OptionCheck check) {
+  return add_command(line, line.app, name, purpose, std::move(run), std::move(check));
+}
+
+CLI::App& add_group(CommandLine& line, const std::string& name, const std::string& purpose) {
+  return *line.app.add_subcommand(name, purpose)->require_subcommand(1);
+}
+
+CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,
+                      TakeText take) {
+  const auto parse = [take = std::move(take)](const std::string& text) { need(take(text)); };
+  return app.add_option_function<std::string>(name, parse, says)->type_name(type);
+}
+
+CLI::Option* add_list(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,
+                      TakeList take) {
+  const auto parse = [take = std::move(take)](const std::vector<std::string>& texts) { need(take(texts)); };
+  return app.add_option_function<std::vector<std::string>>(name, parse, says)->allow_extra_args(false)->type_name(type);
+}
+
+void add_tools(CommandLine& line, CLI::App& app) {
+  add_text(app, "--tools", "FILE", "File that names the programs and URLs which are tools (CAIRN_TOOLS)",
+           [&line](const std::string& text) {
+             return assign(line.settings.tools, path_argument(text, "a file in --tools"));
+           });
+}
+
+void add_run(CLI::App& app, std::string& run) { app.add_option("RUN", run, "The run's id")->required()->type_name(""); }
+
+void add_tags(CLI::App& app, const std::string& says, Tags& tags) {
+  add_list(app, "--tag", "K=V", says,
+           [&tags](const std::vector<std::string>& texts) { return assign(tags, tags_argument(texts)); });
+}
+
+void add_moment(CLI::App& app, Moment& at) {
+  add_text(app, "--at", "SEQ|TIME", "As of this event's number, or of the last event at or before this time",
+           [&at](const std::string& text) { return assign(at, moment_argument(text)); });
+}
+
+CLI::Option* add_graph_text(CLI::App& app, const std::string& says, std::optional<Json>& graph) {
+  return add_text(app, "--graph", "FILE", says,
+                  [&graph](const std::string& path) { return assign(graph, json_file(path, "the graph")); });
+}
+
+CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take) {
+  return add_text(app, "--where", "FILTER", std::string(filter_says),
+                  [take = std::move(take)](const std::string& text) -> Status {
+                    const Result<RunFilter> filter = filter_argument(text);
+                    if (!filter) return filter.error();
+                    take(*filter);
+                    return Done{};
+                  });
+}
+
+void add_listen(CLI::App& app, const std::string& says, std::function<void(const ListenAddress&)> take) {
+  add_text(app, "--listen", "ADDRESS", says, [take = std::move(take)](const std::string& text) -> Status {
+    const Result<ListenAddress> address = listen_argument(text);
+    if (!address) return address.error();
+    take(*address);
+    return Done{};
+  });
+}
+
+void add_selection(CLI::App& app, RunSelection& selection, const std::string& all_says) {
+  CLI::Option* runs = app.add_option("RUN", selection.runs, "The runs' ids")->type_name("");
+  CLI::Option* all = app.add_flag("--all", selection.all, all_says);
+  CLI::Option* where = add_where(app, [&selection](const RunFilter& filter) { selection.where = filter; });
+  all->excludes(runs);
+  where->excludes(runs)->excludes(all);
+}
+
+Status need_selection(const RunSelection& selection, const std::string& verb) {
+  if (!selection.empty()) return Done{};
+  return Error{Code::invalid, "Expected the runs to " + verb + " as RUN..., by --where or --all, but found none."};
+}
+
+void add_run_filter(CLI::App& app, RunFilter& runs) {
+  CLI::Option* where = add_where(app, [&runs](const RunFilter& filter) { runs = filter; });
+  const auto add = [&runs, &app, where](const std::string& key, const std::string& type, const std::string& says) {
+    add_text(app, "--" + key, type, says, [&runs, key](const std::string& text) {
+      return add_term(runs, key, text);
+    })->excludes(where);
+  };
+  add("graph", "G", "Of this graph");
+  add("status", "S", "running, waiting, paused, done, failed or aborted");
+  add("since", "TIME", "Started at or after");
+  add("lineage", "RUN", "This run, those it came from (by a fork, by --continues) and all that came from them");
+  add_list(app, "--tag", "K=V", "With this tag (repeatable: with all of them)",
+           [&runs](const std::vector<std::string>& texts) -> Status {
+             const Result<Tags> tags = tags_argument(texts);
+             if (!tags) return tags.error();
+             for (const auto& [key, value] : *tags)
+               if (Status added = add_term(runs, "tag." + key, value); !added) return added;
+             return Done{};
+           })
+      ->excludes(where);
+}
+
+}  // namespace cairn

@@ -1,0 +1,85 @@
+// The means by which a command's file declares the command on the command line: its name, its options and its function;
+// and the options that several commands share. A text that cannot be understood is a usage error with the sentence of
+// the refusal. Used from one thread, before and while the command line is parsed.
+#pragma once
+
+#include <any>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ops/requests/listen_address.hpp"
+#include "ops/requests/requests.hpp"
+#include "ops/terminal/exit_code.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace cairn {
+
+struct CommandLine {
+  explicit CommandLine(CLI::App& of) : app(of) {}
+
+  // A value that lives as long as the command line: a command's options are parsed into it.
+  template <class T>
+  T& keep() {
+    return std::any_cast<T&>(kept.emplace_back(T{}));
+  }
+
+  CLI::App& app;
+  Settings settings;
+  std::function<Exit()> chosen;  // the command that was parsed, ready to run
+  std::deque<std::any> kept;
+};
+
+using Run = std::function<Exit(const Settings&)>;
+using OptionCheck = std::function<Status()>;
+
+// Adds a command with the options that every command has. When it is parsed, `check` may refuse its options together;
+// `run` is called when the whole command line has been understood.
+CLI::App& add_command(CommandLine& line, const std::string& name, const std::string& purpose, Run run,
+                      OptionCheck check = {});
+CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose, Run run,
+                      OptionCheck check = {});
+// Adds a name that only groups commands.
+CLI::App& add_group(CommandLine& line, const std::string& name, const std::string& purpose);
+
+// --json, --dsn and --data.
+void add_settings(CLI::App& app, Settings& settings);
+
+// Options whose texts `take` parses. `type` is the placeholder in the help.
+using TakeText = std::function<Status(const std::string&)>;
+using TakeList = std::function<Status(const std::vector<std::string>&)>;
+CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,
+                      TakeText take);
+CLI::Option* add_list(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,
+                      TakeList take);
+
+// Stores what was read, or passes on the refusal.
+template <class T, class U>
+Status assign(T& value, Result<U> read) {
+  if (!read) return std::move(read).error();
+  value = *std::move(read);
+  return Done{};
+}
+
+void add_tools(CommandLine& line, CLI::App& app);
+void add_run(CLI::App& app, std::string& run);
+void add_tags(CLI::App& app, const std::string& says, Tags& tags);
+void add_moment(CLI::App& app, Moment& at);
+CLI::Option* add_graph_text(CLI::App& app, const std::string& says, std::optional<Json>& graph);
+CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take);
+void add_listen(CLI::App& app, const std::string& says, std::function<void(const ListenAddress&)> take);
+
+// RUN..., --all or --where, each without the others.
+void add_selection(CLI::App& app, RunSelection& selection, const std::string& all_says);
+// Refuses an empty selection.
+Status need_selection(const RunSelection& selection, const std::string& verb);
+
+// The options of `cairn runs` and `cairn report` that choose runs.
+void add_run_filter(CLI::App& app, RunFilter& runs);
+
+}  // namespace cairn

@@ -1,0 +1,48 @@
+// The list of commands: each function adds one command (or a group of them) to the command line. The function, its
+// options and its output are in the file of the same name. Used from one thread, before the command line is parsed.
+#pragma once
+
+namespace cairn {
+
+struct CommandLine;
+
+// commands/runs
+void add_start(CommandLine& line);
+void add_fork(CommandLine& line);
+void add_batch(CommandLine& line);
+void add_runs(CommandLine& line);
+void add_report(CommandLine& line);
+void add_show(CommandLine& line);
+void add_events(CommandLine& line);
+void add_explain(CommandLine& line);
+void add_plan(CommandLine& line);
+void add_answer(CommandLine& line);
+void add_signal(CommandLine& line);
+void add_control(CommandLine& line);  // pause, resume, retry, cancel, move
+void add_diff(CommandLine& line);
+
+// commands/server
+void add_up(CommandLine& line);
+void add_down(CommandLine& line);
+void add_migrate(CommandLine& line);
+void add_work(CommandLine& line);
+void add_serve(CommandLine& line);
+void add_queue(CommandLine& line);
+void add_workers(CommandLine& line);
+void add_doctor(CommandLine& line);
+
+// commands/graphs
+void add_graph(CommandLine& line);
+void add_dataset(CommandLine& line);
+void add_corpus(CommandLine& line);
+void add_simulate(CommandLine& line);
+
+// commands/audit
+void add_verify(CommandLine& line);
+void add_rebuild(CommandLine& line);
+void add_export(CommandLine& line);
+void add_import(CommandLine& line);
+void add_archive(CommandLine& line);
+void add_replay(CommandLine& line);
+
+}  // namespace cairn

@@ -1,0 +1,92 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <limits>
+#include <thread>
+
+#include "engine/run_json.hpp"
+#include "ops/answers/run_json.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+#include "ops/terminal/stop_signals.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::chrono::milliseconds follow_pause{100};
+
+struct EventsOptions {
+  std::string run;
+  std::int64_t from = 1;
+  bool follow = false;
+  bool raw = false;
+};
+
+void print_event(const Json& event) {
+  std::string at = event.at("at").get<std::string>();
+  if (at.size() > 23) at = at.substr(11, 12);
+  const std::string seq = std::to_string(event.at("seq").get<std::int64_t>());
+  const std::string step = event.contains("step") ? event.at("step").dump() : "";
+  const std::string type = event.at("type");
+  std::string line = std::string(seq.size() < 5 ? 5 - seq.size() : 0, ' ') + seq + "  " + painted(at, Paint::dim) +
+                     "  " + std::string(step.size() < 4 ? 4 - step.size() : 0, ' ') + step + "  " + type +
+                     std::string(type.size() < 20 ? 20 - type.size() : 1, ' ');
+  const std::size_t used = 40 + seq.size();
+  print_line(line + event_summary(event, line_width() > used ? line_width() - used : 20));
+}
+
+// Prints the events after `after`; the number of the last event printed.
+Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settings, const EventsOptions& options,
+                                        std::int64_t after) {
+  for (;;) {
+    const Result<std::vector<Json>> page =
+        event_lines(*found.opened.client, found.run, found.shard, {after, events_page, options.raw});
+    if (!page) return page.error();
+    for (const Json& line : *page) {
+      if (settings.json)
+        print_json(line);
+      else
+        print_event(line);
+      after = line["seq"];
+    }
+    if (page->size() < static_cast<std::size_t>(events_page)) return after;
+  }
+}
+
+Exit show_events(const Settings& settings, const EventsOptions& options) {
+  Result<OpenedRun> found = find_run(settings, options.run);
+  if (!found) return found.error();
+  if (!found->opened.store->run(found->run))
+    return Error{Code::not_found, "Expected a run " + options.run + ", but there is none."};
+  const StopSignals signals;
+  Result<std::int64_t> last =
+      print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1);
+  while (last && options.follow && !signals.arrived() && !has_ended_by(*found->opened.store, found->run, *last)) {
+    std::cout.flush();
+    if (!is_read()) break;
+    std::this_thread::sleep_for(follow_pause);
+    last = print_events_after(*found, settings, options, *last);
+  }
+  if (!last) return last.error();
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_events(CommandLine& line) {
+  auto& options = line.keep<EventsOptions>();
+  CLI::App& command = add_command(line, "events", "A run's events in order",
+                                  [&](const Settings& settings) { return show_events(settings, options); });
+  add_run(command, options.run);
+  command.add_option("--from", options.from, "Begin with this event's number")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("SEQ")
+      ->capture_default_str();
+  command.add_flag("--follow", options.follow, "Go on until the run has ended");
+  command.add_flag("--raw", options.raw, "Leave large values as references to their blobs");
+}
+
+}  // namespace cairn

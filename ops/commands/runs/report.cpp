@@ -1,0 +1,93 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "ops/answers/run_json.hpp"
+#include "ops/answers/usage_report.hpp"
+#include "ops/answers/words.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/requests/run_filter.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+
+namespace cairn {
+namespace {
+
+Result<RunUse> use_of(Client& client, const RunId& run) {
+  RunUse use;
+  const Result<RunState> state = client.state(run);
+  if (!state) return state.error();
+  use.add(*state);
+  for (std::int64_t after = 0;;) {
+    const Result<std::vector<Event>> page = client.events(run, after, events_page);
+    if (!page) return page.error();
+    for (const Event& event : *page) use.add(event);
+    if (page->size() < static_cast<std::size_t>(events_page)) return use;
+    after = page->back().seq;
+  }
+}
+
+std::string number_text(const Json& number, const char* format) {
+  if (number.is_null()) return "-";
+  char text[64] = {};
+  std::snprintf(text, sizeof text, format, number.get<double>());
+  return text;
+}
+
+// "2 of 12 (16.7 %)"
+std::string share_text(const Json& count, const Json& of) {
+  const double all = of.get<double>();
+  const std::string text = count.dump() + " of " + of.dump();
+  return all > 0 ? text + " (" + number_text(100 * count.get<double>() / all, "%.1f") + " %)" : text;
+}
+
+void print_report(const Json& report) {
+  Table table({"METRIC", "VALUE"});
+  const Json& runs = report["runs"];
+  const Json& latency = report["avg_latency_ms"];
+  table.add({"runs", runs.dump() + ", " + report["ended"].dump() + " ended"});
+  table.add(
+      {"avg latency", latency.is_null() ? "-" : duration_text(static_cast<TimeUs>(1000 * latency.get<double>()))});
+  table.add({"avg cost", number_text(report["avg_cost"], "%.4f")});
+  table.add({"avg model calls", number_text(report["avg_model_calls"], "%.1f")});
+  table.add({"avg tool calls", number_text(report["avg_tool_calls"], "%.1f")});
+  table.add({"avg tokens in, out",
+             number_text(report["avg_tokens_in"], "%.0f") + ", " + number_text(report["avg_tokens_out"], "%.0f")});
+  table.add({"guardrail blocks", share_text(report["guardrail_blocks"], runs)});
+  for (const auto& [name, budget] : report["budgets"].items())
+    table.add({name + " > 1", share_text(budget["over_1"], runs)});
+  table.add({"failures", share_text(report["failures"], runs)});
+  for (const auto& [name, count] : report["outcomes"].items()) table.add({"outcome " + name, share_text(count, runs)});
+  table.print();
+}
+
+Exit report_use(const Settings& settings, const RunFilter& filter) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  UseReport report;
+  std::optional<Error> fault;
+  for_each_page(*opened->store, unlimited(filter), [&](std::span<const RunRow> page) {
+    for (const RunRow& row : page) {
+      if (fault) return;
+      const Result<RunUse> use = use_of(*opened->client, row.id);
+      if (use)
+        report.add(*use);
+      else
+        fault = use.error();
+    }
+  });
+  if (fault) return *fault;
+  settings.json ? print_json(report.json()) : print_report(report.json());
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_report(CommandLine& line) {
+  auto& filter = line.keep<RunFilter>();
+  add_run_filter(add_command(line, "report", "What runs took and came to: time, cost, calls, blocks, rounds, failures",
+                             [&](const Settings& settings) { return report_use(settings, filter); }),
+                 filter);
+}
+
+}  // namespace cairn

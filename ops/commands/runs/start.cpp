@@ -1,0 +1,40 @@
+#include <CLI/CLI.hpp>
+
+#include "ops/commands/commands.hpp"
+#include "ops/commands/runs/started_run.hpp"
+#include "ops/requests/arguments.hpp"
+#include "ops/service/run_commands.hpp"
+
+namespace cairn {
+namespace {
+
+Exit start_run(const Settings& settings, const StartRequest& request, const Waiting& waiting) {
+  Result<StartRun> command = start_command(request);
+  if (!command) return command.error();
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Result<Started> started = opened->client->start(*std::move(command), request.key);
+  if (!started) return started.error();
+  return print_started(*opened, settings, started->run, waiting);
+}
+
+}  // namespace
+
+void add_start(CommandLine& line) {
+  auto& request = line.keep<StartRequest>();
+  auto& waiting = line.keep<Waiting>();
+  CLI::App& command = add_command(line, "start", "Start a run of a graph and print its id",
+                                  [&](const Settings& settings) { return start_run(settings, request, waiting); });
+  command.add_option("GRAPH", request.graph, "The graph's name")->required()->type_name("");
+  add_text(command, "--input", "JSON|@FILE|@-", "The run's input, a JSON object (default {})",
+           [&](const std::string& text) { return assign(request.input, object_argument(text, "the input")); });
+  add_tags(command, "A searchable tag (repeatable)", request.tags);
+  command.add_option("--key", request.key, "The same key and input give the same run")->type_name("K");
+  command.add_option("--continues", request.continues, "The run whose data this one gets as `history`")
+      ->type_name("RUN");
+  add_text(command, "--options", "JSON", R"({"autonomy": "full", "priority": 0-9, "budgets": {NAME: CAP}})",
+           [&](const std::string& text) { return assign(request.options, options_argument(text)); });
+  add_waiting(line, command, "Execute the run here; return when it has ended or only questions are left", waiting);
+}
+
+}  // namespace cairn

@@ -1,0 +1,167 @@
+#include "ops/answers/doctor.hpp"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+
+#include "ops/answers/checkpoint_facts.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+#include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
+#include "storage/postgres/dsn.hpp"
+#include "storage/postgres/schema.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t unowned_max = 100;
+
+ServerFacts read_server(Administration& database) {
+  const AdminRows row = database.query("doctor_server");
+  const auto text = [&row](std::size_t column) { return row.text(0, column); };
+  return {.version_number = static_cast<std::int32_t>(row.number(0, 0)),
+          .version = text(1),
+          .fsync = text(2),
+          .synchronous_commit = text(3),
+          .full_page_writes = text(4),
+          .autovacuum = text(5),
+          .track_activities = text(6),
+          .track_counts = text(7),
+          .track_io_timing = text(8),
+          .connections_max = static_cast<std::int32_t>(row.number(0, 9)),
+          .connections = row.number(0, 10),
+          .user = text(11),
+          .sees_all = row.boolean(0, 12)};
+}
+
+std::vector<HolderFacts> read_holders(Administration& database) {
+  const AdminRows rows = database.query("doctor_holders");
+  std::vector<HolderFacts> holders;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    holders.push_back(
+        {rows.text(row, 0), rows.text(row, 1), rows.text(row, 2), rows.number(row, 3), rows.number(row, 4)});
+  return holders;
+}
+
+std::vector<RoleFacts> read_roles(Administration& database) {
+  const AdminRows rows = database.query("doctor_rights");
+  std::vector<RoleFacts> roles;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    roles.push_back({rows.text(row, 0), rows.boolean(row, 1), rows.text(row, 2)});
+  return roles;
+}
+
+std::vector<TableFacts> read_tables(Administration& database) {
+  const AdminRows rows = database.query("doctor_tables");
+  std::vector<TableFacts> tables;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    tables.push_back(
+        {rows.text(row, 0), rows.number(row, 1), rows.number(row, 2), rows.number(row, 3), rows.boolean(row, 4)});
+  return tables;
+}
+
+ArchiveFacts read_archive(Administration& database) {
+  const AdminRows row = database.query("doctor_archive");
+  return {row.boolean(0, 0), row.boolean(0, 1), row.text(0, 2), row.number(0, 3)};
+}
+
+TimeUs here_us() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+// The database is taken to have read its clock in the middle of the round trip.
+void read_clocks(Administration& database, DoctorFacts& facts) {
+  const TimeUs asked = here_us();
+  facts.database_us = database.query("database_time").number(0, 0);
+  facts.here_us = asked + (here_us() - asked) / 2;
+}
+
+// The facts that only a schema of this version has.
+void read_schema(Administration& database, const std::string& dsn, const std::string& folder, DoctorFacts& facts) {
+  const Result<SchemaFound> found = find_schema(database);
+  if (!found) {
+    facts.schema_fault = found.error().message;
+    return;
+  }
+  facts.schema_version = found->version;
+  facts.shards = found->shards;
+  const Result<std::unique_ptr<Store>> store = open_store(dsn);
+  if (!store) {
+    facts.schema_fault = store.error().message;
+    return;
+  }
+  facts.schema = SchemaFacts{read_roles(database),
+                             read_tables(database),
+                             (*store)->sessions(),
+                             (*store)->held_counts(),
+                             static_cast<std::int64_t>((*store)->scan_held(0, 0, unowned_max).unowned.size()),
+                             read_archive(database),
+                             read_checkpoint_facts(database, CheckpointFiles(folder, (*store)->identity()))};
+}
+
+std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
+  if (!choice.is_embedded()) return std::nullopt;
+  std::error_code fault;
+  const std::filesystem::space_info space = std::filesystem::space(choice.directory, fault);
+  if (fault) return std::nullopt;
+  return DiskFacts{choice.directory, space.available, space.capacity};
+}
+
+Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& dsn) {
+  const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
+  if (!checkpoints) return checkpoints.error();
+  try {
+    Administration database(dsn, "cairn doctor");
+    DoctorFacts facts;
+    facts.server = read_server(database);
+    facts.holders = read_holders(database);
+    read_clocks(database, facts);
+    read_schema(database, dsn, checkpoints->folder, facts);
+    facts.disk = read_disk(choice);
+    return facts;
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, std::string("Expected to ask the database how it is, but: ") + failure.what()};
+  }
+}
+
+void print_checks(const std::vector<Check>& checks) {
+  Table table({"", "CHECK", "FOUND"});
+  for (const Check& check : checks)
+    table.add({check.ok ? painted("✓ ok", Paint::green) : painted("✗ not ok", Paint::red), check.name, check.found});
+  table.print();
+}
+
+Exit run_doctor(const Settings& settings) {
+  const DatabaseChoice choice = choose_database(settings);
+  const Result<std::string> dsn = reach_database(choice);
+  if (!dsn) return dsn.error();
+  const Result<DoctorFacts> facts = read_facts(choice, *dsn);
+  if (!facts) return facts.error();
+  const std::vector<Check> checks = checks_of(*facts);
+  bool all_ok = true;
+  Json shown = Json::array();
+  for (const Check& check : checks) {
+    all_ok = all_ok && check.ok;
+    shown.push_back({{"name", check.name}, {"ok", check.ok}, {"found", check.found}});
+  }
+  if (settings.json) {
+    print_json({{"dsn", public_dsn(*dsn)}, {"checks", std::move(shown)}});
+  } else {
+    print_line(dsn->empty() ? "The database that libpq's variables name" : public_dsn(*dsn));
+    print_checks(checks);
+  }
+  return all_ok ? exit_ok : exit_finding;
+}
+
+}  // namespace
+
+void add_doctor(CommandLine& line) {
+  add_command(line, "doctor", "Look the database over: what is well and what is not; exit 1 if something is not",
+              run_doctor);
+}
+
+}  // namespace cairn

@@ -1,0 +1,44 @@
+#include <CLI/CLI.hpp>
+
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+#include "storage/postgres/cluster.hpp"
+#include "storage/postgres/schema.hpp"
+
+namespace cairn {
+namespace {
+
+Exit migrate_schema(const Settings& settings, std::int32_t shards) {
+  const DatabaseChoice choice = choose_database(settings);
+  std::string dsn = choice.dsn;
+  if (choice.is_embedded()) {
+    const Result<Cluster> cluster = start_cluster(choice.directory);
+    if (!cluster) return cluster.error();
+    dsn = cluster->dsn;
+  }
+  const Result<MigrateReport> report = migrate(dsn, shards);
+  if (!report) return report.error();
+  const std::string reached = "version " + std::to_string(report->to) + ", shards " + std::to_string(report->shards);
+  if (settings.json)
+    print_json({{"from", report->from}, {"to", report->to}, {"shards", report->shards}});
+  else if (report->from == report->to)
+    print_line("The schema is at " + reached + " already.");
+  else
+    print_line("Migrated the schema from version " + std::to_string(report->from) + " to " + reached + ".");
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_migrate(CommandLine& line) {
+  auto& shards = line.keep<std::int32_t>();
+  add_command(line, "migrate", "Create the schema in the database, or move it forward",
+              [&](const Settings& settings) { return migrate_schema(settings, shards); })
+      .add_option("--shards", shards, "Number of shards, chosen once (default 1)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+}
+
+}  // namespace cairn

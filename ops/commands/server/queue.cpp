@@ -1,0 +1,93 @@
+#include <CLI/CLI.hpp>
+
+#include "ops/answers/queues.hpp"
+#include "ops/answers/words.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/requests/arguments.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+
+namespace cairn {
+namespace {
+
+struct QueueSetOptions {  // a setting that is not given stays as it is
+  std::string queue;
+  std::string concurrency;  // a number or "none"
+  bool pause = false;
+  bool resume = false;
+};
+
+std::string concurrency_text(const QueueSettings& settings) {
+  return settings.concurrency ? std::to_string(*settings.concurrency) : "none";
+}
+
+QueueSettings settings_of(Store& store, const std::string& queue) {
+  for (QueueSettings& settings : store.queue_settings())
+    if (settings.name == queue) return std::move(settings);
+  return {queue, {}, false};
+}
+
+Exit show_queues(const Settings& settings) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const TimeUs now_us = opened->store->database_time();
+  Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "PAUSED", "OLDEST READY"});
+  for (const auto& [name, line] : queue_lines(*opened->store)) {
+    const QueueRow& row = line.row;
+    if (settings.json) print_json(queue_json(name, line));
+    table.add({name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
+               line.settings.concurrency ? concurrency_text(line.settings) : "", line.settings.paused ? "paused" : "",
+               row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""});
+  }
+  if (!settings.json) table.print();
+  return exit_ok;
+}
+
+Exit set_queue(const Settings& settings, const QueueSetOptions& options) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  QueueSettings queue = settings_of(*opened->store, options.queue);
+  if (options.concurrency == "none")
+    queue.concurrency.reset();
+  else if (!options.concurrency.empty())
+    queue.concurrency = std::stoi(options.concurrency);
+  queue.paused = options.pause || (queue.paused && !options.resume);
+  if (const Status set = opened->store->set_queue(queue); !set) return set.error();
+  opened->store->notify();
+  if (settings.json)
+    print_json({{"queue", queue.name},
+                {"concurrency", queue.concurrency ? Json(*queue.concurrency) : Json(nullptr)},
+                {"paused", queue.paused}});
+  else
+    print_line("Queue " + queue.name + ": limit " + concurrency_text(queue) + (queue.paused ? ", paused." : "."));
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_queue(CommandLine& line) {
+  auto& options = line.keep<QueueSetOptions>();
+  auto& settable = line.keep<std::vector<CLI::Option*>>();
+  CLI::App& queue = add_command(
+      line, "queue", "What each queue holds (ready, later, held, its oldest ready job) and what is set for it",
+      show_queues);
+  CLI::App& set = add_command(
+      line, queue, "set", "Limit or pause a queue, across all workers",
+      [&](const Settings& settings) { return set_queue(settings, options); },
+      [&]() -> Status {
+        for (const CLI::Option* option : settable)
+          if (!option->empty()) return Done{};
+        return Error{Code::invalid, "Expected --concurrency, --pause or --resume, but got none of them."};
+      });
+  set.add_option("NAME", options.queue, "The queue's name")->required()->type_name("");
+  CLI::Option* concurrency =
+      add_text(set, "--concurrency", "N|none", "At most so many of its jobs are held at once",
+               [&](const std::string& text) { return assign(options.concurrency, concurrency_argument(text)); });
+  CLI::Option* pause = set.add_flag("--pause", options.pause, "Nothing more of it is begun");
+  CLI::Option* resume = set.add_flag("--resume", options.resume, "It goes on");
+  pause->excludes(resume);
+  settable = {concurrency, pause, resume};
+}
+
+}  // namespace cairn

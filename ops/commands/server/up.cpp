@@ -1,0 +1,167 @@
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <thread>
+#include <unistd.h>
+
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/http/guard.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/child_process.hpp"
+#include "ops/terminal/print.hpp"
+#include "ops/terminal/stop_signals.hpp"
+#include "storage/postgres/dsn.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::chrono::milliseconds poll_pause{100};
+constexpr std::chrono::seconds restart_pause{1};
+
+struct UpOptions {
+  int workers = 2;
+  std::optional<ListenAddress> listen = {};  // with a process that serves the API there
+};
+
+// A child process that is kept alive: when it has ended, it is started again after a pause.
+class Supervised {
+ public:
+  // `name` opens the sentence about its end.
+  Supervised(std::string name, ChildCommand command)
+      : name_(std::move(name)), command_(std::move(command)), process_(command_) {}
+  Supervised(std::string name, ChildCommand command, ChildProcess running)
+      : name_(std::move(name)), command_(std::move(command)), process_(std::move(running)) {}
+
+  void restart_if_ended() {
+    if (!process_.has_ended()) return;
+    std::cerr << "cairn: " << name_ << " " << process_.pid() << " has ended; another takes its place.\n";
+    std::this_thread::sleep_for(restart_pause);
+    process_ = ChildProcess(command_);
+  }
+  void terminate() { process_.terminate(); }
+  void wait() { process_.wait(); }
+
+ private:
+  std::string name_;
+  ChildCommand command_;
+  ChildProcess process_;
+};
+
+// The command line of a child that does `command` on the same database.
+ChildCommand child_command(const std::string& command, const Settings& settings, const DatabaseChoice& choice,
+                           const std::string& dsn) {
+  ChildCommand child{{command}};
+  if (choice.is_embedded() || !settings.dsn.empty()) child.arguments.insert(child.arguments.end(), {"--dsn", dsn});
+  if (!settings.tools.empty()) child.arguments.insert(child.arguments.end(), {"--tools", settings.tools});
+  if (settings.json || command == "serve") child.arguments.push_back("--json");
+  return child;
+}
+
+struct ApiProcess {
+  std::string address;  // where it listens
+  Supervised process;
+};
+
+// Starts the API; its ready line gives the address, at which it is also started again. Refuses `unavailable`: it cannot
+// listen there; it has printed why itself.
+Result<ApiProcess> start_api(const ChildCommand& command, const ListenAddress& listen) {
+  ChildCommand first = command;
+  first.piped = true;
+  first.arguments.insert(first.arguments.end(), {"--listen", to_string(listen)});
+  ChildProcess process(first);
+  const std::optional<std::string> ready = process.read_line();
+  if (!ready)
+    return Error{Code::unavailable, "Expected the API to listen on " + to_string(listen) + ", but it does not."};
+  std::string address = Json::parse(*ready).at("listen");
+  ChildCommand again = first;
+  again.arguments.back() = address;
+  return ApiProcess{address, Supervised("The API's process", std::move(again), std::move(process))};
+}
+
+void print_up(const Settings& settings, const DatabaseChoice& choice, const std::string& dsn, int workers,
+              const std::string& address) {
+  if (settings.json) {
+    Json said = {{"up", true}, {"dsn", public_dsn(dsn)}, {"data", choice.directory}, {"workers", workers}};
+    if (!address.empty()) said["listen"] = address;
+    print_json(said);
+  } else {
+    if (choice.is_embedded()) print_line("PostgreSQL  in " + choice.directory);
+    print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : public_dsn(dsn)));
+    print_line("Workers     " + std::to_string(workers) + " processes");
+    if (!address.empty()) print_line("API         http://" + address + "/api/v1/");
+    print_line("Ctrl-C drains the workers" +
+               std::string(choice.is_embedded() ? "; `cairn down` stops PostgreSQL." : "."));
+  }
+  std::cout.flush();
+}
+
+// The preconditions of a start: an address that may be listened on, and tools that can be read.
+Status check_start(const Settings& settings, const UpOptions& options) {
+  if (options.listen)
+    if (const Result<Guard> guard = guard_from_environment(*options.listen); !guard) return guard.error();
+  const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
+  return catalogue ? Status(Done{}) : catalogue.error();
+}
+
+void supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, const StopSignals& signals) {
+  while (!signals.arrived()) {
+    std::this_thread::sleep_for(poll_pause);
+    if (signals.arrived()) break;
+    for (Supervised& worker : workers) worker.restart_if_ended();
+    if (api) api->process.restart_if_ended();
+  }
+}
+
+void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api) {
+  if (api) api->process.terminate();
+  if (api) api->process.wait();
+  for (Supervised& worker : workers) worker.terminate();
+  for (Supervised& worker : workers) worker.wait();
+}
+
+Exit up(const Settings& settings, const UpOptions& options) {
+  const StopSignals signals;
+  if (const Status may = check_start(settings, options); !may) return may.error();
+  const DatabaseChoice choice = choose_database(settings);
+  const Result<std::string> dsn = reach_database(choice);
+  if (!dsn) return dsn.error();
+  if (const Result<std::unique_ptr<Store>> store = open_store(*dsn); !store) return store.error();
+  const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
+  if (!checkpoints) return checkpoints.error();
+  const auto child = [&](const std::string& command) {
+    ChildCommand made = child_command(command, settings, choice, *dsn);
+    made.environment["CAIRN_CHECKPOINTS"] = checkpoints->folder;  // a child knows the DSN but not the directory
+    return made;
+  };
+  std::optional<ApiProcess> api;
+  if (options.listen) {
+    Result<ApiProcess> started = start_api(child("serve"), *options.listen);
+    if (!started) return started.error();
+    api = *std::move(started);
+  }
+  print_up(settings, choice, *dsn, options.workers, api ? api->address : "");
+  std::vector<Supervised> workers;
+  for (int i = 0; i < options.workers; ++i) workers.emplace_back("Worker process", child("work"));
+  supervise(workers, api, signals);
+  drain(workers, api);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_up(CommandLine& line) {
+  auto& options = line.keep<UpOptions>();
+  CLI::App& command = add_command(
+      line, "up", "Start the embedded PostgreSQL and worker processes; runs until SIGINT or SIGTERM, then drains them",
+      [&](const Settings& settings) { return up(settings, options); });
+  command.add_option("--workers", options.workers, "Worker processes")
+      ->check(CLI::Range(1, 64))
+      ->type_name("N")
+      ->capture_default_str();
+  add_listen(command, "Also answer the commands over HTTP there, as `cairn serve` does",
+             [&](const ListenAddress& address) { options.listen = address; });
+  add_tools(line, command);
+}
+
+}  // namespace cairn

@@ -1,0 +1,78 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <unistd.h>
+
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+#include "ops/terminal/stop_signals.hpp"
+#include "workers/runtime/worker.hpp"
+
+namespace cairn {
+namespace {
+
+struct WorkOptions {
+  std::vector<std::string> queues;
+  int concurrency = 256;
+};
+
+void print_ready(const Settings& settings, const WorkOptions& options) {
+  const std::int64_t pid = getpid();
+  if (settings.json)
+    print_json({{"ready", true}, {"pid", pid}, {"queues", options.queues}, {"concurrency", options.concurrency}});
+  else
+    print_line("Worker " + std::to_string(pid) + " is ready: " + list_text(options.queues, "all queues") + ".");
+  std::cout.flush();
+}
+
+void print_done(const Settings& settings, const WorkerReport& report) {
+  const std::int64_t pid = getpid();
+  if (settings.json)
+    print_json({{"done", true},
+                {"pid", pid},
+                {"steps", report.steps},
+                {"commits", report.commits},
+                {"conflicts", report.conflicts},
+                {"stale", report.stale},
+                {"lost_swept", report.lost_swept}});
+  else
+    print_line("Worker " + std::to_string(pid) + " is done: " + std::to_string(report.steps) + " steps in " +
+               std::to_string(report.commits) + " commits.");
+}
+
+Exit work(const Settings& settings, const WorkOptions& options) {
+  StopSignals signals;
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  WorkerOptions worker_options;
+  worker_options.queues = options.queues;
+  worker_options.concurrency = options.concurrency;
+  Worker worker(*opened->store, *opened->catalogue, worker_options);
+  signals.watch(&worker);
+  print_ready(settings, options);
+  const WorkerReport report = worker.run();
+  signals.watch(nullptr);
+  print_done(settings, report);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_work(CommandLine& line) {
+  auto& options = line.keep<WorkOptions>();
+  CLI::App& command = add_command(line, "work", "Execute queued steps until SIGINT or SIGTERM, then drain",
+                                  [&](const Settings& settings) { return work(settings, options); });
+  add_list(command, "--queue", "Q", "Serve this queue (repeatable; default: every queue and the timers)",
+           [&](const std::vector<std::string>& queues) {
+             options.queues = queues;
+             return Status(Done{});
+           });
+  command.add_option("--concurrency", options.concurrency, "Branches held at once")
+      ->check(CLI::Range(1, 100'000))
+      ->type_name("N")
+      ->capture_default_str();
+  add_tools(line, command);
+}
+
+}  // namespace cairn

@@ -1,0 +1,79 @@
+// Requests as values: what a command line and an HTTP request both ask for, whichever way it arrived. Everything in one
+// has been checked for its form (arguments.hpp, http/bodies.hpp). Plain values; safe to read from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/event.hpp"
+#include "engine/json.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// The options of every command.
+struct Settings {
+  bool json = false;
+  std::string dsn;    // --dsn; "": see choose_database
+  std::string data;   // --data
+  std::string tools;  // --tools; "": CAIRN_TOOLS
+};
+
+// A moment of a run's history: an event's number or a time; neither: now.
+struct Moment {
+  std::optional<std::int64_t> seq;
+  std::optional<TimeUs> at_us;
+};
+
+// An age limit: a point in time, or a duration before now.
+struct Age {
+  std::optional<TimeUs> at_us;
+  std::int64_t age_us = 0;
+};
+
+// The runs that are meant, in one of three ways.
+struct RunSelection {
+  std::vector<std::string> runs;
+  std::optional<RunFilter> where;
+  bool all = false;
+
+  bool empty() const { return runs.empty() && !where && !all; }
+};
+
+struct StartRequest {
+  std::string graph;
+  Json input = Json::object();
+  Options options;
+  Tags tags;
+  std::string key;
+  std::string continues;
+};
+
+struct ForkRequest {
+  std::string run;
+  std::int64_t at = 0;
+  Json edit = Json::object();  // channels to set; empty: none
+  std::map<std::string, Json> answers;
+  std::optional<Json> graph;
+  Tags tags;
+  bool recorded = false;
+};
+
+struct AnswerRequest {
+  std::string run;
+  std::string question;  // "": the only open one
+  Json value;
+  std::string by;
+};
+
+struct SignalRequest {
+  std::string run;
+  std::string name;
+  Json value;
+  std::string id;
+};
+
+}  // namespace cairn

@@ -1,0 +1,147 @@
+#include "ops/service/database.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ops/requests/arguments.hpp"
+#include "storage/postgres/cluster.hpp"
+#include "storage/postgres/dsn.hpp"
+#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/schema.hpp"
+
+namespace cairn {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string home_directory() {
+  const std::string home = environment("HOME");
+  if (!home.empty()) return home;
+  const passwd* user = getpwuid(geteuid());
+  return user == nullptr ? "/" : user->pw_dir;
+}
+
+bool others_may_enter(const std::string& directory) {
+  struct stat found {};
+  return stat(directory.c_str(), &found) == 0 && (found.st_mode & S_IXOTH) != 0;
+}
+
+std::string default_data_directory() {
+  const std::string shared = environment("XDG_DATA_HOME");
+  if (!shared.empty()) return shared + "/cairn";
+  const std::string home = home_directory();
+  if (geteuid() == 0 && !others_may_enter(home)) return "/var/lib/cairn";
+  return home + "/.local/share/cairn";
+}
+
+bool libpq_names_a_database() {
+  for (const char* name : {"PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"})
+    if (!environment(name).empty()) return true;
+  return false;
+}
+
+// An embedded database may also be given by its DSN, as `cairn up` does for its workers.
+std::string folder_of(const DatabaseChoice& choice) {
+  if (choice.is_embedded()) return choice.directory;
+  const std::string socket = socket_folder_of(choice.dsn);
+  return !socket.empty() && is_cluster(socket) ? socket : default_data_directory();
+}
+
+Error without_schema(Error error) {
+  if (error.code == Code::not_found) error.code = Code::unavailable;
+  return error;
+}
+
+}  // namespace
+
+DatabaseChoice choose_database(const Settings& settings) {
+  if (!settings.dsn.empty()) return {settings.dsn, ""};
+  if (!settings.data.empty()) return {"", settings.data};
+  if (const std::string dsn = environment("CAIRN_DSN"); !dsn.empty()) return {dsn, ""};
+  if (libpq_names_a_database()) return {"", ""};
+  if (const std::string data = environment("CAIRN_DATA"); !data.empty()) return {"", data};
+  return {"", default_data_directory()};
+}
+
+Result<std::string> reach_database(const DatabaseChoice& choice) {
+  if (!choice.is_embedded()) return choice.dsn;
+  Result<Cluster> cluster = start_cluster(choice.directory);
+  if (!cluster) return cluster.error();
+  if (Result<MigrateReport> report = migrate(cluster->dsn, 0); !report) return report.error();
+  return cluster->dsn;
+}
+
+Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max, CommitWatch committed) {
+  PostgresOptions options;
+  options.dsn = dsn;
+  options.connections_max = connections_max;
+  options.committed = std::move(committed);
+  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
+  if (!store) return without_schema(store.error());
+  return store;
+}
+
+Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings) {
+  CatalogueOptions options = catalogue_options_from_environment();
+  if (!settings.tools.empty()) options.tools_file = settings.tools;
+  options.corpora = corpora_in_database([choice = choose_database(settings)] { return reach_database(choice); });
+  return make_catalogue(options);
+}
+
+Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice) {
+  CheckpointOptions options;
+  options.folder = environment("CAIRN_CHECKPOINTS");
+  if (options.folder.empty()) options.folder = folder_of(choice) + "/checkpoints";
+  options.key = environment("CAIRN_SIGNING_KEY");
+  const std::string every = environment("CAIRN_CHECKPOINT_MS");
+  if (every.empty()) return options;
+  const auto read = std::from_chars(every.data(), every.data() + every.size(), options.every_ms);
+  if (read.ec != std::errc{} || *read.ptr != '\0' || options.every_ms < 1)
+    return Error{Code::invalid, "Expected milliseconds above 0 in CAIRN_CHECKPOINT_MS, but found \"" + every + "\"."};
+  return options;
+}
+
+Result<Opened> open_database(const Settings& settings) {
+  const DatabaseChoice choice = choose_database(settings);
+  Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
+  if (!checkpoints) return checkpoints.error();
+  Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
+  if (!catalogue) return catalogue.error();
+  Result<std::string> dsn = reach_database(choice);
+  if (!dsn) return dsn.error();
+  auto heads = std::make_unique<GatheredHeads>();
+  Result<std::unique_ptr<Store>> store = open_store(*dsn, store_connections, heads->watch());
+  if (!store) return store.error();
+  Opened opened;
+  opened.dsn = *dsn;
+  opened.heads = std::move(heads);
+  opened.store = std::move(*store);
+  opened.catalogue = std::move(*catalogue);
+  opened.checkpointer = std::make_unique<Checkpointer>(*opened.store, *opened.heads, *std::move(checkpoints));
+  opened.catalogue->use_database(*dsn, choice.is_embedded());
+  opened.client = std::make_unique<Client>(*opened.store, *opened.catalogue, current_actor());
+  opened.client->load_graphs();
+  return opened;
+}
+
+std::string current_actor() {
+  const passwd* user = getpwuid(getuid());
+  return "user:" + (user == nullptr ? std::to_string(getuid()) : std::string(user->pw_name));
+}
+
+Result<OpenedRun> find_run(const Settings& settings, const std::string& text) {
+  const Result<RunId> run = run_argument(text);
+  if (!run) return run.error();
+  Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Shard shard = shard_of(*run, opened->store->shards());
+  return OpenedRun{*std::move(opened), *run, shard};
+}
+
+}  // namespace cairn
