@@ -85,7 +85,7 @@ TEST(Caching, a_failed_attempt_is_not_remembered) {
   EXPECT_EQ(find_cached(trial.state, root_branch, "k1"), nullptr);
 }
 
-const char* const forked = R"({"name":"t","start":"s","limits":{"steps":99},"nodes":{
+const char* const cached_fork = R"({"name":"t","start":"s","limits":{"steps":99},"nodes":{
   "s":{"do":"x.s","labels":["ok"],"cache":true,"on":{"ok":["a","b"]}},
   "a":{"do":"x.a","labels":["ok"],"cache":true,"on":{"ok":"a2"}},
   "a2":{"do":"x.a","labels":["ok"],"cache":true,"on":{"ok":"j"}},
@@ -95,7 +95,7 @@ const char* const forked = R"({"name":"t","start":"s","limits":{"steps":99},"nod
 
 TEST(Caching, a_branch_sees_what_it_and_its_ancestors_recorded_and_after_the_join_all_of_it) {
   for (const bool reversed : {false, true}) {
-    Trial trial(forked);
+    Trial trial(cached_fork);
     trial.start();
     trial.then(keyed(1, "k_s"));
     const BranchId a = trial.state.steps.at(2).branch, b = trial.state.steps.at(3).branch;
@@ -112,7 +112,7 @@ TEST(Caching, a_branch_sees_what_it_and_its_ancestors_recorded_and_after_the_joi
 }
 
 TEST(Caching, a_sibling_does_not_see_what_is_recorded_beside_it) {
-  Trial trial(forked);
+  Trial trial(cached_fork);
   trial.start();
   trial.then(keyed(1, "k_s"));
   trial.then(keyed(2, "k_a"));

@@ -528,12 +528,12 @@ TEST(Decide, a_later_map_takes_only_what_no_map_has_taken) {
 const char* const caller = R"({"name":"t","start":"c","limits":{"steps":9},"nodes":{
   "c":{"call":"kid","with":{"n":"$x"},"into":"from_kid","on":{"done":"z","failed":"y"}},
   "y":{"end":"failed"},"z":{"end":"done"}}})";
-const char* const kid = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
+const char* const called_graph = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
   "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
 
 TEST(Decide, a_call_starts_a_child_in_the_same_commit_and_takes_its_end) {
   Trial trial(caller);
-  trial.add_graph(kid);
+  trial.add_graph(called_graph);
   EXPECT_EQ(trial.start(R"({"x":4})"), (Lines{R"(run_started t {"x":4})", "1 child_started kid"}));
   ASSERT_EQ(trial.children.size(), 1u);
   Decision::Child& child = trial.children.front();
@@ -547,7 +547,7 @@ TEST(Decide, a_call_starts_a_child_in_the_same_commit_and_takes_its_end) {
 
 TEST(Decide, an_aborted_child_falls_back_to_failed) {
   Trial trial(caller);
-  trial.add_graph(kid);
+  trial.add_graph(called_graph);
   trial.start();
   EXPECT_EQ(trial.then(FinishChild{1, trial.children.front().state.id, RunStatus::aborted, "", nullptr}).at(1),
             R"(1 step_succeeded c aborted -> y {"from_kid":null})");
@@ -572,7 +572,7 @@ TEST(Decide, children_of_one_command_have_different_ids) {
     "a":{"call":"mid","on":{"done":"j","failed":"j"}},"b":{"call":"mid","on":{"done":"j","failed":"j"}},
     "c":{"call":"mid","on":{"done":"j","failed":"j"}},
     "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
-  trial.add_graph(kid);
+  trial.add_graph(called_graph);
   trial.add_graph(R"({"name":"mid","start":"c","limits":{"steps":9},"nodes":{
     "c":{"call":"kid","on":{"done":"z","failed":"z"}},"z":{"end":"done"}}})");
   trial.start();
@@ -584,7 +584,7 @@ TEST(Decide, children_of_one_command_have_different_ids) {
 
 TEST(Decide, cancelling_names_what_it_closes) {
   Trial trial(caller);
-  trial.add_graph(kid);
+  trial.add_graph(called_graph);
   trial.start();
   EXPECT_EQ(trial.then(Cancel{"stop"}), (Lines{"run_finished aborted (stop) {}"}));
   EXPECT_EQ(std::get<RunFinished>(trial.history.back().body).closed.children.size(), 1u);

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const kid = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
+const char* const golden_kid = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
   "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
 const char* const everything = R"({"name":"t","start":"f","limits":{"steps":99},"budgets":{"coins":{"cap":2}},
   "channels":{"list":{"reducer":"append"},"map":{"reducer":"merge"},"sum":{"reducer":"sum"},"top":{"reducer":"max"}},
@@ -36,7 +36,7 @@ const char* const everything = R"({"name":"t","start":"f","limits":{"steps":99},
 // Every kind of event but forks and moves; stopped before its end and, with `ended`, after it.
 std::vector<Event> made_history(bool ended) {
   Trial trial(everything);
-  trial.add_graph(kid);
+  trial.add_graph(golden_kid);
   trial.start(R"({"n":4,"list":[0],"plain":"é"})");
   trial.fail(1, "bad_reply");
   trial.then(Pause{});
@@ -114,7 +114,7 @@ void add_what_is_missing(const fs::path& path, bool ended) {
   Json golden = read_golden(path);
   if (golden.is_null()) {
     golden = {{"run", "01900000-0000-7000-8000-000000000000"}, {"states", Json::object()}, {"events", Json::array()}};
-    golden["graphs"] = {Json::parse(everything), Json::parse(kid)};
+    golden["graphs"] = {Json::parse(everything), Json::parse(golden_kid)};
     for (const Event& event : made_history(ended)) golden["events"].push_back(event_file_json(event));
   }
   const std::string version = std::to_string(fold_version);

@@ -207,6 +207,121 @@ TEST(Tidy, includes_follow_the_folders) {
   expect_clean(include_faults);
 }
 
+// --- rooms ----------------------------------------------------------------------------------------------------------
+
+// The floors of each top folder, lowest first. A file may include from its own room and from rooms on lower floors of
+// its folder; rooms on one floor do not know each other. So no two rooms depend on each other both ways. A name that
+// ends with "/" stands for every folder below it.
+using Floors = std::vector<std::vector<std::string>>;
+
+const std::map<std::string, Floors> house = {
+    {"engine", {{"engine"}}},
+    {"storage", {{"storage"}, {"storage/postgres"}, {"storage/proof", "storage/data"}}},
+    {"workers",
+     {{"workers/ports"},
+      {"workers/handlers"},
+      {"workers/tools/", "workers/session"},
+      {"workers/planners/plan_decomposer"},
+      {"workers/planners/"},
+      {"workers/planners"},
+      {"workers"},
+      {"workers/runtime", "workers/simulation"}}},
+    {"ops",
+     {{"ops/requests", "ops/terminal"},
+      {"ops/answers"},
+      {"ops/audit"},
+      {"ops"},
+      {"ops/http", "ops/bench/rig"},
+      {"ops/bench"},
+      {"ops/commands/"}}},
+};
+
+std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// A room's floor, counted from below; -1: the table does not know the room. The longest name that fits decides.
+int floor_of(const Floors& floors, const std::string& room) {
+  int floor = -1;
+  std::size_t longest = 0;
+  for (std::size_t at = 0; at < floors.size(); ++at) {
+    for (const std::string& name : floors[at]) {
+      const bool fits = name == room || (name.ends_with('/') && room.starts_with(name));
+      if (!fits || name.size() < longest) continue;
+      longest = name.size();
+      floor = static_cast<int>(at);
+    }
+  }
+  return floor;
+}
+
+std::string room_fault(const std::string& from, const std::string& to) {
+  const std::string folder = from.substr(0, from.find('/'));
+  if (from == to || folder != to.substr(0, to.find('/'))) return "";  // between folders: see `arrows`
+  const Floors& floors = house.at(folder);
+  if (floor_of(floors, from) < 0) return from + " is a room that the table of floors does not name";
+  if (floor_of(floors, to) < 0) return to + " is a room that the table of floors does not name";
+  if (floor_of(floors, to) < floor_of(floors, from)) return "";
+  return from + " may not include from " + to + ", which does not stand on a lower floor";
+}
+
+Faults room_faults(const Source& source) {
+  static const std::regex include("^\\s*#\\s*include\\s*\"([^\"]+)\"");
+  Faults faults;
+  if (!is_cpp(source) || !house.contains(folder_of(source))) return faults;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_search(source.lines[i], match, include)) continue;
+    const std::string says = room_fault(room_of(source.path), room_of(match[1]));
+    if (!says.empty()) faults.push_back(fault_at(source, i, says));
+  }
+  return faults;
+}
+
+TEST(Tidy, rooms_include_from_lower_floors_only) {
+  expect_fault(room_faults, source("storage/chain.cpp", "#include \"storage/proof/signing.hpp\""));
+  expect_fault(room_faults, source("storage/proof/a.cpp", "#include \"storage/data/corpus.hpp\""));
+  expect_fault(room_faults, source("workers/ports/a.cpp", "#include \"workers/handlers/handler.hpp\""));
+  expect_fault(room_faults, source("workers/session/a.cpp", "#include \"workers/runtime/worker.hpp\""));
+  expect_fault(room_faults, source("workers/tools/page/a.cpp", "#include \"workers/tools/data/query.hpp\""));
+  expect_fault(room_faults,
+               source("workers/planners/seven_node/a.cpp", "#include \"workers/planners/venture_scope/prompts.hpp\""));
+  expect_fault(room_faults, source("ops/http/a.cpp", "#include \"ops/commands/start.hpp\""));
+  expect_fault(room_faults, source("ops/nowhere/a.cpp", "#include \"ops/terminal/print.hpp\""));
+  expect_none(room_faults, source("storage/proof/a.cpp", "#include \"storage/postgres/rows.hpp\""));
+  expect_none(room_faults, source("workers/runtime/a.cpp", "#include \"workers/session/session.hpp\""));
+  expect_none(room_faults, source("workers/planners/plan_runner/a.cpp",
+                                  "#include \"workers/planners/plan_decomposer/outline.hpp\""));
+  expect_clean(room_faults);
+}
+
+constexpr std::size_t units_max = 20;  // a header and its source are one unit
+
+// One fault for each room that has become a list. The engine is one room and stays flat.
+Faults full_rooms(const Sources& sources) {
+  std::map<std::string, std::set<std::string>> units;
+  for (const Source& source : sources) {
+    const bool counts = is_cpp(source) || ends_with(source.path, ".sql");
+    if (counts && folder_of(source) != "engine")
+      units[room_of(source.path)].insert(source.path.substr(0, source.path.rfind('.')));
+  }
+  Faults faults;
+  for (const auto& [room, names] : units)
+    if (names.size() > units_max)
+      faults.push_back(room + ": Expected at most " + std::to_string(units_max) + " units in a room, but found " +
+                       std::to_string(names.size()));
+  return faults;
+}
+
+TEST(Tidy, rooms_are_no_lists) {
+  Sources many;
+  for (std::size_t n = 0; n <= units_max; ++n) many.push_back(source("ops/a" + std::to_string(n) + ".cpp", ""));
+  EXPECT_EQ(full_rooms(many).size(), 1u);
+  many.pop_back();
+  many.push_back(source("ops/a0.hpp", ""));
+  EXPECT_TRUE(full_rooms(many).empty());
+  const auto faults = full_rooms(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
 // --- engine ---------------------------------------------------------------------------------------------------------
 
 Faults impurities(const Source& source) {
