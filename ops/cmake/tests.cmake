@@ -19,7 +19,6 @@ endif()
 function(cairn_tests folder label library)
   add_executable(test_${folder} ${ARGN} tests/paths.cpp)
   target_link_libraries(test_${folder} PRIVATE ${library} GTest::gtest GTest::gtest_main)
-  cairn_jumbo(test_${folder})
   # Tests are read and run once: optimizing them fully doubles the time of their compilation for nothing.
   target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
@@ -44,6 +43,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/redecide_test.cpp
   tests/engine/snapshot_test.cpp
   tests/engine/trial.cpp
+  tests/engine/upcaster_test.cpp
   tests/engine/waiting_test.cpp
 )
 cairn_tests(storage postgres cairn_storage
@@ -141,6 +141,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/checkpoint_audit_test.cpp
   tests/ops/audit/crash_points_test.cpp
   tests/ops/audit/export_test.cpp
+  tests/ops/audit/export_version_test.cpp
   tests/ops/audit/invariants_test.cpp
   tests/ops/audit/random_audit_test.cpp
   tests/ops/audit/rebuild_test.cpp
