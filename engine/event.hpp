@@ -1,6 +1,6 @@
 // Events: the closed list of facts that make up a run's history, named in the past tense. A shipped event never
-// changes; a new meaning is a new version, and an upcaster lifts the older one (upcaster.hpp, versions.md). Plain
-// values.
+// changes; a new meaning is a new version, and an upcaster lifts the older one (upcaster.hpp, versions.md).
+// Plain values.
 #pragma once
 
 #include <array>

@@ -80,8 +80,6 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/small_graphs.cpp
   tests/workers/handlers/builtin_handlers_test.cpp
   tests/workers/handlers/large_values_test.cpp
-  tests/workers/planners/evidence_test.cpp
-  tests/workers/planners/formula_test.cpp
   tests/workers/planners/page_agent_judging_test.cpp
   tests/workers/planners/page_agent_rules_test.cpp
   tests/workers/planners/page_agent_test.cpp
@@ -95,9 +93,11 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/seven_node_test.cpp
   tests/workers/planners/seven_node_variants_test.cpp
   tests/workers/planners/tool_agent_test.cpp
-  tests/workers/planners/venture_scope_nodes_test.cpp
-  tests/workers/planners/venture_scope_policy_test.cpp
-  tests/workers/planners/venture_scope_test.cpp
+  tests/workers/planners/venture_scope/evidence_test.cpp
+  tests/workers/planners/venture_scope/formula_test.cpp
+  tests/workers/planners/venture_scope/venture_scope_nodes_test.cpp
+  tests/workers/planners/venture_scope/venture_scope_policy_test.cpp
+  tests/workers/planners/venture_scope/venture_scope_test.cpp
   tests/workers/ports/http_client_test.cpp
   tests/workers/ports/loopback.cpp
   tests/workers/ports/models_test.cpp

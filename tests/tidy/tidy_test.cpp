@@ -221,19 +221,20 @@ const std::map<std::string, Floors> house = {
      {{"workers/ports"},
       {"workers/handlers"},
       {"workers/tools/", "workers/session"},
+      {"workers/planners"},
       {"workers/planners/plan_decomposer"},
       {"workers/planners/"},
-      {"workers/planners"},
       {"workers"},
       {"workers/runtime", "workers/simulation"}}},
     {"ops",
-     {{"ops/requests", "ops/terminal"},
+     {{"ops/requests"},
       {"ops/answers"},
+      {"ops/terminal"},
+      {"ops/service"},
       {"ops/audit"},
-      {"ops"},
-      {"ops/http", "ops/bench/rig"},
-      {"ops/bench"},
-      {"ops/commands/"}}},
+      {"ops/http", "ops/bench/rig", "ops/commands"},
+      {"ops/bench", "ops/commands/"},
+      {"ops"}}},
 };
 
 std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -284,7 +285,7 @@ TEST(Tidy, rooms_include_from_lower_floors_only) {
   expect_fault(room_faults, source("workers/tools/page/a.cpp", "#include \"workers/tools/data/query.hpp\""));
   expect_fault(room_faults,
                source("workers/planners/seven_node/a.cpp", "#include \"workers/planners/venture_scope/prompts.hpp\""));
-  expect_fault(room_faults, source("ops/http/a.cpp", "#include \"ops/commands/start.hpp\""));
+  expect_fault(room_faults, source("ops/http/a.cpp", "#include \"ops/commands/runs/start.hpp\""));
   expect_fault(room_faults, source("ops/nowhere/a.cpp", "#include \"ops/terminal/print.hpp\""));
   expect_none(room_faults, source("storage/proof/a.cpp", "#include \"storage/postgres/rows.hpp\""));
   expect_none(room_faults, source("workers/runtime/a.cpp", "#include \"workers/session/session.hpp\""));

@@ -1,5 +1,5 @@
 // The implementations of Model: any OpenAI-compatible chat-completions endpoint over HTTP or HTTPS, scripted answers,
-// and functions of fixed rules (planners/rule_book.hpp). Each is used by one thread at a time.
+// and functions of fixed rules (workers/rule_book.hpp). Each is used by one thread at a time.
 #pragma once
 
 #include <functional>

@@ -17,8 +17,8 @@
 #include "workers/planners/plan_decomposer/prompts.hpp"
 #include "workers/planners/plan_decomposer/result.hpp"
 #include "workers/planners/plan_decomposer/rules.hpp"
-#include "workers/planners/rule_book.hpp"
 #include "workers/ports/models.hpp"
+#include "workers/rule_book.hpp"
 
 namespace cairn::test::decomposing {
 

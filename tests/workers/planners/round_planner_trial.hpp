@@ -18,9 +18,9 @@
 #include "tests/workers/planners/planner_run.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/planners/round_planner/rules.hpp"
-#include "workers/planners/rule_book.hpp"
 #include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"
+#include "workers/rule_book.hpp"
 #include "workers/tools/data/tools.hpp"
 
 namespace cairn::test::rounds {

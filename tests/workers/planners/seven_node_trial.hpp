@@ -14,9 +14,9 @@
 
 #include "tests/paths.hpp"
 #include "tests/workers/planners/planner_run.hpp"
-#include "workers/planners/rule_book.hpp"
 #include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"
+#include "workers/rule_book.hpp"
 
 namespace cairn::test::seven {
 

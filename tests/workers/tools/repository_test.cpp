@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "tests/paths.hpp"
-#include "workers/planners/rule_book.hpp"
 #include "workers/planners/seven_node/prompts.hpp"
 #include "workers/planners/seven_node/question.hpp"
+#include "workers/rule_book.hpp"
 #include "workers/tools/repository/git_log.hpp"
 #include "workers/tools/repository/history.hpp"
 #include "workers/tools/repository/tools.hpp"

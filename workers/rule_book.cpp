@@ -1,4 +1,4 @@
-#include "workers/planners/rule_book.hpp"
+#include "workers/rule_book.hpp"
 
 #include "workers/planners/page_agent/rules.hpp"
 #include "workers/planners/plan_decomposer/rules.hpp"
