@@ -77,7 +77,7 @@ TEST(Upcaster, each_step_lifts_by_one_version) {
 TEST(Upcaster, a_version_without_a_step_is_unsupported) {
   const char* const signal = R"({"signal":"go","value":1,"id":""})";
   EXPECT_TRUE(decode_payload(10, 0, signal, upcasters));
-  for (const std::int16_t version : {-1, 2, 3, 32767}) {
+  for (const std::int16_t version : std::initializer_list<std::int16_t>{-1, 2, 3, 32767}) {
     const auto body = decode_payload(10, version, signal, upcasters);
     ASSERT_FALSE(body) << version;
     EXPECT_EQ(body.error(), (Error{Code::unsupported, "Expected an event of a known type, but found type 10 version " +
