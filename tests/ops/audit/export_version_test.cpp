@@ -70,7 +70,7 @@ Seen read(const std::string& text, ExportUpcasters upcasters = shipped_export_up
   };
   ExportAudit audit(
       path.string(), [&](const Finding& finding) { seen.faults.push_back(finding.says); }, taker, upcasters);
-  EXPECT_TRUE(audit.look());
+  EXPECT_TRUE(audit.run());
   std::filesystem::remove(path);
   return seen;
 }
