@@ -354,7 +354,7 @@ class StrangersVerifier : public Verify {
         "encode(chain_hash, 'hex'))::text, E'\\n' ORDER BY run_id, seq) FROM cairn.event");
   }
   std::string strangers_findings() {
-    const auto script = std::filesystem::path(testing::source_dir()) / "tests" / "ops" / "verify_chain.py";
+    const auto script = std::filesystem::path(testing::source_dir()) / "tests" / "ops" / "audit" / "verify_chain.py";
     const Ran ran = run_program("/usr/bin/env", {"python3", script.string()}, rows() + "\n");
     EXPECT_EQ(ran.exit, ran.out.empty() ? 0 : 1) << ran.err;
     EXPECT_EQ(ran.err, "");
