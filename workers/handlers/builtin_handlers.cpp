@@ -185,7 +185,7 @@ awaitable<StepResult> call_named_tool(StepInput input, Ports& ports) {
     outcome.patch[*into] = std::move(outputs);
     return outcome;
   };
-  co_return co_await call_tool(std::move(input), ports, *std::move(call), read);
+  co_return co_await call_tool(input, ports, *std::move(call), read);
 }
 
 StepResult results_as_messages(const StepInput& input) {

@@ -5,7 +5,7 @@
 
 namespace cairn {
 
-boost::asio::awaitable<StepResult> call_tool(StepInput input, Ports& ports, ToolCall call, ReadOutputs read) {
+boost::asio::awaitable<StepResult> call_tool(const StepInput& input, Ports& ports, ToolCall call, ReadOutputs read) {
   call.run = input.run;
   call.step = input.step;
   call.attempt = input.attempt;

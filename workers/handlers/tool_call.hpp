@@ -10,8 +10,9 @@
 
 namespace cairn {
 
-// Calls once; `read` turns the tool's outputs into the step's result. `call` names the tool and its inputs.
+// Calls once; `read` turns the tool's outputs into the step's result. `call` names the tool and its inputs; the step's
+// part of it is filled in. `input` outlives the call: it lies in the coroutine that waits.
 using ReadOutputs = std::function<StepResult(Json)>;
-boost::asio::awaitable<StepResult> call_tool(StepInput input, Ports& ports, ToolCall call, ReadOutputs read);
+boost::asio::awaitable<StepResult> call_tool(const StepInput& input, Ports& ports, ToolCall call, ReadOutputs read);
 
 }  // namespace cairn

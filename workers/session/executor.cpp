@@ -116,7 +116,7 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
   call.inputs = std::move(input.inputs);
   call.timeout_ms = work.timeout_ms;
   const auto read = [](Json outputs) -> StepResult { return Outcome{"", std::move(outputs), {}}; };
-  co_return co_await call_tool(std::move(input), ports_, std::move(call), read);
+  co_return co_await call_tool(input, ports_, std::move(call), read);
 }
 
 Command Executor::report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,

@@ -46,11 +46,6 @@ CommitterOptions with_handlers(CommitterOptions options, const Executor& executo
   return options;
 }
 
-template <class T>
-void append(std::vector<T>& to, std::vector<T>& from) {
-  std::move(from.begin(), from.end(), std::back_inserter(to));
-}
-
 }  // namespace
 
 Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& executor, const ToolTable& tools)
@@ -58,7 +53,7 @@ Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& ex
       options_(std::move(options)),
       tools_(tools),
       pool_(pool_options(origin_, options_)),
-      steps_(executor, {origin_.self.id, origin_.shards, options_.default_timeout_ms}),
+      steps_(executor, {origin_.self.id, origin_.shards, options_.default_timeout_ms}, actions_),
       committer_(with_handlers(committer_options(origin_, options_), executor, tools)),
       sweeping_({origin_.self.id, options_.dead_after_ms * 1000, 2 * options_.concurrency + strays_max}),
       queues_(options_.queues.begin(), options_.queues.end()) {}
@@ -104,6 +99,7 @@ SessionActions Session::drain_actions() {
   }
   short_histories_.clear();
   close_when_idle();
+  under_way_ += static_cast<std::int64_t>(actions_.calls.size());
   return std::exchange(actions_, {});
 }
 
@@ -143,7 +139,7 @@ void Session::write_row_if_changed() {
 
 void Session::close_when_idle() {
   if (lifecycle_.state() != SessionLifecycle::State::draining) return;
-  const bool is_idle = pool_.is_idle() && committer_.idle() && under_way_ == 0;
+  const bool is_idle = pool_.is_idle() && committer_.idle() && under_way_ == 0 && actions_.calls.empty();
   if (lifecycle_.begin_closing(is_idle)) call(CloseSession{id()});
 }
 
@@ -189,10 +185,7 @@ void Session::open_queues_changed() {
   committer_.set_open_queues(std::move(open));
 }
 
-void Session::call(StoreCall call) {
-  ++under_way_;
-  actions_.calls.push_back(std::move(call));
-}
+void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
 
 void Session::note(Note::Level level, std::string text) { actions_.notes.push_back({level, std::move(text)}); }
 
@@ -230,13 +223,9 @@ bool Session::pass_on_claims() {
 }
 
 void Session::pass_on_steps() {
-  StepsInFlight::Actions actions = steps_.drain_actions();
-  for (StoreCall& one : actions.outside.calls) call(std::move(one));
-  append(actions_.effects, actions.outside.effects);
-  append(actions_.cancelled, actions.outside.cancelled);
-  append(actions_.notes, actions.outside.notes);
-  for (const StepsInFlight::Ended& one : actions.ended) leave(one);
-  for (StepsInFlight::Report& report : actions.reports) submit(std::move(report));
+  steps_.drain_actions(step_actions_);
+  for (const StepsInFlight::Ended& one : step_actions_.ended) leave(one);
+  for (StepsInFlight::Report& report : step_actions_.reports) submit(std::move(report));
 }
 
 void Session::pass_on_sweeps() {

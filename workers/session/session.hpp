@@ -120,7 +120,9 @@ class Session {
   DatabaseClock clock_;
   TimeUs steady_ = 0;
   TimeUs now_ = 0;              // the database's
-  std::int64_t under_way_ = 0;  // store calls
+  std::int64_t under_way_ = 0;  // store calls that were given to the driver
+
+  SessionActions actions_;  // before steps_, which writes to it
 
   SessionLifecycle lifecycle_;
   Pool pool_;
@@ -135,7 +137,7 @@ class Session {
   bool is_writing_row_ = false;
   TimeUs next_graphs_ = 0;                              // steady
   std::unordered_map<RunId, History> short_histories_;  // brought by a claim; for the loads of this round
-  SessionActions actions_;
+  StepsInFlight::Actions step_actions_;                 // drained; kept for its memory
 };
 
 }  // namespace cairn

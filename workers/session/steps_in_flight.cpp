@@ -15,7 +15,8 @@ std::string step_text(const HeldJob& job) {
 
 }  // namespace
 
-StepsInFlight::StepsInFlight(const Executor& executor, StepOptions options) : executor_(executor), options_(options) {}
+StepsInFlight::StepsInFlight(const Executor& executor, StepOptions options, SessionActions& outside)
+    : executor_(executor), options_(options), outside_(outside) {}
 
 const HeldJob& StepsInFlight::begin(Ticket slot, HeldJob job) {
   Step& step = steps_[slot];
@@ -29,10 +30,14 @@ const HeldJob* StepsInFlight::job(Ticket slot) const {
 }
 
 void StepsInFlight::note(Note::Level level, std::string text) {
-  actions_.outside.notes.push_back({level, std::move(text)});
+  outside_.notes.push_back({level, std::move(text)});
 }
 
-StepsInFlight::Actions StepsInFlight::drain_actions() { return std::exchange(actions_, {}); }
+void StepsInFlight::drain_actions(Actions& drained) {
+  drained.reports.clear();
+  drained.ended.clear();
+  std::swap(drained, actions_);
+}
 
 std::vector<Sweeper::Executing> StepsInFlight::executing() const {
   std::vector<Sweeper::Executing> executing;
@@ -70,7 +75,7 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   if (work.blobs.empty() && !work.recorded) return run_work(slot, std::move(work));
   const Shard shard = shard_of(step.job.run, options_.shards);
   Graphs known = work.recorded ? graphs : Graphs{};
-  actions_.outside.calls.emplace_back(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
+  outside_.calls.emplace_back(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
                                                 &executor_.handlers(), records_});
 }
 
@@ -98,7 +103,7 @@ void StepsInFlight::run_work(Ticket slot, Work work) {
     deadlines_.emplace(step.deadline, slot);
   }
   step.is_running = true;
-  actions_.outside.effects.push_back({slot, std::move(work)});
+  outside_.effects.push_back({slot, std::move(work)});
 }
 
 // --- reporting ------------------------------------------------------------------------------------------------------
@@ -117,7 +122,7 @@ void StepsInFlight::report_result(Ticket slot, StepResult result) {
   Command command = executor_.report(step.job.job, step.started_at, std::move(result), *step.graph, blobs);
   if (blobs.empty()) return submit(slot, std::move(command));
   // Large values first: once the report is committed, its readers must find them.
-  actions_.outside.calls.emplace_back(
+  outside_.calls.emplace_back(
       KeepBlobs{slot, shard_of(step.job.run, options_.shards), std::move(blobs), std::move(command)});
 }
 
@@ -154,7 +159,7 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
 void StepsInFlight::finish(Ticket slot, Ended::How how, TimeUs run_at_us) {
   const auto found = steps_.find(slot);
   CHECK(found != steps_.end());
-  if (found->second.is_running) actions_.outside.cancelled.push_back(slot);
+  if (found->second.is_running) outside_.cancelled.push_back(slot);
   deadlines_.erase({found->second.deadline, slot});
   steps_.erase(found);
   actions_.ended.push_back({slot, how, run_at_us});
@@ -179,7 +184,7 @@ void StepsInFlight::expire() {
     const Step& step = steps_.at(slot);
     CHECK(step.is_running);
     const std::int64_t after_ms = (step.deadline - step.started_at) / 1000;
-    actions_.outside.cancelled.push_back(slot);
+    outside_.cancelled.push_back(slot);
     report_result(slot,
                   Failure{"timeout", "Expected an outcome within " + std::to_string(after_ms) + " ms.", true, {}});
   }

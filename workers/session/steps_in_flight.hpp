@@ -1,6 +1,7 @@
 // The steps that a session executes, each from its held job to the report of its outcome: prepared, run with a
-// deadline, reported; or let go. A state machine without I/O: it is given states, results and refusals, and gives
-// actions. Not thread-safe.
+// deadline, reported; or let go. A state machine without I/O: it is given states, results and refusals. What its driver
+// is to do (effects, calls, notes) goes straight into the session's actions, as every step makes some; what concerns the
+// other parts is drained. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -44,12 +45,10 @@ class StepsInFlight {
   struct Actions {
     std::vector<Report> reports;
     std::vector<Ended> ended;
-    SessionActions outside;
-    bool empty() const { return reports.empty() && ended.empty() && outside.empty(); }
   };
 
-  // The executor outlives this.
-  StepsInFlight(const Executor& executor, StepOptions options);
+  // The executor and `outside` outlive this.
+  StepsInFlight(const Executor& executor, StepOptions options, SessionActions& outside);
 
   void tick(TimeUs now_us) { now_ = now_us; }
   void drain() { is_draining_ = true; }  // from now on nothing is executed
@@ -73,7 +72,8 @@ class StepsInFlight {
   void stop_running();     // every effect is cancelled and its step given back
   void stop(Ticket slot);  // the hold is gone: the effect is cancelled, nothing is reported
 
-  Actions drain_actions();
+  // Into `drained`, which is emptied first and keeps its memory from one call to the next.
+  void drain_actions(Actions& drained);
   TimeUs due_us() const { return deadlines_.empty() ? never_us : deadlines_.begin()->first; }
   bool has_deadlines() const { return !deadlines_.empty(); }
   std::vector<Sweeper::Executing> executing() const;
@@ -100,6 +100,7 @@ class StepsInFlight {
 
   const Executor& executor_;
   const StepOptions options_;
+  SessionActions& outside_;
   const std::shared_ptr<RecordedAnswersCache> records_ = std::make_shared<RecordedAnswersCache>();
   TimeUs now_ = 0;
   bool is_draining_ = false;

@@ -137,7 +137,7 @@ class StepsInFlightTest : public testing::Test {
         client_(client_with_graphs(*store_, *catalogue_)),
         ports_(*catalogue_->model, *catalogue_->tools),
         executor_(catalogue_->handlers, ports_, 5),
-        steps_(executor_, {.session = 5, .shards = 1, .default_timeout_ms = 1'000}) {
+        steps_(executor_, {.session = 5, .shards = 1, .default_timeout_ms = 1'000}, outside_) {
     steps_.tick(noon);
   }
   // A step of a run of this graph, executed as far as that goes without its driver.
@@ -150,7 +150,12 @@ class StepsInFlightTest : public testing::Test {
     steps_.begin(1, std::move(held));
     const RunState state = *client_->state(run);
     steps_.execute(1, &state, client_->graphs());
-    return steps_.drain_actions();
+    return drain_actions();
+  }
+  StepsInFlight::Actions drain_actions() {
+    StepsInFlight::Actions drained;
+    steps_.drain_actions(drained);
+    return drained;
   }
 
   std::unique_ptr<Store> store_;
@@ -158,16 +163,17 @@ class StepsInFlightTest : public testing::Test {
   std::unique_ptr<Client> client_;
   Ports ports_;
   Executor executor_;
+  SessionActions outside_;
   StepsInFlight steps_;
 };
 
 TEST_F(StepsInFlightTest, an_effect_runs_and_its_result_is_reported_once) {
-  const StepsInFlight::Actions begun = begin("linear");
-  ASSERT_EQ(begun.outside.effects.size(), 1u);
+  (void)begin("linear");
+  ASSERT_EQ(outside_.effects.size(), 1u);
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
-  EXPECT_EQ(steps_.drain_actions().reports.size(), 1u);
+  EXPECT_EQ(drain_actions().reports.size(), 1u);
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
-  EXPECT_TRUE(steps_.drain_actions().empty());
+  EXPECT_TRUE(drain_actions().reports.empty());
   steps_.committed(1);
   EXPECT_EQ(steps_.job(1), nullptr);
   EXPECT_EQ(steps_.begun(), 1);
@@ -178,8 +184,8 @@ TEST_F(StepsInFlightTest, past_its_deadline_an_effect_is_cancelled_and_its_attem
   EXPECT_EQ(steps_.due_us(), noon + second);
   steps_.tick(noon + second);
   steps_.expire();
-  const StepsInFlight::Actions actions = steps_.drain_actions();
-  EXPECT_EQ(actions.outside.cancelled, std::vector<Ticket>{1});
+  const StepsInFlight::Actions actions = drain_actions();
+  EXPECT_EQ(outside_.cancelled, std::vector<Ticket>{1});
   ASSERT_EQ(actions.reports.size(), 1u);
   EXPECT_EQ(std::get<FailStep>(actions.reports[0].command).failure.error, "timeout");
   EXPECT_FALSE(steps_.has_deadlines());
@@ -195,17 +201,17 @@ TEST_F(StepsInFlightTest, a_step_whose_handler_is_not_here_is_left_to_others) {
 TEST_F(StepsInFlightTest, a_stale_report_ends_its_step_and_an_unfit_one_fails_the_attempt_once) {
   (void)begin("linear");
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
-  (void)steps_.drain_actions();
+  (void)drain_actions();
   steps_.refused(1, {Code::corrupt, "it does not fit"});
-  EXPECT_EQ(steps_.drain_actions().reports.size(), 1u);
+  EXPECT_EQ(drain_actions().reports.size(), 1u);
   steps_.refused(1, {Code::corrupt, "nor does this"});
-  EXPECT_EQ(steps_.drain_actions().ended.at(0).how, StepsInFlight::Ended::How::given_back);
+  EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::given_back);
 
   (void)begin("linear");
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
-  (void)steps_.drain_actions();
+  (void)drain_actions();
   steps_.refused(1, {Code::stale, "too late"});
-  EXPECT_EQ(steps_.drain_actions().ended.at(0).how, StepsInFlight::Ended::How::done);
+  EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::done);
   EXPECT_EQ(steps_.late(), 1);
 }
 
@@ -213,8 +219,8 @@ TEST_F(StepsInFlightTest, draining_executes_nothing_and_stops_what_runs) {
   (void)begin("linear");
   steps_.drain();
   steps_.stop_running();
-  const StepsInFlight::Actions actions = steps_.drain_actions();
-  EXPECT_EQ(actions.outside.cancelled, std::vector<Ticket>{1});
+  const StepsInFlight::Actions actions = drain_actions();
+  EXPECT_EQ(outside_.cancelled, std::vector<Ticket>{1});
   EXPECT_EQ(actions.ended.at(0).how, StepsInFlight::Ended::How::given_back);
   EXPECT_EQ(begin("linear").ended.at(0).how, StepsInFlight::Ended::How::given_back);
 }

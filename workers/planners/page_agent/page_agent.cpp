@@ -45,7 +45,7 @@ Waiting observe(StepInput input, Ports& ports) {
   ToolCall call;
   call.tool = "page.observe";
   call.inputs = {{"url", url}};
-  co_return co_await call_tool(std::move(input), ports, std::move(call),
+  co_return co_await call_tool(input, ports, std::move(call),
                                [](Json page) -> StepResult { return observed(std::move(page)); });
 }
 
@@ -131,7 +131,7 @@ Waiting act(StepInput input, Ports& ports) {
   call.inputs = {{"url", text_of(channel(input, "page", Json::object()), "url")},
                  {"action", text_of(pending, "action")},
                  {"element", text_of(pending, "element")}};
-  co_return co_await call_tool(std::move(input), ports, std::move(call), [](Json page) -> StepResult {
+  co_return co_await call_tool(input, ports, std::move(call), [](Json page) -> StepResult {
     return Outcome{"acted", {{"page", std::move(page)}}, {}};
   });
 }
@@ -158,7 +158,7 @@ Waiting close_page(StepInput input, Ports& ports) {
   if (is_client(input)) co_return Outcome{label, Json::object(), {}};
   ToolCall call;
   call.tool = "page.close";
-  StepResult result = co_await call_tool(std::move(input), ports, std::move(call), [&label](const Json&) -> StepResult {
+  StepResult result = co_await call_tool(input, ports, std::move(call), [&label](const Json&) -> StepResult {
     return Outcome{label, Json::object(), {}};
   });
   if (!result) co_return Outcome{label, Json::object(), std::move(result.error().facts)};

@@ -151,7 +151,7 @@ Waiting search(StepInput input, Ports& ports) {
   call.inputs = configured.value("inputs", Json::object());
   call.inputs["query"] = text_of(analysis, "query");
   if (configured.contains("domains")) call.inputs["domains"] = configured["domains"];
-  co_return co_await call_tool(std::move(input), ports, std::move(call), [](Json found) -> StepResult {
+  co_return co_await call_tool(input, ports, std::move(call), [](Json found) -> StepResult {
     return Outcome{"searched", {{"web_search_result", std::move(found)}}, {}};
   });
 }

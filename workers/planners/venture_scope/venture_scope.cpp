@@ -294,7 +294,7 @@ asio::awaitable<StepResult> search(StepInput input, Ports& ports) {
       is_blank(decision.query) ? text_of_field(venture, decision.target, "query") : decision.query;
   ToolCall call = search_call(venture, query);
   const ReadOutputs read = [&](const Json& answer) { return found(venture, decision, query, answer); };
-  co_return co_await call_tool(std::move(input), ports, std::move(call), read);
+  co_return co_await call_tool(input, ports, std::move(call), read);
 }
 
 StepResult observe(const StepInput& input) {
