@@ -29,9 +29,7 @@ const HeldJob* StepsInFlight::job(Ticket slot) const {
   return found == steps_.end() ? nullptr : &found->second.job;
 }
 
-void StepsInFlight::note(Note::Level level, std::string text) {
-  outside_.notes.push_back({level, std::move(text)});
-}
+void StepsInFlight::note(Note::Level level, std::string text) { outside_.notes.push_back({level, std::move(text)}); }
 
 void StepsInFlight::drain_actions(Actions& drained) {
   drained.reports.clear();
@@ -76,7 +74,7 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   const Shard shard = shard_of(step.job.run, options_.shards);
   Graphs known = work.recorded ? graphs : Graphs{};
   outside_.calls.emplace_back(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
-                                                &executor_.handlers(), records_});
+                                        &executor_.handlers(), records_});
 }
 
 void StepsInFlight::cannot_be_read(Ticket slot, const Error& error) {

@@ -1,7 +1,7 @@
 // The steps that a session executes, each from its held job to the report of its outcome: prepared, run with a
 // deadline, reported; or let go. A state machine without I/O: it is given states, results and refusals. What its driver
-// is to do (effects, calls, notes) goes straight into the session's actions, as every step makes some; what concerns the
-// other parts is drained. Not thread-safe.
+// is to do (effects, calls, notes) goes straight into the session's actions, as every step makes some; what concerns
+// the other parts is drained. Not thread-safe.
 #pragma once
 
 #include <memory>
