@@ -12,7 +12,7 @@
 namespace cairn::testing {
 namespace {
 
-// --- includes -------------------------------------------------------------------------------------------------------
+// --- includes ------------------------------------------------------------------------------------------------------
 
 struct Folder {
   std::set<std::string> folders;      // whose headers it may include
@@ -78,7 +78,7 @@ TEST(Tidy, includes_follow_the_folders) {
   expect_clean(include_faults);
 }
 
-// --- rooms ----------------------------------------------------------------------------------------------------------
+// --- rooms ---------------------------------------------------------------------------------------------------------
 
 // The floors of each top folder, lowest first. A file may include from its own room and from rooms on lower floors of
 // its folder; rooms on one floor do not know each other. So no two rooms depend on each other both ways. A name that
@@ -194,7 +194,7 @@ TEST(Tidy, rooms_are_no_lists) {
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }
 
-// --- engine ---------------------------------------------------------------------------------------------------------
+// --- engine --------------------------------------------------------------------------------------------------------
 
 Faults impurities(const Source& source) {
   static const std::regex impure(
@@ -216,8 +216,7 @@ TEST(Tidy, the_engine_is_pure) {
   expect_clean(impurities);
 }
 
-// --- seams
-// ------------------------------------------------------------------------------------------------------------
+// --- seams ---------------------------------------------------------------------------------------------------------
 
 Faults abstractions(const Source& source) {
   static const std::regex pure_virtual("\\)\\s*(const)?\\s*(noexcept)?\\s*= 0;");
