@@ -52,7 +52,7 @@ class Store {
   // Events after `after_seq`, in order, at most `limit`.
   virtual std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) = 0;
 
-  // What runs are folded from: for each request at most `limit` events; in the order of the requests.
+  // The histories to fold: for each request at most `limit` events; in the order of the requests.
   virtual std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit);
 
   // The newest snapshot of this fold version with seq <= `at_most`.

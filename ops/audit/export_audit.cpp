@@ -50,7 +50,7 @@ EventRow event_row(const Json& line) {
   return row;
 }
 
-// Which handlers there were, and with what labels, the graph alone can say.
+// The handlers and their labels as the graph alone states them; an export does not hold the catalogue of its time.
 Handlers claimed_handlers(const Json& graph) {
   Handlers handlers;
   for (const Json& node : graph.at("nodes")) {

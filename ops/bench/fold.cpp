@@ -1,5 +1,5 @@
-// Events folded a second on one core: already decoded, from their JSON, with their hash chain checked; and read from
-// the database where only envelopes matter, beside the server's own COPY of the same table as text.
+// Events folded per second on one core: already decoded, from their JSON, with their hash chain checked; and read from
+// the database where only envelopes matter, compared with the server's own COPY of the same table as text.
 #include <cmath>
 #include <stdexcept>
 

@@ -139,7 +139,8 @@ struct Ran {
   std::string says;  // both streams
 };
 
-// Runs a program as that account, without a shell, and waits. What it starts in the background must not keep our pipe.
+// Runs a program as that account, without a shell, and waits. Processes that it leaves in the background must not keep
+// our pipe.
 Ran run_as(const Account& account, const std::vector<std::string>& command, const fs::path& output) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

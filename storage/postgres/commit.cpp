@@ -33,7 +33,7 @@ class Commit {
   }
 
   std::vector<Verdict> attempt(PgConnection& connection) {
-    // After a COMMIT whose answer was lost the rows may be our own: only the locked path can tell.
+    // After a COMMIT whose answer was lost the rows may be our own: only the locked path can decide that.
     if (!in_doubt_ && !std::exchange(optimistic_failed_, true)) {
       if (write_optimistically(connection)) return all_committed();
     }

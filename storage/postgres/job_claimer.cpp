@@ -34,7 +34,7 @@ PgArray id_array(const std::vector<RunId>& ids) {
 }
 
 // The parameters of all five claim statements: first the scope (the shard and what to claim there), then in one order
-// the claim's time, its session, and what the deadline is made of. Whatever else a statement takes comes after them.
+// the claim's time, its session, and what the deadline is made of. A statement's further parameters follow them.
 PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request) {
   scope.add(request.now_us).add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
   return scope;
@@ -110,7 +110,7 @@ ClaimedBatch JobClaimer::claim(const ClaimRequest& request) {
   return all;
 }
 
-// Which kind goes first alternates, so that neither starves the other.
+// The two kinds take turns at being first, so that neither starves the other.
 JobClaimer::Split JobClaimer::split(const ClaimRequest& request) {
   Split queues{request, request, false};
   const std::lock_guard lock(mutex_);

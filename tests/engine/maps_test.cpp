@@ -249,7 +249,7 @@ TEST(Maps, a_map_that_does_not_cache_works_again) {
   EXPECT_EQ(find_goal(trial.state, root_branch, "same")->status, GoalStatus::open);
 }
 
-// Which of two finished first would show, were work of the same map taken over.
+// If work of the same map were taken over, the result would show which of two finished first.
 TEST(Maps, a_map_that_caches_takes_nothing_from_itself_nor_what_failed) {
   Trial trial(canonical(looping_map(true)));
   trial.start();

@@ -1,4 +1,4 @@
-// What Store says of commits: heads, fences, links, doubt; and the log as it is read back.
+// The contract of Store's commits: heads, fences, links, doubt; and the log as it is read back.
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {

@@ -74,7 +74,7 @@ std::size_t line_of(const Comment& comment, std::size_t position) {
   return line;
 }
 
-// Names and quotations are not the comment's own words. What replaces them is as long.
+// Names and quotations are not the comment's own words. Their replacement is as long as they are.
 std::string without_quotes(std::string text) {
   static const std::regex quoted("`[^`]*`|\"[^\"]*\"");
   for (std::smatch found; std::regex_search(text, found, quoted);)

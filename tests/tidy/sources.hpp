@@ -25,7 +25,7 @@ const std::filesystem::path& project_root();
 // An example for a test of a rule.
 Source source(std::string path, const std::string& text);
 
-// What git tracks or would track; every file below the root when this is no repository (an unpacked archive).
+// The files that git tracks or would track; every file below the root when this is no repository (an unpacked archive).
 const Sources& all_sources();
 
 // Null if there is none of that path.

@@ -683,7 +683,7 @@ void Committer::undo(Run& run, const Verdict& verdict) {
   take_back(run);
 }
 
-// What was decided waits again, first in line and in its order, and the state is read again: it holds events that were
+// Decided tasks wait again, first in line and in their order, and the state is read again: it holds events that were
 // not committed.
 void Committer::take_back(Run& run) {
   if (run.at == Run::At::gathered)

@@ -82,7 +82,7 @@ struct Offered {  // queue rows that any session may claim from then on
   TimeUs run_at_us = 0;
 };
 
-// What is to be done now. Each load is answered by history() or load_failed(), each commit by verdicts() or
+// The work to be done now. Each load is answered by history() or load_failed(), each commit by verdicts() or
 // batch_failed(); snapshots have no answer.
 struct CommitterActions {
   std::vector<Load> loads;

@@ -1,5 +1,5 @@
-// The API as its clients see it: every route, against `cairn serve` and `cairn work`, beside what the command line
-// says.
+// The API as its clients see it: every route, against `cairn serve` and `cairn work`, compared with what the command
+// line says.
 #include <csignal>
 #include <gtest/gtest.h>
 

@@ -35,7 +35,7 @@ std::unique_ptr<Model> recorded_model(const Turns& turns) {
   });
 }
 
-// What each call was answered with, by tool and arguments, in order.
+// The recorded answer of each call, by tool and arguments, in order.
 std::unique_ptr<Tools> recorded_tools(const Turns& turns) {
   std::map<std::string, std::vector<std::string>> answers;
   for (std::size_t i = 0; i + 1 < turns.size(); ++i) {

@@ -297,7 +297,7 @@ TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
   EXPECT_TRUE(driven.reply(wrong).refused);
 }
 
-// What the driven committer reads is older than the job and the command that come while it reads.
+// The driven committer's load is older than the job and the command that arrive during it.
 TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken_for_newer) {
   const RunId run = start("wait");
   Driven driven(*store_, 5);

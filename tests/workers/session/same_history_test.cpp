@@ -1,6 +1,6 @@
-// What is the same (DESIGN 4): random graphs executed by real workers, kept or not, fused or not, woken or not, cached
-// or not, by 1 or 5 workers, on 1 or 4 shards: the same history but for times, workers and the interleaving of parallel
-// branches. CAIRN_SEED=N repeats one.
+// The same history in every mode: random graphs executed by real workers, kept or not, fused or not, notified or not,
+// cached or not, by 1 or 5 workers, on 1 or 4 shards, give the same history but for times, workers and the interleaving
+// of parallel branches. CAIRN_SEED=N repeats one.
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>

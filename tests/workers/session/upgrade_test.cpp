@@ -62,12 +62,12 @@ std::map<std::string, RunRow> runs_by_state(Store& store) {
   return runs;
 }
 
-// All but those that wait for somebody.
+// Until all runs have ended, except those that wait for a person.
 void work_until_ended(Store& store, Catalogue& with) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   WorkerOptions options;
   options.beat_ms = 50;
-  options.dead_after_ms = 500;  // nobody else is at work here
+  options.dead_after_ms = 500;  // no other worker is at work here
   options.until = [&] {
     const std::vector<QuestionRow> asked = store.questions({}, 10);
     const std::vector<RunRow> rows = store.runs({});

@@ -458,7 +458,7 @@ StepResult finish(const StepInput& input) {
                      {},
                      channel(input, "stopped", ""),
                      stats_of(input)};
-  // What was given comes first in the plan; of a run's own tasks none is ever removed.
+  // The given tasks are first in the plan, and none of a run's own tasks is ever removed.
   const auto given = static_cast<std::size_t>(input.data.at("tasks_given").get<std::int64_t>());
   for (std::size_t i = given; i < input.plan.size(); ++i) {
     if (const PlanNode* node = plan.find(input.plan[i].id)) done.created.push_back(*node);
