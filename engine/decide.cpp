@@ -179,8 +179,9 @@ Error cannot_move(const RunState& state, const Graph& graph, const std::vector<s
                                      ".");
 }
 
-// A fork goes on where its origin stood: its data is edited first, a failed origin's failed steps are tried again, and
-// waiting questions get their answers. A refusal on the way takes the whole start back, so the state is left as new.
+// A fork continues where its origin stood: its data is edited first, a failed origin's failed steps are tried again,
+// and waiting questions get their answers. A refusal on the way takes the whole start back, so the state is left as
+// new.
 Status Deciding::start_fork(const StartRun& start, RunStarted started, const Graph& graph) {
   const Origin& from = *start.forked_from;
   const Result<RunState> origin = restore_snapshot(from.state, graphs_);

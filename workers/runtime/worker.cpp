@@ -312,7 +312,7 @@ WorkerReport Worker::Parts::run() {
   return session_.report();
 }
 
-// An exception in one thread ends them all, and comes out of run().
+// An exception in one thread ends them all; run() throws it again.
 void Worker::Parts::serve(asio::io_context& loop) {
   try {
     loop.run();

@@ -1,6 +1,6 @@
 // Planning in rounds: the goal is understood, a round of sub-goals is planned, the engine admits and dispatches them,
-// what came is joined, and the next round is planned, until the planner says done or failed and the answer is written.
-// The tools that do the sub-goals' work are what the document calls workers.
+// their results are joined, and the next round is planned, until the planner says done or failed and the answer is
+// written. The tools that do the sub-goals' work are what the document calls workers.
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <utility>
