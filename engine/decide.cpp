@@ -300,6 +300,8 @@ Json Deciding::data_after(const Step& step, const Json& patch) const {
   return data;
 }
 
+// The facts come before the step's own event: the sub-goals must be in the plan when that event moves the branch on,
+// for example into a map that takes them.
 void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   const Node& node = state_.node(step);
   const auto& facts = complete.outcome.facts;
