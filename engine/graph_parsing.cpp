@@ -43,8 +43,7 @@ Retry built_retry(const Json& json) {
   return retry;
 }
 
-// --- verbs
-// ------------------------------------------------------------------------------------------------------------
+// --- verbs ----------------------------------------------------------------------------------------------------------
 
 const Json& settings_at(const Json& node, const char* verb) {
   const Json& settings = node.at(verb);
@@ -138,8 +137,7 @@ NodeSettings built_settings(const Json& node) {
   return built_end(node);
 }
 
-// --- nodes and edges
-// --------------------------------------------------------------------------------------------------
+// --- nodes and edges ------------------------------------------------------------------------------------------------
 
 std::vector<NodeIndex> built_edge(const Graph& graph, const Json& edge) {
   std::vector<NodeIndex> targets;

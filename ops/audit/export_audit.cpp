@@ -101,7 +101,7 @@ Status ExportAudit::read_all() {
   return Done{};
 }
 
-// The head says of which version the file is; what is none that can be read is left to read_head.
+// The head states the file's version. One that cannot be read is left to read_head, which reports it.
 void ExportAudit::lift(Json& line) {
   if (!head_ && line.contains("version") && is_readable_export(line["version"], upcasters_))
     version_ = line["version"].get<std::int64_t>();

@@ -86,7 +86,7 @@ struct Full {
   bool done = false;
 };
 
-// Tables with so many other runs, alternating with empty ones: the machine's pace changes within seconds.
+// Traffic on tables with many other runs, alternating with empty ones: the machine's pace changes within seconds.
 Result<Json> measure_full(const std::string& dsn, BenchServer& server, const BenchOptions& options, const Full& full,
                           Empty& empty) {
   FreshDatabase database(dsn);

@@ -216,7 +216,7 @@ asio::awaitable<void> HttpServer::Parts::pause(Milliseconds time) {
 
 template <class T>
 asio::awaitable<T> HttpServer::Parts::in_pool(std::function<T()> work) {
-  // Named, for g++ 12 destroys an unnamed one twice (its bug 107288).
+  // Named, because g++ 12 destroys an unnamed one twice (its bug 107288).
   auto run = [](std::function<T()> of) -> asio::awaitable<T> { co_return of(); };
   co_return co_await asio::co_spawn(pool, run(std::move(work)), asio::use_awaitable);
 }

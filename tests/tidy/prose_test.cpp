@@ -55,7 +55,8 @@ std::vector<Comment> comments_of(const Source& source) {
   bool goes_on = false;
   for (std::size_t i = 0; i < source.lines.size(); ++i) {
     std::smatch found;
-    const bool has_comment = std::regex_search(source.lines[i], found, is_cpp(source) ? cpp : sql);
+    const bool has_comment = std::regex_search(source.lines[i], found, is_cpp(source) ? cpp : sql) &&
+                             !found.str(2).starts_with("---");  // a section's title
     const bool is_whole = has_comment && found.position() == 0;
     if (has_comment && !(is_whole && goes_on)) comments.emplace_back();
     goes_on = is_whole;
@@ -149,6 +150,7 @@ TEST(Tidy, comments_use_plain_words) {
   expect_fault(word_faults, source("engine/a.cpp",
                                    "int a;  /"
                                    "/ held by nobody\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "// --- leases ---\n// Whose lease it is.\n"));
   expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It waits,\n// for it has no lease.\n"));
   expect_none(word_faults, source("engine/a.cpp", "int a;  // \"told\" or `anew` as a name\n"));
   expect_none(word_faults, source("engine/a.cpp", "int a;\n// It waits for it. Is a lease held? What then?\n"));

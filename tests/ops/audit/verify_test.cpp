@@ -340,8 +340,7 @@ TEST_F(Verify, rows_on_another_shard_than_their_run_are_misplaced) {
   for (const Json& finding : shown["findings"]) EXPECT_EQ(finding["run"], run);
 }
 
-// --- a stranger's verifier
-// ---------------------------------------------------------------------------------------------
+// --- a stranger's verifier ------------------------------------------------------------------------------------------
 
 // `RUN SEQ KIND` for each fault in the rows as they stand, from a program that knows only what ops/audit/README.md
 // says.

@@ -33,7 +33,7 @@ Record rewritten(const char* rule, Json from, Json to) {
 }
 
 // --- what a run goes by ----------------------------------------------------------------------------------------------
-// What a run was asked to decompose and by which settings, as `load` left it in the channel `job`.
+// The tasks that a run is to decompose, and its settings, as `load` left them in the channel `job`.
 struct Assignment {
   DecompositionSettings settings;
   std::string mode;
