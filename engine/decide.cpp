@@ -358,8 +358,8 @@ bool Deciding::may_retry(const Step& step, const FailStep& fail) const {
   return fail.failure.retryable && step.errors + 1 < retry.attempts;
 }
 
-// Where a failed attempt leads: another attempt, the end of the run (`diverged`), the sub-goal's failure, or the node's
-// edge for "error"; without an edge the step stays failed and follow ends the run.
+// Routes a failed attempt: to another attempt, to the end of the run (`diverged`), to the sub-goal's failure, or to the
+// node's edge for "error"; without an edge the step stays failed and follow ends the run.
 void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   record_use(id, fail.failure.facts);
   const Step& step = state_.steps.at(id);

@@ -13,7 +13,7 @@ constexpr std::array<Reducer, 5> reducers{Reducer::last, Reducer::append, Reduce
 
 constexpr std::size_t faults_named_max = 5;
 
-// An unknown word is a stored graph that is none: the check refuses it in every other.
+// An unknown word means a corrupt stored graph: the check refuses it in every other one.
 Reducer reducer_in(const Json& word) {
   const auto found = std::find_if(reducers.begin(), reducers.end(),
                                   [&](Reducer one) { return word.get_ref<const std::string&>() == to_string(one); });

@@ -97,7 +97,8 @@ std::optional<fs::path> find_programs() {
   return std::nullopt;
 }
 
-// In the data directory if its path is short enough for a socket, else under /tmp, named by the path's hash.
+// The socket's directory: the data directory if its path is short enough for a socket, else one under /tmp, named by
+// the path's hash.
 fs::path socket_folder(const fs::path& directory) {
   const std::size_t name_size = std::string_view("/.s.PGSQL.5432.lock").size();
   if (directory.string().size() + name_size <= socket_path_max) return directory;

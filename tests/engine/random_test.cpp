@@ -1,6 +1,6 @@
 // Random graphs, driven in random orders of completion with lost, failed, late and double results: the same state in
 // every order, replay equal, the queue kept at each commit equal to the one computed whole (Trial compares those).
-// CAIRN_SEED=N repeats one; CAIRN_SEEDS=N runs so many.
+// CAIRN_SEED=N repeats one; CAIRN_SEEDS=N runs N of them.
 #include <cstdlib>
 #include <random>
 

@@ -53,7 +53,7 @@ const std::vector<Bad>& bad_texts() {
 
 std::string file_of(const Bad& bad) { return write_file(std::string("bad_") + bad.name + ".json", bad.text); }
 
-// How much there is: nothing of it may change by what is refused.
+// The number of rows; a refusal must not change it.
 struct Count {
   std::size_t runs = 0;
   std::size_t graphs = 0;

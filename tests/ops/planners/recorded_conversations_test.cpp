@@ -311,7 +311,7 @@ std::optional<Json> next_action(const Path& path, const Turns& messages) {
   return Json{{"role", "assistant"}, {"content", "This is the end of the record."}};
 }
 
-// The same calls again and again, each with its observation, whatever they came to.
+// Replays the same calls, each with its observation, whatever their outcome.
 void search_again(const Json& document, const Path& path) {
   std::set<std::string> offered = {"Finish"};
   for (const Json& function : document["answer_generation"]["function"]) offered.insert(function["name"]);

@@ -205,7 +205,7 @@ class StoppedInside : public testing::Test {
     connection.sync();
     connection.finish();
   }
-  // The stopped process must find its transaction ended when it goes on.
+  // When the stopped process continues, it must find its transaction ended.
   static void expect_ended(const std::function<void()>& go_on) {
     try {
       go_on();

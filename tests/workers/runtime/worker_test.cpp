@@ -125,7 +125,8 @@ TEST_P(WorkerTest, sub_goals_run_on_tools_in_the_order_of_their_dependencies) {
   EXPECT_EQ(count(run, "sub_goal_closed"), 3);
 }
 
-// Whichever of its threads asked: the first turns are posted, later ones go on where a call of the store has come back.
+// Any of the worker's threads may ask `until`: the first tasks are posted, later ones run on the thread on which a
+// store call has returned.
 TEST_P(WorkerTest, what_until_throws_comes_out_of_the_worker) {
   start("linear", {{"text", "hello"}});
   for (const int asked_at : {1, 2, 3, 5, 8}) {

@@ -1,4 +1,4 @@
-// A database that the first release made, with runs under way, moves forward: its runs go on where they were, and a
+// A database that the first release made, with runs under way, is upgraded: its runs continue where they were, and a
 // worker of that release may still be at work. tests/golden/release_1 holds what it wrote and the statements it sends.
 #include <cstdlib>
 #include <filesystem>
