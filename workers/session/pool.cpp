@@ -8,8 +8,7 @@ namespace {
 constexpr std::size_t due_max = 1'000;  // later ones are found by polling
 constexpr std::int32_t claim_limit_max = 256;
 constexpr std::size_t claim_runs_max = 500;
-constexpr TimeUs clocks_differ_us =
-    2'000;  // the clock of a session that offers a job may be ahead of ours by this much
+constexpr TimeUs clocks_differ_us = 2'000;  // the clock of an offering session may be ahead of ours by this much
 
 }  // namespace
 
