@@ -179,8 +179,9 @@ Error cannot_move(const RunState& state, const Graph& graph, const std::vector<s
                                      ".");
 }
 
-// A fork goes on where its origin stood: its data is edited first, a failed origin's failed steps are tried again, and
-// waiting questions get their answers. A refusal on the way takes the whole start back, so the state is left as new.
+// A fork continues where its origin stood: its data is edited first, a failed origin's failed steps are tried again,
+// and waiting questions get their answers. A refusal on the way takes the whole start back, so the state is left as
+// new.
 Status Deciding::start_fork(const StartRun& start, RunStarted started, const Graph& graph) {
   const Origin& from = *start.forked_from;
   const Result<RunState> origin = restore_snapshot(from.state, graphs_);
@@ -299,6 +300,8 @@ Json Deciding::data_after(const Step& step, const Json& patch) const {
   return data;
 }
 
+// The facts come before the step's own event: the sub-goals must be in the plan when that event moves the branch on,
+// for example into a map that takes them.
 void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   const Node& node = state_.node(step);
   const auto& facts = complete.outcome.facts;
@@ -355,8 +358,8 @@ bool Deciding::may_retry(const Step& step, const FailStep& fail) const {
   return fail.failure.retryable && step.errors + 1 < retry.attempts;
 }
 
-// Where a failed attempt leads: another attempt, the end of the run (`diverged`), the sub-goal's failure, or the node's
-// edge for "error"; without an edge the step stays failed and follow ends the run.
+// Routes a failed attempt: to another attempt, to the end of the run (`diverged`), to the sub-goal's failure, or to the
+// node's edge for "error"; without an edge the step stays failed and follow ends the run.
 void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   record_use(id, fail.failure.facts);
   const Step& step = state_.steps.at(id);

@@ -200,7 +200,7 @@ void Fold::operator()(const RunReopened&) {
   state_.reason.clear();
   state_.output = nullptr;
   for (auto& [id, step] : state_.steps) {
-    step.child = RunId{};
+    step.child = RunId{};  // an open call starts a new child
     if (!step.failed_final) continue;
     step.failed_final = false;
     step.attempt = 1;
@@ -246,7 +246,7 @@ void Fold::open(BranchId in, NodeIndex node, const Json& given) {
   Step& step = new_step(branch(in), node);
   const Node& at = state_.node(step);
   step.given = given;
-  charge(step, at);
+  charge(step, at);  // first: the step sees the counts with its own use
   for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
   if (step.exhausted) return;
   if (const DueSetting* due = due_of(at)) set_due(step, *due);

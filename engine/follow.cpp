@@ -117,7 +117,7 @@ class Following {
                            std::to_string(use.cap) + ".");
   }
 
-  // A node's `into` also stores the value that came under that channel.
+  // A node's `into` also stores the value that arrived under that channel.
   JsonText into() const {
     if (node().into.empty() || !step().brought) return "{}";
     return canonical(Json{{node().into, *step().brought}});

@@ -77,7 +77,7 @@ using NodeSettings = std::variant<DoNode, AskNode, MapNode, WaitNode, CallNode, 
 struct Node {
   std::string name;
   NodeSettings settings = EndNode{};
-  std::string into;  // channel that also stores the value that came (answer, signal, child's output); "" none
+  std::string into;  // channel that also stores the value that arrived (answer, signal, child's output); "" none
   std::map<std::string, std::vector<NodeIndex>> on;  // label -> nodes, in edge order
   bool join = false;
   bool cache = false;

@@ -11,7 +11,7 @@ namespace {
 
 std::string title(const Graph& graph) { return "graph " + graph.name + " of version " + graph.version.substr(0, 12); }
 
-// Where the run stands, by name, with who stands there.
+// The nodes where the run stands, by name, with who stands there.
 std::map<std::string, std::string> standing(const RunState& state) {
   std::map<std::string, std::string> places;
   for (const auto& [id, step] : state.steps)

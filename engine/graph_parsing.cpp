@@ -13,7 +13,7 @@ constexpr std::array<Reducer, 5> reducers{Reducer::last, Reducer::append, Reduce
 
 constexpr std::size_t faults_named_max = 5;
 
-// An unknown word is a stored graph that is none: the check refuses it in every other.
+// An unknown word means a corrupt stored graph: the check refuses it in every other one.
 Reducer reducer_in(const Json& word) {
   const auto found = std::find_if(reducers.begin(), reducers.end(),
                                   [&](Reducer one) { return word.get_ref<const std::string&>() == to_string(one); });
@@ -43,8 +43,7 @@ Retry built_retry(const Json& json) {
   return retry;
 }
 
-// --- verbs
-// ------------------------------------------------------------------------------------------------------------
+// --- verbs ----------------------------------------------------------------------------------------------------------
 
 const Json& settings_at(const Json& node, const char* verb) {
   const Json& settings = node.at(verb);
@@ -138,8 +137,7 @@ NodeSettings built_settings(const Json& node) {
   return built_end(node);
 }
 
-// --- nodes and edges
-// --------------------------------------------------------------------------------------------------
+// --- nodes and edges ------------------------------------------------------------------------------------------------
 
 std::vector<NodeIndex> built_edge(const Graph& graph, const Json& edge) {
   std::vector<NodeIndex> targets;

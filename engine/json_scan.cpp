@@ -24,8 +24,8 @@ constexpr int plain_digits_max = 18;  // every number of so many digits fits 64 
 
 // --- brackets and quotes ---------------------------------------------------------------------------------------------
 
-// The position of the bracket that closes the one opened just before `at`; the text's size if none does. Which kind of
-// bracket closes is not compared inside: a text with the wrong kind is found out when that part is parsed.
+// The position of the bracket that closes the one opened just before `at`; the text's size if none does. The kinds of
+// brackets inside are not compared: a text with the wrong kind is found out when that part is parsed.
 std::size_t closing_bracket(std::string_view text, std::size_t at) {
   int open = 1;
   for (; at < text.size(); ++at) {

@@ -48,7 +48,7 @@ ToolTable tools_of(const std::vector<Fact>& facts) {
   return tools;
 }
 
-// The engine closed a call for want of a graph, and no other call of that commit found one.
+// The engine closed a call because a graph was missing, and no other call of that commit found one.
 bool found_no_graph(std::span<const Event> commit) {
   const auto called = [](const Event& event) { return std::holds_alternative<ChildStarted>(event.body); };
   const auto failed = [](const Event& event) {

@@ -18,7 +18,7 @@
 
 namespace cairn {
 
-// The first event that did not come out again.
+// The first event that was not decided the same again.
 struct Divergence {
   std::int64_t seq = 0;  // of the recorded event
   StepId step = 0;       // 0: none

@@ -1,4 +1,5 @@
--- Roles and what they may do. Run again by every migrate; a login without the right to make roles goes on without.
+-- Roles and what they may do. Run again by every migrate; a login without the right to make roles continues without
+-- them.
 do $$
 declare
   wanted text;

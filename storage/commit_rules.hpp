@@ -38,7 +38,7 @@ struct FoundJob {
   StepId step = 0;
 };
 
-// What a store found about an entry's run and fenced jobs, under lock.
+// The state of an entry's run and fenced jobs as the store found it under lock.
 struct Found {
   std::optional<FoundRun> run;
   std::vector<std::optional<FoundJob>> fenced;  // one for each fence, in their order

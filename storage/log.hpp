@@ -69,7 +69,7 @@ struct SnapshotRow {
   std::string state;
 };
 
-// What a run is folded from.
+// The part of a run's history to read for a fold, and what was read.
 struct PastRequest {
   RunId run;
   std::int64_t after_seq = 0;
@@ -98,7 +98,7 @@ struct GraphRow {
   bool current = false;
 };
 
-// What a process signs about the heads it committed; see storage/proof/checkpoint.hpp.
+// A signed statement of a process about the heads it committed; see storage/proof/checkpoint.hpp.
 struct Checkpoint {
   std::int64_t process = 0;  // one start of a process; never used again
   std::int64_t n = 0;        // 1, 2, 3 ... of the process

@@ -38,8 +38,7 @@ class Store {
   virtual std::string identity() const = 0;
   virtual TimeUs database_time() = 0;
 
-  // --- the log
-  // --------------------------------------------------------------------------------------------------------
+  // --- the log ------------------------------------------------------------------------------------------------------
 
   // Writes entries of one shard in one transaction: a group commit. Verdicts are in the order of the entries. One
   // entry's refusal never disturbs another that is not linked to it. A run may be in a batch once.
@@ -52,7 +51,7 @@ class Store {
   // Events after `after_seq`, in order, at most `limit`.
   virtual std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) = 0;
 
-  // What runs are folded from: for each request at most `limit` events; in the order of the requests.
+  // The histories to fold: for each request at most `limit` events; in the order of the requests.
   virtual std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit);
 
   // The newest snapshot of this fold version with seq <= `at_most`.
@@ -74,8 +73,7 @@ class Store {
   virtual void put_graph(const GraphRow& graph) = 0;
   virtual std::vector<GraphRow> graphs() = 0;
 
-  // --- the queue
-  // ------------------------------------------------------------------------------------------------------
+  // --- the queue ----------------------------------------------------------------------------------------------------
 
   // Takes up to `limit` due jobs, lowest priority number and oldest run_at first. From a queue with a concurrency, no
   // more than that leaves free; all held jobs count, claimed or inserted held. From a paused queue, nothing. Limited
@@ -100,8 +98,7 @@ class Store {
   virtual void notify() = 0;
   virtual bool await_notification(std::int64_t timeout_ms) = 0;
 
-  // --- sessions
-  // -------------------------------------------------------------------------------------------------------
+  // --- sessions -----------------------------------------------------------------------------------------------------
 
   // Opening a session again updates its queues, handlers and tools, and nothing else.
   virtual void open_session(const SessionRow& session) = 0;

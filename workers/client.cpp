@@ -84,7 +84,7 @@ void Client::Parts::learn(const std::vector<GraphRow>& rows) {
   for (const GraphRow& row : rows) committer->add_graph(graph_of(row, committer->graphs()), row.current);
 }
 
-// Carries out the committer's actions until so many submissions have been answered. If the store fails, all that was
+// Carries out the committer's actions until this many submissions have been answered. If the store fails, all that was
 // under way is forgotten and the caller gets the exception.
 std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
   std::map<Ticket, Reply> replies;
@@ -240,7 +240,7 @@ Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
   return Started{command->run, false};
 }
 
-// The event, if it is the last one of a commit: what lies inside one is no state that the run was ever left in.
+// The event, if it is the last one of its commit: a run was never left in a state inside a commit.
 Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
   if (!row) return no_such_run(run);
@@ -404,7 +404,7 @@ Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {
   return state;
 }
 
-// Times never go back in a run, so its events are searched by halves.
+// Times never decrease in a run, so its events are found by binary search.
 Result<std::int64_t> Client::seq_at(const RunId& run, TimeUs at_us) {
   const std::optional<RunRow> row = parts_->store.run(run);
   if (!row) return no_such_run(run);

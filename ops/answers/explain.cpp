@@ -104,7 +104,7 @@ std::optional<Reason> join_reason(const RunState& state, const Branch& forked) {
 
 // --- what stands in a queue ------------------------------------------------------------------------------------------
 
-// Why the job of one step is not over. Lives for one call.
+// The reason why one step's job is not done. Lives for one call.
 class Queued {
  public:
   Queued(const RunState& state, const Step& step, const HeldJob& job, const Situation& situation)
@@ -151,7 +151,7 @@ class Queued {
     return found == situation_.sessions.end() ? nullptr : &*found;
   }
 
-  // When this attempt was taken: its deadline less what it was given.
+  // The time at which this attempt was claimed: its deadline minus the time it was given.
   std::optional<TimeUs> held_since() const {
     if (job_.deadline_us == never_us) return std::nullopt;
     const std::int64_t timeout_ms = job_.job.timeout_ms > 0 ? job_.job.timeout_ms : default_timeout_ms;

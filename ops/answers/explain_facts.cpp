@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-constexpr int reads_max = 5;  // a run that moves between so many reads is moving
+constexpr int reads_max = 5;  // a run that moves between this many reads is moving
 constexpr std::size_t counted_max = 50;
 constexpr std::int32_t before_max = 10'000;
 

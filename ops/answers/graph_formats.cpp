@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// A file in the temporary directory that goes when we do.
+// A file in the temporary directory, removed on destruction.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view text) : path_(std::filesystem::temp_directory_path() / "cairn-graph-XXXXXX") {

@@ -34,7 +34,7 @@ struct RunUse {
   bool has_failed() const { return status == "failed" || status == "aborted" || outcome == "failed"; }
 };
 
-// The usage of many runs: averages per run, and how many were blocked, failed, went round more than once.
+// The usage of many runs: averages per run, and how many were blocked, failed, looped.
 class UseReport {
  public:
   void add(const RunUse& use);

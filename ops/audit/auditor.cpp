@@ -201,7 +201,7 @@ class OneAudit {
   RunAudit audit_;
   Audited audited_;
   Auditor::Beside beside_ = Auditor::Beside::read;
-  bool is_surplus_ = false;  // the history goes on beyond the head that the run's row knows
+  bool is_surplus_ = false;  // the history has events beyond the head that the run's row knows
   bool is_unreadable_ = false;
   std::set<Hash> blobs_seen_;
   std::deque<std::int64_t> snapshots_;  // not yet checked

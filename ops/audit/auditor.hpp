@@ -36,7 +36,7 @@ class Auditor {
   enum class Beside { read, leave };
   Auditor(Store& store, RunRecords& records, Beside beside);
 
-  // Anything at all is kept of the run.
+  // True if any row of the run is stored, readable or not.
   bool is_kept(const RunPlace& place);
 
   // The rows and first events of all runs are read together, the rest of longer runs one run at a time.

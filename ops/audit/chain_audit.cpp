@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t links_max = 32;
+constexpr std::size_t links_max = 32;  // bounds memory, and how far a moved event is searched for
 constexpr std::size_t loose_max = 8;
 constexpr std::int64_t gap_max = 8;  // events cut out before one that follows from nowhere
 
@@ -76,8 +76,8 @@ void ChainAudit::search(const EventRow& row) {
   shift_ = 0;
 }
 
-// After which of the hashes near it the event was written. Before a loose event others may have been cut out and all
-// numbers closed up, so that it was written under a higher one than it has.
+// The place where the event was written: the hash near it that it follows from. Before a loose event others may have
+// been cut out and all numbers closed up, so that it was written under a higher number than it has.
 std::optional<ChainAudit::Place> ChainAudit::place_of(EventRow row) const {
   for (std::size_t link = links_.size(); link-- > 0;) {
     const std::int64_t gaps = links_[link].is_sound ? 0 : gap_max;
@@ -129,7 +129,8 @@ void ChainAudit::settle_loose() {
   });
 }
 
-// So many events that belong nowhere stand right before this one: they were put in, and it was not moved otherwise.
+// True if each of the `by` events right before this one has no place in the chain: they were inserted, and this event
+// was only pushed back by them.
 bool ChainAudit::is_pushed_back(const EventRow& row, std::int64_t by) {
   if (by <= 0) return false;
   for (std::int64_t seq = row.seq - by; seq < row.seq; ++seq) {
@@ -144,8 +145,8 @@ bool ChainAudit::is_pushed_back(const EventRow& row, std::int64_t by) {
   return true;
 }
 
-// Later events may follow its hash as it is stored, if its content is another now, or as its content gives it, if
-// its hash is.
+// The event's content or its stored hash was altered; which of them is not known yet. So both hashes are remembered:
+// later events follow from the stored one if the content was altered, and from the computed one if the hash was.
 void ChainAudit::keep_loose(const EventRow& row) {
   find(row.seq, "altered",
        "Expected the hash of " + event_text(row.seq) +

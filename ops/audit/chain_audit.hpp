@@ -1,5 +1,5 @@
 // The check of a run's hash chain: each event must follow from the one before it. It is fed with the rows in their
-// stored order. Where an event does not follow, the hashes near it show what was done: an event that follows from
+// stored order. If an event does not follow, the hashes near it show what was done: an event that follows from
 // another place was moved, one that follows from nowhere was altered. Needs no database; memory is constant. Not
 // thread-safe.
 #pragma once

@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// An event without what two runs of one kind always differ in.
+// An event without the fields in which two runs of one kind always differ.
 Json comparable(const Event& event) {
   Json json = event_json(RunId{}, event);
   for (const char* key : {"run", "seq", "at", "actor", "worker", "started_at", "retry_at", "child", "latency_ms"})
@@ -25,7 +25,7 @@ bool is_decision(const EventBody& body) {
           record->kind == RecordKind::decision_enforced);
 }
 
-// A side's events one after another, with what they cost.
+// A side's events one after another, with their cost.
 class Walk {
  public:
   Walk(const DiffSide& side, std::int64_t after) : side_(side), seq_(after) {}

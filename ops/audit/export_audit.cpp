@@ -50,7 +50,7 @@ EventRow event_row(const Json& line) {
   return row;
 }
 
-// Which handlers there were, and with what labels, the graph alone can say.
+// The handlers and their labels as the graph alone states them; an export does not hold the catalogue of its time.
 Handlers claimed_handlers(const Json& graph) {
   Handlers handlers;
   for (const Json& node : graph.at("nodes")) {
@@ -101,7 +101,7 @@ Status ExportAudit::read_all() {
   return Done{};
 }
 
-// The head says of which version the file is; what is none that can be read is left to read_head.
+// The head states the file's version. One that cannot be read is left to read_head, which reports it.
 void ExportAudit::lift(Json& line) {
   if (!head_ && line.contains("version") && is_readable_export(line["version"], upcasters_))
     version_ = line["version"].get<std::int64_t>();

@@ -29,7 +29,7 @@ struct ExportCounts {
   friend bool operator==(const ExportCounts&, const ExportCounts&) = default;
 };
 
-// A blob is split into lines of at most so many bytes, so that every line can be read.
+// A blob is split into lines of at most this many bytes, so that every line can be read.
 inline constexpr std::size_t blob_line_bytes_max = 8u * 1024 * 1024;
 
 class ExportWriter {

@@ -34,7 +34,7 @@ Status Importer::check_head(const ExportHead& head) const {
                                    "; the shard is part of what is hashed."};
 }
 
-// A run that has gone on here since is the same run.
+// A run that was continued here after its export is still the same run.
 Status Importer::check_run(const RunState& state, const Hash& chain_hash) {
   const std::string it = "run " + to_string(state.id);
   if (!store_.run(state.id)) {

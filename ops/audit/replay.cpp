@@ -8,7 +8,6 @@
 #include "workers/session/history.hpp"
 
 namespace cairn {
-namespace {}  // namespace
 
 // A pure step's outcome as its worker would report it now.
 Redecide::Rerun Replayer::rerun(Shard shard) const {

@@ -17,10 +17,9 @@ constexpr std::int64_t many_runs = 100'000;
 constexpr int moments = 5;  // of each part of the run that `show --at` reads
 constexpr std::chrono::minutes patience{10};
 
-// --- the databases
-// ----------------------------------------------------------------------------------------------------
+// --- the databases --------------------------------------------------------------------------------------------------
 
-// One run of bench_loop, of at least so many events; it has not ended and stands still.
+// One run of bench_loop with at least this many events; it has not ended, and no worker executes it any more.
 RunRow make_long_run(FreshDatabase& database, Opened& opened, std::int64_t events) {
   const RunId run = start_runs(*opened.client, "bench_loop", 1, Json::object()).front();
   WorkerProcesses workers(database.dsn(), 1);
@@ -40,8 +39,7 @@ void make_many_runs(BenchServer& server, FreshDatabase& database, Opened& opened
   measure_traffic(server, database, opened, traffic);
 }
 
-// --- the measurement
-// --------------------------------------------------------------------------------------------------
+// --- the measurement ------------------------------------------------------------------------------------------------
 
 class Looking {
  public:
@@ -100,8 +98,8 @@ class Looking {
   std::int64_t events_ = 0;
 };
 
-// Half of the times that `show --at` takes, in ms, are below this one: at the beginning of a part of the run and a
-// little later, so that snapshots are not met by chance.
+// The median time of `show --at`, in ms: at the beginning of a part of the run and a little later, so that no snapshot
+// is met by chance.
 Json show_at(FreshDatabase& database, const RunRow& run, int times) {
   const auto show = [&](std::int64_t seq) {
     return use_program({"show", to_string(run.id), "--at", std::to_string(seq), "--json", "--dsn", database.dsn()});

@@ -1,4 +1,4 @@
-// `cairn bench-model`: a model that takes its time.
+// `cairn bench-model`: the endpoint of a model that answers after a delay.
 #include <CLI/CLI.hpp>
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>

@@ -1,5 +1,5 @@
-// Events folded a second on one core: already decoded, from their JSON, with their hash chain checked; and read from
-// the database where only envelopes matter, beside the server's own COPY of the same table as text.
+// Events folded per second on one core: already decoded, from their JSON, with their hash chain checked; and read from
+// the database where only envelopes matter, compared with the server's own COPY of the same table as text.
 #include <cmath>
 #include <stdexcept>
 
@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::int64_t page_runs = 1'000;
 
-// Processor time of this thread, but for reading, which the server does on the other core: that is time on the wall.
+// Processor time of this thread; for reading, time on the wall, because the server does that work on the other core.
 struct Times {
   std::int64_t events = 0;
   double reading = 0;

@@ -1,4 +1,5 @@
-// Real workflows as plans of tools that take no time: how long each takes beside the commits of its critical path.
+// Real workflows as plans of tools that take no time: how long each takes compared with the commits of its critical
+// path.
 #include <algorithm>
 #include <functional>
 #include <map>

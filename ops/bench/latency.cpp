@@ -1,5 +1,5 @@
-// How long one run takes from the call that starts it to its end, and how long its first step waits for an idle worker
-// of another process, beside the same commits one after another without an engine.
+// The latency of one run from the call that starts it to its end, and of its first step until an idle worker of another
+// process takes it, compared with the same commits one after another without an engine.
 #include <thread>
 
 #include "ops/bench/cases.hpp"

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t in_flight = 10'000;
 constexpr std::int64_t in_flight_ms_max = 60'000;
 constexpr int turns = 5;            // of a new run and the long one: a machine's pace changes within seconds
-constexpr std::int64_t parts = 10;  // of the long run: so many steps as one has are measured in each turn
+constexpr std::int64_t parts = 10;  // of the long run; each turn measures the steps of one part
 constexpr std::chrono::milliseconds steps_pause{2};
 constexpr std::chrono::minutes steps_patience{10};
 
@@ -34,7 +34,7 @@ struct LongRunPart {
   Spent spent;
 };
 
-// The database's one run, that goes on for ever: a process of its own takes it over.
+// The next steps of the database's one run, which never ends, executed by a process of their own.
 LongRunPart go_on(BenchServer& server, const FreshDatabase& database, std::int64_t steps) {
   const Clock::time_point begin = Clock::now();
   WorkerProcesses worker(database.dsn(), 1);

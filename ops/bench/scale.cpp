@@ -86,7 +86,7 @@ struct Full {
   bool done = false;
 };
 
-// Tables with so many other runs, alternating with empty ones: the machine's pace changes within seconds.
+// Traffic on tables with many other runs, alternating with empty ones: the machine's pace changes within seconds.
 Result<Json> measure_full(const std::string& dsn, BenchServer& server, const BenchOptions& options, const Full& full,
                           Empty& empty) {
   FreshDatabase database(dsn);
@@ -94,7 +94,7 @@ Result<Json> measure_full(const std::string& dsn, BenchServer& server, const Ben
   if (!opened) return opened.error();
   Copies(database, sample_run(server, database, *opened, full.done), full.runs);
   hold_if(options.hold);
-  TrafficReport report;  // spent in all turns; the rest is the last one's
+  TrafficReport report;  // `spent` is of all turns, the rest of the last one
   Spent around;
   for (int turn = 0; turn < turns; ++turn) {
     const Spent before = report.spent;

@@ -1,5 +1,5 @@
-// Durable steps a second, each step a job in PostgreSQL that any worker could take, beside what the database does for
-// the same statements without an engine.
+// Durable steps per second, each step a job in PostgreSQL that any worker could take, compared with what the database
+// does for the same statements without an engine.
 #include <algorithm>
 #include <cmath>
 

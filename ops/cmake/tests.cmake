@@ -194,8 +194,18 @@ target_link_libraries(crash_worker PRIVATE cairn_ops)
 add_dependencies(test_ops cairn crash_worker)
 
 # The tidy tests read the sources; they need nothing of the program.
-add_executable(test_tidy tests/paths.cpp tests/tidy/named_tests.cpp tests/tidy/requirements_test.cpp
-               tests/tidy/semantics_test.cpp tests/tidy/tidy_test.cpp)
+add_executable(test_tidy
+  tests/paths.cpp
+  tests/tidy/build_test.cpp
+  tests/tidy/form_test.cpp
+  tests/tidy/named_tests.cpp
+  tests/tidy/names_test.cpp
+  tests/tidy/prose_test.cpp
+  tests/tidy/requirements_test.cpp
+  tests/tidy/rooms_test.cpp
+  tests/tidy/semantics_test.cpp
+  tests/tidy/sources.cpp
+)
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
 add_test(NAME tidy COMMAND test_tidy)
 set_tests_properties(tidy PROPERTIES LABELS fast)

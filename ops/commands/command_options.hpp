@@ -1,6 +1,6 @@
-// The means by which a command's file declares the command on the command line: its name, its options and its function;
-// and the options that several commands share. A text that cannot be understood is a usage error with the sentence of
-// the refusal. Used from one thread, before and while the command line is parsed.
+// Declarations of commands on the command line: a command's file states its name, its options and its function with
+// these; and the options that several commands share. A text that cannot be understood is a usage error with the
+// sentence of the refusal. Used from one thread, before and while the command line is parsed.
 #pragma once
 
 #include <any>

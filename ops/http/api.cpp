@@ -325,7 +325,7 @@ ApiAnswer guarded(Work&& work) {
 
 // --- routes ----------------------------------------------------------------------------------------------------------
 
-// What a route needs, each with all that the one before needs. A route that needs no token also has HEAD.
+// The requirements of a route; each includes the one before it. A route that needs no token also has HEAD.
 enum class Needs : std::uint8_t { nothing, probe, client, token };
 
 struct Route {

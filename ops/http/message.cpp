@@ -32,7 +32,7 @@ unsigned status_of(Code code) {
 
 bool is_text(const std::string& decoded) { return is_utf8(decoded) && decoded.find('\0') == std::string::npos; }
 
-// Nothing that was decoded is anything but text.
+// Decoding may leave any bytes; only text is accepted.
 Status check_texts(const ApiRequest& request) {
   bool are_texts = std::all_of(request.segments.begin(), request.segments.end(), is_text);
   for (const auto& [name, value] : request.query) are_texts = are_texts && is_text(name) && is_text(value);

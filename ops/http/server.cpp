@@ -216,7 +216,7 @@ asio::awaitable<void> HttpServer::Parts::pause(Milliseconds time) {
 
 template <class T>
 asio::awaitable<T> HttpServer::Parts::in_pool(std::function<T()> work) {
-  // Named, for g++ 12 destroys an unnamed one twice (its bug 107288).
+  // Named, because g++ 12 destroys an unnamed one twice (its bug 107288).
   auto run = [](std::function<T()> of) -> asio::awaitable<T> { co_return of(); };
   co_return co_await asio::co_spawn(pool, run(std::move(work)), asio::use_awaitable);
 }
@@ -368,7 +368,8 @@ asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiRespons
   co_await write_message(connection, head);
 }
 
-// The last answer on a connection. What the client still sends is read for a while, for else the answer may be lost.
+// The last answer on a connection. It reads what the client still sends, for a bounded time: otherwise the kernel may
+// reset the connection before the client has read the answer.
 asio::awaitable<void> HttpServer::Parts::refuse(Connection& connection, ApiResponse response) {
   co_await send(connection, std::move(response), false);
   error_code fault;

@@ -50,7 +50,7 @@ Status add_since(RunFilter& filter, const std::string& text) {
   return Done{};
 }
 
-// Parts at each comma that no backslash precedes; the backslash goes.
+// Splits at each comma that no backslash precedes; the backslash is removed.
 std::vector<std::string> terms_of(const std::string& text) {
   std::vector<std::string> terms(1);
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -33,7 +33,7 @@ std::size_t shown_width(std::string_view text) {
   return width;
 }
 
-// Cut to so many bytes at most on a code point's boundary, on one line.
+// Cut to at most this many bytes on a code point's boundary, on one line.
 std::string cut(std::string text, std::size_t bytes_max) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\033'; }, ' ');

@@ -1,5 +1,5 @@
 -- Questions with who answered them and when. `status`: open, answered, expired, or closed by the end of its run;
--- `waited` goes on while a question is open.
+-- `waited` grows while a question is open.
 create or replace view cairn.questions as
 with ended as (
   select a.shard, a.run_id, a.payload ->> 'question' as question, a.type, a.at, a.payload

@@ -1,4 +1,4 @@
--- How long attempts took, by graph and node, or by tool for sub-goals.
+-- The durations of attempts by graph and node, or by tool for sub-goals.
 create or replace view cairn.step_latencies as
 select graph, node, tool, count(*) as attempts, count(*) filter (where status = 'failed') as failed,
        percentile_cont(0.5) within group (order by duration) as p50,

@@ -1,7 +1,7 @@
 // A sandbox for queries that others wrote. Each query has a connection of its own and a read-only transaction that is
 // always rolled back; it runs as one cursor, from which a bounded number of rows is fetched, within a time limit that
-// the server and this process both enforce. What it may read depends on its login; a superuser's login is refused,
-// because no right limits it. Safe from any thread; each call blocks its own.
+// the server and this process both enforce. The rights of its login decide what it may read; a superuser's login is
+// refused, because no right limits it. Safe from any thread; each call blocks its own.
 #pragma once
 
 #include <cstdint>

@@ -97,7 +97,8 @@ std::optional<fs::path> find_programs() {
   return std::nullopt;
 }
 
-// In the data directory if its path is short enough for a socket, else under /tmp, named by the path's hash.
+// The socket's directory: the data directory if its path is short enough for a socket, else one under /tmp, named by
+// the path's hash.
 fs::path socket_folder(const fs::path& directory) {
   const std::size_t name_size = std::string_view("/.s.PGSQL.5432.lock").size();
   if (directory.string().size() + name_size <= socket_path_max) return directory;
@@ -139,7 +140,8 @@ struct Ran {
   std::string says;  // both streams
 };
 
-// Runs a program as that account, without a shell, and waits. What it starts in the background must not keep our pipe.
+// Runs a program as that account, without a shell, and waits. Processes that it leaves in the background must not keep
+// our pipe.
 Ran run_as(const Account& account, const std::vector<std::string>& command, const fs::path& output) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

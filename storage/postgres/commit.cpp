@@ -22,6 +22,7 @@ class Commit {
         commit_(commit_id_of(batch)),
         order_(batch.size()),
         in_doubt_(batch.front().in_doubt) {
+    // Every writer locks runs in the order of their ids, so that no two batches wait for each other.
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(), [&](auto a, auto b) { return batch[a].run.id < batch[b].run.id; });
     hashes_.reserve(batch.size());
@@ -33,7 +34,7 @@ class Commit {
   }
 
   std::vector<Verdict> attempt(PgConnection& connection) {
-    // After a COMMIT whose answer was lost the rows may be our own: only the locked path can tell.
+    // After a COMMIT whose answer was lost the rows may be our own: only the locked path can decide that.
     if (!in_doubt_ && !std::exchange(optimistic_failed_, true)) {
       if (write_optimistically(connection)) return all_committed();
     }
@@ -165,6 +166,7 @@ class Commit {
       const auto place = std::lower_bound(order_.begin(), order_.end(), id, [&](std::size_t at, const RunId& sought) {
         return batch_[at].run.id < sought;
       });
+      CHECK(place != order_.end() && batch_[*place].run.id == id && is_new(*place));  // one of those sent
       inserted_[*place] = true;
     }
   }
@@ -198,6 +200,7 @@ class Commit {
     for (const std::size_t at : existing) CHECK(found[at].run.has_value());
   }
 
+  // An entry has landed if the log has its last event with its hash: the chain hash covers the events before it.
   void find_landed(PgConnection& connection, std::vector<Found>& found) const {
     PgArray runs(PgType::uuid);
     PgArray seqs(PgType::int8);
@@ -215,7 +218,8 @@ class Commit {
     for (int row = 0; row < rows.rows(); ++row) found[order_[place_of(rows, row, place)]].landed = true;
   }
 
-  // Writes the entries that passed, and only those. If all passed, their rows are encoded already.
+  // Writes the entries that passed, and only those. If all passed, their rows are encoded already. A row that was
+  // inserted to lock a new run is deleted again if its entry did not pass.
   void write(PgConnection& connection, const std::vector<Found>& found, const std::vector<Verdict>& verdicts) {
     std::vector<std::size_t> passed;
     PgArray undone(PgType::uuid);

@@ -2,8 +2,8 @@
 //
 // First it is optimistic: all statements in one round trip and one transaction, each of which fails unless the rows it
 // touches are as its entries expect. If one fails, the batch is written again under locks: run rows in order of their
-// ids, then job rows in order of run and branch, as every writer locks them. What the locked rows hold decides each
-// entry's verdict, and only the entries that pass are written.
+// ids, then job rows in order of run and branch, as every writer locks them. Each entry's verdict is decided on the
+// locked rows, and only the entries that pass are written.
 #pragma once
 
 #include <span>

@@ -229,7 +229,7 @@ class PgConnection {
   std::unordered_set<std::string> known_;  // statements the server has
   std::deque<Awaited> awaited_;            // results of the pipeline, in order
   bool leaves_rest_ = false;
-  std::size_t left_ = 0;  // the last so many of `awaited_` are not waited for
+  std::size_t left_ = 0;  // how many of `awaited_`, from its end, are not waited for
 };
 
 // BEGIN, COMMIT, ROLLBACK as statements, so that they can stand in a pipeline.

@@ -34,7 +34,7 @@ PgArray id_array(const std::vector<RunId>& ids) {
 }
 
 // The parameters of all five claim statements: first the scope (the shard and what to claim there), then in one order
-// the claim's time, its session, and what the deadline is made of. Whatever else a statement takes comes after them.
+// the claim's time, its session, and what the deadline is made of. A statement's further parameters follow them.
 PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request) {
   scope.add(request.now_us).add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
   return scope;
@@ -110,7 +110,7 @@ ClaimedBatch JobClaimer::claim(const ClaimRequest& request) {
   return all;
 }
 
-// Which kind goes first alternates, so that neither starves the other.
+// The two kinds take turns at being first, so that neither starves the other.
 JobClaimer::Split JobClaimer::split(const ClaimRequest& request) {
   Split queues{request, request, false};
   const std::lock_guard lock(mutex_);
@@ -249,6 +249,7 @@ JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimReque
     }
     ClaimedBatch batch;
     batch.jobs = read_claimed_jobs(connection.receive());
+    for (const HeldJob& held : batch.jobs) CHECK(held.session == request.session);  // claimed for us, see still_ours()
     // The heads are read after the claim, by a newer snapshot: a head is never older than the job it comes with, so a
     // stale cached state is always recognized.
     if (!batch.jobs.empty()) send_heads_query(connection, request, batch.jobs);
@@ -261,7 +262,8 @@ JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimReque
   });
 }
 
-// After a COMMIT whose answer was lost: the jobs that are held as we claimed them.
+// After a COMMIT whose answer was lost: the jobs that are held as we claimed them. Read under lock, because the server
+// may still be carrying out that COMMIT.
 ClaimedBatch JobClaimer::still_ours(PgConnection& connection, const ClaimRequest& request,
                                     const std::vector<HeldJob>& claimed) {
   PgArray runs(PgType::uuid), branches(PgType::int4);
@@ -319,6 +321,7 @@ void JobClaimer::record_scan(const ClaimRequest& request, ScanFrom from, std::in
   }
 }
 
+// No mark passes newest_mark(): rows that are due after it may still be committed.
 void JobClaimer::raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs) {
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];
@@ -329,6 +332,8 @@ void JobClaimer::raise_marks(const ClaimRequest& request, const std::vector<Held
   }
 }
 
+// Marks save a scan the dead index entries of claimed jobs, so they are used when there are many of these or scans are
+// slow. Rows that lie before a mark are found by the wider scans, which are therefore never left out for long.
 JobClaimer::ScanFrom JobClaimer::usual_scan(const ClaimRequest& request) {
   const std::lock_guard lock(mutex_);
   Marks& marks = marks_[request.shard];

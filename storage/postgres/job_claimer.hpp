@@ -36,7 +36,7 @@ namespace cairn {
 
 class JobClaimer {
  public:
-  // `many`: after so many claimed jobs marks are used.
+  // `many`: marks are used once this many jobs were claimed.
   JobClaimer(PostgresPool& pool, NotifiedJobs& notified, std::int64_t many = 1'000)
       : pool_(pool), notified_(notified), many_(many) {}
 

@@ -51,7 +51,7 @@ std::optional<NotifiedJob> NotifiedJobs::only_one(Shard shard) {
   if (unseen > latest_.size()) return std::nullopt;  // older ones were forgotten
   std::optional<NotifiedJob> found;
   for (auto named = latest_.end() - static_cast<std::ptrdiff_t>(unseen); named != latest_.end(); ++named) {
-    if (!*named || (found && (*named)->shard == shard)) return std::nullopt;
+    if (!*named || (found && (*named)->shard == shard)) return std::nullopt;  // any job, or a second one
     if ((*named)->shard == shard) found = *named;
   }
   return found;
@@ -83,6 +83,7 @@ Notifier::Notifier(PostgresPool& pool, bool notify)
 
 Notifier::~Notifier() { close(notified_here_); }
 
+// A notification that is not sent delays a job until the next poll; it is no reason to fail.
 void Notifier::notify() {
   notify_here(std::nullopt);
   if (!notify_) return;
@@ -117,7 +118,8 @@ bool Notifier::await(std::int64_t timeout_ms) {
   return local_.await(0);
 }
 
-// Returns after a notification or when the time is over.
+// Returns after a notification or when the time is over. The time left is rounded up to milliseconds: rounded down, the
+// last one would be polled in a busy loop.
 void Notifier::listen(std::int64_t timeout_ms) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   try {
@@ -145,7 +147,7 @@ bool Notifier::wait_for_any(std::int64_t timeout_ms) {
   poll(waits.data(), waits.size(), static_cast<int>(timeout_ms));
   std::uint64_t raised = 0;
   const bool here = read(notified_here_, &raised, sizeof raised) > 0;
-  const bool there = waits[1].revents != 0 && receive_foreign();
+  const bool there = waits[1].revents != 0 && receive_foreign();  // an error shows as PostgresError when it is read
   if (there) local_.notify();
   return here || there;
 }

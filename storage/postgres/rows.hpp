@@ -37,7 +37,7 @@ std::vector<QueueRow> read_queues(const PgResult& rows);
 std::vector<QueueSettings> read_queue_settings(const PgResult& rows);
 std::vector<SessionRow> read_sessions(const PgResult& rows);
 
-// What a claim took; and then the heads of its runs, with all events of those whose history is short.
+// The jobs that a claim took; then the heads of their runs, with all events of those whose history is short.
 std::vector<HeldJob> read_claimed_jobs(const PgResult& rows);  // without the run's head
 struct ClaimedHeads {
   std::map<RunId, std::int64_t> heads;

@@ -9,8 +9,9 @@
 namespace cairn {
 namespace {
 
-// unnest($2::uuid[], $3::int[]) becomes (values ($2::uuid, $3::int)). What hides the number of rows from the planner
-// (offset 0, the array around the shard; see lock_runs.sql) is removed: a single row can only be joined by its keys.
+// unnest($2::uuid[], $3::int[]) becomes (values ($2::uuid, $3::int)). The means that hide the number of rows from the
+// planner (offset 0, the array around the shard; see lock_runs.sql) are removed: a single row can only be joined by its
+// keys.
 std::string of_one(const std::string& text) {
   static const std::regex rows(R"(unnest\(((?:\$\d+::\w+\[\],?\s*)+)\))");
   static const std::regex array(R"(\[\])");

@@ -77,6 +77,7 @@ std::vector<std::int64_t> CheckpointFiles::processes() const {
 CheckpointReader::CheckpointReader(const CheckpointFiles& files, std::int64_t process)
     : database_(files.database()), file_(files.path(process)) {}
 
+// A last line without its newline was cut off by a crash: it was never acknowledged, and is not read.
 std::optional<Checkpoint> CheckpointReader::next() {
   std::string line;
   if (is_broken_ || !std::getline(file_, line) || file_.eof()) return std::nullopt;

@@ -22,7 +22,7 @@ class CheckpointTable {
   // Processes with checkpoints, those after `after`, in order.
   std::vector<std::int64_t> processes(std::int64_t after, std::int32_t limit);
   std::vector<Checkpoint> checkpoints(std::int64_t process, std::int64_t after_n, std::int32_t limit);
-  // What the log has for each head, in their order.
+  // The log's entry for each head, in their order.
   struct Found {
     std::optional<Hash> chain_hash;    // of the head's event
     std::optional<std::int64_t> head;  // of the run now

@@ -4,7 +4,9 @@
 
 namespace cairn {
 
+// Batches are noted by several threads, so that an older head may arrive later: only a newer one replaces it.
 void GatheredHeads::note(std::span<const Entry> batch, std::span<const Verdict> verdicts) {
+  CHECK(batch.size() == verdicts.size());
   const std::lock_guard lock(mutex_);
   for (std::size_t at = 0; at < batch.size(); ++at) {
     const Verdict& verdict = verdicts[at];

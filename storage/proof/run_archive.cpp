@@ -27,7 +27,8 @@ PgParameters tombstone_parameters(Shard shard, const std::vector<Tombstone>& lef
   return parameters.add(std::move(chain_hash)).add(std::move(signature));
 }
 
-// Removes the runs that have ended exactly where their tombstones say, and returns how many.
+// Removes the runs that have ended exactly where their tombstones say, and returns how many. The tombstone is written
+// by the transaction that removes the run: there is always the one or the other.
 std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<const Tombstone> runs) {
   PgArray seqs(PgType::int8), hashes(PgType::bytes);
   for (const Tombstone& one : runs) {
@@ -37,7 +38,11 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
   const PgResult rows = connection.query(
       statement("lock_archived"), PgParameters().add(shard).add(ids(runs)).add(std::move(seqs)).add(std::move(hashes)));
   std::vector<Tombstone> left;
-  for (int row = 0; row < rows.rows(); ++row) left.push_back(runs[static_cast<std::size_t>(rows.int8(row, 0) - 1)]);
+  for (int row = 0; row < rows.rows(); ++row) {
+    const std::int64_t place = rows.int8(row, 0);  // from 1, in the order of the parameters
+    CHECK(place >= 1 && place <= std::ssize(runs));
+    left.push_back(runs[static_cast<std::size_t>(place - 1)]);
+  }
   if (left.empty()) return 0;
   connection.query(statement("put_tombstones"), tombstone_parameters(shard, left));
   for (const char* name : {"archive_delete_jobs", "archive_delete_questions", "archive_delete_snapshots",

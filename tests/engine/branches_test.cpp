@@ -32,7 +32,7 @@ TEST(Branches, steps_are_numbered_as_they_open_and_a_fan_outs_in_edge_order) {
   EXPECT_EQ(trial.state.last_step, 6);
 }
 
-// What a step would be given to read, as a handler that reads everything sees it.
+// The data of a step as a handler that reads everything is given it.
 Json seen_by(const RunState& state, StepId id) {
   const Step& step = state.steps.at(id);
   Json plan = Json::array();

@@ -212,8 +212,7 @@ TEST(Commands, a_continued_runs_data_stands_in_the_channel_history) {
   EXPECT_EQ(trial.complete(1, "ok").back(), R"(run_finished done {"last":"hello"})");
 }
 
-// --- values at the edges of the ranges
-// --------------------------------------------------------------------------------
+// --- values at the edges of the ranges ------------------------------------------------------------------------------
 
 TEST(Values, a_sum_at_the_edges_of_64_bits_is_exact_or_refused) {
   const std::string graph = R"({"name":"t","start":"a","limits":{"steps":9},"channels":{"n":{"reducer":"sum"}},"nodes":{

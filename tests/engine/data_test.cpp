@@ -17,7 +17,7 @@ GraphRef reducing_graph() {
   return *parsed;
 }
 
-// Patches that later ones supersede are not even read; nobody can tell.
+// Patches that later ones supersede are not even read, and the result is the same.
 TEST(Data, composing_at_once_is_composing_one_by_one) {
   const GraphRef graph = reducing_graph();
   std::mt19937 random(1);

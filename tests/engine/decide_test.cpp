@@ -621,8 +621,7 @@ TEST(Decide, time_never_decreases_within_a_run) {
   EXPECT_EQ(trial.history[1].at_us, trial.history[0].at_us);
 }
 
-// --- ends and budgets that handlers know of
-// ---------------------------------------------------------------------------
+// --- ends and budgets that handlers know of -------------------------------------------------------------------------
 
 TEST(Decide, an_end_may_abort_the_run) {
   Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{

@@ -1,4 +1,4 @@
-// Forks, which go on from where another run stood, and moves to another version of the graph.
+// Forks, which continue from where another run stood, and moves to another version of the graph.
 #include "tests/engine/trial.hpp"
 
 namespace cairn {
@@ -30,7 +30,7 @@ StartRun fork_command(const Trial& origin, const std::string& version = "version
   return start;
 }
 
-// A run that goes on from where the other one stands, under its graphs.
+// A run that continues from where the other one stands, under its graphs.
 class Fork : public Trial {
  public:
   explicit Fork(const Trial& origin) : Trial(kid) {

@@ -645,7 +645,7 @@ TEST(Graph, a_stored_one_that_is_none_is_a_corrupt_history) {
   }
 }
 
-// Each was once found out only when a run came there.
+// Each fault was once found only when a run reached it.
 TEST(Graph, a_stored_one_with_a_setting_of_another_kind_is_found_out_when_it_is_loaded) {
   const auto with_node = [](const char* node) {
     Json graph = whole();

@@ -36,7 +36,7 @@ TEST(Json, keys_are_sorted_and_spaces_go) {
 
 TEST(Json, minus_zero_is_a_number) { EXPECT_EQ(canonical(value_of("[-0.0]")), "[-0.0]"); }
 
-// What the quick reader takes it reads as the parser does.
+// The quick reader reads every text that it accepts as the parser does.
 TEST(PlainJson, reads_what_we_write_as_the_parser_does) {
   for (const char* text :
        {"null", "true", "false", "0", "7", "-7", "123456789012345678", "-123456789012345678", "\"\"", "\"a b\"",

@@ -93,7 +93,7 @@ TEST(Maps, a_sub_goal_that_depends_on_two_opens_when_the_second_succeeds) {
   EXPECT_EQ(find_goal(trial.state, root_branch, "c")->step, 5);
 }
 
-// Closing one looked at every sub-goal of the map once: a map of n took n * n.
+// Closing one sub-goal once read every sub-goal of the map: a map of n took n * n.
 TEST(Maps, closing_a_sub_goal_costs_its_dependents_and_not_the_maps_width) {
   const auto touched_in_a_map_of = [](int width) {
     Trial wide(R"({"name":"t","start":"p","limits":{"steps":100000},"nodes":{
@@ -249,7 +249,7 @@ TEST(Maps, a_map_that_does_not_cache_works_again) {
   EXPECT_EQ(find_goal(trial.state, root_branch, "same")->status, GoalStatus::open);
 }
 
-// Which of two finished first would show, were work of the same map taken over.
+// If work of the same map were taken over, the result would show which of two finished first.
 TEST(Maps, a_map_that_caches_takes_nothing_from_itself_nor_what_failed) {
   Trial trial(canonical(looping_map(true)));
   trial.start();

@@ -1,6 +1,6 @@
 // Random graphs, driven in random orders of completion with lost, failed, late and double results: the same state in
 // every order, replay equal, the queue kept at each commit equal to the one computed whole (Trial compares those).
-// CAIRN_SEED=N repeats one; CAIRN_SEEDS=N runs so many.
+// CAIRN_SEED=N repeats one; CAIRN_SEEDS=N runs N of them.
 #include <cstdlib>
 #include <random>
 
@@ -22,7 +22,7 @@ class Driver {
     trial_.replay_every = 7;
   }
 
-  // What must be the same in every order.
+  // The result that must be the same in every order.
   Json outcome() {
     trial_.start(R"({"trace":[],"sum":1})");
     for (int turn = 0; !is_ended(trial_.state.status); ++turn) {
@@ -86,7 +86,7 @@ class Driver {
     EXPECT_EQ(closings.size(), static_cast<std::size_t>(trial_.state.last_step));
   }
 
-  // What must change nothing but attempts: a double of the last report, a late one, a loss, a pause.
+  // Disturbances that must change nothing but attempts: a double of the last report, a late one, a loss, a pause.
   void trouble() {
     if (last_) trial_.refused(*last_);
     switch (random_.below(12)) {
@@ -163,7 +163,7 @@ class Driver {
     must(Due{step.id});
   }
 
-  // What the step sees: its branch's place and trace.
+  // The step's view: its branch's place and trace.
   std::string identity(const Step& step) const {
     std::string text = node(step).name + read_channel(trial_.state, step.branch, "trace").dump();
     for (BranchId id = step.branch; id != 0; id = trial_.state.branches.at(id).parent)

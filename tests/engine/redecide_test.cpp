@@ -73,7 +73,7 @@ TEST(Redecide, an_attempt_that_was_not_worth_another_is_none_with_more_attempts_
   EXPECT_FALSE(again(trial, version_of(replaced(two_steps, R"("attempts":2)", R"("attempts":3)"), "v2")));
 }
 
-// What somebody may have written into a history: none of it comes of the rules.
+// Events that a forger may have written into a history: none of them follows from the rules.
 TEST(Redecide, an_event_that_the_rules_do_not_lead_to_is_found) {
   const std::vector<std::function<void(Trial&)>> forgeries = {
       [](Trial& trial) { std::get<StepSucceeded>(trial.history[2].body).next = {"z"}; },

@@ -95,7 +95,7 @@ TEST(Upcaster, a_payload_that_is_none_of_its_version_is_corrupt) {
   }
 }
 
-// What keeps a new version honest: whoever raises a version ships the steps from every older one.
+// This keeps a new version honest: it is shipped with the steps from every older one.
 TEST(Upcaster, every_older_version_of_a_shipped_event_has_its_step) {
   for (std::int16_t number = 1; number < 200; ++number) {
     if (!event_type_name(number)) continue;

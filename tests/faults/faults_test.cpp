@@ -1,5 +1,5 @@
-// Real faults under load: real worker processes, a real server, a real network path. Whatever breaks, nothing that was
-// acknowledged is lost and nothing is recorded twice. Each case prints one line of the table of faults.
+// Real faults under load: real worker processes, a real server, a real network path. Under every fault, nothing that
+// was acknowledged is lost and nothing is recorded twice. Each case prints one line of the table of faults.
 #include <csignal>
 #include <gtest/gtest.h>
 #include <memory>

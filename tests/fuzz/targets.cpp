@@ -60,7 +60,7 @@ void codec(std::string_view bytes) {
   try {
     once = encode_payload(*body);
   } catch (const Json::exception&) {
-    return;  // a string inside a JsonText that is not UTF-8 is found by whoever reads it
+    return;  // a string inside a JsonText that is not UTF-8 is found when it is read
   }
   const Result<EventBody> again = decode_payload(event_type(*body).number, event_type(*body).version, once);
   CHECK(again.ok());

@@ -79,7 +79,8 @@ std::string joined(const std::vector<std::string>& sentences) {
   return text;
 }
 
-// What only the engine's check can say: it knows the handlers, follows the edges, and counts what refers to what.
+// Faults that only the engine's check can find: it knows the handlers, follows the edges, and counts what refers to
+// what.
 bool is_beyond_a_schema(const std::string& fault) {
   static const std::regex beyond(
       "to be reachable from|to lead to a node, but there is no |to spend a budget of the graph|"

@@ -230,7 +230,7 @@ std::string script_of(const std::vector<Block>& blocks, const fs::path& place) {
   return script + "printf '\\036end\\n'\n";
 }
 
-// What each block printed, by its number; "end" if the last one was passed.
+// The output of each block, by its number; "end" if the last one was passed.
 std::map<std::string, std::string> parts_of(const std::string& out) {
   std::map<std::string, std::string> parts;
   for (std::size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at)) {
@@ -390,7 +390,7 @@ TEST(Guide, has_every_route_of_the_api) {
       found_in_sources({"ops/http"}, std::regex("\\{\"(?:GET|POST)\", \"(?:/api/v1)?(/[^\"]*)\""));
   EXPECT_GE(routes.size(), 18u);
   for (const std::string& route : routes) {
-    const std::string part = route.substr(route.rfind('/'));  // "/plan" stands beside the run's own path
+    const std::string part = route.substr(route.rfind('/'));  // "/plan" stands next to the run's own path
     const std::string shown = part == "/{run}" ? "/RUN" : part == "/{name}" ? "/NAME" : part;
     EXPECT_NE(page.find(shown + "`"), std::string::npos) << route;
   }

@@ -40,7 +40,7 @@ Ran run_program(const std::string& path, const Arguments& arguments, const std::
 // A refusal: this exit code, nothing on stdout, one line on stderr that says `says`.
 void expect_refused(const Ran& ran, int exit, const std::string& says);
 
-// A child that runs beside the test; killed at the end of its life.
+// A child process that runs in parallel with the test; killed at the end of its life.
 class Beside {
  public:
   explicit Beside(const Arguments& arguments);

@@ -1,5 +1,5 @@
 // Sessions, committers and the core in virtual time, under faults: whatever the seed, what must hold holds.
-// CAIRN_SEED=N repeats one seed; CAIRN_SEEDS=N runs so many; CAIRN_TRIES=N: how often a failing one is made smaller.
+// CAIRN_SEED=N repeats one seed; CAIRN_SEEDS=N runs N of them; CAIRN_TRIES=N: how often a failing one is made smaller.
 #include "workers/simulation/simulation.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Which jobs a claim gets, and in which order; letting go of them; what a queue holds.
+// Claims: which jobs a claim gets, and in which order; letting go of them; what a queue holds.
 #include <algorithm>
 #include <limits>
 #include <map>

@@ -1,4 +1,4 @@
-// Whose word about the time is taken.
+// The clock of a store: whose word about the time is taken.
 #include "storage/clock.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What Store says of commits: heads, fences, links, doubt; and the log as it is read back.
+// The contract of Store's commits: heads, fences, links, doubt; and the log as it is read back.
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -169,7 +169,7 @@ TEST_P(CommitTest, a_fence_of_another_session_epoch_or_step_is_stale) {
   EXPECT_EQ(store().run(run.id())->head, 1);
 }
 
-// Where the write itself looks at its fence.
+// The fence is checked by the statement that writes.
 TEST_P(CommitTest, what_is_kept_or_dropped_on_a_wrong_fence_is_stale_and_stays_as_it_was) {
   TestRun run = started_run();
   const HeldJob held = claim_one(7);
@@ -243,7 +243,7 @@ TEST_P(CommitTest, a_lost_hold_counts_more_than_an_old_head) {
   EXPECT_EQ(late.commit(entry).kind, Kind::stale);
 }
 
-// The Postgres store looked at no job of a run that was to be new, and called every fence stale.
+// The Postgres store read no job of a run that was to be new, and called every fence stale.
 TEST_P(CommitTest, fences_are_judged_even_if_the_run_should_have_been_new) {
   TestRun run = started_run();
   const HeldJob held = claim_one(7);

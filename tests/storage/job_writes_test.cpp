@@ -1,4 +1,4 @@
-// What a commit makes of the queue's rows.
+// The queue's rows after a commit.
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {

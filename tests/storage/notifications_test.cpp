@@ -38,7 +38,7 @@ TEST_P(WakeTest, a_wake_up_before_the_wait_is_not_lost) {
 
 TEST_P(WakeTest, a_commit_wakes_if_it_is_told_to) {
   const auto is_awake = [&] { return store().await_notification(100); };
-  while (is_awake()) {  // listening may begin with a hint of its own
+  while (is_awake()) {  // listening may begin with a notification of its own
   }
   TestRun run(store(), last_shard());
   const std::vector<Entry> first{run.entry()};
@@ -72,7 +72,7 @@ TEST_P(WakeTest, all_who_wait_are_woken) {
 }
 
 TEST_P(WakeTest, a_wait_ends_without_a_wake_up) {
-  store().await_notification(50);  // listening may begin with a hint of its own
+  store().await_notification(50);  // listening may begin with a notification of its own
   while (store().await_notification(50)) {
   }
   EXPECT_FALSE(store().await_notification(1));

@@ -9,7 +9,7 @@
 
 namespace cairn::testing {
 
-// Of a text file; none if it cannot be read.
+// The lines of a text file; none if it cannot be read.
 std::vector<std::string> lines_of(const std::filesystem::path& path);
 
 // "Suite.name" of every test in tests/**/*.cpp.

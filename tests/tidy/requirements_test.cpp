@@ -24,7 +24,7 @@ std::set<std::string> items_named_by(const std::string& test) {
   return items;
 }
 
-// What is wrong with the list, one sentence each.
+// The faults of the list, one sentence each.
 Sentences requirement_faults(const Sentences& list, const std::set<std::string>& tests) {
   static const std::regex row(R"(^\| ((?:S\d|X)\.(\d+)) \| (.+?) \| (.*?)\s*\|$)");
   std::set<std::string> proved;

@@ -13,7 +13,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// What is wrong with the list, one sentence each.
+// The faults of the list, one sentence each.
 Lines semantics_faults(const Lines& list, const std::set<std::string>& tests) {
   static const std::regex sentence(R"re(^\*\*S4\.(\d+)\*\* ".+"$)re");
   static const std::regex named(R"(^- `(\w+\.\w+)`$)");

@@ -76,7 +76,7 @@ Result<ModelRequest, Failure> request_of(const StepInput& input) {
   return request;
 }
 
-// After a bad reply the model reads why it was one. Never fails; in the form of offer_tools.
+// After a bad reply the model is given the reason. Never fails; in the form of offer_tools.
 Result<Done, Failure> say_what_was_wrong(ModelRequest& request, const StepInput& input) {
   if (input.fault_error != "bad_reply") return Done{};
   request.messages.push_back(message_of("user", "Your last reply could not be used. " + input.fault + " Reply again."));

@@ -215,7 +215,7 @@ class Child : public std::enable_shared_from_this<Child> {
     const ssize_t written = left.empty() ? 0 : write_without_signal(in_.native_handle(), left);
     const bool would_block = written < 0 && (errno == EAGAIN || errno == EINTR);
     if (written > 0) fed_ += static_cast<std::size_t>(written);
-    if (fed_ == input_.size() || (written < 0 && !would_block)) {  // all said, or it does not listen
+    if (fed_ == input_.size() || (written < 0 && !would_block)) {  // all is written, or it reads no more
       close(in_);
       return;
     }

@@ -35,7 +35,7 @@ struct ToolSpec {
   std::variant<NativeTool, Exec, Http, Instant, Sleep> does;
   std::int64_t timeout_ms = 10'000;
   ToolFacts facts;
-  std::int32_t attempts = 0;  // after so many a failure is final; 0: as often as the node's `retry` says
+  std::int32_t attempts = 0;  // after this many a failure is final; 0: as often as the node's `retry` says
   std::string fallback = {};  // the tool that is called with the same inputs after a final failure; "": none
 };
 

@@ -53,7 +53,7 @@ struct Checkpointer::Parts {
   std::optional<PeriodicThread> thread;
 };
 
-// Each sentence once: a full disk stays full.
+// Logs each sentence once: a full disk stays full.
 void Checkpointer::Parts::warn_once(const std::string& sentence) {
   if (warned.insert(sentence).second) spdlog::warn("{}", sentence);
 }

@@ -1,5 +1,6 @@
 // The checkpointer: signs at intervals the heads that this process has committed, into the database and into a file
-// outside of it, on a thread of its own. What cannot be written stays gathered until it can. Safe from any thread.
+// outside of it, on a thread of its own. Heads that cannot be written stay gathered until they can. Safe from any
+// thread.
 #pragma once
 
 #include <memory>

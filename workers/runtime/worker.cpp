@@ -126,9 +126,8 @@ class PostingExecutor {
 }  // namespace
 
 // Drives the session: its store calls, its effects, its time from the monotonic clock. One thread waits for sockets and
-// timers, a few make store calls. Whatever touches the session runs in `serial_`, on whichever of these threads is
-// there: a thread that has an answer also handles it and makes the next call, because waking another thread costs a
-// tenth of a commit.
+// timers, a few make store calls. All access to the session runs in `serial_`, on any of these threads: a thread that
+// has an answer also handles it and makes the next call, because waking another thread costs a tenth of a commit.
 struct Worker::Parts {
   Parts(Store& store, Catalogue& catalogue, WorkerOptions options);
   ~Parts() { serial_.close(); }
@@ -313,7 +312,7 @@ WorkerReport Worker::Parts::run() {
   return session_.report();
 }
 
-// An exception in one thread ends them all, and comes out of run().
+// An exception in one thread ends them all; run() throws it again.
 void Worker::Parts::serve(asio::io_context& loop) {
   try {
     loop.run();

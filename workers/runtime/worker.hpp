@@ -18,7 +18,7 @@ class Worker {
   ~Worker();
 
   // Works until stop() or `until`; then drains: finishes what runs, commits it, offers the rest, closes the session.
-  // Throws nothing when the database goes away: backs off and tries again. What `until` throws comes out.
+  // Throws nothing when the database goes away: backs off and tries again. Exceptions of `until` are passed on.
   WorkerReport run();
 
   // Safe from any thread and from a signal handler.

@@ -341,7 +341,7 @@ bool Committer::process_front(Run& run) {
     load(run, true, false);
     return false;
   }
-  run.loaded = true;
+  run.loaded = true;  // a new run has no history to read; if its id is taken after all, the commit is a conflict
   if (task.kind == Task::Kind::await_state) return answer_front(run);
   // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end.
   if (run.at == Run::At::gathered && is_ended(run.state.status)) return false;
@@ -361,7 +361,7 @@ bool Committer::answer_front(Run& run) {
 
 Context Committer::context_for(const Run& run) {
   Context context;
-  context.now_us = std::max(now_, run.state.last_at);
+  context.now_us = std::max(now_, run.state.last_at);  // a history's times never decrease, whatever the clock does
   context.actor = options_.actor;
   context.id_base = options_.new_id();
   // The last two bytes make the shard: a child run lies in its parent's.
@@ -493,6 +493,7 @@ void Committer::free_child(const Task& notice) {
   if (child != nullptr) child->awaits_parent = false;
 }
 
+// The entries of a group share one verdict, so joining two runs joins all members of their groups.
 void Committer::link(Run& one, Run& other) {
   if (one.group != 0 && one.group == other.group) return;
   for (Run* run : {&one, &other}) {
@@ -521,6 +522,7 @@ CommitterActions Committer::drain_actions() {
   for (auto& [id, batch] : batches_) {
     if (batch->retry_at > now_) continue;
     batch->retry_at = never_us;
+    // The failed call may have committed: by the batch's id the store finds that out.
     for (Entry& entry : batch->entries) entry.in_doubt = entry.commit != 0;
     actions_.commits.push_back({id, batch->shard, &batch->entries, offers(batch->entries, now_)});
   }
@@ -580,6 +582,7 @@ std::vector<Committer::Run*> Committer::leaving_with(Run& run) const {
 }
 
 void Committer::add_to_batch(Run& run, Batch& batch) {
+  CHECK(run.at == Run::At::gathered && run.entry);
   batch.entries.push_back(run.entry->build(run.state, run.rows, options_.session, keep_rules_));
   batch.entries.back().link = run.group;
   batch.runs.push_back(&run);
@@ -606,6 +609,7 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
   CHECK(verdicts.size() == batch->runs.size());
   for (std::size_t place = 0; place < verdicts.size(); ++place) {
     Run& run = *batch->runs[place];
+    CHECK(run.at == Run::At::under_way && run.entry);  // as add_to_batch() left it: nothing else touches it meanwhile
     keep_rules_.released(run.entry->created_held().size());
     if (verdicts[place].kind == Verdict::Kind::committed) {
       apply_verdict(run, batch->entries[place], verdicts[place]);
@@ -683,7 +687,7 @@ void Committer::undo(Run& run, const Verdict& verdict) {
   take_back(run);
 }
 
-// What was decided waits again, first in line and in its order, and the state is read again: it holds events that were
+// Decided tasks wait again, first in line and in their order, and the state is read again: it holds events that were
 // not committed.
 void Committer::take_back(Run& run) {
   if (run.at == Run::At::gathered)

@@ -1,6 +1,7 @@
-// The one way into a run's history, for workers, sweeps and clients: caches folded states, decides commands on them,
-// gathers the outcomes of many runs into batches (a group commit) and answers when their verdict is in. A state machine
-// without I/O: its driver carries out the actions that it gives, returns their results, and says what room there is.
+// The committer: the only writer of a run's history, for workers, sweeps and clients. It caches folded states, decides
+// commands on them, gathers the outcomes of many runs into batches (a group commit) and answers when their verdict is
+// in. A state machine without I/O: its driver carries out the actions that it gives, returns their results, and says
+// what room there is.
 //
 // A conflict (optimistic concurrency) never discards a command: the run is read again and the command decided again.
 // While a batch is under way its runs' further commands wait; before it leaves, they join their run's entry. A child
@@ -37,8 +38,8 @@ struct CommitterOptions {
   int lanes = 2;                         // batches under way at once
   std::size_t batch_max = 500;           // entries
   std::size_t runs_max = 20'000;         // folded states kept
-  std::int64_t snapshot_events = 2'000;  // so many since the last one, or a megabyte, are worth one if
-                                         // they have as many bytes as the state
+  std::int64_t snapshot_events = 2'000;  // a snapshot needs more than this many new events,
+                                         // or a megabyte of them, with as many bytes as the state
   int fuse_steps = 32;                   // consecutive pure steps of a branch in one entry
   std::string actor;
   SessionId session = 0;  // 0: no job stays
@@ -82,7 +83,7 @@ struct Offered {  // queue rows that any session may claim from then on
   TimeUs run_at_us = 0;
 };
 
-// What is to be done now. Each load is answered by history() or load_failed(), each commit by verdicts() or
+// The work to be done now. Each load is answered by history() or load_failed(), each commit by verdicts() or
 // batch_failed(); snapshots have no answer.
 struct CommitterActions {
   std::vector<Load> loads;

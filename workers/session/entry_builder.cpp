@@ -147,7 +147,7 @@ void EntryBuilder::write_job(const RunState& after, BranchId branch, const JobRo
   entry_.jobs.push_back(std::move(write));
 }
 
-// What may become of the branch's row:
+// The write that keeps the branch's row in step with its job:
 //   it is held by the reporting worker   keep, if it may stay in the queue that the row stands in; else offer
 //   it has none: a new branch, or one whose branches a held step has just joined        created held
 //   it has none: a call or a question was open, which no worker held                    offer

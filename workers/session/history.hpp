@@ -1,5 +1,5 @@
-// From stored rows to graphs and folded states: shared by the committer, the client and the recorded answers.
-// read_histories() blocks on the store; the others are pure functions. Safe from any thread.
+// The reading of histories: turns stored rows into graphs and folded states, for the committer, the client and the
+// recorded answers. read_histories() blocks on the store; the others are pure functions. Safe from any thread.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace cairn {
 
 inline constexpr std::int32_t history_page = 2'000;  // events read at once
 
-// A wish to read a run's history.
+// A request to read a run's history.
 struct Load {
   RunId run;
   std::int64_t after_seq = 0;  // 0: begin with the newest snapshot, if `snapshot`

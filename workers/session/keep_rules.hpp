@@ -1,5 +1,6 @@
-// Which jobs stay with the session that commits them, and which it may execute before they are committed. Decided from
-// inputs alone: the session says what it serves and what room it has; nothing is asked back. Not thread-safe.
+// The rules of keeping jobs: which jobs stay with the session that commits them, and which it may execute before they
+// are committed. Decided from inputs alone: the session says what it serves and what room it has; nothing is asked
+// back. Not thread-safe.
 #pragma once
 
 #include <cstdint>

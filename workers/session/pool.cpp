@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t due_max = 1'000;  // later ones are found by polling
 constexpr std::int32_t claim_limit_max = 256;
 constexpr std::size_t claim_runs_max = 500;
-constexpr TimeUs clocks_differ_us = 2'000;  // the clock of a session that offers a job may be ahead of ours by so much
+constexpr TimeUs clocks_differ_us = 2'000;  // the clock of an offering session may be ahead of ours by this much
 
 }  // namespace
 
@@ -109,6 +109,7 @@ std::int32_t Pool::free_slots() const {
 // --- claims ---------------------------------------------------------------------------------------------------------
 
 void Pool::end_claim(Source& source) {
+  CHECK(source.claiming);  // set by claim(): each claim is answered once
   source.claiming = false;
   claiming_ -= source.limit;
   // A claim for a notified job says nothing about other jobs, so the poll timer is left as it is.
@@ -148,7 +149,10 @@ void Pool::claim_failed(Shard shard) {
   source.wants = Wants::nothing;
 }
 
+// One shard asks for its share of the slots at most, so that it does not starve the others; eight at least, because a
+// claim has a fixed cost.
 void Pool::claim(Shard shard, Source& source) {
+  CHECK(!source.claiming);
   const std::int32_t fair = std::max(8, options_.concurrency / options_.shards);
   source.limit = std::min({free_slots(), fair, claim_limit_max});
   source.claiming = true;

@@ -1,6 +1,6 @@
-// The pool of branches that a worker holds (its leases) and of the room for more: free slots, claims of several shards,
-// branches whose next step stays, letting go, draining. A state machine without I/O: its driver carries out the actions
-// and returns their results. Not thread-safe.
+// The pool of the branches that a worker holds (its leases) and of its free slots. It decides when each shard is asked
+// for jobs, whose next step stays here, what is released, and when it is drained. A state machine without I/O: its
+// driver carries out the actions and returns their results. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct PoolOptions {
   std::int32_t shards = 1;
   std::int32_t concurrency = 256;  // branches held at once
   TimeUs poll_us = 500'000;        // between claims, where no notification brings one earlier
-  std::int64_t keep_steps = 64;    // a branch is let go after so many while every slot is taken
+  std::int64_t keep_steps = 64;    // a branch is let go after this many while every slot is taken
   bool keep = true;
   std::vector<RunId> only_runs;  // not empty: claims from these alone, some at a time
 };
@@ -96,7 +96,7 @@ class Pool {
     TimeUs poll_at = 0;
     std::vector<RunId> only_runs;
     std::size_t next = 0;       // of these, where the next claim begins
-    std::size_t unscanned = 0;  // so many from there, until all have been named by a claim
+    std::size_t unscanned = 0;  // of these, how many no claim has named yet, from `next` on
   };
 
   void want_all();

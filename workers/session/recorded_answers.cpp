@@ -63,7 +63,7 @@ void RecordedAnswers::gather(Event event, const HandlerTable& handlers) {
   std::vector<Event>& events = gathering_.events;
   if (events.empty() || events.front().step != event.step) {
     events.clear();
-    gathering_.key = key_in(state_, event.step, handlers);
+    gathering_.key = key_in(state_, event.step, handlers);  // before the fold closes the step
   }
   events.push_back(std::move(event));
   std::optional<StepReport> report = step_report(events);
@@ -81,6 +81,7 @@ StepResult RecordedAnswers::answer(const StepInput& input, const Handler* handle
 
 StepResult RecordedAnswers::no_answer(const std::string& says) { return Failure{diverged_error, says, false, {}}; }
 
+// The first success counts; until there is one, the last failure.
 void RecordedAnswers::add(const std::string& key, StepResult result) {
   const auto [entry, is_new] = results_.try_emplace(key, result);
   if (!is_new && !entry->second) entry->second = std::move(result);

@@ -1,4 +1,4 @@
-// Recorded answers: the results of a run's effects and tools, found by what they were given. A fork may take its
+// Recorded answers: the results of a run's effects and tools, found by the input of their step. A fork may take its
 // answers from there instead of executing again. Reading blocks on the store; the cache is safe from any thread.
 #pragma once
 

@@ -97,7 +97,7 @@ SessionActions Session::drain_actions() {
     is_busy = pass_on_commits();
     is_busy = pass_on_claims() || is_busy;
   }
-  short_histories_.clear();
+  short_histories_.clear();  // as old as their claim: a later load reads the store
   close_when_idle();
   under_way_ += static_cast<std::int64_t>(actions_.calls.size());
   return std::exchange(actions_, {});
@@ -106,7 +106,7 @@ SessionActions Session::drain_actions() {
 TimeUs Session::due_us() const {
   if (!lifecycle_.is_open()) return lifecycle_.due_us();
   TimeUs due = std::min({committer_.due_us(), pool_.due_us(), steps_.due_us()});
-  if (due != never_us) due = std::max(steady_, steady_ + (due - now_));
+  if (due != never_us) due = std::max(steady_, steady_ + (due - now_));  // from the database's clock to the steady one
   if (is_sweeping()) due = std::min(due, sweeping_.due_us());
   return std::min(due, lifecycle_.is_draining() ? lifecycle_.due_us() : next_graphs_);
 }

@@ -27,7 +27,7 @@
 
 namespace cairn {
 
-// What a session may not make up itself.
+// The inputs that a session is given from outside: its identity, ids and random draws.
 struct SessionOrigin {
   SessionRow self;  // id, host, pid
   std::int32_t shards = 1;

@@ -1,4 +1,4 @@
-// What a session wants done by its driver. Plain values.
+// The actions that a session asks of its driver. Plain values.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ void LetGo::carry_out(const CallSite& at) const {
   at.store.notify();
 }
 
-// The record first: its inputs stand for large values as the step's do before they are put back.
+// The record is asked first: its keys are made of inputs in which large values are still references.
 void ReadBlobs::carry_out(const CallSite& at) const {
   if (work->recorded)
     work->answer = records->answer(at.store, *work->recorded, work->input, work->handler, *handlers, graphs);

@@ -1,6 +1,6 @@
-// The reaper's judgement: expired leases are found here. Which sessions are dead, which held jobs are lost, which of
-// our own holds disagree with the store. A state machine without I/O: it is given the result of each scan. Every loss
-// goes through the committer with the dead session's fence, so that two sweepers never count one loss twice.
+// The reaper's judgement: it finds expired leases, that is sessions that are dead, held jobs that are lost, and holds
+// of our own that disagree with the store. A state machine without I/O: it is given the result of each scan. Every loss
+// goes through the committer with the dead session's fencing token, so that two sweepers never count one loss twice.
 // Not thread-safe.
 #pragma once
 

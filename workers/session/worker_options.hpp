@@ -19,7 +19,7 @@ struct WorkerOptions {
   std::int64_t poll_ms = 500;                       // between claims, where no notification brings one earlier
   std::int64_t beat_ms = 1'000;                     // heartbeat of the session
   std::int64_t dead_after_ms = session_silence_ms;  // a session whose counter stood still that long is dead
-  std::int64_t keep_steps = 64;                     // lets a branch go after so many when older work is ready
+  std::int64_t keep_steps = 64;                     // lets a branch go after this many when older work is ready
   std::int64_t default_timeout_ms = 600'000;
   std::int32_t database_lanes = 2;  // commits and claims under way at once
   std::int32_t fuse_steps = 32;     // consecutive pure steps in one commit; 1: none

@@ -1,4 +1,4 @@
-// The agenda of a simulation: events by virtual time, at one time in the order in which they were added. Not
+// The agenda of a simulation: events by virtual time; those of one time in the order in which they were added. Not
 // thread-safe.
 #pragma once
 

@@ -255,7 +255,7 @@ void Checker::at_the_end() {
   }
 }
 
-// From the recorded outcomes the rules come to the recorded events.
+// Deciding again from the recorded outcomes must give the recorded events.
 void Checker::check_decisions(const RunId& run, const std::vector<EventRow>& rows) const {
   Redecide redecide(run, graphs_);
   std::vector<Event> commit;

@@ -1,4 +1,4 @@
-// The checker of invariants: after every change of the store, with a fold of its own. Throws a Finding. Not
+// The checker of invariants: compares every change of the store with a fold of its own. Throws a Finding. Not
 // thread-safe.
 #pragma once
 

@@ -17,7 +17,7 @@ struct RandomGraph {
   bool is_fragile = false;  // failures may end the run; questions expire, waits for signals time out
 };
 
-// Unless it is fragile it comes to the same end in every order of completion, if its handlers do the same for the same
+// A graph that is not fragile ends the same in every order of completion, if its handlers do the same for the same
 // input and its questions and signals are answered. It calls the graph `kid_graph`.
 Json random_graph(Chance& chance, const RandomGraph& what);
 

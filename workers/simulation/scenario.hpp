@@ -1,5 +1,5 @@
-// A scenario: all that one seed decides in advance, as lists from which a shrinker may drop parts. What is drawn while
-// it runs depends on the seed too. Plain values; not thread-safe.
+// A scenario: all that one seed decides in advance, as lists from which a shrinker may drop parts. Draws during the run
+// depend on the seed too. Plain values; not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@ namespace cairn::simulation {
 
 class SimulatedClient {
  public:
-  // `insists`: commits that fail go again until they are answered; else all that was under way is forgotten and in
-  // doubt.
+  // `insists`: commits that fail are sent again until they are answered; otherwise all that was under way is forgotten
+  // and in doubt.
   SimulatedClient(World& world, std::size_t number, bool insists);
 
   void command(const RunId& run, Command command);

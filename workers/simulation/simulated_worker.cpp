@@ -125,8 +125,7 @@ void SimulatedWorker::beat() {
   });
 }
 
-// --- advancing
-// ----------------------------------------------------------------------------------------------------------
+// --- advancing ------------------------------------------------------------------------------------------------------
 
 void SimulatedWorker::advance_at(TimeUs when) {
   when = std::max({when, world_.agenda.now(), stalled_until_});

@@ -193,8 +193,8 @@ void Simulation::give(const OutsideCommand& command) {
   }
 }
 
-// What people do in time: runs that did not begin are started again, questions answered, signals sent, what is paused
-// resumed, what failed tried again. After the faults nothing is left out any more.
+// The acts of people over time: runs that did not begin are started again, questions answered, signals sent, paused
+// runs resumed, failed ones tried again. After the faults nothing is left out any more.
 void Simulation::care() {
   for (std::size_t n = 0; n < world_.runs.size(); ++n)
     if (world_.checker.state(world_.runs[n]) == nullptr && world_.agenda.now() > scenario_.runs[n].starts_us) start(n);

@@ -75,7 +75,7 @@ class World {
   std::int64_t last_commit = 0;
   TimeUs moved_us = 0;                          // when the log last grew
   std::map<std::string, std::int64_t> faults;   // that happened, by kind
-  std::map<std::string, std::int64_t> reached;  // what not every course comes to, by its name
+  std::map<std::string, std::int64_t> reached;  // points that not every course reaches, by name
   std::vector<std::string> story;               // if it is kept
 
  private:

@@ -24,7 +24,7 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url 
 // bench_map: a plan of `width` sub-goals, run side by side and joined.
 std::vector<Json> bench_graphs();
 
-// bench_edges: a step that fans out into so many branches of one step each, and their join.
+// bench_edges: a step that fans out into `width` branches of one step each, and their join.
 Json edges_graph(int width);
 
 // The counts of this process: steps of the benchmark's handlers executed, ends of runs committed. Steady clock.

@@ -25,7 +25,7 @@ class WorkerProcesses {
 
   // Their latest reports, some milliseconds old: the sums of steps and ends, the latest times.
   Executed executed() const;
-  // Waits until they have ended so many runs; returns the time of the last end. Throws std::runtime_error after a
+  // Waits until they have ended this many runs; returns the time of the last end. Throws std::runtime_error after a
   // minute without an end.
   TimeUs wait_for_ended(std::int64_t runs) const;
   double cpu_seconds() const;

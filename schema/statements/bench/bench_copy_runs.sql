@@ -1,7 +1,8 @@
--- For the benchmark's own databases: the runs $3 to $4, each like run $1 with its events and jobs, under ids that begin
--- as $2. Their hash chains are their own, by the layout of storage/chain.hpp; each is a microsecond younger than the
--- one before. Their events lie as workers write them, the same event of 500 runs beside each other: small ones fill up
--- the pages then. Run after run would leave a gap in every page, for later runs to find, read and log whole.
+-- Copies of a run for the benchmark's own databases: the runs $3 to $4, each like run $1 with its events and jobs,
+-- under ids that begin as $2. Their hash chains are their own, by the layout of storage/chain.hpp; each starts a
+-- microsecond after the one before. Their events lie as workers write them, the same event of 500 runs next to each
+-- other, because small events fill up the pages then. Run after run would leave a gap in every page, for later runs to
+-- find, read and log whole.
 with recursive copy as materialized (
   select n, (left($2, 24) || lpad(to_hex(n), 8, '0') || right($2, 4))::uuid as run_id
   from generate_series($3::bigint, $4::bigint) n

@@ -1,4 +1,4 @@
--- The owner of the schema of our name: nobody, empty (made beforehand, for us), cairn, or others.
+-- The owner of the schema of our name: "nobody", "empty" (made beforehand, for us), "cairn" or "others".
 select case when to_regnamespace('cairn') is null then 'nobody'
             when (select count(*) from pg_attribute
                   where attrelid = to_regclass('cairn.migration') and not attisdropped

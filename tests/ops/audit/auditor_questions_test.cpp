@@ -113,7 +113,7 @@ TEST_F(AuditorQuestions, what_was_decided_and_what_changed_it) {
   }
 }
 
-// A model that says it is done and names results that there are not: it is told once, then it has failed.
+// A model that says it is done and names results that there are not: it is asked once more, then it has failed.
 TEST_F(AuditorQuestions, which_rules_overrule_it) {
   const Json done = {{"action", "done"},
                      {"reasoning", "It is all there."},

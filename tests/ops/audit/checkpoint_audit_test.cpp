@@ -1,4 +1,4 @@
-// What nothing inside the database can show, for it was altered with care, the signed checkpoints do.
+// Careful alterations of a database that no check inside it can show: the signed checkpoints show them.
 #include "ops/audit/checkpoint_audit.hpp"
 
 #include <filesystem>

@@ -14,7 +14,7 @@ namespace {
 
 std::string own_dsn() { return cairn({"doctor", "--json"}).json()["dsn"]; }
 
-// A new database beside our own, with the schema. Given to a command by --dsn.
+// A second new database with the schema. Given to a command by --dsn.
 std::string other_database(const std::string& name, int shards = 1) {
   PgConnection({own_dsn(), "a test"}).execute("CREATE DATABASE " + name);
   const std::string dsn = own_dsn() + " dbname=" + name;
@@ -49,7 +49,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// The lines that have this kind, sorted; `end` and `head` tell when and where it was made.
+// The lines that have this kind, sorted; `end` and `head` say when and where it was made.
 std::vector<std::string> lines_of_kind(const std::string& file, const std::string& kind) {
   std::vector<std::string> found;
   for (const std::string& line : lines_of(read_file(file)))

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int32_t all = 1'000'000;
 
-// A model and tools that nobody may call.
+// A model and tools that must not be called.
 class Forbidden final : public Model, public Tools {
  public:
   boost::asio::awaitable<ModelAnswer> ask(ModelRequest) override { throw std::logic_error("a model was asked"); }
@@ -210,7 +210,7 @@ TEST_P(Invariants, X_5_a_result_its_events_and_the_queue_are_one_commit) {
   const std::vector<std::int64_t> ends = commit_ends(whole);
   int crashes = 0;
   for (const std::int64_t end : ends) {
-    if (end == 1) continue;  // whoever started it wrote that
+    if (end == 1) continue;  // the start wrote that
     for (const std::int64_t event : {-end, end}) {
       const std::string run = start_run(case_);
       if (execute(case_, run, event) != 137) continue;
@@ -275,9 +275,9 @@ const std::vector<std::string>* fields_of_forced(RecordKind kind) {
   return found == forced.end() ? nullptr : &found->second;
 }
 
-// Each event has a step that an earlier event opened, or somebody's name; so every edge leads back to run_started. What
-// a rule forced names the rule, was done by a step whose end in the same commit names node and worker, and follows a
-// proposal that says where it came from, or a failure.
+// Each event has a step that an earlier event opened, or a person's name; so every edge leads back to run_started. A
+// decision that a rule forced names the rule, was done by a step whose end in the same commit names node and worker,
+// and follows a proposal that says where it came from, or a failure.
 TEST_P(Invariants, X_9_every_event_has_a_cause_and_every_rewrite_its_rule) {
   const PlannerCase overruled = overruled_case(GetParam());
   const std::string run = start_run(overruled);
@@ -384,7 +384,7 @@ TEST_P(Invariants, X_10_another_graph_is_refused_or_moved_to_never_silent) {
 
 // --- X.11 -----------------------------------------------------------------------------------------------------------
 
-// What each node, by its visits, and each sub-goal came to in a recorded run.
+// The outcomes of each node, by its visits, and of each sub-goal in a recorded run.
 class Outcomes {
  public:
   explicit Outcomes(const std::vector<Event>& events) {
@@ -457,7 +457,7 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
     std::vector<StepId> order;
     while (!is_ended(state.status)) {
       ASSERT_FALSE(state.steps.empty());
-      std::vector<const Step*> open;  // that somebody else has to work on
+      std::vector<const Step*> open;  // that a worker or a person has to act on
       for (const auto& [id, step] : state.steps)
         if (step.map.open_goals == 0) open.push_back(&step);
       most_open = std::max(most_open, open.size());

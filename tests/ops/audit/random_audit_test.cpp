@@ -1,6 +1,6 @@
-// Random graphs executed by real workers, while somebody answers, signals, pauses, resumes, cancels, retries, forks and
-// moves at random: nothing is ever found in what came of it, neither meanwhile nor afterwards, and all of it can be
-// made anew. CAIRN_SEED=N repeats one.
+// Random graphs executed by real workers, while a client answers, signals, pauses, resumes, cancels, retries, forks and
+// moves at random: no audit finds a fault in the result, neither meanwhile nor afterwards, and all derived rows can be
+// rebuilt. CAIRN_SEED=N repeats one.
 #include <boost/asio.hpp>
 #include <chrono>
 #include <cstdlib>
@@ -23,7 +23,7 @@ using simulation::fate;
 
 constexpr int graphs = 16;
 constexpr int runs = 48;
-constexpr std::size_t large_bytes = 40'000;  // beside the history
+constexpr std::size_t large_bytes = 40'000;  // stored out of line
 
 std::vector<Fact> goals(const std::string& mark, std::uint64_t roll) {
   std::vector<Fact> facts;

@@ -1,5 +1,5 @@
-// `cairn rebuild` makes what is derived anew from the events alone, and the work goes on where it was, workers or no
-// workers; what is right already stays as it is.
+// `cairn rebuild` makes the derived rows again from the events alone. The work continues where it was, with workers or
+// without; rows that are right already stay as they are.
 #include <csignal>
 #include <set>
 
@@ -189,7 +189,7 @@ TEST_F(Rebuild, a_row_that_stands_before_the_end_of_its_history_catches_up) {
   EXPECT_EQ(found(run), "");
 }
 
-// All rows are lost again and again while runs are on their way; the workers go on with what was made anew.
+// All rows are lost again and again while runs are on their way; the workers continue with the rebuilt ones.
 TEST_F(Rebuild, workers_may_be_running) {
   add_graph(Json::parse(R"({"name": "long", "start": "first", "limits": {"steps": 20}, "nodes": {
       "first": {"do": "tool.call", "with": {"tool": "sleep", "inputs": {"ms": 20}}, "on": {"ok": "second"}},

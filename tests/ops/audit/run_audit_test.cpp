@@ -1,4 +1,4 @@
-// What was done to a history is found and named at the event it was done to, and nothing else is.
+// Every alteration of a history is found and named at the event it was made to, and nothing else is found.
 #include "ops/audit/run_audit.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What somebody with every right over the database did to it is found by `cairn verify`, at the run and the event it
-// was done to; what only checkpoints can find is not; and nothing is found in what runs did themselves.
+// Alterations by an attacker with every right over the database: `cairn verify` finds each at the run and the event it
+// was made to, except those that only checkpoints can find. Nothing is found in what runs did themselves.
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -247,7 +247,7 @@ TEST_F(Verify, the_report_says_what_only_checkpoints_can_find) {
   EXPECT_EQ(found_by({"verify", "--all"}), "");
 }
 
-// All but the fork's own event: its origin's chain made anew is one that the fork has never seen.
+// All but the fork's own event: the rewritten chain of its origin is one that the fork has never seen.
 TEST_F(Verify, a_fork_vouches_for_the_event_it_began_at) {
   const std::string text = signalled_run(3);
   const RunId origin = *parse_run_id(text);
@@ -340,8 +340,7 @@ TEST_F(Verify, rows_on_another_shard_than_their_run_are_misplaced) {
   for (const Json& finding : shown["findings"]) EXPECT_EQ(finding["run"], run);
 }
 
-// --- a stranger's verifier
-// ---------------------------------------------------------------------------------------------
+// --- a stranger's verifier ------------------------------------------------------------------------------------------
 
 // `RUN SEQ KIND` for each fault in the rows as they stand, from a program that knows only what ops/audit/README.md
 // says.

@@ -53,7 +53,7 @@ const std::vector<Bad>& bad_texts() {
 
 std::string file_of(const Bad& bad) { return write_file(std::string("bad_") + bad.name + ".json", bad.text); }
 
-// How much there is: nothing of it may change by what is refused.
+// The number of rows; a refusal must not change it.
 struct Count {
   std::size_t runs = 0;
   std::size_t graphs = 0;
@@ -378,7 +378,7 @@ TEST(BadInput, a_wrong_password_is_unavailable_and_not_shown) {
   run_sql(dsn, "DROP ROLE locked");
 }
 
-// It was told as a refusal, by `migrate` as a database that cannot be reached, with a piece of it.
+// It was printed as a refusal, and by `migrate` as a database that cannot be reached, with a piece of it.
 TEST(BadInput, a_connection_string_in_the_environment_that_is_none_is_usage_and_not_shown) {
   const Variable dsn("CAIRN_DSN", "host=x sesame");
   for (const char* command : {"runs", "migrate", "doctor", "work", "down"}) {
@@ -413,7 +413,7 @@ TEST(BadInput, a_database_without_our_schema_says_how_to_make_it) {
   cairn_ok({"runs", "--dsn", dsn});
 }
 
-// It was told that there was none.
+// The message was that there is no schema.
 TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
   const std::string dsn = new_database("older");
   cairn_ok({"migrate", "--dsn", dsn});

@@ -1,5 +1,5 @@
-// What an operator asks of runs, as scripts see it: signal, pause, resume, retry, cancel, each of one run and of many;
-// explain; events that are followed.
+// An operator's commands on runs, as scripts see them: signal, pause, resume, retry, cancel, each of one run and of
+// many; explain; events that are followed.
 #include <csignal>
 #include <cstdio>
 #include <gtest/gtest.h>
@@ -321,7 +321,7 @@ TEST(Follow, an_interrupt_ends_it_with_exit_0) {
   cairn_ok({"cancel", run});
 }
 
-// It went on for ever when the reader of its pipe had gone and the run had nothing more to tell.
+// It never ended when the reader of its pipe had gone and the run had no more events.
 TEST(Follow, ends_when_nobody_reads_it_any_more) {
   const std::string run = start(add_signal_graph("unread"));
   const Ran ran = run_program("/bin/bash", {"-c", testing::cairn_program() + " events " + run +

@@ -1,4 +1,4 @@
-// What the doctor calls well and what not, fact by fact; then on a real database.
+// The doctor's judgement, fact by fact; then on a real database.
 #include "ops/answers/doctor.hpp"
 
 #include <filesystem>

@@ -26,7 +26,7 @@ SessionRow worker(SessionId id, TimeUs now_us) {
   return row;
 }
 
-// The trial's moment as a database would show it: its jobs held by nobody, one worker that can do everything.
+// The trial's moment as a database would show it: no worker holds its jobs, and one worker can do everything.
 Situation now(const Trial& trial) {
   Situation situation;
   situation.now_us = trial.now_us;
@@ -189,7 +189,7 @@ TEST(Explain, a_step_held_by_a_session_that_is_gone_has_a_dead_worker) {
   const Reason silent = only(trial, situation);
   expect_reason(silent, Reason::Kind::dead_worker, "has not been heard of since");
   EXPECT_EQ(silent.details["last_beat"], time_text(situation.sessions[0].beat_at));
-  situation.sessions[0].beat_at = 0;  // of an older release: nobody knows
+  situation.sessions[0].beat_at = 0;  // of an older release: unknown
   expect_reason(only(trial, situation), Reason::Kind::held, "");
 }
 
@@ -210,7 +210,7 @@ TEST(Explain, a_step_without_its_job_says_so) {
   expect_reason(only(trial, situation), Reason::Kind::no_job, "rebuilt");
 }
 
-// --- what waits for somebody or something ----------------------------------------------------------------------------
+// --- waiting for people and things -----------------------------------------------------------------------------------
 
 TEST(Explain, a_question_waits_for_its_answer_until_it_is_overdue) {
   Trial trial = started(R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{

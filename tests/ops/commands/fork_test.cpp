@@ -59,8 +59,7 @@ std::string head_of(const std::string& run) {
   return std::to_string(cairn_ok({"show", run, "--json"}).json()["seq"].get<std::int64_t>());
 }
 
-// --- fork
-// -------------------------------------------------------------------------------------------------------------
+// --- fork -----------------------------------------------------------------------------------------------------------
 
 TEST(ForkCommand, goes_on_with_another_value_and_another_answer) {
   const std::string run = started(add_graph(asking_graph("forked")));
@@ -230,8 +229,7 @@ TEST(ForkCommand, lineage_is_drawn_as_a_tree) {
   }
 }
 
-// --- move
-// -------------------------------------------------------------------------------------------------------------
+// --- move -----------------------------------------------------------------------------------------------------------
 
 TEST(MoveCommand, moves_those_that_fit_and_says_why_the_others_do_not) {
   Json graph = asking_graph("moving");
@@ -252,8 +250,7 @@ TEST(MoveCommand, moves_those_that_fit_and_says_why_the_others_do_not) {
   cairn_ok({"verify", waits});
 }
 
-// --- diff
-// -------------------------------------------------------------------------------------------------------------
+// --- diff -----------------------------------------------------------------------------------------------------------
 
 TEST(Diff, of_a_run_and_its_fork_begins_where_they_part) {
   const std::string run = started(add_graph(asking_graph("parted")));
@@ -296,8 +293,7 @@ TEST(Diff, of_two_moments_shows_what_came_between) {
   expect_refused(cairn({"diff", run, nobody}), 3, nobody);
 }
 
-// --- replay
-// -----------------------------------------------------------------------------------------------------------
+// --- replay ---------------------------------------------------------------------------------------------------------
 
 TEST(Replay, under_the_same_graph_everything_comes_out_again) {
   add_graph(asking_graph("again"));

@@ -1,5 +1,5 @@
-// The API as its clients see it: every route, against `cairn serve` and `cairn work`, beside what the command line
-// says.
+// The API as its clients see it: every route, against `cairn serve` and `cairn work`, compared with what the command
+// line says.
 #include <csignal>
 #include <gtest/gtest.h>
 
@@ -269,8 +269,7 @@ TEST_F(Api, a_stream_tells_events_as_they_happen_until_the_run_has_ended_and_goe
   expect_error(server.get(at(run, "/events"), {{"Last-Event-ID", "x"}}), 400, "invalid", "Last-Event-ID");
 }
 
-// --- page_agent, whose page is the client's
-// ---------------------------------------------------------------------------
+// --- page_agent, whose page is the client's -------------------------------------------------------------------------
 
 // A register that the test keeps, and performs actions on.
 class Register {

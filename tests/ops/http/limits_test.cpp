@@ -1,5 +1,5 @@
-// What holds `cairn serve` together: limits on what clients send and open, who may ask, a database that goes away, and
-// its end.
+// The limits of `cairn serve`: on what clients send and open, on who may ask, when the database goes away, and at its
+// end.
 #include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>

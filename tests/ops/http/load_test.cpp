@@ -17,7 +17,7 @@ constexpr std::size_t big_bytes = 900'000;
 
 std::string dsn() { return cairn_ok({"doctor", "--json"}).json()["dsn"]; }
 
-// A run whose events come to 18 MB; it waits, and goes on waiting.
+// A run with 18 MB of events; it waits for ever.
 const std::string& big_run() {
   static const std::string run = [] {
     const Server server;

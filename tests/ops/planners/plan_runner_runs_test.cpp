@@ -1,5 +1,5 @@
-// The second job on real input: recorded workflows whose tasks run once each in the order of their edges, whoever
-// dies; and plans that a model wrote, the sound and the faulty.
+// The second job on real input: recorded workflows whose tasks run once each in the order of their edges, whichever
+// worker dies; and plans that a model wrote, the sound and the faulty.
 #include <csignal>
 #include <gtest/gtest.h>
 #include <map>
@@ -62,7 +62,7 @@ Executions executions_of(const Recorder& recorder, const std::string& run) {
   for (int line = 0; std::getline(text, noted); ++line) {
     std::istringstream words(noted);
     std::string word, of, goal;
-    // A program whose worker is killed while it hands over the document is told nothing, and notes so.
+    // A program whose worker is killed while it hands over the document receives none, and notes that.
     if (!(words >> word >> of >> goal) || of != run) continue;
     if (word == "start") ++executions.starts[goal];
     (word == "start" ? executions.first_start : executions.first_end).emplace(goal, line);

@@ -62,7 +62,7 @@ PlannerCase plan_decomposer_case() {
   return {"plan_decomposer", input.dump()};
 }
 
-// A client that brings its DOM and does what it is told; the rule book plans.
+// A client that brings its DOM and does what the planner asks; the rule book plans.
 PlannerCase page_agent_case() {
   const auto page = [](const std::string& rows, const std::string& form) {
     return "<button id=1>New patient</button><table>" + rows + "</table>" + form;

@@ -88,7 +88,7 @@ int work_until(const PlannerCase& a, const std::string& run, std::int64_t event)
 // The same, with the case's answers to its questions.
 int execute(const PlannerCase& a, const std::string& run, std::int64_t event = 0);
 
-// Dies after each commit in turn, each time in a new run, and goes on to the same end. Returns the number of crashes.
+// Dies after each commit in turn, each time in a new run, and continues to the same end. Returns the number of crashes.
 // `crashed` checks the run after the crash, `ended` at its end.
 int crash_everywhere(const PlannerCase& a, const std::function<void(const std::string& run)>& crashed,
                      const std::function<void(const std::string& run)>& ended);

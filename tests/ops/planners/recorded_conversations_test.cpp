@@ -1,4 +1,4 @@
-// What real models once said, said again over HTTP by a server that knows nothing else: conversations to their last
+// Recorded answers of real models, replayed over HTTP by a server that knows nothing else: conversations to their last
 // word while workers die, planners that a verifier sends back, searches that gave up. Each ends, as it did or bounded.
 #include <algorithm>
 #include <atomic>
@@ -124,7 +124,7 @@ std::optional<Json> next_turn(const Turns& conversation, const Turns& messages) 
   return is_beginning ? std::optional(conversation[messages.size()]) : std::nullopt;
 }
 
-// What each call was answered with, by tool and arguments, in order; the same again for the same key.
+// The recorded answer of each call, by tool and arguments, in order; the same again for the same key.
 class RecordedTools {
  public:
   explicit RecordedTools(const Turns& turns) {
@@ -224,7 +224,7 @@ Json verdict_on(const std::vector<Json>& instances, const Turns& messages) {
     if (const std::optional<Json> next = next_turn(turns, messages))
       return {{"correct", false}, {"feedback", (*next)["content"]}};
   }
-  return {{"correct", true}, {"feedback", ""}};  // would end a plan that nobody made
+  return {{"correct", true}, {"feedback", ""}};  // would end with a plan that was never made
 }
 
 TEST(RecordedConversations, a_planner_is_sent_back_by_its_verifier_until_it_is_right_or_has_had_its_rounds) {
@@ -311,7 +311,7 @@ std::optional<Json> next_action(const Path& path, const Turns& messages) {
   return Json{{"role", "assistant"}, {"content", "This is the end of the record."}};
 }
 
-// The same calls again and again, each with its observation, whatever they came to.
+// Replays the same calls, each with its observation, whatever their outcome.
 void search_again(const Json& document, const Path& path) {
   std::set<std::string> offered = {"Finish"};
   for (const Json& function : document["answer_generation"]["function"]) offered.insert(function["name"]);

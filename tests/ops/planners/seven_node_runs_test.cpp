@@ -13,7 +13,7 @@ namespace {
 
 std::string numstat() { return (samples() / "gitlog" / "medusa-numstat.tsv").lexically_normal(); }
 
-// Module -> owner, from the table that came with the data.
+// Module -> owner, from the table that belongs to the data.
 std::map<std::string, std::string> expected_owners() {
   std::map<std::string, std::string> owners;
   std::istringstream text(read_file(samples() / "gitlog" / "EXPECTED.tsv"));

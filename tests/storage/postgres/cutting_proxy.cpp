@@ -38,8 +38,8 @@ bool is_readable(int file, int timeout_ms) {
 
 bool has(const std::string& bytes, std::string_view part) { return bytes.find(part) != std::string::npos; }
 
-// What a client sends until it says that it wants an answer. It commits if it has a COMMIT, or events outside of any
-// BEGIN: by a statement's text, or by the name of a prepared one.
+// The bytes that a client sends until it says that it wants an answer. They commit if they have a COMMIT, or events
+// outside of any BEGIN: by a statement's text, or by the name of a prepared one.
 class Message {
  public:
   void add(const std::string& bytes) {

@@ -1,4 +1,4 @@
-// Where claims begin and what they take by its key: marks, priorities, hints.
+// The claimer's scans: where they begin and what they take by its key: marks, priorities, notifications.
 #include "storage/postgres/job_claimer.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the Postgres store must do beyond the contract: races, lost connections, HOT updates, roles, hints.
+// The Postgres store beyond the contract: races, lost connections, HOT updates, roles, notifications.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -205,7 +205,7 @@ class StoppedInside : public testing::Test {
     connection.sync();
     connection.finish();
   }
-  // What the stopped one finds when it goes on.
+  // When the stopped process continues, it must find its transaction ended.
   static void expect_ended(const std::function<void()>& go_on) {
     try {
       go_on();
@@ -219,7 +219,7 @@ class StoppedInside : public testing::Test {
   PostgresPool pool{{dsn, "cairn", true}, 1};
 };
 
-// A stopped worker held a run's row for ever: nobody else could go on with the run.
+// A stopped worker held a run's row for ever: no other worker could continue the run.
 TEST_F(StoppedInside, a_transaction) {
   pool.run([&](PgConnection& asleep) {
     asleep.execute("BEGIN");
@@ -294,7 +294,7 @@ TEST(PostgresConnection, one_terminated_before_its_commit_is_lost) {
   expect_lost([](PgConnection& connection) { connection.send(commit_statement()); });
 }
 
-// Seen as an error of the program: the commit was sent anew as another one, and its first one refused the second.
+// Seen as an error of the program: the commit was sent again as another one, and its first one refused the second.
 TEST(PostgresConnection, one_terminated_at_the_sync_of_a_pipeline_is_lost) {
   expect_lost([](PgConnection&) {});
 }
@@ -438,7 +438,7 @@ TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
   EXPECT_EQ(claimed[0].run, newer.id());
 }
 
-// A run goes on after a pause in the same commit in which another begins: the hint is of both.
+// A run continues after a pause in the same commit in which another begins: the notification is for both.
 TEST(PostgresStore, a_commit_that_offers_one_job_and_frees_another_names_none) {
   const std::string dsn = new_database(1);
   const auto store = store_on(dsn);
@@ -455,7 +455,7 @@ TEST(PostgresStore, a_commit_that_offers_one_job_and_frees_another_names_none) {
   EXPECT_EQ(store->claim(request).jobs.size(), 2u);
 }
 
-// A rebuild may be under way beside the workers.
+// A rebuild may be under way while workers run.
 TEST(PostgresStore, a_look_at_what_is_held_passes_over_a_job_whose_run_has_lost_its_row) {
   const std::string dsn = new_database(1);
   const auto store = store_on(dsn);

@@ -138,7 +138,7 @@ TEST(Migrate, a_login_that_may_not_make_roles_goes_on_without) {
   ask(dsn, "drop role bob");
 }
 
-// Who runs the database makes the schema for a login that may not; it was refused as that of others.
+// The operator makes the schema for a login that may not; it was refused as that of others.
 TEST(Migrate, an_empty_schema_that_was_made_for_us_is_taken) {
   const std::string ours = new_database(1);
   const std::string dsn = new_empty_database();

@@ -48,7 +48,7 @@ TEST(Checkpoint, heads_are_read_as_they_were_written) {
     EXPECT_EQ(parse_heads(bad), std::nullopt) << bad;
 }
 
-// What is shipped stays: who has signed must find the same bytes.
+// The shipped layout stays: a signer must find the same bytes.
 TEST(Checkpoint, the_signed_layout_is_fixed) {
   EXPECT_EQ(hex(sha256(signed_bytes(checkpoint_of(1), database))),
             "27c5f9a4a7347240b5d54c27d0c0a5f6be4481e3de3d5c460150282773434f0f");

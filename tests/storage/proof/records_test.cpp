@@ -1,4 +1,4 @@
-// What is kept beside the log: questions, blobs, snapshots, graphs.
+// The records that are kept next to the log: questions, blobs, snapshots, graphs.
 #include "storage/chain.hpp"
 #include "tests/storage/store_test.hpp"
 

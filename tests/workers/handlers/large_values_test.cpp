@@ -1,4 +1,4 @@
-// What is moved out of an event comes back as it was, and what only looks as if it had been is nobody else's value.
+// Values moved out of an event come back as they were, and a value that only looks like a moved one stays as it is.
 #include "workers/handlers/large_values.hpp"
 
 #include <gtest/gtest.h>

@@ -300,7 +300,7 @@ TEST(PageAgent, S2_31_five_kinds_of_contingencies_and_the_first_in_the_plan_coun
   EXPECT_EQ(both.events("contingency_matched")[0]["condition"], "URL_CHANGED");
 }
 
-// What is looked for has to stand in the popup, the alert, or what the field stands in.
+// The text has to stand in the popup, in the alert, or in what the field stands in.
 TEST(PageAgent, S2_31_text_that_stands_elsewhere_on_the_page_does_not_count) {
   const std::string elsewhere = "<footer><a id=9>Cookies</a><p>Required reading</p></footer>";
   struct Place {

@@ -13,7 +13,7 @@ TEST(PageAgent, the_rules_read_a_goal) {
                              {"name", "Jas"}, {"date of birth", "1990-01-02"}, {"ward", "Children and youth"}}));
 }
 
-// The register as a client sees it, which performs what it is told.
+// The register as a client sees it, which performs the actions it is given.
 class Register {
  public:
   std::string dom() const {

@@ -1,4 +1,4 @@
-// What the tests of the page agent share: replies by a few words, and one run of a client that brings its DOM, turn by
+// Shared parts of the page agent's tests: replies by a few words, and one run of a client that brings its DOM, turn by
 // turn. The graph is the real one, with scripted replies in a model's place. For one thread.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What the tests of the plan decomposer share: plans and replies by a few words, and what a run left. The graph is the
-// real one on a memory store, with scripted replies, the rule book or a real HTTP endpoint in a model's place. For one
-// thread.
+// Shared parts of the plan decomposer's tests: plans and replies by a few words, and the results of a run. The graph is
+// the real one on a memory store, with scripted replies, the rule book or a real HTTP endpoint in a model's place. For
+// one thread.
 #pragma once
 
 #include <gtest/gtest.h>

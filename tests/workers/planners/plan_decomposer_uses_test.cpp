@@ -1,4 +1,4 @@
-// How the plan decomposer is used: on one task, by another graph, with settings, without a model; and its result.
+// The uses of the plan decomposer: on one task, by another graph, with settings, without a model; and its result.
 #include "engine/evolve.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/run_json.hpp"
@@ -174,8 +174,8 @@ TEST(PlanDecomposer, S1_32_the_plan_that_is_read_is_the_fold_of_the_events) {
 }
 
 // --- called by another graph -----------------------------------------------------------------------------------------
-// A graph that owns a plan: it is created, decomposed by a child unless told otherwise, and merged. What changed in the
-// meantime is looked at again, twice at most.
+// A graph that owns a plan: it is created, decomposed by a child unless the input says otherwise, and merged. If the
+// plan changed meanwhile, it is decomposed again, at most twice in all.
 const Json owner_graph = Json::parse(R"({ "name": "owner", "start": "create", "limits": { "steps": 50 },
   "budgets": { "decompositions": { "cap": 2 } },
   "nodes": {
@@ -221,7 +221,7 @@ TEST(PlanDecomposer, S1_02_a_request_holds_nothing_of_the_callers_conversation) 
   }
 }
 
-// What one command comes to: all of its events and the runs it starts are one commit.
+// The decision on one command: all of its events and the runs it starts are one commit.
 Decision decide_create(const std::string& graph, const Json& input) {
   static const std::unique_ptr<Catalogue> catalogue = *make_catalogue({});
   Graphs graphs;

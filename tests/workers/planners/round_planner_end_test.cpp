@@ -1,4 +1,4 @@
-// How planning in rounds ends: done, failed, partly, or without progress; and what becomes of sub-goals that fail.
+// The ends of planning in rounds: done, failed, partly, or without progress; and what becomes of sub-goals that fail.
 #include "engine/run_json.hpp"
 #include "tests/workers/planners/round_planner_trial.hpp"
 

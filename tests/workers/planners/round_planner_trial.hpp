@@ -1,5 +1,5 @@
-// What the tests of planning in rounds share: replies by a few words, tools of their own, and the nine over the sample
-// data. The graph is the real one, with scripted replies or the rule book in a model's place. For one thread.
+// Shared parts of the tests of planning in rounds: replies by a few words, tools of their own, and the nine over the
+// sample data. The graph is the real one, with scripted replies or the rule book in a model's place. For one thread.
 #pragma once
 
 #include <boost/asio.hpp>

@@ -1,4 +1,4 @@
-// What the tests of the seven-node agent share: questions and replies by a few words. The graph is the real one, with
+// Shared parts of the seven-node agent's tests: questions and replies by a few words. The graph is the real one, with
 // scripted replies or the rule book in a model's place. For one thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The plain agent loop on recorded conversations: the model, the tools and the person say again what they once said.
+// The plain agent loop on recorded conversations: the model, the tools and the person repeat what they once said.
 #include <boost/asio/awaitable.hpp>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Json episodes() {
   return Json::parse(file);
 }
 
-// Answers messages that equal a recorded beginning with what came next, and refuses all others.
+// Answers messages that equal a recorded beginning with the next recorded message, and refuses all others.
 std::unique_ptr<Model> recorded_model(const Turns& turns) {
   return make_rule_model("recorded", [turns](const ModelRequest& request) -> ModelAnswer {
     const std::size_t count = request.messages.size();
@@ -35,7 +35,7 @@ std::unique_ptr<Model> recorded_model(const Turns& turns) {
   });
 }
 
-// What each call was answered with, by tool and arguments, in order.
+// The recorded answer of each call, by tool and arguments, in order.
 std::unique_ptr<Tools> recorded_tools(const Turns& turns) {
   std::map<std::string, std::vector<std::string>> answers;
   for (std::size_t i = 0; i + 1 < turns.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a process commits is signed, into the database and outside of it, whatever fails meanwhile.
+// The checkpointer signs what a process commits, into the database and outside of it, whatever fails meanwhile.
 #include "workers/runtime/checkpointer.hpp"
 
 #include <chrono>
@@ -39,7 +39,7 @@ class CheckpointerTest : public testing::Test {
     return run;
   }
 
-  // Of the one process there is.
+  // The checkpoints of the one process there is.
   std::vector<Checkpoint> in_table() {
     CheckpointTable table(dsn_, 1);
     const std::vector<std::int64_t> processes = table.processes(0, 2);

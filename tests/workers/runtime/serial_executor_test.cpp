@@ -68,7 +68,7 @@ TEST(SerialExecutor, never_run_two_at_once_and_lose_none) {
   EXPECT_EQ(done, 40'000);
 }
 
-// What is destroyed may itself want to be destroyed in turn, as a coroutine does.
+// A task may post more work while it is destroyed, as a coroutine does.
 TEST(SerialExecutor, closed_ones_destroy_what_waits_and_what_comes) {
   int run = 0;
   int destroyed = 0;

@@ -125,7 +125,8 @@ TEST_P(WorkerTest, sub_goals_run_on_tools_in_the_order_of_their_dependencies) {
   EXPECT_EQ(count(run, "sub_goal_closed"), 3);
 }
 
-// Whichever of its threads asked: the first turns are posted, later ones go on where a call of the store has come back.
+// Any of the worker's threads may ask `until`: the first tasks are posted, later ones run on the thread on which a
+// store call has returned.
 TEST_P(WorkerTest, what_until_throws_comes_out_of_the_worker) {
   start("linear", {{"text", "hello"}});
   for (const int asked_at : {1, 2, 3, 5, 8}) {
@@ -172,7 +173,7 @@ TEST_P(WorkerTest, a_called_run_begins_and_ends_together_with_its_step) {
 }
 
 TEST_P(WorkerTest, a_child_left_behind_by_another_worker_is_executed_with_its_caller) {
-  const RunId run = start("call", {{"word", "hi"}});  // the client started the child; nobody was told
+  const RunId run = start("call", {{"word", "hi"}});  // the client started the child; no worker was notified
   WorkerOptions options;
   options.only_runs = {run};
   options.dead_after_ms = 200;
@@ -450,7 +451,7 @@ TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {
   }
 }
 
-// Once for each of its steps, that is, it was as dear as the square of the run's length.
+// It was read once for each of the fork's steps, which cost the square of the run's length.
 TEST_P(WorkerTest, the_record_that_a_fork_takes_its_answers_from_is_read_once) {
   Json goals = Json::array();
   for (int n = 0; n < 40; ++n)
@@ -470,7 +471,7 @@ TEST_P(WorkerTest, the_record_that_a_fork_takes_its_answers_from_is_read_once) {
   EXPECT_EQ(counted.events_read, store_->run(origin)->head);
 }
 
-// Of one that goes on meanwhile, what came since is read when the record has no answer yet.
+// The origin may still be running: its new events are read when the record has no answer yet.
 TEST_P(WorkerTest, a_record_that_grows_is_read_on) {
   const Json goals = {{{"id", "a"}, {"tool", "echo"}, {"inputs", {{"x", 1}}}},
                       {{"id", "b"}, {"tool", "fail"}, {"inputs", {{"message", "no"}}}}};

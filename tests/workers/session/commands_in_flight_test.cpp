@@ -179,7 +179,7 @@ TEST_P(InFlight, a_failed_run_is_tried_again_where_it_failed) {
   EXPECT_EQ(count(run, "step_failed"), 6);
 }
 
-// The run that it had called before went on beside the new one.
+// The run that it had called before went on next to the new one.
 TEST_P(InFlight, a_failed_run_that_is_tried_again_at_once_leaves_no_child_of_before_behind) {
   add(R"({"name":"asking","start":"q","limits":{"steps":9},"nodes":{
       "q":{"ask":{"prompt":"?"},"on":{"answered":"z","expired":"z"}},"z":{"end":"done"}}})");
@@ -191,7 +191,7 @@ TEST_P(InFlight, a_failed_run_that_is_tried_again_at_once_leaves_no_child_of_bef
   {
     work(*catalogue_);
     ASSERT_TRUE(wait_until([&] { return has_ended(run); }));
-    stop();  // so that nobody sweeps
+    stop();  // so that no worker sweeps
   }
   const RunId before = children_of(run).at(0);
   ASSERT_FALSE(has_ended(before));

@@ -175,7 +175,7 @@ TEST_F(CommitterTest, a_step_that_may_not_stay_is_offered_with_a_new_epoch) {
   EXPECT_GT(store_->jobs(run)[0].epoch, job.epoch);
 }
 
-// A row that stays keeps its queue: let go later, it would be claimed for what it no longer is.
+// A row that stays keeps its queue: released later, it would be claimed for a step that it no longer stands for.
 TEST_F(CommitterTest, a_step_in_another_queue_than_its_branchs_row_does_not_stay) {
   const RunId run = start("wait");
   Driven driven(*store_, 5);
@@ -297,7 +297,7 @@ TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
   EXPECT_TRUE(driven.reply(wrong).refused);
 }
 
-// What the driven committer reads is older than the job and the command that come while it reads.
+// The driven committer's load is older than the job and the command that arrive during it.
 TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken_for_newer) {
   const RunId run = start("wait");
   Driven driven(*store_, 5);

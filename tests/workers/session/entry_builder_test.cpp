@@ -1,4 +1,4 @@
-// What becomes of a branch's row: derived from the job before the entry and the job after it.
+// The write of a branch's row, derived from the job before the entry and the job after it.
 #include "workers/session/entry_builder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a held step comes to: recorded outcomes of nodes that say `cache`, and what their keys depend on.
+// The executor: recorded outcomes of nodes that say `cache`, and what their keys depend on.
 #include "workers/session/executor.hpp"
 
 #include <gtest/gtest.h>

@@ -63,7 +63,7 @@ TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
   EXPECT_EQ(pool.free_slots(), 5);
 }
 
-// Who offered the job may have a clock ahead of ours: it is not due here for a moment yet.
+// The offering process may have a clock ahead of ours: the job is not due here for a moment yet.
 TEST(Pool, a_wake_up_that_finds_nothing_is_followed_by_one_more_look) {
   Pool pool(patient());
   (void)pool.drain_actions();
@@ -106,7 +106,7 @@ TEST(Pool, a_claim_answers_a_hint_alone_only_if_nothing_else_is_to_be_found) {
   EXPECT_FALSE(claims_on_hint()) << "a queue may have become free";
 }
 
-// Under hints that come all the time nothing else would ever be found.
+// If notifications arrived all the time, jobs without one would otherwise never be found.
 TEST(Pool, hints_do_not_put_off_the_look_at_all_there_is) {
   Pool pool(patient());
   (void)pool.drain_actions();
@@ -242,7 +242,7 @@ TEST(Pool, what_is_given_back_is_released_with_its_fence_and_not_claimed_before_
   EXPECT_TRUE(pool.is_idle() || pool.free_slots() == 8);
 }
 
-// Who lacked a step's handler claimed it again the moment it was due, before those who have it came to look.
+// A worker without the step's handler claimed the job again the moment it was due, before the workers that have it.
 TEST(Pool, what_is_passed_on_is_left_to_others) {
   Pool pool(options(32, 1));
   (void)pool.drain_actions();

@@ -1,6 +1,6 @@
-// What is the same (DESIGN 4): random graphs executed by real workers, kept or not, fused or not, woken or not, cached
-// or not, by 1 or 5 workers, on 1 or 4 shards: the same history but for times, workers and the interleaving of parallel
-// branches. CAIRN_SEED=N repeats one.
+// The same history in every mode: random graphs executed by real workers, kept or not, fused or not, notified or not,
+// cached or not, by 1 or 5 workers, on 1 or 4 shards, give the same history but for times, workers and the interleaving
+// of parallel branches. CAIRN_SEED=N repeats one.
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
@@ -137,8 +137,7 @@ class GraphMaker {
   int count_ = 0;
 };
 
-// --- handlers whose outcome depends on what they see alone
-// ------------------------------------------------------------
+// --- handlers whose outcome depends on what they see alone ----------------------------------------------------------
 
 std::uint64_t fate(const std::string& text) {
   std::uint64_t hash = 14695981039346656037ull;
@@ -203,8 +202,7 @@ std::unique_ptr<Catalogue> fated_catalogue() {
   return catalogue;
 }
 
-// --- histories without what may differ
-// --------------------------------------------------------------------------------
+// --- histories without what may differ ------------------------------------------------------------------------------
 
 // Names steps by where they stand, not by when they opened: the branch's path and which of its steps it is.
 class Telling {
@@ -263,8 +261,7 @@ class Telling {
   std::map<std::string, std::string> told_;
 };
 
-// --- ways to execute
-// --------------------------------------------------------------------------------------------------
+// --- ways to execute ------------------------------------------------------------------------------------------------
 
 struct Way {
   std::string name;

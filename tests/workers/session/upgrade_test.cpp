@@ -1,4 +1,4 @@
-// A database that the first release made, with runs under way, moves forward: its runs go on where they were, and a
+// A database that the first release made, with runs under way, is upgraded: its runs continue where they were, and a
 // worker of that release may still be at work. tests/golden/release_1 holds what it wrote and the statements it sends.
 #include <cstdlib>
 #include <filesystem>
@@ -62,12 +62,12 @@ std::map<std::string, RunRow> runs_by_state(Store& store) {
   return runs;
 }
 
-// All but those that wait for somebody.
+// Until all runs have ended, except those that wait for a person.
 void work_until_ended(Store& store, Catalogue& with) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   WorkerOptions options;
   options.beat_ms = 50;
-  options.dead_after_ms = 500;  // nobody else is at work here
+  options.dead_after_ms = 500;  // no other worker is at work here
   options.until = [&] {
     const std::vector<QuestionRow> asked = store.questions({}, 10);
     const std::vector<RunRow> rows = store.runs({});

@@ -1,5 +1,5 @@
 // The page agent: plans, acts on a web page one action at a time, and judges each before the next. This file has the
-// way of a turn: the first observation, the task, what the next turn begins with, and what ends it.
+// course of a turn: the first observation, the task, what the next turn begins with, and what ends it.
 #include "workers/planners/page_agent/page_agent.hpp"
 
 #include <utility>
@@ -50,7 +50,7 @@ Waiting observe(StepInput input, Ports& ports) {
 }
 
 // --- the task --------------------------------------------------------------------------------------------------------
-// Whose task it is stands in the run's tags; a turn that names another's is refused by the question's schema.
+// The run's tags name the person whose task it is; a turn that names another one is refused by the question's schema.
 StepResult create_task(const StepInput& input) {
   Json task = {{"id", to_string(input.run)}, {"goal", channel(input, "goal")}};
   Json required = {"dom", "url"};

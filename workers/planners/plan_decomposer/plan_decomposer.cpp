@@ -33,7 +33,7 @@ Record rewritten(const char* rule, Json from, Json to) {
 }
 
 // --- what a run goes by ----------------------------------------------------------------------------------------------
-// What a run was asked to decompose and by which settings, as `load` left it in the channel `job`.
+// The tasks that a run is to decompose, and its settings, as `load` left them in the channel `job`.
 struct Assignment {
   DecompositionSettings settings;
   std::string mode;
@@ -458,7 +458,7 @@ StepResult finish(const StepInput& input) {
                      {},
                      channel(input, "stopped", ""),
                      stats_of(input)};
-  // What was given comes first in the plan; of a run's own tasks none is ever removed.
+  // The given tasks are first in the plan, and none of a run's own tasks is ever removed.
   const auto given = static_cast<std::size_t>(input.data.at("tasks_given").get<std::int64_t>());
   for (std::size_t i = given; i < input.plan.size(); ++i) {
     if (const PlanNode* node = plan.find(input.plan[i].id)) done.created.push_back(*node);

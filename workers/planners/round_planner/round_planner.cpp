@@ -1,6 +1,6 @@
 // Planning in rounds: the goal is understood, a round of sub-goals is planned, the engine admits and dispatches them,
-// what came is joined, and the next round is planned, until the planner says done or failed and the answer is written.
-// The tools that do the sub-goals' work are what the document calls workers.
+// their results are joined, and the next round is planned, until the planner says done or failed and the answer is
+// written. The tools that do the sub-goals' work are what the document calls workers.
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <utility>
@@ -174,8 +174,8 @@ Outcome planned(const StepInput& input, const ToolTable& tools, const ModelReply
   return outcome;
 }
 
-// What leaves nothing to plan: a model that failed for good, a round that was not dispatched, a repair that did not
-// help.
+// The ends that leave nothing to plan: a model that failed for good, a round that was not dispatched, a repair that did
+// not help.
 std::optional<Outcome> nothing_to_plan(const StepInput& input) {
   if (input.given.is_object() && input.given.contains("error")) {
     Outcome outcome =
@@ -256,7 +256,7 @@ bool is_clarification(const Json& results) {
   });
 }
 
-// What there is to answer with: what the planner named, or, when it failed, the deliverables that came about.
+// The results to answer with: those that the planner named, or, when it failed, the deliverables that succeeded.
 Json results_of(const StepInput& input) {
   if (channel(input, "status") == "done") return resolved_inputs_of(input, channel(input, "synthesis_inputs"));
   const std::vector<std::string> wanted = channel(input, "deliverables", Json::array()).get<std::vector<std::string>>();
@@ -281,7 +281,7 @@ std::string without_end(std::string sentence) {
   return sentence;
 }
 
-// Whatever is missing is named, whether the model did so or not.
+// Names in the answer every missing part that the model did not name.
 std::string with_missing(std::string answer, const Json& missing) {
   for (const Json& part : missing) {
     const std::string worker = text_of(part, "worker");

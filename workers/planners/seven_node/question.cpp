@@ -27,7 +27,7 @@ const Words code_words = {"code",    "codebase", "repository", "repo",        "m
                           "file",    "files",    "commit",     "commits",     "component", "components",
                           "project", "part",     "parts",      "subsystem"};
 const Words whole_words = {"codebase", "repository", "repo", "project", "everything", "overall", "whole"};
-// Words that need more than a weak hint to be about a code base.
+// Words that need more than one weak sign to be about a code base.
 const Words foreign_words = {"weather", "forecast", "temperature", "joke",     "jokes",     "poem",  "recipe",
                              "news",    "movie",    "song",        "football", "president", "stock", "horoscope"};
 const Words joining_words = {"and", "or", "the", "a", "an", "also", "plus", "&"};

@@ -1,5 +1,5 @@
-// The nodes of venture_scope: each does one thing, and where it leads is an edge of the graph. What they know and
-// decide by is in the files next to it: fields and recipes, the policy, the prompt, answers and documents.
+// The nodes of venture_scope: each does one thing, and where it leads is an edge of the graph. Their knowledge and
+// rules are in the files next to this one: fields and recipes, the policy, the prompt, answers and documents.
 #include <boost/asio/awaitable.hpp>
 #include <utility>
 
@@ -399,8 +399,8 @@ struct Ending {
   std::string reason;
 };
 
-// Who led here: an abort or the calculator's gate has said so; a decision to finish is the last one; else the cap on
-// iterations closed tick.
+// The reason for the end: an abort or the calculator's gate has left it in `status`; otherwise the last decision was to
+// finish; otherwise the cap on iterations closed tick.
 Ending ending_of(const StepInput& input, const Venture& venture) {
   const std::string status = text_of(input.data, "status");
   if (status == "aborted" || status == "done") return {status, text_of(input.data, "reason")};

@@ -115,7 +115,7 @@ class OpenPage {
  public:
   void open(const std::string& url) { value_of(browser_.open(url)); }
 
-  // The page when it has come to rest: loaded, and twice the same.
+  // The page once it is stable: loaded, and the same twice in a row.
   Json observe() {
     static const std::string script = script_named("observe.js");
     Json before;

@@ -119,7 +119,7 @@ class VentureDesk {
   std::unique_ptr<Catalogue> catalogue_;
 };
 
-// What the gate before a calculation goes by, and a desk on which it is so.
+// A case of the gate before a calculation, and a desk on which it is so.
 struct GateCase {
   bool backed;
   bool capped;

@@ -352,7 +352,7 @@ TEST(VentureScope, S0_44_reflecting_notes_why) {
 }
 
 // --- each node alone -------------------------------------------------------------------------------------------------
-// What a run's channels hold when nothing is known yet: total = a * b.
+// The channels of a run of which nothing is known yet: total = a * b.
 Json literal_channels() {
   return Json::parse(R"({"question":"How much?","region":"Norland","currency":"EUR","auto_finish_ok":true,"fields":{},
     "profile":{"name":"tiny","auto_finish":true,"calculator":{"target":"total"},"search":{"tool":"find"}},

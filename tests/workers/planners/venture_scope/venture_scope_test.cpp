@@ -56,7 +56,7 @@ std::unique_ptr<Model> always(const std::string& action, const std::string& targ
   });
 }
 
-// One document that tells `a` of the tiny profile, or what is given.
+// One document that states `a` of the tiny profile, or the given text.
 std::unique_ptr<Tools> documents(const std::string& text = "The alpha of Norland was 7.") {
   return make_tools({corpus_tool(corpora_in_memory({{"example", {document_of("docs/a.md", "# Alpha\n\n" + text)}}}))},
                     1);

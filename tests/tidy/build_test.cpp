@@ -1,0 +1,87 @@
+// Tidy rules of the build and the papers: every source is built, the README names what exists, scripts stop at a fault.
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <regex>
+#include <set>
+#include <string>
+#include <system_error>
+
+#include "tests/tidy/sources.hpp"
+
+namespace cairn::testing {
+namespace {
+
+std::set<std::string> built_files(const Sources& sources) {
+  static const std::regex listed("\\b(engine|storage|workers|ops|tests)/[\\w/]+\\.cpp\\b");
+  std::set<std::string> files;
+  for (const char* path : {"CMakeLists.txt", "ops/cmake/tests.cmake"}) {
+    const Source* list = find_source(sources, path);
+    const std::string text = list == nullptr ? "" : text_of(*list);
+    for (std::sregex_iterator match(text.begin(), text.end(), listed), end; match != end; ++match)
+      files.insert(match->str());
+  }
+  return files;
+}
+
+Faults build_faults(const Sources& sources) {
+  Faults faults;
+  const auto built = built_files(sources);
+  for (const auto& file : built) {
+    if (find_source(sources, file) == nullptr) faults.push_back(file + ": CMake builds it, but there is no such file");
+  }
+  for (const auto& source : sources) {
+    if (ends_with(source.path, ".cpp") && !built.contains(source.path))
+      faults.push_back(source.path + ": CMake does not build it");
+  }
+  return faults;
+}
+
+TEST(Tidy, every_source_is_built) {
+  const auto cmake = source("CMakeLists.txt", "add_library(x\n  engine/a.cpp\n)");
+  EXPECT_EQ(build_faults({cmake}).size(), 1u);
+  EXPECT_EQ(build_faults({cmake, source("engine/a.cpp", ""), source("engine/b.cpp", "")}).size(), 1u);
+  const auto faults = build_faults(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
+bool is_program(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(project_root() / path, ignored);
+  return std::filesystem::is_regular_file(status) &&
+         (status.permissions() & std::filesystem::perms::owner_exec) != std::filesystem::perms::none;
+}
+
+TEST(Tidy, the_readme_names_programs_that_exist) {
+  static const std::regex named("\\./(ops/\\w+)");
+  const Source* readme = find_source(all_sources(), "README.md");
+  ASSERT_NE(readme, nullptr);
+  const std::string text = text_of(*readme);
+  std::set<std::string> programs;
+  for (std::sregex_iterator match(text.begin(), text.end(), named), end; match != end; ++match)
+    programs.insert((*match)[1]);
+  EXPECT_TRUE(programs.contains("ops/quickstart"));
+  EXPECT_TRUE(programs.contains("ops/test"));
+  for (const auto& program : programs) EXPECT_TRUE(is_program(program)) << program;
+}
+
+Faults script_faults(const Source& source) {
+  if (source.lines.empty() || !source.lines[0].starts_with("#!")) return {};
+  Faults faults;
+  const std::string text = text_of(source);
+  if (text.find("set -euo pipefail\n") == std::string::npos && text.find("\nexec ") == std::string::npos) {
+    faults.push_back(source.path + ":1: a script stops at the first fault (set -euo pipefail)");
+  }
+  return faults;
+}
+
+TEST(Tidy, scripts_stop_at_the_first_fault) {
+  expect_fault(script_faults, source("ops/a", "#!/usr/bin/env bash\nfalse\ntrue\n"));
+  expect_clean(script_faults);
+  for (const auto& script : all_sources()) {
+    const bool is_script = !script.lines.empty() && script.lines[0].starts_with("#!");
+    EXPECT_TRUE(!is_script || is_program(script.path)) << script.path << " is not executable";
+  }
+}
+
+}  // namespace
+}  // namespace cairn::testing

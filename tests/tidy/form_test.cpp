@@ -1,0 +1,160 @@
+// Tidy rules of form: lengths, leftovers, paths of machines, and where SQL is written.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "tests/tidy/sources.hpp"
+
+namespace cairn::testing {
+namespace {
+
+// --- form ----------------------------------------------------------------------------------------------------------
+
+std::size_t characters(const std::string& line) {
+  const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), is_start));
+}
+
+Faults line_faults(const Source& source) {
+  static const std::regex prose("\\.(md|json)$");
+  Faults faults;
+  if (is_data(source) || source.path == "LICENSE") return faults;
+  const bool any_length = std::regex_search(source.path, prose);
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    const auto& line = source.lines[i];
+    const bool is_json = folder_of(source) == "tests" && line.find("\":") != std::string::npos;
+    if (!any_length && !is_json && characters(line) > 120) faults.push_back(fault_at(source, i, "over 120 characters"));
+    if (line.find('\t') != std::string::npos) faults.push_back(fault_at(source, i, "a tab"));
+    if (line.ends_with(' ') || line.ends_with('\r')) faults.push_back(fault_at(source, i, "white space at the end"));
+  }
+  return faults;
+}
+
+TEST(Tidy, lines_are_short_and_clean) {
+  expect_fault(line_faults, source("engine/a.cpp", std::string(121, 'x')));
+  expect_fault(line_faults, source("engine/a.cpp", "int a;\t// tab"));
+  expect_fault(line_faults, source("schema/a.sql", "int a; "));
+  std::string umlauts;
+  for (int i = 0; i < 120; ++i) umlauts += "ü";
+  expect_none(line_faults, source("engine/a.cpp", umlauts));
+  expect_none(line_faults, source("tests/a_test.cpp", "R\"({\"name\": \"" + std::string(121, 'x') + "\"})\""));
+  expect_clean(line_faults);
+}
+
+Faults leftovers(const Source& source) {
+  static const std::regex left(
+      "\\b(TO"
+      "DO|FIX"
+      "ME|X"
+      "XX|HA"
+      "CK)\\b|DISA"
+      "BLED_|GTEST_"
+      "SKIP|#if 0");
+  if (is_data(source) || source.path == "tests/tidy/form_test.cpp") return {};
+  return lines_with(source, left, "what is unfinished or switched off is not merged: ");
+}
+
+TEST(Tidy, nothing_is_left_for_later) {
+  expect_fault(leftovers, source("engine/a.cpp",
+                                 "// TO"
+                                 "DO: later"));
+  expect_fault(leftovers, source("tests/a_test.cpp",
+                                 "TEST(A, DISA"
+                                 "BLED_b) {}"));
+  expect_fault(leftovers, source("tests/a_test.cpp",
+                                 "  GTEST_"
+                                 "SKIP();"));
+  expect_none(leftovers, source("storage/a.cpp", "std::string name = \"/tmp/cairn-XXXXXX\";"));
+  expect_clean(leftovers);
+}
+
+Faults machine_paths(const Source& source) {
+  static const std::regex path("(^|[^\\w/.~}])/(work|home|root|Users)/\\w");
+  if (is_data(source) || source.path == "tests/tidy/form_test.cpp") return {};
+  return lines_with(source, path, "a path of somebody's machine: ");
+}
+
+TEST(Tidy, no_path_of_a_development_machine) {
+  expect_fault(machine_paths, source("ops/a.cpp", "open(\"/home/ann/cairn\");"));
+  expect_fault(machine_paths, source("README.md", "see /Users/ann/cairn"));
+  expect_none(machine_paths, source("ops/a.cpp", "get(\"http://127.0.0.1/home/x\");"));
+  expect_clean(machine_paths);
+}
+
+// --- functions -----------------------------------------------------------------------------------------------------
+
+constexpr std::size_t function_lines_max = 100;
+
+std::size_t indent_of(const std::string& line) { return std::min(line.find_first_not_of(' '), line.size()); }
+
+// A function, of a namespace or of a class in one, has its first line at an indent of at most two; one of its first
+// lines ends with `{`; it is over at the next `}` with its indent.
+Faults long_functions(const Source& source) {
+  static const std::regex opens("[)\\w>}] \\{$");
+  static const std::regex no_function("^ *(namespace|extern|class|struct|enum|union|public|private)\\b");
+  Faults faults;
+  std::size_t begin = 0;
+  bool open = false;
+  for (std::size_t i = 0; is_cpp(source) && i < source.lines.size(); ++i) {
+    const auto& line = source.lines[i];
+    if (!open && indent_of(line) <= 2 && !line.empty()) begin = i;
+    const auto& first = source.lines[begin];
+    if (!open) {
+      open = std::regex_search(line, opens) && !std::regex_search(first, no_function);
+    } else if (line.starts_with(std::string(indent_of(first), ' ') + "}")) {
+      const std::size_t length = i - begin + 1;
+      if (length > function_lines_max) {
+        faults.push_back(fault_at(source, begin, "a function of " + std::to_string(length) + " lines"));
+      }
+      open = false;
+    }
+  }
+  return faults;
+}
+
+TEST(Tidy, functions_fit_on_a_screen) {
+  const auto function = [](int lines) {
+    std::string text = "namespace cairn {\nint f(int a) {\n";
+    for (int i = 0; i < lines; ++i) text += "  ++a;\n";
+    return source("engine/a.cpp", text + "}\n}  // namespace cairn\n");
+  };
+  expect_fault(long_functions, function(99));
+  expect_none(long_functions, function(98));
+  auto broken = function(98).lines;
+  broken[1] = "std::string a_function_with_a_long_name(std::string_view first,";
+  broken.insert(broken.begin() + 2, "                                        std::string_view second) {");
+  expect_fault(long_functions, {"engine/a.cpp", broken});
+  auto inside = function(99).lines;
+  for (auto& line : inside) line = "  " + line;
+  inside[0] = "class A {";
+  inside.back() = "};";
+  expect_fault(long_functions, {"engine/a.hpp", inside});
+  expect_none(long_functions, source("engine/a.cpp", "struct A {\n" + std::string(200, '\n') + "};"));
+  expect_clean(long_functions);
+}
+
+// --- SQL -----------------------------------------------------------------------------------------------------------
+
+// Path -> reason.
+const std::map<std::string, std::string> sql_exceptions = {};
+
+Faults inline_sql(const Source& source) {
+  static const std::regex sql(
+      "\"[^\"]*\\b(SELECT\\s|INSERT\\s+INTO\\s|UPDATE\\s+\\w[^\"]*\\sSET\\s|DELETE\\s+FROM\\s|"
+      "(CREATE|ALTER|DROP|TRUNCATE)\\s+(TABLE|INDEX|VIEW|FUNCTION)\\s|COPY\\s+\\w+\\s)");
+  if (!is_cpp(source) || folder_of(source) == "tests" || sql_exceptions.contains(source.path)) return {};
+  return lines_with(source, sql, "SQL lives in schema/: ");
+}
+
+TEST(Tidy, sql_lives_in_schema) {
+  expect_fault(inline_sql, source("storage/a.cpp", "  tx.exec(\"SELECT 1 FROM cairn.run\");"));
+  expect_fault(inline_sql, source("ops/a.cpp", "  tx.exec(\"UPDATE cairn.run SET head = 1\");"));
+  expect_none(inline_sql, source("ops/a.cpp", "  say(\"Expected to update a run\");"));
+  expect_clean(inline_sql);
+}
+
+}  // namespace
+}  // namespace cairn::testing

@@ -1,0 +1,164 @@
+// Tidy rules of prose: the form of headers, and plain words in comments.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/tidy/sources.hpp"
+
+namespace cairn::testing {
+namespace {
+
+// --- headers -------------------------------------------------------------------------------------------------------
+
+Faults header_faults(const Source& source) {
+  static const std::set<std::string> public_folders = {"engine", "storage", "workers", "ops"};
+  static const std::regex contract("thread|[Pp]lain values?|[Pp]ure functions?|[Cc]onstant data");
+  if (!is_header(source)) return {};
+  Faults faults;
+  const std::size_t count = source.lines.size();
+  const auto top =
+      Source{source.path, {source.lines.begin(), source.lines.begin() + std::min<long>(25, static_cast<long>(count))}};
+  const bool once = std::find(top.lines.begin(), top.lines.end(), "#pragma once") != top.lines.end();
+  if (count == 0 || !source.lines[0].starts_with("//"))
+    faults.push_back(source.path + ":1: says what it is in a comment first");
+  if (!once) faults.push_back(source.path + ":1: has no #pragma once near its top");
+  if (public_folders.contains(folder_of(source)) && !std::regex_search(text_of(top), contract)) {
+    faults.push_back(source.path + ":1: has a sentence on threads near its top");
+  }
+  return faults;
+}
+
+TEST(Tidy, headers_are_contracts) {
+  expect_fault(header_faults, source("engine/a.hpp", "#pragma once\n// Not thread-safe.\n"));
+  expect_fault(header_faults, source("engine/a.hpp", "// A thing. Not thread-safe.\n"));
+  expect_fault(header_faults, source("engine/a.hpp", "// A thing.\n#pragma once\n"));
+  expect_none(header_faults, source("engine/a.hpp", "// A thing. Not thread-safe.\n#pragma once\n"));
+  expect_clean(header_faults);
+}
+
+// --- words ---------------------------------------------------------------------------------------------------------
+
+struct Comment {
+  std::string text;                                              // its lines, joined by spaces
+  std::vector<std::pair<std::size_t, std::size_t>> line_begins;  // where in `text` each line begins, and the line
+};
+
+// The comments of C++ and SQL. Lines that only hold a comment and follow each other are one comment.
+std::vector<Comment> comments_of(const Source& source) {
+  static const std::regex cpp("(^\\s*|\\s\\s)//+ (.*)$");
+  static const std::regex sql("(^\\s*|\\s\\s)-- (.*)$");
+  std::vector<Comment> comments;
+  bool goes_on = false;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    std::smatch found;
+    const bool has_comment = std::regex_search(source.lines[i], found, is_cpp(source) ? cpp : sql) &&
+                             !found.str(2).starts_with("---");  // a section's title
+    const bool is_whole = has_comment && found.position() == 0;
+    if (has_comment && !(is_whole && goes_on)) comments.emplace_back();
+    goes_on = is_whole;
+    if (!has_comment) continue;
+    Comment& comment = comments.back();
+    comment.line_begins.emplace_back(comment.text.size(), i);
+    comment.text += found.str(2) + " ";
+  }
+  return comments;
+}
+
+std::size_t line_of(const Comment& comment, std::size_t position) {
+  std::size_t line = 0;
+  for (const auto& [begin, at] : comment.line_begins)
+    if (begin <= position) line = at;
+  return line;
+}
+
+// Names and quotations are not the comment's own words. Their replacement is as long as they are.
+std::string without_quotes(std::string text) {
+  static const std::regex quoted("`[^`]*`|\"[^\"]*\"");
+  for (std::smatch found; std::regex_search(text, found, quoted);)
+    text.replace(static_cast<std::size_t>(found.position()), static_cast<std::size_t>(found.length()),
+                 static_cast<std::size_t>(found.length()), '_');
+  return text;
+}
+
+struct PlainWord {
+  std::regex form;  // group 1: what is found
+  std::string instead;
+};
+
+PlainWord plain(const char* form, const char* instead) { return {std::regex(form, std::regex::optimize), instead}; }
+
+const PlainWord& opening_form() {
+  static const PlainWord opening = plain("^(Whether|How|Where)\\b", "a noun phrase that says what the file holds");
+  return opening;
+}
+
+const std::vector<PlainWord>& plain_words() {
+  static const std::vector<PlainWord> words = {
+      plain("(?:^|[.;!?] )(Of|Who|Whoever|Whose|Whom|What|Whatever|Which)\\b(?![^.]*\\?)",
+            "a main clause that begins with its subject"),
+      plain("[,;] (for (?:it|they|he|she|we|this|these|there|else|its|their|nothing|what|who))\\b", "because"),
+      plain("\\b([Aa]new)\\b", "again"),
+      plain("\\b([Dd]ear)\\b", "expensive or slow"),
+      plain("\\b([Hh]ardly)\\b", "rarely or almost never"),
+      plain("\\b([Nn]obody|[Ss]omebody|[Ww]hoever)\\b",
+            "the one who is meant (the caller, a worker, a person), or no one"),
+      plain("\\b([Bb]ur(?:y|ies|ied))\\b", "reap or close"),
+      plain("\\b([Ee]rrands?)\\b", "internal submission"),
+      plain("\\b([Hh]int(?:s|ed)?)\\b", "notification"),
+      plain("\\b([Tt]old|[Tt]ells?)\\b", "report, say or show"),
+      plain("\\b([Yy]oung)\\b", "new or short"),
+      plain("\\b([Bb]orn)\\b", "created"),
+      plain("\\b([Bb]eside)\\b", "next to, besides or compared with"),
+  };
+  return words;
+}
+
+// A shipped migration is never edited, its comments included.
+bool has_own_words(const Source& source) {
+  return (is_cpp(source) || ends_with(source.path, ".sql")) && !source.path.starts_with("schema/migrations/");
+}
+
+void add_faults(Faults& faults, const Source& source, const Comment& comment, const PlainWord& word) {
+  const std::string text = without_quotes(comment.text);
+  for (std::sregex_iterator found(text.begin(), text.end(), word.form), end; found != end; ++found) {
+    const std::size_t line = line_of(comment, static_cast<std::size_t>(found->position(1)));
+    faults.push_back(fault_at(
+        source, line,
+        "Expected plain words in a comment, but found \"" + found->str(1) + "\"; write " + word.instead + "."));
+  }
+}
+
+Faults word_faults(const Source& source) {
+  Faults faults;
+  if (!has_own_words(source)) return faults;
+  for (const Comment& comment : comments_of(source)) {
+    const bool is_first = comment.line_begins.front().second == 0;
+    if (is_first) add_faults(faults, source, comment, opening_form());
+    for (const PlainWord& word : plain_words()) add_faults(faults, source, comment, word);
+  }
+  return faults;
+}
+
+TEST(Tidy, comments_use_plain_words) {
+  expect_fault(word_faults, source("engine/a.hpp", "// Where a run stands.\n"));
+  expect_fault(word_faults, source("schema/views/a.sql", "-- How long attempts took.\nselect 1;"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// A lease. Of several\n// the first counts.\n"));
+  expect_fault(word_faults, source("engine/a.cpp",
+                                   "int a;  /"
+                                   "/ held by nobody\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "// --- leases ---\n// Whose lease it is.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It waits,\n// for it has no lease.\n"));
+  expect_none(word_faults, source("engine/a.cpp", "int a;  // \"told\" or `anew` as a name\n"));
+  expect_none(word_faults, source("engine/a.cpp", "int a;\n// It waits for it. Is a lease held? What then?\n"));
+  expect_none(word_faults, source("schema/migrations/0001_a.sql", "-- What nobody edits.\n"));
+  const Faults faults = word_faults(source("engine/a.cpp", "int a;\n\n// One run,\n// made anew.\n"));
+  EXPECT_EQ(faults, Faults{"engine/a.cpp:4: Expected plain words in a comment, but found \"anew\"; write again."});
+  expect_clean(word_faults);
+}
+
+}  // namespace
+}  // namespace cairn::testing

@@ -1,0 +1,235 @@
+// Tidy rules of the rooms: who may include whom, how many units a room holds, what the engine may use.
+#include <gtest/gtest.h>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/tidy/sources.hpp"
+
+namespace cairn::testing {
+namespace {
+
+// --- includes ------------------------------------------------------------------------------------------------------
+
+struct Folder {
+  std::set<std::string> folders;      // whose headers it may include
+  std::set<std::string> third_party;  // in its .cpp files
+};
+
+const std::set<std::string> libraries = {"nlohmann", "pqxx", "libpq-fe.h", "openssl", "spdlog",
+                                         "boost",    "CLI",  "valijson",   "gtest",   "gmock"};
+
+const std::map<std::string, Folder> arrows = {
+    {"engine", {{"engine"}, {"nlohmann"}}},
+    {"storage", {{"engine", "storage"}, {"nlohmann", "pqxx", "libpq-fe.h", "openssl", "spdlog"}}},
+    {"workers", {{"engine", "storage", "workers"}, {"nlohmann", "boost", "openssl", "spdlog", "valijson"}}},
+    {"ops", {{"engine", "storage", "workers", "ops"}, {"nlohmann", "boost", "spdlog", "CLI"}}},
+    {"tests", {{"engine", "storage", "workers", "ops", "tests"}, libraries}},
+};
+
+// Path and what it includes against the table -> reason.
+const std::map<std::pair<std::string, std::string>, std::string> include_exceptions = {
+    {{"ops/bench/rig/limit.cpp", "libpq-fe.h"}, "measures PostgreSQL without Cairn"},
+};
+
+// In headers: JSON in the engine's, and what makes a function a coroutine in the workers'.
+const std::set<std::pair<std::string, std::string>> allowed_in_headers = {{"engine", "nlohmann/json.hpp"},
+                                                                          {"workers", "boost/asio/awaitable.hpp"}};
+
+bool is_standard(const std::string& file) { return file.find_first_of("/.") == std::string::npos; }
+
+std::string include_fault(const Source& source, const std::string& file, bool quoted) {
+  if (include_exceptions.contains({source.path, file})) return "";
+  const auto& folder = arrows.at(folder_of(source));
+  const std::string first = file.substr(0, file.find('/'));
+  if (quoted) return folder.folders.contains(first) ? "" : folder_of(source) + " may not include " + file;
+  if (is_standard(file)) return "";
+  if (!libraries.contains(first)) return folder_of(source) == "engine" ? "engine is pure: no " + file : "";
+  if (!folder.third_party.contains(first)) return folder_of(source) + " may not use " + file;
+  if (!is_header(source) || folder_of(source) == "tests" || allowed_in_headers.contains({folder_of(source), file}))
+    return "";
+  return "third-party headers belong into .cpp files: " + file;
+}
+
+Faults include_faults(const Source& source) {
+  static const std::regex include("^\\s*#\\s*include\\s*([<\"])([^>\"]+)[>\"]");
+  Faults faults;
+  if (!is_cpp(source) || !arrows.contains(folder_of(source))) return faults;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_search(source.lines[i], match, include)) continue;
+    const std::string says = include_fault(source, match[2], match[1] == "\"");
+    if (!says.empty()) faults.push_back(fault_at(source, i, says));
+  }
+  return faults;
+}
+
+TEST(Tidy, includes_follow_the_folders) {
+  expect_fault(include_faults, source("engine/a.cpp", "#include \"storage/store.hpp\""));
+  expect_fault(include_faults, source("storage/a.cpp", "#include \"workers/session/pool.hpp\""));
+  expect_fault(include_faults, source("workers/a.cpp", "#include \"ops/terminal/print.hpp\""));
+  expect_fault(include_faults, source("workers/a.cpp", "#include <pqxx/pqxx>"));
+  expect_fault(include_faults, source("workers/a.hpp", "#include <boost/asio.hpp>"));
+  expect_fault(include_faults, source("engine/a.cpp", "#include <unistd.h>"));
+  expect_none(include_faults, source("workers/a.cpp", "#include <boost/asio.hpp>\n#include \"storage/store.hpp\""));
+  expect_clean(include_faults);
+}
+
+// --- rooms ---------------------------------------------------------------------------------------------------------
+
+// The floors of each top folder, lowest first. A file may include from its own room and from rooms on lower floors of
+// its folder; rooms on one floor do not know each other. So no two rooms depend on each other both ways. A name that
+// ends with "/" stands for every folder below it.
+using Floors = std::vector<std::vector<std::string>>;
+
+const std::map<std::string, Floors> house = {
+    {"engine", {{"engine"}}},
+    {"storage", {{"storage"}, {"storage/postgres"}, {"storage/proof", "storage/data"}}},
+    {"workers",
+     {{"workers/ports"},
+      {"workers/handlers"},
+      {"workers/tools/", "workers/session"},
+      {"workers/planners"},
+      {"workers/planners/plan_decomposer"},
+      {"workers/planners/"},
+      {"workers"},
+      {"workers/runtime", "workers/simulation"}}},
+    {"ops",
+     {{"ops/requests"},
+      {"ops/answers"},
+      {"ops/terminal"},
+      {"ops/service"},
+      {"ops/audit"},
+      {"ops/http", "ops/bench/rig", "ops/commands"},
+      {"ops/bench", "ops/commands/"},
+      {"ops"}}},
+};
+
+std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// A room's floor, counted from below; -1: the table does not know the room. The longest name that fits decides.
+int floor_of(const Floors& floors, const std::string& room) {
+  int floor = -1;
+  std::size_t longest = 0;
+  for (std::size_t at = 0; at < floors.size(); ++at) {
+    for (const std::string& name : floors[at]) {
+      const bool fits = name == room || (name.ends_with('/') && room.starts_with(name));
+      if (!fits || name.size() < longest) continue;
+      longest = name.size();
+      floor = static_cast<int>(at);
+    }
+  }
+  return floor;
+}
+
+std::string room_fault(const std::string& from, const std::string& to) {
+  const std::string folder = from.substr(0, from.find('/'));
+  if (from == to || folder != to.substr(0, to.find('/'))) return "";  // between folders: see `arrows`
+  const Floors& floors = house.at(folder);
+  if (floor_of(floors, from) < 0) return from + " is a room that the table of floors does not name";
+  if (floor_of(floors, to) < 0) return to + " is a room that the table of floors does not name";
+  if (floor_of(floors, to) < floor_of(floors, from)) return "";
+  return from + " may not include from " + to + ", which does not stand on a lower floor";
+}
+
+Faults room_faults(const Source& source) {
+  static const std::regex include("^\\s*#\\s*include\\s*\"([^\"]+)\"");
+  Faults faults;
+  if (!is_cpp(source) || !house.contains(folder_of(source))) return faults;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_search(source.lines[i], match, include)) continue;
+    const std::string says = room_fault(room_of(source.path), room_of(match[1]));
+    if (!says.empty()) faults.push_back(fault_at(source, i, says));
+  }
+  return faults;
+}
+
+TEST(Tidy, rooms_include_from_lower_floors_only) {
+  expect_fault(room_faults, source("storage/chain.cpp", "#include \"storage/proof/signing.hpp\""));
+  expect_fault(room_faults, source("storage/proof/a.cpp", "#include \"storage/data/corpus.hpp\""));
+  expect_fault(room_faults, source("workers/ports/a.cpp", "#include \"workers/handlers/handler.hpp\""));
+  expect_fault(room_faults, source("workers/session/a.cpp", "#include \"workers/runtime/worker.hpp\""));
+  expect_fault(room_faults, source("workers/tools/page/a.cpp", "#include \"workers/tools/data/query.hpp\""));
+  expect_fault(room_faults,
+               source("workers/planners/seven_node/a.cpp", "#include \"workers/planners/venture_scope/prompts.hpp\""));
+  expect_fault(room_faults, source("ops/http/a.cpp", "#include \"ops/commands/runs/start.hpp\""));
+  expect_fault(room_faults, source("ops/nowhere/a.cpp", "#include \"ops/terminal/print.hpp\""));
+  expect_none(room_faults, source("storage/proof/a.cpp", "#include \"storage/postgres/rows.hpp\""));
+  expect_none(room_faults, source("workers/runtime/a.cpp", "#include \"workers/session/session.hpp\""));
+  expect_none(room_faults, source("workers/planners/plan_runner/a.cpp",
+                                  "#include \"workers/planners/plan_decomposer/outline.hpp\""));
+  expect_clean(room_faults);
+}
+
+constexpr std::size_t units_max = 20;  // a header and its source are one unit
+
+// One fault for each room that has become a list. The engine is one room and stays flat.
+Faults full_rooms(const Sources& sources) {
+  std::map<std::string, std::set<std::string>> units;
+  for (const Source& source : sources) {
+    const bool counts = is_cpp(source) || ends_with(source.path, ".sql");
+    if (counts && folder_of(source) != "engine")
+      units[room_of(source.path)].insert(source.path.substr(0, source.path.rfind('.')));
+  }
+  Faults faults;
+  for (const auto& [room, names] : units)
+    if (names.size() > units_max)
+      faults.push_back(room + ": Expected at most " + std::to_string(units_max) + " units in a room, but found " +
+                       std::to_string(names.size()));
+  return faults;
+}
+
+TEST(Tidy, rooms_are_no_lists) {
+  Sources many;
+  for (std::size_t n = 0; n <= units_max; ++n) many.push_back(source("ops/a" + std::to_string(n) + ".cpp", ""));
+  EXPECT_EQ(full_rooms(many).size(), 1u);
+  many.pop_back();
+  many.push_back(source("ops/a0.hpp", ""));
+  EXPECT_TRUE(full_rooms(many).empty());
+  const auto faults = full_rooms(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
+// --- engine --------------------------------------------------------------------------------------------------------
+
+Faults impurities(const Source& source) {
+  static const std::regex impure(
+      "<(thread|mutex|shared_mutex|condition_variable|atomic|future|random|fstream|iostream|filesystem|ctime)>|"
+      "\\b\\w+_clock\\b|\\bgetenv\\b|\\b(s?rand|time|fopen|printf|system)\\s*\\(|\\bthread_local\\b|std::c(out|err|log|"
+      "in)\\b");
+  static const std::regex comment("^\\s*//");
+  if (folder_of(source) != "engine" || !is_cpp(source)) return {};
+  Source code = source;
+  for (auto& line : code.lines) line = std::regex_search(line, comment) ? "" : line;
+  return lines_with(code, impure, "engine does no I/O, reads no clock, draws no number, has no threads: ");
+}
+
+TEST(Tidy, the_engine_is_pure) {
+  expect_fault(impurities, source("engine/a.cpp", "#include <thread>"));
+  expect_fault(impurities, source("engine/a.cpp", "auto now = std::chrono::system_clock::now();"));
+  expect_fault(impurities, source("engine/a.cpp", "const char* home = std::getenv(\"HOME\");"));
+  expect_none(impurities, source("storage/a.cpp", "#include <thread>"));
+  expect_clean(impurities);
+}
+
+// --- seams ---------------------------------------------------------------------------------------------------------
+
+Faults abstractions(const Source& source) {
+  static const std::regex pure_virtual("\\)\\s*(const)?\\s*(noexcept)?\\s*= 0;");
+  static const std::set<std::string> seams = {"storage/store.hpp",
+                                              "workers/ports/ports.hpp"};  // Store; Model and Tools
+  if (!is_cpp(source) || seams.contains(source.path) || folder_of(source) == "tests") return {};
+  return lines_with(source, pure_virtual, "a fourth abstract class needs a record in ops/decisions: ");
+}
+
+TEST(Tidy, three_abstract_classes_are_enough) {
+  expect_fault(abstractions, source("ops/a.hpp", "  virtual void run() = 0;"));
+  expect_clean(abstractions);
+}
+
+}  // namespace
+}  // namespace cairn::testing
