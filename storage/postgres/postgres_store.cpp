@@ -246,14 +246,16 @@ class PostgresStore final : public Store {
   std::map<SessionId, std::int64_t> held_counts() override {
     const PgResult rows = pool_.query_widely("held_counts");
     std::map<SessionId, std::int64_t> counts;
-    for (int row = 0; row < rows.rows(); ++row) counts[rows.int8(row, 0)] = rows.int8(row, 1);
+    const int session = rows.column("session"), count = rows.column("count");
+    for (int row = 0; row < rows.rows(); ++row) counts[rows.int8(row, session)] = rows.int8(row, count);
     return counts;
   }
 
   std::vector<RunId> orphans(std::int32_t limit) override {
     const PgResult rows = pool_.query("orphans", PgParameters().add(std::max(limit, 0)));
+    const int run = rows.column("run_id");
     std::vector<RunId> runs;
-    for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, 0));
+    for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, run));
     return runs;
   }
 

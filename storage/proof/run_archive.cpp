@@ -1,12 +1,19 @@
 #include "storage/proof/run_archive.hpp"
 
+#include <array>
+
 #include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/rows.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::string_view insufficient_privilege = "42501";
 constexpr std::string_view no_such_role = "22023";
+constexpr auto locked_columns = std::to_array<std::string_view>({"place"});
+constexpr auto candidate_columns = std::to_array<std::string_view>({"run_id", "started_at"});
+constexpr auto member_columns = std::to_array<std::string_view>({"run_id", ""});
+constexpr auto kept_columns = std::to_array<std::string_view>({"continues"});  // and those forked from
 
 PgArray ids(std::span<const Tombstone> runs) {
   PgArray array(PgType::uuid);
@@ -36,8 +43,9 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
   }
   const PgResult rows = connection.query(
       statement("lock_archived"), PgParameters().add(shard).add(ids(runs)).add(std::move(seqs)).add(std::move(hashes)));
+  rows.expect_columns(locked_columns);
   std::vector<Tombstone> left;
-  for (int row = 0; row < rows.rows(); ++row) left.push_back(runs[static_cast<std::size_t>(rows.int8(row, 0) - 1)]);
+  for (int row = 0; row < rows.rows(); ++row) left.push_back(runs[place_of(rows, row, 0)]);
   if (left.empty()) return 0;
   connection.query(statement("put_tombstones"), tombstone_parameters(shard, left));
   for (const char* name : {"archive_delete_jobs", "archive_delete_questions", "archive_delete_snapshots",
@@ -55,6 +63,7 @@ RunArchive::~RunArchive() = default;
 std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& after, std::int32_t limit) {
   const PgResult rows = pool_->query_widely(
       "archive_candidates", PgParameters().add(ended_before).add(after.first).add(after.second).add(limit));
+  rows.expect_columns(candidate_columns);
   std::vector<Place> found;
   for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
   return found;
@@ -62,6 +71,7 @@ std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const
 
 std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run) {
   const PgResult rows = pool_->query_widely("archive_family", PgParameters().add(shard).add(run));
+  rows.expect_columns(member_columns);
   std::vector<Member> found;
   for (int row = 0; row < rows.rows(); ++row) found.push_back({rows.uuid(row, 0), rows.boolean(row, 1)});
   return found;
@@ -69,6 +79,7 @@ std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run
 
 std::set<RunId> RunArchive::kept_for_open_runs() {
   const PgResult rows = pool_->query_widely("kept_for_open_runs", PgParameters());
+  rows.expect_columns(kept_columns);
   std::set<RunId> kept;
   for (int row = 0; row < rows.rows(); ++row)
     if (!rows.is_null(row, 0)) kept.insert(rows.uuid(row, 0));

@@ -100,6 +100,7 @@ Json BenchServer::settings() {
   const AdminRows found = server_.query("server_settings");
   Json set = Json::object();
   const AdminRows names = server_.query("bench_settings");
+  names.expect_columns({"name", ""});
   for (std::size_t row = 0; row < names.size(); ++row) set[names.text(row, 0)] = names.text(row, 1);
   return {{"postgres", found.text(0, 0)},
           {"fsync", found.text(0, 1)},
