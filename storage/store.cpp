@@ -2,6 +2,8 @@
 
 namespace cairn {
 
+Error no_such_run(const std::string& id) { return {Code::not_found, "Expected run " + id + ", but there is none."}; }
+
 std::vector<Past> Store::pasts(std::span<const PastRequest> requests, std::int32_t limit) {
   std::vector<Past> pasts;
   pasts.reserve(requests.size());

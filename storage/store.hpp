@@ -119,4 +119,7 @@ class Store {
   virtual void end_stalled(std::int64_t after_ms) = 0;
 };
 
+// The refusal `not_found` of an id that no run has, written as the caller wrote it.
+Error no_such_run(const std::string& id);
+
 }  // namespace cairn
