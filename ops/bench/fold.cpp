@@ -108,7 +108,7 @@ double rate_of_copy(FreshDatabase& database) {
 
 Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   const RunRow sample = one_run(server, database, *opened);
   const Copies copies(database, sample.id, std::max<std::int64_t>(options.events / sample.head, 1));
