@@ -257,15 +257,15 @@ void Checker::at_the_end() {
 
 // From the recorded outcomes the rules come to the recorded events.
 void Checker::check_decisions(const RunId& run, const std::vector<EventRow>& rows) const {
-  Redecide redecide(run, graphs_);
+  ReplayCheck check(run, graphs_);
   std::vector<Event> commit;
   for (std::size_t at = 0; at < rows.size(); ++at) {
     commit.push_back(*event_of(rows[at]));
     if (at + 1 < rows.size() && rows[at + 1].commit == rows[at].commit) continue;
-    if (!redecide.add(commit))
-      found(name_of(run) + " is decided otherwise at event " + std::to_string(redecide.divergence()->seq) + ": " +
-            redecide.divergence()->says + " Recorded: " + redecide.divergence()->recorded +
-            " Again: " + redecide.divergence()->again);
+    if (!check.add(commit))
+      found(name_of(run) + " is decided otherwise at event " + std::to_string(check.divergence()->seq) + ": " +
+            check.divergence()->says + " Recorded: " + check.divergence()->recorded +
+            " Again: " + check.divergence()->again);
     commit.clear();
   }
 }
