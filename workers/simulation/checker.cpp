@@ -31,7 +31,7 @@ std::string text_of(const HeldJob& held) {
 
 }  // namespace
 
-void found(std::string says) { throw Finding{std::move(says)}; }
+void found(std::string says) { throw Violation{std::move(says)}; }
 
 Checker::Checker(Store& store, Graphs graphs) : store_(store), graphs_(std::move(graphs)) {}
 
