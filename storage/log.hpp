@@ -70,12 +70,12 @@ struct SnapshotRow {
 };
 
 // What a run is folded from.
-struct PastRequest {
+struct HistoryRequest {
   RunId run;
   std::int64_t after_seq = 0;
   std::optional<std::int32_t> fold_version = {};  // begin with the newest snapshot of this version, if there is one
 };
-struct Past {
+struct StoredHistory {
   std::optional<SnapshotRow> snapshot;
   std::vector<EventRow> events;  // after the snapshot, otherwise after `after_seq`; in order
 };

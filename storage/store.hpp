@@ -53,7 +53,7 @@ class Store {
   virtual std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) = 0;
 
   // What runs are folded from: for each request at most `limit` events; in the order of the requests.
-  virtual std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit);
+  virtual std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit);
 
   // The newest snapshot of this fold version with seq <= `at_most`.
   virtual std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) = 0;

@@ -28,11 +28,11 @@ ReplayCheck::Rerun Replayer::rerun(Shard shard) const {
 }
 
 void Replayer::replay(const std::vector<RunId>& runs, const std::function<void(Replayed)>& done) {
-  std::vector<PastRequest> requests;
+  std::vector<HistoryRequest> requests;
   requests.reserve(runs.size());
   for (const RunId& run : runs) requests.push_back({run});
-  std::vector<Past> pasts = store_.pasts(requests, first_events_max);
-  for (std::size_t at = 0; at < runs.size(); ++at) done(replay(runs[at], std::move(pasts[at].events)));
+  std::vector<StoredHistory> histories = store_.histories(requests, first_events_max);
+  for (std::size_t at = 0; at < runs.size(); ++at) done(replay(runs[at], std::move(histories[at].events)));
 }
 
 // `page`: the first events.
