@@ -76,13 +76,13 @@ std::string comparable(const EventBody& body, bool graph_changed) {
 
 }  // namespace
 
-Redecide::Redecide(const RunId& run, const Graphs& graphs, GraphRef graph, Rerun rerun)
+ReplayCheck::ReplayCheck(const RunId& run, const Graphs& graphs, GraphRef graph, Rerun rerun)
     : graphs_(graphs), graph_(std::move(graph)), rerun_(std::move(rerun)) {
   state_.id = run;
   if (graph_ != nullptr) graphs_.add(graph_, false);
 }
 
-bool Redecide::add(std::span<const Event> commit) {
+bool ReplayCheck::add(std::span<const Event> commit) {
   if (divergence_) return false;
   for (std::size_t at = 0; at < commit.size(); ++at) {
     const Event& recorded = commit[at];
@@ -108,12 +108,12 @@ bool Redecide::add(std::span<const Event> commit) {
 }
 
 // The graph version in force when this was recorded; its retry limits apply.
-void Redecide::note_graph(const EventBody& recorded) {
+void ReplayCheck::note_graph(const EventBody& recorded) {
   if (const auto* started = std::get_if<RunStarted>(&recorded)) recorded_graph_ = graphs_.by_version(started->version);
   if (const auto* moved = std::get_if<RunMoved>(&recorded)) recorded_graph_ = graphs_.by_version(moved->to_version);
 }
 
-void Redecide::note_decision(const EventBody& recorded) {
+void ReplayCheck::note_decision(const EventBody& recorded) {
   const auto* record = std::get_if<Record>(&recorded);
   if (record == nullptr || record->kind != RecordKind::decision_enforced) return;
   const Json action = parse_stored(record->fields).value("action", Json());
@@ -121,7 +121,7 @@ void Redecide::note_decision(const EventBody& recorded) {
 }
 
 // Derives the command that led to the next event and decides it; its events are then expected.
-bool Redecide::decide_from(std::span<const Event> rest) {
+bool ReplayCheck::decide_from(std::span<const Event> rest) {
   const Event& first = rest.front();
   try {
     std::optional<Derived> derived = derive(rest);
@@ -147,7 +147,7 @@ bool Redecide::decide_from(std::span<const Event> rest) {
 }
 
 // A call starts the version that is current; then it was this one.
-void Redecide::call_recorded_versions(std::span<const Event> rest) {
+void ReplayCheck::call_recorded_versions(std::span<const Event> rest) {
   for (const Event& event : rest) {
     const auto* child = std::get_if<ChildStarted>(&event.body);
     if (child == nullptr) continue;
@@ -156,7 +156,7 @@ void Redecide::call_recorded_versions(std::span<const Event> rest) {
 }
 
 // The run's own versions and no names: those under which its call found no graph.
-Graphs Redecide::own_graphs(const Event& first) const {
+Graphs ReplayCheck::own_graphs(const Event& first) const {
   Graphs own;
   const auto add = [&own](const GraphRef& graph) {
     if (graph != nullptr) own.add(graph, false);
@@ -169,7 +169,7 @@ Graphs Redecide::own_graphs(const Event& first) const {
   return own;
 }
 
-std::optional<Redecide::Derived> Redecide::derive(std::span<const Event> rest) const {
+std::optional<ReplayCheck::Derived> ReplayCheck::derive(std::span<const Event> rest) const {
   Derived derived;
   for (const Event& event : rest) {
     const auto* child = std::get_if<ChildStarted>(&event.body);
@@ -193,7 +193,7 @@ std::optional<Redecide::Derived> Redecide::derive(std::span<const Event> rest) c
   return derived;
 }
 
-StartRun Redecide::start_of(std::span<const Event> rest) const {
+StartRun ReplayCheck::start_of(std::span<const Event> rest) const {
   const auto& started = std::get<RunStarted>(rest.front().body);
   StartRun start;
   start.run = state_.id;
@@ -218,7 +218,7 @@ StartRun Redecide::start_of(std::span<const Event> rest) const {
 }
 
 // The command of a worker that reported a step.
-Command Redecide::report_again(StepReport report) const {
+Command ReplayCheck::report_again(StepReport report) const {
   if (!report.result) {
     Failure failure = std::move(report.result).error();
     failure.retryable = failure.retryable || was_last_try(report.step);
@@ -230,7 +230,7 @@ Command Redecide::report_again(StepReport report) const {
 }
 
 // The recorded graph allowed no other attempt: whether one was worth it is not on record.
-bool Redecide::was_last_try(StepId id) const {
+bool ReplayCheck::was_last_try(StepId id) const {
   const Step* step = find_step(state_, id);
   const GraphRef& then = recorded_graph_ == nullptr ? state_.graph : recorded_graph_;
   if (step == nullptr) return false;
@@ -239,7 +239,7 @@ bool Redecide::was_last_try(StepId id) const {
 }
 
 // It is on record where the outcome was recorded.
-std::string Redecide::key_of_outcome(StepId id, StepId recorded_by) const {
+std::string ReplayCheck::key_of_outcome(StepId id, StepId recorded_by) const {
   const Step* step = find_step(state_, id);
   for (BranchId branch = step == nullptr ? 0 : step->branch; branch != 0; branch = state_.branches.at(branch).parent)
     for (const auto& [key, outcome] : state_.branches.at(branch).cache)
@@ -247,7 +247,7 @@ std::string Redecide::key_of_outcome(StepId id, StepId recorded_by) const {
   return "";
 }
 
-bool Redecide::rerun_agrees(const Event& at, const Command& command) {
+bool ReplayCheck::rerun_agrees(const Event& at, const Command& command) {
   const auto* complete = std::get_if<CompleteStep>(&command);
   const Step* step = complete == nullptr ? nullptr : find_step(state_, complete->step);
   if (step == nullptr || step->goal >= 0 || complete->cached_from != 0) return true;
@@ -268,12 +268,12 @@ bool Redecide::rerun_agrees(const Event& at, const Command& command) {
   return true;
 }
 
-bool Redecide::matches(const Event& recorded, const Event& again) const {
+bool ReplayCheck::matches(const Event& recorded, const Event& again) const {
   return recorded.seq == again.seq && recorded.step == again.step && recorded.body.index() == again.body.index() &&
          comparable(recorded.body, graph_ != nullptr) == comparable(again.body, graph_ != nullptr);
 }
 
-bool Redecide::diverge(const Event& at, std::string says, std::string again) {
+bool ReplayCheck::diverge(const Event& at, std::string says, std::string again) {
   Divergence& divergence = divergence_.emplace();
   divergence.seq = at.seq;
   divergence.step = at.step;

@@ -30,13 +30,13 @@ struct Divergence {
   std::string again;     // "": no event
 };
 
-class Redecide {
+class ReplayCheck {
  public:
   // The result of a step's handler when it is run again; nothing if it cannot be run: then the record counts.
   using Rerun = std::function<std::optional<Result<Outcome, Failure>>(const RunState&, const Job&)>;
 
   // `graph`: decides in place of the recorded version; null: that one.
-  Redecide(const RunId& run, const Graphs& graphs, GraphRef graph = nullptr, Rerun rerun = {});
+  ReplayCheck(const RunId& run, const Graphs& graphs, GraphRef graph = nullptr, Rerun rerun = {});
 
   // The events of one commit, in order. False once the run has diverged: then the rest is of no use.
   bool add(std::span<const Event> commit);

@@ -69,13 +69,13 @@ struct SnapshotRow {
   std::string state;
 };
 
-// The part of a run's history to read for a fold, and what was read.
-struct PastRequest {
+// The part of a run's history to read for a fold.
+struct HistoryRequest {
   RunId run;
   std::int64_t after_seq = 0;
   std::optional<std::int32_t> fold_version = {};  // begin with the newest snapshot of this version, if there is one
 };
-struct Past {
+struct StoredHistory {
   std::optional<SnapshotRow> snapshot;
   std::vector<EventRow> events;  // after the snapshot, otherwise after `after_seq`; in order
 };

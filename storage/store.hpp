@@ -52,7 +52,7 @@ class Store {
   virtual std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) = 0;
 
   // The histories to fold: for each request at most `limit` events; in the order of the requests.
-  virtual std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit);
+  virtual std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit);
 
   // The newest snapshot of this fold version with seq <= `at_most`.
   virtual std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) = 0;
@@ -115,5 +115,8 @@ class Store {
   // a transaction half sent for `after_ms`.
   virtual void end_stalled(std::int64_t after_ms) = 0;
 };
+
+// The refusal `not_found` of an id that no run has, written as the caller wrote it.
+Error no_such_run(const std::string& id);
 
 }  // namespace cairn

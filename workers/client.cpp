@@ -17,10 +17,6 @@
 namespace cairn {
 namespace {
 
-Error no_such_run(const RunId& run) {
-  return {Code::not_found, "Expected run " + to_string(run) + ", but there is none."};
-}
-
 Error no_such_event(const RunRow& run, std::int64_t seq) {
   return {Code::invalid, "Expected a sequence number from 1 to " + std::to_string(run.head) + " of run " +
                              to_string(run.id) + ", but found " + std::to_string(seq) + "."};
@@ -181,7 +177,7 @@ Status Client::prepare(StartRun& command) {
 // A key used before: the same input is the same run.
 Result<Started> Client::started_before(const StartRun& command) {
   const std::vector<EventRow> rows = parts_->store.events(command.run, 0, 1);
-  if (rows.empty()) return no_such_run(command.run);
+  if (rows.empty()) return no_such_run(to_string(command.run));
   Result<Event> first = event_of(rows.front());
   if (!first) return first.error();
   const auto* started = std::get_if<RunStarted>(&first->body);
@@ -243,7 +239,7 @@ Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
 // The event, if it is the last one of its commit: a run was never left in a state inside a commit.
 Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
-  if (!row) return no_such_run(run);
+  if (!row) return no_such_run(to_string(run));
   if (seq < 1 || seq > row->head) return no_such_event(*row, seq);
   std::vector<EventRow> rows = parts_->store.events(run, seq - 1, 1);
   if (rows.empty()) return Error{Code::corrupt, "Expected event " + std::to_string(seq) + ", but it is missing."};
@@ -378,7 +374,7 @@ Result<RunState> Client::decided(RunState state, const Command& command) {
 
 Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
-  if (!row) return no_such_run(run);
+  if (!row) return no_such_run(to_string(run));
   const std::int64_t until = at_seq.value_or(row->head);
   if (until < 1 || until > row->head) return no_such_event(*row, until);
   Result<RunState> folded = fold_until(run, until);
@@ -407,7 +403,7 @@ Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {
 // Times never decrease in a run, so its events are found by binary search.
 Result<std::int64_t> Client::seq_at(const RunId& run, TimeUs at_us) {
   const std::optional<RunRow> row = parts_->store.run(run);
-  if (!row) return no_such_run(run);
+  if (!row) return no_such_run(to_string(run));
   const auto time_of = [this, &run](std::int64_t seq) {
     const std::vector<EventRow> rows = parts_->store.events(run, seq - 1, 1);
     if (rows.empty()) throw CorruptHistory("Expected event " + std::to_string(seq) + ", but it is missing.");
@@ -425,7 +421,7 @@ Result<std::int64_t> Client::seq_at(const RunId& run, TimeUs at_us) {
 }
 
 Result<std::vector<Event>> Client::events(const RunId& run, std::int64_t after_seq, std::int32_t limit) {
-  if (!parts_->store.run(run)) return no_such_run(run);
+  if (!parts_->store.run(run)) return no_such_run(to_string(run));
   std::vector<Event> events;
   for (const EventRow& row : parts_->store.events(run, after_seq, limit)) {
     Result<Event> event = event_of(row);

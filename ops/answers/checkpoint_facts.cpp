@@ -19,6 +19,7 @@ struct Last {
 
 std::vector<Last> read_last(Administration& database) {
   const AdminRows rows = database.query("doctor_checkpoints");
+  rows.expect_columns({"process", "n", "at", ""});
   std::vector<Last> found;
   for (std::size_t row = 0; row < rows.size(); ++row)
     found.push_back({rows.number(row, 0), rows.number(row, 1), rows.number(row, 2), rows.text(row, 3)});

@@ -20,9 +20,9 @@ void each_structure(RunState& state, Do work) {
 }
 
 // A new plan skips only those sub-goals that an earlier plan has brought along.
-class Projection {
+class PlanStatusFold {
  public:
-  explicit Projection(RunState& state) : state_(state) {
+  explicit PlanStatusFold(RunState& state) : state_(state) {
     each_structure(state_, [this](const SubGoal& goal) {
       if (goal.status != GoalStatus::planned) revised_.insert(goal.id);
     });
@@ -66,13 +66,13 @@ class Projection {
 Status project_plan_status(Client& client, RunState& state) {
   bool has_structure = false;
   each_structure(state, [&](const SubGoal&) { has_structure = true; });
-  Projection projection(state);
+  PlanStatusFold fold(state);
   for (std::int64_t after = 0; has_structure && after < state.seq;) {
     const auto wanted = static_cast<std::int32_t>(std::min<std::int64_t>(page_events, state.seq - after));
     const Result<std::vector<Event>> events = client.events(state.id, after, wanted);
     if (!events) return events.error();
     if (events->empty()) break;
-    for (const Event& event : *events) projection.take(event.body);
+    for (const Event& event : *events) fold.take(event.body);
     after = events->back().seq;
   }
   return Done{};

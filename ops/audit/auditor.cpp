@@ -208,11 +208,11 @@ class OneAudit {
 };
 
 // Nothing if one of them cannot be read.
-std::optional<std::vector<Past>> read_first(Store& store, const std::vector<RunPlace>& places) {
-  std::vector<PastRequest> requests;
+std::optional<std::vector<StoredHistory>> read_first(Store& store, const std::vector<RunPlace>& places) {
+  std::vector<HistoryRequest> requests;
   for (const RunPlace& place : places) requests.push_back({place.run, before_all});
   try {
-    return store.pasts(requests, first_events_max);
+    return store.histories(requests, first_events_max);
   } catch (const CorruptHistory&) {
     return std::nullopt;
   }
@@ -223,11 +223,11 @@ std::vector<Kept> read_kept(Store& store, RunRecords& records, Shard shard, cons
   for (const RunPlace& place : places) runs.push_back(place.run);
   std::vector<RunRecord> found = records.records(shard, runs, fold_version);
   const TimeUs now_us = store.database_time();
-  std::optional<std::vector<Past>> pasts = read_first(store, places);
+  std::optional<std::vector<StoredHistory>> histories = read_first(store, places);
   std::vector<Kept> kept;
   for (std::size_t at = 0; at < places.size(); ++at) {
     kept.push_back({std::move(found[at]), now_us, {}});
-    if (pasts) kept.back().first = std::move((*pasts)[at].events);
+    if (histories) kept.back().first = std::move((*histories)[at].events);
   }
   return kept;
 }

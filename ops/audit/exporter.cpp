@@ -31,11 +31,11 @@ Exporter::Exporter(Store& store, ExportWriter& writer, const std::string& by, Pu
 }
 
 Status Exporter::add(std::span<const RunRow> runs) {
-  std::vector<PastRequest> requests;
+  std::vector<HistoryRequest> requests;
   for (const RunRow& run : runs) requests.push_back({run.id});
-  std::vector<Past> pasts = store_.pasts(requests, first_events_max);
+  std::vector<StoredHistory> histories = store_.histories(requests, first_events_max);
   for (std::size_t at = 0; at < runs.size(); ++at)
-    if (Status added = add(runs[at], std::move(pasts[at].events)); !added) return added;
+    if (Status added = add(runs[at], std::move(histories[at].events)); !added) return added;
   return Done{};
 }
 

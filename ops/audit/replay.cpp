@@ -10,7 +10,7 @@
 namespace cairn {
 
 // A pure step's outcome as its worker would report it now.
-Redecide::Rerun Replayer::rerun(Shard shard) const {
+ReplayCheck::Rerun Replayer::rerun(Shard shard) const {
   if (options_.handlers == nullptr) return {};
   return [this, shard](const RunState& state, const Job& job) -> std::optional<StepResult> {
     const Executor executor(*options_.handlers, *options_.ports, 0);
@@ -27,25 +27,25 @@ Redecide::Rerun Replayer::rerun(Shard shard) const {
 }
 
 void Replayer::replay(const std::vector<RunId>& runs, const std::function<void(Replayed)>& done) {
-  std::vector<PastRequest> requests;
+  std::vector<HistoryRequest> requests;
   requests.reserve(runs.size());
   for (const RunId& run : runs) requests.push_back({run});
-  std::vector<Past> pasts = store_.pasts(requests, first_events_max);
-  for (std::size_t at = 0; at < runs.size(); ++at) done(replay(runs[at], std::move(pasts[at].events)));
+  std::vector<StoredHistory> histories = store_.histories(requests, first_events_max);
+  for (std::size_t at = 0; at < runs.size(); ++at) done(replay(runs[at], std::move(histories[at].events)));
 }
 
 // `page`: the first events.
 Replayed Replayer::replay(const RunId& run, std::vector<EventRow> page) {
   Replayed replayed;
   replayed.run = run;
-  Redecide redecide(run, graphs_, options_.graph, rerun(shard_of(run, store_.shards())));
+  ReplayCheck check(run, graphs_, options_.graph, rerun(shard_of(run, store_.shards())));
   std::vector<EventRow> commit;
   for (std::int32_t limit = first_events_max;; limit = history_page) {
     const std::int64_t last = page.empty() ? 0 : page.back().seq;
     const bool is_last = page.size() < static_cast<std::size_t>(limit);
     for (EventRow& row : page) {
       if (!commit.empty() && commit.back().commit != row.commit) {
-        if (!take(commit, redecide, replayed)) return replayed;
+        if (!take(commit, check, replayed)) return replayed;
         commit.clear();
       }
       commit.push_back(std::move(row));
@@ -53,12 +53,12 @@ Replayed Replayer::replay(const RunId& run, std::vector<EventRow> page) {
     if (is_last) break;
     page = store_.events(run, last, history_page);
   }
-  take(commit, redecide, replayed);
+  take(commit, check, replayed);
   return replayed;
 }
 
 // False if the rest is of no use.
-bool Replayer::take(const std::vector<EventRow>& commit, Redecide& redecide, Replayed& replayed) const {
+bool Replayer::take(const std::vector<EventRow>& commit, ReplayCheck& check, Replayed& replayed) const {
   std::vector<Event> events;
   for (const EventRow& row : commit) {
     Result<Event> event = event_of(row);
@@ -69,11 +69,11 @@ bool Replayer::take(const std::vector<EventRow>& commit, Redecide& redecide, Rep
     const double cost = model_cost(event->body);
     replayed.cost += cost;
     ++replayed.events;
-    if (redecide.divergence()) replayed.cost_behind += cost;
+    if (check.divergence()) replayed.cost_behind += cost;
     events.push_back(*std::move(event));
   }
-  if (!redecide.divergence()) redecide.add(events);
-  replayed.divergence = redecide.divergence();
+  if (!check.divergence()) check.add(events);
+  replayed.divergence = check.divergence();
   return true;
 }
 

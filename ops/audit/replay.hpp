@@ -45,8 +45,8 @@ class Replayer {
 
  private:
   Replayed replay(const RunId& run, std::vector<EventRow> page);
-  Redecide::Rerun rerun(Shard shard) const;
-  bool take(const std::vector<EventRow>& commit, Redecide& redecide, Replayed& replayed) const;
+  ReplayCheck::Rerun rerun(Shard shard) const;
+  bool take(const std::vector<EventRow>& commit, ReplayCheck& check, Replayed& replayed) const;
 
   Store& store_;
   Graphs graphs_;

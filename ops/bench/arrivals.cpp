@@ -77,9 +77,9 @@ Result<Json> measure_arrivals(const std::string& dsn, BenchServer& server, const
   const Result<std::vector<TimeUs>> times = read_arrivals(options.arrivals);
   if (!times) return times.error();
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
-  WorkerProcesses workers(database.dsn(), options.workers > 0 ? options.workers : 2);
+  WorkerProcesses workers(database, options.workers > 0 ? options.workers : 2);
   server.checkpoint();
   const std::vector<Arrived> arrived = let_arrive(*opened, *times);
   wait_for_all(database, static_cast<std::int64_t>(arrived.size()));

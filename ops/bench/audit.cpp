@@ -22,7 +22,7 @@ constexpr std::chrono::minutes patience{10};
 // One run of bench_loop with at least this many events; it has not ended, and no worker executes it any more.
 RunRow make_long_run(FreshDatabase& database, Opened& opened, std::int64_t events) {
   const RunId run = start_runs(*opened.client, "bench_loop", 1, Json::object()).front();
-  WorkerProcesses workers(database.dsn(), 1);
+  WorkerProcesses workers(database, 1);
   for (const Clock::time_point limit = Clock::now() + patience; opened.store->run(run)->head < events;) {
     if (Clock::now() > limit) throw std::runtime_error("Expected the long run to go on, but it is slow.");
     std::this_thread::sleep_for(poll_pause);
@@ -71,7 +71,7 @@ class Looking {
   Spent look(std::vector<std::string> command) {
     command.insert(command.end(), {"--dsn", database_.dsn()});
     const Meter before = read_meter(server_, database_.name(), nullptr);
-    const ProgramUse use = use_program(command);
+    const ProgramUse use = use_program(command, database_.settings());
     Spent spent = between(before, read_meter(server_, database_.name(), nullptr), events_);
     spent.seconds = use.seconds;
     spent.client_cpu = use.cpu_seconds;
@@ -102,7 +102,8 @@ class Looking {
 // is met by chance.
 Json show_at(FreshDatabase& database, const RunRow& run, int times) {
   const auto show = [&](std::int64_t seq) {
-    return use_program({"show", to_string(run.id), "--at", std::to_string(seq), "--json", "--dsn", database.dsn()});
+    return use_program({"show", to_string(run.id), "--at", std::to_string(seq), "--json", "--dsn", database.dsn()},
+                       database.settings());
   };
   Json line = Json::object();
   double memory = 0;
@@ -121,7 +122,7 @@ Json show_at(FreshDatabase& database, const RunRow& run, int times) {
 
 Result<Json> measure_long(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   const RunRow run = make_long_run(database, *opened, options.events);
   hold_if(options.hold);
@@ -134,7 +135,7 @@ Result<Json> measure_long(const std::string& dsn, BenchServer& server, const Ben
 
 Result<Json> measure_many(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   make_many_runs(server, database, *opened, options.runs > 0 ? options.runs : static_cast<int>(many_runs));
   hold_if(options.hold);

@@ -1,11 +1,8 @@
 #include "ops/bench/bench.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <sstream>
-#include <unistd.h>
 
 #include "ops/bench/cases.hpp"
 #include "ops/bench/report.hpp"
@@ -70,22 +67,6 @@ void print_table(std::string_view title, const Json& values) {
   table.print();
 }
 
-// A folder for the checkpoints of databases that are dropped, removed at the end.
-class ScratchCheckpoints {
- public:
-  ScratchCheckpoints() { setenv("CAIRN_CHECKPOINTS", folder_.c_str(), 1); }
-  ~ScratchCheckpoints() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  ScratchCheckpoints(const ScratchCheckpoints&) = delete;
-  ScratchCheckpoints& operator=(const ScratchCheckpoints&) = delete;
-
- private:
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("cairn-bench-" + std::to_string(getpid()));
-};
-
 Exit measure(const std::string& dsn, const Settings& settings, const BenchOptions& options) {
   BenchServer server(dsn);
   const Json environment = server.settings();
@@ -122,7 +103,6 @@ Exit bench(const Settings& settings, const BenchOptions& options) {
   if (!options.report.empty()) return bench_report(options.report);
   const Result<std::string> dsn = reach_database(choose_database(settings));
   if (!dsn) return dsn.error();
-  const ScratchCheckpoints scratch;
   try {
     return measure(*dsn, settings, options);
   } catch (const PostgresError& fault) {

@@ -45,10 +45,10 @@ Json part_of(const Fan& fan, const std::vector<double>& times) {
 
 Result<Json> measure_fan_out(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   if (const Result<GraphRef> added = opened->client->add_graph(edges_graph(narrow)); !added) return added.error();
-  WorkerProcesses workers(database.dsn(), 1, {"--concurrency", std::to_string(2 * wide)});
+  WorkerProcesses workers(database, 1, {"--concurrency", std::to_string(2 * wide)});
   server.checkpoint();
   const auto measure = [&](Fan fan) {
     if (options.runs > 0) fan.runs = options.runs;

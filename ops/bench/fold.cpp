@@ -39,12 +39,12 @@ auto timed(double& seconds, Work&& work) {
   return work();
 }
 
-std::vector<Past> read_page(Store& store, const Copies& copies, std::int64_t first, double& seconds) {
-  std::vector<PastRequest> requests;
+std::vector<StoredHistory> read_page(Store& store, const Copies& copies, std::int64_t first, double& seconds) {
+  std::vector<HistoryRequest> requests;
   for (std::int64_t n = first; n < std::min(first + page_runs, copies.count()); ++n)
     requests.push_back({copies.id(n), 0, {}});
   const Clock::time_point begin = Clock::now();
-  std::vector<Past> page = store.pasts(requests, 100);
+  std::vector<StoredHistory> page = store.histories(requests, 100);
   seconds += ms_between(begin, Clock::now()) / 1'000;
   return page;
 }
@@ -83,7 +83,7 @@ Times measure_folding(Opened& opened, const Copies& copies, const RunRow& sample
   const Graphs& graphs = opened.client->graphs();
   Times times;
   for (std::int64_t first = 0; first < copies.count(); first += page_runs) {
-    const std::vector<Past> page = read_page(*opened.store, copies, first, times.reading);
+    const std::vector<StoredHistory> page = read_page(*opened.store, copies, first, times.reading);
     for (std::size_t at = 0; at < page.size(); ++at) {
       const RunId run = copies.id(first + static_cast<std::int64_t>(at));
       const std::vector<EventRow>& rows = page[at].events;
@@ -108,7 +108,7 @@ double rate_of_copy(FreshDatabase& database) {
 
 Result<Json> measure_fold(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   const RunRow sample = one_run(server, database, *opened);
   const Copies copies(database, sample.id, std::max<std::int64_t>(options.events / sample.head, 1));

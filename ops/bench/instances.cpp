@@ -91,9 +91,9 @@ Result<Json> measure_instances(const std::string& dsn, BenchServer& server, cons
   if (options.instances.empty())
     return Json{{"left_out", "Expected files of workflow instances, but there is no --instances."}};
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
-  WorkerProcesses workers(database.dsn(), options.workers > 0 ? options.workers : 1);
+  WorkerProcesses workers(database, options.workers > 0 ? options.workers : 1);
   server.checkpoint();
   const Result<double> commit = commit_ms(dsn, *opened, workers);
   if (!commit) return commit.error();

@@ -21,7 +21,7 @@ struct LatencyTimes {
 };
 
 LatencyTimes measure_runs(Opened& opened, FreshDatabase& database, int count) {
-  const WorkerProcesses workers(database.dsn(), 1);
+  const WorkerProcesses workers(database, 1);
   LatencyTimes times;
   for (int n = -warming_runs; n < count; ++n) {
     std::this_thread::sleep_for(idle_pause);
@@ -40,7 +40,7 @@ LatencyTimes measure_runs(Opened& opened, FreshDatabase& database, int count) {
 Result<Json> measure_latency(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   const int count = options.runs > 0 ? options.runs : latency_runs;
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   server.checkpoint();
   const LatencyTimes times = measure_runs(*opened, database, count);

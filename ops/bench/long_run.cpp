@@ -37,7 +37,7 @@ struct LongRunPart {
 // The next steps of the database's one run, which never ends, executed by a process of their own.
 LongRunPart go_on(BenchServer& server, const FreshDatabase& database, std::int64_t steps) {
   const Clock::time_point begin = Clock::now();
-  WorkerProcesses worker(database.dsn(), 1);
+  WorkerProcesses worker(database, 1);
   wait_for_steps(worker, 1);
   const Meter first = read_meter(server, database.name(), &worker);
   const std::int64_t before = worker.executed().steps;
@@ -53,7 +53,7 @@ RunId start_endless(Opened& opened) { return start_runs(*opened.client, "bench_l
 
 Result<Spent> measure_beginning(const std::string& dsn, BenchServer& server, std::int64_t steps) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   start_endless(*opened);
   return go_on(server, database, steps).spent;
@@ -64,7 +64,7 @@ Result<Spent> measure_beginning(const std::string& dsn, BenchServer& server, std
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   const std::int64_t part = options.events / parts;
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   const RunId run = start_endless(*opened);
   go_on(server, database, options.events);
@@ -95,9 +95,9 @@ Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer&, const BenchOptions& options) {
   const std::int64_t runs = options.runs > 0 ? options.runs : in_flight;
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
-  const WorkerProcesses idle(database.dsn(), 1, {"--concurrency", std::to_string(runs)});
+  const WorkerProcesses idle(database, 1, {"--concurrency", std::to_string(runs)});
   const double empty = idle.peak_memory_mb();
   const std::int64_t ms = std::min<std::int64_t>(in_flight_ms_max, 2'000 + runs);
   for (std::int64_t started = 0; started < runs; started += 500)

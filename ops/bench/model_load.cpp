@@ -69,13 +69,13 @@ Result<Json> measure_model_load(const std::string& dsn, BenchServer& server, con
   const int steps_of_run = options.runs > 0 ? calls_small : calls;
   allow_connections(in_flight);
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   if (const Result<GraphRef> added = opened->client->add_graph(chat_graph(steps_of_run)); !added) return added.error();
   start_all(*opened->client, in_flight);
   const ModelProcess model;
   server.checkpoint();
-  WorkerProcesses workers(database.dsn(), 1, {"--concurrency", std::to_string(in_flight), "--model-url", model.url()});
+  WorkerProcesses workers(database, 1, {"--concurrency", std::to_string(in_flight), "--model-url", model.url()});
   const Meter before = read_meter(server, database.name(), &workers);
   wait_for_all(database, in_flight);
   Spent spent = between(before, read_meter(server, database.name(), &workers), std::int64_t{in_flight} * steps_of_run);

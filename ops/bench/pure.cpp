@@ -44,7 +44,7 @@ struct Part {
 
 Result<Part> measure_part(const std::string& dsn, BenchServer& server, const Traffic& traffic) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   Part part{measure_traffic(server, database, *opened, traffic), {}, 0};
   const RunId run = newest_run(*opened->store);

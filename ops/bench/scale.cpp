@@ -38,7 +38,7 @@ RunId sample_run(BenchServer& server, FreshDatabase& database, Opened& opened, b
 Result<TrafficReport> measure_empty(const std::string& dsn, BenchServer& server, const BenchOptions& options,
                                     int seconds) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   return measure_flow(server, database, *opened, flow_of(options, seconds));
 }
@@ -90,7 +90,7 @@ struct Full {
 Result<Json> measure_full(const std::string& dsn, BenchServer& server, const BenchOptions& options, const Full& full,
                           Empty& empty) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   Copies(database, sample_run(server, database, *opened, full.done), full.runs);
   hold_if(options.hold);
@@ -146,7 +146,7 @@ Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, cons
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   Empty empty(dsn, server, options);
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   hold_if(options.hold);
   Administration reader(database.dsn(), "somebody else");  // workers end what of ours stands still in a transaction

@@ -43,7 +43,7 @@ Json part_of(const Spent& spent) {
 Result<Json> measure_start(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   const Extent extent{options.runs, options.seconds};
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   server.checkpoint();
   const Spent one_by_one = measure_starts(server, database, *opened->client, extent, 1);

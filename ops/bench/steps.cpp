@@ -15,7 +15,7 @@ namespace {
 Result<TrafficReport> measure_with(const std::string& dsn, BenchServer& server, const BenchOptions& options,
                                    int workers) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   Traffic traffic;
   traffic.workers = workers;
@@ -26,7 +26,7 @@ Result<TrafficReport> measure_with(const std::string& dsn, BenchServer& server, 
 // One run as a worker has written it.
 Result<CannedRun> sample_run(const std::string& dsn, BenchServer& server) {
   FreshDatabase database(dsn);
-  Result<Opened> opened = open_bench(database.dsn());
+  Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   return canned_run(*opened->store, one_run(server, database, *opened));
 }

@@ -40,7 +40,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/json_test.cpp
   tests/engine/maps_test.cpp
   tests/engine/random_test.cpp
-  tests/engine/redecide_test.cpp
+  tests/engine/replay_check_test.cpp
   tests/engine/snapshot_test.cpp
   tests/engine/trial.cpp
   tests/engine/upcaster_test.cpp

@@ -32,6 +32,7 @@ Samples runs_by_status(const std::string& dsn) {
     samples[label("status", status)] = 0;
   Administration database(dsn, "cairn metrics");
   const AdminRows rows = database.query("run_counts");
+  rows.expect_columns({"status", "waiting", "count"});
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool waits = rows.text(i, 0) == "running" && rows.boolean(i, 1);
     samples[label("status", waits ? "waiting" : rows.text(i, 0))] += static_cast<double>(rows.number(i, 2));

@@ -179,6 +179,4 @@ Result<RunId> run_argument(const std::string& text) {
   return Error{Code::not_found, "Expected the id of a run, but \"" + text + "\" is none."};
 }
 
-Error no_such_run(const std::string& run) { return {Code::not_found, "Expected run " + run + ", but there is none."}; }
-
 }  // namespace cairn

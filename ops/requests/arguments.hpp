@@ -41,7 +41,4 @@ Result<Age> age_argument(const std::string& text);
 // Refuses `not_found` for a text that is no id: no run has that name.
 Result<RunId> run_argument(const std::string& text);
 
-// The refusal `not_found` of an id that no run has.
-Error no_such_run(const std::string& run);
-
 }  // namespace cairn

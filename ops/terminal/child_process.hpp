@@ -15,6 +15,11 @@ struct ChildCommand {
   bool piped = false;                                   // its stdout is a pipe to this process
 };
 
+// This process's environment with `changes`, as NAME=VALUE.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes);
+// As execve takes them: ended by a null. REQUIRES: `texts` outlives the answer.
+std::vector<char*> pointers_to(std::vector<std::string>& texts);
+
 class ChildProcess {
  public:
   // Starts the running program with these arguments. Throws std::system_error if that fails.

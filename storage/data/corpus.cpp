@@ -31,6 +31,7 @@ CorpusLoad replace(Administration& database, const std::string& corpus, const st
                    const std::vector<Document>& documents) {
   CorpusLoad report;
   const AdminRows rows = database.query("corpus_documents", {corpus, folder});
+  rows.expect_columns({"source", ""});
   std::map<std::string, std::string> before;
   for (std::size_t row = 0; row < rows.size(); ++row) before[rows.text(row, 0)] = rows.text(row, 1);
   for (const Document& document : documents) {
@@ -95,6 +96,7 @@ Result<std::vector<FoundPassage>> Corpora::search(const CorpusQuery& query) {
     const AdminRows rows = database.query("corpus_search", {query.corpus, query.words, std::to_string(query.limit)});
     if (rows.size() == 0 && !database.query("corpus_exists", {query.corpus}).boolean(0, 0))
       return no_corpus(query.corpus);
+    rows.expect_columns({"source", "title", "text"});
     std::vector<FoundPassage> found;
     for (std::size_t row = 0; row < rows.size(); ++row)
       found.push_back({rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)});
@@ -113,6 +115,7 @@ Status Corpora::drop(const std::string& corpus) {
 Result<std::vector<CorpusRow>> Corpora::list() {
   return parts_->use([&](Administration& database) -> Result<std::vector<CorpusRow>> {
     const AdminRows rows = database.query("corpora");
+    rows.expect_columns({"corpus", "", "", ""});
     std::vector<CorpusRow> found;
     for (std::size_t row = 0; row < rows.size(); ++row)
       found.push_back({rows.text(row, 0), rows.number(row, 1), rows.number(row, 2), rows.number(row, 3)});

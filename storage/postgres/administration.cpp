@@ -1,5 +1,6 @@
 #include "storage/postgres/administration.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <pqxx/pqxx>
 #include <pqxx/stream_from>
@@ -30,10 +31,19 @@ AdminRows read_rows(const pqxx::result& result) {
     for (const pqxx::field& field : found)
       row.push_back(field.is_null() ? std::nullopt : std::optional<std::string>(field.c_str()));
   }
-  return AdminRows(std::move(rows));
+  std::vector<std::string> columns;
+  for (pqxx::row_size_type column = 0; column < result.columns(); ++column)
+    columns.push_back(result.column_name(column));
+  return AdminRows(std::move(rows), std::move(columns));
 }
 
 }  // namespace
+
+void AdminRows::expect_columns(std::initializer_list<std::string_view> names) const {
+  CHECK(names.size() == columns_.size());
+  CHECK(std::equal(names.begin(), names.end(), columns_.begin(),
+                   [](std::string_view name, const std::string& found) { return name.empty() || name == found; }));
+}
 
 const std::string& AdminRows::text(std::size_t row, std::size_t column) const {
   CHECK(!is_null(row, column));

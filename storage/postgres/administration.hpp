@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,9 +18,12 @@ namespace cairn {
 class AdminRows {
  public:
   using Row = std::vector<std::optional<std::string>>;
-  explicit AdminRows(std::vector<Row> rows) : rows_(std::move(rows)) {}
+  AdminRows(std::vector<Row> rows, std::vector<std::string> columns)
+      : rows_(std::move(rows)), columns_(std::move(columns)) {}
 
   std::size_t size() const { return rows_.size(); }
+  // CHECKs that these are the columns. "" stands for an expression, which has no name of its own.
+  void expect_columns(std::initializer_list<std::string_view> names) const;
   bool is_null(std::size_t row, std::size_t column) const { return !rows_[row][column]; }
   const std::string& text(std::size_t row, std::size_t column) const;
   std::int64_t number(std::size_t row, std::size_t column) const;
@@ -27,6 +31,7 @@ class AdminRows {
 
  private:
   std::vector<Row> rows_;
+  std::vector<std::string> columns_;
 };
 
 // Throws PostgresError, as PgConnection does.

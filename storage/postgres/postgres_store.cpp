@@ -124,15 +124,15 @@ class PostgresStore final : public Store {
     return std::move(found.front());
   }
 
-  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
-    std::vector<Past> pasts(requests.size());
+  std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
+    std::vector<StoredHistory> histories(requests.size());
     std::map<Shard, std::vector<std::size_t>> by_shard;
     for (std::size_t at = 0; at < requests.size(); ++at) by_shard[shard_of(requests[at].run, shards_)].push_back(at);
     for (const auto& [shard, places] : by_shard) {
-      add_snapshots(shard, requests, places, pasts);
-      add_events(shard, requests, places, limit, pasts);
+      add_snapshots(shard, requests, places, histories);
+      add_events(shard, requests, places, limit, histories);
     }
-    return pasts;
+    return histories;
   }
 
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
@@ -246,14 +246,16 @@ class PostgresStore final : public Store {
   std::map<SessionId, std::int64_t> held_counts() override {
     const PgResult rows = pool_.query_widely("held_counts");
     std::map<SessionId, std::int64_t> counts;
-    for (int row = 0; row < rows.rows(); ++row) counts[rows.int8(row, 0)] = rows.int8(row, 1);
+    const int session = rows.column("session"), count = rows.column("count");
+    for (int row = 0; row < rows.rows(); ++row) counts[rows.int8(row, session)] = rows.int8(row, count);
     return counts;
   }
 
   std::vector<RunId> orphans(std::int32_t limit) override {
     const PgResult rows = pool_.query("orphans", PgParameters().add(std::max(limit, 0)));
+    const int run = rows.column("run_id");
     std::vector<RunId> runs;
-    for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, 0));
+    for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, run));
     return runs;
   }
 
@@ -289,8 +291,8 @@ class PostgresStore final : public Store {
     });
   }
 
-  void add_snapshots(Shard shard, std::span<const PastRequest> requests, const std::vector<std::size_t>& places,
-                     std::vector<Past>& pasts) {
+  void add_snapshots(Shard shard, std::span<const HistoryRequest> requests, const std::vector<std::size_t>& places,
+                     std::vector<StoredHistory>& histories) {
     PgArray runs(PgType::uuid), versions(PgType::int4);
     std::vector<std::size_t> asked;
     for (const std::size_t at : places) {
@@ -305,12 +307,12 @@ class PostgresStore final : public Store {
     const int place = rows.column("place");
     std::vector<SnapshotRow> snapshots = read_snapshots(rows);
     for (int row = 0; row < rows.rows(); ++row)
-      pasts[asked[place_of(rows, row, place)]].snapshot = std::move(snapshots[static_cast<std::size_t>(row)]);
+      histories[asked[place_of(rows, row, place)]].snapshot = std::move(snapshots[static_cast<std::size_t>(row)]);
   }
 
   // One round trip for all pieces: the server reads the next piece while this one is unpacked.
-  void add_events(Shard shard, std::span<const PastRequest> requests, std::span<const std::size_t> places,
-                  std::int32_t limit, std::vector<Past>& pasts) {
+  void add_events(Shard shard, std::span<const HistoryRequest> requests, std::span<const std::size_t> places,
+                  std::int32_t limit, std::vector<StoredHistory>& histories) {
     std::vector<std::span<const std::size_t>> pieces;
     for (; !places.empty(); places = places.subspan(pieces.back().size()))
       pieces.push_back(places.first(std::min(places.size(), runs_of_a_piece)));
@@ -319,9 +321,9 @@ class PostgresStore final : public Store {
       for (const auto& piece : pieces) {
         PgArray runs(PgType::uuid), after(PgType::int8);
         for (const std::size_t at : piece) {
-          pasts[at].events.clear();
+          histories[at].events.clear();
           runs.add(requests[at].run);
-          after.add(pasts[at].snapshot ? pasts[at].snapshot->seq : requests[at].after_seq);
+          after.add(histories[at].snapshot ? histories[at].snapshot->seq : requests[at].after_seq);
         }
         connection.send(statement("events_of_runs"),
                         PgParameters().add(shard).add(std::move(runs)).add(std::move(after)).add(std::max(limit, 0)));
@@ -332,7 +334,7 @@ class PostgresStore final : public Store {
         rows.expect_columns(event_columns);
         const int place = rows.column("place");
         for (int row = 0; row < rows.rows(); ++row)
-          pasts[piece[place_of(rows, row, place)]].events.push_back(read_event(rows, row));
+          histories[piece[place_of(rows, row, place)]].events.push_back(read_event(rows, row));
       }
       connection.finish();
     });

@@ -82,6 +82,7 @@ Result<SchemaFound> find_schema(Administration& database) {
   if (owner != "cairn")
     return Error{Code::conflict, "Expected a schema cairn of Cairn's own, but the database has another of that name."};
   const AdminRows rows = database.query("schema_version");
+  rows.expect_columns({"", ""});
   const SchemaFound found{static_cast<int>(rows.number(0, 0)), static_cast<std::int32_t>(rows.number(0, 1))};
   if (found.version == 0)
     return Error{Code::corrupt, "Expected the schema cairn to say its version, but its table migration is empty."};

@@ -1,9 +1,19 @@
 #include "storage/proof/checkpoint_table.hpp"
 
+#include <array>
+
 #include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/rows.hpp"
 
 namespace cairn {
 namespace {
+
+constexpr auto process_columns = std::to_array<std::string_view>({"process"});
+constexpr auto checkpoint_columns =
+    std::to_array<std::string_view>({"n", "at", "key", "heads", "previous", "signature"});
+constexpr auto chain_hash_columns = std::to_array<std::string_view>({"place", "chain_hash", "head"});
+constexpr auto tombstone_columns =
+    std::to_array<std::string_view>({"place", "seq", "chain_hash", "file_digest", "at", "key", "signature"});
 
 // All zeros, which is no event's hash, for a value that was shortened: every comparison with it fails.
 Hash hash_of(const PgResult& rows, int row, int column) {
@@ -19,6 +29,7 @@ CheckpointTable::~CheckpointTable() = default;
 
 std::vector<std::int64_t> CheckpointTable::processes(std::int64_t after, std::int32_t limit) {
   const PgResult rows = pool_->query("checkpoint_processes", PgParameters().add(after).add(limit));
+  rows.expect_columns(process_columns);
   std::vector<std::int64_t> found;
   for (int row = 0; row < rows.rows(); ++row) found.push_back(rows.int8(row, 0));
   return found;
@@ -26,6 +37,7 @@ std::vector<std::int64_t> CheckpointTable::processes(std::int64_t after, std::in
 
 std::vector<Checkpoint> CheckpointTable::checkpoints(std::int64_t process, std::int64_t after_n, std::int32_t limit) {
   const PgResult rows = pool_->query("checkpoints", PgParameters().add(process).add(after_n).add(limit));
+  rows.expect_columns(checkpoint_columns);
   std::vector<Checkpoint> found;
   for (int row = 0; row < rows.rows(); ++row)
     found.push_back({process, rows.int8(row, 0), rows.int8(row, 1), hash_of(rows, row, 2),
@@ -42,9 +54,10 @@ std::vector<CheckpointTable::Found> CheckpointTable::find(std::span<const Head> 
   }
   const PgResult rows =
       pool_->query("chain_hashes", PgParameters().add(std::move(shards)).add(std::move(runs)).add(std::move(seqs)));
+  rows.expect_columns(chain_hash_columns);
   std::vector<Found> found(heads.size());
   for (int row = 0; row < rows.rows(); ++row) {
-    Found& one = found[static_cast<std::size_t>(rows.int8(row, 0) - 1)];
+    Found& one = found[place_of(rows, row, 0)];
     if (!rows.is_null(row, 1)) one.chain_hash = hash_of(rows, row, 1);
     if (!rows.is_null(row, 2)) one.head = rows.int8(row, 2);
   }
@@ -58,9 +71,10 @@ std::vector<std::optional<Tombstone>> CheckpointTable::tombstones(std::span<cons
     runs.add(head.run);
   }
   const PgResult rows = pool_->query("tombstones", PgParameters().add(std::move(shards)).add(std::move(runs)));
+  rows.expect_columns(tombstone_columns);
   std::vector<std::optional<Tombstone>> found(heads.size());
   for (int row = 0; row < rows.rows(); ++row) {
-    const auto place = static_cast<std::size_t>(rows.int8(row, 0) - 1);
+    const std::size_t place = place_of(rows, row, 0);
     const RunId& run = heads[place].run;
     found[place] = Tombstone{shard_of(run, shards_), {run, rows.int8(row, 1), hash_of(rows, row, 2)},
                              hash_of(rows, row, 3),  rows.int8(row, 4),

@@ -1,12 +1,19 @@
 #include "storage/proof/run_archive.hpp"
 
+#include <array>
+
 #include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/rows.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::string_view insufficient_privilege = "42501";
 constexpr std::string_view no_such_role = "22023";
+constexpr auto locked_columns = std::to_array<std::string_view>({"place"});
+constexpr auto candidate_columns = std::to_array<std::string_view>({"run_id", "started_at"});
+constexpr auto member_columns = std::to_array<std::string_view>({"run_id", ""});
+constexpr auto kept_columns = std::to_array<std::string_view>({"continues"});  // and those forked from
 
 PgArray ids(std::span<const Tombstone> runs) {
   PgArray array(PgType::uuid);
@@ -37,11 +44,12 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
   }
   const PgResult rows = connection.query(
       statement("lock_archived"), PgParameters().add(shard).add(ids(runs)).add(std::move(seqs)).add(std::move(hashes)));
+  rows.expect_columns(locked_columns);
   std::vector<Tombstone> left;
   for (int row = 0; row < rows.rows(); ++row) {
-    const std::int64_t place = rows.int8(row, 0);  // from 1, in the order of the parameters
-    CHECK(place >= 1 && place <= std::ssize(runs));
-    left.push_back(runs[static_cast<std::size_t>(place - 1)]);
+    const std::size_t place = place_of(rows, row, 0);
+    CHECK(place < runs.size());
+    left.push_back(runs[place]);
   }
   if (left.empty()) return 0;
   connection.query(statement("put_tombstones"), tombstone_parameters(shard, left));
@@ -60,6 +68,7 @@ RunArchive::~RunArchive() = default;
 std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& after, std::int32_t limit) {
   const PgResult rows = pool_->query_widely(
       "archive_candidates", PgParameters().add(ended_before).add(after.first).add(after.second).add(limit));
+  rows.expect_columns(candidate_columns);
   std::vector<Place> found;
   for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
   return found;
@@ -67,6 +76,7 @@ std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const
 
 std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run) {
   const PgResult rows = pool_->query_widely("archive_family", PgParameters().add(shard).add(run));
+  rows.expect_columns(member_columns);
   std::vector<Member> found;
   for (int row = 0; row < rows.rows(); ++row) found.push_back({rows.uuid(row, 0), rows.boolean(row, 1)});
   return found;
@@ -74,6 +84,7 @@ std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run
 
 std::set<RunId> RunArchive::kept_for_open_runs() {
   const PgResult rows = pool_->query_widely("kept_for_open_runs", PgParameters());
+  rows.expect_columns(kept_columns);
   std::set<RunId> kept;
   for (int row = 0; row < rows.rows(); ++row)
     if (!rows.is_null(row, 0)) kept.insert(rows.uuid(row, 0));

@@ -14,6 +14,8 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t events_at_once = 2'000;
+constexpr auto id_columns = std::to_array<std::string_view>({"run_id"});
+constexpr auto last_columns = std::to_array<std::string_view>({"seq"});
 constexpr auto snapshot_columns = std::to_array<std::string_view>({"run_id", "seq"});
 
 const PgStatement& begin_at_one_moment() {
@@ -199,6 +201,7 @@ std::int32_t RunRecords::shards() const { return parts_->shards; }
 
 std::vector<RunId> RunRecords::ids(Shard shard, const RunId& after, std::int32_t limit) {
   const PgResult rows = parts_->pool.query("recorded_runs", PgParameters().add(shard).add(after).add(limit));
+  rows.expect_columns(id_columns);
   std::vector<RunId> ids;
   for (int row = 0; row < rows.rows(); ++row) ids.push_back(rows.uuid(row, 0));
   return ids;
@@ -206,6 +209,7 @@ std::vector<RunId> RunRecords::ids(Shard shard, const RunId& after, std::int32_t
 
 RunId RunRecords::last_id(Shard shard) {
   const PgResult rows = parts_->pool.query("last_recorded_run", PgParameters().add(shard));
+  rows.expect_columns(id_columns);
   return rows.rows() == 0 ? RunId{} : rows.uuid(0, 0);
 }
 
@@ -269,6 +273,7 @@ bool RunRecords::repair(const RunId& run, std::int64_t head, std::int32_t fold_v
     connection.sync();
     for (int locked = 0; locked < 3; ++locked) connection.receive();
     const PgResult last = connection.receive();
+    last.expect_columns(last_columns);
     const RunRecord record = receive_record(connection, run);
     const bool is_last = last.rows() == 1 && last.int8(0, 0) == head;
     if (is_last) {

@@ -143,9 +143,11 @@ Signature SigningKey::sign(std::string_view bytes) const {
   return signature;
 }
 
-bool SigningKey::publish(const std::string& folder) const {
+Status SigningKey::publish(const std::string& folder) const {
   const std::string file = folder + "/" + hex(fingerprint(public_key_)) + ".pub";
-  return access(file.c_str(), F_OK) == 0 || write_once(file, public_pem(pair_->key.get()), 0644);
+  if (access(file.c_str(), F_OK) == 0 || write_once(file, public_pem(pair_->key.get()), 0644)) return Done{};
+  return Error{Code::unavailable,
+               "Expected to write the public key of the checkpoints into " + folder + ", but could not."};
 }
 
 }  // namespace cairn

@@ -30,8 +30,9 @@ class SigningKey {
   const PublicKey& public_key() const { return public_key_; }
   Signature sign(std::string_view bytes) const;
 
-  // Writes "<fingerprint>.pub", PEM form, into the folder; an existing file stays. False if the file cannot be written.
-  bool publish(const std::string& folder) const;
+  // Writes "<fingerprint>.pub", PEM form, into the folder; an existing file stays. Refuses `unavailable` if the file
+  // cannot be written.
+  Status publish(const std::string& folder) const;
 
  private:
   struct Pair;

@@ -115,13 +115,13 @@ void Trial::compare() const {
 }
 
 void Trial::compare_decisions() const {
-  Redecide redecide(state.id, graphs);
+  ReplayCheck check(state.id, graphs);
   std::size_t from = 0;
   for (const std::size_t to : commits) {
-    if (!redecide.add({history.data() + from, to - from})) break;
+    if (!check.add({history.data() + from, to - from})) break;
     from = to;
   }
-  if (const auto& how = redecide.divergence())
+  if (const auto& how = check.divergence())
     ADD_FAILURE() << "decided otherwise at event " << how->seq << ": " << how->says << "\n"
                   << how->recorded << "\n"
                   << how->again;

@@ -22,8 +22,8 @@ class ForwardingStore : public Store {
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
     return store_.events(id, after_seq, limit);
   }
-  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
-    return store_.pasts(requests, limit);
+  std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
+    return store_.histories(requests, limit);
   }
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
     return store_.snapshot(id, fold_version, at_most);

@@ -117,8 +117,8 @@ Result<SigningKey> open_signing_key(const CheckpointOptions& options) {
   std::error_code ignored;  // a folder that cannot be made cannot be written to either
   std::filesystem::create_directories(options.folder, ignored);
   Result<SigningKey> key = SigningKey::open(options.key.empty() ? options.folder + "/signing_key.pem" : options.key);
-  if (key && !key->publish(options.folder))
-    spdlog::warn("Expected to write the public key of the checkpoints into {}, but could not.", options.folder);
+  if (!key) return key;
+  if (const Status published = key->publish(options.folder); !published) spdlog::warn("{}", published.error().message);
   return key;
 }
 

@@ -14,10 +14,6 @@ constexpr std::int64_t open_step_bytes = 500;  // what a snapshot needs for an o
 constexpr TimeUs again_us = 200'000;
 constexpr TimeUs again_max_us = 5'000'000;
 
-Error no_such_run(const RunId& run) {
-  return {Code::not_found, "Expected run " + to_string(run) + ", but there is none."};
-}
-
 std::int64_t bytes_of(const std::vector<EventRow>& rows) {
   std::int64_t bytes = 0;
   for (const EventRow& row : rows) bytes += static_cast<std::int64_t>(row.payload.size());
@@ -260,7 +256,7 @@ void Committer::history(History history) {
   run->loaded = true;
   run->fresh = run->asked;
   if (run->head == 0 && !run->waiting.empty() && !std::holds_alternative<StartRun>(run->waiting.front().what.command))
-    return fail(*run, no_such_run(run->id));
+    return fail(*run, no_such_run(to_string(run->id)));
   process(*run);
 }
 

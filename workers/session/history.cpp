@@ -29,19 +29,19 @@ Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std:
 std::vector<History> read_histories(Store& store, std::span<const Load> loads) {
   const auto count = static_cast<std::int32_t>(std::max<std::size_t>(loads.size(), 1));
   const std::int32_t limit = std::max(history_page / count, events_min);
-  std::vector<PastRequest> requests;
+  std::vector<HistoryRequest> requests;
   requests.reserve(loads.size());
   for (const Load& load : loads) {
     requests.push_back({load.run, load.after_seq, {}});
     if (load.after_seq == 0 && load.snapshot) requests.back().fold_version = fold_version;
   }
-  std::vector<Past> pasts = store.pasts(requests, limit);
+  std::vector<StoredHistory> stored = store.histories(requests, limit);
   std::vector<History> histories;
   histories.reserve(loads.size());
   for (std::size_t at = 0; at < loads.size(); ++at) {
-    const bool is_complete = pasts[at].events.size() < static_cast<std::size_t>(limit);
+    const bool is_complete = stored[at].events.size() < static_cast<std::size_t>(limit);
     histories.push_back(
-        {loads[at].run, std::move(pasts[at].snapshot), std::move(pasts[at].events), is_complete, loads[at].graphs});
+        {loads[at].run, std::move(stored[at].snapshot), std::move(stored[at].events), is_complete, loads[at].graphs});
   }
   return histories;
 }

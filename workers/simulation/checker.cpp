@@ -31,7 +31,7 @@ std::string text_of(const HeldJob& held) {
 
 }  // namespace
 
-void found(std::string says) { throw Finding{std::move(says)}; }
+void found(std::string says) { throw Violation{std::move(says)}; }
 
 Checker::Checker(Store& store, Graphs graphs) : store_(store), graphs_(std::move(graphs)) {}
 
@@ -257,15 +257,15 @@ void Checker::at_the_end() {
 
 // Deciding again from the recorded outcomes must give the recorded events.
 void Checker::check_decisions(const RunId& run, const std::vector<EventRow>& rows) const {
-  Redecide redecide(run, graphs_);
+  ReplayCheck check(run, graphs_);
   std::vector<Event> commit;
   for (std::size_t at = 0; at < rows.size(); ++at) {
     commit.push_back(*event_of(rows[at]));
     if (at + 1 < rows.size() && rows[at + 1].commit == rows[at].commit) continue;
-    if (!redecide.add(commit))
-      found(name_of(run) + " is decided otherwise at event " + std::to_string(redecide.divergence()->seq) + ": " +
-            redecide.divergence()->says + " Recorded: " + redecide.divergence()->recorded +
-            " Again: " + redecide.divergence()->again);
+    if (!check.add(commit))
+      found(name_of(run) + " is decided otherwise at event " + std::to_string(check.divergence()->seq) + ": " +
+            check.divergence()->says + " Recorded: " + check.divergence()->recorded +
+            " Again: " + check.divergence()->again);
     commit.clear();
   }
 }

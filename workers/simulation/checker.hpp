@@ -1,4 +1,4 @@
-// The checker of invariants: compares every change of the store with a fold of its own. Throws a Finding. Not
+// The checker of invariants: compares every change of the store with a fold of its own. Throws a Violation. Not
 // thread-safe.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace cairn::simulation {
 
-struct Finding {
+struct Violation {
   std::string says;
 };
 [[noreturn]] void found(std::string says);

@@ -30,7 +30,7 @@ class Ledger {
   bool is_under_way(const Entry& entry) const;
   void came(const RunId& run, const Event& event);
 
-  // Throws a Finding. REQUIRES: nothing is under way any more.
+  // Throws a Violation. REQUIRES: nothing is under way any more.
   void check() const;
 
  private:

@@ -47,8 +47,8 @@ class Simulation {
     try {
       play();
       for (const RunId& run : world_.runs) course.ends.push_back(end_of(run));
-    } catch (const Finding& finding) {
-      course.finding = finding.says;
+    } catch (const Violation& violation) {
+      course.finding = violation.says;
     } catch (const CheckFailure& failure) {
       course.finding = "The check " + failure.says + " failed.";
     } catch (const std::exception& thrown) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ops/bench/rig/worker_process.hpp"
+#include "ops/terminal/child_process.hpp"
 
 namespace cairn {
 namespace {
@@ -28,19 +29,18 @@ constexpr std::int64_t look_ms = 3;
 // A process whose stdout is ours to read.
 class Spawned {
  public:
-  explicit Spawned(const std::vector<std::string>& arguments) {
+  Spawned(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
     std::vector<std::string> texts = {"cairn"};
     texts.insert(texts.end(), arguments.begin(), arguments.end());
-    std::vector<char*> argv;
-    for (std::string& text : texts) argv.push_back(text.data());
-    argv.push_back(nullptr);
+    std::vector<std::string> variables = environment_with(environment);
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_system_error(errno, "pipe");
     out_ = ends[0];
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    const int fault = posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+    const int fault = posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, pointers_to(texts).data(),
+                                  pointers_to(variables).data());
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (fault == 0) return;
@@ -109,11 +109,12 @@ double seconds_of(const timeval& time) {
 
 }  // namespace
 
-ProgramUse use_program(const std::vector<std::string>& arguments) {
+ProgramUse use_program(const std::vector<std::string>& arguments,
+                       const std::map<std::string, std::string>& environment) {
   ProgramUse use;
   rusage used{};
   const Clock::time_point begin = Clock::now();
-  Spawned process(arguments);
+  Spawned process(arguments, environment);
   read_lines(process, use);
   const int status = process.wait(used);
   use.seconds = std::chrono::duration<double>(Clock::now() - begin).count();

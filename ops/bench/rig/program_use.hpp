@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct ProgramUse {
   std::string last_line;
 };
 
-// Runs it to its end and reads all that it prints. Throws std::runtime_error if it does not exit with 0,
-// std::system_error if it cannot be started.
-ProgramUse use_program(const std::vector<std::string>& arguments);
+// Runs it to its end and reads all that it prints; `environment` is set in it, and it inherits all else. Throws
+// std::runtime_error if it does not exit with 0, std::system_error if it cannot be started.
+ProgramUse use_program(const std::vector<std::string>& arguments,
+                       const std::map<std::string, std::string>& environment);
 
 }  // namespace cairn

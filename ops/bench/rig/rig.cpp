@@ -15,12 +15,14 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-Result<Opened> open_bench(const std::string& dsn) {
+Result<Opened> open_bench(const FreshDatabase& database) {
+  const std::string dsn = database.dsn();
   if (const Result<MigrateReport> report = migrate(dsn, 1); !report) return report.error();
   Result<std::unique_ptr<Catalogue>> catalogue = bench_catalogue();
   if (!catalogue) return catalogue.error();
-  const Result<CheckpointOptions> checkpoints = checkpoint_options({dsn, ""});
+  Result<CheckpointOptions> checkpoints = checkpoint_options({dsn, ""});
   if (!checkpoints) return checkpoints.error();
+  checkpoints->folder = database.checkpoints();
   Opened opened;
   opened.dsn = dsn;
   opened.heads = std::make_unique<GatheredHeads>();

@@ -14,8 +14,8 @@
 
 namespace cairn {
 
-// Opens a database after creating the schema with one shard and the graphs.
-Result<Opened> open_bench(const std::string& dsn);
+// Opens the database after creating the schema with one shard and the graphs.
+Result<Opened> open_bench(const FreshDatabase& database);
 
 // New runs of a graph. Throws std::runtime_error.
 std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int64_t count, const Json& input);

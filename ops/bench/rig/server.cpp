@@ -100,6 +100,7 @@ Json BenchServer::settings() {
   const AdminRows found = server_.query("server_settings");
   Json set = Json::object();
   const AdminRows names = server_.query("bench_settings");
+  names.expect_columns({"name", ""});
   for (std::size_t row = 0; row < names.size(); ++row) set[names.text(row, 0)] = names.text(row, 1);
   return {{"postgres", found.text(0, 0)},
           {"fsync", found.text(0, 1)},
@@ -132,6 +133,8 @@ FreshDatabase::FreshDatabase(const std::string& dsn) : server_dsn_(dsn) {
   Administration(with_database(dsn, "postgres"), "cairn bench").execute("CREATE DATABASE " + name_);
 }
 
+std::string FreshDatabase::checkpoints() const { return std::filesystem::temp_directory_path() / name_; }
+
 FreshDatabase::Runs FreshDatabase::runs() {
   const AdminRows found = administration().query("bench_runs");
   return {found.number(0, 0), found.number(0, 1), found.number(0, 2)};
@@ -151,6 +154,8 @@ Administration& FreshDatabase::administration() {
 
 FreshDatabase::~FreshDatabase() {
   inside_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(checkpoints(), ignored);
   try {
     Administration server(with_database(server_dsn_, "postgres"), "cairn bench");
     server.execute("DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,7 +40,7 @@ class BenchServer {
   Administration server_;
 };
 
-// A database of its own, dropped at the end.
+// A database of its own, dropped at the end, and a folder for its checkpoints, removed with it.
 class FreshDatabase {
  public:
   explicit FreshDatabase(const std::string& dsn);  // throws PostgresError
@@ -48,6 +49,9 @@ class FreshDatabase {
   FreshDatabase& operator=(const FreshDatabase&) = delete;
   const std::string& name() const { return name_; }
   std::string dsn() const { return with_database(server_dsn_, name_); }
+  std::string checkpoints() const;
+  // What a child process that works on it finds in its environment.
+  std::map<std::string, std::string> settings() const { return {{"CAIRN_CHECKPOINTS", checkpoints()}}; }
 
   struct Runs {
     std::int64_t all = 0;

@@ -80,7 +80,7 @@ RunRow one_run(BenchServer& server, FreshDatabase& database, Opened& opened) {
 }
 
 TrafficReport measure_traffic(BenchServer& server, FreshDatabase& database, Opened& opened, const Traffic& traffic) {
-  WorkerProcesses workers(database.dsn(), traffic.workers, traffic.worker_arguments);
+  WorkerProcesses workers(database, traffic.workers, traffic.worker_arguments);
   server.checkpoint();
   Stream stream(*opened.client, workers, traffic);
   const Meter before = read_meter(server, database.name(), &workers);
@@ -98,7 +98,7 @@ TrafficReport measure_traffic(BenchServer& server, FreshDatabase& database, Open
 }
 
 TrafficReport measure_flow(BenchServer& server, FreshDatabase& database, Opened& opened, const Traffic& traffic) {
-  WorkerProcesses workers(database.dsn(), traffic.workers, traffic.worker_arguments);
+  WorkerProcesses workers(database, traffic.workers, traffic.worker_arguments);
   server.checkpoint();
   Stream stream(*opened.client, workers, traffic);
   stream.flow({0, static_cast<int>(warming.count())});

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds told_pause{2};
 
 // Its lines are read by a thread until it closes its stdout.
 struct WorkerProcesses::One {
-  explicit One(const std::vector<std::string>& arguments) : process(ChildCommand{arguments, {}, true}) {
+  explicit One(const ChildCommand& command) : process(command) {
     if (!process.read_line()) throw std::runtime_error("Expected a worker process to begin, but it ended.");
     reader = std::thread([this] { read(); });
   }
@@ -45,9 +45,9 @@ struct WorkerProcesses::One {
   std::thread reader;
 };
 
-WorkerProcesses::WorkerProcesses(const std::string& dsn, int count, const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {"bench-worker", "--json", "--dsn", dsn};
-  command.insert(command.end(), arguments.begin(), arguments.end());
+WorkerProcesses::WorkerProcesses(const FreshDatabase& database, int count, const std::vector<std::string>& arguments) {
+  ChildCommand command{{"bench-worker", "--json", "--dsn", database.dsn()}, database.settings(), true};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   for (int i = 0; i < count; ++i) workers_.push_back(std::make_unique<One>(command));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/bench/rig/handlers.hpp"
+#include "ops/bench/rig/server.hpp"
 #include "ops/terminal/child_process.hpp"
 
 namespace cairn {
@@ -18,7 +19,7 @@ inline constexpr std::chrono::seconds stand_still_max{60};
 class WorkerProcesses {
  public:
   // `arguments`: of `cairn bench-worker`, in addition to the database. Throws std::runtime_error if one does not start.
-  WorkerProcesses(const std::string& dsn, int count, const std::vector<std::string>& arguments = {});
+  WorkerProcesses(const FreshDatabase& database, int count, const std::vector<std::string>& arguments = {});
   ~WorkerProcesses();  // kills them
   WorkerProcesses(const WorkerProcesses&) = delete;
   WorkerProcesses& operator=(const WorkerProcesses&) = delete;

@@ -39,6 +39,7 @@ ServerFacts read_server(Administration& database) {
 
 std::vector<HolderFacts> read_holders(Administration& database) {
   const AdminRows rows = database.query("doctor_holders");
+  rows.expect_columns({"kind", "pid", "who", "transactions", "seconds"});
   std::vector<HolderFacts> holders;
   for (std::size_t row = 0; row < rows.size(); ++row)
     holders.push_back(
@@ -48,6 +49,7 @@ std::vector<HolderFacts> read_holders(Administration& database) {
 
 std::vector<RoleFacts> read_roles(Administration& database) {
   const AdminRows rows = database.query("doctor_rights");
+  rows.expect_columns({"role", "", ""});
   std::vector<RoleFacts> roles;
   for (std::size_t row = 0; row < rows.size(); ++row)
     roles.push_back({rows.text(row, 0), rows.boolean(row, 1), rows.text(row, 2)});
@@ -56,6 +58,7 @@ std::vector<RoleFacts> read_roles(Administration& database) {
 
 std::vector<TableFacts> read_tables(Administration& database) {
   const AdminRows rows = database.query("doctor_tables");
+  rows.expect_columns({"relname", "n_live_tup", "n_dead_tup", "", ""});
   std::vector<TableFacts> tables;
   for (std::size_t row = 0; row < rows.size(); ++row)
     tables.push_back(
@@ -65,6 +68,7 @@ std::vector<TableFacts> read_tables(Administration& database) {
 
 ArchiveFacts read_archive(Administration& database) {
   const AdminRows row = database.query("doctor_archive");
+  row.expect_columns({"", "", "", ""});
   return {row.boolean(0, 0), row.boolean(0, 1), row.text(0, 2), row.number(0, 3)};
 }
 

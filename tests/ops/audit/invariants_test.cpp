@@ -393,7 +393,7 @@ class Outcomes {
       if (const auto* done = std::get_if<StepSucceeded>(&event.body); done != nullptr && done->attempt > 0)
         add(done->node, {done->label, parse_stored(done->patch), std::exchange(facts, {}), {}});
       else if (const auto* closed = std::get_if<SubGoalClosed>(&event.body); closed != nullptr && closed->attempt > 0)
-        add(closed->sub_goal, {"", parse_stored(closed->outputs), std::exchange(facts, {}), {}});
+        add(closed->sub_goal, {"", of_its_own(*closed), std::exchange(facts, {}), {}});
       else if (const auto* answered = std::get_if<QuestionAnswered>(&event.body))
         answers_[answered->question] = answered->value;
       else
@@ -414,6 +414,13 @@ class Outcomes {
   const ToolTable& tools() const { return tools_; }
 
  private:
+  // The recorded outputs, told apart from those of a sub-goal that left the same.
+  static Json of_its_own(const SubGoalClosed& closed) {
+    Json outputs = parse_stored(closed.outputs);
+    outputs["left_by"] = closed.sub_goal;
+    return outputs;
+  }
+
   void add(const std::string& of, Outcome outcome) { left_[of].push_back(std::move(outcome)); }
 
   void note(const EventBody& body, std::vector<Fact>& facts) {
@@ -430,6 +437,17 @@ class Outcomes {
   ToolTable tools_;
 };
 
+// What became of each sub-goal, in the order of the plan. Each has left its own outputs.
+Json goals_of(const RunState& state) {
+  Json goals = Json::array();
+  for (const SubGoal& goal : state.branches.at(root_branch).plan.goals) {
+    goals.push_back({{"id", goal.id}, {"status", to_string(goal.status)}, {"outputs", goal.outputs}});
+    if (goal.tool.empty() || goal.status != GoalStatus::succeeded) continue;
+    EXPECT_EQ(goal.outputs.value("left_by", ""), goal.id);
+  }
+  return goals;
+}
+
 TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
   const PlannerCase parallel = parallel_case(GetParam());
   const std::string run = start_run(parallel);
@@ -440,6 +458,7 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
   std::mt19937 random{11};
   std::size_t most_open = 0;
   std::set<std::vector<StepId>> orders;
+  std::optional<Json> first_goals;
   for (int round = 0; round < 60; ++round) {
     Outcomes outcomes(events);
     RunState state;
@@ -477,6 +496,9 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
     EXPECT_EQ(state.status, recorded.status);
     EXPECT_EQ(state.output, recorded.output);
     EXPECT_EQ(read_channels(state, root_branch), read_channels(recorded, root_branch));
+    const Json goals = goals_of(state);
+    if (!first_goals) first_goals = goals;
+    EXPECT_EQ(goals, *first_goals);
     orders.insert(order);
   }
   // The others do one thing after another: there is nothing to permute, and that is held too.

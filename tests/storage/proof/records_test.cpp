@@ -87,6 +87,27 @@ TEST_P(RecordsTest, the_newest_fitting_snapshot_is_found) {
   EXPECT_EQ(store().snapshot(run.id(), 1, 9)->state, "five again");
 }
 
+TEST_P(RecordsTest, a_history_begins_with_a_snapshot_of_the_fold_asked_for_or_with_its_first_event) {
+  TestRun run = started_run();
+  for (int n = 0; n < 3; ++n) run.commit(run.entry());
+  store().put_snapshot(run.id(), {3, 1, Hash{}, "of an older fold"});
+  store().put_snapshot(run.id(), {2, 2, Hash{}, "of this one"});
+  const std::vector<HistoryRequest> requests{{run.id(), 0, 1}, {run.id(), 0, 2}, {run.id(), 0, 3}, {run.id(), 0, {}}};
+  const std::vector<StoredHistory> found = store().histories(requests, 10);
+  ASSERT_EQ(found.size(), 4u);
+  ASSERT_TRUE(found[0].snapshot);
+  EXPECT_EQ(found[0].snapshot->state, "of an older fold");
+  EXPECT_EQ(found[0].events.size(), 1u);
+  ASSERT_TRUE(found[1].snapshot);
+  EXPECT_EQ(found[1].snapshot->state, "of this one");
+  EXPECT_EQ(found[1].events.size(), 2u);
+  for (const std::size_t at : {2u, 3u}) {
+    EXPECT_FALSE(found[at].snapshot) << at;
+    ASSERT_EQ(found[at].events.size(), 4u) << at;
+    EXPECT_EQ(found[at].events[0].seq, 1) << at;
+  }
+}
+
 TEST_P(RecordsTest, a_name_has_one_current_graph) {
   store().put_graph({"g", "v1", "{1}", true});
   store().put_graph({"g", "v2", "{2}", false});

@@ -73,7 +73,9 @@ TEST(Signing, a_public_key_is_found_by_its_name) {
   const Result<PublicKey> read = read_public_key(folder + "/" + hex(fingerprint(key->public_key())) + ".pub");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, key->public_key());
-  EXPECT_FALSE(key->publish(folder + "/nowhere"));
+  const Status refused = key->publish(folder + "/nowhere");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unavailable);
 }
 
 TEST(Signing, what_is_no_key_is_refused) {

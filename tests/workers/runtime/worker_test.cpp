@@ -393,9 +393,9 @@ class FlakyStore final : public test::ForwardingStore {
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
     return often([&] { return store_.snapshot(id, version, at_most); });
   }
-  std::vector<Past> pasts(std::span<const PastRequest> requests, std::int32_t limit) override {
+  std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
     histories_read += static_cast<int>(requests.size());
-    return often([&] { return store_.pasts(requests, limit); });
+    return often([&] { return store_.histories(requests, limit); });
   }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
     often([&] { return store_.put_blob(shard, hash, bytes), 0; });

@@ -511,6 +511,28 @@ TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
   EXPECT_EQ(driven.snapshots, 0);
 }
 
+// A snapshot that lies, so that whoever believes it is seen to.
+TEST_F(CommitterTest, a_snapshot_of_an_older_fold_is_ignored_and_the_run_is_folded_from_its_events) {
+  const RunId run = start("linear", {{"text", "x"}});
+  const std::int64_t head = store_->run(run)->head;
+  const auto text_of = [](const RunState* state) {
+    return state == nullptr ? Json("no state") : read_channels(*state, root_branch).value("text", Json("no text"));
+  };
+  RunState lying = *client_->state(run);
+  lying.branches.at(root_branch).data.set({{"text", "a lie"}}, *lying.graph);
+  const std::string text = canonical(snapshot_json(lying));
+  for (const auto& [version, expected] : {std::pair{fold_version - 1, "x"}, std::pair{fold_version, "a lie"}}) {
+    store_->put_snapshot(run, {head, version, store_->run(run)->chain_hash, text});
+    Driven driven(*store_, 5);
+    driven->await_state(1, run, head);
+    driven.settle();
+    EXPECT_EQ(text_of(driven->state(run)), expected) << "the committer, fold version " << version;
+    const Result<RunState> shown = client_->state(run);
+    ASSERT_TRUE(shown);
+    EXPECT_EQ(text_of(&*shown), expected) << "the client, fold version " << version;
+  }
+}
+
 TEST_F(CommitterTest, a_reopened_run_has_all_its_jobs_again) {
   const RunId run = start("thrown");
   const HeldJob job = claim(5);

@@ -1,8 +1,9 @@
 // Recorded runs decided again. That everything comes out again under the same graph is compared after each decision of
 // every other test here, and of the simulator's.
+#include "engine/replay_check.hpp"
+
 #include <functional>
 
-#include "engine/replay_check.hpp"
 #include "tests/engine/trial.hpp"
 
 namespace cairn {
@@ -12,14 +13,14 @@ const char* const two_steps = R"({"name":"t","start":"a","limits":{"steps":9},"n
   "a":{"do":"x.a","labels":["ok","no"],"retry":{"attempts":2},"on":{"ok":"b","no":"z"}},
   "b":{"do":"x.b","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
 
-std::optional<Divergence> again(const Trial& trial, GraphRef graph = nullptr, Redecide::Rerun rerun = {}) {
-  Redecide redecide(trial.state.id, trial.graphs, std::move(graph), std::move(rerun));
+std::optional<Divergence> again(const Trial& trial, GraphRef graph = nullptr, ReplayCheck::Rerun rerun = {}) {
+  ReplayCheck check(trial.state.id, trial.graphs, std::move(graph), std::move(rerun));
   std::size_t from = 0;
   for (const std::size_t to : trial.commits) {
-    redecide.add({trial.history.data() + from, to - from});
+    check.add({trial.history.data() + from, to - from});
     from = to;
   }
-  return redecide.divergence();
+  return check.divergence();
 }
 
 Trial finished() {
@@ -31,7 +32,7 @@ Trial finished() {
   return trial;
 }
 
-TEST(Redecide, names_the_node_and_the_decision_where_a_changed_graph_goes_another_way) {
+TEST(ReplayCheck, names_the_node_and_the_decision_where_a_changed_graph_goes_another_way) {
   const Trial trial = finished();
   const auto how = again(trial, version_of(replaced(two_steps, R"("ok":"z"})", R"("ok":"a"})"), "v2"));
   ASSERT_TRUE(how);
@@ -42,11 +43,11 @@ TEST(Redecide, names_the_node_and_the_decision_where_a_changed_graph_goes_anothe
   EXPECT_EQ(how->decision, "go");
 }
 
-TEST(Redecide, a_graph_that_differs_where_the_run_never_was_changes_nothing) {
+TEST(ReplayCheck, a_graph_that_differs_where_the_run_never_was_changes_nothing) {
   EXPECT_FALSE(again(finished(), version_of(replaced(two_steps, R"("no":"z")", R"("no":"b")"), "v2")));
 }
 
-TEST(Redecide, a_label_that_is_no_edge_any_more_is_where_it_parts) {
+TEST(ReplayCheck, a_label_that_is_no_edge_any_more_is_where_it_parts) {
   const auto how = again(finished(), version_of(replaced(replaced(two_steps, R"(["ok","no"])", R"(["no"])"),
                                                          R"("ok":"b","no":"z")", R"("no":"b")"),
                                                 "v2"));
@@ -55,7 +56,7 @@ TEST(Redecide, a_label_that_is_no_edge_any_more_is_where_it_parts) {
   EXPECT_NE(how->again.find("step_failed"), std::string::npos) << how->again;
 }
 
-TEST(Redecide, more_attempts_than_were_allowed_would_have_been_made) {
+TEST(ReplayCheck, more_attempts_than_were_allowed_would_have_been_made) {
   Trial trial(two_steps);
   trial.start();
   trial.fail(1);
@@ -66,7 +67,7 @@ TEST(Redecide, more_attempts_than_were_allowed_would_have_been_made) {
   EXPECT_EQ(how->seq, 3);
 }
 
-TEST(Redecide, an_attempt_that_was_not_worth_another_is_none_with_more_attempts_either) {
+TEST(ReplayCheck, an_attempt_that_was_not_worth_another_is_none_with_more_attempts_either) {
   Trial trial(two_steps);
   trial.start();
   trial.fail(1, "error", false);
@@ -74,7 +75,7 @@ TEST(Redecide, an_attempt_that_was_not_worth_another_is_none_with_more_attempts_
 }
 
 // Events that a forger may have written into a history: none of them follows from the rules.
-TEST(Redecide, an_event_that_the_rules_do_not_lead_to_is_found) {
+TEST(ReplayCheck, an_event_that_the_rules_do_not_lead_to_is_found) {
   const std::vector<std::function<void(Trial&)>> forgeries = {
       [](Trial& trial) { std::get<StepSucceeded>(trial.history[2].body).next = {"z"}; },
       [](Trial& trial) { std::get<RunFinished>(trial.history.back().body).status = RunStatus::failed; },
@@ -95,7 +96,7 @@ TEST(Redecide, an_event_that_the_rules_do_not_lead_to_is_found) {
   }
 }
 
-TEST(Redecide, a_handler_that_leaves_something_else_now_is_found) {
+TEST(ReplayCheck, a_handler_that_leaves_something_else_now_is_found) {
   const Trial trial = finished();
   const auto leaves = [](const std::string& label, const std::string& patch) {
     return [label, patch](const RunState&, const Job& job) -> std::optional<Result<Outcome, Failure>> {
