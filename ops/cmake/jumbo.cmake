@@ -33,8 +33,8 @@ function(cairn_jumbo target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# cairn_hot(target): g++ inlines less in a unit above some size, which a file seldom has and a room does; here speed counts
-# more than the size of the program.
+# cairn_hot(target): g++ inlines less in a unit above some size, which a file seldom has and a room does; here speed
+# counts more than the size of the program.
 function(cairn_hot target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=large-unit-insns=1000000>)
 endfunction()

@@ -1,7 +1,7 @@
 // The steps that a session executes, each from its held job to the report of its outcome: prepared, run with a
-// deadline, reported; or let go. A state machine without I/O: it is given states, results and refusals. What its driver
-// is to do (effects, calls, notes) goes straight into the session's actions, as every step makes some; what concerns
-// the other parts is drained. Not thread-safe.
+// deadline, reported; or let go. A state machine without I/O: it is given states, results and refusals. Effects,
+// calls and notes go straight into the session's actions, as every step makes some; actions that concern the other
+// parts are drained. Not thread-safe.
 #pragma once
 
 #include <memory>

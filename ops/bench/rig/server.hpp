@@ -50,7 +50,7 @@ class FreshDatabase {
   const std::string& name() const { return name_; }
   std::string dsn() const { return with_database(server_dsn_, name_); }
   std::string checkpoints() const;
-  // What a child process that works on it finds in its environment.
+  // The environment of a child process that works on it.
   std::map<std::string, std::string> settings() const { return {{"CAIRN_CHECKPOINTS", checkpoints()}}; }
 
   struct Runs {

@@ -414,7 +414,7 @@ class Outcomes {
   const ToolTable& tools() const { return tools_; }
 
  private:
-  // The recorded outputs, told apart from those of a sub-goal that left the same.
+  // The recorded outputs with the sub-goal that left them: equal outputs of two sub-goals stay different.
   static Json of_its_own(const SubGoalClosed& closed) {
     Json outputs = parse_stored(closed.outputs);
     outputs["left_by"] = closed.sub_goal;
@@ -437,7 +437,7 @@ class Outcomes {
   ToolTable tools_;
 };
 
-// What became of each sub-goal, in the order of the plan. Each has left its own outputs.
+// The end of each sub-goal, in the order of the plan. Each has left its own outputs.
 Json goals_of(const RunState& state) {
   Json goals = Json::array();
   for (const SubGoal& goal : state.branches.at(root_branch).plan.goals) {

@@ -511,7 +511,7 @@ TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
   EXPECT_EQ(driven.snapshots, 0);
 }
 
-// A snapshot that lies, so that whoever believes it is seen to.
+// The snapshot is false: a committer that used it would decide otherwise.
 TEST_F(CommitterTest, a_snapshot_of_an_older_fold_is_ignored_and_the_run_is_folded_from_its_events) {
   const RunId run = start("linear", {{"text", "x"}});
   const std::int64_t head = store_->run(run)->head;
