@@ -88,31 +88,11 @@ class Session {
   bool is_limited(const std::string& queue) const { return limited_queues_.contains(queue); }
   bool is_sweeping() const { return !lifecycle_.is_draining() || steps_.has_deadlines(); }
 
-  // --- answers of the store: session_answers.cpp ---
-  void on_answer(OpenSession& call);
-  void on_failure(const OpenSession& call);
-  void on_answer(CloseSession& call);
-  void on_failure(const CloseSession& call);
-  void on_answer(ReadGraphs& call);
-  void on_failure(const ReadGraphs& call);
-  void on_answer(ReadHistories& call);
-  void on_failure(const ReadHistories& call);
-  void on_answer(Commit& call);
-  void on_failure(const Commit& call);
-  void on_answer(KeepSnapshot& call);
-  void on_failure(const KeepSnapshot& call);
-  void on_answer(ClaimJobs& call);
-  void on_failure(const ClaimJobs& call);
-  void on_answer(LetGo& call);
-  void on_failure(const LetGo& call);
-  void on_answer(ReadBlobs& call);
-  void on_failure(const ReadBlobs& call);
-  void on_answer(KeepBlobs& call);
-  void on_failure(const KeepBlobs& call);
-  void on_answer(ScanSessions& call);
-  void on_failure(const ScanSessions& call);
-  void on_answer(ReapSession& call);
-  void on_failure(const ReapSession& call);
+  // --- answers of the store: for each call a specialization in session_answers.cpp ---
+  template <typename Call>
+  void on_answer(Call& call);
+  template <typename Call>
+  void on_failure(const Call& call);
 
   SessionOrigin origin_;
   WorkerOptions options_;

@@ -5,6 +5,139 @@
 
 namespace cairn {
 
+// --- the session's row ----------------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(OpenSession& open) {
+  is_writing_row_ = false;
+  lifecycle_.opened();
+  clock_.observe(open.answer.database_us, open.answer.steady_us, open.answer.steady_us);
+  tick_parts();
+  learn(open.answer.graphs);
+  learn(open.answer.queue_settings);
+  write_row_if_changed();
+}
+
+template <>
+void Session::on_failure(const OpenSession&) {
+  is_writing_row_ = false;
+  written_queues_.reset();
+  lifecycle_.open_failed();
+}
+
+template <>
+void Session::on_answer(CloseSession&) {
+  lifecycle_.closed();
+}
+template <>
+void Session::on_failure(const CloseSession&) {
+  lifecycle_.closed();
+}
+
+// --- graphs, histories, commits -------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(ReadGraphs& read) {
+  learn(read.answer);
+  write_row_if_changed();
+}
+template <>
+void Session::on_failure(const ReadGraphs&) {}  // read again in a few seconds
+
+template <>
+void Session::on_answer(ReadHistories& read) {
+  if (!read.answer.graphs.empty()) learn(read.answer.graphs);
+  for (History& history : read.answer.histories) committer_.history(std::move(history));
+}
+template <>
+void Session::on_failure(const ReadHistories& read) {
+  for (const Load& load : read.loads) committer_.load_failed(load.run);
+}
+
+template <>
+void Session::on_answer(Commit& commit) {
+  committer_.verdicts(commit.batch.batch, std::move(commit.answer));
+}
+template <>
+void Session::on_failure(const Commit& commit) {
+  committer_.batch_failed(commit.batch.batch);
+}
+
+template <>
+void Session::on_answer(KeepSnapshot&) {}
+template <>
+void Session::on_failure(const KeepSnapshot&) {}  // a cache
+
+// --- jobs -----------------------------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(ClaimJobs& claim) {
+  pool_.claimed(claim.request.shard, std::move(claim.answer.jobs));
+  for (ShortHistory& one : claim.answer.histories)
+    short_histories_.insert_or_assign(one.run, History{.run = one.run, .snapshot = {}, .rows = std::move(one.events)});
+  // Runs that ours had called before this session began are ours too.
+  if (!options_.only_runs.empty() && pool_.finds_nothing() && !lifecycle_.is_draining())
+    sweeping_.find_children(options_.only_runs);
+}
+template <>
+void Session::on_failure(const ClaimJobs& claim) {
+  pool_.claim_failed(claim.request.shard);
+}
+
+template <>
+void Session::on_answer(LetGo&) {}
+template <>
+void Session::on_failure(const LetGo& let_go) {
+  if (!lifecycle_.is_draining()) call(let_go);  // else the other sessions find the holds when this one is gone
+}
+
+// --- large values ---------------------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(ReadBlobs& read) {
+  steps_.blobs_read(read);
+}
+template <>
+void Session::on_failure(const ReadBlobs& read) {
+  steps_.blobs_failed(read.slot);
+}
+
+template <>
+void Session::on_answer(KeepBlobs& keep) {
+  steps_.blobs_kept(keep);
+}
+template <>
+void Session::on_failure(const KeepBlobs& keep) {
+  steps_.blobs_failed(keep.slot);
+}
+
+// --- other sessions -------------------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(ScanSessions& scan) {
+  clock_.observe(scan.answer.database_us, scan.answer.steady_us, scan.answer.steady_us);
+  learn(scan.answer.queue_settings);
+  const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
+  for (const Ticket slot : found.stopped) steps_.stop(slot);
+  if (!found.is_forgotten || lifecycle_.is_draining()) return;
+  note(Note::Level::warning,
+       "Session " + std::to_string(id()) + " was declared dead while it lives; opening it again.");
+  write_row();
+}
+template <>
+void Session::on_failure(const ScanSessions&) {
+  sweeping_.scan_failed();
+}
+
+template <>
+void Session::on_answer(ReapSession& reap) {
+  sweeping_.reaped(reap);
+}
+template <>
+void Session::on_failure(const ReapSession&) {}  // named again by the next scan
+
+// --- all calls: after the specializations, which it uses -----------------------------------------------------------
+
 void Session::answered(StoreCall call) {
   --under_way_;
   CHECK(under_way_ >= 0);
@@ -19,90 +152,5 @@ void Session::failed(const StoreCall& call) {
   std::visit([this](const auto& one) { on_failure(one); }, call);
   pass_on_steps();
 }
-
-// --- the session's row ----------------------------------------------------------------------------------------------
-
-void Session::on_answer(OpenSession& open) {
-  is_writing_row_ = false;
-  lifecycle_.opened();
-  clock_.observe(open.answer.database_us, open.answer.steady_us, open.answer.steady_us);
-  tick_parts();
-  learn(open.answer.graphs);
-  learn(open.answer.queue_settings);
-  write_row_if_changed();
-}
-
-void Session::on_failure(const OpenSession&) {
-  is_writing_row_ = false;
-  written_queues_.reset();
-  lifecycle_.open_failed();
-}
-
-void Session::on_answer(CloseSession&) { lifecycle_.closed(); }
-void Session::on_failure(const CloseSession&) { lifecycle_.closed(); }
-
-// --- graphs, histories, commits -------------------------------------------------------------------------------------
-
-void Session::on_answer(ReadGraphs& read) {
-  learn(read.answer);
-  write_row_if_changed();
-}
-void Session::on_failure(const ReadGraphs&) {}  // read again in a few seconds
-
-void Session::on_answer(ReadHistories& read) {
-  if (!read.answer.graphs.empty()) learn(read.answer.graphs);
-  for (History& history : read.answer.histories) committer_.history(std::move(history));
-}
-void Session::on_failure(const ReadHistories& read) {
-  for (const Load& load : read.loads) committer_.load_failed(load.run);
-}
-
-void Session::on_answer(Commit& commit) { committer_.verdicts(commit.batch.batch, std::move(commit.answer)); }
-void Session::on_failure(const Commit& commit) { committer_.batch_failed(commit.batch.batch); }
-
-void Session::on_answer(KeepSnapshot&) {}
-void Session::on_failure(const KeepSnapshot&) {}  // a cache
-
-// --- jobs -----------------------------------------------------------------------------------------------------------
-
-void Session::on_answer(ClaimJobs& claim) {
-  pool_.claimed(claim.request.shard, std::move(claim.answer.jobs));
-  for (ShortHistory& one : claim.answer.histories)
-    short_histories_.insert_or_assign(one.run, History{.run = one.run, .snapshot = {}, .rows = std::move(one.events)});
-  // Runs that ours had called before this session began are ours too.
-  if (!options_.only_runs.empty() && pool_.finds_nothing() && !lifecycle_.is_draining())
-    sweeping_.find_children(options_.only_runs);
-}
-void Session::on_failure(const ClaimJobs& claim) { pool_.claim_failed(claim.request.shard); }
-
-void Session::on_answer(LetGo&) {}
-void Session::on_failure(const LetGo& let_go) {
-  if (!lifecycle_.is_draining()) call(let_go);  // else the other sessions find the holds when this one is gone
-}
-
-// --- large values ---------------------------------------------------------------------------------------------------
-
-void Session::on_answer(ReadBlobs& read) { steps_.blobs_read(read); }
-void Session::on_failure(const ReadBlobs& read) { steps_.blobs_failed(read.slot); }
-
-void Session::on_answer(KeepBlobs& keep) { steps_.blobs_kept(keep); }
-void Session::on_failure(const KeepBlobs& keep) { steps_.blobs_failed(keep.slot); }
-
-// --- other sessions -------------------------------------------------------------------------------------------------
-
-void Session::on_answer(ScanSessions& scan) {
-  clock_.observe(scan.answer.database_us, scan.answer.steady_us, scan.answer.steady_us);
-  learn(scan.answer.queue_settings);
-  const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
-  for (const Ticket slot : found.stopped) steps_.stop(slot);
-  if (!found.is_forgotten || lifecycle_.is_draining()) return;
-  note(Note::Level::warning,
-       "Session " + std::to_string(id()) + " was declared dead while it lives; opening it again.");
-  write_row();
-}
-void Session::on_failure(const ScanSessions&) { sweeping_.scan_failed(); }
-
-void Session::on_answer(ReapSession& reap) { sweeping_.reaped(reap); }
-void Session::on_failure(const ReapSession&) {}  // named again by the next scan
 
 }  // namespace cairn
