@@ -1,5 +1,6 @@
 // Result: the one form in which a function says no. A refusal is a value, never an exception, in every layer; a bug is
-// a CHECK. Plain values: copies may go to any thread.
+// a CHECK. A reader of nested data may unwind with a private type that its own entry point catches and turns into a
+// Result. Plain values: copies may go to any thread.
 #pragma once
 
 #include <concepts>

@@ -210,9 +210,9 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
   }
   for (auto& [ticket, reply] : parts_->pump(places.size())) {
     const auto& [command, key] = commands[places.at(ticket)];
-    if (!reply.refused) continue;
-    const bool existed = reply.refused->code == Code::conflict && !key.empty();
-    results[places.at(ticket)] = existed ? started_before(command) : Result<Started>(*reply.refused);
+    if (reply.status) continue;
+    const bool existed = reply.status.error().code == Code::conflict && !key.empty();
+    results[places.at(ticket)] = existed ? started_before(command) : Result<Started>(reply.status.error());
   }
   return results;
 }
@@ -232,7 +232,7 @@ Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
   parts_->committer->tick(parts_->store.database_time());
   parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = command->run, .command = *command});
   const std::map<Ticket, Reply> replies = parts_->pump(1);
-  if (const Reply& reply = replies.begin()->second; reply.refused) return *reply.refused;
+  if (const Reply& reply = replies.begin()->second; !reply.status) return reply.status.error();
   return Started{command->run, false};
 }
 
@@ -349,7 +349,7 @@ std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const C
   for (const RunId& run : runs)
     parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = run, .command = command});
   for (const auto& [ticket, reply] : parts_->pump(runs.size()))
-    if (reply.refused) results[ticket - before - 1] = *reply.refused;
+    if (!reply.status) results[ticket - before - 1] = reply.status.error();
   return results;
 }
 

@@ -209,7 +209,7 @@ void Committer::submit(Submission submission) {
 void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_head) {
   Run& run = run_of(id);
   if (run.loaded && run.head > 0 && run.head >= min_head) {
-    actions_.replies.push_back({.ticket = ticket, .refused = {}, .is_state = true, .head = run.head, .next = {}});
+    actions_.replies.push_back({.ticket = ticket, .status = {}, .is_state = true, .head = run.head, .next = {}});
     return;
   }
   Task task;
@@ -220,10 +220,10 @@ void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_hea
   process(run);
 }
 
-void Committer::reply(const Task& task, const Run& run, std::optional<Error> refused) {
+void Committer::reply(const Task& task, const Run& run, Status status) {
   if (task.what.ticket == 0) return;
   actions_.replies.push_back({.ticket = task.what.ticket,
-                              .refused = std::move(refused),
+                              .status = std::move(status),
                               .is_state = task.kind == Task::Kind::await_state,
                               .head = run.head,
                               .next = {}});
@@ -249,9 +249,9 @@ void Committer::history(History history) {
   Run* run = find(history.run);
   if (run == nullptr || run->at != Run::At::loading) return;
   run->at = Run::At::idle;
-  const std::optional<Error> fault = fold(*run, history);
+  const Status folded = fold(*run, history);
   if (run->at == Run::At::loading) return;
-  if (fault) return fail(*run, *fault);
+  if (!folded) return fail(*run, folded.error());
   if (!history.complete) return load(*run, false, false);
   run->loaded = true;
   run->fresh = run->asked;
@@ -260,8 +260,8 @@ void Committer::history(History history) {
   process(*run);
 }
 
-// False if the history cannot be folded now: it is read again, or `fault` says why it never will be.
-bool Committer::restore(Run& run, const History& history, std::optional<Error>& fault) {
+// False if the history cannot be folded now and is read again. Refuses what never will be folded.
+Result<bool> Committer::restore(Run& run, const History& history) {
   Result<RunState> restored = restored_state(*history.snapshot, graphs_);
   if (restored) {
     run.state = *std::move(restored);
@@ -272,23 +272,24 @@ bool Committer::restore(Run& run, const History& history, std::optional<Error>& 
     return true;
   }
   const bool lacks_graph = restored.error().code == Code::unsupported;
-  if (lacks_graph && history.graphs) {
-    fault = restored.error();
-  } else {
-    load(run, lacks_graph, lacks_graph);
-  }
+  if (lacks_graph && history.graphs) return restored.error();
+  load(run, lacks_graph, lacks_graph);
   return false;
 }
 
-std::optional<Error> Committer::fold(Run& run, const History& history) {
-  std::optional<Error> fault;
-  if (history.snapshot && run.state.seq == 0 && !restore(run, history, fault)) return fault;
+// ok: folded, or loading again.
+Status Committer::fold(Run& run, const History& history) {
+  if (history.snapshot && run.state.seq == 0) {
+    const Result<bool> restored = restore(run, history);
+    if (!restored) return restored.error();
+    if (!*restored) return Done{};
+  }
   std::vector<BranchId> touched;
   if (const Status folded = fold_rows(run.state, history.rows, graphs_, touched); !folded) {
     if (folded.error().code != Code::unsupported || history.graphs) return folded.error();
     run.drop_state();
     load(run, true, true);
-    return std::nullopt;
+    return Done{};
   }
   std::sort(touched.begin(), touched.end());
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
@@ -299,7 +300,7 @@ std::optional<Error> Committer::fold(Run& run, const History& history) {
   }
   run.folded_events += static_cast<std::int64_t>(history.rows.size());
   run.folded_bytes += bytes_of(history.rows);
-  return std::nullopt;
+  return Done{};
 }
 
 // The run cannot be read: all that waits for it is refused; nothing else is disturbed.

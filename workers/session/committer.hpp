@@ -73,8 +73,8 @@ struct PutSnapshot {
 };
 struct Reply {
   Ticket ticket = 0;
-  std::optional<Error> refused;  // nothing: committed, or, to await_state(), there to be read
-  bool is_state = false;         // to await_state()
+  Status status;          // ok: committed, or, to await_state(), there to be read
+  bool is_state = false;  // to await_state()
   std::int64_t head = 0;
   std::optional<HeldJob> next;  // the branch's next step, which stays with this session
 };
@@ -157,8 +157,8 @@ class Committer {
   bool refuse_last(Run& run, const Error& error);
   void scrap(Run& run, const Error& error);
   void load(Run& run, bool snapshot, bool graphs);
-  std::optional<Error> fold(Run& run, const History& history);
-  bool restore(Run& run, const History& history, std::optional<Error>& fault);
+  Status fold(Run& run, const History& history);
+  Result<bool> restore(Run& run, const History& history);
   void fail(Run& run, const Error& error);
 
   void gather(Run& run, BranchId last_branch);
@@ -179,7 +179,7 @@ class Committer {
   void take_back(Run& run);
   bool is_worth_a_snapshot(const Run& run) const;
   void keep_snapshot(Run& run);
-  void reply(const Task& task, const Run& run, std::optional<Error> refused);
+  void reply(const Task& task, const Run& run, Status status);
 
   CommitterOptions options_;
   Graphs graphs_;

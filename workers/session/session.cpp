@@ -314,12 +314,12 @@ void Session::replied_to_step(Ticket slot, Reply reply) {
   const HeldJob* held = steps_.job(slot);
   if (held == nullptr) return;
   if (!reply.is_state && is_limited(held->job.queue)) pool_.something_ready();  // one more of its queue may be claimed
-  if (reply.is_state && reply.refused) {
-    steps_.cannot_be_read(slot, *reply.refused);
+  if (reply.is_state && !reply.status) {
+    steps_.cannot_be_read(slot, reply.status.error());
   } else if (reply.is_state) {
     steps_.execute(slot, committer_.state(held->run), committer_.graphs());
-  } else if (reply.refused) {
-    steps_.refused(slot, *reply.refused);
+  } else if (!reply.status) {
+    steps_.refused(slot, reply.status.error());
   } else {
     steps_.committed(slot);
     reply.next ? pool_.continues(slot, *std::move(reply.next)) : pool_.done(slot);

@@ -110,9 +110,9 @@ std::optional<RunId> Sweeping::replied(const Reply& reply) {
       return std::nullopt;
     case InternalSubmission::Kind::loss:
       sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
-      lost_ += reply.refused ? 0 : 1;
+      lost_ += reply.status ? 1 : 0;
       // Refused otherwise than by its fence: the run cannot be read. Its job is offered again, but not at once.
-      if (reply.refused && reply.refused->code != Code::stale)
+      if (!reply.status && reply.status.error().code != Code::stale)
         actions_.releases.push_back({what.run, what.fence, now_ + unreadable_pause_us});
       return std::nullopt;
   }

@@ -102,11 +102,11 @@ void SimulatedClient::forget() {
 void SimulatedClient::replied(const Reply& reply) {
   const auto asked = asked_.extract(reply.ticket);
   if (asked.empty()) found("A client was answered twice.");
-  world_.ledger.answered(asked.mapped(), reply.refused ? Ledger::Response::refused : Ledger::Response::done);
+  world_.ledger.answered(asked.mapped(), reply.status ? Ledger::Response::done : Ledger::Response::refused);
   if (!world_.keeps_story) return;
   const std::string about = std::string(asked.mapped().event) + " " + asked.mapped().name;
   world_.write("client " + std::to_string(number_ + 1),
-               reply.refused ? "is refused " + about + ": " + reply.refused->message : "has " + about);
+               reply.status ? "has " + about : "is refused " + about + ": " + reply.status.error().message);
 }
 
 }  // namespace cairn::simulation

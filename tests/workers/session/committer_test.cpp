@@ -155,7 +155,7 @@ TEST_F(CommitterTest, a_kept_branch_goes_on_with_the_same_epoch) {
   for (int step = 1; step <= 2; ++step) {
     const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
     driven.settle();
-    ASSERT_FALSE(driven.reply(ticket).refused);
+    ASSERT_TRUE(driven.reply(ticket).status);
     ASSERT_TRUE(driven.reply(ticket).next);
     EXPECT_EQ(driven.reply(ticket).next->epoch, job.epoch);
     job = *driven.reply(ticket).next;
@@ -201,7 +201,7 @@ TEST_F(CommitterTest, branches_of_a_fan_out_are_born_held_and_so_is_their_join) 
     branches.erase(branches.begin());
     const Ticket ticket = driven.submit(run, complete(next), fence(next), true);
     driven.settle();
-    ASSERT_FALSE(driven.reply(ticket).refused);
+    ASSERT_TRUE(driven.reply(ticket).status);
     if (driven.reply(ticket).next) branches.push_back(*driven.reply(ticket).next);
   }
   ASSERT_EQ(driven.created_held.size(), 1u);
@@ -209,7 +209,7 @@ TEST_F(CommitterTest, branches_of_a_fan_out_are_born_held_and_so_is_their_join) 
   EXPECT_EQ(store_->jobs(run).size(), 1u);
   const Ticket last = driven.submit(run, complete(driven.created_held[0]), fence(driven.created_held[0]), true);
   driven.settle();
-  EXPECT_FALSE(driven.reply(last).refused);
+  EXPECT_TRUE(driven.reply(last).status);
   EXPECT_EQ(status(run), RunStatus::done);
 }
 
@@ -243,8 +243,8 @@ TEST_F(CommitterTest, a_conflict_is_decided_again_and_nothing_is_lost) {
     if (two.commits().empty()) two.step(random);
   one.settle();
   two.settle();
-  EXPECT_FALSE(one.reply(by_one).refused);
-  EXPECT_FALSE(two.reply(by_two).refused);
+  EXPECT_TRUE(one.reply(by_one).status);
+  EXPECT_TRUE(two.reply(by_two).status);
   EXPECT_EQ(two->counts().conflicts, 1);
 }
 
@@ -258,9 +258,9 @@ TEST_F(CommitterTest, a_stale_fence_is_answered_stale_and_its_batch_goes_on) {
   const Ticket stale = driven.submit(run, complete(job), fence(job), true);
   const Ticket fine = driven.submit(other, complete(good), fence(good), true);
   driven.settle();
-  ASSERT_TRUE(driven.reply(stale).refused);
-  EXPECT_EQ(driven.reply(stale).refused->code, Code::stale);
-  EXPECT_FALSE(driven.reply(fine).refused);
+  ASSERT_FALSE(driven.reply(stale).status);
+  EXPECT_EQ(driven.reply(stale).status.error().code, Code::stale);
+  EXPECT_TRUE(driven.reply(fine).status);
   EXPECT_EQ(store_->run(run)->head, 1);
 }
 
@@ -273,8 +273,8 @@ TEST_F(CommitterTest, the_outcome_for_a_run_that_was_cancelled_is_answered_close
   ASSERT_TRUE(client_->command(run, Cancel{"enough"}));
   const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
   driven.settle();
-  ASSERT_TRUE(driven.reply(ticket).refused);
-  EXPECT_EQ(driven.reply(ticket).refused->code, Code::closed);
+  ASSERT_FALSE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.reply(ticket).status.error().code, Code::closed);
   EXPECT_EQ(driven->created_held_under_way(), 0);
 }
 
@@ -291,10 +291,10 @@ TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
   const HeldJob job = claim(5);
   const Ticket ticket = driven.submit(run, complete(job), fence(job));
   driven.settle();
-  EXPECT_FALSE(driven.reply(ticket).refused) << driven.reply(ticket).refused->message;
+  EXPECT_TRUE(driven.reply(ticket).status) << driven.reply(ticket).status.error().message;
   const Ticket wrong = driven.submit(run, Answer{"q9", "x", "", {}});
   driven.settle();
-  EXPECT_TRUE(driven.reply(wrong).refused);
+  EXPECT_FALSE(driven.reply(wrong).status);
 }
 
 // The driven committer's load is older than the job and the command that arrive during it.
@@ -321,7 +321,7 @@ TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken
   EXPECT_FALSE(driven.replies.contains(901)) << "its step would be executed on a state that does not know it";
   driven.settle();
   EXPECT_GE(driven.reply(901).head, job.run_head);
-  EXPECT_FALSE(driven.reply(ticket).refused) << driven.reply(ticket).refused->message;
+  EXPECT_TRUE(driven.reply(ticket).status) << driven.reply(ticket).status.error().message;
 }
 
 TEST_F(CommitterTest, a_called_run_ends_in_one_commit_with_its_step) {
@@ -332,7 +332,7 @@ TEST_F(CommitterTest, a_called_run_ends_in_one_commit_with_its_step) {
   const std::int64_t batches = driven->counts().batches;
   const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
   driven.settle();
-  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).status);
   EXPECT_EQ(driven->counts().batches, batches + 1);
   EXPECT_EQ(status(job.run), RunStatus::done);
   EXPECT_EQ(status(run), RunStatus::done);
@@ -347,7 +347,7 @@ TEST_F(CommitterTest, a_called_run_ends_although_its_caller_moved_on_meanwhile) 
   ASSERT_TRUE(client_->command(run, SendSignal{"note", 1, "s1"}));  // the caller's cached state is old now
   const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
   driven.settle();
-  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).status);
   EXPECT_EQ(driven->counts().conflicts, 2);  // both of the link
   EXPECT_EQ(status(job.run), RunStatus::done);
   EXPECT_EQ(status(run), RunStatus::done);
@@ -360,7 +360,7 @@ TEST_F(CommitterTest, a_called_run_ends_alone_when_its_caller_has_ended) {
   ASSERT_TRUE(client_->command(run, Cancel{"enough"}));
   const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
   driven.settle();
-  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).status);
   EXPECT_EQ(status(job.run), RunStatus::done);
   EXPECT_EQ(status(run), RunStatus::aborted);
 }
@@ -385,7 +385,7 @@ TEST_F(CommitterTest, an_unavailable_store_gets_the_same_bytes_again) {
   EXPECT_EQ(driven.commits().at(0).batch, batch.batch);
   EXPECT_EQ(driven.commits().at(0).entries->at(0).events.at(0).payload, before.at(0).payload);
   driven.settle();
-  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).status);
 }
 
 TEST_F(CommitterTest, histories_whose_reading_failed_are_asked_for_again_each_alone) {
@@ -421,7 +421,7 @@ TEST_F(CommitterTest, a_commit_that_landed_although_it_failed_is_no_conflict_wit
   driven->batch_failed(batch.batch);
   driven->tick(driven->due_us());
   driven.settle();
-  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).status);
   EXPECT_TRUE(driven.reply(ticket).next) << "the branch that it holds was lost";
   EXPECT_EQ(driven->counts().conflicts + driven->counts().stale, 0);
 }
@@ -446,10 +446,10 @@ TEST_F(CommitterTest, a_run_that_cannot_be_read_is_refused_and_disturbs_nobody) 
   const Ticket missing = driven.submit(new_run_id(), Cancel{"x"});
   const Ticket fine = driven.submit(run, complete(job), fence(job), true);
   driven.settle();
-  ASSERT_TRUE(driven.reply(broken).refused);
-  EXPECT_EQ(driven.reply(broken).refused->code, Code::unsupported);
-  EXPECT_EQ(driven.reply(missing).refused->code, Code::not_found);
-  EXPECT_FALSE(driven.reply(fine).refused);
+  ASSERT_FALSE(driven.reply(broken).status);
+  EXPECT_EQ(driven.reply(broken).status.error().code, Code::unsupported);
+  EXPECT_EQ(driven.reply(missing).status.error().code, Code::not_found);
+  EXPECT_TRUE(driven.reply(fine).status);
 }
 
 TEST_F(CommitterTest, pause_adjusts_what_nobody_holds_and_leaves_holds_alone) {
@@ -464,7 +464,7 @@ TEST_F(CommitterTest, pause_adjusts_what_nobody_holds_and_leaves_holds_alone) {
   Driven driven(*store_, 5);
   const Ticket ticket = driven.submit(run, complete(job), fence(job));
   driven.settle();
-  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).status);
   EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, never_us);
 }
 
@@ -506,7 +506,7 @@ TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
   Driven driven(*store_, 5, 100);
   const Ticket ticket = driven.submit(run, std::move(plan), fence(job));
   driven.settle();
-  EXPECT_FALSE(driven.reply(ticket).refused);
+  EXPECT_TRUE(driven.reply(ticket).status);
   EXPECT_EQ(store_->jobs(run).size(), 400u);
   EXPECT_EQ(driven.snapshots, 0);
 }
@@ -568,7 +568,7 @@ TEST_F(CommitterTest, two_committers_in_any_order_bring_every_run_to_its_end) {
       if (random() % 3 == 0)
         for (HeldJob& job : store_->claim(request).jobs) jobs.push_back(std::move(job));
       for (auto& [ticket, reply] : std::exchange(driven.replies, {})) {
-        EXPECT_FALSE(reply.refused) << reply.refused->message;
+        EXPECT_TRUE(reply.status) << reply.status.error().message;
         if (reply.next) jobs.push_back(*std::move(reply.next));
       }
       for (const HeldJob& job : jobs) driven.submit(job.run, complete(job), fence(job), random() % 2 == 0);

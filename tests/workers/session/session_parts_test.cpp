@@ -285,7 +285,7 @@ TEST_F(SweepingTest, a_loss_is_submitted_once_until_it_is_answered) {
 TEST_F(SweepingTest, a_loss_of_a_run_that_cannot_be_read_is_released_for_later) {
   Reply reply;
   reply.ticket = scan({lost_job()}).submissions.at(0).ticket;
-  reply.refused = Error{Code::corrupt, "it cannot be read"};
+  reply.status = Error{Code::corrupt, "it cannot be read"};
   (void)sweeping_.replied(reply);
   EXPECT_EQ(sweeping_.drain_actions().releases.size(), 1u);
   EXPECT_EQ(sweeping_.lost(), 0);
