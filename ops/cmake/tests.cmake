@@ -16,14 +16,27 @@ if(CAIRN_SANITIZE OR CAIRN_TSAN)
   set(cairn_test_seconds 7200)
 endif()
 
+# A program whose tests mostly wait for processes and servers is run in parts, side by side.
+set(cairn_parts_of_ops 3)
+set(cairn_parts_of_workers 2)
+
 function(cairn_tests folder label library)
   add_executable(test_${folder} ${ARGN} tests/paths.cpp)
   target_link_libraries(test_${folder} PRIVATE ${library} GTest::gtest GTest::gtest_main)
   # Tests are read and run once: optimizing them fully doubles the time of their compilation for nothing.
   target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
-  add_test(NAME ${folder} COMMAND test_${folder})
-  set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds})
+  if(NOT cairn_parts_of_${folder})
+    add_test(NAME ${folder} COMMAND test_${folder})
+    set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds})
+    return()
+  endif()
+  math(EXPR last "${cairn_parts_of_${folder}} - 1")
+  foreach(part RANGE ${last})
+    add_test(NAME ${folder}_${part} COMMAND test_${folder})
+    set_tests_properties(${folder}_${part} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds} ENVIRONMENT
+                         "GTEST_TOTAL_SHARDS=${cairn_parts_of_${folder}};GTEST_SHARD_INDEX=${part}")
+  endforeach()
 endfunction()
 
 cairn_tests(engine fast cairn_simulation
