@@ -209,7 +209,7 @@ class ForgetfulTools final : public Tools {
     if (call.tool == "page.act" && ++acts_ == 3) {
       ToolCall close = call;
       close.tool = "page.close";
-      co_await tools_->call(std::move(close));
+      static_cast<void>(co_await tools_->call(std::move(close)));
     }
     co_return co_await tools_->call(std::move(call));
   }
