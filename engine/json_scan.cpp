@@ -135,13 +135,13 @@ bool PlainJson::escape(std::string& into) {
 bool PlainJson::number(Json& into) {
   const bool is_negative = take('-');
   const char* first = at_;
-  std::int64_t number = 0;
+  std::uint64_t number = 0;  // holds the one digit too many that ends the loop, too
   for (; at_ != end_ && *at_ >= '0' && *at_ <= '9' && at_ - first <= plain_digits_max; ++at_)
-    number = number * 10 + (*at_ - '0');
+    number = number * 10 + static_cast<std::uint64_t>(*at_ - '0');
   const auto digits = at_ - first;
   const bool is_led_by_zero = digits > 0 && *first == '0' && (digits > 1 || is_negative);
   if (digits == 0 || digits > plain_digits_max || is_led_by_zero || !ends_number(next())) return false;
-  into = is_negative ? Json(-number) : Json(static_cast<std::uint64_t>(number));
+  into = is_negative ? Json(-static_cast<std::int64_t>(number)) : Json(number);
   return true;
 }
 

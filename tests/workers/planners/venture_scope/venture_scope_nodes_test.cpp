@@ -499,7 +499,8 @@ TEST(VentureScope, S0_47_every_node_runs_alone_from_literal_channels_to_its_writ
     EXPECT_EQ(written, expected);
   }
   std::set<std::string> working;
-  for (const Node& node : VentureDesk().graph->nodes)
+  const VentureDesk desk;
+  for (const Node& node : desk.graph->nodes)
     if (node.verb() == Verb::do_) working.insert(node.name);
   EXPECT_EQ(seen, working) << "every node that has a handler";
 }
