@@ -263,7 +263,7 @@ struct EventType {
   std::int16_t version = 0;  // as written by this program
   std::string_view name;     // "step_succeeded"
 };
-EventType event_type(const EventBody& body);
+EventType event_type(const EventBody& body);  // from the catalogue, event_types.hpp
 
 // The name alone: the wire word of the body's type.
 std::string_view type_of(const EventBody& body);

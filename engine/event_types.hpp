@@ -1,5 +1,6 @@
 // The catalogue of event types: number, version and name of each. A number is never used again, and a shipped version
-// never changes its meaning: versions.md says how to add one. Used by event.cpp and the codec only.
+// never changes its meaning: versions.md says how to add one. Used by the codec only; event.hpp
+// declares what others ask of it.
 // Constant data, safe from any thread.
 #pragma once
 

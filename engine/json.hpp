@@ -4,15 +4,13 @@
 
 #include <cstddef>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "engine/json_value.hpp"
 #include "engine/result.hpp"
 
 namespace cairn {
-
-using Json = nlohmann::json;
 
 inline constexpr std::size_t json_bytes_max = 16u * 1024 * 1024;
 inline constexpr int json_depth_max = 200;

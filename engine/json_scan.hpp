@@ -13,7 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/json.hpp"
+#include "engine/json_value.hpp"
+#include "engine/result.hpp"
 
 namespace cairn {
 

@@ -12,7 +12,6 @@
 #include "engine/snapshot.hpp"
 #include "ops/audit/projection_check.hpp"
 #include "ops/audit/run_audit.hpp"
-#include "ops/audit/run_source.hpp"
 #include "storage/chain.hpp"
 #include "workers/handlers/large_values.hpp"
 #include "workers/session/history.hpp"

@@ -10,17 +10,12 @@
 
 #include "engine/graph.hpp"
 #include "ops/audit/finding.hpp"
+#include "ops/audit/run_source.hpp"
 #include "storage/proof/run_records.hpp"
 #include "storage/store.hpp"
 #include "workers/session/projection.hpp"
 
 namespace cairn {
-
-// A run, and the shard on which something of it was found.
-struct RunPlace {
-  RunId run;
-  Shard shard = 0;
-};
 
 struct Audited {
   std::vector<Finding> findings;     // by the number of the event

@@ -6,7 +6,6 @@
 #include <functional>
 #include <vector>
 
-#include "ops/audit/auditor.hpp"
 #include "storage/proof/run_records.hpp"
 #include "storage/store.hpp"
 
@@ -14,6 +13,12 @@ namespace cairn {
 
 // Events read of each run when many runs are read together; a longer run is then read on its own.
 inline constexpr std::int32_t first_events_max = 64;
+
+// A run, and the shard on which something of it was found.
+struct RunPlace {
+  RunId run;
+  Shard shard = 0;
+};
 
 // The next page of runs; empty at the end.
 using RunSource = std::function<std::vector<RunPlace>()>;

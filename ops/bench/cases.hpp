@@ -3,14 +3,31 @@
 // that it started fails.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/json.hpp"
 #include "engine/result.hpp"
-#include "ops/bench/bench.hpp"
 #include "ops/bench/rig/server.hpp"
 
 namespace cairn {
+
+struct BenchOptions {
+  std::string name;  // "": all cases
+  int runs = 0;      // 0: as many as `seconds` allow, or as the case needs
+  int seconds = 10;
+  int workers = 0;  // processes; 0: as many as the case is about
+  std::vector<std::int64_t> waiting = {10'000, 1'000'000};
+  std::int64_t finished = 1'000'000;  // runs
+  std::int64_t events = 1'000'000;    // folded, and of the long runs
+  int snapshot_seconds = 60;
+  int sustained_seconds = 120;
+  std::vector<std::string> instances;  // files of workflow instances
+  std::string arrivals;                // a file of arrivals
+  bool hold = false;                   // wait for a line on stdin when all is prepared
+  std::string report;                  // measure nothing: print the results in this file as a document
+};
 
 // Durable steps with 1, 2 and 4 worker processes; the value is the best of them.
 Result<Json> measure_steps(const std::string& dsn, BenchServer& server, const BenchOptions& options);

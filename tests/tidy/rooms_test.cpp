@@ -165,6 +165,34 @@ TEST(Tidy, rooms_include_from_lower_floors_only) {
   expect_clean(room_faults);
 }
 
+// A unit is a header and its source. Two of them that include each other are one idea in two places.
+std::string unit_of(const std::string& path) { return path.substr(0, path.rfind('.')); }
+
+Faults two_way_pairs(const Sources& sources) {
+  static const std::regex include("^\\s*#\\s*include\\s*\"([^\"]+)\"");
+  std::set<std::pair<std::string, std::string>> arrows_of_units;
+  for (const Source& source : sources) {
+    if (!is_cpp(source)) continue;
+    for (const std::string& line : source.lines) {
+      std::smatch match;
+      if (std::regex_search(line, match, include)) arrows_of_units.emplace(unit_of(source.path), unit_of(match[1]));
+    }
+  }
+  Faults faults;
+  for (const auto& [from, to] : arrows_of_units)
+    if (from < to && arrows_of_units.contains({to, from}))
+      faults.push_back(from + " and " + to + " include each other");
+  return faults;
+}
+
+TEST(Tidy, no_two_units_include_each_other) {
+  const Sources pair = {source("ops/a.hpp", "#include \"ops/b.hpp\""), source("ops/b.cpp", "#include \"ops/a.hpp\"")};
+  EXPECT_EQ(two_way_pairs(pair).size(), 1u);
+  EXPECT_TRUE(two_way_pairs({pair.front(), source("ops/b.cpp", "#include \"ops/c.hpp\"")}).empty());
+  const auto faults = two_way_pairs(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
 constexpr std::size_t units_max = 20;  // a header and its source are one unit
 
 // One fault for each room that has become a list. The engine is one room and stays flat.

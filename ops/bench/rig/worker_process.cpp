@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "ops/bench/rig/meter.hpp"
-
 namespace cairn {
 namespace {
 

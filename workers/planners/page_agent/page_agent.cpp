@@ -167,11 +167,6 @@ Waiting close_page(StepInput input, Ports& ports) {
 
 }  // namespace
 
-Json setting(const StepInput& input, const char* name, Json otherwise) {
-  const Json value = input.with.is_object() ? input.with.value(name, Json()) : Json();
-  return value.is_null() || (otherwise.is_number() && !value.is_number()) ? otherwise : value;
-}
-
 }  // namespace page_agent
 
 void add_page_agent(HandlerTable& table) {

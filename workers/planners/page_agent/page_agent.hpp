@@ -23,9 +23,6 @@ namespace cairn::page_agent {
 
 using Waiting = boost::asio::awaitable<StepResult>;
 
-// page_agent.cpp: the course of a turn. A setting of the node; `otherwise` if it has none of that type.
-Json setting(const StepInput& input, const char* name, Json otherwise);
-
 // plan.cpp: the plan and its sub-tasks.
 Waiting analyse_context(StepInput input, Ports& ports);
 Waiting search(StepInput input, Ports& ports);

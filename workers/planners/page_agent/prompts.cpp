@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "workers/handlers/step_fields.hpp"
-#include "workers/planners/page_agent/page_agent.hpp"
 
 namespace cairn::page_agent {
 namespace {
@@ -171,6 +170,11 @@ Recent recent_actions(const Json& actions, std::size_t first, std::size_t window
   if (earlier > 0) recent.summary = std::to_string(earlier) + " earlier steps completed.";
   for (std::size_t i = from + earlier; i < actions.size(); ++i) recent.actions.push_back(actions[i]);
   return recent;
+}
+
+Json setting(const StepInput& input, const char* name, Json otherwise) {
+  const Json value = input.with.is_object() ? input.with.value(name, Json()) : Json();
+  return value.is_null() || (otherwise.is_number() && !value.is_number()) ? otherwise : value;
 }
 
 ModelRequest request_of(const StepInput& input, Role role, Json data, const std::string& summary) {

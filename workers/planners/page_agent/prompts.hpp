@@ -43,6 +43,9 @@ struct Recent {
 };
 Recent recent_actions(const Json& actions, std::size_t first, std::size_t window);
 
+// A setting of the node; `otherwise` if it has none of that type.
+Json setting(const StepInput& input, const char* name, Json otherwise);
+
 // The request of one call. Its last message begins with the sentence of `continuation` and the summary, if there are
 // any, and holds the data as one JSON object in its last line. A page's DOM is cut to `dom_bytes_max`.
 inline constexpr std::size_t dom_bytes_max = 24 * 1024;

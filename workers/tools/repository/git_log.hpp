@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workers/tools/repository/history.hpp"
+#include "workers/tools/repository/commits.hpp"
 
 namespace cairn {
 

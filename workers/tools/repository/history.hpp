@@ -7,34 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/id.hpp"
-#include "engine/result.hpp"
+#include "workers/tools/repository/commits.hpp"
 
 namespace cairn {
-
-struct FileChange {
-  std::string path;
-  std::int64_t added = 0;  // 0 for a binary file
-  std::int64_t deleted = 0;
-};
-
-struct CodeCommit {
-  std::string id;
-  std::string author;
-  std::string date;     // as recorded, RFC 3339
-  std::string subject;  // "" if the source has none
-  TimeUs at_us = 0;
-  std::vector<FileChange> files;  // a rename is a change of both its paths
-};
 
 struct CodeHistory {
   std::string path;                 // the place asked for, from the top of the repository; "": all of it
   std::vector<CodeCommit> commits;  // latest first
-};
-
-enum class FilesOf : std::uint8_t {
-  path,    // the files of each commit that lie under the path
-  commit,  // all files of each commit that touches the path
 };
 
 struct HistoryQuery {
@@ -43,8 +22,6 @@ struct HistoryQuery {
   FilesOf files = FilesOf::path;
   std::int64_t timeout_ms = 60'000;
 };
-
-inline constexpr std::size_t history_bytes_max = 256u * 1024 * 1024;
 
 // Merge commits and commits without files are left out.
 // Refuses `not_found` (no such repository or place), `invalid` (not a repository, unreadable rows), `limit` (too long),
