@@ -60,7 +60,7 @@ void refuse_linked(std::span<const Entry> batch, std::span<const Found> found, s
   }
   for (std::size_t at = 0; at < batch.size(); ++at) {
     if (verdicts[at].kind != Verdict::Kind::committed || !refused.contains(batch[at].link)) continue;
-    verdicts[at] = {.kind = Verdict::Kind::conflict, .stale = {}, .missed = {}};
+    verdicts[at] = {.kind = Verdict::Kind::conflict, .stale = {}, .missed = {}, .fault = {}};
     if (!found[at].run) continue;
     verdicts[at].head = found[at].run->head;
     verdicts[at].chain_hash = found[at].run->chain_hash;

@@ -35,12 +35,14 @@ struct Verdict {
     conflict,  // the run is at another head (or exists already)
     stale,     // a fence does not hold; `stale` names its branch
     closed,    // a fenced job is gone because the run has ended
+    refused,   // the database will never take the entry (too long for an index, encoding, a damaged page ...)
   };
   Kind kind = Kind::committed;
   std::int64_t head = 0;         // the run's head now; 0: there is no such run
   Hash chain_hash{};             // at head
   std::vector<BranchId> stale;   // branches whose fence failed
   std::vector<EventRow> missed;  // conflict: the events after head_before, if they are not too many
+  std::string fault;             // refused: the database's sentence
 };
 
 struct CommitOptions {

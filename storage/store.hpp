@@ -40,8 +40,9 @@ class Store {
 
   // --- the log ------------------------------------------------------------------------------------------------------
 
-  // Writes entries of one shard in one transaction: a group commit. Verdicts are in the order of the entries. One
-  // entry's refusal never disturbs another that is not linked to it. A run may be in a batch once.
+  // Writes entries of one shard: a group commit, in one transaction unless the database refuses some entry for good.
+  // Verdicts are in the order of the entries. One entry's refusal never disturbs another that is not linked to it; the
+  // entries of a link are written together or not at all. A run may be in a batch once.
   // REQUIRES: every run's shard_of is `shard`.
   virtual std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) = 0;
 

@@ -81,6 +81,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/job_claimer_test.cpp
   tests/storage/postgres/plans_test.cpp
   tests/storage/postgres/postgres_test.cpp
+  tests/storage/postgres/refused_entry_test.cpp
   tests/storage/postgres/schema_test.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp

@@ -7,6 +7,7 @@
 
 #include "engine/result.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/dsn.hpp"
 
 namespace cairn {
 namespace {
@@ -59,7 +60,7 @@ std::int64_t AdminRows::number(std::size_t row, std::size_t column) const {
 }
 
 struct Administration::Parts {
-  explicit Parts(const std::string& dsn) : connection(dsn) {}
+  explicit Parts(const std::string& dsn) : connection(with_network_limits(dsn)) {}
 
   template <class Use>
   auto use(Use&& use) {

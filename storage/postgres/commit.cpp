@@ -1,6 +1,7 @@
 #include "storage/postgres/commit.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -270,6 +271,106 @@ class Commit {
   bool optimistic_failed_ = false;  // set before the try: there is one, however it ends
 };
 
+// The parts of a batch that share a verdict: an entry by itself, or all that are linked. In the order of the batch.
+std::vector<std::vector<std::size_t>> units_of(std::span<const Entry> batch) {
+  std::vector<std::vector<std::size_t>> units;
+  std::map<std::uint32_t, std::size_t> by_link;
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    const std::uint32_t link = batch[at].link;
+    const auto [unit, is_new] = link == 0 ? std::pair(by_link.end(), true) : by_link.emplace(link, units.size());
+    if (is_new) units.emplace_back();
+    units[link == 0 ? units.size() - 1 : unit->second].push_back(at);
+  }
+  return units;
+}
+
+std::vector<Verdict> commit_whole(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
+  Commit commit(shard, batch, notifier);
+  return pool.run([&](PgConnection& connection) { return commit.attempt(connection); });
+}
+
+// The server refused the transaction and will refuse it again: for its values (is_about_values), or for a right or a
+// table that is missing (class 42).
+bool is_lasting(const PostgresError& fault) {
+  return fault.sqlstate() != not_as_expected && (fault.is_about_values() || fault.sqlstate().starts_with("42"));
+}
+
+// Commits a batch that was refused as a whole: it is halved until the refused entries stand alone, and all others are
+// committed.
+class DividedCommit {
+ public:
+  DividedCommit(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier)
+      : pool_(pool), shard_(shard), batch_(batch), notifier_(notifier), verdicts_(batch.size()) {}
+
+  std::vector<Verdict> commit(const PostgresError& fault) {
+    divide(units_of(batch_), fault);
+    // A right that nobody has is no entry's fault.
+    if (doubtful_ && !has_taken_) throw *doubtful_;
+    return std::move(verdicts_);
+  }
+
+ private:
+  using Units = std::span<const std::vector<std::size_t>>;
+
+  // REQUIRES: `units` together were refused with `fault`.
+  void divide(Units units, const PostgresError& fault) {
+    if (units.size() == 1) return refuse(units.front(), fault);
+    const std::size_t half = units.size() / 2;
+    for (const Units part : {units.first(half), units.subspan(half)}) {
+      try {
+        take(part, commit_whole(pool_, shard_, entries_of(part), notifier_));
+      } catch (const PostgresError& again) {
+        if (!is_lasting(again)) throw;
+        divide(part, again);
+      }
+    }
+  }
+
+  // In doubt: an attempt before may have lost its connection after its COMMIT.
+  std::vector<Entry> entries_of(Units units) const {
+    std::vector<Entry> entries;
+    for (const std::vector<std::size_t>& unit : units)
+      for (const std::size_t at : unit) {
+        entries.push_back(batch_[at]);
+        entries.back().in_doubt = entries.back().commit != 0;
+      }
+    return entries;
+  }
+
+  void take(Units units, std::vector<Verdict> verdicts) {
+    std::size_t next = 0;
+    for (const std::vector<std::size_t>& unit : units)
+      for (const std::size_t at : unit) verdicts_[at] = std::move(verdicts[next++]);
+    has_taken_ = true;
+  }
+
+  void refuse(std::span<const std::size_t> unit, const PostgresError& fault) {
+    if (!fault.is_about_values() && !doubtful_) doubtful_ = fault;
+    for (const std::size_t at : unit) {
+      verdicts_[at].kind = Verdict::Kind::refused;
+      verdicts_[at].fault = fault.what();
+    }
+  }
+
+  PostgresPool& pool_;
+  const Shard shard_;
+  const std::span<const Entry> batch_;
+  Notifier* const notifier_;
+  std::vector<Verdict> verdicts_;
+  std::optional<PostgresError> doubtful_;  // not about values, and alone
+  bool has_taken_ = false;                 // the database took some part
+};
+
+std::vector<Verdict> commit_or_divide(PostgresPool& pool, Shard shard, std::span<const Entry> batch,
+                                      Notifier* notifier) {
+  try {
+    return commit_whole(pool, shard, batch, notifier);
+  } catch (const PostgresError& fault) {
+    if (!is_lasting(fault)) throw;
+    return DividedCommit(pool, shard, batch, notifier).commit(fault);
+  }
+}
+
 std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& entry, std::int64_t head) {
   PgParameters parameters;
   parameters.add(shard).add(entry.run.id).add(entry.head_before);
@@ -281,8 +382,7 @@ std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& 
 
 std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
   if (batch.empty()) return {};
-  Commit commit(shard, batch, notifier);
-  std::vector<Verdict> verdicts = pool.run([&](PgConnection& connection) { return commit.attempt(connection); });
+  std::vector<Verdict> verdicts = commit_or_divide(pool, shard, batch, notifier);
   for (std::size_t at = 0; at < batch.size(); ++at) {
     if (!wants_missed(batch[at], verdicts[at])) continue;
     verdicts[at].missed = read_missed(pool, shard, batch[at], verdicts[at].head);

@@ -3,7 +3,8 @@
 // First it is optimistic: all statements in one round trip and one transaction, each of which fails unless the rows it
 // touches are as its entries expect. If one fails, the batch is written again under locks: run rows in order of their
 // ids, then job rows in order of run and branch, as every writer locks them. Each entry's verdict is decided on the
-// locked rows, and only the entries that pass are written.
+// locked rows, and only the entries that pass are written. A batch that the database refuses for good is divided until
+// the refused entries stand alone.
 #pragma once
 
 #include <span>

@@ -9,6 +9,7 @@
 #include "engine/corrupt_history.hpp"
 #include "engine/embedded.hpp"
 #include "storage/clock.hpp"
+#include "storage/postgres/dsn.hpp"
 
 namespace cairn {
 namespace {
@@ -109,6 +110,13 @@ bool PostgresError::is_transient() const {
   if (kind == "08" || kind == "53") return true;
   return sqlstate_ == "40001" || sqlstate_ == "40P01" || sqlstate_ == "40003" || sqlstate_ == "57P01" ||
          sqlstate_ == "57P02" || sqlstate_ == "57P03" || sqlstate_ == "25006" || sqlstate_ == "25P03";
+}
+
+// Classes of SQLSTATE: 22 data exception, 23 integrity constraint, 54 program limit exceeded, XX internal error and
+// damaged data. https://www.postgresql.org/docs/15/errcodes-appendix.html
+bool PostgresError::is_about_values() const {
+  const std::string_view kind = std::string_view(sqlstate_).substr(0, 2);
+  return kind == "22" || kind == "23" || kind == "54" || kind == "XX";
 }
 
 // --- parameters -----------------------------------------------------------------------------------------------------
@@ -291,9 +299,9 @@ void PgConnection::Close::operator()(pg_conn* connection) const { PQfinish(conne
 
 PgConnection::PgConnection(const PgConnectOptions& options) : prepared_(options.prepared) {
   // A setting in front of "dbname" is a default that the DSN may override; one after it wins over the DSN.
-  std::vector<const char*> keywords{"connect_timeout", "fallback_application_name", "tcp_user_timeout", "dbname",
-                                    "client_encoding"};
-  std::vector<const char*> values{"5", options.application.c_str(), "10000", options.dsn.c_str(), "UTF8"};
+  const std::string dsn = with_network_limits(options.dsn);
+  std::vector<const char*> keywords{"fallback_application_name", "dbname", "client_encoding"};
+  std::vector<const char*> values{options.application.c_str(), dsn.c_str(), "UTF8"};
   for (const auto& [keyword, value] : options.overrides) {
     keywords.push_back(keyword.c_str());
     values.push_back(value.c_str());
@@ -453,6 +461,7 @@ void PgConnection::finish() {
 
 std::optional<PostgresError> PgConnection::finish_or_fault() {
   std::optional<PostgresError> fault = read_all_but(left_);
+  has_fault_ = fault.has_value();
   if (left_ == 0) leave_pipeline();
   return fault;
 }
@@ -489,14 +498,16 @@ void PgConnection::expect(Awaited awaited) {
 void PgConnection::settle() {
   if (!std::exchange(leaves_rest_, false)) return;
   left_ = 0;
+  has_fault_ = false;
   read_all_but(0);
   leave_pipeline();
 }
 
-// Statements not waited for end with a sync, so no transaction is open after them.
+// Statements not waited for end with a sync, so they leave no transaction open. But a refused statement before them
+// skipped the COMMIT of its transaction, which no sync ends.
 bool PgConnection::is_clean() const {
   if (PQstatus(connection_.get()) != CONNECTION_OK) return false;
-  if (left_ > 0) return true;
+  if (left_ > 0) return !has_fault_;
   return PQtransactionStatus(connection_.get()) == PQTRANS_IDLE &&
          PQpipelineStatus(connection_.get()) == PQ_PIPELINE_OFF;
 }

@@ -34,6 +34,9 @@ class PostgresError : public std::runtime_error {
   // True if another attempt may succeed: after a serialization failure, a deadlock, a lost or refused connection, or
   // with a server that is out of room or shutting down.
   bool is_transient() const;
+  // True if the server refused the values themselves or the rows that they belong to: too long for an index, not in its
+  // encoding, a duplicate, a damaged page. The same values are refused again.
+  bool is_about_values() const;
 
  private:
   std::string sqlstate_;
@@ -229,7 +232,8 @@ class PgConnection {
   std::unordered_set<std::string> known_;  // statements the server has
   std::deque<Awaited> awaited_;            // results of the pipeline, in order
   bool leaves_rest_ = false;
-  std::size_t left_ = 0;  // how many of `awaited_`, from its end, are not waited for
+  std::size_t left_ = 0;    // how many of `awaited_`, from its end, are not waited for
+  bool has_fault_ = false;  // a statement before these failed: its transaction may still be open
 };
 
 // BEGIN, COMMIT, ROLLBACK as statements, so that they can stand in a pipeline.

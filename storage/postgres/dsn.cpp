@@ -1,6 +1,8 @@
 #include "storage/postgres/dsn.hpp"
 
+#include <cstdlib>
 #include <libpq-fe.h>
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -63,6 +65,27 @@ std::string public_dsn(const std::string& dsn) {
     const bool is_secret = *option->dispchar == '*' || keyword.find("password") != std::string_view::npos;
     if (option->val == nullptr || is_secret) continue;
     text += (text.empty() ? "" : " ") + std::string(keyword) + "=" + in_quotes(option->val);
+  }
+  return text;
+}
+
+// https://www.postgresql.org/docs/15/libpq-connect.html: seconds, and milliseconds for tcp_user_timeout, which bounds
+// what was sent and not acknowledged; keepalives bound the wait for an answer.
+std::string with_network_limits(const std::string& dsn) {
+  static const std::map<std::string_view, std::string_view> limits = {{"connect_timeout", "5"},
+                                                                      {"tcp_user_timeout", "10000"},
+                                                                      {"keepalives_idle", "5"},
+                                                                      {"keepalives_interval", "3"},
+                                                                      {"keepalives_count", "3"}};
+  const Result<DsnOptions> options = parsed(is_bare_name(dsn) && !dsn.empty() ? "dbname=" + in_quotes(dsn) : dsn);
+  if (!options) return dsn;
+  std::string text;
+  for (const PQconninfoOption* option = options->get(); option->keyword != nullptr; ++option) {
+    const auto limit = limits.find(option->keyword);
+    const bool is_free = limit != limits.end() && (option->envvar == nullptr || std::getenv(option->envvar) == nullptr);
+    if (option->val == nullptr && !is_free) continue;
+    text += (text.empty() ? "" : " ") + std::string(option->keyword) + "=";
+    text += in_quotes(option->val != nullptr ? std::string_view(option->val) : limit->second);
   }
   return text;
 }

@@ -14,6 +14,11 @@ Status check_dsn(const std::string& dsn, const std::string& place);
 // "host='a' dbname='b'": the settings without secrets. "" for a text that cannot be read.
 std::string public_dsn(const std::string& dsn);
 
+// The DSN with limits on a network that loses everything, where it has none of its own and neither has the environment:
+// 5 s to connect to each host, and a silent peer is given up after about 15 s. Without them a connection to a machine
+// that is gone is waited for two hours. A text that cannot be read is returned as it is.
+std::string with_network_limits(const std::string& dsn);
+
 // The folder of the server's socket, if the DSN names the server by it; otherwise "".
 std::string socket_folder_of(const std::string& dsn);
 

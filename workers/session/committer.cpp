@@ -100,6 +100,7 @@ struct Committer::Run {
   std::vector<Task> decided;       // in the entry
   std::uint32_t group = 0;         // entries that share a verdict
   bool awaits_parent = false;      // its end is to be decided on the run that called it before it may leave
+  bool one_by_one = false;         // the database refused an entry: its tasks leave alone, so that the others pass
   std::int64_t folded_events = 0;  // since the last snapshot
   std::int64_t folded_bytes = 0;
   std::int64_t snapshot_size = 0;  // of the last one known of
@@ -341,7 +342,7 @@ bool Committer::process_front(Run& run) {
   run.loaded = true;  // a new run has no history to read; if its id is taken after all, the commit is a conflict
   if (task.kind == Task::Kind::await_state) return answer_front(run);
   // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end.
-  if (run.at == Run::At::gathered && is_ended(run.state.status)) return false;
+  if (run.at == Run::At::gathered && (run.one_by_one || is_ended(run.state.status))) return false;
   return decide_front(run);
 }
 
@@ -397,7 +398,8 @@ bool Committer::decide_last(Run& run) {
     free_child(notice);
     link(run, *find(std::get<FinishChild>(notice.what.command).child));
   }
-  if (fence && fence->session == options_.session && options_.pure_steps != nullptr) fuse(run, fence->branch);
+  const bool may_fuse = options_.pure_steps != nullptr && !run.one_by_one;
+  if (fence && fence->session == options_.session && may_fuse) fuse(run, fence->branch);
   if (is_ended(run.state.status)) notify_parent(run);
   return true;
 }
@@ -610,6 +612,8 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
     keep_rules_.released(run.entry->created_held().size());
     if (verdicts[place].kind == Verdict::Kind::committed) {
       apply_verdict(run, batch->entries[place], verdicts[place]);
+    } else if (verdicts[place].kind == Verdict::Kind::refused) {
+      refuse_entry(run, verdicts[place].fault);
     } else {
       undo(run, verdicts[place]);
     }
@@ -641,6 +645,7 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   for (HeldJob& job : run.entry->created_held()) actions_.created_held.push_back(std::move(job));
   run.decided.clear();
   run.entry.reset();
+  run.one_by_one = run.one_by_one && !run.waiting.empty();
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
 }
 
@@ -681,6 +686,20 @@ void Committer::undo(Run& run, const Verdict& verdict) {
                     : Error{Code::stale, expected + "the branch is no longer held so."});
     return true;
   });
+  take_back(run);
+}
+
+// The database will never take the entry. Which of its tasks is at fault shows when they are decided again one by one:
+// a task that is refused alone is answered so.
+void Committer::refuse_entry(Run& run, const std::string& fault) {
+  ++counts_.refused;
+  const bool is_alone = std::exchange(run.one_by_one, true);
+  if (is_alone) {
+    const Error error{Code::corrupt, "Expected the database to take what run " + to_string(run.id) +
+                                         " gains, but it refuses: " + fault};
+    for (const Task& task : run.decided) reply(task, run, error);
+    run.decided.clear();
+  }
   take_back(run);
 }
 

@@ -100,6 +100,7 @@ struct CommitterCounts {
   std::int64_t batches = 0;
   std::int64_t conflicts = 0;
   std::int64_t stale = 0;
+  std::int64_t refused = 0;    // entries that the database will never take
   std::int64_t fused = 0;      // steps executed here, in the entry of the step before
   std::int64_t forgotten = 0;  // folded states that made room for others
 };
@@ -116,7 +117,8 @@ class Committer {
   const Graphs& graphs() const { return graphs_; }
 
   // Answered by one Reply: when committed, or refused for good (never because of a state that may be outdated).
-  // Refuses as decide does, and: `stale` and `closed` (the fence), `not_found`, `unsupported`, `corrupt` (the run).
+  // Refuses as decide does, and: `stale` and `closed` (the fence), `not_found`, `unsupported`, `corrupt` (the run, or
+  // values that the database never takes).
   void submit(Submission submission);
 
   // Answered by a Reply with `is_state` when the run is folded at least up to `min_head`.
@@ -176,6 +178,7 @@ class Committer {
   void add_to_batch(Run& run, Batch& batch);
   void apply_verdict(Run& run, const Entry& entry, const Verdict& verdict);
   void undo(Run& run, const Verdict& verdict);
+  void refuse_entry(Run& run, const std::string& fault);
   void take_back(Run& run);
   bool is_worth_a_snapshot(const Run& run) const;
   void keep_snapshot(Run& run);

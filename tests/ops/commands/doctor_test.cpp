@@ -217,6 +217,19 @@ TEST(Dsn, is_shown_without_its_secrets) {
   EXPECT_EQ(public_dsn("postgresql://u:secret@[::1"), "");
 }
 
+TEST(Dsn, has_limits_on_a_silent_network_unless_it_brings_its_own) {
+  const std::string limits = with_network_limits("host=h");
+  for (const char* setting : {"host='h'", "connect_timeout='5'", "tcp_user_timeout='10000'", "keepalives_idle='5'",
+                              "keepalives_interval='3'", "keepalives_count='3'"})
+    EXPECT_NE(limits.find(setting), std::string::npos) << setting;
+  const std::string own = with_network_limits("postgresql://u:p'w@h/d?connect_timeout=2&keepalives_idle=60");
+  for (const char* setting : {"connect_timeout='2'", "keepalives_idle='60'", "password='p\\'w'", "dbname='d'"})
+    EXPECT_NE(own.find(setting), std::string::npos) << setting << " in " << own;
+  EXPECT_EQ(own.find("connect_timeout='5'"), std::string::npos);
+  EXPECT_NE(with_network_limits("d").find("dbname='d'"), std::string::npos);
+  EXPECT_EQ(with_network_limits("postgresql://u@[::1"), "postgresql://u@[::1");
+}
+
 // libpq quotes what it cannot read, and that was printed.
 TEST(Dsn, a_fault_shows_nothing_of_it) {
   for (const char* bad : {"host=x password=a b secret", "postgresql://u:secret@[::1", "host=x password='secret"}) {

@@ -278,6 +278,45 @@ TEST_F(CommitterTest, the_outcome_for_a_run_that_was_cancelled_is_answered_close
   EXPECT_EQ(driven->created_held_under_way(), 0);
 }
 
+// The store stands for a database that never takes a value: the task that brings it is answered, and no other.
+TEST_F(CommitterTest, a_value_that_the_database_never_takes_refuses_its_own_task_alone) {
+  const RunId run = start("wait");
+  const RunId other = start("wait");
+  Driven driven(*store_, 5);
+  const Ticket before = driven.submit(run, SendSignal{"a", "fine", "s1"});
+  const Ticket culprit = driven.submit(run, SendSignal{"a", "poison", "s2"});
+  const Ticket after = driven.submit(run, SendSignal{"a", "fine", "s3"});
+  const Ticket bystander = driven.submit(other, SendSignal{"a", "fine", "s4"});
+  const auto is_poisoned = [](const Entry& entry) {
+    return std::any_of(entry.events.begin(), entry.events.end(),
+                       [](const EventRow& row) { return row.payload.find("poison") != std::string::npos; });
+  };
+  std::mt19937 random(1);
+  for (int rounds = 0; driven.collect(); ++rounds) {
+    ASSERT_LT(rounds, 100) << "it never ends";
+    if (driven.commits().empty()) {
+      driven.step(random);
+      continue;
+    }
+    const CommitBatch batch = driven.commits().back();
+    driven.commits().pop_back();
+    std::vector<Verdict> verdicts;
+    for (const Entry& entry : *batch.entries)
+      verdicts.push_back(is_poisoned(entry)
+                             ? Verdict{.kind = Verdict::Kind::refused, .stale = {}, .missed = {}, .fault = "too long"}
+                             : store_->commit(batch.shard, {&entry, 1}, {}).front());
+    driven->verdicts(batch.batch, std::move(verdicts));
+  }
+  EXPECT_TRUE(driven->idle());
+  EXPECT_TRUE(driven.reply(before).status);
+  ASSERT_FALSE(driven.reply(culprit).status);
+  EXPECT_EQ(driven.reply(culprit).status.error().code, Code::corrupt);
+  EXPECT_NE(driven.reply(culprit).status.error().message.find("too long"), std::string::npos);
+  EXPECT_TRUE(driven.reply(after).status);
+  EXPECT_TRUE(driven.reply(bystander).status);
+  EXPECT_EQ(store_->run(run)->head, 3);
+}
+
 TEST_F(CommitterTest, a_refusal_is_never_given_on_the_word_of_an_old_state) {
   const RunId run = start("wait");
   Driven driven(*store_, 5);

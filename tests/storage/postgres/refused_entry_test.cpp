@@ -1,0 +1,146 @@
+// Entries that the database will never take: each is refused alone, and harms no other entry of its batch.
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/postgres_store.hpp"
+#include "tests/storage/test_database.hpp"
+#include "tests/storage/test_runs.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+using Kind = Verdict::Kind;
+
+// Random letters do not compress, so that the index really gets as many bytes.
+std::string letters(std::size_t count) {
+  std::string text;
+  std::uint64_t state = 88172645463325252u;
+  while (text.size() < count) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    text += static_cast<char>('a' + state % 26);
+  }
+  return text;
+}
+
+Job job_in_a_queue_too_long_for_the_index() { return job_of(1, 1, noon, letters(6'000)); }
+
+class RefusedEntry : public testing::Test {
+ protected:
+  RefusedEntry() : dsn_(new_database(1)), store_(store_on(dsn_)) {}
+
+  // One entry for each run; that of `bad` offers a job that no index takes.
+  std::vector<Entry> batch_with(std::size_t count, const std::vector<std::size_t>& bad) {
+    std::vector<Entry> batch;
+    for (std::size_t n = 0; n < count; ++n) {
+      batch.push_back(TestRun(*store_).entry());
+      batch.back().jobs = {offer(job_of(1, 1))};
+    }
+    for (const std::size_t at : bad) batch[at].jobs = {offer(job_in_a_queue_too_long_for_the_index())};
+    return batch;
+  }
+  std::int64_t events() { return ask_number(dsn_, "select count(*) from cairn.event"); }
+
+  std::string dsn_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(RefusedEntry, is_found_among_many_and_the_others_are_committed) {
+  const std::vector<Entry> batch = batch_with(9, {3, 8});
+  const std::vector<Verdict> verdicts = store_->commit(0, batch, {.notify = true});
+  ASSERT_EQ(verdicts.size(), 9u);
+  for (std::size_t at = 0; at < 9; ++at) {
+    const bool is_bad = at == 3 || at == 8;
+    EXPECT_EQ(verdicts[at].kind, is_bad ? Kind::refused : Kind::committed) << at;
+    EXPECT_EQ(store_->run(batch[at].run.id).has_value(), !is_bad) << at;
+  }
+  EXPECT_NE(verdicts[3].fault.find("index row size"), std::string::npos) << verdicts[3].fault;
+  EXPECT_EQ(events(), 7);
+  for (const Verdict& verdict : store_->commit(0, batch_with(3, {}), {})) EXPECT_EQ(verdict.kind, Kind::committed);
+}
+
+TEST_F(RefusedEntry, takes_those_along_that_are_linked_to_it_and_no_others) {
+  std::vector<Entry> batch = batch_with(4, {2});
+  batch[0].link = batch[2].link = 7;
+  batch[1].link = batch[3].link = 8;
+  const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
+  EXPECT_EQ(verdicts[0].kind, Kind::refused);
+  EXPECT_EQ(verdicts[1].kind, Kind::committed);
+  EXPECT_EQ(verdicts[2].kind, Kind::refused);
+  EXPECT_EQ(verdicts[3].kind, Kind::committed);
+  EXPECT_EQ(events(), 2);
+}
+
+TEST_F(RefusedEntry, may_stand_alone_in_its_batch) {
+  EXPECT_EQ(store_->commit(0, batch_with(1, {0}), {})[0].kind, Kind::refused);
+  EXPECT_EQ(events(), 0);
+}
+
+TEST_F(RefusedEntry, given_again_in_doubt_is_refused_again_and_what_had_landed_is_committed) {
+  std::vector<Entry> batch = batch_with(4, {1});
+  for (Entry& entry : batch) entry.commit = 42;
+  ASSERT_EQ(store_->commit(0, batch, {})[0].kind, Kind::committed);
+  for (Entry& entry : batch) entry.in_doubt = true;
+  const std::vector<Verdict> again = store_->commit(0, batch, {});
+  for (std::size_t at = 0; at < 4; ++at) EXPECT_EQ(again[at].kind, at == 1 ? Kind::refused : Kind::committed) << at;
+  EXPECT_EQ(events(), 3);
+}
+
+TEST_F(RefusedEntry, may_be_one_whose_events_are_in_the_log_although_its_row_does_not_say_so) {
+  TestRun run(*store_);
+  const Entry first = run.entry();
+  ASSERT_EQ(run.commit(first).kind, Kind::committed);
+  const Entry second = run.entry();
+  ASSERT_EQ(store_->commit(0, {&second, 1}, {})[0].kind, Kind::committed);
+  ask(dsn_,
+      "update cairn.run r set head = 1, chain_hash = (select chain_hash from cairn.event e where e.run_id = "
+      "r.run_id and seq = 1)");
+  std::vector<Entry> batch = batch_with(2, {});
+  batch.push_back(run.entry());
+  const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
+  EXPECT_EQ(verdicts[0].kind, Kind::committed);
+  EXPECT_EQ(verdicts[1].kind, Kind::committed);
+  EXPECT_EQ(verdicts[2].kind, Kind::refused);
+}
+
+// A right that is missing for one table: the entries that do not need it pass. Without any right it is no entry's
+// fault.
+TEST_F(RefusedEntry, may_need_a_right_that_the_login_has_lost) {
+  ask(dsn_, "create role bob login in role cairn_app");
+  const auto store = store_on(with_user(dsn_, "bob"));
+  ask(dsn_, "revoke insert on cairn.question from cairn_app");
+  std::vector<Entry> batch = batch_with(3, {});
+  QuestionRow question;
+  question.id = "q1";
+  batch[1].asked.push_back(question);
+  const std::vector<Verdict> verdicts = store->commit(0, batch, {});
+  EXPECT_EQ(verdicts[0].kind, Kind::committed);
+  EXPECT_EQ(verdicts[1].kind, Kind::refused);
+  EXPECT_EQ(verdicts[2].kind, Kind::committed);
+  ask(dsn_, "revoke insert on cairn.event from cairn_app");
+  EXPECT_THROW(store->commit(0, batch_with(2, {}), {}), PostgresError);
+  ask(dsn_, "grant insert on cairn.event, cairn.question to cairn_app");
+  ask(dsn_, "drop role bob");
+}
+
+// The second refusal comes in the transaction with an explicit BEGIN, whose COMMIT is skipped.
+TEST(PostgresStore, two_serialization_failures_in_a_row_inside_a_commit_are_retried) {
+  const std::string dsn = new_database(1);
+  ask(dsn, "create sequence public.tries");
+  ask(dsn,
+      "create function public.fail_twice() returns trigger language plpgsql as $$ begin "
+      "if nextval('public.tries') <= 2 then raise exception 'again' using errcode = '40001'; end if; "
+      "return new; end $$");
+  ask(dsn, "create trigger fail_twice before insert on cairn.event for each row execute function public.fail_twice()");
+  const auto store = store_on(dsn, true);
+  const Entry entry = TestRun(*store).entry();
+  EXPECT_EQ(store->commit(0, {&entry, 1}, {.notify = true})[0].kind, Kind::committed);
+  EXPECT_EQ(ask_number(dsn, "select nextval('public.tries')"), 4);
+}
+
+}  // namespace
+}  // namespace cairn
