@@ -147,8 +147,10 @@ Status check_patch(const Json& data, const Json& patch, const Graph& graph) {
   if (!patch.is_object())
     return Error{Code::invalid, "Expected a patch to be an object of channels, but found " + excerpt(patch, 60) + "."};
   for (const auto& [channel, value] : patch.items()) {
-    const Json before = data.value(channel, Json());
-    if (Status fits = check_channel(graph.reducer(channel), channel, before, value); !fits) return fits;
+    static const Json none;
+    const auto before = data.find(channel);
+    const Status fits = check_channel(graph.reducer(channel), channel, before == data.end() ? none : *before, value);
+    if (!fits) return fits;
   }
   return Done{};
 }

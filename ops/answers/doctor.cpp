@@ -32,6 +32,7 @@ std::string holder_text(const HolderFacts& holder) {
 
 void add_server(const ServerFacts& server, std::vector<Check>& checks) {
   checks.push_back({"postgres_version", server.version_number >= version_min, server.version + ", at least 15 needed"});
+  checks.push_back({"encoding", server.encoding == "UTF8", server.encoding});
   checks.push_back(is_on("fsync", server.fsync));
   const bool waits = server.synchronous_commit != "off";
   checks.push_back({"synchronous_commit", waits, server.synchronous_commit});

@@ -25,6 +25,7 @@ struct ServerFacts {
   std::int64_t connections = 0;
   std::string user;
   bool sees_all = false;  // of other users' activity
+  std::string encoding;   // of the database
 };
 
 struct RoleFacts {

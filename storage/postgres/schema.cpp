@@ -32,8 +32,16 @@ std::string without_creation(std::string text) {
   return text.erase(at, creation.size());
 }
 
+// Events hold any text: in another encoding the server would refuse some of it, and only when it comes.
+Status check_encoding(Administration& database) {
+  const std::string encoding = database.query("database_encoding").text(0, 0);
+  if (encoding == "UTF8") return Done{};
+  return Error{Code::invalid, "Expected a database in the encoding UTF8, but it is in " + encoding + "."};
+}
+
 // Inside the transaction that holds the lock.
 Result<MigrateReport> migrate_locked(Administration& database, std::int32_t shards) {
+  if (const Status fits = check_encoding(database); !fits) return fits.error();
   const Result<SchemaFound> found = find_schema(database);
   if (!found) return found.error();
   if (found->version > 0 && shards > 0 && shards != found->shards) {

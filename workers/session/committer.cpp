@@ -13,6 +13,8 @@ constexpr std::int64_t snapshot_bytes = 1'000'000;
 constexpr std::int64_t open_step_bytes = 500;  // what a snapshot needs for an open step, its branch and its sub-goal
 constexpr TimeUs again_us = 200'000;
 constexpr TimeUs again_max_us = 5'000'000;
+constexpr TimeUs conflict_pause_us = 10'000;  // doubled at each conflict without progress
+constexpr int conflicts_max = 9;              // after about ten seconds
 
 std::int64_t bytes_of(const std::vector<EventRow>& rows) {
   std::int64_t bytes = 0;
@@ -97,11 +99,14 @@ struct Committer::Run {
   std::uint64_t asked = 0;  // the same of the load or commit that is under way
   TaskQueue waiting;
   std::optional<EntryBuilder> entry;
-  std::vector<Task> decided;       // in the entry
-  std::uint32_t group = 0;         // entries that share a verdict
-  bool awaits_parent = false;      // its end is to be decided on the run that called it before it may leave
-  bool one_by_one = false;         // the database refused an entry: its tasks leave alone, so that the others pass
-  std::int64_t folded_events = 0;  // since the last snapshot
+  std::vector<Task> decided;        // in the entry
+  std::uint32_t group = 0;          // entries that share a verdict
+  bool awaits_parent = false;       // its end is to be decided on the run that called it before it may leave
+  std::int64_t conflict_head = -1;  // the committed head at the last conflict
+  int conflicts = 0;                // one after another without a move of that head
+  TimeUs not_before = 0;            // when its tasks are decided again
+  bool one_by_one = false;          // the database refused an entry: its tasks leave alone, so that the others pass
+  std::int64_t folded_events = 0;   // since the last snapshot
   std::int64_t folded_bytes = 0;
   std::int64_t snapshot_size = 0;  // of the last one known of
   std::list<Run*>::iterator use;
@@ -323,7 +328,8 @@ void Committer::fail(Run& run, const Error& error) {
 
 // REQUIRES: nothing of `run` is used afterwards; it may be forgotten.
 void Committer::process(Run& run) {
-  if (run.processing) return;
+  if (run.processing || now_ < run.not_before) return;
+  if (run.conflicts >= conflicts_max) return give_up(run);
   run.processing = true;
   while (!run.waiting.empty() && process_front(run)) {
   }
@@ -518,6 +524,11 @@ CommitterActions Committer::drain_actions() {
     actions_.loads.push_back(again.second);
     return true;
   });
+  std::erase_if(backing_off_, [this](const std::pair<TimeUs, RunId>& later) {
+    if (later.first > now_) return false;
+    if (Run* run = find(later.second)) process(*run);
+    return true;
+  });
   for (auto& [id, batch] : batches_) {
     if (batch->retry_at > now_) continue;
     batch->retry_at = never_us;
@@ -615,6 +626,8 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
     } else if (verdicts[place].kind == Verdict::Kind::refused) {
       refuse_entry(run, verdicts[place].fault);
     } else {
+      // One that was refused because of an entry linked to it has no head in its verdict.
+      if (verdicts[place].kind == Verdict::Kind::conflict && verdicts[place].head > 0) back_off(run);
       undo(run, verdicts[place]);
     }
     run.group = 0;
@@ -689,6 +702,23 @@ void Committer::undo(Run& run, const Verdict& verdict) {
   take_back(run);
 }
 
+// Another writer's commit moves the head. Where conflicts come without that, the run's row and its events contradict
+// each other: it is tried again with growing pauses, and then not at all.
+void Committer::back_off(Run& run) {
+  const bool has_moved = std::exchange(run.conflict_head, run.head) != run.head;
+  run.conflicts = has_moved ? 0 : run.conflicts + 1;
+  if (run.conflicts == 0 || run.conflicts >= conflicts_max) return;
+  run.not_before = now_ + (conflict_pause_us << run.conflicts);
+  backing_off_.emplace_back(run.not_before, run.id);
+}
+
+void Committer::give_up(Run& run) {
+  run.conflicts = 0;
+  fail(run,
+       {Code::corrupt, "Expected the row of run " + to_string(run.id) + " to agree with its events, which end at " +
+                           std::to_string(run.conflict_head) + ", but it does not."});
+}
+
 // The database will never take the entry. Which of its tasks is at fault shows when they are decided again one by one:
 // a task that is refused alone is answered so.
 void Committer::refuse_entry(Run& run, const std::string& fault) {
@@ -736,6 +766,7 @@ bool Committer::idle() const {
 TimeUs Committer::due_us() const {
   TimeUs due = again_.empty() ? never_us : now_;
   for (const auto& [at, load] : loads_again_) due = std::min(due, at);
+  for (const auto& [at, run] : backing_off_) due = std::min(due, at);
   for (const auto& [id, batch] : batches_) due = std::min(due, batch->retry_at);
   return due;
 }

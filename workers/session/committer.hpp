@@ -178,6 +178,8 @@ class Committer {
   void add_to_batch(Run& run, Batch& batch);
   void apply_verdict(Run& run, const Entry& entry, const Verdict& verdict);
   void undo(Run& run, const Verdict& verdict);
+  void back_off(Run& run);
+  void give_up(Run& run);
   void refuse_entry(Run& run, const std::string& fault);
   void take_back(Run& run);
   bool is_worth_a_snapshot(const Run& run) const;
@@ -198,6 +200,7 @@ class Committer {
   std::unordered_map<std::uint64_t, std::unique_ptr<Batch>> batches_;  // under way or waiting for the store
   std::uint64_t last_batch_ = 0;
   std::vector<std::pair<TimeUs, Load>> loads_again_;
+  std::vector<std::pair<TimeUs, RunId>> backing_off_;
   std::vector<RunId> again_;  // their verdict is in: to be processed by the next drain_actions()
   std::int64_t waiting_ = 0;  // tasks in all runs' queues
   CommitterActions actions_;

@@ -34,7 +34,8 @@ ServerFacts read_server(Administration& database) {
           .connections_max = static_cast<std::int32_t>(row.number(0, 9)),
           .connections = row.number(0, 10),
           .user = text(11),
-          .sees_all = row.boolean(0, 12)};
+          .sees_all = row.boolean(0, 12),
+          .encoding = text(13)};
 }
 
 std::vector<HolderFacts> read_holders(Administration& database) {

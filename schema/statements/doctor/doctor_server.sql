@@ -5,4 +5,5 @@ select current_setting('server_version_num')::int, current_setting('server_versi
   (select count(*) from pg_stat_activity where backend_type = 'client backend'),
   current_user::text,
   coalesce((select rolsuper from pg_roles where rolname = current_user), false)
-    or pg_has_role(current_user, 'pg_read_all_stats', 'usage')
+    or pg_has_role(current_user, 'pg_read_all_stats', 'usage'),
+  getdatabaseencoding()

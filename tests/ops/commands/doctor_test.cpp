@@ -16,7 +16,7 @@ constexpr TimeUs noon = 1'800'000'000'000'000;
 
 DoctorFacts healthy() {
   DoctorFacts facts;
-  facts.server = {150'004, "15.4", "on", "on", "on", "on", "on", "on", "off", 100, 5, "ann", true};
+  facts.server = {150'004, "15.4", "on", "on", "on", "on", "on", "on", "off", 100, 5, "ann", true, "UTF8"};
   facts.schema_version = 3;
   facts.database_us = noon;
   facts.here_us = noon + 1'000;
@@ -53,6 +53,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
     EXPECT_NE(check.found, "") << check.name;
   }
   EXPECT_EQ(names, (std::set<std::string>{"postgres_version",
+                                          "encoding",
                                           "fsync",
                                           "synchronous_commit",
                                           "full_page_writes",
@@ -91,6 +92,7 @@ TEST_P(DoctorFinds, what_is_wrong_and_nothing_else) {
 
 const Ill ills[] = {
     {"postgres_version", "14.9", [](DoctorFacts& f) { f.server.version_number = 140'009, f.server.version = "14.9"; }},
+    {"encoding", "LATIN1", [](DoctorFacts& f) { f.server.encoding = "LATIN1"; }},
     {"fsync", "off", [](DoctorFacts& f) { f.server.fsync = "off"; }},
     {"synchronous_commit", "off", [](DoctorFacts& f) { f.server.synchronous_commit = "off"; }},
     {"full_page_writes", "off", [](DoctorFacts& f) { f.server.full_page_writes = "off"; }},

@@ -122,6 +122,17 @@ TEST(Migrate, a_newer_schema_is_unsupported) {
   EXPECT_EQ(open_store(dsn).error().code, Code::unsupported);
 }
 
+TEST(Migrate, a_database_in_another_encoding_than_UTF8_is_refused_and_left_alone) {
+  ask(cluster_dsn(), "create database latin encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'");
+  const std::string dsn = cluster_dsn() + " dbname=latin";
+  const Result<MigrateReport> report = migrate(dsn, 1);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, Code::invalid);
+  EXPECT_EQ(report.error().message, "Expected a database in the encoding UTF8, but it is in LATIN1.");
+  EXPECT_EQ(ask_number(dsn, "select count(*) from pg_namespace where nspname = 'cairn'"), 0);
+  ask(cluster_dsn(), "drop database latin");
+}
+
 TEST(Migrate, an_unreachable_database_is_unavailable) {
   EXPECT_EQ(migrate("host=/nowhere dbname=x", 1).error().code, Code::unavailable);
 }

@@ -278,6 +278,40 @@ TEST_F(CommitterTest, the_outcome_for_a_run_that_was_cancelled_is_answered_close
   EXPECT_EQ(driven->created_held_under_way(), 0);
 }
 
+// The row says another head than the events, as after a bad restore: every commit is a conflict that no other writer
+// made.
+TEST_F(CommitterTest, conflicts_without_progress_back_off_and_end_as_corrupt) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  const Ticket ticket = driven.submit(run, SendSignal{"a", 1, "s1"});
+  std::mt19937 random(1);
+  int commits = 0;
+  TimeUs now = noon;
+  for (int rounds = 0; rounds < 100 && !driven.replies.contains(ticket); ++rounds) {
+    while (driven.collect()) {
+      if (driven.commits().empty()) {
+        driven.step(random);
+        continue;
+      }
+      const CommitBatch batch = driven.commits().back();
+      driven.commits().pop_back();
+      ++commits;
+      driven->verdicts(batch.batch,
+                       {{.kind = Verdict::Kind::conflict, .head = 2, .stale = {}, .missed = {}, .fault = {}}});
+    }
+    if (driven.replies.contains(ticket)) break;
+    ASSERT_GT(driven->due_us(), now) << "it does not spin";
+    ASSERT_LT(driven->due_us(), never_us);
+    now = driven->due_us();
+    driven->tick(now);
+  }
+  ASSERT_FALSE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.reply(ticket).status.error().code, Code::corrupt);
+  EXPECT_EQ(commits, 10);
+  EXPECT_GT(now - noon, 3'000'000);
+  EXPECT_TRUE(driven->idle());
+}
+
 // The store stands for a database that never takes a value: the task that brings it is answered, and no other.
 TEST_F(CommitterTest, a_value_that_the_database_never_takes_refuses_its_own_task_alone) {
   const RunId run = start("wait");
