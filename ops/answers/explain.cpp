@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "ops/answers/sessions.hpp"
+#include "workers/session/worker_options.hpp"
 
 namespace cairn {
 namespace {
 
 using Kind = Reason::Kind;
 
-constexpr std::int64_t default_timeout_ms = 600'000;  // of a worker, for a step that names none
 constexpr std::size_t prompt_bytes_max = 200;
 
 std::string count_text(std::int64_t count, const std::string& one, const std::string& many) {
@@ -154,7 +154,7 @@ class Queued {
   // The time at which this attempt was claimed: its deadline minus the time it was given.
   std::optional<TimeUs> held_since() const {
     if (job_.deadline_us == never_us) return std::nullopt;
-    const std::int64_t timeout_ms = job_.job.timeout_ms > 0 ? job_.job.timeout_ms : default_timeout_ms;
+    const std::int64_t timeout_ms = job_.job.timeout_ms > 0 ? job_.job.timeout_ms : step_timeout_ms;
     return job_.deadline_us - (timeout_ms + deadline_grace_ms) * 1000;
   }
 

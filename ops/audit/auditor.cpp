@@ -22,7 +22,7 @@ namespace {
 constexpr int rebuild_tries = 50;
 constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
 
-bool has_rows_beside(const RunRecord& record) {
+bool has_derived_rows(const RunRecord& record) {
   return !record.jobs.empty() || !record.questions.empty() || !record.questions_readable || !record.snapshots.empty();
 }
 
@@ -46,8 +46,8 @@ class OneAudit {
         audit_(place.run, place.shard, graphs),
         snapshots_(record_.snapshots.begin(), record_.snapshots.end()) {}
 
-  Audited audit(Auditor::Beside beside) {
-    beside_ = beside;
+  Audited audit(Auditor::Extent extent) {
+    extent_ = extent;
     read_events();
     if (record_.run && !is_broken_off()) audit_.end(record_.run->head);
     audited_.events = audit_.events();
@@ -94,7 +94,7 @@ class OneAudit {
       is_surplus_ = true;
     }
     audit_.add(row);
-    if (beside_ == Auditor::Beside::read) {
+    if (extent_ == Auditor::Extent::with_values_and_origin) {
       look_at_origin(row);
       look_at_blobs(row);
     }
@@ -170,7 +170,7 @@ class OneAudit {
     if (!record_.run_readable) find(0, "unreadable", record_.run_readable.error().message);
     const RunState* const state = audit_.state();
     if (audited_.events == 0 && !record_.run) {
-      audited_.is_leftover = has_rows_beside(record_);
+      audited_.is_leftover = has_derived_rows(record_);
       if (audited_.is_leftover) find(0, "surplus", "Expected nothing of a run without events, but found rows of one.");
       return;
     }
@@ -199,7 +199,7 @@ class OneAudit {
   std::optional<std::vector<EventRow>> first_;
   RunAudit audit_;
   Audited audited_;
-  Auditor::Beside beside_ = Auditor::Beside::read;
+  Auditor::Extent extent_ = Auditor::Extent::with_values_and_origin;
   bool is_surplus_ = false;  // the history has events beyond the head that the run's row knows
   bool is_unreadable_ = false;
   std::set<Hash> blobs_seen_;
@@ -238,7 +238,7 @@ bool has_unsupported(const Audited& audited) {
 
 }  // namespace
 
-Auditor::Auditor(Store& store, RunRecords& records, Beside beside) : store_(store), records_(records), beside_(beside) {
+Auditor::Auditor(Store& store, RunRecords& records, Extent extent) : store_(store), records_(records), extent_(extent) {
   learn_graphs();
 }
 
@@ -259,7 +259,7 @@ bool Auditor::learn_graphs() {
 
 bool Auditor::is_kept(const RunPlace& place) {
   const RunRecord record = records_.record(place.run, fold_version);
-  if (record.run || !record.run_readable || has_rows_beside(record)) return true;
+  if (record.run || !record.run_readable || has_derived_rows(record)) return true;
   try {
     return !store_.events(place.run, 0, 1).empty();
   } catch (const CorruptHistory&) {
@@ -278,7 +278,7 @@ void Auditor::audit(const std::vector<RunPlace>& places, const std::function<voi
   for (const auto& [shard, here] : by_shard) {
     std::vector<Kept> kept = read_kept(store_, records_, shard, here);
     for (std::size_t at = 0; at < here.size(); ++at) {
-      Audited audited = OneAudit(store_, graphs_, here[at], std::move(kept[at])).audit(beside_);
+      Audited audited = OneAudit(store_, graphs_, here[at], std::move(kept[at])).audit(extent_);
       done(here[at], has_unsupported(audited) && learn_graphs() ? audit(here[at]) : std::move(audited));
     }
   }
@@ -298,7 +298,7 @@ Audited Auditor::audit(const RunPlace& place) {
 
 Audited Auditor::audit_again(const RunPlace& place) {
   Kept kept{records_.record(place.run, fold_version), store_.database_time(), {}};
-  return OneAudit(store_, graphs_, place, std::move(kept)).audit(beside_);
+  return OneAudit(store_, graphs_, place, std::move(kept)).audit(extent_);
 }
 
 bool Auditor::rebuild(const RunPlace& place, Audited& audited) {

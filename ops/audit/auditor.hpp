@@ -27,9 +27,9 @@ struct Audited {
 
 class Auditor {
  public:
-  // Whether the large values of the history and the origin of a fork are read too, or left out.
-  enum class Beside { read, leave };
-  Auditor(Store& store, RunRecords& records, Beside beside);
+  // What is read besides the events and the derived rows: the large values and the origin of a fork, or nothing.
+  enum class Extent { with_values_and_origin, rows_only };
+  Auditor(Store& store, RunRecords& records, Extent extent);
 
   // True if any row of the run is stored, readable or not.
   bool is_kept(const RunPlace& place);
@@ -52,7 +52,7 @@ class Auditor {
 
   Store& store_;
   RunRecords& records_;
-  Beside beside_;
+  Extent extent_;
   Graphs graphs_;
 };
 

@@ -152,7 +152,7 @@ void CheckpointAudit::compare(const Checkpoint& checkpoint) {
 }
 
 void CheckpointAudit::judge(const Head& head, const CheckpointTable::Found& now) {
-  if (now.chain_hash == head.chain_hash || !told_.insert(head.run).second) return;
+  if (now.chain_hash == head.chain_hash || !reported_.insert(head.run).second) return;
   const std::string event = "Expected event " + std::to_string(head.seq);
   if (!now.chain_hash)
     found_({head.run, head.seq, "missing", event + ", which was signed when it was written, but it is gone."});
@@ -163,7 +163,7 @@ void CheckpointAudit::judge(const Head& head, const CheckpointTable::Found& now)
 void CheckpointAudit::judge_gone(const std::vector<Head>& gone) {
   const std::vector<std::optional<Tombstone>> left = table_.tombstones(gone);
   for (std::size_t at = 0; at < gone.size(); ++at)
-    if (!is_explained(gone[at], left[at]) && told_.insert(gone[at].run).second)
+    if (!is_explained(gone[at], left[at]) && reported_.insert(gone[at].run).second)
       found_({gone[at].run, gone[at].seq, "removed",
               "Expected the run, whose event " + std::to_string(gone[at].seq) +
                   " was signed when it was written, but " +

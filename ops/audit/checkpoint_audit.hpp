@@ -45,7 +45,7 @@ class CheckpointAudit {
   const CheckpointFiles& files_;
   Found found_;
   std::map<Hash, std::optional<PublicKey>> keys_;
-  std::set<RunId> told_;
+  std::set<RunId> reported_;
   std::int64_t checkpoints_ = 0;
 };
 

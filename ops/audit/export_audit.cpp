@@ -190,7 +190,7 @@ void ExportAudit::note_blobs(const EventRow& row) {
   try {
     find_blobs(parse_stored(row.payload), named);
   } catch (const CorruptHistory& fault) {
-    run_->beside.push_back({run_id_, row.seq, "unfoldable", fault.what()});
+    run_->blob_faults.push_back({run_id_, row.seq, "unfoldable", fault.what()});
   }
   for (const Hash& hash : named)
     if (run_->blobs.insert(hash).second) run_->missing.insert(hash);
@@ -206,7 +206,7 @@ void ExportAudit::read_blob(const Json& line) {
   if (line.at("more").get<bool>()) return;
   ++counts_.blobs;
   if (sha256(blob_part_) != hash)
-    run_->beside.push_back(
+    run_->blob_faults.push_back(
         {run_id_, 0, "blob", "Expected the value " + hex(hash) + " to have that hash, but it is another."});
   run_->missing.erase(hash);
   if (taker_.blob) taker_.blob(hash, std::move(blob_part_));
@@ -227,7 +227,7 @@ Status ExportAudit::close_run() {
   for (const Hash& hash : run->missing)
     findings.push_back(
         {run_id_, 0, "blob", "Expected the value " + hex(hash) + " beside the history, but it is not there."});
-  findings.insert(findings.end(), run->beside.begin(), run->beside.end());
+  findings.insert(findings.end(), run->blob_faults.begin(), run->blob_faults.end());
   for (const Finding& finding : findings) found_(finding);
   if (!findings.empty() || run->audit.state() == nullptr || !taker_.run) return Done{};
   return taker_.run(*run->audit.state(), run->chain_hash);

@@ -1,5 +1,5 @@
 // The check of an export file against its own hashes and counts. Reads the file once and needs no database; memory is
-// that of one run's state. Content found sound may be passed on to a receiver, run by run. Not thread-safe.
+// that of one run's state. Sound content is passed on to a receiver, run by run, if there is one. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -51,7 +51,7 @@ class ExportAudit {
     Hash chain_hash{};
     std::set<Hash> missing;       // blobs referred to and not yet read
     std::set<Hash> blobs;         // all that were referred to
-    std::vector<Finding> beside;  // faults of its blobs
+    std::vector<Finding> blob_faults;
   };
 
   Status read_all();

@@ -94,19 +94,19 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/small_graphs.cpp
   tests/workers/handlers/builtin_handlers_test.cpp
   tests/workers/handlers/large_values_test.cpp
-  tests/workers/planners/page_agent_judging_test.cpp
-  tests/workers/planners/page_agent_rules_test.cpp
-  tests/workers/planners/page_agent_test.cpp
-  tests/workers/planners/plan_decomposer_failures_test.cpp
-  tests/workers/planners/plan_decomposer_test.cpp
-  tests/workers/planners/plan_decomposer_uses_test.cpp
-  tests/workers/planners/plan_outline_test.cpp
-  tests/workers/planners/round_planner_end_test.cpp
-  tests/workers/planners/round_planner_rules_test.cpp
-  tests/workers/planners/round_planner_test.cpp
-  tests/workers/planners/seven_node_test.cpp
-  tests/workers/planners/seven_node_variants_test.cpp
-  tests/workers/planners/tool_agent_test.cpp
+  tests/workers/planners/page_agent/page_agent_judging_test.cpp
+  tests/workers/planners/page_agent/page_agent_rules_test.cpp
+  tests/workers/planners/page_agent/page_agent_test.cpp
+  tests/workers/planners/plan_decomposer/plan_decomposer_failures_test.cpp
+  tests/workers/planners/plan_decomposer/plan_decomposer_test.cpp
+  tests/workers/planners/plan_decomposer/plan_decomposer_uses_test.cpp
+  tests/workers/planners/plan_decomposer/plan_outline_test.cpp
+  tests/workers/planners/round_planner/round_planner_end_test.cpp
+  tests/workers/planners/round_planner/round_planner_rules_test.cpp
+  tests/workers/planners/round_planner/round_planner_test.cpp
+  tests/workers/planners/seven_node/seven_node_test.cpp
+  tests/workers/planners/seven_node/seven_node_variants_test.cpp
+  tests/workers/planners/tool_agent/tool_agent_test.cpp
   tests/workers/planners/venture_scope/evidence_test.cpp
   tests/workers/planners/venture_scope/formula_test.cpp
   tests/workers/planners/venture_scope/venture_scope_nodes_test.cpp

@@ -13,6 +13,9 @@ namespace cairn {
 // Without a heartbeat or any sign for so long, a session or a connection counts as dead.
 inline constexpr std::int64_t session_silence_ms = 10'000;
 
+// The time-out of a step whose node names none.
+inline constexpr std::int64_t step_timeout_ms = 600'000;
+
 struct WorkerOptions {
   std::vector<std::string> queues;                  // empty: every queue of graphs and tools, and the timers
   std::int32_t concurrency = 256;                   // branches held at once
@@ -20,7 +23,7 @@ struct WorkerOptions {
   std::int64_t beat_ms = 1'000;                     // heartbeat of the session
   std::int64_t dead_after_ms = session_silence_ms;  // a session whose counter stood still that long is dead
   std::int64_t keep_steps = 64;                     // lets a branch go after this many when older work is ready
-  std::int64_t default_timeout_ms = 600'000;
+  std::int64_t default_timeout_ms = step_timeout_ms;
   std::int32_t database_lanes = 2;  // commits and claims under way at once
   std::int32_t fuse_steps = 32;     // consecutive pure steps in one commit; 1: none
   std::size_t runs_max = 20'000;    // folded states kept

@@ -20,7 +20,7 @@ namespace cairn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::int64_t look_ms = 3;
+constexpr std::int64_t sample_ms = 3;
 
 [[noreturn]] void throw_system_error(int fault, const char* what) {
   throw std::system_error(fault, std::generic_category(), what);
@@ -54,7 +54,7 @@ class Spawned {
   std::size_t read_some(std::vector<char>& into) {
     for (;;) {
       pollfd ready{out_, POLLIN, 0};
-      const bool is_silent = poll(&ready, 1, static_cast<int>(look_ms)) == 0;
+      const bool is_silent = poll(&ready, 1, static_cast<int>(sample_ms)) == 0;
       look_at_memory();
       if (is_silent) continue;
       const ssize_t got = read(out_, into.data(), into.size());
@@ -75,15 +75,15 @@ class Spawned {
 
  private:
   void look_at_memory() {
-    if (Clock::now() < next_look_) return;
+    if (Clock::now() < next_sample_) return;
     memory_mb_ = std::max(memory_mb_, cairn::peak_memory_mb(pid_));
-    next_look_ = Clock::now() + std::chrono::milliseconds(look_ms);
+    next_sample_ = Clock::now() + std::chrono::milliseconds(sample_ms);
   }
 
   pid_t pid_ = -1;
   int out_ = -1;
   double memory_mb_ = 0;
-  Clock::time_point next_look_ = Clock::now() + std::chrono::milliseconds(look_ms);  // by then it is another program
+  Clock::time_point next_sample_ = Clock::now() + std::chrono::milliseconds(sample_ms);  // by then it is another program
 };
 
 void read_lines(Spawned& process, ProgramUse& use) {

@@ -11,7 +11,7 @@ Exit rebuild_runs(const Settings& settings, bool check) {
   Result<AuditedDatabase> database = open_for_audit(settings);
   if (!database) return database.error();
   AuditReport report(settings.json);
-  audit_each(*database, all_runs(*database->records), Auditor::Beside::leave, !check, report);
+  audit_each(*database, all_runs(*database->records), Auditor::Extent::rows_only, !check, report);
   if (report.rebuilt() > 0) database->store->notify();
   return report.close(!check);
 }

@@ -20,7 +20,7 @@ struct VerifyOptions {
 
 // Refuses `not_found` for a run of which nothing is kept.
 Result<std::vector<RunPlace>> named_places(AuditedDatabase& database, const std::vector<std::string>& texts) {
-  Auditor auditor(*database.store, *database.records, Auditor::Beside::leave);
+  Auditor auditor(*database.store, *database.records, Auditor::Extent::rows_only);
   std::vector<RunPlace> runs;
   for (const std::string& text : texts) {
     const Result<RunId> run = run_argument(text);
@@ -67,7 +67,7 @@ Exit verify_runs(const Settings& settings, const VerifyOptions& options) {
   if (!source) return source.error();
   AuditReport report(settings.json);
   report.add(graph_findings(database->store->graphs()));
-  audit_each(*database, *source, Auditor::Beside::read, false, report);
+  audit_each(*database, *source, Auditor::Extent::with_values_and_origin, false, report);
   if (options.of.all)
     if (const Status read = audit_checkpoints(settings, *database, report); !read) return read.error();
   return report.close(false);

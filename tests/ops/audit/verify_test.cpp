@@ -277,7 +277,7 @@ TEST_F(Verify, a_fork_vouches_for_the_event_it_began_at) {
 TEST_F(Verify, a_graph_added_since_the_audit_began_is_known) {
   const std::unique_ptr<Store> kept = store();
   RunRecords records(dsn(), 1, 1);
-  Auditor auditor(*kept, records, Auditor::Beside::read);
+  Auditor auditor(*kept, records, Auditor::Extent::with_values_and_origin);
   Json graph = Json::parse(ask_graph("added"));
   graph["limits"]["steps"] = std::stoi(sql_text("SELECT count(*) FROM cairn.graph")) + 10;
   add_graph(graph);

@@ -2,7 +2,7 @@
 #include "engine/evolve.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/run_json.hpp"
-#include "tests/workers/planners/plan_decomposer_trial.hpp"
+#include "tests/workers/planners/plan_decomposer/plan_decomposer_trial.hpp"
 
 namespace cairn::test::decomposing {
 namespace {

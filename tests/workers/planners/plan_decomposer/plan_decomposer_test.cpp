@@ -1,6 +1,6 @@
 // The plan decomposer end to end: its entries, the order of its queue, what it asks and what it writes. S1_nn in a name
 // is the requirement that the test holds.
-#include "tests/workers/planners/plan_decomposer_trial.hpp"
+#include "tests/workers/planners/plan_decomposer/plan_decomposer_trial.hpp"
 
 namespace cairn::test::decomposing {
 namespace {

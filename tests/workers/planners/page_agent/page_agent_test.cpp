@@ -1,6 +1,6 @@
 // The page agent end to end: its plan, its actions, and what surrounds a task. S2_nn in a name is the requirement that
 // the test holds.
-#include "tests/workers/planners/page_agent_turns.hpp"
+#include "tests/workers/planners/page_agent/page_agent_turns.hpp"
 
 namespace cairn::test::paging {
 namespace {

@@ -1,7 +1,7 @@
 // Planning in rounds end to end: what the planner is asked, how its sub-goals are admitted, dispatched and joined.
 // S4_nn in a name is the requirement that the test holds.
 #include "engine/run_json.hpp"
-#include "tests/workers/planners/round_planner_trial.hpp"
+#include "tests/workers/planners/round_planner/round_planner_trial.hpp"
 
 namespace cairn::test::rounds {
 namespace {

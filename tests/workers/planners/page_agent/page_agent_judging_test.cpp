@@ -1,5 +1,5 @@
 // The page agent after an action: verification, planning again, contingencies and corrections, sub-tasks.
-#include "tests/workers/planners/page_agent_turns.hpp"
+#include "tests/workers/planners/page_agent/page_agent_turns.hpp"
 
 namespace cairn::test::paging {
 namespace {

@@ -1,6 +1,6 @@
 // The ends of planning in rounds: done, failed, partly, or without progress; and what becomes of sub-goals that fail.
 #include "engine/run_json.hpp"
-#include "tests/workers/planners/round_planner_trial.hpp"
+#include "tests/workers/planners/round_planner/round_planner_trial.hpp"
 
 namespace cairn::test::rounds {
 namespace {

@@ -1,5 +1,5 @@
 // The seven-node agent end to end. S3_nn in a name is the requirement that the test holds.
-#include "tests/workers/planners/seven_node_trial.hpp"
+#include "tests/workers/planners/seven_node/seven_node_trial.hpp"
 
 namespace cairn::test::seven {
 namespace {

@@ -1,5 +1,5 @@
 // The plan decomposer when something fails: the model, a reply, a write, the process, the endpoint.
-#include "tests/workers/planners/plan_decomposer_trial.hpp"
+#include "tests/workers/planners/plan_decomposer/plan_decomposer_trial.hpp"
 
 namespace cairn::test::decomposing {
 namespace {

@@ -1,5 +1,5 @@
 // The page agent by its rule book, and with a model over HTTP.
-#include "tests/workers/planners/page_agent_turns.hpp"
+#include "tests/workers/planners/page_agent/page_agent_turns.hpp"
 
 namespace cairn::test::paging {
 namespace {

@@ -1,5 +1,5 @@
 // Other graphs of the seven-node agent's handlers, and other model ports under it.
-#include "tests/workers/planners/seven_node_trial.hpp"
+#include "tests/workers/planners/seven_node/seven_node_trial.hpp"
 
 namespace cairn::test::seven {
 namespace {
