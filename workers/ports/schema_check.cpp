@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <boost/regex.hpp>
 #include <cctype>
-#include <regex>
+#include <cmath>
+#include <ctime>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -17,32 +19,228 @@
 
 #include "engine/id.hpp"
 
+namespace cairn {
+namespace {
+
+constexpr std::size_t levels_max = 1'000;       // of schema in schema, through references too: the library recurses
+constexpr std::size_t key_bytes_max = 1024;     // of keys that are matched against patterns
+constexpr std::size_t pattern_bytes_max = 256;  // the cost of a search grows with the square of the pattern
+constexpr std::int64_t check_ms_max = 2'000;    // processor time of one check
+constexpr std::size_t errors_max = 1'000;       // the library notes one for each element that does not fit
+
+std::int64_t processor_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+// The budget of one check of a value, for its thread: the library's visitors are told nothing of their caller.
+class Budget {
+ public:
+  Budget() : before_(of_this_thread) { of_this_thread = this; }
+  ~Budget() { of_this_thread = before_; }
+  Budget(const Budget&) = delete;
+  Budget& operator=(const Budget&) = delete;
+
+  // Before each schema that is applied to a value. Throws when the budget is used up.
+  void take_visit(const valijson::ValidationResults* errors) {
+    if (++visits_ % 16 == 0) check_time();
+    if (errors != nullptr && errors->numErrors() >= errors_max) throw std::runtime_error("it has too many faults");
+  }
+
+  // Throws if the search takes too many steps, or the budget is used up.
+  bool matches(const std::string& text, const std::string& pattern) {
+    auto found = patterns_.find(pattern);
+    if (found == patterns_.end())
+      found = patterns_.emplace(pattern, boost::regex(pattern, boost::regex::ECMAScript)).first;
+    const bool is_match = boost::regex_search(text, found->second, boost::regex_constants::match_single_line);
+    check_time();
+    return is_match;
+  }
+
+  static thread_local Budget* of_this_thread;
+
+ private:
+  void check_time() const {
+    if (processor_ms() - started_ms_ > check_ms_max)
+      throw std::runtime_error("that takes more than " + std::to_string(check_ms_max) + " ms of processor time");
+  }
+
+  Budget* before_;
+  std::int64_t started_ms_ = processor_ms();
+  std::size_t visits_ = 0;
+  std::map<std::string, boost::regex> patterns_;
+};
+
+thread_local Budget* Budget::of_this_thread = nullptr;
+
+Budget& budget() {
+  CHECK(Budget::of_this_thread != nullptr);
+  return *Budget::of_this_thread;
+}
+
+template <class Adapter, class Constraint>
+bool matches_pattern(const Adapter& target, const Constraint& constraint, valijson::ValidationResults* errors,
+                     const std::vector<std::string>& place) {
+  if (!target.isString()) return true;
+  const auto pattern = constraint.template getPattern<std::string::allocator_type>();
+  if (budget().matches(target.asString(), pattern)) return true;
+  if (errors != nullptr) errors->pushError(place, "it does not match the pattern " + pattern);
+  return false;
+}
+
+template <class Adapter, class Constraint>
+bool has_format(const Adapter& target, const Constraint& constraint, valijson::ValidationResults* errors,
+                const std::vector<std::string>& place) {
+  if (!target.isString()) return true;
+  const std::string text = target.asString();
+  const std::string format = constraint.getFormat();
+  const bool fits = format == "date-time" ? parse_time(text).has_value()
+                    : format == "date"    ? parse_time(text + "T00:00:00Z").has_value()
+                    : format == "time"    ? parse_time("2000-01-01T" + text).has_value()
+                                          : true;
+  if (!fits && errors != nullptr) errors->pushError(place, "it is no " + format);
+  return fits;
+}
+
+// One text for all values that JSON Schema calls equal: 1 and 1.0 are, and objects whatever the order of their keys.
+void append_comparable(std::string& text, const valijson::adapters::NlohmannJsonAdapter& value) {
+  if (value.isObject()) {
+    text += '{';
+    for (const auto member : value.getObject()) {
+      text += Json(member.first).dump() + ':';
+      append_comparable(text, member.second);
+    }
+    text += '}';
+  } else if (value.isArray()) {
+    text += '[';
+    for (const auto element : value.getArray()) {
+      append_comparable(text, element);
+      text += ',';
+    }
+    text += ']';
+  } else if (value.isString()) {
+    text += Json(value.asString()).dump();
+  } else if (value.isInteger()) {
+    text += std::to_string(value.getInteger());
+  } else if (value.isDouble()) {
+    const double number = value.getDouble();
+    const bool is_whole = std::trunc(number) == number && std::abs(number) < 9e15;
+    text += is_whole ? std::to_string(static_cast<std::int64_t>(number)) : Json(number).dump();
+  } else {
+    text += value.isNull() ? "null" : value.getBool() ? "true" : "false";
+  }
+}
+
+}  // namespace
+}  // namespace cairn
+
+// What the library does in its own way and must not do with foreign text: it uses std::regex, which overflows the stack
+// on long patterns and texts, compares each pair of items that must be unique, and knows no end of work.
 namespace valijson {
 
 using adapters::NlohmannJsonAdapter;
+using adapters::StdStringAdapter;  // keys, for `propertyNames`
 
-// The library's own uses std::regex, which overflows the stack on long strings; Boost's gives up with an exception.
+template <>
+bool ValidationVisitor<NlohmannJsonAdapter>::validateSchema(const Subschema& subschema) {
+  cairn::budget().take_visit(m_results);
+  if (subschema.getAlwaysInvalid()) return false;
+  Subschema::ApplyFunction apply = [this](const constraints::Constraint& constraint) {
+    return validationCallback(constraint, *this);
+  };
+  return m_results == nullptr ? subschema.applyStrict(apply) : subschema.apply(apply);
+}
+
 template <>
 bool ValidationVisitor<NlohmannJsonAdapter>::visit(const PatternConstraint& constraint) {
-  if (!m_target.isString()) return true;
-  const auto pattern = constraint.getPattern<std::string::allocator_type>();
-  const boost::regex regex(pattern, boost::regex::ECMAScript);
-  if (boost::regex_search(m_target.asString(), regex, boost::regex_constants::match_single_line)) return true;
-  if (m_results) m_results->pushError(m_context, "it does not match the pattern " + pattern);
-  return false;
+  return cairn::matches_pattern(m_target, constraint, m_results, m_context);
+}
+
+template <>
+bool ValidationVisitor<StdStringAdapter>::visit(const PatternConstraint& constraint) {
+  return cairn::matches_pattern(m_target, constraint, m_results, m_context);
 }
 
 // The library's own throws for a value that is no string.
 template <>
 bool ValidationVisitor<NlohmannJsonAdapter>::visit(const FormatConstraint& constraint) {
-  if (!m_target.isString()) return true;
-  const std::string text = m_target.asString();
-  const std::string format = constraint.getFormat();
-  const bool fits = format == "date-time" ? cairn::parse_time(text).has_value()
-                    : format == "date"    ? cairn::parse_time(text + "T00:00:00Z").has_value()
-                    : format == "time"    ? cairn::parse_time("2000-01-01T" + text).has_value()
-                                          : true;
-  if (!fits && m_results) m_results->pushError(m_context, "it is no " + format);
+  return cairn::has_format(m_target, constraint, m_results, m_context);
+}
+
+template <>
+bool ValidationVisitor<StdStringAdapter>::visit(const FormatConstraint& constraint) {
+  return cairn::has_format(m_target, constraint, m_results, m_context);
+}
+
+template <>
+bool ValidationVisitor<NlohmannJsonAdapter>::visit(const UniqueItemsConstraint&) {
+  if (!m_target.isArray()) return true;
+  std::map<std::string, std::size_t> first;
+  std::size_t at = 0;
+  for (const NlohmannJsonAdapter item : m_target.getArray()) {
+    std::string text;
+    cairn::append_comparable(text, item);
+    const auto [same, is_new] = first.emplace(std::move(text), at);
+    if (!is_new) {
+      if (m_results != nullptr)
+        m_results->pushError(m_context, "Elements at indexes #" + std::to_string(same->second) + " and #" +
+                                            std::to_string(at) + " violate uniqueness constraint.");
+      return false;
+    }
+    ++at;
+  }
+  return true;
+}
+
+template <>
+bool ValidationVisitor<NlohmannJsonAdapter>::visit(const PropertiesConstraint& constraint) {
+  if (!m_target.isObject()) return true;
+  const NlohmannJsonAdapter::Object object = m_target.getObject();
+  std::set<std::string> matched;
+  bool fits = true;
+  const auto check = [&](const std::string& key, const NlohmannJsonAdapter& value, const Subschema& subschema,
+                         const char* why) {
+    std::vector<std::string> place = m_context;
+    place.push_back("[" + key + "]");
+    ValidationVisitor visitor(value, place, m_strictTypes, m_results, m_regexesCache);
+    if (visitor.validateSchema(subschema)) return;
+    if (m_results != nullptr) m_results->pushError(m_context, why + (" '" + key + "'."));
+    fits = false;
+  };
+  constraint.applyToProperties([&](const auto& name, const Subschema* subschema) {
+    const std::string key(name.data(), name.size());
+    const auto member = object.find(key);
+    if (member == object.end()) return true;
+    matched.insert(key);
+    check(key, member->second, *subschema, "Failed to validate against schema associated with property name");
+    return fits || m_results != nullptr;
+  });
+  if (!fits && m_results == nullptr) return false;
+  constraint.applyToPatternProperties([&](const auto& text, const Subschema* subschema) {
+    const std::string pattern(text.data(), text.size());
+    for (const NlohmannJsonAdapter::ObjectMember member : object) {
+      if (!cairn::budget().matches(member.first, pattern)) continue;
+      matched.insert(member.first);
+      check(member.first, member.second, *subschema, "Failed to validate against the pattern of property");
+      if (!fits && m_results == nullptr) return false;
+    }
+    return true;
+  });
+  if (!fits && m_results == nullptr) return false;
+  const Subschema* others = constraint.getAdditionalPropertiesSubschema();
+  for (const NlohmannJsonAdapter::ObjectMember member : object) {
+    if (matched.contains(member.first)) continue;
+    if (others == nullptr) {
+      if (m_results != nullptr)
+        m_results->pushError(m_context,
+                             "Object contains a property that could not be validated using 'properties' or "
+                             "'additionalProperties' constraints: '" + member.first + "'.");
+      return false;
+    }
+    check(member.first, member.second, *others, "Failed to validate against additional properties schema:");
+    if (!fits && m_results == nullptr) return false;
+  }
   return fits;
 }
 
@@ -50,9 +248,6 @@ bool ValidationVisitor<NlohmannJsonAdapter>::visit(const FormatConstraint& const
 
 namespace cairn {
 namespace {
-
-constexpr std::size_t levels_max = 1'000;    // of schema in schema, through references too: the library recurses
-constexpr std::size_t key_bytes_max = 1024;  // of keys that are matched against patterns by std::regex
 
 const Json* at_pointer(const Json& root, const std::string& pointer) {
   try {
@@ -133,9 +328,13 @@ class SchemaWalk {
   }
 
   void check_pattern(const std::string& pattern) {
+    if (pattern.size() > pattern_bytes_max) {
+      fault_ = "its pattern " + excerpt(Json(pattern), 40) + " has " + std::to_string(pattern.size()) + " bytes where " +
+               std::to_string(pattern_bytes_max) + " are allowed";
+      return;
+    }
     try {
-      const boost::regex as_value_pattern(pattern, boost::regex::ECMAScript);
-      const std::regex as_key_pattern(pattern);
+      const boost::regex usable(pattern, boost::regex::ECMAScript);
     } catch (const std::exception&) {
       fault_ = "its pattern " + excerpt(Json(pattern), 100) + " is no regular expression";
     }
@@ -175,6 +374,10 @@ class SchemaWalk {
     if (fault_ || !node.is_object() || clear_.contains(&node)) return;
     if (!on_the_way_.insert(&node).second) {
       fault_ = "it refers to itself without end";
+      return;
+    }
+    if (on_the_way_.size() > levels_max) {
+      fault_ = "its references lead through more than " + std::to_string(levels_max) + " schemas";
       return;
     }
     for (const Json* next : in_place(node)) follow_in_place(*next);
@@ -273,12 +476,15 @@ Status check_value(const Json& schema, const Json& value) {
                  "Expected keys of at most " + std::to_string(key_bytes_max) + " bytes, but found a longer one."};
   }
   try {
+    const Budget counted;
+    const valijson::adapters::NlohmannJsonAdapter target(value);
     valijson::Validator validator;
-    valijson::ValidationResults results;
-    if (validator.validate(compiled, valijson::adapters::NlohmannJsonAdapter(value), &results)) return Done{};
-    if (results.begin() == results.end())
+    if (validator.validate(compiled, target, nullptr)) return Done{};
+    valijson::ValidationResults faults;  // a second time, for the sentence
+    validator.validate(compiled, target, &faults);
+    if (faults.begin() == faults.end())
       return Error{Code::invalid, "Expected no value here, but found " + excerpt(value, 200) + "."};
-    return misfit(schema, value, *results.begin());
+    return misfit(schema, value, *faults.begin());
   } catch (const std::exception& error) {
     return Error{Code::invalid,
                  "Expected to check " + excerpt(value, 200) + " against its schema, but " + error.what() + "."};

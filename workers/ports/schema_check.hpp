@@ -7,11 +7,12 @@
 
 namespace cairn {
 
-// Refuses `invalid`: a schema that cannot be used.
+// Refuses `invalid`: a schema that cannot be used: a reference out of the document or in a circle on one value, more
+// than 1,000 levels, a pattern that is no regular expression or has more than 256 bytes.
 Status check_schema(const Json& schema);
 
 // Refuses `invalid`: a schema that cannot be used, or a value that does not fit it; names the place, what was expected
-// there and what was found.
+// there and what was found. Also `invalid`: a check of more than 2 s of processor time, a key of more than 1,024 bytes.
 Status check_value(const Json& schema, const Json& value);
 
 }  // namespace cairn

@@ -70,10 +70,10 @@ Result<AuditedDatabase> open_for_audit(const Settings& settings) {
   return AuditedDatabase{*dsn, *std::move(store), std::make_unique<RunRecords>(*dsn, shards, audit_threads())};
 }
 
-void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Beside beside, bool rebuilds,
+void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Extent extent, bool rebuilds,
                 AuditReport& report) {
   for_each_page(source, audit_threads(), [&]() -> UseRuns {
-    auto auditor = std::make_shared<Auditor>(*database.store, *database.records, beside);  // a function is copyable
+    auto auditor = std::make_shared<Auditor>(*database.store, *database.records, extent);  // a function is copyable
     return [auditor, rebuilds, &report](const std::vector<RunPlace>& page) {
       auditor->audit(page, [&](const RunPlace& place, Audited audited) {
         const bool was_rebuilt = rebuilds && auditor->rebuild(place, audited);

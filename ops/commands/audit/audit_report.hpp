@@ -57,7 +57,7 @@ struct AuditedDatabase {
 Result<AuditedDatabase> open_for_audit(const Settings& settings);
 
 // Audits the runs of `source` with all threads; `rebuilds`: also writes their derived rows where they differ.
-void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Beside beside, bool rebuilds,
+void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Extent extent, bool rebuilds,
                 AuditReport& report);
 
 }  // namespace cairn

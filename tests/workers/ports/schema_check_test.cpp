@@ -69,6 +69,65 @@ TEST(SchemaCheck, a_pattern_that_explodes_is_given_up) {
   EXPECT_NE(fault(R"({"pattern": "^(a+)+$"})", std::string(5'000, 'a') + "!"), "");
 }
 
+// H2: one pattern of 95 KB ended the process in std::regex.
+TEST(SchemaCheck, a_long_pattern_is_refused_before_it_is_compiled) {
+  const std::string longest(256, 'a');
+  EXPECT_TRUE(check_schema(Json{{"pattern", longest}}).ok());
+  EXPECT_TRUE(says(sentence_of(check_schema(Json{{"pattern", longest + "a"}})), "257 bytes where 256 are allowed"));
+  EXPECT_TRUE(says(sentence_of(check_schema(Json{{"pattern", std::string(95'000, 'a')}})), "95000 bytes"));
+  EXPECT_FALSE(check_schema(Json{{"patternProperties", {{std::string(95'000, 'a'), true}}}}).ok());
+}
+
+// H2: 4 KB of references applied a schema 2^48 times.
+TEST(SchemaCheck, references_that_double_are_given_up) {
+  Json schema{{"$ref", "#/definitions/a0"}};
+  for (int i = 0; i < 48; ++i) {
+    const Json next{{"$ref", "#/definitions/a" + std::to_string(i + 1)}};
+    schema["definitions"]["a" + std::to_string(i)] = {{"allOf", {next, next}}};
+  }
+  schema["definitions"]["a48"] = {{"type", "integer"}};
+  EXPECT_TRUE(says(sentence_of(check_value(schema, 1)), "2000 ms of processor time"));
+}
+
+// H2: std::regex took seconds for a key of 25 bytes.
+TEST(SchemaCheck, patterns_of_keys_are_bounded_as_those_of_values) {
+  const std::string key = std::string(200, 'a') + "!";
+  EXPECT_TRUE(says(fault(R"({"patternProperties": {"^(a|a)*$": true}})", Json{{key, 1}}), "Expected to check"));
+  EXPECT_TRUE(says(fault(R"({"propertyNames": {"pattern": "^(a|a)*$"}})", Json{{key, 1}}), "Expected to check"));
+  EXPECT_NE(fault(R"({"propertyNames": {"format": "date"}})", json(R"({"x": 1})")), "");
+}
+
+// H2: each search stayed below the bound of one, and there were as many as the value had texts.
+TEST(SchemaCheck, many_dear_searches_are_given_up_together) {
+  const std::string pattern = "^(a|a|b)*$|" + std::string(240, 'x');
+  const Json texts(20'000, std::string(14, 'a') + "!");
+  EXPECT_NE(sentence_of(check_value(Json{{"items", {{"not", {{"pattern", pattern}}}}}}, texts)), "");
+}
+
+// H2: 150,000 numbers took four minutes.
+TEST(SchemaCheck, unique_items_are_found_in_one_pass) {
+  Json numbers = Json::array();
+  for (int i = 0; i < 150'000; ++i) numbers.push_back(i);
+  EXPECT_EQ(fault(R"({"uniqueItems": true})", numbers), "");
+  numbers.push_back(7);
+  EXPECT_TRUE(says(fault(R"({"uniqueItems": true})", numbers), "#7 and #150000"));
+  EXPECT_NE(fault(R"({"uniqueItems": true})", json("[1, 1.0]")), "");
+  EXPECT_EQ(fault(R"({"uniqueItems": true})", json(R"([1, "1", true, null, [1], {"a": 1}, {"a": 2}])")), "");
+}
+
+TEST(SchemaCheck, a_value_with_very_many_faults_is_refused_with_its_first) {
+  EXPECT_TRUE(says(fault(R"({"items": {"type": "string"}})", Json(200'000, 1)), "Expected"));
+}
+
+TEST(SchemaCheck, properties_patterns_and_others_share_an_object) {
+  const char* schema = R"({"properties": {"a": {"type": "string"}}, "patternProperties": {"^n_": {"type": "number"}},
+      "additionalProperties": {"type": "boolean"}})";
+  EXPECT_EQ(fault(schema, json(R"({"a": "x", "n_b": 1, "c": true})")), "");
+  EXPECT_TRUE(says(fault(schema, json(R"({"a": 1})")), "/a"));
+  EXPECT_TRUE(says(fault(schema, json(R"({"n_b": "x"})")), "/n_b"));
+  EXPECT_TRUE(says(fault(schema, json(R"({"c": 1})")), "/c"));
+}
+
 TEST(SchemaCheck, a_format_is_checked_of_strings_alone) {
   EXPECT_EQ(fault(R"({"format": "date"})", "2026-02-28"), "");
   EXPECT_NE(fault(R"({"format": "date"})", "2026-13-01"), "");
