@@ -304,7 +304,7 @@ class DividedCommit {
 
   std::vector<Verdict> commit(const PostgresError& fault) {
     divide(units_of(batch_), fault);
-    // A right that nobody has is no entry's fault.
+    // A right that this role lacks altogether is no entry's fault.
     if (doubtful_ && !has_taken_) throw *doubtful_;
     return std::move(verdicts_);
   }

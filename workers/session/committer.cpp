@@ -689,8 +689,8 @@ void Committer::undo(Run& run, const Verdict& verdict) {
   take_back(run);
 }
 
-// The database will never take the entry. Which of its tasks is at fault shows when they are decided again one by one:
-// a task that is refused alone is answered so.
+// The database will never take the entry. Its tasks are decided again one by one, which shows the one at fault: a task
+// that is refused alone is answered so.
 void Committer::refuse_entry(Run& run, const std::string& fault) {
   ++counts_.refused;
   const bool is_alone = std::exchange(run.one_by_one, true);
