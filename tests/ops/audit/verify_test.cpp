@@ -6,6 +6,7 @@
 
 #include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
+#include "ops/audit/auditor.hpp"
 #include "ops/audit/run_source.hpp"
 #include "storage/chain.hpp"
 #include "tests/ops/audit/audited_database.hpp"

@@ -185,9 +185,11 @@ TEST(SevenNode, S3_19_a_client_sees_each_nodes_end_while_the_run_goes_on) {
       {"tool_executor", {{"verdict", "complete"}, {"gap", ""}}},
       {"reflector", {{"answer", "Most commits to pricing are by dev-004, who owns it."}}}};
   Server server;
+  std::mutex watch;  // guards what the model's thread and this one share
   std::unique_ptr<NodesShown> shown_nodes;
   std::vector<std::vector<std::string>> shown_when_asked;
   testing::LoopbackServer model([&](const testing::LoopbackServer::Request&) {
+    const std::lock_guard lock(watch);
     const auto& [node_before, reply] = replies.at(std::min(shown_when_asked.size(), replies.size() - 1));
     shown_nodes->read_until(node_before);
     shown_when_asked.push_back(shown_nodes->nodes);
@@ -197,11 +199,15 @@ TEST(SevenNode, S3_19_a_client_sees_each_nodes_end_while_the_run_goes_on) {
   const EnvironmentVariable name("CAIRN_MODEL", "loopback");
   const Json input = {{"repository", numstat()}, {"question", "Who owns pricing?"}};
   const std::string run = cairn_ok({"start", "seven_node", "--input", input.dump(), "--json"}).json()["run"];
-  shown_nodes = std::make_unique<NodesShown>(server.port(), run);
+  {
+    const std::lock_guard lock(watch);
+    shown_nodes = std::make_unique<NodesShown>(server.port(), run);
+  }
   Beside worker({"work"});
   const bool is_done = wait_until([&] { return shown(run)["status"] == "done"; });
   if (!is_done) cairn({"cancel", run});  // ends the stream for the model, which may still wait for a node's end
   ASSERT_TRUE(is_done);
+  const std::lock_guard lock(watch);
   shown_nodes->read_until("no such node");
   const std::vector<std::string> path = {"orchestrator",  "guardrail", "intent_parser",     "query_planner",
                                          "tool_executor", "reflector", "response_generator"};
