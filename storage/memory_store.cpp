@@ -15,10 +15,30 @@
 namespace cairn {
 namespace {
 
+// What a held row becomes once it is released, for the step and attempt that it was held for.
+struct Adjustment {
+  StepId step = 0;
+  std::int32_t attempt = 0;
+  Job job;
+};
+
 struct StoredRun {
+  void adjust_released(Job& job) {
+    const auto found = on_release.find(job.branch);
+    if (found == on_release.end()) return;
+    const Adjustment& wanted = found->second;
+    if (wanted.step == job.step && wanted.attempt == job.attempt) {
+      job.queue = wanted.job.queue;
+      job.priority = wanted.job.priority;
+      job.timeout_ms = wanted.job.timeout_ms;
+    }
+    on_release.erase(found);
+  }
+
   RunRow row;
   std::vector<EventRow> events;
   std::map<BranchId, HeldJob> jobs;
+  std::map<BranchId, Adjustment> on_release;
   std::map<std::string, QuestionRow> questions;
   std::map<std::pair<std::int32_t, std::int64_t>, SnapshotRow> snapshots;  // by fold version and seq
 };
@@ -114,6 +134,7 @@ class MemoryStore final : public Store {
       job->second.session = 0;
       ++job->second.epoch;
       job->second.deadline_us = never_us;
+      run->second.adjust_released(job->second.job);
       job->second.job.run_at_us = run->second.row.status == RunStatus::paused ? never_us : run_at_us;
     }
   }
@@ -399,6 +420,7 @@ class MemoryStore final : public Store {
     switch (write.op) {
       case JobWrite::Op::offer: {
         const std::int64_t epoch = exists ? row->second.epoch + 1 : first_epoch(entry.events.back().seq);
+        run.on_release.erase(job.branch);
         run.jobs[job.branch] = {entry.run.id, job, 0, epoch, never_us, 0};
         return;
       }
@@ -414,13 +436,19 @@ class MemoryStore final : public Store {
         run.jobs[job.branch] = {entry.run.id, job, write.session, 1, write.deadline_us, 0};
         return;
       case JobWrite::Op::adjust:
-        if (!exists || row->second.session != 0) return;
+        if (!exists) return;
+        if (row->second.session != 0) {
+          run.on_release[job.branch] = {row->second.job.step, row->second.job.attempt, job};
+          return;
+        }
         row->second.job.queue = job.queue;
         row->second.job.priority = job.priority;
         row->second.job.run_at_us = job.run_at_us;
         row->second.job.timeout_ms = job.timeout_ms;
+        run.on_release.erase(job.branch);
         return;
       case JobWrite::Op::drop:
+        run.on_release.erase(job.branch);
         run.jobs.erase(job.branch);
         return;
     }

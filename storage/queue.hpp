@@ -39,7 +39,7 @@ struct JobWrite {
     offer,        // the row becomes as `job` says, unowned, with a new epoch
     keep,         // the held row moves on to `job` under the same session and epoch (a HOT update)
     insert_held,  // a new row that `session` holds from the start, with epoch 1
-    adjust,       // queue, priority, run_at and timeout as `job` says if the row is unowned; a held row stays as it is
+    adjust,       // queue, priority, run_at and timeout as `job` says; of a held row once it is released
     drop,         // no row
   };
   Op op = Op::offer;

@@ -52,9 +52,9 @@ TEST(Faults, backends_terminated_again_and_again) {
   load.expect_nothing_lost_or_doubled("pg_terminate_backend of every connection", 12);
 }
 
-TEST(Faults, a_worker_that_sleeps_past_its_time_to_live_is_fenced) {
-  bring_up();
-  Load load("asleep", 3, "", "1");  // long enough to be stopped in the midst of it, however slow the machine is
+// How many reports came too late.
+std::int64_t sleep_past_the_time_to_live(const std::string& name) {
+  Load load(name, 3, "", "1");  // long enough to be stopped in the midst of it, however slow the machine is
   load.start_plans(12);
   load.worker(0).signal(SIGSTOP);
   load.worker(1).signal(SIGSTOP);
@@ -64,7 +64,16 @@ TEST(Faults, a_worker_that_sleeps_past_its_time_to_live_is_fenced) {
   load.worker(1).signal(SIGCONT);
   std::this_thread::sleep_for(milliseconds(1'000));
   load.expect_nothing_lost_or_doubled("SIGSTOP past the time-to-live, then SIGCONT", 2);
-  EXPECT_GT(load.stale(), 0) << "nobody reported late: the fence was not tried";
+  return load.stale();
+}
+
+// A worker that wakes may notice its own end before it reports; then the fence was not tried, and another one sleeps.
+TEST(Faults, a_worker_that_sleeps_past_its_time_to_live_is_fenced) {
+  bring_up();
+  std::int64_t late = 0;
+  for (int tries = 0; tries < 5 && late == 0; ++tries)
+    late = sleep_past_the_time_to_live("asleep" + std::to_string(tries));
+  EXPECT_GT(late, 0) << "no worker reported late: the fence was not tried";
 }
 
 void cut_commits(const std::string& name, test::CuttingProxy::Cut cut, const std::string& fault) {

@@ -114,6 +114,42 @@ TEST_P(JobWritesTest, adjust_changes_free_jobs_and_leaves_held_ones) {
   EXPECT_EQ(store().jobs(run.id()).size(), 2u);
 }
 
+// A worker that gave back the step of a run that had moved meanwhile left its row in the old queue, for good.
+TEST_P(JobWritesTest, a_held_job_that_was_adjusted_is_released_as_adjusted) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  Job wanted = held.job;
+  wanted.queue = "x";
+  wanted.timeout_ms = 77;
+  Entry moving = run.entry();
+  moving.jobs = {adjust(wanted)};
+  run.commit(moving);
+  EXPECT_EQ(job(run, 1).job, held.job);
+  const std::vector<std::pair<RunId, Fence>> holds = {{run.id(), fence_of(held)}};
+  store().release(holds, noon + 3);
+  wanted.run_at_us = noon + 3;
+  EXPECT_EQ(job(run, 1).job, wanted);
+}
+
+TEST_P(JobWritesTest, an_adjustment_ends_with_the_step_it_was_for) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  Job wanted = held.job;
+  wanted.queue = "x";
+  Entry moving = run.entry();
+  moving.jobs = {adjust(wanted)};
+  run.commit(moving);
+  Entry next = run.entry();
+  next.fences = {fence_of(held)};
+  JobWrite write = keep(job_of(1, held.job.step + 1));
+  write.session = 7;
+  next.jobs = {write};
+  EXPECT_EQ(run.commit(next).kind, Kind::committed);
+  const std::vector<std::pair<RunId, Fence>> holds = {{run.id(), fence_of(job(run, 1))}};
+  store().release(holds, noon);
+  EXPECT_EQ(job(run, 1).job.queue, held.job.queue);
+}
+
 TEST_P(JobWritesTest, a_refused_entry_writes_no_job_and_no_question) {
   TestRun run = started_run();
   Entry entry = run.entry();

@@ -9,4 +9,4 @@ from unnest($2::uuid[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[]
 on conflict (shard, run_id, branch) do update
 set step = excluded.step, attempt = excluded.attempt, priority = excluded.priority, run_at = excluded.run_at,
     session = null, epoch = job.epoch + 1, deadline = excluded.deadline, timeout_ms = excluded.timeout_ms,
-    queue = excluded.queue, offered = true
+    queue = excluded.queue, offered = true, on_release = null
