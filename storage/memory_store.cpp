@@ -15,7 +15,7 @@
 namespace cairn {
 namespace {
 
-// What a held row becomes once it is released, for the step and attempt that it was held for.
+// An adjustment of a held row: applied when the row is released, unless its step or attempt has changed by then.
 struct Adjustment {
   StepId step = 0;
   std::int32_t attempt = 0;

@@ -1,7 +1,9 @@
 #include "workers/client.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "engine/corrupt_history.hpp"
 #include "engine/graph_parsing.hpp"
@@ -86,9 +88,15 @@ std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
   std::map<Ticket, Reply> replies;
   try {
     while (replies.size() < count) {
-      committer->tick(store.database_time());
+      const TimeUs now_us = store.database_time();
+      committer->tick(now_us);
       CommitterActions actions = committer->drain_actions();
-      CHECK(!actions.empty());
+      if (actions.empty()) {  // a run backs off
+        CHECK(committer->due_us() != never_us);
+        const TimeUs pause_us = std::clamp<TimeUs>(committer->due_us() - now_us, 0, 100'000);
+        std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+        continue;
+      }
       carry_out(std::move(actions), replies);
     }
   } catch (...) {

@@ -27,7 +27,7 @@ struct Audited {
 
 class Auditor {
  public:
-  // What is read besides the events and the derived rows: the large values and the origin of a fork, or nothing.
+  // The events and the derived rows are read in any case; the large values and the origin of a fork if asked for.
   enum class Extent { with_values_and_origin, rows_only };
   Auditor(Store& store, RunRecords& records, Extent extent);
 

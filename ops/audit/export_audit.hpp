@@ -49,8 +49,8 @@ class ExportAudit {
     RunAudit audit;
     std::int64_t head = 0;
     Hash chain_hash{};
-    std::set<Hash> missing;       // blobs referred to and not yet read
-    std::set<Hash> blobs;         // all that were referred to
+    std::set<Hash> missing;  // blobs referred to and not yet read
+    std::set<Hash> blobs;    // all that were referred to
     std::vector<Finding> blob_faults;
   };
 

@@ -34,7 +34,7 @@ std::int64_t processor_ms() {
   return now.tv_sec * 1'000 + now.tv_nsec / 1'000'000;
 }
 
-// The budget of one check of a value, for its thread: the library's visitors are told nothing of their caller.
+// The budget of one check of a value. The thread has it, because the library's visitors do not know their caller.
 class Budget {
  public:
   Budget() : before_(of_this_thread) { of_this_thread = this; }
@@ -135,8 +135,8 @@ void append_comparable(std::string& text, const valijson::adapters::NlohmannJson
 }  // namespace
 }  // namespace cairn
 
-// What the library does in its own way and must not do with foreign text: it uses std::regex, which overflows the stack
-// on long patterns and texts, compares each pair of items that must be unique, and knows no end of work.
+// Visits of the library that are unsafe with foreign text, done otherwise: its own use std::regex, which overflows the
+// stack on long patterns and texts, compare each pair of items that must be unique, and have no bound of work.
 namespace valijson {
 
 using adapters::NlohmannJsonAdapter;
@@ -235,7 +235,8 @@ bool ValidationVisitor<NlohmannJsonAdapter>::visit(const PropertiesConstraint& c
       if (m_results != nullptr)
         m_results->pushError(m_context,
                              "Object contains a property that could not be validated using 'properties' or "
-                             "'additionalProperties' constraints: '" + member.first + "'.");
+                             "'additionalProperties' constraints: '" +
+                                 member.first + "'.");
       return false;
     }
     check(member.first, member.second, *others, "Failed to validate against additional properties schema:");
@@ -329,8 +330,8 @@ class SchemaWalk {
 
   void check_pattern(const std::string& pattern) {
     if (pattern.size() > pattern_bytes_max) {
-      fault_ = "its pattern " + excerpt(Json(pattern), 40) + " has " + std::to_string(pattern.size()) + " bytes where " +
-               std::to_string(pattern_bytes_max) + " are allowed";
+      fault_ = "its pattern " + excerpt(Json(pattern), 40) + " has " + std::to_string(pattern.size()) +
+               " bytes where " + std::to_string(pattern_bytes_max) + " are allowed";
       return;
     }
     try {

@@ -626,8 +626,11 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
     } else if (verdicts[place].kind == Verdict::Kind::refused) {
       refuse_entry(run, verdicts[place].fault);
     } else {
-      // One that was refused because of an entry linked to it has no head in its verdict.
-      if (verdicts[place].kind == Verdict::Kind::conflict && verdicts[place].head > 0) back_off(run);
+      // An entry that is refused because of another one, linked to it, stands at the right head itself.
+      const Entry& entry = batch->entries[place];
+      const bool is_behind =
+          verdicts[place].head != entry.head_before || verdicts[place].chain_hash != entry.chain_before;
+      if (verdicts[place].kind == Verdict::Kind::conflict && is_behind) back_off(run);
       undo(run, verdicts[place]);
     }
     run.group = 0;

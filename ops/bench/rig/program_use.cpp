@@ -83,7 +83,8 @@ class Spawned {
   pid_t pid_ = -1;
   int out_ = -1;
   double memory_mb_ = 0;
-  Clock::time_point next_sample_ = Clock::now() + std::chrono::milliseconds(sample_ms);  // by then it is another program
+  // By then it is another program.
+  Clock::time_point next_sample_ = Clock::now() + std::chrono::milliseconds(sample_ms);
 };
 
 void read_lines(Spawned& process, ProgramUse& use) {

@@ -1,5 +1,5 @@
-// Commands while steps are in flight, with real workers: lapses, children across cancel, pause and retry, graph versions
-// in mixed workers, values at the edges of what is kept inline and of what is kept at all.
+// Commands while steps are in flight, with real workers: lapses, children across cancel, pause and retry, graph
+// versions in mixed workers, values at the edges of what is kept inline and of what is kept at all.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

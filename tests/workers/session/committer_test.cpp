@@ -312,6 +312,33 @@ TEST_F(CommitterTest, conflicts_without_progress_back_off_and_end_as_corrupt) {
   EXPECT_TRUE(driven->idle());
 }
 
+// The linked run is at fault, not this one.
+TEST_F(CommitterTest, a_run_that_a_linked_entry_holds_back_does_not_back_off) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  const Ticket ticket = driven.submit(run, SendSignal{"a", 1, "s1"});
+  std::mt19937 random(1);
+  int conflicts = 0;
+  while (driven.collect()) {
+    if (driven.commits().empty() || conflicts == 20) {
+      driven.step(random);
+      continue;
+    }
+    const CommitBatch batch = driven.commits().back();
+    driven.commits().pop_back();
+    ++conflicts;
+    const Entry& entry = batch.entries->at(0);
+    driven->verdicts(batch.batch, {{.kind = Verdict::Kind::conflict,
+                                    .head = entry.head_before,
+                                    .chain_hash = entry.chain_before,
+                                    .stale = {},
+                                    .missed = {},
+                                    .fault = {}}});
+  }
+  EXPECT_EQ(conflicts, 20);
+  EXPECT_TRUE(driven.reply(ticket).status.ok());
+}
+
 // The store stands for a database that never takes a value: the task that brings it is answered, and no other.
 TEST_F(CommitterTest, a_value_that_the_database_never_takes_refuses_its_own_task_alone) {
   const RunId run = start("wait");
