@@ -109,8 +109,9 @@ class Admission {
   }
 
   Json value_of(const std::string& need) const {
-    return resolve_channels(Json(need),
-                            [&](std::string_view channel) { return data_.value(std::string(channel), Json()); });
+    const Result<Json> value = resolve_channels(
+        Json(need), [&](std::string_view channel) { return data_.value(std::string(channel), Json()); });
+    return value ? *value : Json();
   }
 
   void check_references(Proposal& proposal) const {

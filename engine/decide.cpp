@@ -85,8 +85,21 @@ class Deciding {
   void settle() {
     while (settled_ < touched_.size()) {
       const BranchId branch = touched_[settled_++];
-      while (auto implied = follow(state_, branch)) emit_implied(*std::move(implied));
+      while (auto implied = follow(state_, branch)) {
+        if (decision_.events.size() + events_of_children_ >= context_.events_max && !is_ended(state_.status))
+          implied = Implied{0, endless()};
+        emit_implied(*std::move(implied));
+      }
     }
+  }
+
+  // A circle of nodes that need no worker would go on for as long as the graph's steps allow.
+  RunFinished endless() const {
+    return {.status = RunStatus::failed,
+            .reason = "limit: Expected at most " + std::to_string(context_.events_max) +
+                      " events of one decision, but more would follow.",
+            .output = "{}",
+            .closed = {}};
   }
 
   Decision decision() && {
@@ -135,6 +148,7 @@ class Deciding {
   Decision decision_;
   std::vector<BranchId> touched_;
   std::size_t settled_ = 0;
+  std::size_t events_of_children_ = 0;
 };
 
 // --- start --------------------------------------------------------------------------------------------------------
@@ -248,6 +262,9 @@ Status Deciding::check_outcome(const Step& step, const Outcome& outcome) const {
                                     std::to_string(outcome.facts.size()) + ".");
   if (!outcome.patch.is_object())
     return refusal(Code::invalid, "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".");
+  if (const int depth = depth_of(outcome.patch); depth > json_depth_max)
+    return refusal(Code::limit, "Expected at most " + std::to_string(json_depth_max) +
+                                    " levels, but the handler left " + std::to_string(depth) + ".");
   if (step.goal >= 0) return Done{};
   if (Status fits = check_revisions(outcome.facts); !fits) return fits;
   if (Status fits = check_budgets(outcome.facts); !fits) return fits;
@@ -530,22 +547,34 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   const GraphRef graph = graphs_.current(child.graph);
   if (graph == nullptr)
     return fail_call(id, "not_found", "Expected a known graph to call, but there is no graph " + child.graph + ".");
+  if (decision_.children.size() >= context_.children_max)
+    return fail_call(id, "limit",
+                     "Expected one decision to start at most " + std::to_string(context_.children_max) +
+                         " runs more, but it calls for another.");
   Decision::Child started;
   StartRun start;
   start.run = child.child = plus(context_.id_base, static_cast<std::uint32_t>(decision_.children.size()));
   start.graph = child.graph;
   start.version = child.version = graph->version;
-  start.input = resolve_channels(std::get<CallNode>(state_.node(step).settings).with,
-                                 [&](std::string_view channel) { return read_channel(state_, step.branch, channel); });
+  Result<Json> input =
+      resolve_channels(std::get<CallNode>(state_.node(step).settings).with,
+                       [&](std::string_view channel) { return read_channel(state_, step.branch, channel); });
+  if (!input) return fail_call(id, "limit", input.error().message);
+  start.input = *std::move(input);
   start.options.autonomous = state_.options.autonomous;
   start.options.priority = state_.options.priority;
   start.parent = Parent{state_.id, id, state_.parent ? state_.parent->depth + 1 : 1};
   Context context = context_;
   context.id_base = plus(start.run, 1);
+  context.children_max = context_.children_max - decision_.children.size() - 1;
+  context.events_max =
+      context_.events_max - std::min(context_.events_max, decision_.events.size() + events_of_children_);
   context.now_us = std::max(context_.now_us, state_.last_at);
   Result<Decision> decided = decide(started.state, start, context, graphs_);
   if (!decided) return fail_call(id, std::string(to_string(decided.error().code)), decided.error().message);
   emit(id, std::move(child));
+  events_of_children_ += decided->events.size();
+  for (const Decision::Child& inner : decided->children) events_of_children_ += inner.events.size();
   started.events = std::move(decided->events);
   started.touched = std::move(decided->touched);
   if (auto notice = parent_notice(started.state))  // it ended as it began

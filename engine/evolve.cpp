@@ -266,8 +266,9 @@ void Fold::charge(Step& step, const Node& node) {
 // makes the step unfit instead of failing the fold, because folding is total; follow closes it by its error.
 void Fold::set_due(Step& step, const DueSetting& setting) {
   const bool is_moment = setting.kind == DueSetting::Kind::at_time;
-  const Json value = resolve_channels(
+  const Result<Json> resolved = resolve_channels(
       setting.value, [&](std::string_view channel) { return read_channel(state_, step.branch, channel); });
+  const Json value = resolved ? *resolved : Json();
   const std::int64_t ms_max = (never_us - event_.at_us) / 1000 - 1;
   if (is_moment && value.is_string()) step.due = parse_time(value.get_ref<const std::string&>());
   if (!is_moment && value.is_number_integer() && value >= 0 && value <= ms_max)
@@ -320,10 +321,10 @@ void Fold::open_goal(BranchId in, std::int32_t place) {
   step.goal = place;
   goal.step = step.id;
   if (!has_reference(goal.inputs)) return;
-  if (const Result<Json> inputs = resolved_inputs(state_, step); !inputs) {
+  if (const Status slots = check_slots(state_, step); !slots) {
     step.unfit = true;
     step.error = "missing_slot";
-    step.message = inputs.error().message;
+    step.message = slots.error().message;
   }
 }
 

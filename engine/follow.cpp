@@ -52,7 +52,7 @@ class Following {
            step().message;
   }
 
-  Json data(const Json& value) const {
+  Result<Json> data(const Json& value) const {
     return resolve_channels(value, [&](std::string_view channel) { return read_channel(state_, branch_.id, channel); });
   }
 
@@ -61,11 +61,13 @@ class Following {
   }
 
   EventBody ended_by(const EndNode& end) const {
-    const Json reason = data(end.reason);
-    const Json output = end.output ? data(*end.output) : read_channels(state_, branch_.id);
+    const Result<Json> reason = data(end.reason);
+    if (!reason) return failed("limit: " + reason.error().message);
+    const Result<Json> output = end.output ? data(*end.output) : Result<Json>(read_channels(state_, branch_.id));
+    if (!output) return failed("limit: " + output.error().message);
     return RunFinished{.status = end.status,
-                       .reason = reason.is_string() ? reason.get<std::string>() : canonical(reason),
-                       .output = canonical(output),
+                       .reason = reason->is_string() ? reason->get<std::string>() : canonical(*reason),
+                       .output = canonical(*output),
                        .closed = {}};
   }
 
@@ -85,8 +87,12 @@ class Following {
     return closed;
   }
 
-  EventBody closed_by_error() const {
-    StepFailed closed = failed_step(state_, step(), closed_by_engine(step()), step().error, step().message);
+  EventBody closed_by_error() const { return closed_by_fault(step().error, step().message); }
+  EventBody closed_by_limit(const Error& error) const {
+    return closed_by_fault(std::string(to_string(error.code)), error.message);
+  }
+  EventBody closed_by_fault(const std::string& error, const std::string& message) const {
+    StepFailed closed = failed_step(state_, step(), closed_by_engine(step()), error, message);
     route_error(closed, state_, step());
     return closed;
   }
@@ -137,9 +143,15 @@ class Following {
     QuestionAsked asked;
     asked.question = question_id(step().id);
     asked.kind = ask.kind;
-    asked.prompt = data(ask.prompt);
-    asked.schema = data(ask.schema);
-    if (ask.fallback) asked.fallback = data(*ask.fallback);
+    Result<Json> prompt = data(ask.prompt);
+    if (!prompt) return closed_by_limit(prompt.error());
+    asked.prompt = *std::move(prompt);
+    Result<Json> schema = data(ask.schema);
+    if (!schema) return closed_by_limit(schema.error());
+    asked.schema = *std::move(schema);
+    Result<Json> fallback = ask.fallback ? data(*ask.fallback) : Result<Json>(Json());
+    if (!fallback) return closed_by_limit(fallback.error());
+    if (ask.fallback) asked.fallback = *std::move(fallback);
     asked.expires_at = step().due;
     return asked;
   }

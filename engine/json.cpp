@@ -229,12 +229,63 @@ std::string excerpt(const Json& value, std::size_t bytes_max) {
   return cut(value.dump(-1, ' ', false, Json::error_handler_t::replace), bytes_max);
 }
 
-Json resolve_channels(const Json& value, const std::function<Json(std::string_view channel)>& read) {
-  if (value.is_string()) return resolve_text(value.get_ref<const std::string&>(), read);
+int depth_of(const Json& value) {
+  if (!value.is_structured()) return 0;
+  int deepest = 0;
+  for (const Json& part : value) deepest = std::max(deepest, depth_of(part));
+  return deepest + 1;
+}
+
+bool CompositionBound::take(const Json& part, int level) {
+  constexpr std::size_t bytes_of_small = 8;
+  const auto take_bytes = [this](std::size_t bytes) {
+    const bool fits = bytes <= left_;
+    left_ = fits ? left_ - bytes : 0;
+    return fits;
+  };
+  if (part.is_string()) return take_bytes(bytes_of_small + part.get_ref<const std::string&>().size());
+  if (!take_bytes(bytes_of_small)) return false;
+  if (!part.is_structured()) return true;
+  if (level >= json_depth_max) return false;
+  for (const auto& [key, inner] : part.items()) {
+    if (part.is_object() && !take_bytes(bytes_of_small + key.size())) return false;
+    if (!take(inner, level + 1)) return false;
+  }
+  return true;
+}
+
+Status CompositionBound::add(const Json& part, int level) {
+  if (take(part, level)) return Done{};
+  return Error{Code::limit, "Expected a value composed of references to take at most " +
+                                std::to_string(composed_bytes_max) + " bytes and " + std::to_string(json_depth_max) +
+                                " levels, but this one takes more."};
+}
+
+namespace {
+
+using ReadChannel = std::function<Json(std::string_view channel)>;
+
+Result<Json> resolve(const Json& value, const ReadChannel& read, CompositionBound& bound, int level) {
+  if (value.is_string()) {
+    Json found = resolve_text(value.get_ref<const std::string&>(), read);
+    if (Status fits = bound.add(found, level); !fits) return fits.error();
+    return found;
+  }
   if (!value.is_structured()) return value;
   Json resolved = value;
-  for (Json& member : resolved) member = resolve_channels(member, read);
+  for (Json& member : resolved) {
+    Result<Json> inner = resolve(member, read, bound, level + 1);
+    if (!inner) return inner.error();
+    member = *std::move(inner);
+  }
   return resolved;
+}
+
+}  // namespace
+
+Result<Json> resolve_channels(const Json& value, const ReadChannel& read) {
+  CompositionBound bound;
+  return resolve(value, read, bound, 0);
 }
 
 }  // namespace cairn

@@ -14,6 +14,8 @@ namespace cairn {
 
 inline constexpr std::size_t json_bytes_max = 16u * 1024 * 1024;
 inline constexpr int json_depth_max = 200;
+// The bound of a value composed of references: two values of the largest size, side by side.
+inline constexpr std::size_t composed_bytes_max = 2 * json_bytes_max;
 
 // The only entrance for JSON text from outside. `what` names the text in the sentence of a refusal.
 // Refuses `invalid`: not JSON, not UTF-8, an integer beyond 64 bits, a key twice in one object, NUL in a string, deeper
@@ -31,8 +33,24 @@ std::string canonical(const Json& value);
 // At most `bytes_max` bytes of the value's text, cut with "..." on a UTF-8 boundary: for sentences and tables.
 std::string excerpt(const Json& value, std::size_t bytes_max);
 
+// The levels of arrays and objects: 0 for a text or a number.
+int depth_of(const Json& value);
+
+// The bound of one composed value, so that references cannot multiply what they refer to.
+class CompositionBound {
+ public:
+  // `part` comes to stand under `level` arrays and objects. Refuses `limit`: with it the whole takes more than
+  // composed_bytes_max (of texts and keys; 8 for any other value), or lies deeper than json_depth_max.
+  Status add(const Json& part, int level);
+
+ private:
+  bool take(const Json& part, int level);
+  std::size_t left_ = composed_bytes_max;
+};
+
 // Replaces every string "$channel" or "$channel/json/pointer" that is a whole value by what `read` gives for the
-// channel; a pointer that leads nowhere gives null. "$$x" stands for the string "$x".
-Json resolve_channels(const Json& value, const std::function<Json(std::string_view channel)>& read);
+// channel; a pointer that leads nowhere gives null. "$$x" stands for the string "$x". Refuses `limit`, as
+// CompositionBound says.
+Result<Json> resolve_channels(const Json& value, const std::function<Json(std::string_view channel)>& read);
 
 }  // namespace cairn

@@ -92,19 +92,38 @@ bool is_reference(const Json& value) {
          value["from_sub_goal"].is_string() && value["slot"].is_string();
 }
 
-Result<Json> resolved(const RunState& state, BranchId branch, const Json& value) {
+// The slot that the reference names.
+Result<const Json*> slot_of(const RunState& state, BranchId branch, const Json& value) {
+  const std::string& id = value["from_sub_goal"].get_ref<const std::string&>();
+  const std::string& slot = value["slot"].get_ref<const std::string&>();
+  const SubGoal* goal = find_goal(state, branch, id);
+  if (goal != nullptr && goal->outputs.is_object() && goal->outputs.contains(slot)) return &goal->outputs[slot];
+  return Error{Code::not_found, "Expected sub-goal " + id + " to have left a slot " + slot + ", but it left " +
+                                    (goal == nullptr ? "nothing" : excerpt(goal->outputs, 80)) + "."};
+}
+
+Status check_slots(const RunState& state, BranchId branch, const Json& value) {
   if (is_reference(value)) {
-    const std::string& id = value["from_sub_goal"].get_ref<const std::string&>();
-    const std::string& slot = value["slot"].get_ref<const std::string&>();
-    const SubGoal* goal = find_goal(state, branch, id);
-    if (goal != nullptr && goal->outputs.is_object() && goal->outputs.contains(slot)) return goal->outputs[slot];
-    return Error{Code::not_found, "Expected sub-goal " + id + " to have left a slot " + slot + ", but it left " +
-                                      (goal == nullptr ? "nothing" : excerpt(goal->outputs, 80)) + "."};
+    const Result<const Json*> slot = slot_of(state, branch, value);
+    return slot ? Status(Done{}) : Status(slot.error());
+  }
+  if (!value.is_structured()) return Done{};
+  for (const Json& part : value)
+    if (Status found = check_slots(state, branch, part); !found) return found;
+  return Done{};
+}
+
+Result<Json> resolved(const RunState& state, BranchId branch, const Json& value, CompositionBound& bound, int level) {
+  if (is_reference(value)) {
+    const Result<const Json*> slot = slot_of(state, branch, value);
+    if (!slot) return slot.error();
+    if (Status fits = bound.add(**slot, level); !fits) return fits.error();
+    return **slot;
   }
   if (!value.is_structured()) return value;
   Json copy = value;
   for (Json& part : copy) {
-    Result<Json> inner = resolved(state, branch, part);
+    Result<Json> inner = resolved(state, branch, part, bound, level + 1);
     if (!inner) return inner.error();
     part = *std::move(inner);
   }
@@ -239,18 +258,27 @@ const SubGoal& goal_of(const RunState& state, const Step& step) {
 }
 
 Result<Json> resolved_inputs(const RunState& state, const Step& step) {
-  return resolved(state, branch_of(state, step.branch).parent, goal_of(state, step).inputs);
+  CompositionBound bound;
+  return resolved(state, branch_of(state, step.branch).parent, goal_of(state, step).inputs, bound, 0);
+}
+
+Status check_slots(const RunState& state, const Step& step) {
+  return check_slots(state, branch_of(state, step.branch).parent, goal_of(state, step).inputs);
 }
 
 const SubGoal* find_same_success(const RunState& state, const Step& step) {
   const BranchId branch = branch_of(state, step.branch).parent;
   const SubGoal& wanted = goal_of(state, step);
-  const Result<Json> inputs = resolved(state, branch, wanted.inputs);
+  const auto inputs_of = [&](const SubGoal& goal) {
+    CompositionBound bound;
+    return resolved(state, branch, goal.inputs, bound, 0);
+  };
+  const Result<Json> inputs = inputs_of(wanted);
   if (!inputs) return nullptr;
   for (const SubGoal* goal : plan_of(state, branch)) {
     const bool may = goal->status == GoalStatus::succeeded && goal->tool == wanted.tool && goal->map < wanted.map;
     if (!may) continue;
-    if (const Result<Json> same = resolved(state, branch, goal->inputs); same && *same == *inputs) return goal;
+    if (const Result<Json> same = inputs_of(*goal); same && *same == *inputs) return goal;
   }
   return nullptr;
 }

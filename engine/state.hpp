@@ -201,8 +201,10 @@ std::vector<const RejectedGoal*> rejected_of(const RunState& state, BranchId bra
 const CachedOutcome* find_cached(const RunState& state, BranchId branch, std::string_view key);
 
 // The inputs of a sub-goal's step with every reference replaced by the value it names.
-// Refuses `not_found` if a slot is missing.
+// Refuses `not_found` if a slot is missing, `limit` as CompositionBound does.
 Result<Json> resolved_inputs(const RunState& state, const Step& step);
+// Whether every reference in them leads to a slot, without composing them. Refuses `not_found`.
+Status check_slots(const RunState& state, const Step& step);
 
 // The sub-goal whose outputs a sub-goal's step may take for its own: of the same tool, with the same resolved inputs,
 // succeeded, and taken by an earlier map, so that nothing depends on who finished first. Null if there is none.

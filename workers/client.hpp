@@ -86,7 +86,8 @@ class Client {
   // Decoded events after `after_seq`, at most `limit`.
   Result<std::vector<Event>> events(const RunId& run, std::int64_t after_seq, std::int32_t limit);
 
-  // Replaces {"$blob": hash, "bytes": n} anywhere inside by the value it stands for.
+  // Replaces {"$blob": hash, "bytes": n} anywhere inside by the value it stands for; those beyond composed_bytes_max
+  // stay as they are.
   Json expand_blobs(Json value, Shard shard);
 
  private:

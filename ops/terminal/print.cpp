@@ -10,33 +10,59 @@
 #include <unistd.h>
 
 #include "ops/answers/words.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t width_when_unknown = 1'000;
 
+// Colours within a text: a begin and the place of its code, or an end. Bytes that no UTF-8 has, so that no foreign text
+// brings them: what it brings of a terminal's own sequences is made visible.
+constexpr char paint_begins = '\xFE';
+constexpr char paint_ends = '\xFF';
+constexpr std::array<std::string_view, 5> paint_codes = {"1", "2", "31", "32", "33"};
+
+// As it is written: foreign characters visible, colours as a terminal takes them.
+std::string rendered(std::string_view text) {
+  std::string line;
+  bool is_painted = false;
+  while (!text.empty()) {
+    const std::size_t plain = std::min(text.find_first_of("\xFE\xFF"), text.size());
+    line += visible(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const auto code = text.size() > 1 ? static_cast<std::size_t>(text[1] - '0') : paint_codes.size();
+    const bool begins = text[0] == paint_begins && code < paint_codes.size();
+    if (begins) line += "\033[" + std::string(paint_codes[code]) + "m";
+    if (text[0] == paint_ends) line += "\033[0m";
+    is_painted = begins || (is_painted && text[0] != paint_ends);
+    text.remove_prefix(begins ? 2 : 1);
+  }
+  return is_painted ? line + "\033[0m" : line;
+}
+
 bool is_colour_wanted() {
   static const bool wanted = is_terminal() && std::getenv("NO_COLOR") == nullptr;
   return wanted;
 }
 
-// Columns that a text takes on a terminal: code points outside of colour sequences.
+// Columns that a text takes on a terminal: code points outside of colours.
 std::size_t shown_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\033')
-      i = std::min(text.find('m', i), text.size() - 1);
-    else if ((static_cast<unsigned char>(text[i]) & 0xC0u) != 0x80u)
+    if (text[i] == paint_begins)
+      ++i;
+    else if (text[i] != paint_ends && (static_cast<unsigned char>(text[i]) & 0xC0u) != 0x80u)
       ++width;
   }
   return width;
 }
 
-// Cut to at most this many bytes on a code point's boundary, on one line.
+// Cut to at most this many bytes on a code point's boundary, on one line, with foreign control characters as blanks.
 std::string cut(std::string text, std::size_t bytes_max) {
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\033'; }, ' ');
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   if (text.size() <= bytes_max || bytes_max < 4) return text;
   std::size_t end = bytes_max - 3;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
@@ -139,9 +165,9 @@ bool has_plan(const RunState& state) {
 
 }  // namespace
 
-void print_line(std::string_view text) { std::cout << text << '\n'; }
+void print_line(std::string_view text) { std::cout << rendered(text) << '\n'; }
 
-void print_json(const Json& document) { std::cout << canonical(document) << '\n'; }
+void print_json(const Json& document) { std::cout << visible(canonical(document)) << '\n'; }
 
 bool is_terminal() {
   static const bool terminal = isatty(STDOUT_FILENO) == 1;
@@ -161,10 +187,7 @@ std::size_t line_width() {
 
 std::string painted(std::string_view text, Paint paint) {
   if (!is_colour_wanted()) return std::string(text);
-  static constexpr std::array<std::string_view, 5> codes = {"1", "2", "31", "32", "33"};
-  std::string sequence = "\033[";
-  sequence += codes[static_cast<std::size_t>(paint)];
-  return sequence + "m" + std::string(text) + "\033[0m";
+  return std::string{paint_begins, static_cast<char>('0' + static_cast<int>(paint))} + std::string(text) + paint_ends;
 }
 
 std::string painted_status(std::string_view word) {
@@ -181,7 +204,7 @@ bool Progress::is_due() const {
 void Progress::show(std::string_view line) {
   if (!is_due()) return;
   shown_at_ = std::chrono::steady_clock::now();
-  std::cerr << "\r\033[K" << line << std::flush;
+  std::cerr << "\r\033[K" << visible(line) << std::flush;
 }
 
 void Progress::wipe() {

@@ -12,6 +12,7 @@
 
 namespace cairn {
 
+// A line, with every foreign control character visible; only painted() makes a terminal change.
 void print_line(std::string_view text);
 void print_json(const Json& document);  // one line
 

@@ -478,6 +478,102 @@ TEST(Decide, a_slot_missing_at_dispatch_closes_as_failed_unrun) {
                    "2 step_succeeded work partial -> see"}));
 }
 
+Json nested(int levels) {
+  Json value = 1;
+  for (int level = 0; level < levels; ++level) value = Json::array({std::move(value)});
+  return value;
+}
+
+// A2: the depth of JSON was bounded at the door alone.
+TEST(Decide, an_outcome_deeper_than_json_may_be_is_a_failed_attempt) {
+  Trial trial(mapping);
+  trial.start();
+  trial.complete(1, "ok", "{}", {sub_goal("a"), sub_goal("b")});
+  EXPECT_EQ(trial.complete(3, "", canonical(Json{{"x", nested(199)}})), (Lines{"3 sub_goal_closed a succeeded"}));
+  const Lines lines = trial.complete(4, "", canonical(Json{{"x", nested(200)}}));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("failed"), std::string::npos) << lines[0];
+}
+
+TEST(Decide, the_slots_of_a_sub_goal_are_composed_up_to_a_bound) {
+  Trial trial(mapping);
+  trial.start();
+  Json many = Json::array();
+  for (int n = 0; n < 1'000; ++n) many.push_back({{"from_sub_goal", "a"}, {"slot", "x"}});
+  const Json deep = Json::array({{{"from_sub_goal", "d"}, {"slot", "x"}}});
+  trial.complete(1, "ok", "{}",
+                 {sub_goal("a"), sub_goal("b", "echo", {"a"}, canonical(Json{{"in", many}})), sub_goal("d"),
+                  sub_goal("e", "echo", {"d"}, canonical(Json{{"in", deep}}))});
+  trial.complete(3, "", canonical(Json{{"x", std::string(100'000, 'x')}}));
+  trial.complete(4, "", canonical(Json{{"x", nested(199)}}));
+  for (const char* goal : {"b", "e"}) {
+    const StepId step = find_goal(trial.state, root_branch, goal)->step;
+    const Result<Json> inputs = resolved_inputs(trial.state, *find_step(trial.state, step));
+    ASSERT_FALSE(inputs) << goal;
+    EXPECT_EQ(inputs.error().code, Code::limit) << goal;
+    EXPECT_TRUE(check_slots(trial.state, *find_step(trial.state, step)).ok()) << goal;
+  }
+}
+
+// H3: 12 KB of a graph stored 60 MB in one event.
+TEST(Decide, a_question_or_an_end_that_composes_too_much_fails_with_limit) {
+  const Json many(2'000, "$a");
+  const Json input = {{"a", std::string(30'000, 'x')}};
+  Trial asks(canonical(
+      Json{{"name", "t"},
+           {"start", "q"},
+           {"limits", {{"steps", 9}}},
+           {"nodes",
+            {{"q", {{"ask", {{"kind", "question"}, {"prompt", many}}}, {"on", {{"answered", "z"}, {"expired", "z"}}}}},
+             {"z", {{"end", "done"}}}}}}));
+  asks.start(canonical(input));
+  EXPECT_EQ(asks.state.status, RunStatus::failed);
+  EXPECT_NE(asks.state.reason.find("limit"), std::string::npos) << asks.state.reason;
+  Trial ends(canonical(Json{{"name", "t"},
+                            {"start", "z"},
+                            {"limits", {{"steps", 9}}},
+                            {"nodes", {{"z", {{"end", {{"status", "done"}, {"output", many}}}}}}}}));
+  ends.start(canonical(input));
+  EXPECT_EQ(ends.state.status, RunStatus::failed);
+  EXPECT_NE(ends.state.reason.find("limit"), std::string::npos) << ends.state.reason;
+}
+
+// A12: one start decided 4^16 runs at once.
+TEST(Decide, one_decision_starts_a_bounded_number_of_runs) {
+  const char* const again = R"({"name":"t","start":"fork","limits":{"steps":20},"nodes":{
+    "fork":{"map":"sub_goals","on":{"joined":["a","b"]}},
+    "a":{"call":"t","on":{"done":"meet","failed":"meet"}},
+    "b":{"call":"t","on":{"done":"meet","failed":"meet"}},
+    "meet":{"map":"sub_goals","join":true,"on":{"joined":"z"}},"z":{"end":"done"}}})";
+  Trial trial(again);
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1), .draw = 0, .tools = nullptr};
+  context.children_max = 50;
+  RunState state;
+  const Result<Decision> decision = decide(state, start, context, trial.graphs);
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(decision->children.size(), 50u);
+}
+
+// A12: a circle of nodes that need no worker was decided in one go, up to the steps of the graph.
+TEST(Decide, one_decision_emits_a_bounded_number_of_events) {
+  Trial trial(R"({"name":"t","start":"loop","limits":{"steps":1000000},"nodes":{
+    "loop":{"map":"sub_goals","on":{"joined":"loop","partial":"z"}},"z":{"end":"done"}}})");
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1), .draw = 0, .tools = nullptr};
+  context.events_max = 100;
+  RunState state;
+  const Result<Decision> decision = decide(state, start, context, trial.graphs);
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(decision->events.size(), 101u);
+  EXPECT_EQ(state.status, RunStatus::failed);
+  EXPECT_NE(state.reason.find("events of one decision"), std::string::npos) << state.reason;
+}
+
 TEST(Decide, faulty_sub_goals_are_rejected_one_by_one_with_reasons) {
   Trial trial(mapping);
   trial.start();

@@ -220,7 +220,33 @@ TEST(Json, channels_stand_for_their_values) {
                          {"dollars", "$plan"},
                          {"list", {{"a", "b"}, {{"deep", "a"}}}},
                          {"alone", "$"}};
-  EXPECT_EQ(resolve_channels(value, read), expected);
+  EXPECT_EQ(*resolve_channels(value, read), expected);
+}
+
+Json nested(int levels) {
+  Json value = 1;
+  for (int level = 0; level < levels; ++level) value = Json::array({std::move(value)});
+  return value;
+}
+
+// H3: a graph of 48 KB composed gigabytes from one channel.
+TEST(Json, a_composed_value_has_a_bound_of_bytes) {
+  const auto read = [](std::string_view) { return Json(std::string(900'000, 'x')); };
+  EXPECT_TRUE(resolve_channels(Json(37, "$a"), read).ok());
+  const Result<Json> refused = resolve_channels(Json(8'000, "$a"), read);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::limit);
+  const auto read_numbers = [](std::string_view) { return Json(1'000'000, 7); };
+  EXPECT_FALSE(resolve_channels(Json(5, "$a"), read_numbers));
+}
+
+// A2: each step wrapped the value of the one before, until a worker's stack was full.
+TEST(Json, a_composed_value_has_a_bound_of_levels) {
+  const auto read = [](std::string_view) { return nested(199); };
+  EXPECT_EQ(depth_of(*resolve_channels(Json::array({"$a"}), read)), 200);
+  const Result<Json> refused = resolve_channels(Json::array({Json::array({"$a"})}), read);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::limit);
 }
 
 // Versions of graphs and cache keys are hashes of these bytes.

@@ -95,7 +95,7 @@ void plan(std::string_view bytes) {
   if (!decide(state, start, context, graphs) || state.steps.empty()) return;
   const Step& step = state.steps.begin()->second;
   const Handler* handler = table.find(state.node(step).handler());
-  StepResult result = std::get<PureHandler>(handler->run)(step_input(state, step, handler));
+  StepResult result = std::get<PureHandler>(handler->run)(*step_input(state, step, handler));
   Command report;
   if (result)
     report = CompleteStep{step.id, 1, *std::move(result), 1, 0, 0};

@@ -1,7 +1,6 @@
 #include "workers/handlers/handler.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "engine/graph_check.hpp"
@@ -34,13 +33,14 @@ void add_plan(StepInput& input, const RunState& state, const Step& step) {
   }
 }
 
-void add_sub_goal(StepInput& input, const RunState& state, const Step& step) {
+Status add_sub_goal(StepInput& input, const RunState& state, const Step& step) {
   const SubGoal& goal = goal_of(state, step);
   Result<Json> inputs = resolved_inputs(state, step);
-  if (!inputs) throw std::runtime_error(inputs.error().message);
+  if (!inputs) return inputs.error();
   input.sub_goal = goal.id;
   input.tool = goal.tool;
   input.inputs = *std::move(inputs);
+  return Done{};
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Handlers HandlerTable::labels() const {
   return labels;
 }
 
-StepInput step_input(const RunState& state, const Step& step, const Handler* handler) {
+Result<StepInput> step_input(const RunState& state, const Step& step, const Handler* handler) {
   const Node& node = state.node(step);
   StepInput input;
   input.run = state.id;
@@ -97,12 +97,14 @@ StepInput step_input(const RunState& state, const Step& step, const Handler* han
   if (step.goal >= 0) {
     input.with = Json::object();
     input.data = Json::object();
-    add_sub_goal(input, state, step);
+    if (Status added = add_sub_goal(input, state, step); !added) return added.error();
     return input;
   }
   const auto read = [&state, &step](std::string_view channel) { return read_channel(state, step.branch, channel); };
   const auto* work = node.as<DoNode>();
-  input.with = work == nullptr ? Json::object() : resolve_channels(work->with, read);
+  Result<Json> with = work == nullptr ? Result<Json>(Json::object()) : resolve_channels(work->with, read);
+  if (!with) return with.error();
+  input.with = *std::move(with);
   input.data = data_of(state, step, handler);
   if (handler == nullptr || handler->reads_plan) add_plan(input, state, step);
   return input;

@@ -111,7 +111,8 @@ class HandlerTable {
   std::map<std::string, Handler, std::less<>> by_name_;
 };
 
-// A copy of the parts of the state that the handler declares. REQUIRES: the step is open.
-StepInput step_input(const RunState& state, const Step& step, const Handler* handler);
+// A copy of the parts of the state that the handler declares. Refuses `limit`: references compose more than
+// CompositionBound allows. REQUIRES: the step is open.
+Result<StepInput> step_input(const RunState& state, const Step& step, const Handler* handler);
 
 }  // namespace cairn

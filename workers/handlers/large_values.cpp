@@ -63,6 +63,36 @@ Status move_value(Json& value, std::vector<Blob>& blobs) {
   return Done{};
 }
 
+class BlobReplacement {
+ public:
+  explicit BlobReplacement(const ReadBlob& read) : read_(read) {}
+
+  void apply(Json& value) {
+    if (!value.is_structured()) return;
+    const std::optional<Hash> hash = blob_of(value);
+    if (!hash) {
+      for (Json& part : value) apply(part);
+      return;
+    }
+    if (left_ == 0) return;
+    const std::optional<std::string> bytes = read_(*hash);
+    if (!bytes) return;
+    const bool fits = bytes->size() <= left_;
+    left_ = fits ? left_ - bytes->size() : 0;
+    if (fits) value = parse_stored(*bytes);
+  }
+
+  Status status() const {
+    if (left_ > 0) return Done{};
+    return Error{Code::limit, "Expected large values of at most " + std::to_string(composed_bytes_max) +
+                                  " bytes together, but there are more."};
+  }
+
+ private:
+  const ReadBlob& read_;
+  std::size_t left_ = composed_bytes_max;
+};
+
 }  // namespace
 
 Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs) {
@@ -102,13 +132,10 @@ void find_blobs(const Json& value, std::vector<Hash>& hashes) {
   for (const Json& part : value) find_blobs(part, hashes);
 }
 
-void put_back(Json& value, const std::function<std::optional<std::string>(const Hash&)>& read) {
-  if (!value.is_structured()) return;
-  if (const std::optional<Hash> hash = blob_of(value)) {
-    if (const std::optional<std::string> bytes = read(*hash)) value = parse_stored(*bytes);
-    return;
-  }
-  for (Json& part : value) put_back(part, read);
+Status put_back(const std::vector<Json*>& values, const ReadBlob& read) {
+  BlobReplacement replacement(read);
+  for (Json* value : values) replacement.apply(*value);
+  return replacement.status();
 }
 
 }  // namespace cairn

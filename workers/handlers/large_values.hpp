@@ -34,7 +34,10 @@ Status move_out(std::vector<Fact>& facts, std::vector<Blob>& blobs);
 // Adds the hash of every reference to a blob, at any depth.
 void find_blobs(const Json& value, std::vector<Hash>& hashes);
 
-// Replaces every reference whose bytes `read` knows by the value.
-void put_back(Json& value, const std::function<std::optional<std::string>(const Hash&)>& read);
+using ReadBlob = std::function<std::optional<std::string>(const Hash&)>;
+
+// Replaces every reference whose bytes `read` knows by the value. Refuses `limit`: together they take more than
+// composed_bytes_max; those beyond that stay as they are.
+Status put_back(const std::vector<Json*>& values, const ReadBlob& read);
 
 }  // namespace cairn

@@ -1,5 +1,9 @@
 #include "workers/ports/untrusted_text.hpp"
 
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
 namespace cairn {
 namespace {
 
@@ -23,6 +27,21 @@ std::size_t character_bytes(std::string_view text, std::size_t at) {
   return continues(text, at + 3) ? 4 : 0;
 }
 
+// The number of the well-formed character `bytes`.
+std::uint32_t code_point(std::string_view bytes) {
+  const auto first = static_cast<unsigned char>(bytes[0]);
+  if (bytes.size() == 1) return first;
+  std::uint32_t code = first & (0xFFu >> (bytes.size() + 1));
+  for (const char next : bytes.substr(1)) code = (code << 6) | (static_cast<unsigned char>(next) & 0x3Fu);
+  return code;
+}
+
+// C0, DEL and C1; the Arabic letter mark, the marks, embeddings, overrides and isolates of direction.
+bool is_obeyed(std::uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x61C || code == 0x200E || code == 0x200F ||
+         (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t from = text.find_first_not_of(blanks);
   return from == std::string_view::npos ? std::string_view{}
@@ -31,14 +50,34 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
+std::string visible(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(text, at);
+    const std::string_view piece = text.substr(at, bytes);
+    const std::uint32_t code = bytes == 0 ? 0 : code_point(piece);
+    if (bytes == 0) {
+      shown += '?';
+    } else if (is_obeyed(code) && code != '\n' && code != '\t') {
+      std::array<char, 8> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\u%04x", code);
+      shown += escape.data();
+    } else {
+      shown += piece;
+    }
+    at += bytes == 0 ? 1 : bytes;
+  }
+  return shown;
+}
+
 std::string readable_line(std::string_view text, std::size_t bytes_max) {
   text = trimmed(text);
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = character_bytes(text, at);
-    const auto first = static_cast<unsigned char>(text[at]);
-    const bool shown = bytes > 1 || (bytes == 1 && first >= 0x20 && first != 0x7F);
-    const std::string_view piece = shown ? text.substr(at, bytes) : std::string_view(bytes == 1 ? " " : "?");
+    const bool shown = bytes > 0 && !is_obeyed(code_point(text.substr(at, bytes)));
+    const std::string_view piece = shown ? text.substr(at, bytes) : std::string_view(bytes > 0 ? " " : "?");
     if (line.size() + piece.size() > bytes_max) return line + "...";
     line += piece;
     at += bytes == 0 ? 1 : bytes;

@@ -8,7 +8,12 @@
 
 namespace cairn {
 
-// One line of valid UTF-8 without control characters, of at most `bytes_max` bytes and a "..." where it was cut.
+// The text with every character that a terminal obeys rather than shows (C0 but line break and tab, DEL, C1, and the
+// marks that turn the direction of writing) as \uXXXX, and each byte that is no UTF-8 as "?". Within JSON that changes
+// no value.
+std::string visible(std::string_view text);
+
+// One line of valid UTF-8 without such characters, of at most `bytes_max` bytes and a "..." where it was cut.
 std::string readable_line(std::string_view text, std::size_t bytes_max);
 
 bool is_utf8(std::string_view text);

@@ -9,6 +9,8 @@ namespace cairn {
 namespace {
 
 Failure failure(std::string error, std::string message) { return {std::move(error), std::move(message), true, {}}; }
+// Another attempt would compose the same.
+Failure limit_passed(const Error& error) { return {std::string(to_string(error.code)), error.message, false, {}}; }
 
 // The inputs as a whole were a reference, and it stands for something else.
 Failure no_object(const StepInput& input) {
@@ -44,12 +46,20 @@ Json plan_json(const StepInput& input) {
 
 }  // namespace
 
-void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read) {
-  for (Json* part : {&input.with, &input.data, &input.given, &input.inputs}) put_back(*part, read);
+void put_back(Work& work, const ReadBlob& read) {
+  StepInput& input = work.input;
+  std::vector<Json*> parts = {&input.with, &input.data, &input.given, &input.inputs};
   for (GoalView& goal : input.plan) {
-    put_back(goal.inputs, read);
-    put_back(goal.outputs, read);
+    parts.push_back(&goal.inputs);
+    parts.push_back(&goal.outputs);
   }
+  Status whole = Done{};
+  try {
+    whole = put_back(parts, read);
+  } catch (const std::bad_alloc&) {
+    whole = Error{Code::limit, "Expected room for the large values that the step reads, but the memory is used up."};
+  }
+  if (!whole) work.answer = limit_passed(whole.error());
 }
 
 std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input) {
@@ -74,7 +84,9 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
     work.handler = handlers_.find(node.handler());
     if (work.handler == nullptr) return Missing{"handler " + node.handler()};
   }
-  work.input = step_input(state, *step, work.handler);
+  Result<StepInput> input = step_input(state, *step, work.handler);
+  if (!input) return Command(FailStep{step->id, step->attempt, limit_passed(input.error()), session_, step->opened_at});
+  work.input = *std::move(input);
   if (step->goal < 0 && state.node(*step).cache && work.handler->is_pure()) {
     work.cache_key = cache_key(*state.graph, *work.handler, work.input);
     if (const CachedOutcome* recorded = find_cached(state, step->branch, work.cache_key))

@@ -25,10 +25,10 @@ struct Work {
   std::int64_t timeout_ms = 0;
   std::vector<Hash> blobs;
   std::optional<ForkPoint> recorded = {};  // the run takes its answers from the record after this moment
-  std::optional<StepResult> answer = {};   // then: the recorded one
+  std::optional<StepResult> answer = {};   // known already: the recorded one, or why there is none
 };
-// Each value that stands for a blob is replaced, as in large_values.hpp.
-void put_back(StepInput& input, const std::function<std::optional<std::string>(const Hash&)>& read);
+// Replaces each value that stands for a blob, as in large_values.hpp. If they take too much, the answer is a failure.
+void put_back(Work& work, const ReadBlob& read);
 
 struct NotOpen {};  // the state has no such step any more
 struct Missing {    // this worker has no such handler or tool

@@ -34,7 +34,8 @@ std::string key_in(const RunState& state, StepId id, const HandlerTable& handler
     handler = handlers.find(state.node(*step).handler());
     if (handler == nullptr || handler->is_pure()) return "";
   }
-  return key_of(step_input(state, *step, handler), handler);
+  const Result<StepInput> input = step_input(state, *step, handler);
+  return input ? key_of(*input, handler) : "";
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void LetGo::carry_out(const CallSite& at) const {
 void ReadBlobs::carry_out(const CallSite& at) const {
   if (work->recorded)
     work->answer = records->answer(at.store, *work->recorded, work->input, work->handler, *handlers, graphs);
-  put_back(work->input, [&](const Hash& hash) { return at.store.blob(shard, hash); });
+  put_back(*work, [&](const Hash& hash) { return at.store.blob(shard, hash); });
 }
 
 void KeepBlobs::carry_out(const CallSite& at) const {

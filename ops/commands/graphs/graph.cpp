@@ -8,6 +8,7 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -37,7 +38,7 @@ Exit graph_show(const Settings& settings, const GraphShowOptions& options) {
   const Result<std::string> text = graph_as(**graph, options.format);
   if (!text) return text.error();
   if (!settings.json)
-    std::cout << *text;
+    std::cout << visible(*text);
   else if (options.format == "json")
     print_json(parse_stored((*graph)->text));
   else

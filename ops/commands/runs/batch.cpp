@@ -13,6 +13,7 @@
 #include "ops/requests/input_lines.hpp"
 #include "ops/service/wait_for_runs.hpp"
 #include "ops/terminal/print.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -151,7 +152,7 @@ Result<Counts> write_results(Opened& opened, const std::vector<BatchRun>& runs, 
   Counts counts;
   for (const BatchRun& run : runs) {
     const Json line = result_line(opened, run, counts);
-    if (json || !options.out.empty()) out << canonical(line) << '\n';
+    if (json || !options.out.empty()) out << visible(canonical(line)) << '\n';
   }
   if (out.flush()) return counts;
   return Error{Code::invalid, "Expected to write the results to " + options.out + ", but it cannot be written."};

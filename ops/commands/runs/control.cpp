@@ -12,6 +12,7 @@
 #include "ops/service/database.hpp"
 #include "ops/service/run_commands.hpp"
 #include "ops/terminal/print.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -70,7 +71,7 @@ class Controlling {
   void print_result(const std::string& run, const Result<std::string>& status) {
     ++printed_;
     if (!status) {
-      std::cerr << "cairn: " << status.error().message << '\n';
+      std::cerr << "cairn: " << visible(status.error().message) << '\n';
       if (exit_ == exit_ok) exit_ = exit_code(status.error().code);
     }
     if (settings_.json)

@@ -65,6 +65,32 @@ Json only_reason(const std::string& run) {
 
 // --- signal ----------------------------------------------------------------------------------------------------------
 
+// H9: what a tool, a tag or a signal carried went to the operator's terminal as it was.
+TEST(Control, no_foreign_escape_reaches_the_terminal) {
+  const std::string evil = "\x1b[2J\x1b]0;owned\x07\x7f\u009b31m\u202e";
+  const std::string run =
+      cairn_ok({"start", add_signal_graph("evil"), "--tag", "team=" + evil, "--no-work", "--json"}).json()["run"];
+  cairn_ok({"signal", run, "go", "--value", Json(evil).dump()});
+  const auto is_clean = [](const std::string& text) {
+    return text.find_first_of("\x1b\x07\x7f") == std::string::npos && text.find("\u009b") == std::string::npos &&
+           text.find("\u202e") == std::string::npos;
+  };
+  for (const Arguments& asked : std::vector<Arguments>{{"show", run},
+                                                       {"show", run, "--json"},
+                                                       {"events", run},
+                                                       {"events", run, "--json"},
+                                                       {"explain", run},
+                                                       {"runs"},
+                                                       {"runs", "--json"},
+                                                       {"signal", run, evil},
+                                                       {"retry", run}}) {
+    const Ran ran = cairn(asked);
+    EXPECT_TRUE(is_clean(ran.out)) << asked.front() << ran.out;
+    EXPECT_TRUE(is_clean(ran.err)) << asked.front() << ran.err;
+  }
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["output"]["went"], evil) << "the value is the same";
+}
+
 TEST(Signal, is_taken_by_the_wait_for_its_name_and_each_id_once) {
   const std::string run = start(add_signal_graph("signalled"));
   const Json sent = cairn_ok({"signal", run, "other", "--value", "1", "--id", "s1", "--json"}).json();

@@ -372,7 +372,7 @@ TEST_F(BuiltinHandlers, get_their_settings_and_faults_from_the_folded_state) {
 
   Handler reader = *table_.find("data.pick");
   reader.reads = {"more", "absent"};
-  const StepInput input = step_input(state, *find_step(state, 1), &reader);
+  const StepInput input = *step_input(state, *find_step(state, 1), &reader);
   EXPECT_EQ(input.with, (Json{{"value", "a"}, {"text", "$plain"}}));
   EXPECT_EQ(input.data, (Json{{"more", 1}}));
   EXPECT_EQ(input.attempt, 2);
@@ -382,8 +382,8 @@ TEST_F(BuiltinHandlers, get_their_settings_and_faults_from_the_folded_state) {
   EXPECT_EQ(input.node, "pick");
   EXPECT_EQ(input.graph, "g");
   reader.reads = {"*"};
-  EXPECT_EQ(step_input(state, *find_step(state, 1), &reader).data, start.input);
-  EXPECT_EQ(step_input(state, *find_step(state, 1), nullptr).data, start.input);
+  EXPECT_EQ(step_input(state, *find_step(state, 1), &reader)->data, start.input);
+  EXPECT_EQ(step_input(state, *find_step(state, 1), nullptr)->data, start.input);
 }
 
 TEST_F(BuiltinHandlers, a_call_without_arguments_has_none) {

@@ -13,6 +13,19 @@ TEST(ForeignText, becomes_one_line_without_control_characters) {
   EXPECT_EQ(readable_line("\n\n", 100), "");
 }
 
+// H9: a tool's text cleared the operator's screen and wrote its own verdict there.
+TEST(ForeignText, a_character_that_a_terminal_obeys_becomes_visible) {
+  EXPECT_EQ(visible("\x1b[2J\x1b]0;pwned\x07"), "\\u001b[2J\\u001b]0;pwned\\u0007");
+  EXPECT_EQ(visible("a\tb\nc\r"), "a\tb\nc\\u000d");
+  EXPECT_EQ(visible("\x7f \u009b31m \u202e \u2066 \u200f \u061c"),
+            "\\u007f \\u009b31m \\u202e \\u2066 \\u200f \\u061c");
+  EXPECT_EQ(visible("\xFE\xFF\x9b"), "???");
+  EXPECT_EQ(visible("\u00e9 \u20ac \U0001F600 \u00a0"), "\u00e9 \u20ac \U0001F600 \u00a0");
+  const Json value = "\x7f\u009b\u202e\n";
+  EXPECT_EQ(Json::parse(visible(canonical(value))), value) << "within JSON it is the same value";
+  EXPECT_EQ(readable_line("a\u009bb\u202ec", 100), "a b c");
+}
+
 TEST(ForeignText, is_cut_between_characters) {
   EXPECT_EQ(readable_line("abcdef", 6), "abcdef");
   EXPECT_EQ(readable_line("abcdefg", 6), "abcdef...");

@@ -51,10 +51,10 @@ class Proposing {
     for (const std::string& need : facts.needs) {
       const std::string name = need.substr(need.find_last_of("$/") + 1);
       if (!need.starts_with("$") || inputs.contains(name)) continue;
-      Json value = resolve_channels(Json(need), [this](std::string_view channel) {
+      Result<Json> value = resolve_channels(Json(need), [this](std::string_view channel) {
         return view_.input.data.value(std::string(channel), Json());
       });
-      if (!value.is_null()) inputs[name] = std::move(value);
+      if (value && !value->is_null()) inputs[name] = *std::move(value);
     }
   }
 

@@ -238,7 +238,7 @@ Decision decide_create(const std::string& graph, const Json& input) {
   context.id_base = *parse_run_id("00000000-0000-7000-8000-000000000100");
   EXPECT_TRUE(decide(state, start, context, graphs).ok());
   const Handler* create = catalogue->handlers.find("plan.create");
-  const StepResult result = std::get<PureHandler>(create->run)(step_input(state, state.steps.at(1), create));
+  const StepResult result = std::get<PureHandler>(create->run)(*step_input(state, state.steps.at(1), create));
   if (!result) return *decide(state, FailStep{1, 1, result.error(), 0, 0}, context, graphs);
   return *decide(state, CompleteStep{1, 1, *result, 0, 0, 0}, context, graphs);
 }
