@@ -9,7 +9,10 @@
 #include "engine/snapshot.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
+#include "tests/storage/forwarding_store.hpp"
 #include "tests/workers/small_graphs.hpp"
+#include "workers/catalogue.hpp"
+#include "workers/client.hpp"
 #include "workers/ids.hpp"
 #include "workers/session/history.hpp"
 
@@ -310,6 +313,39 @@ TEST_F(CommitterTest, conflicts_without_progress_back_off_and_end_as_corrupt) {
   EXPECT_EQ(commits, 10);
   EXPECT_GT(now - noon, 3'000'000);
   EXPECT_TRUE(driven->idle());
+}
+
+// Stands for a database whose rows of a run do not agree with its events.
+class ContradictoryStore : public test::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  TimeUs database_time() override { return now_ += 1'000'000; }
+  std::vector<Verdict> commit(Shard, std::span<const Entry> batch, CommitOptions) override {
+    ++commits;
+    std::vector<Verdict> verdicts(batch.size());
+    for (std::size_t at = 0; at < batch.size(); ++at) {
+      verdicts[at].kind = Verdict::Kind::conflict;
+      verdicts[at].head = batch[at].head_before + 1;
+    }
+    return verdicts;
+  }
+  int commits = 0;
+
+ private:
+  TimeUs now_ = noon;
+};
+
+// It waits while its run backs off; it took that for a bug, and ended the process.
+TEST_F(CommitterTest, a_client_waits_while_its_run_backs_off) {
+  const RunId run = start("wait");
+  ContradictoryStore store(*store_);
+  const Catalogue catalogue;
+  Client client(store, catalogue, "test");
+  client.load_graphs();
+  const Result<Done> done = client.command(run, SendSignal{"a", 1, "s1"});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::corrupt) << done.error().message;
+  EXPECT_EQ(store.commits, 10);
 }
 
 // The linked run is at fault, not this one.
