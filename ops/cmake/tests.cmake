@@ -16,8 +16,8 @@ if(CAIRN_SANITIZE OR CAIRN_TSAN)
   set(cairn_test_seconds 7200)
 endif()
 
-# A program whose tests mostly wait for processes and servers is run in parts, side by side.
-set(cairn_parts_of_ops 3)
+# A program whose tests mostly wait for processes and servers is run in parts, side by side; the longest start first.
+set(cairn_parts_of_ops 4)
 set(cairn_parts_of_workers 2)
 
 function(cairn_tests folder label library)
@@ -35,7 +35,8 @@ function(cairn_tests folder label library)
   foreach(part RANGE ${last})
     add_test(NAME ${folder}_${part} COMMAND test_${folder})
     set_tests_properties(${folder}_${part} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds} ENVIRONMENT
-                         "GTEST_TOTAL_SHARDS=${cairn_parts_of_${folder}};GTEST_SHARD_INDEX=${part}")
+                         "GTEST_TOTAL_SHARDS=${cairn_parts_of_${folder}};GTEST_SHARD_INDEX=${part}"
+                         COST ${cairn_parts_of_${folder}})
   endforeach()
 endfunction()
 
