@@ -86,8 +86,7 @@ class Deciding {
     while (settled_ < touched_.size()) {
       const BranchId branch = touched_[settled_++];
       while (auto implied = follow(state_, branch)) {
-        if (decision_.events.size() + events_of_children_ >= context_.events_max && !is_ended(state_.status))
-          implied = Implied{0, endless()};
+        if (decision_.events.size() + events_of_children_ >= context_.events_max) implied = Implied{0, endless()};
         emit_implied(*std::move(implied));
       }
     }
@@ -99,7 +98,7 @@ class Deciding {
             .reason = "limit: Expected at most " + std::to_string(context_.events_max) +
                       " events of one decision, but more would follow.",
             .output = "{}",
-            .closed = {}};
+            .closed = left_open(state_)};
   }
 
   Decision decision() && {

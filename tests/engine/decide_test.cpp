@@ -538,40 +538,55 @@ TEST(Decide, a_question_or_an_end_that_composes_too_much_fails_with_limit) {
   EXPECT_NE(ends.state.reason.find("limit"), std::string::npos) << ends.state.reason;
 }
 
+// A start under bounds of its own: the run that it leaves, and what it decided.
+struct BoundedStart {
+  explicit BoundedStart(const std::string& graph, std::size_t children_max, std::size_t events_max) {
+    const Trial trial(graph);
+    StartRun start;
+    start.run = trial.state.id;
+    start.graph = "t";
+    Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1)};
+    context.children_max = children_max;
+    context.events_max = events_max;
+    Result<Decision> decided = decide(state, start, context, trial.graphs);
+    EXPECT_TRUE(decided);
+    if (decided) decision = *std::move(decided);
+  }
+  RunState state;
+  Decision decision;
+};
+
 // A12: one start decided 4^16 runs at once.
 TEST(Decide, one_decision_starts_a_bounded_number_of_runs) {
-  const char* const again = R"({"name":"t","start":"fork","limits":{"steps":20},"nodes":{
+  const BoundedStart start(R"({"name":"t","start":"fork","limits":{"steps":20},"nodes":{
     "fork":{"map":"sub_goals","on":{"joined":["a","b"]}},
     "a":{"call":"t","on":{"done":"meet","failed":"meet"}},
     "b":{"call":"t","on":{"done":"meet","failed":"meet"}},
-    "meet":{"map":"sub_goals","join":true,"on":{"joined":"z"}},"z":{"end":"done"}}})";
-  Trial trial(again);
-  StartRun start;
-  start.run = trial.state.id;
-  start.graph = "t";
-  Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1), .draw = 0, .tools = nullptr};
-  context.children_max = 50;
-  RunState state;
-  const Result<Decision> decision = decide(state, start, context, trial.graphs);
-  ASSERT_TRUE(decision);
-  EXPECT_EQ(decision->children.size(), 50u);
+    "meet":{"map":"sub_goals","join":true,"on":{"joined":"z"}},"z":{"end":"done"}}})",
+                           50, 100'000);
+  EXPECT_EQ(start.decision.children.size(), 50u);
 }
 
 // A12: a circle of nodes that need no worker was decided in one go, up to the steps of the graph.
 TEST(Decide, one_decision_emits_a_bounded_number_of_events) {
-  Trial trial(R"({"name":"t","start":"loop","limits":{"steps":1000000},"nodes":{
-    "loop":{"map":"sub_goals","on":{"joined":"loop","partial":"z"}},"z":{"end":"done"}}})");
-  StartRun start;
-  start.run = trial.state.id;
-  start.graph = "t";
-  Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1), .draw = 0, .tools = nullptr};
-  context.events_max = 100;
-  RunState state;
-  const Result<Decision> decision = decide(state, start, context, trial.graphs);
-  ASSERT_TRUE(decision);
-  EXPECT_EQ(decision->events.size(), 101u);
-  EXPECT_EQ(state.status, RunStatus::failed);
-  EXPECT_NE(state.reason.find("events of one decision"), std::string::npos) << state.reason;
+  const BoundedStart start(R"({"name":"t","start":"loop","limits":{"steps":1000000},"nodes":{
+    "loop":{"map":"sub_goals","on":{"joined":"loop","partial":"z"}},"z":{"end":"done"}}})",
+                           50, 100);
+  EXPECT_EQ(start.decision.events.size(), 101u);
+  EXPECT_EQ(start.state.status, RunStatus::failed);
+  EXPECT_NE(start.state.reason.find("events of one decision"), std::string::npos) << start.state.reason;
+}
+
+TEST(Decide, a_run_that_ends_at_the_bound_of_events_closes_what_it_leaves_open) {
+  const BoundedStart start(R"({"name":"t","start":"fork","limits":{"steps":1000000},"nodes":{
+    "fork":{"map":"sub_goals","on":{"joined":["q","loop"]}},
+    "q":{"ask":{"kind":"question","prompt":"?"},"on":{"answered":"meet","expired":"meet"}},
+    "loop":{"map":"sub_goals","on":{"joined":"loop","partial":"meet"}},
+    "meet":{"map":"sub_goals","join":true,"on":{"joined":"z"}},"z":{"end":"done"}}})",
+                           50, 100);
+  const auto* finished = std::get_if<RunFinished>(&start.decision.events.back().body);
+  ASSERT_NE(finished, nullptr);
+  EXPECT_EQ(finished->closed.questions.size(), 1u);
 }
 
 TEST(Decide, faulty_sub_goals_are_rejected_one_by_one_with_reasons) {
