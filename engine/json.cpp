@@ -247,9 +247,11 @@ bool CompositionBound::take(const Json& part, int level) {
   if (!take_bytes(bytes_of_small)) return false;
   if (!part.is_structured()) return true;
   if (level >= json_depth_max) return false;
-  for (const auto& [key, inner] : part.items()) {
-    if (part.is_object() && !take_bytes(bytes_of_small + key.size())) return false;
-    if (!take(inner, level + 1)) return false;
+  if (part.is_array()) {
+    return std::all_of(part.begin(), part.end(), [&](const Json& inner) { return take(inner, level + 1); });
+  }
+  for (const auto& [key, inner] : part.get_ref<const Json::object_t&>()) {
+    if (!take_bytes(bytes_of_small + key.size()) || !take(inner, level + 1)) return false;
   }
   return true;
 }

@@ -8,7 +8,7 @@ set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS O
 file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cpp "")
 add_library(cairn_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
 target_link_libraries(cairn_test_headers PRIVATE cairn_flags nlohmann_json::nlohmann_json GTest::gtest)
-target_compile_options(cairn_test_headers PRIVATE $<$<CONFIG:Release>:-O1>)
+target_compile_options(cairn_test_headers PRIVATE $<$<CONFIG:Release>:-O0>)
 target_precompile_headers(cairn_test_headers PRIVATE <gtest/gtest.h> <nlohmann/json.hpp>)
 
 set(cairn_test_seconds 1200)
@@ -23,8 +23,8 @@ set(cairn_parts_of_workers 2)
 function(cairn_tests folder label library)
   add_executable(test_${folder} ${ARGN} tests/paths.cpp)
   target_link_libraries(test_${folder} PRIVATE ${library} GTest::gtest GTest::gtest_main)
-  # Tests are read and run once: optimizing them fully doubles the time of their compilation for nothing.
-  target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
+  # Tests are compiled once and run once: to optimize them takes longer than it saves.
+  target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
   if(NOT cairn_parts_of_${folder})
     add_test(NAME ${folder} COMMAND test_${folder})

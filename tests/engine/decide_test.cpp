@@ -478,12 +478,6 @@ TEST(Decide, a_slot_missing_at_dispatch_closes_as_failed_unrun) {
                    "2 step_succeeded work partial -> see"}));
 }
 
-Json nested(int levels) {
-  Json value = 1;
-  for (int level = 0; level < levels; ++level) value = Json::array({std::move(value)});
-  return value;
-}
-
 // A2: the depth of JSON was bounded at the door alone.
 TEST(Decide, an_outcome_deeper_than_json_may_be_is_a_failed_attempt) {
   Trial trial(mapping);

@@ -4,6 +4,7 @@
 
 #include "engine/corrupt_history.hpp"
 #include "engine/json_scan.hpp"
+#include "tests/engine/trial.hpp"
 
 namespace cairn {
 namespace {
@@ -221,12 +222,6 @@ TEST(Json, channels_stand_for_their_values) {
                          {"list", {{"a", "b"}, {{"deep", "a"}}}},
                          {"alone", "$"}};
   EXPECT_EQ(*resolve_channels(value, read), expected);
-}
-
-Json nested(int levels) {
-  Json value = 1;
-  for (int level = 0; level < levels; ++level) value = Json::array({std::move(value)});
-  return value;
 }
 
 // H3: a graph of 48 KB composed gigabytes from one channel.

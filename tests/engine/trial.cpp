@@ -73,6 +73,12 @@ GraphRef parsed(const std::string& text) {
 
 }  // namespace
 
+Json nested(int levels) {
+  Json value = 1;
+  for (int level = 0; level < levels; ++level) value = Json::array({std::move(value)});
+  return value;
+}
+
 std::string line_of(const Event& event) {
   return (event.step == 0 ? "" : std::to_string(event.step) + " ") + std::string(type_of(event.body)) +
          std::visit(Noted{}, event.body);

@@ -15,6 +15,9 @@ namespace cairn {
 // One event in one line: "3 step_succeeded fork ok -> left right".
 std::string line_of(const Event& event);
 
+// The number 1 inside so many arrays.
+Json nested(int levels);
+
 class Trial {
  public:
   static constexpr TimeUs second_us = 1'000'000;

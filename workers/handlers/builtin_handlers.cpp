@@ -105,7 +105,7 @@ Result<Done, Failure> offer_tools(ModelRequest& request, const StepInput& input)
 
 // The result of a reply that may call tools.
 StepResult called(const ModelReply& reply, const StepInput& input, const std::string& into) {
-  auto calls = opened_calls(reply.message, setting(input, "messages").size());
+  auto calls = opened_calls(reply.message, setting(input, "messages").size(), setting(input, "tools"));
   if (!calls) return std::move(calls).error();
   Outcome outcome{calls_of(reply.message).empty() ? "message" : "tools", Json::object(), {}};
   const Json content = reply.message.value("content", Json());
@@ -192,7 +192,7 @@ StepResult results_as_messages(const StepInput& input) {
   auto into = text_setting(input, "into", "messages");
   if (!into) return std::move(into).error();
   const Json messages = setting(input, "messages");
-  const bool is_known = is_conversation(messages) && opened_calls(messages.back(), 0).ok();
+  const bool is_known = is_conversation(messages) && opened_calls(messages.back(), 0, nullptr).ok();
   if (!is_known) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
   return Outcome{"ok", {{*into, results_of_calls(messages, input)}}, {}};
 }

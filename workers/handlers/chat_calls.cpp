@@ -32,6 +32,18 @@ std::string sub_goal_id(std::size_t message, std::size_t call) {
   return std::to_string(message + 1) + "." + std::to_string(call + 1);
 }
 
+bool is_offered(const std::string& tool, const Json& offered) {
+  if (offered.is_null()) return true;
+  return std::any_of(offered.begin(), offered.end(), [&tool](const Json& schema) {
+    const Json function = schema.is_object() ? schema.value("function", Json()) : Json();
+    return function.is_object() && function.value("name", Json()) == tool;
+  });
+}
+
+std::string not_offered(const std::string& tool) {
+  return "Expected a tool that the run offers, but " + excerpt(tool, 100) + " is not among them.";
+}
+
 std::string content_of(const GoalView& goal) {
   if (goal.status != GoalStatus::succeeded) return "Error: " + (goal.message.empty() ? goal.error : goal.message);
   const auto content = goal.outputs.find("content");
@@ -59,7 +71,7 @@ Json calls_of(const Json& message) {
   return calls.is_null() ? Json::array() : calls;
 }
 
-Result<std::vector<Fact>, Failure> opened_calls(const Json& message, std::size_t place) {
+Result<std::vector<Fact>, Failure> opened_calls(const Json& message, std::size_t place, const Json& offered) {
   const Json calls = calls_of(message);
   if (!calls.is_array()) return bad_reply("Expected tool_calls to be a list, but they are not.");
   std::vector<Fact> facts;
@@ -69,9 +81,14 @@ Result<std::vector<Fact>, Failure> opened_calls(const Json& message, std::size_t
                        excerpt(calls[i], 200) + ".");
     Result<Json> arguments = arguments_of(calls[i]);
     if (!arguments) continue;  // its result says why
+    std::string tool = calls[i]["function"]["name"].get<std::string>();
+    if (!is_offered(tool, offered)) {
+      facts.emplace_back(SubGoalRejected{sub_goal_id(place, i), tool, not_offered(tool), {}});
+      continue;
+    }
     SubGoalOpened goal;
     goal.sub_goal = sub_goal_id(place, i);
-    goal.tool = calls[i]["function"]["name"].get<std::string>();
+    goal.tool = std::move(tool);
     goal.inputs = *std::move(arguments);
     facts.emplace_back(std::move(goal));
   }

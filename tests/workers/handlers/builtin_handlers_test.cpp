@@ -134,7 +134,8 @@ TEST_F(BuiltinHandlers, chat_keeps_no_reply_that_the_next_turn_could_not_send) {
 }
 
 TEST_F(BuiltinHandlers, chat_opens_the_calls_of_a_reply_where_it_offers_tools) {
-  const Json tools = Json::parse(R"([{"type": "function", "function": {"name": "echo"}}])");
+  const Json tools = Json::parse(R"([{"type": "function", "function": {"name": "echo"}},
+                                      {"type": "function", "function": {"name": "fail"}}])");
   ModelReply reply;
   reply.message = {
       {"role", "assistant"},
@@ -389,7 +390,7 @@ TEST_F(BuiltinHandlers, get_their_settings_and_faults_from_the_folded_state) {
 TEST_F(BuiltinHandlers, a_call_without_arguments_has_none) {
   for (const Json& arguments : {Json(), Json(""), Json("{}"), Json::object()}) {
     const Json call = {{"id", "c1"}, {"function", {{"name", "now"}, {"arguments", arguments}}}};
-    const auto opened = opened_calls({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, 0);
+    const auto opened = opened_calls({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, 0, nullptr);
     ASSERT_TRUE(opened.ok()) << arguments;
     ASSERT_EQ(opened->size(), 1U) << arguments;
     EXPECT_EQ(std::get<SubGoalOpened>(opened->front()).inputs, Json::object()) << arguments;

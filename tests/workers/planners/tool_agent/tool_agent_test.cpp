@@ -110,6 +110,26 @@ TEST(ToolAgent, calls_run_side_by_side_and_come_back_in_their_order_whatever_bec
   }
 }
 
+// H4: "deploy" stands for any tool that the worker has and the run does not offer.
+TEST(ToolAgent, a_model_reaches_only_the_tools_that_its_run_offers) {
+  const Json offered = Json::parse(R"([{"type": "function", "function": {"name": "echo"}}])");
+  const Json call = {{"role", "assistant"},
+                     {"content", nullptr},
+                     {"tool_calls",
+                      {tool_call("c1", "echo", R"({"content": "hello"})"),
+                       tool_call("c2", "fail", R"({"message": "reached", "times": 9})")}}};
+  const Json end = {{"role", "assistant"}, {"content", "What else?"}};
+  for (const Json& tools : {offered, Json::array()}) {
+    PlannerRun planner(make_scripted_model({{"replies", {{{"reply", call}}, {{"reply", end}}}}}));
+    const RunId run =
+        planner.run("tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}, {"tools", tools}});
+    EXPECT_EQ(planner.events(run, "tool_called").size(), tools.size()) << tools;
+    EXPECT_EQ(planner.events(run, "sub_goal_rejected").size(), 2 - tools.size()) << tools;
+    EXPECT_EQ(planner.channel(run, "messages")[3]["content"],
+              "Error: Expected a tool that the run offers, but \"fail\" is not among them.");
+  }
+}
+
 TEST(ToolAgent, arguments_that_stand_for_no_object_reach_no_tool) {
   const Json call = {{"role", "assistant"},
                      {"content", nullptr},
