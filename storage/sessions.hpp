@@ -25,6 +25,9 @@ struct SessionRow {
   std::optional<std::vector<std::string>> handlers = {};  // nothing: unknown
   std::optional<std::vector<std::string>> tools = {};     // nothing: unknown
   std::string machine = {};                               // where `pid` means something; "": unknown
+  // The hold that it executes with nothing beside it, as "RUN BRANCH EPOCH": none of its others has begun. "": its holds
+  // run side by side. Nothing: unknown, as of a worker of an older release.
+  std::optional<std::string> alone = {};
 };
 
 // Held jobs that need attention. A job may be in more than one list.

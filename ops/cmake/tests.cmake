@@ -41,6 +41,7 @@ function(cairn_tests folder label library)
 endfunction()
 
 cairn_tests(engine fast cairn_simulation
+  tests/engine/bounds_test.cpp
   tests/engine/branches_test.cpp
   tests/engine/cache_test.cpp
   tests/engine/codec_test.cpp
@@ -56,6 +57,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/random_test.cpp
   tests/engine/replay_check_test.cpp
   tests/engine/snapshot_test.cpp
+  tests/engine/state_check_test.cpp
   tests/engine/trial.cpp
   tests/engine/upcaster_test.cpp
   tests/engine/waiting_test.cpp
@@ -170,6 +172,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/doctor_test.cpp
   tests/ops/commands/explain_test.cpp
   tests/ops/commands/fork_test.cpp
+  tests/ops/commands/losses_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp

@@ -65,6 +65,7 @@ class Sweeping {
   };
   Ticket new_submission(InternalSubmission::Kind kind, const RunId& run, const Fence& fence = {});
   void report_lost(const std::vector<HeldJob>& jobs, const std::string& message);
+  void release_refused(const InternalSubmission& loss, const Status& status);
   void cancel_orphans(const std::vector<RunId>& orphans);
   void record_jobs_scan(TimeUs took_us);
 
