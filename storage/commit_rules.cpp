@@ -25,11 +25,22 @@ bool holds(const Fence& fence, const std::optional<FoundJob>& job) {
   return job && job->session == fence.session && job->epoch == fence.epoch && job->step == fence.step;
 }
 
+std::string archived_text(const RunId& run, const FoundTombstone& tombstone) {
+  const std::string file = tombstone.file.empty() ? "the file" : tombstone.file;
+  return "Expected to start run " + to_string(run) + ", but a run of that key has ended and was archived at " +
+         time_text(tombstone.at_us) + " into " + file + " (SHA-256 " + hex(tombstone.file_digest) + ").";
+}
+
 // The order of the questions matters: a landed entry is committed whatever the rows hold now, and a run that should
 // exist but does not is a conflict whatever its fences say.
 Verdict judge_one(const Entry& entry, const Found& found) {
   Verdict verdict;
   if (found.landed) return verdict;
+  if (found.tombstone) {
+    verdict.kind = Verdict::Kind::archived;
+    verdict.fault = archived_text(entry.run.id, *found.tombstone);
+    return verdict;
+  }
   if (found.run) {
     verdict.head = found.run->head;
     verdict.chain_hash = found.run->chain_hash;

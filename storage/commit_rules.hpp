@@ -38,11 +38,22 @@ struct FoundJob {
   StepId step = 0;
 };
 
+// True if the id was made of names rather than drawn (a UUID of version 8): the same names give it again.
+inline bool is_derived(const RunId& id) { return id.bytes[6] >> 4 == 8; }
+
+// What an archived run left behind.
+struct FoundTombstone {
+  TimeUs at_us = 0;
+  std::string file;
+  Hash file_digest{};
+};
+
 // The state of an entry's run and fenced jobs as the store found it under lock.
 struct Found {
   std::optional<FoundRun> run;
   std::vector<std::optional<FoundJob>> fenced;  // one for each fence, in their order
   bool landed = false;                          // the events are in the log: an earlier attempt's COMMIT succeeded
+  std::optional<FoundTombstone> tombstone = {};  // of a new run that was archived
 };
 
 // Verdicts in the order of the entries; the store adds head and chain hash of the committed ones. A failed fence counts

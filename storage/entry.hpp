@@ -35,6 +35,7 @@ struct Verdict {
     conflict,  // the run is at another head (or exists already)
     stale,     // a fence does not hold; `stale` names its branch
     closed,    // a fenced job is gone because the run has ended
+    archived,  // a new run's id is that of an archived run; `fault` says where it is
     refused,   // the database will never take the entry (too long for an index, encoding, a damaged page ...)
   };
   Kind kind = Kind::committed;
@@ -42,7 +43,7 @@ struct Verdict {
   Hash chain_hash{};             // at head
   std::vector<BranchId> stale;   // branches whose fence failed
   std::vector<EventRow> missed;  // conflict: the events after head_before, if they are not too many
-  std::string fault;             // refused: the database's sentence
+  std::string fault;             // refused: the database's sentence; archived: ours
 };
 
 struct CommitOptions {

@@ -349,6 +349,14 @@ class MemoryStore final : public Store {
     count_notification();
   }
 
+  void archive(const RunId& id, const FoundTombstone& tombstone) {
+    const std::lock_guard lock(mutex_);
+    const auto found = runs_.find(id);
+    CHECK(found != runs_.end() && is_ended(found->second.row.status));
+    runs_.erase(found);
+    archived_.emplace(id, tombstone);
+  }
+
   bool await_notification(std::int64_t timeout_ms) override {
     std::unique_lock lock(mutex_);
     std::uint64_t& seen = seen_[std::this_thread::get_id()];
@@ -376,6 +384,9 @@ class MemoryStore final : public Store {
     Found found;
     found.fenced.resize(entry.fences.size());
     const auto run = runs_.find(entry.run.id);
+    if (const auto gone = archived_.find(entry.run.id);
+        run == runs_.end() && entry.head_before == 0 && gone != archived_.end())
+      found.tombstone = gone->second;
     if (run == runs_.end()) return found;
     const auto place = static_cast<std::size_t>(entry.events.back().seq - 1);
     const std::vector<EventRow>& events = run->second.events;
@@ -530,6 +541,7 @@ class MemoryStore final : public Store {
   std::uint64_t notifications_ = 0;
   std::map<std::thread::id, std::uint64_t> seen_;
   std::map<RunId, StoredRun> runs_;
+  std::map<RunId, FoundTombstone> archived_;
   std::map<std::pair<Shard, Hash>, std::string> blobs_;
   std::map<std::pair<std::string, std::string>, GraphRow> graphs_;
   std::map<SessionId, SessionRow> sessions_;
@@ -541,6 +553,12 @@ class MemoryStore final : public Store {
 std::unique_ptr<Store> make_memory_store(std::int32_t shards, std::function<TimeUs()> clock) {
   CHECK(shards >= 1);
   return std::make_unique<MemoryStore>(shards, std::move(clock));
+}
+
+void archive_in_memory(Store& store, const RunId& run, const std::string& file, const Hash& file_digest) {
+  auto* memory = dynamic_cast<MemoryStore*>(&store);
+  CHECK(memory != nullptr);
+  memory->archive(run, {store.database_time(), file, file_digest});
 }
 
 }  // namespace cairn

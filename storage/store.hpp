@@ -48,6 +48,8 @@ class Store {
 
   virtual std::optional<RunRow> run(const RunId& id) = 0;
   virtual std::vector<RunRow> runs(const RunFilter& filter) = 0;  // newest first
+  // Where the run was imported from; nothing: it began here, or before imports were recorded.
+  virtual std::optional<ImportOrigin> imported(const RunId&) { return std::nullopt; }
 
   // Events after `after_seq`, in order, at most `limit`.
   virtual std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) = 0;

@@ -185,7 +185,9 @@ Status Client::prepare(StartRun& command) {
 // A key used before: the same input is the same run.
 Result<Started> Client::started_before(const StartRun& command) {
   const std::vector<EventRow> rows = parts_->store.events(command.run, 0, 1);
-  if (rows.empty()) return no_such_run(to_string(command.run));
+  if (rows.empty())
+    return Error{Code::closed, "Expected run " + to_string(command.run) +
+                                   ", which has been started under this key, but it was archived meanwhile."};
   Result<Event> first = event_of(rows.front());
   if (!first) return first.error();
   const auto* started = std::get_if<RunStarted>(&first->body);

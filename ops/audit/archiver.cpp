@@ -131,6 +131,7 @@ Status Archiver::remove_all(const std::string& file) {
   if (!digest) return digest.error();
   pattern_.file_digest = *parse_hash(*digest);
   pattern_.at_us = store_.database_time();
+  pattern_.file = fs::absolute(file).lexically_normal().string();
   ExportTaker taker;
   taker.run = [this](const RunState& state, const Hash& chain_hash) {
     const Shard shard = shard_of(state.id, store_.shards());

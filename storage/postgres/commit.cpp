@@ -8,6 +8,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/commit_rows.hpp"
 #include "storage/postgres/rows.hpp"
+#include "storage/postgres/single_row.hpp"
 
 namespace cairn {
 namespace {
@@ -29,8 +30,13 @@ class Commit {
     hashes_.reserve(batch.size());
     for (const Entry& entry : batch) hashes_.push_back(chain_hashes(shard, entry, commit_));
     all_ = encode(order_);
-    for (const std::size_t at : order_)
-      if (is_new(at)) new_runs_.add(batch_[at], hashes_[at].back());
+    for (const std::size_t at : order_) {
+      if (!is_new(at)) continue;
+      new_runs_.add(batch_[at], hashes_[at].back());
+      if (!is_derived(batch_[at].run.id)) continue;
+      derived_.push_back(at);
+      derived_ids_.add(batch_[at].run.id);
+    }
     encode_locks();
   }
 
@@ -97,6 +103,7 @@ class Commit {
   bool write_optimistically(PgConnection& connection) {
     connection.begin_pipeline();
     send_new_runs(connection, new_count());
+    if (!derived_.empty()) send_rows(connection, "check_archived", PgParameters().add(shard_), derived_ids_);
     all_.send(connection, shard_, commit_);
     in_doubt_ = true;
     const std::optional<PostgresError> fault = end_pipeline(connection);
@@ -144,6 +151,7 @@ class Commit {
   std::vector<Found> lock(PgConnection& connection) {
     connection.send(begin_statement());
     send_new_runs(connection, std::nullopt);
+    if (!derived_.empty()) connection.send(statement("archived"), PgParameters().add(shard_).add(derived_ids_));
     if (!locked_.empty()) connection.send(statement("lock_runs"), lock_runs_);
     if (!named_.empty()) connection.send(statement("lock_jobs"), lock_jobs_);
     connection.sync();
@@ -153,6 +161,7 @@ class Commit {
     for (std::size_t at = 0; at < batch_.size(); ++at) found[at].fenced.resize(batch_[at].fences.size());
     inserted_.assign(batch_.size(), false);
     if (new_count() > 0) read_inserted(connection.receive());
+    if (!derived_.empty()) read_tombstones_into(connection.receive(), found);
     if (!locked_.empty()) read_runs_into(connection.receive(), locked_, found);
     if (!named_.empty()) read_jobs_into(connection.receive(), found);
     find_existing(connection, found);
@@ -169,6 +178,18 @@ class Commit {
       });
       CHECK(place != order_.end() && batch_[*place].run.id == id && is_new(*place));  // one of those sent
       inserted_[*place] = true;
+    }
+  }
+
+  // A run that exists all the same was imported again.
+  void read_tombstones_into(const PgResult& rows, std::vector<Found>& found) const {
+    const int place = rows.column("place"), at_us = rows.column("at"), file = rows.column("file"),
+              digest = rows.column("file_digest");
+    for (int row = 0; row < rows.rows(); ++row) {
+      const std::size_t at = derived_[place_of(rows, row, place)];
+      if (inserted_[at])
+        found[at].tombstone =
+            FoundTombstone{rows.int8(row, at_us), std::string(rows.text(row, file)), rows.hash(row, digest)};
     }
   }
 
@@ -198,7 +219,8 @@ class Commit {
     connection.send(statement("run_heads"), PgParameters().add(shard_).add(std::move(runs)));
     connection.sync();
     read_runs_into(connection.receive(), existing, found);
-    for (const std::size_t at : existing) CHECK(found[at].run.has_value());
+    for (const std::size_t at : existing)
+      if (!found[at].run) found[at].run.emplace();  // an archive has removed it since: a conflict, and decided again
   }
 
   // An entry has landed if the log has its last event with its hash: the chain hash covers the events before it.
@@ -262,6 +284,8 @@ class Commit {
   std::vector<std::vector<Hash>> hashes_;  // of each entry's events
   Writes all_;
   NewRunRows new_runs_;
+  std::vector<std::size_t> derived_;  // entries of new runs whose id may have been used before, in order
+  PgArray derived_ids_{PgType::uuid};
   PgParameters lock_runs_;
   std::vector<std::size_t> locked_;  // entries, in the order of lock_runs_
   PgParameters lock_jobs_;

@@ -1,6 +1,7 @@
 #include "storage/postgres/postgres_store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <set>
@@ -21,6 +22,7 @@ namespace {
 constexpr std::int64_t clock_checked_every_us = 30'000'000;
 constexpr int clock_asked = 3;  // each time
 constexpr std::size_t lineage_max = 10'000;
+constexpr auto import_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest", "key"});
 constexpr std::size_t runs_of_a_piece = 64;  // whose events are read by one statement
 
 // The database's clock as this process knows it. Safe from any thread.
@@ -95,6 +97,15 @@ class PostgresStore final : public Store {
     std::vector<RunRow> found = read_runs(rows);
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
+  }
+
+  std::optional<ImportOrigin> imported(const RunId& id) override {
+    const PgResult rows = pool_.query("imported", PgParameters().add(shard_of(id, shards_)).add(id));
+    rows.expect_columns(import_columns);
+    if (rows.rows() == 0) return std::nullopt;
+    ImportOrigin origin{rows.int8(0, 0), std::string(rows.text(0, 1)), std::string(rows.text(0, 2)), rows.hash(0, 3)};
+    if (!rows.is_null(0, 4)) origin.key = rows.hash(0, 4);
+    return origin;
   }
 
   std::vector<RunRow> runs(const RunFilter& filter) override {

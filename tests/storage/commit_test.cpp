@@ -347,6 +347,36 @@ TEST_P(CommitTest, a_batch_in_doubt_that_did_not_land_is_written) {
   EXPECT_EQ(run.commit(other).kind, Kind::conflict);
 }
 
+// A run under an id that the same key gives again.
+TestRun keyed_run(Store& store, Shard shard) {
+  TestRun run(store, shard);
+  run.row.id.bytes[6] = 0x80;
+  return run;
+}
+
+TEST_P(CommitTest, A4_a_key_whose_run_was_archived_is_refused_and_names_the_archive) {
+  TestRun run = keyed_run(store(), last_shard());
+  TestRun again = run;
+  run.row.status = RunStatus::done;
+  run.commit(run.entry(2));
+  archive(run, "/archives/2026.jsonl");
+  EXPECT_FALSE(store().run(run.id()));
+  Entry child = new_run().entry();
+  Entry entry = again.entry();
+  entry.link = child.link = 3;
+  const std::vector<Verdict> verdicts = commit({new_run().entry(), entry, child});
+  EXPECT_EQ(verdicts[0].kind, Kind::committed) << "nobody else is disturbed";
+  EXPECT_EQ(verdicts[1].kind, Kind::archived);
+  EXPECT_EQ(verdicts[2].kind, Kind::conflict) << "it is linked";
+  for (const std::string& part : {to_string(run.id()), std::string("/archives/2026.jsonl"), std::string("2023-11-14")})
+    EXPECT_NE(verdicts[1].fault.find(part), std::string::npos) << verdicts[1].fault;
+  EXPECT_FALSE(store().run(run.id()));
+  EXPECT_FALSE(store().run(child.run.id));
+  EXPECT_EQ(again.commit(again.entry()).kind, Kind::archived) << "alone";
+  TestRun other = keyed_run(store(), last_shard());
+  EXPECT_EQ(other.commit(other.entry()).kind, Kind::committed);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, CommitTest, testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace

@@ -625,6 +625,9 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
       apply_verdict(run, batch->entries[place], verdicts[place]);
     } else if (verdicts[place].kind == Verdict::Kind::refused) {
       refuse_entry(run, verdicts[place].fault);
+    } else if (verdicts[place].kind == Verdict::Kind::archived) {
+      refuse_decided(run, {Code::closed, verdicts[place].fault});
+      take_back(run);
     } else {
       // An entry that is refused because of another one, linked to it, stands at the right head itself.
       const Entry& entry = batch->entries[place];
@@ -727,13 +730,15 @@ void Committer::give_up(Run& run) {
 void Committer::refuse_entry(Run& run, const std::string& fault) {
   ++counts_.refused;
   const bool is_alone = std::exchange(run.one_by_one, true);
-  if (is_alone) {
-    const Error error{Code::corrupt, "Expected the database to take what run " + to_string(run.id) +
-                                         " gains, but it refuses: " + fault};
-    for (const Task& task : run.decided) reply(task, run, error);
-    run.decided.clear();
-  }
+  if (is_alone)
+    refuse_decided(run, {Code::corrupt, "Expected the database to take what run " + to_string(run.id) +
+                                            " gains, but it refuses: " + fault});
   take_back(run);
+}
+
+void Committer::refuse_decided(Run& run, const Error& error) {
+  for (const Task& task : run.decided) reply(task, run, error);
+  run.decided.clear();
 }
 
 // Decided tasks wait again, first in line and in their order, and the state is read again: it holds events that were

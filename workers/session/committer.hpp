@@ -181,6 +181,7 @@ class Committer {
   void back_off(Run& run);
   void give_up(Run& run);
   void refuse_entry(Run& run, const std::string& fault);
+  void refuse_decided(Run& run, const Error& error);
   void take_back(Run& run);
   bool is_worth_a_snapshot(const Run& run) const;
   void keep_snapshot(Run& run);
