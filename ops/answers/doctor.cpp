@@ -127,6 +127,14 @@ Check checkpoint_files(const CheckpointFacts& checkpoints) {
   return {"checkpoint_files", true, found};
 }
 
+// Whoever collects the folder must not collect the key with it.
+Check signing_key(const CheckpointFacts& checkpoints) {
+  if (checkpoints.key_in_folder.empty()) return {"signing_key", true, "not in the folder of the checkpoints"};
+  return {"signing_key", false,
+          checkpoints.key_in_folder + " lies in the folder that is collected where one verifies: move it to " +
+              checkpoints.key_better};
+}
+
 Check bloat(const SchemaFacts& schema) {
   bool ok = true;
   std::string found;
@@ -177,6 +185,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(archive_role(facts.schema->archive, facts.server.user));
   checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
   checks.push_back(checkpoint_files(facts.schema->checkpoints));
+  checks.push_back(signing_key(facts.schema->checkpoints));
   checks.push_back(bloat(*facts.schema));
   checks.push_back(autovacuum(*facts.schema, facts.server.autovacuum));
   checks.push_back(sessions(*facts.schema, facts.database_us));

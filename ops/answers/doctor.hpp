@@ -49,6 +49,8 @@ struct CheckpointFacts {
   std::int64_t compared = 0;                     // processes whose file and table were compared
   std::int64_t elsewhere = 0;                    // processes without a file here
   std::vector<std::string> differences = {};     // between file and table
+  std::string key_in_folder = {};                // the signing key, if it lies in the folder; else ""
+  std::string key_better = {};                   // where it belongs then
 };
 
 // A holder of an old snapshot, which keeps vacuum from its work or might.

@@ -25,7 +25,7 @@ struct Checkpointer::Parts {
         heads(heads_of),
         options(std::move(options_of)),
         files(options.folder, store.identity()),
-        process(new_session_id()) {}
+        process(options.by_hand ? -new_session_id() : new_session_id()) {}
 
   long write_if_due();
   void write_left() {
@@ -113,10 +113,21 @@ void Checkpointer::Parts::write() {
   next.reset();
 }
 
+SigningKeyFile signing_key_file(const CheckpointOptions& options) {
+  if (!options.key.empty()) return {options.key, ""};
+  std::string folder = options.folder;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  const std::string beside = folder + "_signing_key.pem";
+  const std::string inside = folder + "/signing_key.pem";
+  std::error_code ignored;
+  if (!std::filesystem::exists(beside, ignored) && std::filesystem::exists(inside, ignored)) return {inside, beside};
+  return {beside, ""};
+}
+
 Result<SigningKey> open_signing_key(const CheckpointOptions& options) {
   std::error_code ignored;  // a folder that cannot be made cannot be written to either
   std::filesystem::create_directories(options.folder, ignored);
-  Result<SigningKey> key = SigningKey::open(options.key.empty() ? options.folder + "/signing_key.pem" : options.key);
+  Result<SigningKey> key = SigningKey::open(signing_key_file(options).path);
   if (!key) return key;
   if (const Status published = key->publish(options.folder); !published) spdlog::warn("{}", published.error().message);
   return key;
