@@ -161,6 +161,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/random_audit_test.cpp
   tests/ops/audit/rebuild_test.cpp
   tests/ops/audit/run_audit_test.cpp
+  tests/ops/audit/unsigned_test.cpp
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp
   tests/ops/commands/bench_test.cpp

@@ -1,5 +1,5 @@
-// Files of older versions of the export format. Only version 1 was ever shipped, so the older one here is version 0,
-// which no program ever wrote: the steps are the test's, and the way through ExportAudit is the product's.
+// Files of older versions of the export format: version 1 as it was shipped, and a version 0 that no program ever wrote,
+// whose step is the test's; the way through ExportAudit is the product's.
 #include "ops/audit/export_version.hpp"
 
 #include <array>
@@ -26,7 +26,7 @@ void lift_first(Json& line) {
   line[to] = line.at(from);
   line.erase(from);
 }
-const std::array<ExportUpcaster, 1> first_steps{{{0, lift_first}}};
+const std::array<ExportUpcaster, 2> first_steps{{{0, lift_first}, shipped_export_upcasters()[0]}};
 
 std::string written(bool as_version_0) {
   std::ostringstream text;
@@ -85,10 +85,10 @@ TEST(ExportVersion, an_older_file_is_read_line_by_line) {
 
 TEST(ExportVersion, a_version_without_a_step_is_refused) {
   EXPECT_EQ(read(written(true)).faults,
-            std::vector<std::string>{"Expected an export of version 1, but found \"cairn-export\" of version 0."});
-  for (const char* version : {"2", "-1", "\"1\"", "1.5", "null", "9999999999999999999"}) {
+            std::vector<std::string>{"Expected an export of version 2, but found \"cairn-export\" of version 0."});
+  for (const char* version : {"3", "-1", "\"1\"", "1.5", "null", "9999999999999999999"}) {
     std::string text = written(false);
-    text.replace(text.find("\"version\":1"), 11, std::string("\"version\":") + version);
+    text.replace(text.find("\"version\":2"), 11, std::string("\"version\":") + version);
     EXPECT_EQ(read(text, first_steps).faults.size(), 1u) << version;
     EXPECT_EQ(read(text, first_steps).shards, 0) << version;
   }
