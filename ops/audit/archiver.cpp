@@ -76,8 +76,8 @@ Result<ArchiveReport> Archiver::archive(const std::string& file, TimeUs ended_be
 }
 
 // Runs that turn out to be faulty are left out the next time, with those that go together with them.
-Status Archiver::make(const std::string& file, TimeUs ended_before,
-                      const std::function<bool(const RunRow&)>& is_wanted, const std::string& by) {
+Status Archiver::make(const std::string& file, TimeUs ended_before, const std::function<bool(const RunRow&)>& is_wanted,
+                      const std::string& by) {
   for (;;) {
     const std::size_t known = faulty_.size();
     kept_runs_.clear();

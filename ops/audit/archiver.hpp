@@ -34,8 +34,8 @@ class Archiver {
   void leave_out(const std::set<RunId>& runs);
 
   // Archives the runs that ended before `ended_before`, are wanted and have no calling run in the database, with all
-  // runs that they called; never a run to which an open run refers, nor one that cannot be written or does not hold what
-  // it claims: `kept` is told of those. `by`: the actor on record. Refuses `invalid` (the file cannot be written),
+  // runs that they called; never a run to which an open run refers, nor one that cannot be written or does not hold
+  // what it claims: `kept` is told of those. `by`: the actor on record. Refuses `invalid` (the file cannot be written),
   // `corrupt` (a file that was there contradicts its hashes), `unsupported` (this login may not remove runs). What a
   // refused call has written of a new file is removed.
   Result<ArchiveReport> archive(const std::string& file, TimeUs ended_before,
@@ -57,8 +57,8 @@ class Archiver {
   CheckpointTable& checkpoints_;
   const SigningKey& key_;
   Kept kept_;
-  std::set<RunId> referred_;            // by open runs
-  std::set<RunId> left_out_;            // as asked
+  std::set<RunId> referred_;             // by open runs
+  std::set<RunId> left_out_;             // as asked
   std::map<RunId, std::string> faulty_;  // runs that cannot be archived, and why
   std::map<RunId, std::string> kept_runs_;
   ArchiveReport report_;

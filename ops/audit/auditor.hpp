@@ -31,7 +31,7 @@ struct Audited {
   std::int64_t events = 0;           // that were checked
   std::optional<Projection> wanted;  // none if the history has a fault
   std::vector<std::int64_t> wrong_snapshots;
-  bool is_leftover = false;  // rows of a run that does not exist
+  bool is_leftover = false;                // rows of a run that does not exist
   std::optional<Head> unsigned_head = {};  // the end of a sound history that is reported as `unsigned`
 };
 

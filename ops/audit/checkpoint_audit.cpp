@@ -180,10 +180,10 @@ void CheckpointAudit::report(const Doubt& doubt, bool has_tombstone) {
   const Head& head = doubt.head;
   const std::string event = "event " + std::to_string(head.seq);
   if (doubt.is_gone())
-    return found_({head.run, head.seq, "removed",
-                   "Expected the run, whose " + event + " was signed when it was written, but " +
-                       (has_tombstone ? "it is gone, and its tombstone does not vouch for that event."
-                                      : "it is gone.")});
+    return found_(
+        {head.run, head.seq, "removed",
+         "Expected the run, whose " + event + " was signed when it was written, but " +
+             (has_tombstone ? "it is gone, and its tombstone does not vouch for that event." : "it is gone.")});
   if (!doubt.now.chain_hash)
     return found_({head.run, head.seq, "missing",
                    "Expected " + event + ", which was signed when it was written, but it is gone."});

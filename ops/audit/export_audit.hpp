@@ -1,7 +1,7 @@
 // The check of an export file against its own hashes and counts, and against signatures if keys are trusted. Reads the
 // file once and needs no database. Memory is that of one run's state and of the graphs, both bounded in bytes whatever
-// the file is, and with trusted keys some 60 bytes a run. Sound content is passed on to a receiver, run by run, if there
-// is one. Not thread-safe.
+// the file is, and with trusted keys some 60 bytes a run. Sound content is passed on to a receiver, run by run, if
+// there is one. Not thread-safe.
 #pragma once
 
 #include <functional>

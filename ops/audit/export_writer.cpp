@@ -71,18 +71,10 @@ Status ExportWriter::event(const RunId& run, Shard shard, const EventRow& event)
                                   " bytes, but it takes " + std::to_string(event.payload.size()) + "."};
   ++counts_.events;
   std::string_view rest = event.payload;
-  Json fields = {{"kind", "event"},
-                 {"run", to_string(run)},
-                 {"shard", shard},
-                 {"seq", event.seq},
-                 {"at_us", event.at_us},
-                 {"type", event.type},
-                 {"version", event.version},
-                 {"commit", event.commit},
-                 {"step", event.step},
-                 {"actor", event.actor},
-                 {"payload", take_part(rest)},
-                 {"chain_hash", hex(event.chain_hash)}};
+  Json fields = {{"kind", "event"},          {"run", to_string(run)},      {"shard", shard},
+                 {"seq", event.seq},         {"at_us", event.at_us},       {"type", event.type},
+                 {"version", event.version}, {"commit", event.commit},     {"step", event.step},
+                 {"actor", event.actor},     {"payload", take_part(rest)}, {"chain_hash", hex(event.chain_hash)}};
   if (!rest.empty()) fields["more"] = true;
   line(fields);
   while (!rest.empty()) {

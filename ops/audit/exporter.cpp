@@ -12,7 +12,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t export_page = 500;
-constexpr std::int32_t checkpoints_at_once = 10;         // they may have a megabyte each
+constexpr std::int32_t checkpoints_at_once = 10;     // they may have a megabyte each
 constexpr TimeUs signed_before_us_max = 60'000'000;  // of the process that committed and the one that signed
 
 // The versions of graphs that the event names; none if it cannot be read, which is for an audit to report.
@@ -83,7 +83,8 @@ void Exporter::end(CheckpointTable* checkpoints) {
   writer_.end();
 }
 
-// A head is signed soon after its event was written, so reading begins at the oldest one and ends with the last one found.
+// A head is signed soon after its event was written, so reading begins at the oldest one and ends with the last one
+// found.
 void Exporter::add_checkpoints(CheckpointTable& table) {
   std::sort(heads_.begin(), heads_.end());
   covered_.assign(heads_.size(), false);

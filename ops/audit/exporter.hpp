@@ -1,5 +1,5 @@
-// The exporter: writes runs of a store as an export, one after another, and the signed checkpoints over their heads. Memory
-// is 16 bytes a run, transactions are short. Not thread-safe.
+// The exporter: writes runs of a store as an export, one after another, and the signed checkpoints over their heads.
+// Memory is 16 bytes a run, transactions are short. Not thread-safe.
 #pragma once
 
 #include <array>

@@ -74,11 +74,10 @@ Status Importer::write(const std::string& file) {
   };
   taker.run = [this](const RunState& state, const Hash& chain_hash) { return write_run(state, chain_hash); };
   taker.no_run = [this] { drop_run(); };
-  const Status read = ExportAudit(
-                          file,
-                          [&fault](const Finding& finding) { fault = fault.empty() ? finding.says : fault; },
-                          std::move(taker))
-                          .run();
+  const Status read =
+      ExportAudit(
+          file, [&fault](const Finding& finding) { fault = fault.empty() ? finding.says : fault; }, std::move(taker))
+          .run();
   if (!read) return read;
   if (fault.empty() && written_ == found_.size()) return Done{};
   return Error{Code::corrupt, "Expected " + file + " to stay as it is while it is imported, but it was changed" +
@@ -97,8 +96,8 @@ Status Importer::write_run(const RunState& state, const Hash& chain_hash) {
   ImportOrigin origin = origin_;
   origin.key = found_[written_++].key;
   const Projection rows = projection_of(state, chain_hash);
-  const bool is_new = !store_.run(state.id) &&
-                      records_.add({rows.run, rows.jobs, {}, rows.questions, {}}, events_, blobs_, origin);
+  const bool is_new =
+      !store_.run(state.id) && records_.add({rows.run, rows.jobs, {}, rows.questions, {}}, events_, blobs_, origin);
   if (is_new) heads_.note({state.id, state.seq, chain_hash});
   ++(is_new ? report_.imported : report_.left);
   if (is_new) report_.events += static_cast<std::int64_t>(events_.size());

@@ -1,7 +1,7 @@
 // The importer: takes the runs of an export into a database, and records where they come from. It reads the whole file
-// first and writes nothing unless all of it is sound and fits; then it reads it again and writes run by run, each in one
-// transaction, only what it found the first time. Importing again is harmless (idempotent): runs that exist are skipped.
-// Memory is that of one run, at most run_bytes_max, and 90 bytes for each run. Not thread-safe.
+// first and writes nothing unless all of it is sound and fits; then it reads it again and writes run by run, each in
+// one transaction, only what it found the first time. Importing again is harmless (idempotent): runs that exist are
+// skipped. Memory is that of one run, at most run_bytes_max, and 90 bytes for each run. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -21,9 +21,9 @@ struct ImportReport {
 };
 
 struct ImportOptions {
-  bool running = false;         // also runs that have not ended
+  bool running = false;          // also runs that have not ended
   TrustedKeys* trust = nullptr;  // a checkpoint of one of these keys must cover each run; null: none is needed
-  std::string by;               // the actor on record
+  std::string by;                // the actor on record
 };
 
 class Importer {
@@ -35,9 +35,9 @@ class Importer {
   Importer(Store& store, RunRecords& records, GatheredHeads& heads, ImportOptions options)
       : store_(store), records_(records), heads_(heads), options_(std::move(options)) {}
 
-  // Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes, lacks a trusted signature, or changes while
-  // it is read), `limit` (a run above run_bytes_max), `conflict` (another number of shards, a
-  // run that exists with another history), `invalid` (a run that has not ended, without `running`).
+  // Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes, lacks a trusted signature, or changes
+  // while it is read), `limit` (a run above run_bytes_max), `conflict` (another number of shards, a run that exists
+  // with another history), `invalid` (a run that has not ended, without `running`).
   Result<ImportReport> import(const std::string& file);
 
  private:

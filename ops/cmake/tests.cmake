@@ -155,6 +155,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/auditor_questions_test.cpp
   tests/ops/audit/checkpoint_audit_test.cpp
   tests/ops/audit/crash_points_test.cpp
+  tests/ops/audit/export_bounds_test.cpp
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
   tests/ops/audit/invariants_test.cpp

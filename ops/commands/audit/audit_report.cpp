@@ -88,8 +88,8 @@ void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Ext
 void audit_signatures(AuditedDatabase& database, const RunSource& source, const SignedUntil& until,
                       GatheredHeads* accepted, AuditReport& report) {
   for_each_page(source, audit_threads(), [&]() -> UseRuns {
-    auto auditor = std::make_shared<Auditor>(*database.store, *database.records,
-                                             Auditor::Extent::with_values_and_origin, &until);
+    auto auditor =
+        std::make_shared<Auditor>(*database.store, *database.records, Auditor::Extent::with_values_and_origin, &until);
     return [auditor, accepted, &report](const std::vector<RunPlace>& page) {
       auditor->audit(page, [&](const RunPlace&, Audited audited) {
         if (accepted != nullptr && audited.unsigned_head && audited.findings.size() == 1) {

@@ -176,7 +176,12 @@ TEST_F(Archive, only_its_own_role_may_remove_a_history) {
 TEST_F(Archive, A4_a_key_whose_run_was_archived_is_refused_and_nothing_runs_twice) {
   const std::string run = start("plan_runner", {"--key", "order-77"});
   archive();
-  const Arguments again = {"start", "plan_runner", "--key", "order-77", "--wait", "--input",
+  const Arguments again = {"start",
+                           "plan_runner",
+                           "--key",
+                           "order-77",
+                           "--wait",
+                           "--input",
                            R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo"}]})"};
   const Ran ran = cairn(again);
   expect_refused(ran, 4, file_);

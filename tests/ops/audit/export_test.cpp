@@ -307,8 +307,8 @@ TEST(Export, E20_A13_an_event_of_many_megabytes_comes_over_in_parts) {
   std::string quotes(30'000, '"');
   Json input = {{"goal", "g"}, {"sub_goals", Json::array()}};
   for (int n = 0; n < 230; ++n) input["many"]["q" + std::to_string(n)] = quotes;
-  const std::string run = cairn_ok({"start", "plan_runner", "--input", "@" + write_file("big.json", input.dump()).string(),
-                                    "--wait", "--json"})
+  const std::string run = cairn_ok({"start", "plan_runner", "--input",
+                                    "@" + write_file("big.json", input.dump()).string(), "--wait", "--json"})
                               .json()["run"];
   const std::string file = exported({run});
   EXPECT_FALSE(lines_of_kind(file, "part").empty());

@@ -1,5 +1,5 @@
-// Files of older versions of the export format: version 1 as it was shipped, and a version 0 that no program ever wrote,
-// whose step is the test's; the way through ExportAudit is the product's.
+// Files of older versions of the export format: version 1 as it was shipped, and a version 0 that no program ever
+// wrote, whose step is the test's; the way through ExportAudit is the product's.
 #include "ops/audit/export_version.hpp"
 
 #include <array>
@@ -11,6 +11,7 @@
 
 #include "ops/audit/export_audit.hpp"
 #include "storage/chain.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn {
 namespace {
@@ -99,6 +100,15 @@ TEST(ExportVersion, a_line_that_is_none_of_its_version_is_a_fault) {
   text.replace(text.find("\"hash\""), 6, "\"hush\"");
   EXPECT_EQ(read(text, first_steps).faults,
             std::vector<std::string>{"Expected line 2 to have the fields of its kind, but it has not."});
+}
+
+TEST(ExportVersion, a_file_of_version_1_is_read_as_it_was_shipped) {
+  std::vector<std::string> faults;
+  ExportAudit audit(testing::source_dir() + "/tests/golden/exports/version_1.jsonl",
+                    [&](const Finding& finding) { faults.push_back(finding.says); });
+  EXPECT_TRUE(audit.run());
+  EXPECT_EQ(faults, std::vector<std::string>{});
+  EXPECT_EQ(audit.counts(), (ExportCounts{1, 9, 1, 3, 0}));
 }
 
 }  // namespace

@@ -56,13 +56,17 @@ class Unsigned : public AuditedDatabase {
     return to_string(id);
   }
 
+  std::string head_of(const std::string& run) {
+    return sql_text("SELECT head FROM cairn.run WHERE run_id = '" + run + "'");
+  }
+
  private:
   void insert(const RunId& run, const EventRow& event) {
     std::ostringstream text;
     text << "INSERT INTO cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
-         << "VALUES (0, '" << to_string(run) << "', " << event.seq << ", " << event.at_us << ", " << event.commit << ", "
-         << event.type << ", " << event.version << ", " << event.step << ", '\\x" << hex(event.chain_hash) << "', '"
-         << event.actor << "', $payload$" << event.payload << "$payload$)";
+         << "VALUES (0, '" << to_string(run) << "', " << event.seq << ", " << event.at_us << ", " << event.commit
+         << ", " << event.type << ", " << event.version << ", " << event.step << ", '\\x" << hex(event.chain_hash)
+         << "', '" << event.actor << "', $payload$" << event.payload << "$payload$)";
     as_worker(text.str());
   }
   void as_worker(const std::string& text) {
@@ -88,7 +92,7 @@ TEST_F(Unsigned, E5_A5_an_event_that_was_appended_after_a_signed_end_is_found) {
   const Json finding = ran.json()["findings"][0];
   EXPECT_EQ(finding["run"], run);
   EXPECT_EQ(finding["kind"], "unsigned");
-  EXPECT_EQ(finding["seq"], std::stoi(sql_text("SELECT head FROM cairn.run WHERE run_id = '" + run + "'")));
+  EXPECT_EQ(finding["seq"].dump(), head_of(run));
   EXPECT_NE(finding["says"].get<std::string>().find("the signed end of the run"), std::string::npos) << finding;
 }
 
@@ -107,7 +111,7 @@ TEST_F(Unsigned, H11_an_event_dated_ahead_is_no_younger_than_an_old_one) {
   EXPECT_EQ(found_by({"verify", "--all"}), "") << "the first unsigned one counts";
   const std::string other = asking_run();
   append(other, signal_received, R"({"id":"a","name":"n","value":1})", hour_us);
-  EXPECT_EQ(found_by({"verify", "--all"}, other), "unsigned 2");
+  EXPECT_EQ(found_by({"verify", "--all"}, other), "unsigned " + head_of(other));
 }
 
 TEST_F(Unsigned, a_killed_process_leaves_what_an_operator_may_accept_by_hand) {
@@ -119,7 +123,7 @@ TEST_F(Unsigned, a_killed_process_leaves_what_an_operator_may_accept_by_hand) {
   EXPECT_EQ(sql_text("SELECT count(*) FROM cairn.checkpoint WHERE process < 0"), "1") << "signed by hand, and it shows";
   EXPECT_FALSE(cairn_ok(on_it({"verify", "--all", "--accept", "--json"})).json().contains("accepted"));
   append(run, channels_edited, R"({"patch":{"approved_by":"the board"}})");
-  EXPECT_EQ(found_by({"verify", "--all"}, run), "unsigned 10");
+  EXPECT_EQ(found_by({"verify", "--all"}, run), "unsigned " + head_of(run));
 }
 
 TEST_F(Unsigned, a_history_with_another_fault_is_not_accepted) {
@@ -200,8 +204,9 @@ class Trusted : public Unsigned {
       for (std::size_t at = payload.find(from); at != std::string::npos; at = payload.find(from, at + to.size()))
         payload.replace(at, from.size(), to);
       const RunId run = *parse_run_id(line["run"].get<std::string>());
-      const EventRow row{line["seq"], line["at_us"], line["type"], line["version"], line["step"], line["actor"],
-                         payload,     line["commit"], {}};
+      const EventRow row{line["seq"],     line["at_us"],  line["type"],
+                         line["version"], line["step"],   line["actor"],
+                         payload,         line["commit"], {}};
       const auto known = chains.try_emplace(line["run"], chain_start(run, versions[line["run"]])).first;
       known->second = chain_next(known->second, line["shard"], run, row);
       line["payload"] = payload;

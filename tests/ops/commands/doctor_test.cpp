@@ -319,7 +319,8 @@ TEST_F(DoctorProgram, names_who_holds_a_snapshot_and_who_may_change_events) {
   EXPECT_EQ(found.at("roles")["found"], "role cairn_app may update events");
 }
 
-// A checkpoint's time is signed, so a minute has to pass in the facts: the file is one that an earlier test cannot have.
+// A checkpoint's time is signed, so a minute has to pass in the facts: the file is one that an earlier test cannot
+// have.
 TEST_F(DoctorProgram, D15_one_checkpoint_in_a_file_that_the_table_lacks_is_told_as_after_an_older_backup) {
   cairn_ok({"start", "plan_runner", "--data", data(), "--input", R"({"goal": "g", "sub_goals": []})"});
   const auto found = [] { return checks(doctor().json()).at("checkpoint_files"); };
@@ -334,7 +335,8 @@ TEST_F(DoctorProgram, D15_one_checkpoint_in_a_file_that_the_table_lacks_is_told_
   std::ofstream(file, std::ios::trunc) << old;
   owner.execute("TRUNCATE cairn.checkpoint");
   EXPECT_EQ(found()["ok"], false);
-  EXPECT_NE(found()["found"].get<std::string>().find("its file has some, the table none"), std::string::npos) << found();
+  EXPECT_NE(found()["found"].get<std::string>().find("its file has some, the table none"), std::string::npos)
+      << found();
   std::filesystem::remove(file);
   owner.execute("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.snapshot");
 }
