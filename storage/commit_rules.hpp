@@ -41,7 +41,7 @@ struct FoundJob {
 // True if the id was made of names rather than drawn (a UUID of version 8): the same names give it again.
 inline bool is_derived(const RunId& id) { return id.bytes[6] >> 4 == 8; }
 
-// What an archived run left behind.
+// The tombstone of an archived run.
 struct FoundTombstone {
   TimeUs at_us = 0;
   std::string file;
@@ -51,8 +51,8 @@ struct FoundTombstone {
 // The state of an entry's run and fenced jobs as the store found it under lock.
 struct Found {
   std::optional<FoundRun> run;
-  std::vector<std::optional<FoundJob>> fenced;  // one for each fence, in their order
-  bool landed = false;                          // the events are in the log: an earlier attempt's COMMIT succeeded
+  std::vector<std::optional<FoundJob>> fenced;   // one for each fence, in their order
+  bool landed = false;                           // the events are in the log: an earlier attempt's COMMIT succeeded
   std::optional<FoundTombstone> tombstone = {};  // of a new run that was archived
 };
 

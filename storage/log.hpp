@@ -100,10 +100,10 @@ struct GraphRow {
 
 // Where an imported run came from.
 struct ImportOrigin {
-  TimeUs at_us = 0;        // of the import
-  std::string by;          // who imported
-  std::string database;    // identity of the database that exported
-  Hash file_digest{};      // SHA-256 of the file's bytes
+  TimeUs at_us = 0;              // of the import
+  std::string by;                // who imported
+  std::string database;          // identity of the database that exported
+  Hash file_digest{};            // SHA-256 of the file's bytes
   std::optional<Hash> key = {};  // fingerprint of the trusted key whose signature over its head was checked
 };
 

@@ -127,7 +127,7 @@ Check checkpoint_files(const CheckpointFacts& checkpoints) {
   return {"checkpoint_files", true, found};
 }
 
-// Whoever collects the folder must not collect the key with it.
+// The folder is collected where one verifies; the key must not go with it.
 Check signing_key(const CheckpointFacts& checkpoints) {
   if (checkpoints.key_in_folder.empty()) return {"signing_key", true, "not in the folder of the checkpoints"};
   return {"signing_key", false,

@@ -138,7 +138,7 @@ std::string Archiver::reason_to_keep(const RunId& root, const RunArchive::Member
   return faulty == faulty_.end() ? "" : it + " cannot be archived: " + faulty->second;
 }
 
-// Of an own file, faulty runs are noted; in a file that was there, they are a refusal.
+// Faulty runs are noted if the file is new; in a file that was there before they are a refusal.
 Status Archiver::check_file(const std::string& file, bool is_own) {
   std::string first;
   ExportTaker taker;

@@ -20,7 +20,7 @@ struct ArchiveReport {
   std::int64_t runs = 0;   // in the file
   std::int64_t events = 0;
   std::int64_t removed = 0;
-  std::int64_t faulty = 0;  // runs that cannot be archived: told as kept
+  std::int64_t faulty = 0;  // runs that cannot be archived, which are reported as kept
 };
 
 class Archiver {
@@ -34,10 +34,10 @@ class Archiver {
   void leave_out(const std::set<RunId>& runs);
 
   // Archives the runs that ended before `ended_before`, are wanted and have no calling run in the database, with all
-  // runs that they called; never a run to which an open run refers, nor one that cannot be written or does not hold
-  // what it claims: `kept` is told of those. `by`: the actor on record. Refuses `invalid` (the file cannot be written),
-  // `corrupt` (a file that was there contradicts its hashes), `unsupported` (this login may not remove runs). What a
-  // refused call has written of a new file is removed.
+  // runs that they called; never a run to which an open run refers, nor one that cannot be written or contradicts its
+  // hashes: those are reported to `kept`. `by`: the actor on record. Refuses `invalid` (the file cannot be written),
+  // `corrupt` (a file that was there contradicts its hashes), `unsupported` (this login may not remove runs). A refused
+  // call leaves nothing of a new file.
   Result<ArchiveReport> archive(const std::string& file, TimeUs ended_before,
                                 const std::function<bool(const RunRow&)>& is_wanted, const std::string& by);
 

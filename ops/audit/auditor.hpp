@@ -19,7 +19,8 @@
 
 namespace cairn {
 
-// What the histories are held against to find what was added to them. Read by all threads; nothing changes it.
+// The signatures that histories are compared with, to find what was added to them. Read by all threads; nothing changes
+// it.
 struct SignedUntil {
   const SignedHeads& heads;
   TimeUs at_us = 0;        // when the checkpoints were read: what was written later may be signed by now

@@ -1,7 +1,7 @@
 // The check of signed checkpoints against the database. The checkpoints of each process are read from the table and
 // from its file side by side: signatures, the chain from the first to the last, table against file, and every head
 // against the events, or against the tombstone of an archived run. This finds a truncated tail, a removed run and a
-// recomputed history, each run once; and it tells how far each history is covered, by which what was added is found
+// recomputed history, each run once; and it reports how far each history is covered, by which what was added is found
 // (auditor.hpp). Memory grows with the findings and the covered runs, not with the checkpoints. Not thread-safe.
 #pragma once
 

@@ -226,7 +226,7 @@ void ExportAudit::add_event() {
   if (taker_.event) taker_.event(row);
 }
 
-// What a state holds is known only by writing it down, which is done seldom.
+// The size of a state is known only by writing it down, which is done seldom.
 void ExportAudit::measure_state() {
   run_->unmeasured = 0;
   const RunState* const state = run_->audit.state();

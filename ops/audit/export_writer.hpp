@@ -49,7 +49,7 @@ class ExportWriter {
   // Refuses `limit`: a payload above payload_bytes_max.
   Status event(const RunId& run, Shard shard, const EventRow& event);
   void blob(const RunId& run, const Hash& hash, std::string_view bytes);
-  // What stands of the last run does not count: it could not be written to its end.
+  // The lines of the last run do not count: it could not be written to its end.
   void leave_out(const RunId& run, const std::string& says);
   void checkpoint(const Checkpoint& checkpoint);  // after all runs
   void end();

@@ -56,7 +56,7 @@ Status Importer::check_run(const RunState& state, const Hash& chain_hash) {
   return Error{Code::conflict, "Expected " + it + " to be the one that is here already, but its history is another."};
 }
 
-// Somebody may write to the file meanwhile: only runs that the first reading found are taken.
+// The file may be changed meanwhile: only runs that the first reading found are taken.
 Status Importer::write(const std::string& file) {
   std::string fault;
   ExportTaker taker;
@@ -105,7 +105,7 @@ Status Importer::write_run(const RunState& state, const Hash& chain_hash) {
   return Done{};
 }
 
-// What does not fit is not kept; the run is refused at its end.
+// A run that does not fit is not kept, and is refused at its end.
 void Importer::keep(std::size_t bytes) {
   kept_bytes_ += bytes;
   if (kept_bytes_ <= run_bytes_max) return;

@@ -28,7 +28,7 @@ struct ImportOptions {
 
 class Importer {
  public:
-  // What is kept of a run until it is written: its events and large values.
+  // The most that is kept of a run until it is written: its events and large values.
   static constexpr std::size_t run_bytes_max = std::size_t{1} << 30;
 
   // `heads` collects the new heads, which are then signed here. REQUIRES: all outlive it.

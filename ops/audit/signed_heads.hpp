@@ -1,6 +1,6 @@
-// How far trusted signatures cover each run's history: the highest event that a checkpoint names by its hash. Filled by
-// a CheckpointAudit. Takes 24 bytes for each run. Not thread-safe while it is filled; then safe to read from any
-// thread.
+// The part of each run's history that trusted signatures cover: the highest event that a checkpoint names by its hash.
+// Filled by a CheckpointAudit. Takes 24 bytes for each run. Not thread-safe while it is filled; then safe to read from
+// any thread.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings);
 
 // Where checkpoints are kept outside of the database: CAIRN_CHECKPOINTS, else "checkpoints" in the directory of an
 // embedded database or in the default one. They are signed with the key in the file CAIRN_SIGNING_KEY, or with one made
-// beside that folder, every CAIRN_CHECKPOINT_MS (10000). Refuses `invalid`: CAIRN_CHECKPOINT_MS is no number above 0.
+// next to that folder, every CAIRN_CHECKPOINT_MS (10000). Refuses `invalid`: CAIRN_CHECKPOINT_MS is no number above 0.
 Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice);
 
 // "user:NAME" of the user who runs this program.

@@ -14,12 +14,12 @@ struct CheckpointOptions {
   std::string folder;  // of the files and the public keys: what is collected where one verifies
   std::string key;     // a file; "": see signing_key_file()
   std::int64_t every_ms = 10'000;
-  // Somebody asked for these signatures after the events had been written: the process's number is below zero.
+  // An operator asked for these signatures after the events had been written: the process's number is below zero.
   bool by_hand = false;
 };
 
-// The file of the key that signs: the one that is named, else FOLDER_signing_key.pem, beside the folder and not in it.
-// Older programs made it in the folder; there it is used until somebody moves it.
+// The file of the key that signs: the one that is named, else FOLDER_signing_key.pem, next to the folder and not in it.
+// Older programs made it in the folder; it is used there until an operator moves it.
 struct SigningKeyFile {
   std::string path;
   std::string better;  // where it belongs, if that is elsewhere; else ""

@@ -44,7 +44,7 @@ class AuditReport {
   std::int64_t runs_ = 0;
   std::int64_t events_ = 0;
   std::int64_t rebuilt_ = 0;
-  std::atomic<std::int64_t> accepted_ = 0;  // heads that somebody signs by hand
+  std::atomic<std::int64_t> accepted_ = 0;  // heads that are signed by hand
   std::int64_t count_ = 0;
   Json findings_ = Json::array();
   Progress progress_;

@@ -36,7 +36,7 @@ Result<std::vector<RunRow>> named_runs(Store& store, const std::vector<std::stri
   return rows;
 }
 
-// The runs that could not be exported: told when all others are.
+// The runs that could not be exported, reported after all others.
 struct LeftOut {
   std::vector<std::pair<RunId, std::string>> runs;
   Exporter::LeftOut take() {

@@ -219,7 +219,7 @@ TEST_F(Archive, A4_a_run_that_was_started_again_under_an_archived_key_is_not_cal
   start("plan_runner", {"--key", "order-78"});
   execute("insert into cairn.tombstone select * from public.hidden; drop table public.hidden");
   EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array());
-  execute("update cairn.tombstone set seq = 1");  // which nobody signed
+  execute("update cairn.tombstone set seq = 1");  // without a signature
   const Json found = cairn({"verify", "--all", "--json"}).json()["findings"];
   ASSERT_EQ(found.size(), 1u) << found;
   EXPECT_EQ(found[0]["kind"], "rewritten");

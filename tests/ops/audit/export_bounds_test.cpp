@@ -1,5 +1,5 @@
-// What an export makes its reader keep is bounded, whatever is in it; what changes between the two readings of an
-// import is refused.
+// The memory that an export makes its reader take is bounded, whatever is in it; a file that changes between the two
+// readings of an import is refused.
 #include <filesystem>
 #include <fstream>
 #include <functional>

@@ -1,5 +1,5 @@
-// What somebody adds to a signed log without the key, in the database or in an export, is found; what nobody signed can
-// be accepted, but only by hand.
+// Events and runs that were added to a signed log without the key are found, in the database and in an export; an
+// operator may accept unsigned ones, but only by hand.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -165,7 +165,6 @@ TEST_F(Unsigned, H11_the_signing_key_lies_beside_the_folder_that_is_collected) {
   };
   EXPECT_EQ(check()["ok"], true);
   fs::rename(beside, folder / "signing_key.pem");  // as an older program had it
-  const std::string before = sql_text("SELECT encode(max(key), 'hex') FROM cairn.checkpoint");
   done_run();
   EXPECT_EQ(sql_text("SELECT count(DISTINCT key) FROM cairn.checkpoint"), "1") << "it is used there";
   EXPECT_EQ(check()["ok"], false);
