@@ -159,7 +159,8 @@ TEST_F(Unsigned, H11_the_signing_key_lies_beside_the_folder_that_is_collected) {
     EXPECT_NE(entry.path().extension(), ".pem") << entry.path();
   const auto check = [&] {
     Json found;
-    for (const Json& one : cairn(on_it({"doctor", "--json"})).json()["checks"])
+    const Json report = cairn(on_it({"doctor", "--json"})).json();
+    for (const Json& one : report["checks"])
       if (one["name"] == "signing_key") found = one;
     return found;
   };
@@ -172,7 +173,7 @@ TEST_F(Unsigned, H11_the_signing_key_lies_beside_the_folder_that_is_collected) {
   fs::rename(folder / "signing_key.pem", beside);
   fs::permissions(beside, fs::perms(0640));
   const std::string count = sql_text("SELECT count(*) FROM cairn.checkpoint");
-  const Ran ran = cairn(on_it({"start", "asks"}));
+  const Ran ran = cairn(on_it({"start", "plan_runner", "--input", R"({"goal": "g", "sub_goals": []})"}));
   EXPECT_EQ(sql_text("SELECT count(*) FROM cairn.checkpoint"), count) << "a key that others may read signs nothing";
   EXPECT_NE(ran.err.find("chmod 600"), std::string::npos) << ran.err;
   fs::permissions(beside, fs::perms(0600));
