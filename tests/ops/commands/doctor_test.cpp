@@ -331,7 +331,7 @@ TEST_F(DoctorProgram, D15_one_checkpoint_in_a_file_that_the_table_lacks_is_told_
     if (entry.path().extension() == ".jsonl") file = entry.path();
   const std::string whole = read_file(file);
   std::string old = whole;
-  old.replace(old.find("\"at_us\":1"), 9, "\"at_us\":0");
+  old.replace(old.find("\"at_us\":1"), 9, "\"at_us\":-1");
   std::ofstream(file, std::ios::trunc) << old;
   owner.execute("TRUNCATE cairn.checkpoint");
   EXPECT_EQ(found()["ok"], false);
