@@ -116,6 +116,7 @@ struct Committer::Run {
   std::int64_t folded_events = 0;   // since the last snapshot
   std::int64_t folded_bytes = 0;
   std::int64_t snapshot_size = 0;  // of the last one known of
+  std::size_t open_steps_max = 0;  // since then: what they were about is in the state, though they have ended
   std::list<Run*>::iterator use;
 
   bool processing = false;
@@ -129,6 +130,7 @@ struct Committer::Run {
     chain = {};
     rows.clear();
     folded_events = folded_bytes = snapshot_size = 0;
+    open_steps_max = 0;
   }
 };
 
@@ -798,6 +800,7 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   run.decided.clear();
   run.entry.reset();
   run.one_by_one = run.one_by_one && !run.waiting.empty();
+  run.open_steps_max = std::max(run.open_steps_max, run.state.steps.size());
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
 }
 
@@ -805,12 +808,13 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
 // what they save.
 bool Committer::is_worth_a_snapshot(const Run& run) const {
   const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
-  const std::int64_t open_bytes = static_cast<std::int64_t>(run.state.steps.size()) * open_step_bytes;
+  const std::int64_t open_bytes = static_cast<std::int64_t>(run.open_steps_max) * open_step_bytes;
   return is_much && run.folded_bytes >= std::max(run.snapshot_size, open_bytes);
 }
 
 void Committer::keep_snapshot(Run& run) {
   run.folded_events = run.folded_bytes = 0;
+  run.open_steps_max = 0;
   if (is_ended(run.state.status)) return;
   SnapshotRow row;
   row.seq = run.head;
