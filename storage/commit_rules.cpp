@@ -71,7 +71,7 @@ void refuse_linked(std::span<const Entry> batch, std::span<const Found> found, s
   }
   for (std::size_t at = 0; at < batch.size(); ++at) {
     if (verdicts[at].kind != Verdict::Kind::committed || !refused.contains(batch[at].link)) continue;
-    verdicts[at] = {.kind = Verdict::Kind::conflict, .stale = {}, .missed = {}, .fault = {}};
+    verdicts[at] = {.kind = Verdict::Kind::conflict, .stale = {}, .fault = {}};
     if (!found[at].run) continue;
     verdicts[at].head = found[at].run->head;
     verdicts[at].chain_hash = found[at].run->chain_hash;
@@ -130,11 +130,6 @@ std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> 
   for (std::size_t at = 0; at < batch.size(); ++at) verdicts.push_back(judge_one(batch[at], found[at]));
   refuse_linked(batch, found, verdicts);
   return verdicts;
-}
-
-bool wants_missed(const Entry& entry, const Verdict& verdict) {
-  const std::int64_t missed = verdict.head - entry.head_before;
-  return verdict.kind == Verdict::Kind::conflict && missed > 0 && missed <= missed_events_max;
 }
 
 TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us) {

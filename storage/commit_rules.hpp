@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-inline constexpr std::int64_t missed_events_max = 1'000;
+inline constexpr std::int32_t missed_events_max = 1'000;  // of a LockedRun
 
 // CHECKs what callers must get right: sequence numbers without a gap, each run and branch once, every run of this
 // shard, a fence for each `keep`, at least one event.
@@ -60,9 +60,6 @@ struct Found {
 // more than a head that moved on: such an outcome is lost, not late. If one entry of a link is refused, the others are
 // refused as `conflict`.
 std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> found);
-
-// True for a conflict whose missed events are few enough to come with the verdict.
-bool wants_missed(const Entry& entry, const Verdict& verdict);
 
 // The epoch of a new job row: above any that an earlier row of the same branch can have had, so that old fencing tokens
 // stay invalid.

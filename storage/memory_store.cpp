@@ -74,27 +74,16 @@ class MemoryStore final : public Store {
   TimeUs database_time() override { return clock_(); }
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
-    check_batch(shard, shards_, batch);
-    const std::int64_t commit = commit_id_of(batch);
     const std::lock_guard lock(mutex_);
-    // All entries are judged before any is written: linked ones share a verdict.
-    std::vector<Found> found;
-    std::vector<std::vector<Hash>> hashes;
-    for (const Entry& entry : batch) {
-      hashes.push_back(chain_hashes(shard, entry, commit));
-      found.push_back(find(entry, hashes.back().back()));
-    }
-    std::vector<Verdict> verdicts = judge(batch, found);
-    for (std::size_t at = 0; at < batch.size(); ++at) {
-      if (verdicts[at].kind == Verdict::Kind::committed) {
-        if (!found[at].landed) write(batch[at], commit, hashes[at]);
-        verdicts[at].head = batch[at].events.back().seq;
-        verdicts[at].chain_hash = hashes[at].back();
-      }
-      if (wants_missed(batch[at], verdicts[at])) verdicts[at].missed = missed(batch[at]);
-    }
-    if (options.notify) count_notification();
-    return verdicts;
+    return write_batch(shard, batch, options);
+  }
+
+  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<LockedRun> locked;
+    for (const KnownRun& run : runs) locked.push_back(locked_run(run));
+    const LockedDecision decision = decide(std::move(locked));
+    return decision.entries.empty() ? std::vector<Verdict>() : write_batch(shard, decision.entries, decision.options);
   }
 
   ClaimedBatch claim(const ClaimRequest& request) override {
@@ -303,9 +292,13 @@ class MemoryStore final : public Store {
     return rows;
   }
 
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {
     const std::lock_guard lock(mutex_);
-    return select([&](const HeldJob& job) { return job.session == session && session != 0; }, limit);
+    const auto is_shared = [&](const RunId& run) {
+      return std::hash<RunId>()(run) % static_cast<std::size_t>(share.of) == static_cast<std::size_t>(share.index);
+    };
+    return select([&](const HeldJob& job) { return job.session == session && session != 0 && is_shared(job.run); },
+                  limit);
   }
   HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     const std::lock_guard lock(mutex_);
@@ -401,6 +394,28 @@ class MemoryStore final : public Store {
     return found;
   }
 
+  std::vector<Verdict> write_batch(Shard shard, std::span<const Entry> batch, CommitOptions options) {
+    check_batch(shard, shards_, batch);
+    const std::int64_t commit = commit_id_of(batch);
+    // All entries are judged before any is written: linked ones share a verdict.
+    std::vector<Found> found;
+    std::vector<std::vector<Hash>> hashes;
+    for (const Entry& entry : batch) {
+      hashes.push_back(chain_hashes(shard, entry, commit));
+      found.push_back(find(entry, hashes.back().back()));
+    }
+    std::vector<Verdict> verdicts = judge(batch, found);
+    for (std::size_t at = 0; at < batch.size(); ++at) {
+      if (verdicts[at].kind == Verdict::Kind::committed) {
+        if (!found[at].landed) write(batch[at], commit, hashes[at]);
+        verdicts[at].head = batch[at].events.back().seq;
+        verdicts[at].chain_hash = hashes[at].back();
+      }
+    }
+    if (options.notify) count_notification();
+    return verdicts;
+  }
+
   void write(const Entry& entry, std::int64_t commit, const std::vector<Hash>& hashes) {
     StoredRun& run = runs_[entry.run.id];
     if (entry.head_before == 0) run.row = entry.run;
@@ -465,9 +480,14 @@ class MemoryStore final : public Store {
     }
   }
 
-  std::vector<EventRow> missed(const Entry& entry) const {
-    const std::vector<EventRow>& events = runs_.at(entry.run.id).events;
-    return {events.begin() + entry.head_before, events.end()};
+  LockedRun locked_run(const KnownRun& known) const {
+    const auto found = runs_.find(known.id);
+    if (found == runs_.end()) return {};
+    const std::vector<EventRow>& events = found->second.events;
+    const auto first = std::min(static_cast<std::ptrdiff_t>(known.head), std::ssize(events));
+    const auto last = std::min(first + missed_events_max, std::ssize(events));
+    const RunRow& row = found->second.row;
+    return {row.head, row.chain_hash, {events.begin() + first, events.begin() + last}};
   }
 
   // How many more jobs each limited queue among these allows to be held.
@@ -536,8 +556,8 @@ class MemoryStore final : public Store {
 
   const std::int32_t shards_;
   const std::function<TimeUs()> clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable notified_;
+  mutable std::recursive_mutex mutex_;  // a test may look while an entry is decided under the lock
+  std::condition_variable_any notified_;
   std::uint64_t notifications_ = 0;
   std::map<std::thread::id, std::uint64_t> seen_;
   std::map<RunId, StoredRun> runs_;

@@ -46,6 +46,14 @@ class Store {
   // REQUIRES: every run's shard_of is `shard`.
   virtual std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) = 0;
 
+  // Locks the runs, which waits for other writers in turn, then calls `decide` once with what each holds, in their
+  // order, and writes the entries that it returns, as commit() would: none is a conflict because of a run that is
+  // locked. Verdicts are in the order of the entries; no entries: nothing is written. If it throws after `decide` was
+  // called, the entries may be written: they go again through commit(), in doubt. REQUIRES: each run once; every run's
+  // shard_of is `shard`; `decide` makes no call of this store.
+  virtual std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs,
+                                             const DecideLocked& decide) = 0;
+
   virtual std::optional<RunRow> run(const RunId& id) = 0;
   virtual std::vector<RunRow> runs(const RunFilter& filter) = 0;  // newest first
   // Where the run was imported from; nothing: it began here, or before imports were recorded.
@@ -110,7 +118,7 @@ class Store {
   virtual std::vector<SessionRow> sessions() = 0;
 
   // These read all jobs: no index has the holder, so that a held row can move to its next step without one.
-  virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) = 0;
+  virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share = {}) = 0;
   virtual HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) = 0;
   virtual std::map<SessionId, std::int64_t> held_counts() = 0;  // of sessions that hold something
 

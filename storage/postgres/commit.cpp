@@ -40,6 +40,20 @@ class Commit {
     encode_locks();
   }
 
+  // The first attempt of a batch whose runs are locked already. A fence that does not hold lets the transaction fail;
+  // who it was is found out by the next one.
+  std::vector<Verdict> attempt_locked(PgConnection& connection) {
+    optimistic_failed_ = true;
+    send_new_runs(connection, new_count());
+    all_.send(connection, shard_, commit_);
+    connection.send(commit_statement());
+    if (!ended_well(connection)) {
+      connection.execute("ROLLBACK");
+      return attempt(connection);
+    }
+    return all_committed();
+  }
+
   std::vector<Verdict> attempt(PgConnection& connection) {
     // After a COMMIT whose answer was lost the rows may be our own: only the locked path can decide that.
     if (!in_doubt_ && !std::exchange(optimistic_failed_, true)) {
@@ -105,6 +119,11 @@ class Commit {
     send_new_runs(connection, new_count());
     if (!derived_.empty()) send_rows(connection, "check_archived", PgParameters().add(shard_), derived_ids_);
     all_.send(connection, shard_, commit_);
+    return ended_well(connection);
+  }
+
+  // False: a statement found something else than it expected.
+  bool ended_well(PgConnection& connection) {
     in_doubt_ = true;
     const std::optional<PostgresError> fault = end_pipeline(connection);
     if (fault && fault->sqlstate() != not_as_expected) throw *fault;
@@ -395,23 +414,65 @@ std::vector<Verdict> commit_or_divide(PostgresPool& pool, Shard shard, std::span
   }
 }
 
-std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& entry, std::int64_t head) {
-  PgParameters parameters;
-  parameters.add(shard).add(entry.run.id).add(entry.head_before);
-  parameters.add(static_cast<std::int32_t>(head - entry.head_before));
-  return read_events(pool.query("events", parameters));
+// Begins the transaction in which the runs are locked, in the order of their ids; leaves the pipeline open.
+std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::span<const KnownRun> known) {
+  std::vector<std::size_t> order(known.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return known[a].id < known[b].id; });
+  PgArray ids(PgType::uuid), of(PgType::uuid), after(PgType::int8);
+  for (const std::size_t at : order) {
+    ids.add(known[at].id);
+    of.add(known[at].id);
+    after.add(known[at].head);
+  }
+  connection.begin_pipeline();
+  connection.send(begin_statement());
+  connection.send(statement("lock_runs"), PgParameters().add(shard).add(std::move(ids)));
+  connection.send(statement("events_of_runs"),
+                  PgParameters().add(shard).add(std::move(of)).add(std::move(after)).add(missed_events_max));
+  connection.sync();
+  connection.receive();
+  std::vector<LockedRun> locked(known.size());
+  for (const auto& [place, run] : read_found_runs(connection.receive())) {
+    locked[order[place]].head = run.head;
+    locked[order[place]].chain_hash = run.chain_hash;
+  }
+  const PgResult rows = connection.receive();
+  rows.expect_columns(event_columns);
+  const int place = rows.column("place");
+  for (int row = 0; row < rows.rows(); ++row)
+    locked[order[place_of(rows, row, place)]].missed.push_back(read_event(rows, row));
+  return locked;
 }
 
 }  // namespace
 
 std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
   if (batch.empty()) return {};
-  std::vector<Verdict> verdicts = commit_or_divide(pool, shard, batch, notifier);
-  for (std::size_t at = 0; at < batch.size(); ++at) {
-    if (!wants_missed(batch[at], verdicts[at])) continue;
-    verdicts[at].missed = read_missed(pool, shard, batch[at], verdicts[at].head);
+  return commit_or_divide(pool, shard, batch, notifier);
+}
+
+std::vector<Verdict> commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
+                                         const DecideLocked& decide, Notifier& notifier) {
+  LockedDecision decided;
+  std::optional<Commit> commit;
+  const auto attempt = [&](PgConnection& connection) {
+    if (commit) return commit->attempt(connection);  // the locks were lost after it had been decided
+    decided = decide(lock_runs(connection, shard, runs));
+    if (decided.entries.empty()) {
+      connection.finish();
+      connection.execute("ROLLBACK");
+      return std::vector<Verdict>();
+    }
+    return commit.emplace(shard, decided.entries, decided.options.notify ? &notifier : nullptr)
+        .attempt_locked(connection);
+  };
+  try {
+    return pool.run(attempt);
+  } catch (const PostgresError& fault) {
+    if (!commit || !is_lasting(fault)) throw;
+    return DividedCommit(pool, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault);
   }
-  return verdicts;
 }
 
 }  // namespace cairn

@@ -84,6 +84,18 @@ class PostgresStore final : public Store {
     return verdicts;
   }
 
+  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    LockedDecision decided;
+    const auto checked = [&](std::vector<LockedRun> locked) {
+      decided = decide(std::move(locked));
+      check_batch(shard, shards_, decided.entries);
+      return decided;
+    };
+    std::vector<Verdict> verdicts = commit_locked_batch(pool_, shard, runs, checked, notifier_);
+    if (committed_) committed_(decided.entries, verdicts);
+    return verdicts;
+  }
+
   ClaimedBatch claim(const ClaimRequest& request) override { return claimer_.claim(request); }
 
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
@@ -236,8 +248,10 @@ class PostgresStore final : public Store {
 
   std::vector<SessionRow> sessions() override { return read_sessions(pool_.query("sessions")); }
 
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
-    return read_held_jobs(pool_.query_widely("held_by", PgParameters().add(session).add(std::max(limit, 0))));
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {
+    PgParameters parameters;
+    parameters.add(session).add(std::max(limit, 0)).add(share.index).add(share.of);
+    return read_held_jobs(pool_.query_widely("held_by", parameters));
   }
   HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     const PgResult rows =

@@ -17,6 +17,9 @@ class ForwardingStore : public Store {
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     return store_.commit(shard, batch, options);
   }
+  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    return store_.commit_locked(shard, runs, decide);
+  }
   std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
   std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
@@ -54,8 +57,8 @@ class ForwardingStore : public Store {
   void beat(SessionId session) override { store_.beat(session); }
   void close_session(SessionId session) override { store_.close_session(session); }
   std::vector<SessionRow> sessions() override { return store_.sessions(); }
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
-    return store_.held_by(session, limit);
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {
+    return store_.held_by(session, limit, share);
   }
   HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     return store_.scan_held(session, now_us, limit);

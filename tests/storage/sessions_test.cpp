@@ -1,4 +1,6 @@
 // The rows of sessions, and what the sweeps look for: lapsed and ownerless holds, orphans.
+#include <set>
+
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -90,6 +92,20 @@ TEST_P(SessionsTest, what_a_session_holds_is_found) {
   EXPECT_TRUE(look.is_all);
   started_run();
   EXPECT_EQ(store().held_counts(), (std::map<SessionId, std::int64_t>{{7, 1}, {8, 2}})) << "free ones are nobody's";
+}
+
+TEST_P(SessionsTest, A14_what_a_session_holds_is_shared_out_by_runs_and_nothing_is_left_over) {
+  constexpr int runs = 40;
+  constexpr std::int32_t shares = 3;
+  for (int n = 0; n < runs; ++n) started_run();
+  claim(7, runs);
+  std::set<RunId> found;
+  for (std::int32_t index = 0; index < shares; ++index) {
+    const std::vector<HeldJob> part = store().held_by(7, runs, {index, shares});
+    EXPECT_LT(part.size(), static_cast<std::size_t>(runs));
+    for (const HeldJob& job : part) EXPECT_TRUE(found.insert(job.run).second) << "in two parts";
+  }
+  EXPECT_EQ(found.size(), static_cast<std::size_t>(runs));
 }
 
 TEST_P(SessionsTest, what_is_held_beyond_its_deadline_is_found) {

@@ -5,6 +5,7 @@
 #include <boost/asio.hpp>
 #include <chrono>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -92,6 +93,15 @@ class Carrier {
   Carrier& operator=(const Carrier&) = delete;
   static bool is_this_thread() { return is_one_; }
 
+  // As long as it lives, the thread is busy with one call and cannot carry out another.
+  class Busy {
+   public:
+    Busy() { is_one_ = false; }
+    ~Busy() { is_one_ = true; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+  };
+
  private:
   static inline thread_local bool is_one_ = false;
 };
@@ -153,6 +163,7 @@ struct Worker::Parts {
   std::optional<StoreCall> next_call();
   void carry_on();
   void carry(StoreCall call);
+  LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs);
   void on_answer(StoreCall call);
   void on_failure(const StoreCall& call, const std::string& fault);
   void complain(const char* purpose, const std::string& fault);
@@ -179,6 +190,7 @@ struct Worker::Parts {
   int carriers_ = 0;             // threads that carry out one after another
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
+  std::atomic<bool> has_ended_{false};
   std::once_flag broke_;
   std::exception_ptr fault_;  // the first that ended a thread's share of the loop
 
@@ -266,7 +278,9 @@ void Worker::Parts::carry_on() {
 void Worker::Parts::carry(StoreCall call) {
   std::optional<std::string> fault;
   try {
-    carry_out(call, {store_, steady_, has_exited});
+    carry_out(call, {store_, steady_, has_exited, [this](std::uint64_t batch, std::vector<LockedRun> runs) {
+                       return decide_locked(batch, std::move(runs));
+                     }});
   } catch (const std::exception& thrown) {
     fault = thrown.what();
   }
@@ -276,6 +290,20 @@ void Worker::Parts::carry(StoreCall call) {
     fault ? on_failure(call, *fault) : on_answer(std::move(call));
     now_or_soon();
   }));
+}
+
+// The locks are held for as long as the thread waits here.
+LockedDecision Worker::Parts::decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
+  const Carrier::Busy busy;
+  std::promise<LockedDecision> promise;
+  std::future<LockedDecision> decision = promise.get_future();
+  serial_.run(shared([this, batch, promise = std::move(promise), runs = std::move(runs)]() mutable {
+    session_.tick(steady_us());
+    promise.set_value(session_.decide_locked(batch, std::move(runs)));
+  }));
+  while (decision.wait_for(std::chrono::microseconds(rounds_us)) != std::future_status::ready)
+    if (has_ended_) throw StoreUnavailable("Expected a decision under the lock, but the worker has ended.");
+  return decision.get();
 }
 
 void Worker::Parts::on_answer(StoreCall call) {
@@ -323,6 +351,7 @@ void Worker::Parts::serve(asio::io_context& loop) {
 }
 
 void Worker::Parts::end() {
+  has_ended_ = true;
   io_.stop();
   callers_.stop();
 }

@@ -200,6 +200,7 @@ bool Session::pass_on_commits() {
   if (actions.empty()) return false;
   read(std::move(actions.loads));
   for (const CommitBatch& batch : actions.commits) call(Commit{batch});
+  for (LockedCommit& commit : actions.locked_commits) call(CommitLocked{std::move(commit)});
   for (PutSnapshot& one : actions.snapshots) call(KeepSnapshot{std::move(one)});
   for (const auto& [caller, called] : actions.children)
     if (pool_.executes(caller)) pool_.add_run(called);

@@ -50,6 +50,10 @@ class Session {
   void answered(StoreCall call);       // with its answer in it
   void failed(const StoreCall& call);  // the store was unavailable: it happened or not
   void ended(Ticket slot, StepResult result);
+  // The entries of a locked commit, whose call holds its locks meanwhile.
+  LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
+    return committer_.decide_locked(batch, std::move(runs));
+  }
 
   SessionActions drain_actions();
   TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived

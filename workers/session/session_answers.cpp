@@ -64,6 +64,15 @@ void Session::on_failure(const Commit& commit) {
 }
 
 template <>
+void Session::on_answer(CommitLocked& locked) {
+  committer_.verdicts(locked.commit.batch, std::move(locked.answer));
+}
+template <>
+void Session::on_failure(const CommitLocked& locked) {
+  committer_.batch_failed(locked.commit.batch);
+}
+
+template <>
 void Session::on_answer(KeepSnapshot&) {}
 template <>
 void Session::on_failure(const KeepSnapshot&) {}  // a cache

@@ -7,7 +7,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::int32_t sweep_rows = 200;
+constexpr std::int32_t orphans_max = 200;  // in one scan
 
 }  // namespace
 
@@ -24,6 +24,12 @@ void ReadHistories::carry_out(const CallSite& at) {
   const bool wants_graphs = std::any_of(loads.begin(), loads.end(), [](const Load& one) { return one.graphs; });
   if (wants_graphs) answer.graphs = at.store.graphs();
   answer.histories = read_histories(at.store, loads);
+}
+
+void CommitLocked::carry_out(const CallSite& at) {
+  answer = at.store.commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
+    return at.decide_locked(commit.batch, std::move(runs));
+  });
 }
 
 void LetGo::carry_out(const CallSite& at) const {
@@ -53,7 +59,7 @@ void ScanSessions::carry_out(const CallSite& at) {
   answer.database_us = at.store.database_time();
   answer.steady_us = at.steady();
   answer.sessions = at.store.sessions();
-  answer.orphans = at.store.orphans(sweep_rows);
+  answer.orphans = at.store.orphans(orphans_max);
   answer.queue_settings = at.store.queue_settings();
   if (!at.has_exited) return;
   for (const SessionRow& row : answer.sessions)
@@ -61,8 +67,8 @@ void ScanSessions::carry_out(const CallSite& at) {
 }
 
 void ReapSession::carry_out(const CallSite& at) {
-  answer = at.store.held_by(session, sweep_rows);
-  if (answer.empty()) at.store.close_session(session);
+  answer = at.store.held_by(session, holds_max, share);
+  if (answer.empty() && share.of == 1) at.store.close_session(session);
 }
 
 const char* purpose(const StoreCall& call) {

@@ -23,6 +23,8 @@ struct CallSite {
   const std::function<TimeUs()>& steady;  // a monotonic clock
   // Whether the session's process, as seen from here, has exited; empty: none can be seen.
   std::function<bool(const SessionRow&)> has_exited = {};
+  // Where the session decides what was locked; may throw StoreUnavailable.
+  std::function<LockedDecision(std::uint64_t batch, std::vector<LockedRun> runs)> decide_locked = {};
 };
 
 // In each: `answer` is what carry_out() left; it means nothing before. `purpose()` is for a sentence: "Expected to
@@ -71,6 +73,14 @@ struct Commit {
   void carry_out(const CallSite& at) {
     answer = at.store.commit(batch.shard, *batch.entries, {.notify = batch.notify});
   }
+};
+
+// Its decision is asked of the session while the locks are held.
+struct CommitLocked {
+  LockedCommit commit;
+  std::vector<Verdict> answer = {};
+  static const char* purpose() { return "commit under locks"; }
+  void carry_out(const CallSite& at);
 };
 
 struct KeepSnapshot {
@@ -136,16 +146,18 @@ struct ScanSessions {
   void carry_out(const CallSite& at);
 };
 
-// Answered by what the dead session still held; if that is nothing, its row is gone.
+// Answered by what the dead session still holds of these runs; if it is nothing of all runs, its row is gone.
 struct ReapSession {
+  static constexpr std::int32_t holds_max = 2'000;  // at once
   SessionId session = 0;
+  RunShare share = {};
   std::vector<HeldJob> answer = {};
   static const char* purpose() { return "reap a dead session"; }
   void carry_out(const CallSite& at);
 };
 
-using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, KeepSnapshot, ClaimJobs,
-                               LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
+using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
+                               ClaimJobs, LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

@@ -3,6 +3,7 @@
 // without I/O: it is given scans and replies, and gives calls and submissions. Not thread-safe.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,7 +65,9 @@ class Sweeping {
     Fence fence;
   };
   Ticket new_submission(InternalSubmission::Kind kind, const RunId& run, const Fence& fence = {});
-  void report_lost(const std::vector<HeldJob>& jobs, const std::string& message);
+  void reap(const std::vector<SessionId>& dead, const std::vector<SessionRow>& sessions);
+  void committed_loss(SessionId session);
+  std::int64_t report_lost(const std::vector<HeldJob>& jobs, const std::string& message);
   void cancel_orphans(const std::vector<RunId>& orphans);
   void record_jobs_scan(TimeUs took_us);
 
@@ -78,6 +81,12 @@ class Sweeping {
   TimeUs jobs_took_us_ = 0;  // the latest scan
   TimeUs next_children_ = 0;
   std::size_t next_child_ = 0;
+  struct Reaping {
+    RunShare share;
+    std::int64_t losses = 0;  // under way
+    bool is_full = false;     // there are more
+  };
+  std::map<SessionId, Reaping> reaping_;  // the dead ones of the last scan
   std::unordered_map<Ticket, InternalSubmission> submissions_;
   Ticket last_ticket_;
   std::int64_t lost_ = 0;
