@@ -135,8 +135,8 @@ struct Committer::Batch {
 };
 
 bool CommitterActions::empty() const {
-  return loads.empty() && commits.empty() && snapshots.empty() && replies.empty() && created_held.empty() &&
-         children.empty() && offered.empty();
+  return loads.empty() && commits.empty() && snapshots.empty() && without_snapshots.empty() && replies.empty() &&
+         created_held.empty() && children.empty() && offered.empty();
 }
 
 Committer::Committer(CommitterOptions options, Graphs graphs)
@@ -146,9 +146,10 @@ Committer::Committer(CommitterOptions options, Graphs graphs)
       gathered_(static_cast<std::size_t>(options_.shards)) {}
 Committer::~Committer() = default;
 
-void Committer::tick(TimeUs now_us) {
-  now_ = std::max(now_, now_us);
-  keep_rules_.tick(now_);
+void Committer::tick(TimeUs steady_us, TimeUs database_us) {
+  now_ = std::max(now_, steady_us);
+  database_ = database_us;
+  keep_rules_.tick(database_);
 }
 
 // --- runs -----------------------------------------------------------------------------------------------------------
@@ -365,7 +366,7 @@ bool Committer::answer_front(Run& run) {
 
 Context Committer::context_for(const Run& run) {
   Context context;
-  context.now_us = std::max(now_, run.state.last_at);  // a history's times never decrease, whatever the clock does
+  context.now_us = std::max(database_, run.state.last_at);  // a history's times never decrease, whatever the clock does
   context.actor = options_.actor;
   context.id_base = options_.new_id();
   // The last two bytes make the shard: a child run lies in its parent's.
@@ -460,7 +461,8 @@ void Committer::fuse(Run& run, BranchId branch) {
   for (int steps = 1; steps < options_.fuse_steps; ++steps) {
     const std::optional<Job> job = job_of(run.state, branch);
     if (!job || !keep_rules_.may_execute(*job)) return;
-    const std::optional<Command> command = options_.pure_steps->pure_report(run.state, *job, now_);
+    const std::optional<Command> command =
+        options_.pure_steps->pure_report(run.state, *job, std::max(database_, run.state.last_at));
     if (!command) return;
     ++counts_.fused;
     Result<Decision> decision = decide(run.state, *command, context_for(run), graphs_);
@@ -534,7 +536,7 @@ CommitterActions Committer::drain_actions() {
     batch->retry_at = never_us;
     // The failed call may have committed: by the batch's id the store finds that out.
     for (Entry& entry : batch->entries) entry.in_doubt = entry.commit != 0;
-    actions_.commits.push_back({id, batch->shard, &batch->entries, offers(batch->entries, now_)});
+    actions_.commits.push_back({id, batch->shard, &batch->entries, offers(batch->entries, database_)});
   }
   depart();
   return std::exchange(actions_, {});
@@ -576,7 +578,7 @@ bool Committer::depart(Shard shard) {
   }
   batch->shard = shard;
   ++counts_.batches;
-  actions_.commits.push_back({batch->id, shard, &batch->entries, offers(batch->entries, now_)});
+  actions_.commits.push_back({batch->id, shard, &batch->entries, offers(batch->entries, database_)});
   batches_.emplace(batch->id, std::move(batch));
   return true;
 }
@@ -662,6 +664,8 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   run.decided.clear();
   run.entry.reset();
   run.one_by_one = run.one_by_one && !run.waiting.empty();
+  if (is_ended(run.state.status) && std::exchange(run.snapshot_size, 0) > 0)
+    actions_.without_snapshots.push_back(run.id);
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
 }
 
