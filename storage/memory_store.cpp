@@ -176,7 +176,16 @@ class MemoryStore final : public Store {
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
     const std::lock_guard lock(mutex_);
     const auto run = runs_.find(id);
-    if (run != runs_.end()) run->second.snapshots[{snapshot.fold_version, snapshot.seq}] = snapshot;
+    if (run == runs_.end() || is_ended(run->second.row.status)) return;
+    auto& snapshots = run->second.snapshots;
+    auto older = snapshots.insert_or_assign({snapshot.fold_version, snapshot.seq}, snapshot).first;
+    if (older != snapshots.begin() && std::prev(older)->first.first == snapshot.fold_version) --older;
+    snapshots.erase(snapshots.begin(), older);
+  }
+  void drop_snapshots(const RunId& id) override {
+    const std::lock_guard lock(mutex_);
+    const auto run = runs_.find(id);
+    if (run != runs_.end() && is_ended(run->second.row.status)) run->second.snapshots.clear();
   }
 
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
@@ -325,14 +334,19 @@ class MemoryStore final : public Store {
     return counts;
   }
 
-  std::vector<RunId> orphans(std::int32_t limit) override {
+  std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override {
     const std::lock_guard lock(mutex_);
+    std::multimap<std::pair<Shard, RunId>, RunId> children;  // open ones, by their parents
+    for (const auto& [id, run] : runs_)
+      if (run.row.parent && !is_ended(run.row.status))
+        children.emplace(std::pair(shard_of(id, shards_), *run.row.parent), id);
     std::vector<RunId> found;
-    for (const auto& [id, run] : runs_) {
-      if (!run.row.parent || is_ended(run.row.status)) continue;
-      const auto parent = runs_.find(*run.row.parent);
-      if (parent == runs_.end() || !is_ended(parent->second.row.status)) continue;
-      if (found.size() < static_cast<std::size_t>(std::max(limit, 0))) found.push_back(id);
+    auto child = children.upper_bound({mark.shard, mark.parent});
+    mark = {};
+    for (std::int32_t n = 0; n < limit && child != children.end(); ++n, ++child) {
+      const auto parent = runs_.find(child->first.second);
+      if (parent != runs_.end() && is_ended(parent->second.row.status)) found.push_back(child->second);
+      if (n + 1 == limit) mark = {child->first.first, child->first.second};
     }
     return found;
   }

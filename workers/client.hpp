@@ -39,8 +39,10 @@ class Client {
   Client(Store& store, const Catalogue& catalogue, std::string actor);
   ~Client();
 
-  // Stores the built-in graphs that the database lacks and reads all others.
+  // Stores the built-in graphs that the database lacks and reads the current version of all others. Reads no graph
+  // twice. A run's older version is read when the run is.
   void load_graphs();
+  void load_all_graphs();  // also the versions that are current no more
   const Graphs& graphs() const;
 
   // Lets this client decide with a graph that is not stored yet. Refuses `invalid` (the graph's faults).

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int32_t version_min = 150'000;
 constexpr std::int64_t snapshot_seconds_max = 300;
+constexpr std::int64_t bloated_snapshot_seconds_max = 60;  // when dead rows have gathered already
 constexpr std::int64_t snapshot_transactions_max = 1'000'000;
 constexpr std::int64_t transaction_seconds_max = 600;
 constexpr TimeUs clock_us_max = 1'000'000;
@@ -46,13 +47,24 @@ void add_server(const ServerFacts& server, std::vector<Check>& checks) {
 
 // --- what holds vacuum back ------------------------------------------------------------------------------------------
 
+bool is_bloated(const TableFacts& table) {
+  return (table.name == "job" || table.name == "run") && table.dead > std::max(dead_rows_fine, table.live);
+}
+
+// A snapshot of a minute is to blame then already.
+bool is_bloated(const DoctorFacts& facts) {
+  return facts.schema && std::any_of(facts.schema->tables.begin(), facts.schema->tables.end(),
+                                     [](const TableFacts& table) { return is_bloated(table); });
+}
+
 Check oldest_snapshot(const DoctorFacts& facts) {
   const HolderFacts* oldest = nullptr;
   for (const HolderFacts& holder : facts.holders)
     if (holder.transactions > 0 && (oldest == nullptr || holder.transactions > oldest->transactions)) oldest = &holder;
   const std::string sight = facts.server.sees_all ? "" : ", as far as " + facts.server.user + " may see";
   if (oldest == nullptr) return {"oldest_snapshot", true, "nobody holds one" + sight};
-  const bool ok = oldest->transactions < snapshot_transactions_max && oldest->seconds < snapshot_seconds_max;
+  const std::int64_t seconds_max = is_bloated(facts) ? bloated_snapshot_seconds_max : snapshot_seconds_max;
+  const bool ok = oldest->transactions < snapshot_transactions_max && oldest->seconds < seconds_max;
   return {"oldest_snapshot", ok,
           holder_text(*oldest) + ", " + std::to_string(oldest->transactions) + " transactions and " +
               seconds_text(oldest->seconds) + " old" + sight};
@@ -140,7 +152,7 @@ Check bloat(const SchemaFacts& schema) {
   std::string found;
   for (const TableFacts& table : schema.tables) {
     if (table.name != "job" && table.name != "run") continue;
-    ok = ok && table.dead <= std::max(dead_rows_fine, table.live);
+    ok = ok && !is_bloated(table);
     found += (found.empty() ? "" : "; ") + table.name + " " + std::to_string(table.dead) + " dead of " +
              std::to_string(table.dead + table.live) + " rows";
   }
@@ -202,6 +214,19 @@ Check clock(const DoctorFacts& facts) {
           "this machine is " + amount + (difference_us < 0 ? " behind" : " ahead of") + " the database"};
 }
 
+Check ahead(const DoctorFacts& facts) {
+  if (facts.jobs_ahead == 0) return {"ahead_of_clock", true, "no job of a run that was written by a later clock"};
+  return {"ahead_of_clock", false,
+          std::to_string(facts.jobs_ahead) + " jobs of runs whose last event is up to " +
+              seconds_text(facts.ahead_seconds) + " later than the database's clock; what they wait for is due then"};
+}
+
+// A server elsewhere is asked to write a little, because its disk cannot be seen from here.
+Check writing(const DoctorFacts& facts) {
+  if (!facts.write_fault.empty()) return {"writing", false, facts.write_fault};
+  return {"writing", true, "a small table could be written"};
+}
+
 Check disk(const DiskFacts& disk) {
   const std::uint64_t megabytes = disk.free_bytes / 1'000'000;
   return {
@@ -217,6 +242,8 @@ std::vector<Check> checks_of(const DoctorFacts& facts) {
   add_schema(facts, checks);
   add_holders(facts, checks);
   checks.push_back(clock(facts));
+  checks.push_back(ahead(facts));
+  checks.push_back(writing(facts));
   if (facts.disk) checks.push_back(disk(*facts.disk));
   return checks;
 }

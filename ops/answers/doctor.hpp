@@ -94,7 +94,10 @@ struct DoctorFacts {
   std::int32_t shards = 1;
   std::vector<HolderFacts> holders;
   std::optional<SchemaFacts> schema;
-  std::optional<DiskFacts> disk;  // of an embedded database
+  std::optional<DiskFacts> disk;   // of an embedded database
+  std::string write_fault;         // of a small table that was written for a test; "": it could be
+  std::int64_t jobs_ahead = 0;     // of runs whose last event is later than the database's clock
+  std::int64_t ahead_seconds = 0;  // the farthest
   TimeUs database_us = 0;
   TimeUs here_us = 0;  // this machine's clock at that moment
 };

@@ -84,6 +84,9 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/postgres_test.cpp
   tests/storage/postgres/refused_entry_test.cpp
   tests/storage/postgres/schema_test.cpp
+  tests/storage/postgres/pooler_test.cpp
+  tests/storage/postgres/silence_test.cpp
+  tests/storage/postgres/transaction_pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
   tests/storage/proof/records_test.cpp
@@ -172,6 +175,9 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/doctor_test.cpp
   tests/ops/commands/explain_test.cpp
   tests/ops/commands/fork_test.cpp
+  tests/ops/commands/hanging_database_test.cpp
+  tests/ops/commands/pooler_test.cpp
+  tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
@@ -186,6 +192,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/planners/round_planner_runs_test.cpp
   tests/ops/planners/seven_node_runs_test.cpp
   tests/workers/ports/loopback.cpp
+  tests/storage/postgres/transaction_pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/fuzz_test.cpp

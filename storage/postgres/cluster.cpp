@@ -219,7 +219,7 @@ std::optional<pid_t> server_pid(const fs::path& directory) {
 
 bool answers(const fs::path& directory, std::string_view database) {
   try {
-    const Administration connected(dsn_of(directory, database), "cairn");
+    const Administration connected(dsn_of(directory, database), "cairn", opening_limit_ms);
     return true;
   } catch (const PostgresError&) {
     return false;

@@ -11,6 +11,7 @@
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/commit.hpp"
 #include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/dsn.hpp"
 #include "storage/postgres/job_claimer.hpp"
 #include "storage/postgres/notifier.hpp"
 #include "storage/postgres/rows.hpp"
@@ -19,7 +20,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t clock_checked_every_us = 30'000'000;
+constexpr std::int64_t clock_checked_every_us = 5'000'000;
 constexpr int clock_asked = 3;  // each time
 constexpr std::size_t lineage_max = 10'000;
 constexpr auto import_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest", "key"});
@@ -164,6 +165,10 @@ class PostgresStore final : public Store {
     pool_.query("put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
   }
 
+  void drop_snapshots(const RunId& id) override {
+    pool_.query("drop_snapshots", PgParameters().add(shard_of(id, shards_)).add(id));
+  }
+
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
     if (limit <= 0) return {};
     if (id.is_nil()) return read_questions(pool_.query("questions", PgParameters().add(limit)));
@@ -206,6 +211,13 @@ class PostgresStore final : public Store {
   }
 
   std::vector<GraphRow> graphs() override { return read_graphs(pool_.query("graphs")); }
+  std::int64_t graphs_mark() override { return pool_.query_widely("graphs_mark").int8(0, 0); }
+  std::vector<GraphRow> graph_names() override { return read_graphs(pool_.query_widely("graph_names")); }
+  std::vector<GraphRow> graphs_of(std::span<const std::string> versions) override {
+    PgArray wanted(PgType::text);
+    for (const std::string& version : versions) wanted.add(version);
+    return read_graphs(pool_.query_widely("graphs_of", PgParameters().add(std::move(wanted))));
+  }
 
   std::vector<HeldJob> jobs(const RunId& id) override {
     return read_held_jobs(pool_.query("jobs", PgParameters().add(shard_of(id, shards_)).add(id)));
@@ -276,13 +288,24 @@ class PostgresStore final : public Store {
     return counts;
   }
 
-  std::vector<RunId> orphans(std::int32_t limit) override {
-    const PgResult rows = pool_.query("orphans", PgParameters().add(std::max(limit, 0)));
-    const int run = rows.column("run_id");
+  std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override {
     std::vector<RunId> runs;
-    for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, run));
+    for (; mark.shard < shards_; mark = {mark.shard + 1, {}}) {
+      const PgResult rows = pool_.query("orphans", PgParameters().add(mark.shard).add(mark.parent).add(limit));
+      const int run = rows.column("run_id"), parent = rows.column("open_child_of"),
+                has_ended = rows.column("has_ended");
+      for (int row = 0; row < rows.rows(); ++row) {
+        if (rows.boolean(row, has_ended)) runs.push_back(rows.uuid(row, run));
+        mark.parent = std::max(mark.parent, rows.uuid(row, parent));
+      }
+      limit -= rows.rows();
+      if (limit <= 0) return runs;
+    }
+    mark = {};
     return runs;
   }
+
+  void give_up() override { pool_.give_up(); }
 
   void notify() override { notifier_.notify(); }
   bool await_notification(std::int64_t timeout_ms) override { return notifier_.await(timeout_ms); }
@@ -407,8 +430,9 @@ class PostgresStore final : public Store {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
+  if (const Result<Pooler> pooler = pooler_of_environment(); !pooler) return pooler.error();
   try {
-    Administration database(options.dsn, options.application);
+    Administration database(options.dsn, options.application, opening_limit_ms);
     const Result<SchemaFound> found = find_schema(database);
     if (!found) return found.error();
     if (found->version < newest_schema()) {

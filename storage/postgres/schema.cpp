@@ -103,7 +103,7 @@ Result<SchemaFound> find_schema(Administration& database) {
 
 Result<MigrateReport> migrate(const std::string& dsn, std::int32_t shards) {
   try {
-    Administration database(dsn, "cairn migrate");
+    Administration database(dsn, "cairn migrate", no_limit);
     database.begin();
     database.query("lock_migrations");
     Result<MigrateReport> report = migrate_locked(database, shards);

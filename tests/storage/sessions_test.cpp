@@ -142,15 +142,40 @@ TEST_P(SessionsTest, open_children_of_ended_parents_are_found) {
   Entry entry = ended.entry();
   entry.run.status = RunStatus::done;
   ended.commit(entry);
-  EXPECT_TRUE(store().orphans(10).empty());
+  const auto orphans = [this] {
+    OrphanMark from_the_first;
+    return store().orphans(from_the_first, 10);
+  };
+  EXPECT_TRUE(orphans().empty());
   Entry ending = parent.entry();
   ending.run.status = RunStatus::aborted;
   parent.commit(ending);
-  EXPECT_EQ(store().orphans(10), std::vector<RunId>{open.id()});
+  EXPECT_EQ(orphans(), std::vector<RunId>{open.id()});
   Entry last = open.entry();
   last.run.status = RunStatus::aborted;
   open.commit(last);
-  EXPECT_TRUE(store().orphans(10).empty());
+  EXPECT_TRUE(orphans().empty());
+}
+
+// One look reads a slice, whatever number of children there are; the next one goes on after it.
+TEST_P(SessionsTest, A19_open_children_are_looked_at_slice_by_slice) {
+  std::set<RunId> expected;
+  for (int n = 0; n < 6; ++n) {
+    TestRun parent = started_run();
+    TestRun child = new_run();
+    child.row.parent = parent.id();
+    child.commit(child.entry());
+    if (n % 2 == 0) continue;
+    Entry ending = parent.entry();
+    ending.run.status = RunStatus::done;
+    parent.commit(ending);
+    expected.insert(child.id());
+  }
+  std::set<RunId> found;
+  OrphanMark mark;
+  for (int look = 0; look < 4; ++look)
+    for (const RunId& run : store().orphans(mark, 2)) found.insert(run);
+  EXPECT_EQ(found, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, SessionsTest, testing::ValuesIn(every_store()), name_of_store);

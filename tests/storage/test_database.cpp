@@ -101,6 +101,7 @@ std::string with_user(const std::string& dsn, const std::string& user) { return 
 
 PgResult ask(const std::string& dsn, const std::string& sql) {
   PgConnection connection({dsn, "test", false});
+  connection.limit_silence(600'000);  // a million rows take a while
   return connection.query({"ask", sql});
 }
 

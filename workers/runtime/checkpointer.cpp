@@ -1,6 +1,7 @@
 #include "workers/runtime/checkpointer.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -16,6 +17,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t pause_ms_max = 1'000;
+constexpr std::size_t unwritten_max = 100;  // checkpoints, kept for a file without room
 
 }  // namespace
 
@@ -44,10 +46,10 @@ struct Checkpointer::Parts {
   CheckpointFiles files;
   const std::int64_t process;
   std::optional<SigningKey> key;
-  std::optional<Checkpoint> next;  // signed, and not yet in the database
-  bool is_in_file = false;         // the next one
-  bool files_end = false;          // one could not be written; no more are, as a file never has a gap
-  std::int64_t n = 0;              // of the last one in the database
+  std::optional<Checkpoint> next;    // signed, and not yet in the database
+  std::deque<Checkpoint> unwritten;  // into the file: it had no room; in their order, as a file never has a gap
+  bool files_end = false;            // too many of these: no more are written
+  std::int64_t n = 0;                // of the last one in the database
   Hash previous{};
   std::set<std::string> warned;
   std::optional<PeriodicThread> thread;
@@ -88,15 +90,18 @@ void Checkpointer::Parts::prepare() {
   made.heads = heads_text(heads.take());
   sign(made, files.database(), *key);
   next = std::move(made);
-  is_in_file = false;
+  if (!files_end) unwritten.push_back(*next);
 }
 
 void Checkpointer::Parts::put_into_file() {
-  if (is_in_file || files_end) return;
-  const Status appended = files.append(*next);
-  is_in_file = appended.ok();
-  files_end = !appended;
-  if (!appended) warn_once(appended.error().message);
+  for (; !unwritten.empty(); unwritten.pop_front()) {
+    const Status appended = files.append(unwritten.front());
+    if (appended) continue;
+    warn_once(appended.error().message);
+    files_end = unwritten.size() > unwritten_max;
+    if (files_end) unwritten.clear();
+    return;
+  }
 }
 
 // Into the file first, so that the file has all that the database has, unless it could not be written.
@@ -141,6 +146,7 @@ Checkpointer::Checkpointer(Store& store, GatheredHeads& heads, CheckpointOptions
 Checkpointer::~Checkpointer() {
   parts_->thread.reset();
   parts_->write_left();
+  parts_->put_into_file();
 }
 
 }  // namespace cairn

@@ -146,6 +146,7 @@ struct Worker::Parts {
 
   WorkerReport run();
   std::atomic<bool> stopping{false};
+  std::atomic<bool> hurrying{false};
 
  private:
   void serve(asio::io_context& loop);
@@ -159,6 +160,7 @@ struct Worker::Parts {
   void now_or_soon();
   void advance();
   void arm();
+  void abandon();
   void call(std::vector<StoreCall> calls);
   std::optional<StoreCall> next_call();
   void carry_on();
@@ -184,6 +186,7 @@ struct Worker::Parts {
   asio::steady_timer timer_{PostingExecutor(io_, serial_)};
   TimeUs armed_until_ = 0;  // 0: not
   bool is_posted_ = false;
+  bool has_given_up_ = false;
   int calls_under_way_ = 0;
   std::mutex calls_mutex_;
   std::deque<StoreCall> calls_;  // until a thread is free for them
@@ -377,14 +380,22 @@ void Worker::Parts::now_or_soon() { effects_.empty() && calls_under_way_ == 0 ? 
 void Worker::Parts::advance() {
   session_.tick(steady_us());
   if (stopping || (options_.until && options_.until())) session_.drain();
+  if (hurrying) session_.hurry();
   SessionActions actions = session_.drain_actions();
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
   for (const Ticket slot : actions.cancelled) cancel(slot);
   call(std::move(actions.calls));
   start_some();
   for (const Note& note : actions.notes) write(note);
+  if (session_.is_abandoned() && !std::exchange(has_given_up_, true)) abandon();
   if (session_.is_finished()) return end();
   arm();
+}
+
+// Without this, ending would wait for calls that may never be answered.
+void Worker::Parts::abandon() {
+  spdlog::warn("Expected to close the session, but the database does not answer; what it holds is taken over later.");
+  store_.give_up();
 }
 
 // A timer that fires too early is left as it is: setting it again wakes another thread.
@@ -440,5 +451,6 @@ Worker::Worker(Store& store, Catalogue& catalogue, WorkerOptions options)
 Worker::~Worker() = default;
 WorkerReport Worker::run() { return parts_->run(); }
 void Worker::stop() { parts_->stopping = true; }
+void Worker::hurry() { parts_->hurrying = true; }
 
 }  // namespace cairn

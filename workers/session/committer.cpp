@@ -152,7 +152,8 @@ void Committer::count_folded(Run& run, const std::vector<EventRow>& rows) {
 }
 
 bool CommitterActions::empty() const {
-  return loads.empty() && commits.empty() && locked_commits.empty() && snapshots.empty() && replies.empty() &&
+  return loads.empty() && commits.empty() && locked_commits.empty() && snapshots.empty() && without_snapshots.empty() &&
+         replies.empty() &&
          created_held.empty() && children.empty() && offered.empty();
 }
 
@@ -164,9 +165,10 @@ Committer::Committer(CommitterOptions options, Graphs graphs)
       to_lock_(static_cast<std::size_t>(options_.shards)) {}
 Committer::~Committer() = default;
 
-void Committer::tick(TimeUs now_us) {
-  now_ = std::max(now_, now_us);
-  keep_rules_.tick(now_);
+void Committer::tick(TimeUs steady_us, TimeUs database_us) {
+  now_ = std::max(now_, steady_us);
+  database_ = database_us;
+  keep_rules_.tick(database_);
 }
 
 // --- runs -----------------------------------------------------------------------------------------------------------
@@ -395,7 +397,7 @@ bool Committer::answer_front(Run& run) {
 
 Context Committer::context_for(const Run& run) {
   Context context;
-  context.now_us = std::max(now_, run.state.last_at);  // a history's times never decrease, whatever the clock does
+  context.now_us = std::max(database_, run.state.last_at);  // a history's times never decrease, whatever the clock does
   context.actor = options_.actor;
   context.id_base = options_.new_id();
   // The last two bytes make the shard: a child run lies in its parent's.
@@ -490,7 +492,8 @@ void Committer::fuse(Run& run, BranchId branch) {
   for (int steps = 1; steps < options_.fuse_steps; ++steps) {
     const std::optional<Job> job = job_of(run.state, branch);
     if (!job || !keep_rules_.may_execute(*job)) return;
-    const std::optional<Command> command = options_.pure_steps->pure_report(run.state, *job, now_);
+    const std::optional<Command> command =
+        options_.pure_steps->pure_report(run.state, *job, std::max(database_, run.state.last_at));
     if (!command) return;
     ++counts_.fused;
     Result<Decision> decision = decide(run.state, *command, context_for(run), graphs_);
@@ -585,7 +588,7 @@ void Committer::depart() {
 
 void Committer::send(const Batch& batch) {
   if (!batch.is_undecided)
-    return actions_.commits.push_back({batch.id, batch.shard, &batch.entries, offers(batch.entries, now_)});
+    return actions_.commits.push_back({batch.id, batch.shard, &batch.entries, offers(batch.entries, database_)});
   LockedCommit& commit = actions_.locked_commits.emplace_back();
   commit.batch = batch.id;
   commit.shard = batch.shard;
@@ -689,7 +692,7 @@ LockedDecision Committer::decide_locked(std::uint64_t id, std::vector<LockedRun>
   CHECK(locked.size() == runs.size());
   for (std::size_t place = 0; place < runs.size(); ++place) decide_locked(*runs[place], locked[place], batch);
   set_commit_id(batch);
-  return {batch.entries, {.notify = offers(batch.entries, now_)}};
+  return {batch.entries, {.notify = offers(batch.entries, database_)}};
 }
 
 void Committer::decide_locked(Run& run, const LockedRun& locked, Batch& batch) {
@@ -804,6 +807,8 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   run.entry.reset();
   run.one_by_one = run.one_by_one && !run.waiting.empty();
   run.open_steps_max = std::max(run.open_steps_max, run.state.steps.size());
+  if (is_ended(run.state.status) && std::exchange(run.snapshot_size, 0) > 0)
+    actions_.without_snapshots.push_back(run.id);
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
 }
 

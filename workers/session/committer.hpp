@@ -92,12 +92,13 @@ struct Offered {  // queue rows that any session may claim from then on
 };
 
 // The work to be done now. Each load is answered by history() or load_failed(), each commit by verdicts() or
-// batch_failed(); snapshots have no answer.
+// batch_failed(); snapshots have no answer, and neither has their removal.
 struct CommitterActions {
   std::vector<Load> loads;
   std::vector<CommitBatch> commits;
   std::vector<LockedCommit> locked_commits;
   std::vector<PutSnapshot> snapshots;
+  std::vector<RunId> without_snapshots;  // ended runs whose snapshots are not needed any more
   std::vector<Reply> replies;
   std::vector<HeldJob> created_held;              // new branches that are this session's from the start
   std::vector<std::pair<RunId, RunId>> children;  // caller, called
@@ -119,7 +120,9 @@ class Committer {
   explicit Committer(CommitterOptions options, Graphs graphs = {});
   ~Committer();
 
-  void tick(TimeUs now_us);  // never goes back
+  // Waits inside are on the first clock, which never goes back; what is written has the time of the database's.
+  void tick(TimeUs steady_us, TimeUs database_us);
+  void tick(TimeUs now_us) { tick(now_us, now_us); }  // where one clock is both
   void set_capacity(Capacity capacity) { keep_rules_.set_capacity(capacity); }
   void set_open_queues(QueueNames queues) { keep_rules_.set_open_queues(std::move(queues)); }
   void add_graph(GraphRef graph, bool make_current) { graphs_.add(std::move(graph), make_current); }
@@ -147,7 +150,7 @@ class Committer {
 
   bool idle() const;  // nothing waits, is gathered or under way
   int created_held_under_way() const { return keep_rules_.created_held(); }
-  TimeUs due_us() const;  // when drain_actions() is worth a call although nothing arrived; `never_us`: not
+  TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived; `never_us`: not
   const CommitterCounts& counts() const { return counts_; }
 
  private:
@@ -211,7 +214,8 @@ class Committer {
   CommitterOptions options_;
   Graphs graphs_;
   KeepRules keep_rules_;
-  TimeUs now_ = 0;
+  TimeUs now_ = 0;       // steady
+  TimeUs database_ = 0;  // the database's clock; it may be set back
   std::uint64_t serial_ = 0;
   std::unordered_map<RunId, std::unique_ptr<Run>> runs_;
   std::list<Run*> by_use_;                  // latest first

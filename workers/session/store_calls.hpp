@@ -32,6 +32,7 @@ struct CallSite {
 
 struct OpenSession {
   SessionRow row;  // its start is the database's time
+  KnownGraphs known = {};
   struct Answer {
     TimeUs database_us = 0;
     TimeUs steady_us = 0;  // at that moment
@@ -50,13 +51,15 @@ struct CloseSession {
 };
 
 struct ReadGraphs {
+  KnownGraphs known = {};  // what the answer brings is added
   std::vector<GraphRow> answer = {};
   static const char* purpose() { return "read the graphs"; }
-  void carry_out(const CallSite& at) { answer = at.store.graphs(); }
+  void carry_out(const CallSite& at) { answer = new_graphs(at.store, known); }
 };
 
 struct ReadHistories {
   std::vector<Load> loads;
+  KnownGraphs known = {};
   struct Answer {
     std::vector<History> histories;  // of the loads, in their order
     std::vector<GraphRow> graphs;    // if a load asked for them
@@ -87,6 +90,12 @@ struct KeepSnapshot {
   PutSnapshot what;
   static const char* purpose() { return "keep a snapshot"; }
   void carry_out(const CallSite& at) const { at.store.put_snapshot(what.run, what.row); }
+};
+
+struct DropSnapshots {
+  RunId run;
+  static const char* purpose() { return "remove the snapshots of an ended run"; }
+  void carry_out(const CallSite& at) const { at.store.drop_snapshots(run); }
 };
 
 struct ClaimJobs {
@@ -129,7 +138,9 @@ struct KeepBlobs {
 struct ScanSessions {
   SessionId session = 0;
   std::int32_t held_max = 0;
-  TimeUs now_us = 0;
+  TimeUs now_us = 0;    // the database's
+  TimeUs asked_us = 0;  // steady
+  OrphanMark orphans_from = {};
   bool scans_jobs = true;
   struct Answer {
     std::vector<SessionRow> sessions;
@@ -156,8 +167,9 @@ struct ReapSession {
   void carry_out(const CallSite& at);
 };
 
-using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                               ClaimJobs, LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
+using StoreCall =
+    std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
+                 DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

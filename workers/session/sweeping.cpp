@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/commit_rules.hpp"
+
 namespace cairn {
 namespace {
 
@@ -21,6 +23,7 @@ Sweeping::Sweeping(SweepOptions options)
     : options_(options), sweeper_(options.session, options.dead_after_us), last_ticket_(internal_tickets) {}
 
 void Sweeping::tick(TimeUs steady_us, TimeUs now_us) {
+  if (straight_since_ == 0) straight_since_ = steady_us;
   steady_ = steady_us;
   now_ = now_us;
 }
@@ -38,6 +41,8 @@ void Sweeping::scan_if_due() {
   scan.session = options_.session;
   scan.held_max = options_.held_max;
   scan.now_us = now_;
+  scan.asked_us = steady_;
+  scan.orphans_from = orphans_from_;
   scan.scans_jobs = steady_ >= next_jobs_scan_;
   actions_.calls.emplace_back(std::move(scan));
 }
@@ -57,10 +62,20 @@ Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, std::span<const Sw
   actions_.releases.insert(actions_.releases.end(), found.releases.begin(), found.releases.end());
   if (is_draining) return found;
   reap(found.dead, scan.answer.sessions);
-  report_lost(scan.answer.held.overdue, "Its worker did not report in time.");
+  orphans_from_ = scan.orphans_from;
+  report_lost(judged_overdue(scan.answer.held.overdue), "Its worker did not report in time.");
   report_lost(scan.answer.held.unowned, "Its worker is gone.");
   cancel_orphans(scan.answer.orphans);
   return found;
+}
+
+std::vector<HeldJob> Sweeping::judged_overdue(const std::vector<HeldJob>& overdue) const {
+  std::vector<HeldJob> judged;
+  for (const HeldJob& held : overdue) {
+    const TimeUs lasts = deadline_of(held.job, options_.default_timeout_ms, 0);
+    if (lasts == never_us || steady_ - straight_since_ >= lasts) judged.push_back(held);
+  }
+  return judged;
 }
 
 // The cheaper of the last two scans counts: one slow scan may be noise.

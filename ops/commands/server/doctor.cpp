@@ -113,6 +113,26 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
   facts.schema->checkpoints.key_better = key.better;
 }
 
+// Full disks and read-only servers show when something is written.
+std::string find_write_fault(Administration& database) {
+  try {
+    database.begin();
+    database.query("doctor_write");
+    database.roll_back();
+    return "";
+  } catch (const PostgresError& refused) {
+    const std::string text = refused.what();
+    database.roll_back();
+    return text.substr(0, text.find('\n'));
+  }
+}
+
+void read_ahead(Administration& database, DoctorFacts& facts) {
+  const AdminRows row = database.query("doctor_ahead");
+  facts.jobs_ahead = row.number(0, 0);
+  facts.ahead_seconds = row.number(0, 1);
+}
+
 std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
   if (!choice.is_embedded()) return std::nullopt;
   std::error_code fault;
@@ -131,6 +151,8 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     facts.holders = read_holders(database);
     read_clocks(database, facts);
     read_schema(database, dsn, *checkpoints, facts);
+    if (facts.schema) read_ahead(database, facts);
+    facts.write_fault = find_write_fault(database);
     facts.disk = read_disk(choice);
     return facts;
   } catch (const PostgresError& failure) {

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -40,7 +41,7 @@ class Supervised {
     process_ = ChildProcess(command_);
   }
   void terminate() { process_.terminate(); }
-  void wait() { process_.wait(); }
+  bool has_ended() { return process_.has_ended(); }
 
  private:
   std::string name_;
@@ -113,11 +114,23 @@ void supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api,
   }
 }
 
-void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api) {
-  if (api) api->process.terminate();
-  if (api) api->process.wait();
-  for (Supervised& worker : workers) worker.terminate();
-  for (Supervised& worker : workers) worker.wait();
+// A second signal is passed on, so that they hurry.
+void end(const std::vector<Supervised*>& processes, const StopSignals& signals) {
+  for (Supervised* process : processes) process->terminate();
+  const auto has_ended = [](Supervised* process) { return process->has_ended(); };
+  for (bool is_hurried = false; !std::all_of(processes.begin(), processes.end(), has_ended);) {
+    std::this_thread::sleep_for(poll_pause);
+    if (is_hurried || !signals.arrived_again()) continue;
+    is_hurried = true;
+    for (Supervised* process : processes) process->terminate();
+  }
+}
+
+void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, const StopSignals& signals) {
+  if (api) end({&api->process}, signals);
+  std::vector<Supervised*> all;
+  for (Supervised& worker : workers) all.push_back(&worker);
+  end(all, signals);
 }
 
 Exit up(const Settings& settings, const UpOptions& options) {
@@ -144,7 +157,7 @@ Exit up(const Settings& settings, const UpOptions& options) {
   std::vector<Supervised> workers;
   for (int i = 0; i < options.workers; ++i) workers.emplace_back("Worker process", child("work"));
   supervise(workers, api, signals);
-  drain(workers, api);
+  drain(workers, api, signals);
   return exit_ok;
 }
 

@@ -74,7 +74,32 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "prepared_transactions",
                                           "replication_slots",
                                           "clock",
+                                          "ahead_of_clock",
+                                          "writing",
                                           "disk"}));
+}
+
+TEST(Doctor, D9_names_jobs_that_were_written_while_the_clock_was_ahead) {
+  DoctorFacts facts = healthy();
+  facts.jobs_ahead = 3;
+  facts.ahead_seconds = 3'000;
+  expect_fault(facts, "ahead_of_clock", "3 jobs of runs whose last event is up to");
+}
+
+TEST(Doctor, D15_tells_a_server_that_cannot_write) {
+  DoctorFacts facts = healthy();
+  facts.write_fault = "ERROR:  could not extend file: No space left on device";
+  expect_fault(facts, "writing", "No space left");
+}
+
+TEST(Doctor, D15_a_snapshot_of_a_minute_is_named_when_dead_rows_have_gathered) {
+  DoctorFacts facts = healthy();
+  facts.holders = {{"transaction", "77", "report", 1'000, 95}};
+  EXPECT_TRUE(faults(facts).empty()) << "young, and it does no harm yet";
+  facts.schema->tables[0].dead = 680'000;
+  const std::map<std::string, std::string> found = faults(facts);
+  EXPECT_TRUE(found.contains("bloat"));
+  EXPECT_TRUE(found.contains("oldest_snapshot"));
 }
 
 struct Ill {

@@ -84,6 +84,52 @@ TEST(SessionLifecycle, draining_has_an_end_and_so_has_waiting_for_the_store) {
   EXPECT_TRUE(life.is_finished()) << "the store does not come back";
 }
 
+TEST(SessionLifecycle, D1_draining_ends_soon_when_the_store_says_nothing) {
+  SessionLifecycle life;
+  ASSERT_TRUE(life.begin_opening());
+  life.opened();
+  life.tick(second);
+  life.asked();
+  life.tick(2 * second);
+  life.drain();
+  EXPECT_EQ(life.due_us(), 11 * second) << "ten seconds of silence";
+  life.tick(11 * second);
+  EXPECT_TRUE(life.is_abandoned());
+  EXPECT_TRUE(life.is_finished());
+}
+
+TEST(SessionLifecycle, D1_a_store_that_answers_is_waited_for) {
+  SessionLifecycle life;
+  ASSERT_TRUE(life.begin_opening());
+  life.opened();
+  life.tick(second);
+  life.asked();
+  life.drain();
+  life.tick(10 * second);
+  life.answered(0);
+  life.tick(20 * second);
+  EXPECT_FALSE(life.is_finished()) << "nothing is asked any more";
+  life.asked();
+  life.answered(1);
+  life.tick(25 * second);
+  EXPECT_FALSE(life.is_abandoned()) << "another call was answered five seconds ago";
+}
+
+TEST(SessionLifecycle, D15_a_session_that_is_to_hurry_lets_go_at_once_and_waits_for_the_store_two_seconds) {
+  SessionLifecycle life;
+  ASSERT_TRUE(life.begin_opening());
+  life.opened();
+  life.tick(second);
+  life.drain();
+  EXPECT_FALSE(life.is_drain_over());
+  life.hurry();
+  EXPECT_TRUE(life.is_drain_over());
+  EXPECT_EQ(life.due_us(), 3 * second);
+  life.hurry();
+  life.tick(3 * second);
+  EXPECT_TRUE(life.is_finished());
+}
+
 // --- what stays -----------------------------------------------------------------------------------------------------
 
 Job job_in(const char* queue) { return {.branch = 1, .step = 1, .queue = queue, .run_at_us = noon}; }
@@ -138,7 +184,7 @@ class StepsInFlightTest : public testing::Test {
         ports_(*catalogue_->model, *catalogue_->tools),
         executor_(catalogue_->handlers, ports_, 5),
         steps_(executor_, {.session = 5, .shards = 1, .default_timeout_ms = 1'000}, outside_) {
-    steps_.tick(noon);
+    steps_.tick(noon, noon);
   }
   // A step of a run of this graph, executed as far as that goes without its driver.
   StepsInFlight::Actions begin(const std::string& graph) {
@@ -182,7 +228,7 @@ TEST_F(StepsInFlightTest, an_effect_runs_and_its_result_is_reported_once) {
 TEST_F(StepsInFlightTest, past_its_deadline_an_effect_is_cancelled_and_its_attempt_fails) {
   (void)begin("linear");
   EXPECT_EQ(steps_.due_us(), noon + second);
-  steps_.tick(noon + second);
+  steps_.tick(noon + second, noon + second);
   steps_.expire();
   const StepsInFlight::Actions actions = drain_actions();
   EXPECT_EQ(outside_.cancelled, std::vector<Ticket>{1});
