@@ -81,6 +81,8 @@ std::vector<Migration> migrations() {
   return found;
 }
 
+std::string_view embedded_login() { return schema_file("embedded_login.sql"); }
+
 int newest_schema() { return static_cast<int>(migrations().size()); }
 
 Result<SchemaFound> find_schema(Administration& database) {

@@ -23,6 +23,9 @@ struct Migration {
 std::vector<Migration> migrations();
 int newest_schema();
 
+// Makes the login of an embedded cluster that workers and commands use; may be run again.
+std::string_view embedded_login();
+
 struct SchemaFound {
   int version = 0;  // 0: none
   std::int32_t shards = 1;

@@ -105,7 +105,8 @@ void read_schema(Administration& database, const std::string& dsn, const std::st
                              (*store)->held_counts(),
                              static_cast<std::int64_t>((*store)->scan_held(0, 0, unowned_max).unowned.size()),
                              read_archive(database),
-                             read_checkpoint_facts(database, CheckpointFiles(folder, (*store)->identity()))};
+                             read_checkpoint_facts(database, CheckpointFiles(folder, (*store)->identity())),
+                             database.query("doctor_login").text(0, 0)};
 }
 
 std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
