@@ -45,7 +45,7 @@ struct Catalogue {
   std::unique_ptr<Tools> tools;
 
   // Sets the database of the sample data set, unless another one is configured. Into an embedded database, which is
-  // ours, its owner loads the sample at its first use; "": nobody does. REQUIRES: no tool has run yet.
+  // ours, its owner loads the sample at its first use; "": it is not loaded. REQUIRES: no tool has run yet.
   void use_database(const std::string& dsn, const std::string& owner_dsn);
 };
 

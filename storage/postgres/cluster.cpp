@@ -33,6 +33,7 @@ constexpr std::string_view marker_text = "A private PostgreSQL cluster of cairn.
 constexpr std::string_view marker_begun = "A private PostgreSQL cluster of cairn, being made.\n";
 constexpr std::string_view output_name = "cairn.out";
 constexpr std::string_view password_name = "owner.pass";
+constexpr std::string_view stopped_name = "cairn.stopped";
 constexpr std::string_view owner_login = "postgres";
 constexpr std::string_view command_login = "cairn";
 constexpr int port = 5432;  // names the socket; nothing listens on TCP
@@ -111,8 +112,7 @@ std::string dsn_of(const fs::path& directory, std::string_view user, std::string
 }
 
 std::string owner_dsn(const fs::path& directory, std::string_view database) {
-  return dsn_of(directory, owner_login, database) +
-         " passfile=" + dsn_value((directory / password_name).string());
+  return dsn_of(directory, owner_login, database) + " passfile=" + dsn_value((directory / password_name).string());
 }
 
 Cluster cluster_in(const fs::path& directory) {
@@ -212,11 +212,11 @@ Status initialise(const fs::path& directory, const fs::path& programs, const Ser
   if (fault || !give_to(account, data) || !give_to(account, directory)) {
     return unavailable("Expected to make " + data.string() + " for the server, but could not.");
   }
-  const ProgramRun ran = run_program(account,
-                                     {(programs / "initdb").string(), "-D", data.string(), "-U",
-                                      std::string(owner_login), "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8",
-                                      "--no-instructions"},
-                                     directory / output_name);
+  const ProgramRun ran =
+      run_program(account,
+                  {(programs / "initdb").string(), "-D", data.string(), "-U", std::string(owner_login), "-A", "trust",
+                   "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions"},
+                  directory / output_name);
   if (ran.exit != 0) return unavailable("Expected to initialise a database cluster, but: " + ran.says);
   std::ofstream configuration(data / "postgresql.conf", std::ios::app);
   configuration << "\ninclude 'cairn.conf'\n";
@@ -259,21 +259,21 @@ bool write_server_file(const ServerAccount& account, const fs::path& path, const
   return !fault;
 }
 
-// Who may come in. Until the owner has a password nobody is asked for one: only the server's account and root reach the
+// The rules of entry. Until the owner has a password none is asked for: only the server's account and root reach the
 // socket.
 bool write_entrance(const fs::path& directory, const ServerAccount& account) {
   const std::string owner(owner_login), how = fs::exists(directory / password_name) ? "scram-sha-256" : "trust";
-  return write_server_file(account, data_of(directory) / "cairn_hba.conf",
-                           "local all " + owner + " " + how + "\nlocal replication " + owner + " " + how +
-                               "\nlocal all all trust\n");
+  return write_server_file(
+      account, data_of(directory) / "cairn_hba.conf",
+      "local all " + owner + " " + how + "\nlocal replication " + owner + " " + how + "\nlocal all all trust\n");
 }
 
 bool write_settings(const fs::path& directory, const fs::path& socket, const ServerAccount& account) {
   const fs::path data = data_of(directory);
   return write_server_file(account, data / "cairn.conf",
-                           std::string(settings) + "port = " + std::to_string(port) + "\nunix_socket_directories = " +
-                               list_setting(socket) + "\nhba_file = " + setting((data / "cairn_hba.conf").string()) +
-                               "\n") &&
+                           std::string(settings) + "port = " + std::to_string(port) +
+                               "\nunix_socket_directories = " + list_setting(socket) +
+                               "\nhba_file = " + setting((data / "cairn_hba.conf").string()) + "\n") &&
          write_entrance(directory, account);
 }
 
@@ -281,7 +281,7 @@ bool write_settings(const fs::path& directory, const fs::path& socket, const Ser
 // socket there.
 Status check_socket_folder(const fs::path& folder, const ServerAccount& account) {
   struct stat found {};
-  if (lstat(folder.c_str(), &found) != 0) return Done{};  // nobody can be behind it
+  if (lstat(folder.c_str(), &found) != 0) return Done{};  // nothing can listen there
   const bool is_ours = found.st_uid == account.user || found.st_uid == geteuid();
   if (S_ISDIR(found.st_mode) && is_ours && (found.st_mode & 077) == 0) return Done{};
   return unavailable("Expected " + folder.string() + ", the folder of the server's socket, to be a folder of user " +
@@ -294,8 +294,8 @@ Status make_socket_folder(const fs::path& folder, const ServerAccount& account) 
                        ".");
   if (const Status safe = check_socket_folder(folder, account); !safe) return safe;
   if (give_to(account, folder)) return Done{};
-  return unavailable("Expected to give the socket's directory " + folder.string() + " to the server, but: " +
-                     std::strerror(errno) + ".");
+  return unavailable("Expected to give the socket's directory " + folder.string() +
+                     " to the server, but: " + std::strerror(errno) + ".");
 }
 
 // Waits for a server that has been started until it answers. `server`: nothing if it has ended.
@@ -321,20 +321,21 @@ Status launch(const fs::path& directory, const fs::path& programs, const ServerA
     if (const Status made = make_socket_folder(socket, account); !made) return made;
   if (!write_settings(directory, socket, account))
     return unavailable("Expected to write the server's settings in " + data.string() + ", but could not.");
+  std::error_code none;
+  fs::remove(directory / stopped_name, none);
   wait_until_unused(data);
   if (is_in_use(data)) return unavailable("Expected nobody to work in " + data.string() + ", but a process does.");
   remove_stale_lock(data / "postmaster.pid");
   remove_stale_lock(socket / (".s.PGSQL." + std::to_string(port) + ".lock"));
-  std::error_code none;
   const std::uintmax_t logged = fs::exists(log) ? fs::file_size(log, none) : 0;
-  const Result<pid_t> server =
-      start_program(account, {(programs / "postgres").string(), "-D", data.string()}, log);
+  const Result<pid_t> server = start_program(account, {(programs / "postgres").string(), "-D", data.string()}, log);
   if (!server) return server.error();
   const std::string fault = wait_for_answer(directory, [&] { return is_running(*server); });
   if (fault.empty()) return Done{};
   const std::string text = read_text(log);
-  return unavailable("Expected the database server to start, but: " +
-                     (is_running(*server) ? fault : last_lines(text.substr(std::min<std::size_t>(logged, text.size())))));
+  return unavailable(
+      "Expected the database server to start, but: " +
+      (is_running(*server) ? fault : last_lines(text.substr(std::min<std::size_t>(logged, text.size())))));
 }
 
 std::string random_text() {
@@ -351,10 +352,11 @@ Status complete(const fs::path& directory, const ServerAccount& account) {
     if (fs::exists(directory / password_name)) return Done{};
     const std::string owner(owner_login), password = random_text();
     server.execute("ALTER ROLE " + owner + " PASSWORD '" + password + "'");
-    const bool written = write_server_file(account, directory / password_name, "*:*:*:" + owner + ":" + password + "\n");
+    const bool written =
+        write_server_file(account, directory / password_name, "*:*:*:" + owner + ":" + password + "\n");
     if (!written || !write_entrance(directory, account))
       return unavailable("Expected to write the owner's password in " + directory.string() + ", but could not.");
-    server.execute("SELECT pg_reload_conf()");
+    server.query("reload_settings");
     return Done{};
   } catch (const PostgresError& failure) {
     return unavailable(std::string("Expected to create the database cairn, but: ") + failure.what());
@@ -390,7 +392,7 @@ Status stop_server(const fs::path& directory, pid_t server) {
   return Done{};
 }
 
-// A server whose programs were replaced makes way for the new ones if nobody else is connected.
+// A server whose programs were replaced makes way for the new ones if no one else is connected.
 Result<bool> is_to_be_restarted(const fs::path& directory, pid_t server) {
   if (!is_program_replaced(server)) return false;
   try {
@@ -400,7 +402,7 @@ Result<bool> is_to_be_restarted(const fs::path& directory, pid_t server) {
   }
 }
 
-// What runs, or nothing: then the server is to be launched.
+// True if the server runs and answers; false: it is to be launched.
 Result<bool> is_up(const fs::path& directory, const ServerAccount& account) {
   const fs::path data = data_of(directory), socket = socket_folder(directory);
   const std::optional<pid_t> server = server_of(data);
@@ -469,7 +471,13 @@ Status stop_cluster(const std::string& directory) {
   const DirectoryLock lock(*path);
   const std::optional<pid_t> server = server_of(data_of(*path));
   if (!server) return absent;
+  std::ofstream(*path / stopped_name) << "By `cairn down`.\n";  // before, so that `cairn up` does not start it again
   return stop_server(*path, *server);
+}
+
+bool was_stopped(const std::string& directory) {
+  const Result<fs::path> path = absolute_path(directory);
+  return path && fs::exists(*path / stopped_name);
 }
 
 Status let_commands_in(const Cluster& cluster) {

@@ -4,7 +4,8 @@
 //
 // Two logins enter it. `postgres` owns everything and is asked for a password, which stands in the file owner.pass of
 // the directory (0600; libpq reads it). `cairn` needs none and has the rights of the role cairn_app: workers and
-// commands use it. Who may write in the directory, as the server's own user may, can become the owner all the same.
+// commands use it. A program that may write in the directory, as one of the server's own user may, can become the
+// owner all the same.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct Cluster {
 // Makes the directory and runs initdb if it is empty, starts the server unless it runs, waits until it answers, and
 // creates the database `cairn`. When the caller is root, files belong to the unprivileged user `postgres` (or to the
 // owner of an existing data directory) and the server runs as that user. A server whose programs on disk were replaced
-// is started again if nobody is connected.
+// is started again if no one is connected.
 // Refuses `invalid` (a directory that holds something else), `unavailable` (no server program, no start: the last
 // lines of its log are in the sentence; a socket folder that others made), `unsupported` (data of another major
 // version).
@@ -36,6 +37,9 @@ Status let_commands_in(const Cluster& cluster);
 
 // Stops it (fast shutdown) and waits. Refuses `not_found` if none runs there.
 Status stop_cluster(const std::string& directory);
+
+// True if stop_cluster() ended its server and it was not started since.
+bool was_stopped(const std::string& directory);
 
 // True if the directory holds a cluster.
 bool is_cluster(const std::string& directory);

@@ -36,6 +36,16 @@ struct SchemaFound {
 // `corrupt` for one without a version. Throws PostgresError.
 Result<SchemaFound> find_schema(Administration& database);
 
+// A worker session with a heartbeat of late. `machine`: as SessionRow has it.
+struct SessionAtWork {
+  std::int64_t session = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string machine;
+};
+// In a schema of any version. Throws PostgresError.
+std::vector<SessionAtWork> sessions_at_work(Administration& database, std::int64_t silence_ms);
+
 struct MigrateReport {
   int from = 0;  // schema version found; 0: none
   int to = 0;

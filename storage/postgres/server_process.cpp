@@ -36,7 +36,7 @@ std::vector<std::string> short_environment() {
   return entries;
 }
 
-// What a child needs to become a program: made before the fork, after which nothing may be allocated.
+// All that a child needs to become a program: made before the fork, after which nothing may be allocated.
 class Image {
  public:
   Image(const ServerAccount& account, std::vector<std::string> command, int out)

@@ -12,7 +12,7 @@
 
 namespace cairn {
 
-// Who runs the server and owns its files.
+// The account that runs the server and owns its files.
 struct ServerAccount {
   uid_t user = 0;
   gid_t group = 0;
@@ -40,7 +40,7 @@ ProgramRun run_program(const ServerAccount& account, const std::vector<std::stri
 Result<pid_t> start_program(const ServerAccount& account, const std::vector<std::string>& command,
                             const std::filesystem::path& log);
 
-// False for a process that has ended, also if nobody has asked for its exit code yet.
+// False for a process that has ended, also if its exit code was not asked for yet.
 bool is_running(pid_t pid);
 
 // The running server of the data directory. The number in its postmaster.pid is believed only if that process is a

@@ -359,6 +359,24 @@ TEST_F(DoctorProgram, holds_checkpoints_inside_against_those_outside_and_knows_w
   EXPECT_EQ(doctor().exit, 0);
 }
 
+// Its files hold what the table lacks; that was reported only when a minute lay between the two.
+TEST_F(DoctorProgram, D15_a_database_that_was_restored_lacks_checkpoints_that_its_files_hold) {
+  setenv("CAIRN_CHECKPOINT_MS", "30", 1);
+  cairn_ok({"start", "plan_runner", "--wait", "--data", data(), "--input",
+            R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "sleep", "inputs": {"ms": 300}},
+                {"id": "b", "tool": "sleep", "inputs": {"ms": 300}, "after": ["a"]},
+                {"id": "c", "tool": "sleep", "inputs": {"ms": 300}, "after": ["b"]}]})"});
+  unsetenv("CAIRN_CHECKPOINT_MS");
+  PgConnection owner({dsn(), "owner", false});
+  owner.execute("DELETE FROM cairn.checkpoint WHERE n > 1");
+  const Json found = checks(doctor().json()).at("checkpoint_files");
+  EXPECT_EQ(found["ok"], false);
+  EXPECT_NE(found["found"].get<std::string>().find(", the table 1"), std::string::npos) << found;
+  owner.execute("TRUNCATE cairn.checkpoint, cairn.run, cairn.event, cairn.job, cairn.snapshot");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(data() + "/checkpoints"))
+    if (entry.path().extension() == ".jsonl") std::ofstream(entry.path(), std::ios::trunc);
+}
+
 TEST_F(DoctorProgram, a_database_without_a_schema_is_a_finding_and_one_that_is_not_there_unavailable) {
   const Ran ran = cairn({"doctor", "--json", "--dsn", dsn() + " dbname=postgres"});
   EXPECT_EQ(ran.exit, 1);

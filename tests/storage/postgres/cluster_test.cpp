@@ -47,7 +47,8 @@ TEST_F(ClusterTest, starts_is_found_stops_and_starts_again_with_its_data) {
   ask(started->owner_dsn, "create table kept (n int)");
   EXPECT_EQ(ask_text(started->owner_dsn, "select current_database()"), "cairn");
   EXPECT_EQ(ask_text(started->owner_dsn, "select current_setting('listen_addresses')"), "");
-  EXPECT_EQ(ask_text(started->owner_dsn, "select current_setting('fsync') || current_setting('synchronous_commit')"), "onon");
+  EXPECT_EQ(ask_text(started->owner_dsn, "select current_setting('fsync') || current_setting('synchronous_commit')"),
+            "onon");
   EXPECT_EQ(ask_text(started->owner_dsn, "select current_setting('server_encoding')"), "UTF8");
 
   const Result<Cluster> again = start_cluster(directory_);
@@ -161,7 +162,8 @@ TEST_F(ClusterTest, a_server_that_cannot_start_says_why) {
   EXPECT_NE(cluster.error().message.find("shared_buffers"), std::string::npos) << cluster.error().message;
 }
 
-// --- whose process, whose folder --------------------------------------------------------------------------------------
+// --- whose process, whose folder
+// --------------------------------------------------------------------------------------
 
 // A process of the server's user that has nothing to do with it.
 class Stranger {
@@ -182,7 +184,7 @@ class Stranger {
   pid_t pid_;
 };
 
-// The shutdown of a server that was not there any more killed whoever had its number since.
+// The shutdown of a server that was not there any more killed the process that had its number since.
 TEST_F(ClusterTest, D10_a_stale_pid_file_names_a_stranger_who_is_left_alone) {
   ASSERT_TRUE(start_cluster(directory_));
   ASSERT_TRUE(stop_cluster(directory_));
@@ -292,7 +294,8 @@ TEST_F(ClusterTest, H21_nobody_else_reads_the_log) {
   }
 }
 
-// --- who comes in -----------------------------------------------------------------------------------------------------
+// --- who comes in
+// -----------------------------------------------------------------------------------------------------
 
 TEST_F(ClusterTest, H10_commands_come_in_by_a_login_that_owns_nothing_and_the_owner_needs_a_password) {
   const Result<Cluster> cluster = start_cluster(directory_);
@@ -300,8 +303,9 @@ TEST_F(ClusterTest, H10_commands_come_in_by_a_login_that_owns_nothing_and_the_ow
   ASSERT_TRUE(migrate(cluster->owner_dsn, 1));
   ASSERT_TRUE(let_commands_in(*cluster));
   ASSERT_TRUE(let_commands_in(*cluster));
-  EXPECT_EQ(ask_text(cluster->dsn, "select current_user || ' ' || (select rolsuper or rolcreaterole or rolcreatedb "
-                                   "from pg_roles where rolname = current_user)"),
+  EXPECT_EQ(ask_text(cluster->dsn,
+                     "select current_user || ' ' || (select rolsuper or rolcreaterole or rolcreatedb "
+                     "from pg_roles where rolname = current_user)"),
             "cairn false");
   EXPECT_THROW(ask(cluster->dsn, "update cairn.event set seq = 1"), PostgresError);
   EXPECT_THROW(ask(cluster->dsn, "set session_replication_role = replica"), PostgresError);
@@ -311,7 +315,7 @@ TEST_F(ClusterTest, H10_commands_come_in_by_a_login_that_owns_nothing_and_the_ow
   EXPECT_EQ(ask_number(cluster->owner_dsn, "select 1"), 1);
 }
 
-// A cluster of an older release asks nobody for a password, and goes on to do so until its server is started again.
+// A cluster of an older release asks for no password, and goes on to do so until its server is started again.
 TEST_F(ClusterTest, H10_a_cluster_without_a_password_for_its_owner_gets_one) {
   const Result<Cluster> cluster = start_cluster(directory_);
   ASSERT_TRUE(cluster) << cluster.error().message;
@@ -332,7 +336,8 @@ TEST_F(ClusterTest, H10_a_cluster_without_a_password_for_its_owner_gets_one) {
   }));
 }
 
-// --- programs that were replaced ---------------------------------------------------------------------------------------
+// --- programs that were replaced
+// ---------------------------------------------------------------------------------------
 
 // PostgreSQL's programs in a folder of their own, from which they find the rest of the package.
 fs::path copy_programs(const fs::path& folder) {
