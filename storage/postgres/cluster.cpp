@@ -482,7 +482,11 @@ bool was_stopped(const std::string& directory) {
 
 Status let_commands_in(const Cluster& cluster) {
   try {
-    Administration(cluster.owner_dsn, "cairn").execute(std::string(embedded_login()));
+    Administration owner(cluster.owner_dsn, "cairn");
+    owner.begin();
+    owner.query("lock_migrations");  // one at a time: two processes may have found no login
+    owner.execute(std::string(embedded_login()));
+    owner.commit();
     return Done{};
   } catch (const PostgresError& failure) {
     return unavailable(std::string("Expected to let the login cairn in, but: ") + failure.what());
