@@ -14,6 +14,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
+#include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -69,6 +70,8 @@ int say(ExitCode code, const std::string& sentence) {
 
 int report(const Error& error) { return say(exit_code(error.code), error.message); }
 
+constexpr std::string_view insufficient_right = "42501";
+
 int run_chosen(const std::function<Exit()>& chosen) {
   try {
     const Exit result = chosen();
@@ -77,6 +80,12 @@ int run_chosen(const std::function<Exit()>& chosen) {
     return std::cout ? *result : say(exit_finding, "Expected to write the answer to stdout, but it cannot be written.");
   } catch (const StoreUnavailable& fault) {
     return report({Code::unavailable, fault.what()});
+  } catch (const PostgresError& fault) {
+    if (fault.sqlstate() == insufficient_right)
+      return report({Code::unsupported,
+                     std::string("Expected a login that may do this, for example one in the role cairn_app, but: ") +
+                         fault.what()});
+    return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
   } catch (const CorruptHistory& fault) {
     return report({Code::corrupt, fault.what()});
   } catch (const std::exception& fault) {

@@ -157,11 +157,11 @@ CatalogueOptions catalogue_options_from_environment() {
   return options;
 }
 
-void Catalogue::use_database(const std::string& dsn, bool is_embedded) {
+void Catalogue::use_database(const std::string& dsn, const std::string& owner_dsn) {
   if (dataset.dsn) return;
   dataset.dsn = dsn;
   dataset.login = sample_login;
-  if (is_embedded) dataset.load_dsn = dsn;
+  dataset.load_dsn = owner_dsn;
 }
 
 Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options) {

@@ -7,8 +7,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t compared_max = 20;       // files that are read to their end
-constexpr TimeUs writing_us_max = 60'000'000;  // a file is written before the table
+constexpr std::size_t compared_max = 20;  // files that are read to their end
 
 struct Last {
   std::int64_t process = 0;
@@ -30,8 +29,16 @@ std::string hex_of(const std::string& bytes) {
   return hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
-// "" if the file holds what the table does, and no more that is older than a write takes.
-std::string difference(const CheckpointFiles& files, const Last& stored, TimeUs now_us) {
+// The number of the process's last checkpoint in the table as it is now; 0: none.
+std::int64_t last_stored(Administration& database, std::int64_t process) {
+  for (const Last& last : read_last(database))
+    if (last.process == process) return last.n;
+  return 0;
+}
+
+// "" if the file holds what the table does, and no more that is older than a write takes. The table was read before
+// the file, so it is asked again before it counts as behind.
+std::string difference(Administration& database, const CheckpointFiles& files, const Last& stored, TimeUs now_us) {
   CheckpointReader reader(files, stored.process);
   bool has_stored = false;
   Last last;
@@ -44,9 +51,10 @@ std::string difference(const CheckpointFiles& files, const Last& stored, TimeUs 
   if (last.n < stored.n)
     return name + ": the table has " + std::to_string(stored.n) + ", its file " + std::to_string(last.n);
   if (!has_stored) return name + ": number " + std::to_string(stored.n) + " is another in its file";
-  if (last.n > stored.n && now_us - last.at_us > writing_us_max)
-    return name + ": its file has " + std::to_string(last.n) + ", the table " + std::to_string(stored.n);
-  return "";
+  if (last.n <= stored.n || now_us - last.at_us <= writing_us_max) return "";
+  const std::int64_t now = last_stored(database, stored.process);
+  if (last.n <= now) return "";
+  return name + ": its file has " + std::to_string(last.n) + ", the table " + std::to_string(now);
 }
 
 // A backup that was restored lacks what was signed after it. A process that was killed between the file and the table
@@ -78,7 +86,7 @@ CheckpointFacts read_checkpoint_facts(Administration& database, const Checkpoint
       ++facts.elsewhere;
     } else if (facts.compared < static_cast<std::int64_t>(compared_max)) {
       ++facts.compared;
-      note(difference(files, last, now_us));
+      note(difference(database, files, last, now_us));
     }
   }
   for (const std::int64_t process : filed)

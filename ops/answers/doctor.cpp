@@ -109,6 +109,14 @@ Check rights(const SchemaFacts& schema, const std::string& user) {
   return {"roles", true, "cairn_app and cairn_read may not change an event; this login is " + user};
 }
 
+Check login(const SchemaFacts& schema, const std::string& user) {
+  const std::string it = "this login, " + user + ", may ";
+  if (schema.login_rights.empty()) return {"login", true, it + "not change an event"};
+  return {"login", false,
+          it + "itself " + schema.login_rights +
+              " events: give workers and commands one in the role cairn_app, and this one to `cairn migrate` alone"};
+}
+
 // Without the role nothing can be archived, and nothing is wrong.
 Check archive_role(const ArchiveFacts& archive, const std::string& user) {
   const std::string gone = std::to_string(archive.gone) + " runs were archived";
@@ -194,6 +202,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back({"schema_version", true,
                     "version " + std::to_string(facts.schema_version) + ", shards " + std::to_string(facts.shards)});
   checks.push_back(rights(*facts.schema, facts.server.user));
+  checks.push_back(login(*facts.schema, facts.server.user));
   checks.push_back(archive_role(facts.schema->archive, facts.server.user));
   checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
   checks.push_back(checkpoint_files(facts.schema->checkpoints));

@@ -85,6 +85,7 @@ struct SchemaFacts {
   std::int64_t held_by_nobody = 0;         // jobs whose holder is gone; counted up to a hundred
   ArchiveFacts archive = {};
   CheckpointFacts checkpoints = {};
+  std::string login_rights = {};  // on events that this login itself has: "delete, update"; "": none
 };
 
 struct DoctorFacts {

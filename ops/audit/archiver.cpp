@@ -9,6 +9,7 @@
 
 #include "ops/audit/exporter.hpp"
 #include "ops/requests/input_lines.hpp"
+#include "storage/private_file.hpp"
 
 namespace cairn {
 namespace {
@@ -90,6 +91,7 @@ Status Archiver::make(const std::string& file, TimeUs ended_before, const std::f
 Status Archiver::write(const std::string& file, TimeUs ended_before,
                        const std::function<bool(const RunRow&)>& is_wanted, const std::string& by) {
   const bool compressed = fs::path(file).stem().extension() == ".zst";  // without the ".part"
+  if (!make_private_file(file)) return cannot_write(file);
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   if (!out) return cannot_write(file);
   ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); }, compressed);

@@ -104,7 +104,7 @@ std::vector<std::string> bench_cases() {
 
 Exit bench(const Settings& settings, const BenchOptions& options) {
   if (!options.report.empty()) return bench_report(options.report);
-  const Result<std::string> dsn = reach_database(choose_database(settings));
+  const Result<std::string> dsn = reach_as_owner(choose_database(settings));
   if (!dsn) return dsn.error();
   try {
     return measure(*dsn, settings, options);

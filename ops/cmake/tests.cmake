@@ -173,6 +173,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/control_test.cpp
   tests/ops/commands/corpus_test.cpp
   tests/ops/commands/doctor_test.cpp
+  tests/ops/commands/embedded_test.cpp
   tests/ops/commands/explain_test.cpp
   tests/ops/commands/fork_test.cpp
   tests/ops/commands/hanging_database_test.cpp

@@ -269,15 +269,21 @@ class PostgresStore final : public Store {
     const PgResult rows =
         pool_.query_widely("look_at_held", PgParameters().add(session).add(now_us).add(std::max(limit, 0)));
     HeldScan scan;
+    std::vector<HeldJob> stranded;
     scan.is_all = rows.rows() < limit;
     const std::vector<HeldJob> jobs = read_held_jobs(rows);
-    const int is_unowned = rows.column("?column?");  // the statement's only expression
+    const int is_unowned = rows.column("is_unowned"), is_stranded = rows.column("is_stranded");
     for (int row = 0; row < rows.rows(); ++row) {
       const HeldJob& job = jobs[static_cast<std::size_t>(row)];
+      if (rows.boolean(row, is_stranded)) {
+        stranded.push_back(job);
+        continue;
+      }
       if (job.session == session) scan.own.push_back(job);
       if (job.deadline_us < now_us) scan.overdue.push_back(job);
       if (rows.boolean(row, is_unowned)) scan.unowned.push_back(job);
     }
+    if (session != 0 && !stranded.empty()) offer_stranded(stranded);
     return scan;
   }
   std::map<SessionId, std::int64_t> held_counts() override {
@@ -337,6 +343,19 @@ class PostgresStore final : public Store {
       connection.sync();
       connection.finish();
     });
+  }
+
+  // Lets claims find jobs that are free but not offered: left so by a worker of release 9 or older.
+  void offer_stranded(std::span<const HeldJob> jobs) {
+    std::map<Shard, std::pair<PgArray, PgArray>> by_shard;
+    for (const HeldJob& job : jobs) {
+      auto& [runs, branches] =
+          by_shard.try_emplace(shard_of(job.run, shards_), PgArray(PgType::uuid), PgArray(PgType::int4)).first->second;
+      runs.add(job.run);
+      branches.add(job.job.branch);
+    }
+    for (auto& [shard, rows] : by_shard)
+      pool_.query("offer_stranded", PgParameters().add(shard).add(std::move(rows.first)).add(std::move(rows.second)));
   }
 
   void add_snapshots(Shard shard, std::span<const HistoryRequest> requests, const std::vector<std::size_t>& places,

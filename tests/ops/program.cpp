@@ -12,6 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "storage/postgres/cluster.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {
@@ -113,6 +114,13 @@ Ran run_program(const std::string& path, const Arguments& arguments, const std::
     waitpid(pid, &status, 0);
   }
   return {exit_of(status), read_file(out), read_file(err)};
+}
+
+std::string owner_dsn(const fs::path& data) {
+  cairn_ok({"runs", "--data", data});
+  const Result<Cluster> cluster = find_cluster(data);
+  if (!cluster) throw std::runtime_error(cluster.error().message);
+  return cluster->owner_dsn;
 }
 
 Ran cairn(const Arguments& arguments, const std::string& input) {

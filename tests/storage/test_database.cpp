@@ -33,8 +33,9 @@ class TestCluster {
   TestCluster() : directory_(scratch_directory() + "/cluster") {
     const Result<Cluster> cluster = start_cluster(directory_);
     if (!cluster) throw std::runtime_error(cluster.error().message);
-    dsn_ = cluster->dsn;
-    PgConnection connection({dsn_, "test", false});
+    PgConnection connection({cluster->owner_dsn, "test", false});
+    connection.execute("CREATE ROLE tester SUPERUSER LOGIN");  // without a password, which takes time to check
+    dsn_ = with_user(cluster->dsn, "tester");
     connection.execute("ALTER SYSTEM SET fsync = off");
     connection.execute("SELECT pg_reload_conf()");
   }

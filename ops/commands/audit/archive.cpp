@@ -49,7 +49,9 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
     kept.push_back({{"run", to_string(run)}, {"says", why}});
     if (!settings.json) print_line("Kept " + to_string(run) + ": " + why + ".");
   };
-  RunArchive archive(opened->dsn);
+  const Result<std::string> owner = reach_as_owner(choose_database(settings));  // who may take on cairn_archive
+  if (!owner) return owner.error();
+  RunArchive archive(*owner);
   const TimeUs before = options.older_than.at_us.value_or(store.database_time() - options.older_than.age_us);
   CheckpointTable signatures(opened->dsn, store.shards());
   Archiver archiver(store, archive, signatures, *key, keep);

@@ -12,13 +12,17 @@
 #include "ops/terminal/child_process.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
+#include "storage/postgres/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::chrono::milliseconds poll_pause{100};
 constexpr std::chrono::seconds restart_pause{1};
+constexpr std::chrono::seconds server_look_pause{1};
+constexpr std::chrono::seconds server_pause_max{30};
 
 struct UpOptions {
   int workers = 2;
@@ -47,6 +51,41 @@ class Supervised {
   std::string name_;
   ChildCommand command_;
   ChildProcess process_;
+};
+
+// The embedded server, which is started again when it has ended and was not stopped: at once, and then less and less
+// often while it does not start.
+class WatchedServer {
+ public:
+  explicit WatchedServer(std::string directory)
+      : directory_(std::move(directory)), identifier_(system_identifier(directory_)) {}
+
+  // Refuses `not_found` once its data is gone or another's.
+  Status start_if_ended() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_) return Done{};
+    next_look_ = now + server_look_pause;
+    if (system_identifier(directory_) != identifier_)
+      return Error{Code::not_found, "Expected the data of the PostgreSQL in " + directory_ +
+                                        " to be as it was when it was started, but it is gone or another's."};
+    if (find_cluster(directory_) || was_stopped(directory_)) {
+      pause_ = server_look_pause;
+      return Done{};
+    }
+    std::cerr << "cairn: the PostgreSQL in " << directory_ << " has ended; starting it again.\n";
+    if (const Result<Cluster> started = start_cluster(directory_); !started) {
+      pause_ = std::min(pause_ * 2, server_pause_max);
+      next_look_ = std::chrono::steady_clock::now() + pause_;
+      std::cerr << "cairn: " << readable_line(started.error().message, 2'000) << "\n";
+    }
+    return Done{};
+  }
+
+ private:
+  std::string directory_;
+  std::optional<std::uint64_t> identifier_;
+  std::chrono::steady_clock::time_point next_look_;
+  std::chrono::seconds pause_ = server_look_pause;
 };
 
 // The command line of a child that does `command` on the same database.
@@ -105,13 +144,17 @@ Status check_start(const Settings& settings, const UpOptions& options) {
   return catalogue ? Status(Done{}) : catalogue.error();
 }
 
-void supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, const StopSignals& signals) {
+Status supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, std::optional<WatchedServer>& server,
+                 const StopSignals& signals) {
   while (!signals.arrived()) {
     std::this_thread::sleep_for(poll_pause);
     if (signals.arrived()) break;
+    if (server)
+      if (const Status there = server->start_if_ended(); !there) return there;
     for (Supervised& worker : workers) worker.restart_if_ended();
     if (api) api->process.restart_if_ended();
   }
+  return Done{};
 }
 
 // A second signal is passed on, so that they hurry.
@@ -156,9 +199,11 @@ Exit up(const Settings& settings, const UpOptions& options) {
   print_up(settings, choice, *dsn, options.workers, api ? api->address : "");
   std::vector<Supervised> workers;
   for (int i = 0; i < options.workers; ++i) workers.emplace_back("Worker process", child("work"));
-  supervise(workers, api, signals);
+  std::optional<WatchedServer> server;
+  if (choice.is_embedded()) server.emplace(choice.directory);
+  const Status ended = supervise(workers, api, server, signals);
   drain(workers, api, signals);
-  return exit_ok;
+  return ended ? Exit(exit_ok) : Exit(ended.error());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 class Archive : public ::testing::Test {
  protected:
   void SetUp() override {
-    dsn_ = cairn({"doctor", "--json"}).json()["dsn"];
+    dsn_ = owner_dsn();
     execute(
         "TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question, cairn.snapshot, cairn.checkpoint, "
         "cairn.tombstone, cairn.import");

@@ -12,7 +12,7 @@
 namespace cairn::program {
 namespace {
 
-std::string own_dsn() { return cairn({"doctor", "--json"}).json()["dsn"]; }
+std::string own_dsn() { return owner_dsn(); }
 
 // A second new database with the schema. Given to a command by --dsn.
 std::string other_database(const std::string& name, int shards = 1) {

@@ -54,6 +54,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
   }
   EXPECT_EQ(names, (std::set<std::string>{"postgres_version",
                                           "encoding",
+                                          "login",
                                           "fsync",
                                           "synchronous_commit",
                                           "full_page_writes",
@@ -290,7 +291,7 @@ class DoctorProgram : public testing::Test {
     more.insert(more.begin(), {"doctor", "--data", data()});
     return cairn(more);
   }
-  static std::string dsn() { return doctor().json()["dsn"]; }
+  static std::string dsn() { return owner_dsn(data()); }
 };
 
 std::map<std::string, Json> checks(const Json& shown) {
@@ -304,7 +305,7 @@ TEST_F(DoctorProgram, examines_the_embedded_database_and_finds_it_well) {
   EXPECT_EQ(ran.exit, 0) << ran.out;
   const Json shown = ran.json();
   const std::map<std::string, Json> found = checks(shown);
-  EXPECT_EQ(found.size(), 22u);
+  EXPECT_EQ(found.size(), 23u);
   for (const auto& [name, check] : found) EXPECT_EQ(check["ok"], true) << check;
   EXPECT_EQ(found.at("fsync")["found"], "on");
   EXPECT_NE(shown["dsn"].get<std::string>().find("dbname='cairn'"), std::string::npos) << shown["dsn"];
@@ -332,8 +333,7 @@ TEST_F(DoctorProgram, names_who_holds_a_snapshot_and_who_may_change_events) {
   PgConnection owner({of_it, "owner", false});
   owner.execute("CREATE TABLE IF NOT EXISTS public.snapshot_moves (n int)");  // a snapshot's age counts transactions
   owner.execute("GRANT UPDATE ON cairn.event TO cairn_app");
-  // By its DSN: an embedded database is migrated by each command, which puts the rights right again.
-  const std::map<std::string, Json> found = checks(cairn({"doctor", "--json", "--dsn", of_it}).json());
+  const std::map<std::string, Json> found = checks(doctor().json());
   owner.execute("REVOKE UPDATE ON cairn.event FROM cairn_app");
   owner.execute("DROP TABLE public.snapshot_moves");
   holder.execute("COMMIT");
@@ -342,6 +342,22 @@ TEST_F(DoctorProgram, names_who_holds_a_snapshot_and_who_may_change_events) {
       << found.at("oldest_snapshot");
   EXPECT_EQ(found.at("roles")["ok"], false);
   EXPECT_EQ(found.at("roles")["found"], "role cairn_app may update events");
+  EXPECT_EQ(found.at("login")["found"],
+            "this login, cairn, may itself update events: give workers and commands one in the role "
+            "cairn_app, and this one to `cairn migrate` alone");
+}
+
+// It said "cairn_app and cairn_read may not change an event; this login is postgres", and that all was well.
+TEST_F(DoctorProgram, H10_a_login_that_may_itself_change_events_is_not_well) {
+  EXPECT_EQ(checks(doctor().json()).at("login"),
+            (Json{{"name", "login"}, {"ok", true}, {"found", "this login, cairn, may not change an event"}}));
+  const Ran ran = cairn({"doctor", "--json", "--dsn", dsn()});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(checks(ran.json()).at("login")["ok"], false);
+  EXPECT_EQ(
+      checks(ran.json()).at("login")["found"],
+      "this login, postgres, may itself delete, truncate, update events: give workers and commands one in the role "
+      "cairn_app, and this one to `cairn migrate` alone");
 }
 
 // A checkpoint's time is signed, so a minute has to pass in the facts: the file is one that an earlier test cannot
@@ -372,8 +388,7 @@ TEST_F(DoctorProgram, holds_checkpoints_inside_against_those_outside_and_knows_w
   EXPECT_EQ(found("last_checkpoint")["ok"], true) << found("last_checkpoint");
   EXPECT_TRUE(found("checkpoint_files")["found"].get<std::string>().starts_with("1 files in "))
       << found("checkpoint_files");
-  EXPECT_NE(found("archive_role")["found"].get<std::string>().find(" may take on cairn_archive; 0 runs"),
-            std::string::npos)
+  EXPECT_NE(found("archive_role")["found"].get<std::string>().find(" take on cairn_archive; 0 runs"), std::string::npos)
       << found("archive_role");
 
   for (const auto& entry : std::filesystem::recursive_directory_iterator(data() + "/checkpoints"))
@@ -395,6 +410,24 @@ TEST_F(DoctorProgram, holds_checkpoints_inside_against_those_outside_and_knows_w
   owner.execute("REVOKE cairn_archive FROM cairn_app");
   owner.execute("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.snapshot");
   EXPECT_EQ(doctor().exit, 0);
+}
+
+// Its files hold what the table lacks; that was reported only when a minute lay between the two.
+TEST_F(DoctorProgram, D15_a_database_that_was_restored_lacks_checkpoints_that_its_files_hold) {
+  setenv("CAIRN_CHECKPOINT_MS", "30", 1);
+  cairn_ok({"start", "plan_runner", "--wait", "--data", data(), "--input",
+            R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "sleep", "inputs": {"ms": 300}},
+                {"id": "b", "tool": "sleep", "inputs": {"ms": 300}, "after": ["a"]},
+                {"id": "c", "tool": "sleep", "inputs": {"ms": 300}, "after": ["b"]}]})"});
+  unsetenv("CAIRN_CHECKPOINT_MS");
+  PgConnection owner({dsn(), "owner", false});
+  owner.execute("DELETE FROM cairn.checkpoint WHERE n > 1");
+  const Json found = checks(doctor().json()).at("checkpoint_files");
+  EXPECT_EQ(found["ok"], false);
+  EXPECT_NE(found["found"].get<std::string>().find(", the table 1"), std::string::npos) << found;
+  owner.execute("TRUNCATE cairn.checkpoint, cairn.run, cairn.event, cairn.job, cairn.snapshot");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(data() + "/checkpoints"))
+    if (entry.path().extension() == ".jsonl") std::ofstream(entry.path(), std::ios::trunc);
 }
 
 TEST_F(DoctorProgram, a_database_without_a_schema_is_a_finding_and_one_that_is_not_there_unavailable) {
