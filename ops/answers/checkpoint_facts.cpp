@@ -7,7 +7,8 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t compared_max = 20;  // files that are read to their end
+constexpr std::size_t compared_max = 20;       // files that are read to their end
+constexpr TimeUs writing_us_max = 60'000'000;  // a file is written before the table
 
 struct Last {
   std::int64_t process = 0;
@@ -36,8 +37,8 @@ std::int64_t last_stored(Administration& database, std::int64_t process) {
   return 0;
 }
 
-// "" if the file holds what the table does, and no more that is older than a write takes. The table was read before
-// the file, so it is asked again before it counts as behind.
+// "" if the file holds what the table does, and at most one checkpoint more, which is no older than a write takes. The
+// table was read before the file, so it is asked again before it counts as behind.
 std::string difference(Administration& database, const CheckpointFiles& files, const Last& stored, TimeUs now_us) {
   CheckpointReader reader(files, stored.process);
   bool has_stored = false;
@@ -51,9 +52,9 @@ std::string difference(Administration& database, const CheckpointFiles& files, c
   if (last.n < stored.n)
     return name + ": the table has " + std::to_string(stored.n) + ", its file " + std::to_string(last.n);
   if (!has_stored) return name + ": number " + std::to_string(stored.n) + " is another in its file";
-  if (last.n <= stored.n || now_us - last.at_us <= writing_us_max) return "";
+  if (last.n <= stored.n) return "";
   const std::int64_t now = last_stored(database, stored.process);
-  if (last.n <= now) return "";
+  if (last.n <= now || (last.n == now + 1 && now_us - last.at_us <= writing_us_max)) return "";
   return name + ": its file has " + std::to_string(last.n) + ", the table " + std::to_string(now);
 }
 
