@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 const std::string samples = testing::source_dir() + "/../shared/samples/gitlog/";
 
 ToolAnswer call(const std::string& tool, const Json& inputs) {
-  for (const ToolSpec& spec : repository_tools()) {
+  for (const ToolSpec& spec : repository_tools({"/"})) {
     ToolCall request;
     request.tool = tool;
     request.inputs = inputs;
