@@ -127,15 +127,18 @@ Result<ToolsFile> read_tools_file(const std::string& name) {
 Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
                                                  const BuiltinTools& builtin) {
   std::vector<ToolSpec> specs = builtin_tools();
-  const auto add = [&specs](std::vector<ToolSpec> more) { std::move(more.begin(), more.end(), std::back_inserter(specs)); };
-  add(repository_tools(builtin.repositories));
+  const auto add = [&specs](std::vector<ToolSpec> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(specs));
+  };
+  std::vector<std::string> repositories = builtin.repositories;
+  repositories.insert(repositories.end(), options.repositories.begin(), options.repositories.end());
+  add(repository_tools(std::move(repositories)));
   add(page_tools({options.browser_pages, options.browser_screenshots}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
   add(data_tools(dataset, **language));
-  specs.push_back(
-      corpus_tool(options.corpora ? options.corpora : corpora_in_memory({{example_corpus, example_documents()}}),
-                  builtin.corpora));
+  specs.push_back(corpus_tool(
+      options.corpora ? options.corpora : corpora_in_memory({{example_corpus, example_documents()}}), builtin.corpora));
   for (ToolSpec& spec : specs) {
     if (!is_allowed(builtin, spec.name)) spec = refused_tool(spec.name);
   }

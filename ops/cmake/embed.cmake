@@ -31,7 +31,8 @@ function(cairn_embed_program target function program)
   string(JOIN "\n" source
     "#include <string_view>"
     "__asm__(\".section .rodata\\n.global ${function}_begin\\n.global ${function}_end\\n\""
-    "        \"${function}_begin:\\n.incbin \\\"$<TARGET_FILE:${program}>\\\"\\n${function}_end:\\n.previous\\n\")$<SEMICOLON>"
+    "        \"${function}_begin:\\n.incbin \\\"$<TARGET_FILE:${program}>\\\"\\n\""
+    "        \"${function}_end:\\n.previous\\n\")$<SEMICOLON>"
     "extern \"C\" const char ${function}_begin[], ${function}_end[]$<SEMICOLON>"
     "namespace cairn {"
     "std::string_view ${function}()$<SEMICOLON>"

@@ -1,5 +1,5 @@
-// This process as the operating system sees it: what it may open, and what others may see of it. Each function is called
-// once, at the start of the program, by its first thread.
+// This process as the operating system sees it: what it may open, and what others may see of it. Each function is
+// called once, at the start of the program, by its first thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace cairn {
 // Raises the number of files that this process may open to what it is allowed.
 void raise_open_files();
 
-// What it was when the process started; programs that it runs get that.
+// The number when the process started; programs that it runs get that.
 std::int64_t open_files_at_start();
 
 // Moves the environment to where no other process can read it (not in /proc/PID/environ), and keeps other processes of

@@ -45,7 +45,8 @@ constexpr Limit limits[] = {{RLIMIT_CPU, 2},   {RLIMIT_DATA, 3},  {RLIMIT_NOFILE
 bool is_left(const char* argument) { return std::strcmp(argument, "-") == 0; }
 unsigned long number_of(const char* argument) { return std::strtoul(argument, nullptr, 10); }
 
-// A hard limit that is lower already stays. At its limit of processor time a program gets SIGXCPU, a second later SIGKILL.
+// A hard limit that is lower already stays. At its limit of processor time a program gets SIGXCPU, a second later
+// SIGKILL.
 bool set_limit(int resource, rlim_t wanted) {
   const auto which = static_cast<__rlimit_resource_t>(resource);
   rlimit now{};
@@ -77,7 +78,7 @@ bool become_user(char** arguments) {
   return ::setgroups(count, groups) == 0 && ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0;
 }
 
-// In the program's own process. What it is allowed never grows again, so that its keeper can always end it.
+// In the program's own process. Its rights never grow again, so that its keeper can always end it.
 [[noreturn]] void become_program(char** arguments, pid_t keeper, int says_errno) {
   sigset_t none;
   ::sigemptyset(&none);

@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::size_t err_bytes_kept = 8 * 1024;
 constexpr std::size_t chunk_bytes = 16 * 1024;
-constexpr int drained_chunks_max = 64;  // no pipe holds more than a MiB
+constexpr int drained_chunks_max = 64;   // no pipe holds more than a MiB
 constexpr int destroyed_ms_max = 1'000;  // for the end of a child whose waiter is gone
 constexpr int stopped_ms_max = 7'000;    // for the end of what was stopped; its keeper says so after five seconds
 constexpr int own_descriptors_from = 8;  // above all that a program may get
@@ -155,7 +155,8 @@ std::vector<std::string> keeper_arguments(std::size_t descriptors, const std::ve
     all[7] = std::to_string(setting.user->uid);
     all[8] = std::to_string(setting.user->gid);
     std::string groups;
-    for (const std::uint32_t group : setting.user->groups) groups += (groups.empty() ? "" : ",") + std::to_string(group);
+    for (const std::uint32_t group : setting.user->groups)
+      groups += (groups.empty() ? "" : ",") + std::to_string(group);
     if (!groups.empty()) all[9] = groups;
   }
   all.insert(all.end(), argv.begin(), argv.end());
@@ -201,7 +202,7 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-// Tells the keeper to end all; a program that stopped it with a signal does not keep it from that.
+// Asks the keeper to end all; a program that stopped it with a signal does not keep it from that.
 void ask_to_end(int line, pid_t keeper) {
   ::shutdown(line, SHUT_WR);
   ::kill(keeper, SIGCONT);

@@ -26,7 +26,7 @@ struct ProcessLimits {
   std::int64_t memory_bytes = 4LL << 30;  // what it may write to privately; address space that it sets aside is free
   std::int64_t file_bytes = 4LL << 30;    // the longest file that it may write
   std::int64_t open_files = 0;            // 0: as many as this process was started with
-  std::int64_t processes = 0;             // of its user, all programs together; 0: as this process; root has no such bound
+  std::int64_t processes = 0;  // of its user, all programs together; 0: as this process; root has no such bound
 };
 
 struct ProcessUser {
@@ -36,7 +36,7 @@ struct ProcessUser {
   std::string home;
 };
 
-// What a program gets of the world: variables of this process by their names, and a user.
+// The part of the world that a program gets: variables of this process by their names, and a user.
 struct ProcessSetting {
   std::vector<std::string> environment;  // besides PATH, HOME, LANG, LC_*, TZ, TMPDIR
   std::optional<ProcessUser> user;       // none: this process's own
@@ -54,11 +54,11 @@ struct ProcessEnd {
   std::string err;  // its last few thousand bytes
 };
 
-// Starts argv[0] (found in PATH) in a process group of its own, with no descriptor of ours but the three; writes `input`
-// to it. The call ends when the program has exited and nothing is left of what it started, or when it passes a limit
-// (SIGKILL). It is ended in the same way when the coroutine is destroyed early. It may not gain rights (no_new_privs).
-// REQUIRES: argv is not empty; nothing else reaps the children of this process.
-// Throws std::system_error if a pipe cannot be made.
+// Starts argv[0] (found in PATH) in a process group of its own, with no descriptor of ours but the three; writes
+// `input` to it. The call ends when the program has exited and nothing is left of what it started, or when it passes a
+// limit (SIGKILL). It is ended in the same way when the coroutine is destroyed early. It may not gain rights
+// (no_new_privs). REQUIRES: argv is not empty; nothing else reaps the children of this process. Throws
+// std::system_error if a pipe cannot be made.
 boost::asio::awaitable<ProcessEnd> run_process(std::vector<std::string> argv, std::string input, ProcessLimits limits,
                                                ProcessSetting setting = {});
 

@@ -157,9 +157,9 @@ Status read_settings(const Json& entry, ToolSpec& spec) {
 Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
   if (name.empty()) return Error{Code::invalid, "Expected every tool to have a name, but one has none."};
   if (!entry.is_object()) return tool_fault(name, "an object", entry);
-  static const std::set<std::string, std::less<>> known = {"exec",     "http", "timeout_ms", "queue", "needs", "gives",
-                                                           "about",    "env",  "attempts",   "user",  "limits",
-                                                           "fallback"};
+  static const std::set<std::string, std::less<>> known = {"exec",     "http",  "timeout_ms", "queue",
+                                                           "needs",    "gives", "about",      "env",
+                                                           "attempts", "user",  "limits",     "fallback"};
   static const std::set<std::string, std::less<>> of_programs = {"env", "user", "limits"};
   for (const auto& [key, value] : entry.items()) {
     if (!known.contains(key)) {
@@ -192,9 +192,8 @@ Result<BuiltinTools> read_builtin(const Json& builtin) {
     return Error{Code::invalid, "Expected \"builtin\" to be an object, but got " + excerpt(builtin, 200) + "."};
   for (const auto& [key, value] : builtin.items()) {
     if (key != "allow" && key != "repositories" && key != "corpora")
-      return Error{Code::invalid,
-                   "Expected only allow, repositories and corpora in \"builtin\", but got " + excerpt(Json(key), 200) +
-                       "."};
+      return Error{Code::invalid, "Expected only allow, repositories and corpora in \"builtin\", but got " +
+                                      excerpt(Json(key), 200) + "."};
   }
   auto allow = read_names(builtin, "allow");
   if (!allow) return allow.error();

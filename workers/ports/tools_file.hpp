@@ -20,8 +20,8 @@
 namespace cairn {
 
 struct BuiltinTools {
-  std::optional<std::vector<std::string>> allow;  // by name, or "page.*" for all that begin so; none: all there are
-  std::vector<std::string> repositories = {"."};  // folders and files that the repository tools may read
+  std::optional<std::vector<std::string>> allow;    // by name, or "page.*" for all that begin so; none: all there are
+  std::vector<std::string> repositories = {"."};    // folders and files that the repository tools may read
   std::optional<std::vector<std::string>> corpora;  // that `corpus_search` may search; none: all
 };
 
@@ -35,8 +35,8 @@ struct ToolsFile {
   BuiltinTools builtin;
 };
 
-// With a fallback, `attempts` is 1 unless it is given; `cpu_seconds` is four times `timeout_ms` if that is more. Refuses
-// `invalid` with a sentence that names the tool and the fault.
+// With a fallback, `attempts` is 1 unless it is given; `cpu_seconds` is four times `timeout_ms` if that is more.
+// Refuses `invalid` with a sentence that names the tool and the fault.
 Result<ToolsFile> parse_tools(const Json& document);
 
 }  // namespace cairn

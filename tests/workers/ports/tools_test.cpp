@@ -292,6 +292,33 @@ TEST_F(Programs, H5_a_program_that_kills_its_keeper_dies_with_it) {
   EXPECT_EQ(failure_of(run("kill -KILL $PPID; sleep 1000")).message, "killed by signal 9");
 }
 
+// H5: a program of the same user finds nothing in /proc/PID of a worker. A process of its own, because it is for good.
+TEST_F(Programs, H5_find_nothing_in_the_environment_of_a_worker) {
+  ::setenv("CAIRN_MODEL_KEY", "secret", 1);
+  ToolSpec spec;
+  spec.name = "script";
+  const std::string look = "printf '{\"found\": %d}' $(tr -d '\\000' < /proc/$1/environ | wc -c)";
+  const std::string script = folder_.write("look.sh", look);
+  const std::string say = folder_.write("say.sh", "exec /bin/sh " + script + " $(cut -d' ' -f4 /proc/$PPID/stat)");
+  spec.does = ToolSpec::Exec{{"/bin/sh", say}, {}, {}};
+  const auto found_by_tool = [&] {
+    asio::io_context io;
+    const auto tools = make_tools({spec}, 1);
+    return outputs_of(testing::run(io, tools->call(call_of("script"))))["found"].get<int>();
+  };
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    hide_from_other_processes();
+    const bool is_kept = std::string(std::getenv("CAIRN_MODEL_KEY")) == "secret";
+    ::_exit(is_kept && found_by_tool() == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(worker, &status, 0);
+  ::unsetenv("CAIRN_MODEL_KEY");
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(found_by_tool(), 0) << "that of a process that does not hide it";
+}
+
 TEST_F(Programs, H5_a_memory_bomb_is_a_failed_attempt) {
   ToolSpec spec;
   spec.name = "bomb";

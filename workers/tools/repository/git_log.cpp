@@ -18,10 +18,11 @@ constexpr std::size_t complaint_bytes_max = 4096;
 
 // git must not ask, fetch, lock, or read configuration of anyone but the repository.
 ProcessSetting git_setting() {
-  return {.environment = {},
-          .user = {},
-          .variables = {"LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ALLOW_PROTOCOL=none",
-                        "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"}};
+  return {
+      .environment = {},
+      .user = {},
+      .variables = {"LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ALLOW_PROTOCOL=none",
+                    "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"}};
 }
 
 // Options that hold for every call. A repository may belong to another user than the worker. Its configuration may
@@ -65,8 +66,8 @@ Result<std::string> run_git(const std::string& repository, std::vector<std::stri
       break;
   }
   if (end.kind == ProcessEnd::Kind::exited && end.number == 0) return std::move(end.out);
-  return Error{Code::invalid, "Expected a git repository with commits at " + repository + ", but git says: " +
-                                  readable_line(last_line(end.err), complaint_bytes_max)};
+  return Error{Code::invalid, "Expected a git repository with commits at " + repository +
+                                  ", but git says: " + readable_line(last_line(end.err), complaint_bytes_max)};
 }
 
 // --- parsing --------------------------------------------------------------------------------------------------------
