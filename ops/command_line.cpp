@@ -16,6 +16,7 @@
 #include "ops/service/database.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "workers/ports/own_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -116,6 +117,8 @@ Status check_environment(const Settings& settings) {
 
 int run_command_line(int argc, const char* const* argv) {
   occupy_standard_streams();
+  hide_from_other_processes();
+  raise_open_files();
   if (!log_to_stderr()) return say(exit_usage, "Expected CAIRN_LOG to be debug, info, warn or error, but it is not.");
   for (int i = 1; i < argc; ++i)
     if (!is_utf8(argv[i]))
