@@ -1,12 +1,12 @@
 #include "engine/admission.hpp"
 
-#include "engine/bounds.hpp"
-
 #include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
 #include <set>
+
+#include "engine/bounds.hpp"
 
 namespace cairn {
 namespace {

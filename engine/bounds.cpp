@@ -150,7 +150,8 @@ Status check_facts(const std::vector<Fact>& facts) {
 }
 
 std::string recordable(std::string text, std::size_t bytes_max) {
-  for (std::size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at)) text.replace(at, 1, "\uFFFD");
+  for (std::size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at))
+    text.replace(at, 1, "\uFFFD");
   if (text.size() <= bytes_max) return text;
   std::size_t end = bytes_max - 3;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;

@@ -11,12 +11,12 @@
 
 namespace cairn {
 
-// Of graphs, nodes, labels, queues, channels, tags, signals, questions' kinds, budgets, tools, sub-goals and all other
-// names: they are looked up in the database, where an index takes no more than a third of a page.
+// Bounds the names of graphs, nodes, labels, queues, channels, tags, signals, questions' kinds, budgets, tools,
+// sub-goals and all others: they are looked up in the database, where an index takes no more than a third of a page.
 inline constexpr std::size_t name_bytes_max = 1'000;
-// Of what all facts of one outcome hold together.
+// Bounds what all facts of one outcome hold together.
 inline constexpr std::size_t facts_bytes_max = composed_bytes_max;
-// Of the sentence of a failure.
+// Bounds the sentence of a failure.
 inline constexpr std::size_t message_bytes_max = 64 * 1024;
 
 // `as` says what it is, in the sentence. Refuses `limit` (too long), `invalid` (NUL, which no text column takes).

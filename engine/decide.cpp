@@ -56,8 +56,8 @@ TimeUs delay_us(const Retry& retry, std::int32_t errors, double draw) {
   return static_cast<TimeUs>(std::max(0.0, ms * (1 - retry.jitter * draw)) * 1000);
 }
 
-// The delay before a lost step is tried again: 100 ms, four times as long with each loss, at most a minute, less up to a
-// half by chance, so that steps that were lost together do not come together again.
+// The delay before a lost step is tried again: 100 ms, four times as long with each loss, at most a minute, less up to
+// a half by chance, so that steps that were lost together do not come together again.
 TimeUs delay_after_loss_us(std::int32_t losses, double draw) {
   constexpr double first_ms = 100, factor = 4, max_ms = 60'000;
   const double ms = std::min(max_ms, first_ms * std::pow(factor, losses));
@@ -402,9 +402,9 @@ void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   StepFailed failed = failed_step(state_, step, attempt, failure.error, failure.message);
   if (may_retry(step, fail)) {
     const TimeUs now = std::max(context_.now_us, state_.last_at);
-    failed.retry_at = now + (failure.error == lost_error
-                                 ? delay_after_loss_us(step.losses, context_.draw)
-                                 : delay_us(state_.node(step).retry, step.errors + 1, context_.draw));
+    failed.retry_at =
+        now + (failure.error == lost_error ? delay_after_loss_us(step.losses, context_.draw)
+                                           : delay_us(state_.node(step).retry, step.errors + 1, context_.draw));
     return emit(id, std::move(failed));
   }
   if (failure.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there

@@ -222,7 +222,7 @@ Command ReplayCheck::report_again(StepReport report) const {
   if (!report.result) {
     Failure failure = std::move(report.result).error();
     failure.retryable = failure.retryable || was_last_try(report.step, failure.error);
-    const bool is_lost = failure.error == lost_error;  // and counted, for it is on record
+    const bool is_lost = failure.error == lost_error;  // and counted: it is on record
     return FailStep{report.step, report.attempt, std::move(failure), report.worker, report.started_at, is_lost};
   }
   if (report.cached_from != 0) report.result->cache_key = key_of_outcome(report.step, report.cached_from);

@@ -183,14 +183,14 @@ struct RunState {
   const Node& node(const Step& step) const { return graph->node(step.node); }
 };
 
-// Whether the step's next attempt is executed with nothing beside it in its worker: it was lost twice, so it may be what
-// kills workers, or have been beside it (decision 0031).
-inline constexpr std::int32_t losses_beside_others_max = 2;
-inline bool runs_alone(const Step& step) { return step.losses >= losses_beside_others_max; }
-// Whether a step that is lost once more is tried again. Losses beside other steps may be the fault of one of those: only
-// the later ones use up what is allowed, unless nothing is.
+// Whether a worker executes the step's next attempt with nothing else in flight: the step was lost twice, so it may be
+// the one that kills workers, or have been held together with that one (decision 0035).
+inline constexpr std::int32_t losses_together_max = 2;
+inline bool runs_alone(const Step& step) { return step.losses >= losses_together_max; }
+// Whether a step that is lost once more is tried again. The first losses, together with other steps, may be the fault
+// of one of those: only the later ones use up what is allowed, unless nothing is.
 inline bool may_lose_again(const Step& step, const Retry& retry) {
-  return retry.lost > 0 && step.losses - losses_beside_others_max < retry.lost;
+  return retry.lost > 0 && step.losses - losses_together_max < retry.lost;
 }
 
 // --- reading --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t count_max = 2'000'000'000;               // of steps, branches, attempts: the next one is counted
+constexpr std::int64_t count_max = 2'000'000'000;             // of steps, branches, attempts: the next one is counted
 constexpr std::int64_t long_max = 9'000'000'000'000'000'000;  // of events and microseconds: a delay may be added
 
 struct Broken {  // never leaves check_references
@@ -47,7 +47,8 @@ class References {
       fan(part);
       plan(part);
     }
-    for (const auto& [name, queue] : state_.signals) must(!queue.empty(), "signal " + name + " waits, but there is none");
+    for (const auto& [name, queue] : state_.signals)
+      must(!queue.empty(), "signal " + name + " waits, but there is none");
   }
 
  private:
@@ -58,12 +59,14 @@ class References {
 
   void run() const {
     must((state_.seq == 0) == (state_.graph == nullptr), "it has events without a graph, or a graph without events");
-    must(state_.seq >= 0 && state_.seq <= long_max && state_.last_at <= long_max, "its events are too many or too late");
+    must(state_.seq >= 0 && state_.seq <= long_max && state_.last_at <= long_max,
+         "its events are too many or too late");
     must(state_.last_step >= 0 && state_.last_step <= count_max, "its steps are too many");
     must(state_.last_branch >= 0 && state_.last_branch <= count_max, "its branches are too many");
     must(!state_.parent || (state_.parent->depth > 0 && state_.parent->depth <= call_depth_max),
          "it is called at no depth that there is");
-    must(state_.seq == 0 ? state_.branches.empty() : find_branch(root_branch) != nullptr, "its first branch is missing");
+    must(state_.seq == 0 ? state_.branches.empty() : find_branch(root_branch) != nullptr,
+         "its first branch is missing");
   }
 
   // A parent is older than its branches, so that the way up ends.

@@ -25,9 +25,15 @@ struct SessionRow {
   std::optional<std::vector<std::string>> handlers = {};  // nothing: unknown
   std::optional<std::vector<std::string>> tools = {};     // nothing: unknown
   std::string machine = {};                               // where `pid` means something; "": unknown
-  // The hold that it executes with nothing beside it, as "RUN BRANCH EPOCH": none of its others has begun. "": its holds
-  // run side by side. Nothing: unknown, as of a worker of an older release.
+  // The one hold that it executes, as "RUN BRANCH EPOCH": none of its others has begun. "": its holds run side by side.
+  // Nothing: unknown, as of a worker of an older release.
   std::optional<std::string> alone = {};
+};
+
+// One of as many disjoint parts of all runs as there are processes that share work on them.
+struct RunShare {
+  std::int32_t index = 0;
+  std::int32_t of = 1;
 };
 
 // Held jobs that need attention. A job may be in more than one list.

@@ -86,6 +86,9 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/postgres_test.cpp
   tests/storage/postgres/refused_entry_test.cpp
   tests/storage/postgres/schema_test.cpp
+  tests/storage/postgres/pooler_test.cpp
+  tests/storage/postgres/silence_test.cpp
+  tests/storage/postgres/transaction_pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
   tests/storage/proof/records_test.cpp
@@ -123,6 +126,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/ports/untrusted_text_test.cpp
   tests/workers/runtime/checkpointer_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
+  tests/workers/runtime/turn_watch_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/committer_test.cpp
@@ -157,12 +161,14 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/auditor_questions_test.cpp
   tests/ops/audit/checkpoint_audit_test.cpp
   tests/ops/audit/crash_points_test.cpp
+  tests/ops/audit/export_bounds_test.cpp
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
   tests/ops/audit/invariants_test.cpp
   tests/ops/audit/random_audit_test.cpp
   tests/ops/audit/rebuild_test.cpp
   tests/ops/audit/run_audit_test.cpp
+  tests/ops/audit/unsigned_test.cpp
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp
   tests/ops/commands/bench_test.cpp
@@ -170,9 +176,13 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/control_test.cpp
   tests/ops/commands/corpus_test.cpp
   tests/ops/commands/doctor_test.cpp
+  tests/ops/commands/embedded_test.cpp
   tests/ops/commands/explain_test.cpp
   tests/ops/commands/fork_test.cpp
+  tests/ops/commands/hanging_database_test.cpp
   tests/ops/commands/losses_test.cpp
+  tests/ops/commands/pooler_test.cpp
+  tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
@@ -187,6 +197,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/planners/round_planner_runs_test.cpp
   tests/ops/planners/seven_node_runs_test.cpp
   tests/workers/ports/loopback.cpp
+  tests/storage/postgres/transaction_pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/fuzz_test.cpp

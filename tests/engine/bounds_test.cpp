@@ -13,7 +13,8 @@ const std::string longest(name_bytes_max, 'n');
 const std::string too_long = longest + "n";
 const std::string with_nul("a\0b", 3);
 
-const char* const one_step = R"({"name":"t","start":"a","limits":{"steps":9},"channels":{"n":{"reducer":"sum"}},"nodes":{
+const char* const one_step =
+    R"({"name":"t","start":"a","limits":{"steps":9},"channels":{"n":{"reducer":"sum"}},"nodes":{
   "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z","error":"z"}},"z":{"end":"done"}}})";
 
 // --- names ----------------------------------------------------------------------------------------------------------
@@ -29,9 +30,7 @@ TEST(Bounds, A19_each_name_in_a_graph_is_bounded_in_bytes) {
         {"nodes",
          {{name, {{"do", "x." + name}, {"labels", {name}}, {"queue", name}, {"spends", name}, {"on", {{name, "q"}}}}},
           {"q",
-           {{"ask", {{"kind", name}, {"prompt", "?"}}},
-            {"into", name},
-            {"on", {{"answered", "w"}, {"expired", "w"}}}}},
+           {{"ask", {{"kind", name}, {"prompt", "?"}}}, {"into", name}, {"on", {{"answered", "w"}, {"expired", "w"}}}}},
           {"w", {{"wait", {{"signal", name}}}, {"on", {{"fired", "c"}}}}},
           {"c", {{"call", name}, {"on", {{"done", "z"}, {"failed", "z"}}}}},
           {"z", {{"end", "done"}}}}}};
@@ -40,15 +39,13 @@ TEST(Bounds, A19_each_name_in_a_graph_is_bounded_in_bytes) {
   longest_names["nodes"][longest]["do"] = "x.y";
   EXPECT_EQ(graph_faults(longest_names, {}), Lines{});
   const Lines faults = graph_faults(graph_with(too_long), {});
-  for (const char* name : {"the graph's name", "the name of a channel", "the name of a budget", "the name of a node",
-                           "the queue of a node", "the label of an edge", "the label of a handler",
-                           "the kind of a question", "the channel of \"into\"", "the signal of a node",
-                           "the name of a handler", "the graph that node \"c\" calls"})
-    EXPECT_TRUE(std::any_of(faults.begin(), faults.end(),
-                            [&](const std::string& fault) {
-                              return fault.starts_with(std::string("Expected at most 1000 bytes as ") + name);
-                            }))
-        << name;
+  for (const char* name :
+       {"the graph's name", "the name of a channel", "the name of a budget", "the name of a node",
+        "the queue of a node", "the label of an edge", "the label of a handler", "the kind of a question",
+        "the channel of \"into\"", "the signal of a node", "the name of a handler", "the graph that node \"c\" calls"})
+    EXPECT_TRUE(std::any_of(faults.begin(), faults.end(), [&](const std::string& fault) {
+      return fault.starts_with(std::string("Expected at most 1000 bytes as ") + name);
+    })) << name;
   Json nul = graph_with("a");
   nul["nodes"]["a"]["queue"] = with_nul;
   EXPECT_FALSE(graph_faults(nul, {}).empty());
@@ -79,7 +76,9 @@ TEST(Bounds, A19_names_of_commands_are_bounded_in_bytes) {
 TEST(Bounds, A19_a_name_a_depth_or_a_size_beyond_the_bounds_is_a_failed_attempt) {
   const std::string deep = std::string(300, '[') + std::string(300, ']');
   const std::string large = "\"" + std::string(facts_bytes_max / 2, 'x') + "\"";
-  const auto record = [](const std::string& value) { return Record{RecordKind::model_called, "{\"reply\":" + value + "}"}; };
+  const auto record = [](const std::string& value) {
+    return Record{RecordKind::model_called, "{\"reply\":" + value + "}"};
+  };
   SubGoalOpened nested_goal = sub_goal("g");
   nested_goal.inputs["x"] = nested(250);
   const std::vector<std::vector<Fact>> unfit = {

@@ -52,8 +52,8 @@ std::vector<Break> breaks() {
       {"branch 2 stands at step 77", "/branches/1/step", 77},
       {"waits at a node that is no join", "/branches/2/at_join", "q"},
       {"has reached no end", "/branches/2/at_end", "q"},
-      {"forked into branch 9", "/branches/0/fan", {2, 9}},
-      {"forked into branch 2", "/branches/0/fan", {2, 2}},
+      {"forked into branch 9", "/branches/0/fan", {2, 3, 9}},
+      {"forked into branch 2", "/branches/0/fan", {2, 3, 2}},
       {"counts 1 branches at its join", "/branches/0/arrived", 1},
       {"at the place of the next one", "/branches/1/plan/next_untaken", 4},
       {"at the place of the next one", "/branches/1/plan/next_untaken", -1},
@@ -85,7 +85,9 @@ std::vector<Break> breaks() {
       {"too many or too late", "/seq", huge},
       {"its first branch is missing", "/branches", Json::array()},
       {"a graph without events", "/seq", 0},
-      {"called at no depth", "/parent", {{"run", "0190f3a2-7c41-7b3e-9d55-0123456789ab"}, {"step", 1}, {"depth", 2'147'483'647}}},
+      {"called at no depth",
+       "/parent",
+       {{"run", "0190f3a2-7c41-7b3e-9d55-0123456789ab"}, {"step", 1}, {"depth", 2'147'483'647}}},
   };
 }
 

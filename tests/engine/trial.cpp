@@ -187,7 +187,8 @@ std::vector<std::string> Trial::fail(StepId step, const std::string& error, bool
   const Step* open = find_step(state, step);
   EXPECT_NE(open, nullptr) << "step " << step << " is not open";
   const bool is_lost = error == lost_error;
-  return then(FailStep{step, open == nullptr ? 1 : open->attempt, {error, "it broke", retryable, {}}, 7, now_us, is_lost});
+  return then(
+      FailStep{step, open == nullptr ? 1 : open->attempt, {error, "it broke", retryable, {}}, 7, now_us, is_lost});
 }
 
 GraphRef version_of(const std::string& text, const std::string& version) {

@@ -54,7 +54,7 @@ std::map<std::string, int> read_ledger(const std::filesystem::path& ledger) {
 std::string cluster_dsn() {
   const Result<Cluster> cluster = start_cluster((directory() / "data").string());
   if (!cluster) throw std::runtime_error(cluster.error().message);
-  return cluster->dsn;
+  return cluster->owner_dsn;
 }
 
 pid_t postmaster() {

@@ -1,5 +1,6 @@
-// A watchdog over the turns of a worker: tells that one turn takes longer than it may, so that the process can end. A
-// turn that never ends would keep its session alive, for its heart is another thread: nobody took over what it holds.
+// A watchdog over the turns of a worker: shows that one turn takes longer than it may, so that the process can end. A
+// turn that never ends would keep its session alive, because the heartbeat is another thread's: no other worker would
+// take over what it holds.
 // Given the time and what was seen; no I/O. Not thread-safe.
 #pragma once
 

@@ -22,8 +22,10 @@ class Worker {
   // the process (SIGABRT, after a line in the log) if a turn takes longer than the options allow.
   WorkerReport run();
 
-  // Safe from any thread and from a signal handler.
+  // Both are safe from any thread and from a signal handler. stop() lets what runs finish, for a while; hurry() does
+  // not. Neither depends on a database that answers.
   void stop();
+  void hurry();
 
  private:
   struct Parts;

@@ -71,7 +71,7 @@ class Sweeper {
     Pool::Slot slot = 0;
     Hold hold;
     bool is_running = false;
-    TimeUs started_at = 0;
+    TimeUs started_at = 0;  // steady
   };
   struct Findings {
     std::vector<Pool::Slot> stopped;      // run here although their hold is gone: cancelled, or given up as lost
@@ -101,8 +101,8 @@ class Sweeper {
   SessionId self_;
   TimeUs stray_after_us_;
   SessionWatch watch_;
-  std::set<Hold> under_way_;       // through the committer; an orphan's: branch and epoch 0
-  std::map<Hold, TimeUs> strays_;  // and when we saw them first
+  std::set<Hold> under_way_;                               // through the committer; an orphan's: branch and epoch 0
+  std::map<Hold, TimeUs> strays_;                          // and when we saw them first; steady
   std::map<SessionId, std::optional<std::string>> alone_;  // what the sessions of the last scan execute alone
 };
 

@@ -55,10 +55,11 @@ Fault random_fault(Chance& chance, const Scenario& of, bool may_stall) {
 
 // One after another, so that the same steps are lost again and again.
 void add_deploys(Scenario& scenario, Chance& chance) {
-  TimeUs at_us = 0;
+  TimeUs at_us = chance.between(5 * ms, 200 * ms);
   for (std::int64_t n = chance.between(3, 6); n > 0; --n) {
-    at_us += chance.between(1'500 * ms, 4'000 * ms);
-    scenario.faults.push_back({.kind = FaultKind::deploy, .at_us = at_us, .lasts_us = chance.between(10 * ms, 100 * ms)});
+    const TimeUs lasts_us = chance.between(10 * ms, 100 * ms);
+    scenario.faults.push_back({.kind = FaultKind::deploy, .at_us = at_us, .lasts_us = lasts_us});
+    at_us += chance.between(1'300 * ms, 2'600 * ms);
   }
   scenario.faults_end_us = std::max(scenario.faults_end_us, at_us);
 }
@@ -69,7 +70,7 @@ void add_surroundings(Scenario& scenario, Chance& chance, bool may_stall, bool m
   scenario.faults_end_us = chance.between(100 * ms, 2'500 * ms);
   const std::uint64_t faults = chance.one_in(4) ? 0 : 1 + chance.below(6);
   for (std::uint64_t n = 0; n < faults; ++n) scenario.faults.push_back(random_fault(chance, scenario, may_stall));
-  if (chance.one_in(5)) add_deploys(scenario, chance);
+  if (chance.one_in(4)) add_deploys(scenario, chance);
   const std::uint64_t commands = chance.below(4);
   for (std::uint64_t n = 0; n < commands; ++n) {
     static constexpr CommandKind kinds[] = {CommandKind::pause,        CommandKind::resume, CommandKind::stray_answer,

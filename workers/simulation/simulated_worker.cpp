@@ -189,7 +189,12 @@ bool SimulatedWorker::send(StoreCall call) {
   const auto asked = [this, error = -world_.chance.between(0, 3'000)]() mutable {
     return steady() + std::exchange(error, world_.chance.between(0, 3'000));
   };
-  world_.send(std::move(call), trouble, asked, gone_,
+  const auto decide = [this, gone = gone_](std::uint64_t batch, std::vector<LockedRun> runs) {
+    if (*gone || is_stalled()) throw StoreUnavailable("Expected a decision under the lock, but its session is away.");
+    session_->tick(steady());
+    return session_->decide_locked(batch, std::move(runs));
+  };
+  world_.send(std::move(call), trouble, asked, decide, gone_,
               [this](StoreCall& sent, bool is_answered) { answered(std::move(sent), is_answered); });
   return true;
 }
@@ -212,7 +217,7 @@ void SimulatedWorker::answered(StoreCall call, bool is_answered) {
 
 // --- effects --------------------------------------------------------------------------------------------------------
 
-// What runs alone has nothing beside it, from its beginning to its end (A10).
+// While a step runs alone, no other effect is under way in its session (A10).
 void SimulatedWorker::check_alone(const Effect& effect) {
   const RunState* state = world_.checker.state(effect.work.input.run);
   const Step* step = state == nullptr ? nullptr : find_step(*state, effect.work.input.step);

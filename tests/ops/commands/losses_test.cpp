@@ -47,13 +47,14 @@ bool has_exited(pid_t pid) {
 class Losses : public testing::Test {
  protected:
   Losses() {
-    tools_ = write_file("losses_tools.json",
-                        Json{{"tools",
-                              {{"slow", {{"exec", {"/bin/sh", "-c",
-                                                   "cat > /dev/null; echo x >> " + ledger_.string() +
-                                                       "; sleep 0.6; echo '{}'"}}}},
-                               {"killer", {{"exec", {"/bin/sh", "-c", "cat > /dev/null; kill -9 $PPID; sleep 1"}}}}}}}
-                            .dump());
+    tools_ = write_file(
+        "losses_tools.json",
+        Json{{"tools",
+              {{"slow",
+                {{"exec",
+                  {"/bin/sh", "-c", "cat > /dev/null; echo x >> " + ledger_.string() + "; sleep 0.6; echo '{}'"}}}},
+               {"killer", {{"exec", {"/bin/sh", "-c", "cat > /dev/null; kill -9 $PPID; sleep 1"}}}}}}}
+            .dump());
   }
   Arguments work() const { return {"work", "--queue", "losses", "--tools", tools_.string(), "--json"}; }
   bool have_ended(const std::vector<std::string>& runs) const {
