@@ -163,6 +163,12 @@ Beside& Beside::operator=(Beside&& other) noexcept {
 
 void Beside::signal(int number) { kill(pid_, number); }
 
+bool Beside::has_ended() {
+  siginfo_t found{};
+  return pid_ <= 0 ||
+         (waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) == 0 && found.si_pid != 0);
+}
+
 int Beside::wait() {
   int status = 0;
   const bool ended = wait_until([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, run_limit);
