@@ -153,8 +153,7 @@ void Committer::count_folded(Run& run, const std::vector<EventRow>& rows) {
 
 bool CommitterActions::empty() const {
   return loads.empty() && commits.empty() && locked_commits.empty() && snapshots.empty() && without_snapshots.empty() &&
-         replies.empty() &&
-         created_held.empty() && children.empty() && offered.empty();
+         replies.empty() && created_held.empty() && children.empty() && offered.empty();
 }
 
 Committer::Committer(CommitterOptions options, Graphs graphs)

@@ -100,15 +100,14 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
     facts.schema_fault = store.error().message;
     return;
   }
-  facts.schema =
-      SchemaFacts{read_roles(database),
-                  read_tables(database),
-                  (*store)->sessions(),
-                  (*store)->held_counts(),
-                  static_cast<std::int64_t>((*store)->scan_held(0, 0, unowned_max).unowned.size()),
-                  read_archive(database),
-                  read_checkpoint_facts(database, CheckpointFiles(checkpoints.folder, (*store)->identity())),
-                  database.query("doctor_login").text(0, 0)};
+  facts.schema = SchemaFacts{read_roles(database),
+                             read_tables(database),
+                             (*store)->sessions(),
+                             (*store)->held_counts(),
+                             static_cast<std::int64_t>((*store)->scan_held(0, 0, unowned_max).unowned.size()),
+                             read_archive(database),
+                             read_checkpoint_facts(database, CheckpointFiles(checkpoints.folder, (*store)->identity())),
+                             database.query("doctor_login").text(0, 0)};
   const SigningKeyFile key = signing_key_file(checkpoints);
   if (!key.better.empty()) facts.schema->checkpoints.key_in_folder = key.path;
   facts.schema->checkpoints.key_better = key.better;
