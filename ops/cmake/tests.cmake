@@ -211,13 +211,20 @@ if(CAIRN_FUZZ)
 endif()
 cairn_tests(faults postgres cairn_storage
   tests/waiting.cpp
-  tests/faults/faults_test.cpp
   tests/faults/load.cpp
+  tests/faults/mixture_test.cpp
+  tests/faults/network_faults_test.cpp
+  tests/faults/process_faults_test.cpp
+  tests/faults/results.cpp
+  tests/faults/server.cpp
+  tests/faults/server_faults_test.cpp
   tests/ops/program.cpp
   tests/storage/test_database.cpp
   tests/storage/postgres/cutting_proxy.cpp
 )
-add_dependencies(test_faults cairn)
+add_executable(note tests/faults/note.cpp)
+target_link_libraries(note PRIVATE cairn_flags nlohmann_json::nlohmann_json)
+add_dependencies(test_faults cairn note)
 set_tests_properties(faults PROPERTIES RUN_SERIAL ON)  # its times are those of leases, on a machine that is its own
 add_executable(crash_worker tests/ops/audit/crash_worker.cpp)
 target_link_libraries(crash_worker PRIVATE cairn_ops)

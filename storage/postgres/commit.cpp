@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <spdlog/spdlog.h>
 #include <utility>
 
 #include "storage/commit_rules.hpp"
@@ -258,6 +259,7 @@ class Commit {
     const PgResult rows = connection.receive();
     const int place = rows.column("place");
     for (int row = 0; row < rows.rows(); ++row) found[order_[place_of(rows, row, place)]].landed = true;
+    spdlog::info("A commit in doubt of {} entries {} landed.", order_.size(), rows.rows() > 0 ? "had" : "had not");
   }
 
   // Writes the entries that passed, and only those. If all passed, their rows are encoded already. A row that was

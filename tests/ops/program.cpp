@@ -35,9 +35,6 @@ class Place : public ::testing::Environment {
     clear_environment();
     setenv("HOME", directory().c_str(), 1);
     setenv("CAIRN_DATA", (directory() / "data").c_str(), 1);
-    const fs::path tools = directory() / "any_repository.json";
-    std::ofstream(tools) << R"({"tools": {}, "builtin": {"repositories": ["/"]}})";
-    setenv("CAIRN_TOOLS", tools.c_str(), 1);
   }
   void TearDown() override {
     if (fs::exists(directory() / "data")) cairn({"down"});
@@ -162,6 +159,12 @@ Beside& Beside::operator=(Beside&& other) noexcept {
 }
 
 void Beside::signal(int number) { kill(pid_, number); }
+
+bool Beside::has_ended() {
+  siginfo_t found{};
+  return pid_ <= 0 ||
+         (waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) == 0 && found.si_pid != 0);
+}
 
 int Beside::wait() {
   int status = 0;

@@ -53,6 +53,7 @@ class Beside {
   pid_t pid() const { return pid_; }
   void signal(int number);
   int wait();  // as Ran::exit
+  bool has_ended();
   std::string out() const { return read_file(out_); }
   std::string err() const { return read_file(out_.string() + ".err"); }
 
