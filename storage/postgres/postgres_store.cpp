@@ -1,6 +1,7 @@
 #include "storage/postgres/postgres_store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <set>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::int64_t clock_checked_every_us = 30'000'000;
 constexpr int clock_asked = 3;  // each time
+constexpr auto loose_end_columns = std::to_array<std::string_view>({"run_id", "caller_is_open"});
 constexpr std::size_t lineage_max = 10'000;
 constexpr std::size_t runs_of_a_piece = 64;  // whose events are read by one statement
 
@@ -257,6 +259,20 @@ class PostgresStore final : public Store {
     std::vector<RunId> runs;
     for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, run));
     return runs;
+  }
+
+  std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) override {
+    const Shard shard = after.is_nil() ? -1 : shard_of(after, shards_);
+    const PgResult rows = pool_.query("loose_ends", PgParameters().add(shard).add(after).add(std::max(limit, 0)));
+    rows.expect_columns(loose_end_columns);
+    std::vector<LooseEnd> ends;
+    for (int row = 0; row < rows.rows(); ++row) ends.push_back({rows.uuid(row, 0), rows.boolean(row, 1)});
+    return ends;
+  }
+  void tie_ends(std::span<const RunId> runs) override {
+    std::map<Shard, PgArray> by_shard;
+    for (const RunId& run : runs) by_shard.try_emplace(shard_of(run, shards_), PgType::uuid).first->second.add(run);
+    for (auto& [shard, ids] : by_shard) pool_.query("tie_ends", PgParameters().add(shard).add(std::move(ids)));
   }
 
   void notify() override { notifier_.notify(); }
