@@ -4,6 +4,7 @@ namespace cairn::testing {
 
 std::string source_dir() { return CAIRN_SOURCE_DIR; }
 std::string cairn_program() { return CAIRN_PROGRAMS "/cairn"; }
+std::string note_program() { return CAIRN_PROGRAMS "/note"; }
 std::string crash_worker() { return CAIRN_PROGRAMS "/crash_worker"; }
 
 }  // namespace cairn::testing

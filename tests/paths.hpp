@@ -7,6 +7,7 @@ namespace cairn::testing {
 
 std::string source_dir();
 std::string cairn_program();
+std::string note_program();  // the tool of the fault tests
 std::string crash_worker();
 
 }  // namespace cairn::testing

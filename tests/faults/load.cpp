@@ -1,24 +1,33 @@
 #include "tests/faults/load.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <iomanip>
-#include <iostream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <thread>
 
 #include "storage/postgres/cluster.hpp"
+#include "tests/paths.hpp"
+#include "tests/storage/test_database.hpp"
 
 namespace cairn::program {
 namespace {
 
 constexpr std::chrono::seconds patience{120};
+constexpr std::chrono::seconds window{6};
+constexpr int goals_per_plan = 5;
+
+TimeUs system_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
 
 // A diamond and its end: a, then b and c side by side, then d, then e.
-std::string plan_text(int number) {
+Json plan_of(int number) {
   Json plan = {{"goal", "plan " + std::to_string(number)}, {"sub_goals", Json::array()}};
   const auto add = [&](const char* id, const std::vector<std::string>& after) {
     plan["sub_goals"].push_back({{"id", id}, {"tool", "note"}, {"inputs", {{"n", number}}}, {"after", after}});
@@ -28,25 +37,62 @@ std::string plan_text(int number) {
   add("c", {"a"});
   add("d", {"b", "c"});
   add("e", {"d"});
-  return plan.dump();
-}
-constexpr int goals_per_plan = 5;
-
-// The tool's program: writes down the step's key and the attempt in one line, then works for a while.
-std::string note_script(const std::filesystem::path& ledger, const std::string& seconds) {
-  return "document=$(cat)\n"
-         "key=$(printf '%s' \"$document\" | sed 's/.*\"key\":\"\\([^\"]*\\)\".*/\\1/')\n"
-         "attempt=$(printf '%s' \"$document\" | sed 's/.*\"attempt\":\\([0-9]*\\).*/\\1/')\n"
-         "[ -n \"$key\" ] || exit 75\n"
-         "echo \"$key $attempt\" >> " +
-         ledger.string() + "\nsleep " + seconds + "\necho '{\"noted\": true}'\n";
+  return plan;
 }
 
-std::map<std::string, int> read_ledger(const std::filesystem::path& ledger) {
-  std::map<std::string, int> lines;
+struct Execution {
+  std::string key;  // run/step
+  int attempt = 0;
+  TimeUs at = 0;
+};
+
+std::vector<Execution> read_ledger(const std::filesystem::path& ledger) {
+  std::vector<Execution> executions;
   std::istringstream text(read_file(ledger));
-  for (std::string line; std::getline(text, line);) ++lines[line];
-  return lines;
+  for (Execution one; text >> one.key >> one.attempt >> one.at;) executions.push_back(one);
+  return executions;
+}
+
+// An attempt's end, as its event records it.
+struct Ended {
+  std::string run;
+  std::int64_t step = 0;
+  std::int64_t attempt = 0;
+  std::string status;  // of a closed sub-goal; "" for a failed attempt
+};
+
+std::string list_of(const std::vector<std::string>& runs) {
+  std::string list = "'{";
+  for (const std::string& run : runs) list += (list.size() > 2 ? "," : "") + run;
+  return list + "}'::uuid[]";
+}
+
+std::vector<Ended> read_ends(const std::string& dsn, const std::vector<std::string>& runs) {
+  const PgResult rows =
+      test::ask(dsn,
+                "select run_id::text, coalesce(step, 0)::bigint, coalesce((payload->>'attempt')::bigint, 0), "
+                "coalesce(payload->>'status', '') from cairn.events where type in ('sub_goal_closed', 'step_failed') "
+                "and coalesce(payload->>'status', '') <> 'skipped' and run_id = any(" +
+                    list_of(runs) + ")");
+  std::vector<Ended> ends;
+  for (int row = 0; row < rows.rows(); ++row)
+    ends.push_back(
+        {std::string(rows.text(row, 0)), rows.int8(row, 1), rows.int8(row, 2), std::string(rows.text(row, 3))});
+  return ends;
+}
+
+std::map<std::string, std::string> read_statuses(const std::string& dsn, const std::vector<std::string>& runs) {
+  const PgResult rows =
+      test::ask(dsn, "select run_id::text, status from cairn.run where run_id = any(" + list_of(runs) + ")");
+  std::map<std::string, std::string> statuses;
+  for (int row = 0; row < rows.rows(); ++row) statuses[std::string(rows.text(row, 0))] = std::string(rows.text(row, 1));
+  return statuses;
+}
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
 }
 
 }  // namespace
@@ -54,7 +100,7 @@ std::map<std::string, int> read_ledger(const std::filesystem::path& ledger) {
 std::string cluster_dsn() {
   const Result<Cluster> cluster = start_cluster((directory() / "data").string());
   if (!cluster) throw std::runtime_error(cluster.error().message);
-  return cluster->dsn;
+  return cluster->owner_dsn;
 }
 
 pid_t postmaster() {
@@ -65,118 +111,204 @@ pid_t postmaster() {
   return pid;
 }
 
-Load::Load(std::string name, int workers, std::string dsn, const std::string& seconds)
-    : name_(std::move(name)), dsn_(std::move(dsn)), ledger_(directory() / (name_ + ".ledger")) {
-  const Json tool = {{"exec", {"/bin/sh", write_file(name_ + ".sh", note_script(ledger_, seconds)).string()}}};
-  tools_ = write_file(name_ + ".json", Json{{"tools", {{"note", tool}}}}.dump());
-  cairn_ok({"migrate"});
-  for (int i = 0; i < workers; ++i) workers_.emplace_back(work());
+Load::Load(LoadOptions options) : options_(std::move(options)), ledger_(directory() / (options_.name + ".ledger")) {
+  setenv("CAIRN_LOG", "info", 1);  // the log says how commits in doubt were resolved
+  // One folder for each database: those who name the server and those who do not sign with one key.
+  const std::string signed_in = options_.dsn.empty() ? "embedded" : options_.name;
+  setenv("CAIRN_CHECKPOINTS", (directory() / (signed_in + "_checkpoints")).c_str(), 1);
+  write_tools();
+  cairn_ok(with_dsn({"migrate"}));
+  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back(work());
 }
 
-Arguments Load::work() const {
-  Arguments arguments = {"work", "--tools", tools_, "--concurrency", "6", "--json"};
-  if (!dsn_.empty()) arguments.insert(arguments.end(), {"--dsn", dsn_});
+void Load::write_tools() {
+  const auto tool = [&](int timeout_ms) {
+    return Json{{"exec", {testing::note_program(), ledger_.string(), std::to_string(options_.work_ms)}},
+                {"timeout_ms", timeout_ms}};
+  };
+  const Json tools = {{"note", tool(10'000)}, {"poison", tool(2'000)}};
+  tools_ = write_file(options_.name + ".json", Json{{"tools", tools}}.dump());
+}
+
+Arguments Load::with_dsn(Arguments arguments) const {
+  if (!options_.dsn.empty()) arguments.insert(arguments.end(), {"--dsn", options_.dsn});
   return arguments;
 }
 
-void Load::replace_worker(std::size_t n) { worker(n) = Beside(work()); }
+Arguments Load::work() const {
+  const Arguments arguments = {"work", "--tools", tools_, "--concurrency", "6", "--json"};
+  if (options_.worker_dsn.empty()) return with_dsn(arguments);
+  Arguments through = arguments;
+  through.insert(through.end(), {"--dsn", options_.worker_dsn});
+  return through;
+}
 
-void Load::start_plan() {
-  const std::string key = name_ + std::to_string(++keys_);
-  Arguments start = {"start", "plan_runner",   "--input", plan_text(keys_), "--key", key,
-                     "--tag", "load=" + name_, "--tools", tools_,           "--json"};
-  if (!dsn_.empty()) start.insert(start.end(), {"--dsn", dsn_});
+void Load::replace_worker(std::size_t n) {
+  read_log(worker(n).err());
+  worker(n) = Beside(work());
+  fault_ended();
+}
+
+Arguments Load::start_arguments(const Json& plan, const std::string& key) const {
+  return with_dsn({"start", "plan_runner", "--input", plan.dump(), "--key", key, "--tag", "load=" + options_.name,
+                   "--tools", tools_, "--json"});
+}
+
+std::string Load::start_under_key(const Json& plan) {
+  const std::string key = options_.name + std::to_string(++keys_);
+  const Arguments start = start_arguments(plan, key);
   Ran ran;
   const bool told = wait_until(
       [&] {
         ran = cairn(start);
-        told_again_ += ran.exit == 0 ? 0 : 1;
         EXPECT_TRUE(ran.exit == 0 || ran.exit == 5) << ran.exit << " " << ran.err;
         return ran.exit == 0;
       },
       patience);
-  ASSERT_TRUE(told) << ran.err;
-  runs_.push_back(ran.json()["run"]);
+  EXPECT_TRUE(told) << ran.err;
+  return told ? ran.json()["run"].get<std::string>() : "";
 }
+
+void Load::start_plan() { runs_.push_back(start_under_key(plan_of(keys_))); }
 
 void Load::start_plans(int count) {
   for (int i = 0; i < count; ++i) start_plan();
 }
 
+void Load::start_again(int times) {
+  const Json plan = plan_of(keys_);
+  std::vector<Beside> clients;
+  const std::string key = options_.name + std::to_string(keys_ + 1);
+  for (int n = 1; n < times; ++n) clients.emplace_back(start_arguments(plan, key));
+  const std::string run = start_under_key(plan);
+  for (Beside& client : clients) EXPECT_TRUE(client.wait() != 0 || Json::parse(client.out())["run"] == run);
+  runs_.push_back(run);
+}
+
+void Load::start_batch(int count) {
+  std::string inputs;
+  for (int i = 0; i < count; ++i) inputs += plan_of(1'000'000 * (batches_ + 1) + i).dump() + "\n";
+  const std::string file = write_file(options_.name + std::to_string(++batches_) + ".jsonl", inputs);
+  for (const Json& run :
+       cairn_ok(with_dsn({"batch", "plan_runner", "--inputs", file, "--tools", tools_, "--json"})).lines())
+    if (run.contains("run")) runs_.push_back(run["run"]);
+}
+
+void Load::start_poison(const std::string& how) {
+  const Json goal = {{"id", "p"}, {"tool", "poison"}, {"inputs", {{"how", how}}}};
+  poison_.push_back(start_under_key({{"goal", how}, {"sub_goals", {goal}}}));
+}
+
 bool Load::have_ended() const {
-  const Ran ran = cairn({"runs", "--tag", "load=" + name_, "--status", "running", "--limit", "1", "--json"});
-  return ran.exit == 0 && ran.out.empty();
+  for (const char* status : {"running", "paused"}) {
+    const Ran ran = cairn(with_dsn({"runs", "--graph", "plan_runner", "--status", status, "--limit", "1", "--json"}));
+    if (ran.exit != 0 || !ran.out.empty()) return false;
+  }
+  return true;
+}
+
+double Load::rate(std::chrono::seconds span) const {
+  const TimeUs from = system_now();
+  std::this_thread::sleep_for(span);
+  const TimeUs until = system_now();
+  int count = 0;
+  for (const Execution& one : read_ledger(ledger_)) count += one.at >= from && one.at < until ? 1 : 0;
+  return static_cast<double>(count) / std::chrono::duration<double>(span).count();
+}
+
+void Load::measure_before() {
+  if (!is_full()) return;
+  start_batch(900);
+  EXPECT_TRUE(wait_until([this] { return read_ledger(ledger_).size() > 20; }, patience));
+  line_.before_per_s = rate(window);
+}
+
+void Load::measure_after() {
+  if (is_full()) line_.after_per_s = rate(window);
 }
 
 void Load::under(int times, std::chrono::milliseconds pause, const std::function<void()>& fault) {
   for (int n = 0; n < times; ++n) {
     start_plans(2);
     fault();
+    fault_ended();
     std::this_thread::sleep_for(pause);
   }
 }
+
+void Load::fault_ended() { ended_at_.push_back(system_now()); }
 
 void Load::wait_until_ended() {
   EXPECT_TRUE(wait_until([this] { return have_ended(); }, patience)) << "the runs did not end";
 }
 
-Load::Counted Load::count_events(const std::string& run) const {
-  Counted counted;
-  std::set<std::pair<std::int64_t, std::int64_t>> reported;
-  std::set<std::string> closed;
-  for (const Json& event : cairn_ok({"events", run, "--json"}).lines()) {
-    const bool is_closed = event["type"] == "sub_goal_closed";
-    const bool is_failed = event["type"] == "step_failed";
-    if (!is_closed && !is_failed) continue;
-    if (!reported.emplace(event["step"], event["attempt"]).second) ++counted.twice;
-    if (is_failed) ++counted.lost_attempts;
-    if (!is_closed) continue;
-    ++counted.closed;
-    if (!closed.insert(event["sub_goal"].get<std::string>()).second) ++counted.twice;
-    EXPECT_EQ(event["status"], "succeeded") << event;
-  }
-  return counted;
-}
-
-void Load::expect_nothing_lost_or_doubled(const std::string& fault, int injected, Server server) {
-  const auto took = std::chrono::steady_clock::now() - began_;
+void Load::drain_workers() {
   for (Beside& worker : workers_) {
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait(), 0);
     std::istringstream lines(worker.out());
-    for (std::string line; std::getline(lines, line);) stale_ += Json::parse(line).value("stale", 0);
+    for (std::string line; std::getline(lines, line);) line_.stale += Json::parse(line).value("stale", 0);
+    read_log(worker.err());
   }
-  const std::map<std::string, int> noted = read_ledger(ledger_);
+}
+
+void Load::read_log(const std::string& text) {
+  line_.landed += count_of(text, "had landed");
+  line_.not_landed += count_of(text, "had not landed");
+}
+
+void Load::compare(Server server) {
+  const std::string dsn = options_.dsn.empty() ? cluster_dsn() : options_.dsn;
+  std::map<std::pair<std::string, int>, int> executions;
   std::map<std::string, int> steps_of_run;
-  int executed_twice = 0;
-  for (const auto& [line, count] : noted) {
-    ++steps_of_run[line.substr(0, line.find('/'))];
-    executed_twice += count > 1 ? 1 : 0;
+  const std::vector<Execution> ledger = read_ledger(ledger_);
+  for (const Execution& one : ledger) {
+    if (++executions[{one.key, one.attempt}] > 1) ++line_.executed_twice;
+    ++steps_of_run[one.key.substr(0, one.key.find('/'))];
   }
-  int lost = 0;
-  Counted all;
-  EXPECT_EQ(std::set<std::string>(runs_.begin(), runs_.end()).size(), runs_.size()) << "two keys, one run";
-  const std::size_t there = cairn_ok({"runs", "--tag", "load=" + name_, "--limit", "100000", "--json"}).lines().size();
-  EXPECT_EQ(there, runs_.size()) << "a key that was used again made another run";
+  std::map<std::string, int> closed;
+  std::set<std::tuple<std::string, std::int64_t, std::int64_t>> ends;
+  for (const Ended& one : read_ends(dsn, runs_)) {
+    if (!ends.emplace(one.run, one.step, one.attempt).second) ++line_.recorded_twice;
+    if (one.status == "succeeded") ++closed[one.run];
+  }
+  const std::map<std::string, std::string> statuses = read_statuses(dsn, runs_);
   for (const std::string& run : runs_) {
-    const Json shown = cairn_ok({"show", run, "--json"}).json();
-    EXPECT_EQ(shown["status"], "done") << run;
-    const Counted counted = count_events(run);
-    all.closed += counted.closed;
-    all.twice += counted.twice;
-    all.lost_attempts += counted.lost_attempts;
-    lost += shown["status"] == "done" && counted.closed == goals_per_plan ? 0 : 1;
-    EXPECT_GE(steps_of_run[run], goals_per_plan) << "closed without having been executed";
+    const auto status = statuses.find(run);
+    if (status == statuses.end() || closed[run] != goals_per_plan) ++line_.lost;
+    if (status != statuses.end() && status->second != "done") ++line_.harmed;
+    EXPECT_GE(steps_of_run[run], status == statuses.end() ? 0 : goals_per_plan)
+        << "closed without having been executed";
   }
-  EXPECT_EQ(lost, 0);
-  EXPECT_EQ(all.twice, 0);
-  EXPECT_LE(executed_twice, server == Server::forgets ? stale_ : 0) << "an attempt was executed twice";
-  std::cout << "| " << std::left << std::setw(48) << fault << "| injected " << std::setw(4) << injected << "| runs "
-            << std::setw(4) << runs_.size() << "| sub-goals " << std::setw(5) << all.closed << "| attempts lost "
-            << std::setw(4) << all.lost_attempts << "| refused late " << std::setw(4) << stale_ << "| executed twice "
-            << std::setw(4) << executed_twice << "| asked again " << std::setw(4) << told_again_
-            << "| acknowledged lost " << lost << " | recorded twice " << all.twice << " | "
-            << std::chrono::duration_cast<std::chrono::milliseconds>(took).count() << " ms |" << std::endl;
+  for (const auto& [run, status] : read_statuses(dsn, poison_))
+    EXPECT_TRUE(status == "failed" || status == "done") << run;
+  EXPECT_EQ(std::set<std::string>(runs_.begin(), runs_.end()).size(), runs_.size()) << "two keys, one run";
+  EXPECT_EQ(line_.lost, 0);
+  EXPECT_EQ(line_.harmed, 0);
+  EXPECT_EQ(line_.recorded_twice, 0);
+  EXPECT_LE(line_.executed_twice, server == Server::forgets ? line_.stale : 0) << "an attempt was executed twice";
+  for (const TimeUs ended : ended_at_) {
+    const auto next = std::find_if(ledger.begin(), ledger.end(), [&](const Execution& one) { return one.at >= ended; });
+    if (next != ledger.end()) line_.recovery_ms.push_back(static_cast<double>(next->at - ended) / 1'000);
+  }
+}
+
+void Load::check_database() const {
+  EXPECT_EQ(cairn(with_dsn({"rebuild", "--check"})).exit, 0) << "rows differ from the history";
+  const Ran verified = cairn(with_dsn({"verify", "--all"}));
+  EXPECT_EQ(verified.exit, 0) << verified.out << verified.err;
+}
+
+void Load::expect_nothing_lost_or_doubled(const std::string& fault, int injected, Server server) {
+  drain_workers();
+  line_.fault = fault;
+  line_.injected = injected;
+  line_.acknowledged = static_cast<std::int64_t>(runs_.size() + poison_.size());
+  line_.bystanders = static_cast<std::int64_t>(runs_.size());
+  compare(server);
+  check_database();
+  EXPECT_GE(line_.after_per_s, 0.95 * line_.before_per_s) << "slower after the fault than before";
+  add_line(std::move(line_));
 }
 
 }  // namespace cairn::program

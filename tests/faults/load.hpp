@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/id.hpp"
+#include "tests/faults/results.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn::program {
@@ -17,49 +19,72 @@ namespace cairn::program {
 // claim is made again, and its attempt executed again.
 enum class Server { remembers, forgets };
 
+struct LoadOptions {
+  std::string name;
+  int workers = 3;
+  std::string worker_dsn = {};  // "": as `dsn`
+  std::string dsn = {};         // "": the embedded cluster
+  int work_ms = 100;            // of a sub-goal
+};
+
 class Load {
  public:
-  // Workers reach the database by `dsn`, all else by the cluster's own; "": workers too. A sub-goal takes `seconds`.
-  Load(std::string name, int workers, std::string dsn = "", const std::string& seconds = "0.1");
+  explicit Load(LoadOptions options);
 
   // Starts a plan of five sub-goals exactly once: under a key, repeated until the start is acknowledged.
   void start_plan();
   void start_plans(int count);
+  // One start, given so many times by clients at once: one run.
+  void start_again(int times);
+  // Starts so many at once, in one acknowledged batch, so that no worker is without work.
+  void start_batch(int count);
+  // A plan whose only sub-goal misbehaves in that way (note.cpp). It must end, and need not be done.
+  void start_poison(const std::string& how);
 
   Beside& worker(std::size_t n) { return workers_[n % workers_.size()]; }
+  std::size_t workers() const { return workers_.size(); }
   void replace_worker(std::size_t n);  // SIGKILL, and another one in its place
+
+  // In full, lets the workers work undisturbed for some seconds and notes at what rate.
+  void measure_before();
+  void measure_after();
 
   // Each time: starts two plans, calls `fault`, pauses; so there is always work in progress.
   void under(int times, std::chrono::milliseconds pause, const std::function<void()>& fault);
+  void fault_ended();  // from now on work should go on
   void wait_until_ended();
   bool have_ended() const;
 
   // Drains the workers, then expects: each acknowledged run exists once and is done; each sub-goal is closed once and
   // in the ledger; each attempt was executed at most once, except those whose first end was refused because the server
-  // had lost their claim; no attempt's end is recorded twice. Prints one line of the table.
+  // had lost their claim; no attempt's end is recorded twice; runs next to a poisonous one are done. Adds one line
+  // to the table.
   void expect_nothing_lost_or_doubled(const std::string& fault, int injected, Server server = Server::remembers);
 
-  std::int64_t stale() const { return stale_; }  // late writes that were refused, as the drained workers report
+  std::int64_t stale() const { return line_.stale; }  // late writes that were refused, as the drained workers report
 
  private:
-  struct Counted {
-    int closed = 0;
-    int twice = 0;
-    int lost_attempts = 0;
-  };
-  Counted count_events(const std::string& run) const;
   Arguments work() const;
+  Arguments with_dsn(Arguments arguments) const;
+  void write_tools();
+  Arguments start_arguments(const Json& plan, const std::string& key) const;
+  std::string start_under_key(const Json& plan);
+  double rate(std::chrono::seconds window) const;
+  void drain_workers();
+  void read_log(const std::string& text);
+  void compare(Server server);
+  void check_database() const;
 
-  std::string name_;
-  std::string dsn_;
+  LoadOptions options_;
   std::filesystem::path ledger_;
   std::string tools_;
   std::vector<Beside> workers_;
-  std::vector<std::string> runs_;  // whose start was acknowledged
+  std::vector<std::string> runs_;    // whose start was acknowledged
+  std::vector<std::string> poison_;  // likewise
   int keys_ = 0;
-  int told_again_ = 0;
-  std::int64_t stale_ = 0;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  int batches_ = 0;
+  FaultLine line_;
+  std::vector<TimeUs> ended_at_;  // the faults
 };
 
 // The embedded cluster under the load.

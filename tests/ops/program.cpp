@@ -12,6 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "storage/postgres/cluster.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {
@@ -24,7 +25,7 @@ void clear_environment() {
   for (const char* name :
        {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE", "PGUSER", "CAIRN_DSN", "CAIRN_TOOLS",
         "CAIRN_MODEL_URL", "CAIRN_MODEL", "CAIRN_MODEL_KEY", "CAIRN_MODEL_SCRIPT", "CAIRN_LOG", "XDG_DATA_HOME",
-        "CAIRN_CHECKPOINTS", "CAIRN_SIGNING_KEY", "CAIRN_CHECKPOINT_MS", "CAIRN_TOKEN"})
+        "CAIRN_CHECKPOINTS", "CAIRN_SIGNING_KEY", "CAIRN_CHECKPOINT_MS", "CAIRN_TOKEN", "CAIRN_POOLER"})
     unsetenv(name);
 }
 
@@ -34,6 +35,9 @@ class Place : public ::testing::Environment {
     clear_environment();
     setenv("HOME", directory().c_str(), 1);
     setenv("CAIRN_DATA", (directory() / "data").c_str(), 1);
+    const fs::path tools = directory() / "any_repository.json";
+    std::ofstream(tools) << R"({"tools": {}, "builtin": {"repositories": ["/"]}})";
+    setenv("CAIRN_TOOLS", tools.c_str(), 1);
   }
   void TearDown() override {
     if (fs::exists(directory() / "data")) cairn({"down"});
@@ -115,6 +119,13 @@ Ran run_program(const std::string& path, const Arguments& arguments, const std::
   return {exit_of(status), read_file(out), read_file(err)};
 }
 
+std::string owner_dsn(const fs::path& data) {
+  cairn_ok({"runs", "--data", data});
+  const Result<Cluster> cluster = find_cluster(data);
+  if (!cluster) throw std::runtime_error(cluster.error().message);
+  return cluster->owner_dsn;
+}
+
 Ran cairn(const Arguments& arguments, const std::string& input) {
   return run_program(testing::cairn_program(), arguments, input);
 }
@@ -151,6 +162,12 @@ Beside& Beside::operator=(Beside&& other) noexcept {
 }
 
 void Beside::signal(int number) { kill(pid_, number); }
+
+bool Beside::has_ended() {
+  siginfo_t found{};
+  return pid_ <= 0 ||
+         (waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOHANG | WNOWAIT) == 0 && found.si_pid != 0);
+}
 
 int Beside::wait() {
   int status = 0;

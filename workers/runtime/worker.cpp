@@ -5,6 +5,7 @@
 #include <boost/asio.hpp>
 #include <chrono>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -92,6 +93,15 @@ class Carrier {
   Carrier& operator=(const Carrier&) = delete;
   static bool is_this_thread() { return is_one_; }
 
+  // As long as it lives, the thread is busy with one call and cannot carry out another.
+  class Busy {
+   public:
+    Busy() { is_one_ = false; }
+    ~Busy() { is_one_ = true; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+  };
+
  private:
   static inline thread_local bool is_one_ = false;
 };
@@ -136,6 +146,7 @@ struct Worker::Parts {
 
   WorkerReport run();
   std::atomic<bool> stopping{false};
+  std::atomic<bool> hurrying{false};
 
  private:
   void serve(asio::io_context& loop);
@@ -149,10 +160,12 @@ struct Worker::Parts {
   void now_or_soon();
   void advance();
   void arm();
+  void abandon();
   void call(std::vector<StoreCall> calls);
   std::optional<StoreCall> next_call();
   void carry_on();
   void carry(StoreCall call);
+  LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs);
   void on_answer(StoreCall call);
   void on_failure(const StoreCall& call, const std::string& fault);
   void complain(const char* purpose, const std::string& fault);
@@ -173,12 +186,14 @@ struct Worker::Parts {
   asio::steady_timer timer_{PostingExecutor(io_, serial_)};
   TimeUs armed_until_ = 0;  // 0: not
   bool is_posted_ = false;
+  bool has_given_up_ = false;
   int calls_under_way_ = 0;
   std::mutex calls_mutex_;
   std::deque<StoreCall> calls_;  // until a thread is free for them
   int carriers_ = 0;             // threads that carry out one after another
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
+  std::atomic<bool> has_ended_{false};
   std::once_flag broke_;
   std::exception_ptr fault_;  // the first that ended a thread's share of the loop
 
@@ -266,7 +281,9 @@ void Worker::Parts::carry_on() {
 void Worker::Parts::carry(StoreCall call) {
   std::optional<std::string> fault;
   try {
-    carry_out(call, {store_, steady_, has_exited});
+    carry_out(call, {store_, steady_, has_exited, [this](std::uint64_t batch, std::vector<LockedRun> runs) {
+                       return decide_locked(batch, std::move(runs));
+                     }});
   } catch (const std::exception& thrown) {
     fault = thrown.what();
   }
@@ -276,6 +293,20 @@ void Worker::Parts::carry(StoreCall call) {
     fault ? on_failure(call, *fault) : on_answer(std::move(call));
     now_or_soon();
   }));
+}
+
+// The locks are held for as long as the thread waits here.
+LockedDecision Worker::Parts::decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
+  const Carrier::Busy busy;
+  std::promise<LockedDecision> promise;
+  std::future<LockedDecision> decision = promise.get_future();
+  serial_.run(shared([this, batch, promise = std::move(promise), runs = std::move(runs)]() mutable {
+    session_.tick(steady_us());
+    promise.set_value(session_.decide_locked(batch, std::move(runs)));
+  }));
+  while (decision.wait_for(std::chrono::microseconds(rounds_us)) != std::future_status::ready)
+    if (has_ended_) throw StoreUnavailable("Expected a decision under the lock, but the worker has ended.");
+  return decision.get();
 }
 
 void Worker::Parts::on_answer(StoreCall call) {
@@ -323,6 +354,7 @@ void Worker::Parts::serve(asio::io_context& loop) {
 }
 
 void Worker::Parts::end() {
+  has_ended_ = true;
   io_.stop();
   callers_.stop();
 }
@@ -348,14 +380,22 @@ void Worker::Parts::now_or_soon() { effects_.empty() && calls_under_way_ == 0 ? 
 void Worker::Parts::advance() {
   session_.tick(steady_us());
   if (stopping || (options_.until && options_.until())) session_.drain();
+  if (hurrying) session_.hurry();
   SessionActions actions = session_.drain_actions();
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
   for (const Ticket slot : actions.cancelled) cancel(slot);
   call(std::move(actions.calls));
   start_some();
   for (const Note& note : actions.notes) write(note);
+  if (session_.is_abandoned() && !std::exchange(has_given_up_, true)) abandon();
   if (session_.is_finished()) return end();
   arm();
+}
+
+// Without this, ending would wait for calls that may never be answered.
+void Worker::Parts::abandon() {
+  spdlog::warn("Expected to close the session, but the database does not answer; what it holds is taken over later.");
+  store_.give_up();
 }
 
 // A timer that fires too early is left as it is: setting it again wakes another thread.
@@ -411,5 +451,6 @@ Worker::Worker(Store& store, Catalogue& catalogue, WorkerOptions options)
 Worker::~Worker() = default;
 WorkerReport Worker::run() { return parts_->run(); }
 void Worker::stop() { parts_->stopping = true; }
+void Worker::hurry() { parts_->hurrying = true; }
 
 }  // namespace cairn

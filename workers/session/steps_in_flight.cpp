@@ -44,7 +44,7 @@ std::vector<Sweeper::Executing> StepsInFlight::executing() const {
   std::vector<Sweeper::Executing> executing;
   executing.reserve(steps_.size());
   for (const auto& [slot, step] : steps_)
-    executing.push_back({slot, {step.job.run, step.job.job.branch, step.job.epoch}, step.is_running, step.started_at});
+    executing.push_back({slot, {step.job.run, step.job.job.branch, step.job.epoch}, step.is_running, step.began});
   return executing;
 }
 
@@ -70,6 +70,7 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
   ++begun_;
   step.started_at = now_;
+  step.began = steady_;
   if (auto* command = std::get_if<Command>(&prepared)) return submit(slot, std::move(*command));
   step.graph = state->graph;
   Work& work = std::get<Work>(prepared);
@@ -83,7 +84,7 @@ void StepsInFlight::read_values(Ticket slot, Work work, const Graphs& graphs) {
   const Shard shard = shard_of(steps_.at(slot).job.run, options_.shards);
   const std::size_t bytes = work.blob_bytes * parsed_bytes;
   Graphs known = work.recorded ? graphs : Graphs{};
-  waiting_.push_back({now_, bytes,
+  waiting_.push_back({steady_, bytes,
                       ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
                                 &executor_.handlers(), records_, texts_}});
   begin_reading();
@@ -96,12 +97,14 @@ void StepsInFlight::begin_reading() {
     const auto found = steps_.find(next.call.slot);
     const bool is_gone = found == steps_.end();
     const bool has_room = values_bytes_ == 0 || values_bytes_ + next.bytes <= options_.values_bytes_max;
-    const bool is_given_back = is_draining_ || (!has_room && now_ - next.since >= room_wait_max_us);
+    const bool is_given_back = is_draining_ || (!has_room && steady_ - next.since >= room_wait_max_us);
     if (!is_gone && !is_given_back && !has_room) return;
     if (is_given_back) {
+      --begun_;
       give_back(next.call.slot, is_draining_ ? now_ : now_ + refused_pause_us);
     } else if (!is_gone) {
       found->second.started_at = now_;
+      found->second.began = steady_;
       found->second.values_bytes = next.bytes;
       values_bytes_ += next.bytes;
       outside_.calls.emplace_back(std::move(next.call));
@@ -140,7 +143,7 @@ void StepsInFlight::run_work(Ticket slot, Work work) {
   if (work.handler != nullptr && work.handler->is_pure()) return report_result(slot, Executor::run_pure(work));
   const std::int64_t timeout_ms = work.timeout_ms > 0 ? work.timeout_ms : options_.default_timeout_ms;
   if (timeout_ms > 0) {
-    step.deadline = step.started_at + timeout_ms * 1000;
+    step.deadline = step.began + timeout_ms * 1000;
     deadlines_.emplace(step.deadline, slot);
   }
   step.is_running = true;
@@ -228,11 +231,11 @@ void StepsInFlight::leave_to_others(Ticket slot, const Missing& missing) {
 void StepsInFlight::stop(Ticket slot) { finish(slot, Ended::How::done, 0); }
 
 void StepsInFlight::expire() {
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= steady_) {
     const Ticket slot = deadlines_.begin()->second;
     const Step& step = steps_.at(slot);
     CHECK(step.is_running);
-    const std::int64_t after_ms = (step.deadline - step.started_at) / 1000;
+    const std::int64_t after_ms = (step.deadline - step.began) / 1000;
     outside_.cancelled.push_back(slot);
     report_result(slot,
                   Failure{"timeout", "Expected an outcome within " + std::to_string(after_ms) + " ms.", true, {}});

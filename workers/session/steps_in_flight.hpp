@@ -54,7 +54,11 @@ class StepsInFlight {
   // The executor and `outside` outlive this.
   StepsInFlight(const Executor& executor, StepOptions options, SessionActions& outside);
 
-  void tick(TimeUs now_us) { now_ = now_us; }
+  // Deadlines are on the first clock, times of offers and events on the database's.
+  void tick(TimeUs steady_us, TimeUs database_us) {
+    steady_ = steady_us;
+    now_ = database_us;
+  }
   void drain() { is_draining_ = true; }  // from now on nothing is executed
 
   // A new step; execute() is called when its run's state is at hand. Returns the job.
@@ -79,7 +83,7 @@ class StepsInFlight {
 
   // Into `drained`, which is emptied first and keeps its memory from one call to the next.
   void drain_actions(Actions& drained);
-  TimeUs due_us() const;
+  TimeUs due_us() const;  // steady
   bool has_deadlines() const { return !deadlines_.empty(); }
   std::vector<Sweeper::Executing> executing() const;
   std::int64_t begun() const { return begun_; }  // attempts run
@@ -89,14 +93,15 @@ class StepsInFlight {
   struct Step {
     HeldJob job;
     GraphRef graph;
-    TimeUs started_at = 0;
+    TimeUs started_at = 0;  // the database's
+    TimeUs began = 0;       // the same moment, steady, as the deadline is
     TimeUs deadline = never_us;
     bool is_running = false;
     std::size_t values_bytes = 0;  // its part of values_bytes_
     bool was_unfit = false;        // its outcome could not be written; the attempt is reported as failed
   };
   struct WaitsForRoom {
-    TimeUs since = 0;
+    TimeUs since = 0;  // steady
     std::size_t bytes = 0;
     ReadBlobs call;
   };
@@ -117,7 +122,8 @@ class StepsInFlight {
   SessionActions& outside_;
   const std::shared_ptr<RecordedAnswersCache> records_ = std::make_shared<RecordedAnswersCache>();
   const std::shared_ptr<BlobTexts> texts_ = std::make_shared<BlobTexts>();
-  TimeUs now_ = 0;
+  TimeUs steady_ = 0;
+  TimeUs now_ = 0;  // the database's
   bool is_draining_ = false;
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;

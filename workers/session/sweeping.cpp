@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/commit_rules.hpp"
+
 namespace cairn {
 namespace {
 
@@ -23,6 +25,7 @@ Sweeping::Sweeping(SweepOptions options)
     : options_(options), sweeper_(options.session, options.dead_after_us), last_ticket_(internal_tickets) {}
 
 void Sweeping::tick(TimeUs steady_us, TimeUs now_us) {
+  if (straight_since_ == 0) straight_since_ = steady_us;
   steady_ = steady_us;
   now_ = now_us;
 }
@@ -40,6 +43,8 @@ void Sweeping::scan_if_due() {
   scan.session = options_.session;
   scan.held_max = options_.held_max;
   scan.now_us = now_;
+  scan.asked_us = steady_;
+  scan.orphans_from = orphans_from_;
   scan.scans_jobs = steady_ >= next_jobs_scan_;
   scan.loose_after = loose_after_;
   actions_.calls.emplace_back(std::move(scan));
@@ -59,12 +64,22 @@ Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, std::span<const Sw
   Sweeper::Findings found = sweeper_.scanned(scan, executing, steady_);
   actions_.releases.insert(actions_.releases.end(), found.releases.begin(), found.releases.end());
   if (is_draining) return found;
-  for (const SessionId dead : found.dead) actions_.calls.emplace_back(ReapSession{dead});
-  report_lost(scan.answer.held.overdue, "Its worker did not report in time.");
+  reap(found.dead, scan.answer.sessions);
+  orphans_from_ = scan.orphans_from;
+  report_lost(judged_overdue(scan.answer.held.overdue), "Its worker did not report in time.");
   report_lost(scan.answer.held.unowned, "Its worker is gone.");
   cancel_orphans(scan.answer.orphans);
   finish_calls(scan.answer);
   return found;
+}
+
+std::vector<HeldJob> Sweeping::judged_overdue(const std::vector<HeldJob>& overdue) const {
+  std::vector<HeldJob> judged;
+  for (const HeldJob& held : overdue) {
+    const TimeUs lasts = deadline_of(held.job, options_.default_timeout_ms, 0);
+    if (lasts == never_us || steady_ - straight_since_ >= lasts) judged.push_back(held);
+  }
+  return judged;
 }
 
 // The cheaper of the last two scans counts: one slow scan may be noise.
@@ -73,7 +88,40 @@ void Sweeping::record_jobs_scan(TimeUs took_us) {
   next_jobs_scan_ = steady_ + std::min(jobs_scan_share * usual, jobs_scan_pause_max_us);
 }
 
-void Sweeping::reaped(const ReapSession& call) { report_lost(call.answer, "Its worker died."); }
+// All who saw a session die take over its runs at once, each a share of its own. A session that
+// does not sweep leaves its share: at the next look each takes all that is left.
+void Sweeping::reap(const std::vector<SessionId>& dead, const std::vector<SessionRow>& sessions) {
+  RunShare share{0, 0};
+  for (const SessionRow& row : sessions) {
+    if (std::find(dead.begin(), dead.end(), row.id) != dead.end()) continue;
+    ++share.of;
+    share.index += row.id < options_.session ? 1 : 0;
+  }
+  std::erase_if(reaping_,
+                [&](const auto& entry) { return std::find(dead.begin(), dead.end(), entry.first) == dead.end(); });
+  for (const SessionId session : dead) {
+    const auto [reaping, is_first] = reaping_.try_emplace(session);
+    if (is_first && share.index < share.of) reaping->second.share = share;
+    if (!is_first) reaping->second.share = {};
+    if (reaping->second.losses == 0) actions_.calls.emplace_back(ReapSession{session, reaping->second.share});
+  }
+}
+
+// A full answer is not all: the rest is asked for when these losses are committed.
+void Sweeping::reaped(const ReapSession& call) {
+  const std::int64_t losses = report_lost(call.answer, "Its worker died.");
+  const auto reaping = reaping_.find(call.session);
+  if (reaping == reaping_.end()) return;
+  reaping->second.losses += losses;
+  reaping->second.is_full = call.answer.size() >= static_cast<std::size_t>(ReapSession::holds_max);
+}
+
+void Sweeping::committed_loss(SessionId session) {
+  const auto reaping = reaping_.find(session);
+  if (reaping == reaping_.end() || reaping->second.losses == 0 || --reaping->second.losses > 0) return;
+  if (std::exchange(reaping->second.is_full, false))
+    actions_.calls.emplace_back(ReapSession{session, reaping->second.share});
+}
 
 // --- internal submissions -------------------------------------------------------------------------------------------
 
@@ -84,7 +132,8 @@ Ticket Sweeping::new_submission(InternalSubmission::Kind kind, const RunId& run,
   return last_ticket_;
 }
 
-void Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::string& message) {
+// Returns how many will be replied to.
+std::int64_t Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::string& message) {
   Sweeper::Lost lost = sweeper_.losses_of(jobs, message, now_);
   for (Loss& loss : lost.losses) {
     const Ticket ticket = new_submission(InternalSubmission::Kind::loss, loss.run, loss.fence);
@@ -92,11 +141,12 @@ void Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::string& 
         {.ticket = ticket, .run = loss.run, .command = *std::move(loss.command), .fence = loss.fence});
   }
   actions_.releases.insert(actions_.releases.end(), lost.timers.begin(), lost.timers.end());
+  return std::ssize(lost.losses);
 }
 
 void Sweeping::cancel_orphans(const std::vector<RunId>& orphans) {
   for (const RunId& run : orphans)
-    if (!backoff_.is_paused(run, now_) && sweeper_.begin_cancel(run))
+    if (!backoff_.is_paused(run, steady_) && sweeper_.begin_cancel(run))
       actions_.submissions.push_back({.ticket = new_submission(InternalSubmission::Kind::orphan, run),
                                       .run = run,
                                       .command = Cancel{"The run that called it has ended."},
@@ -109,7 +159,7 @@ void Sweeping::finish_calls(const ScanSessions::Answer& found) {
   for (const LooseEnd& end : found.loose_ends) {
     if (!end.caller_is_open)
       unasked.push_back(end.run);
-    else if (!backoff_.is_paused(end.run, now_) && finishing_.insert(end.run).second)
+    else if (!backoff_.is_paused(end.run, steady_) && finishing_.insert(end.run).second)
       actions_.to_finish.emplace_back(new_submission(InternalSubmission::Kind::loose_end, end.run), end.run);
   }
   if (!unasked.empty()) actions_.calls.emplace_back(TieEnds{std::move(unasked)});
@@ -124,7 +174,7 @@ std::optional<RunId> Sweeping::replied(const Reply& reply) {
       return what.run;
     case InternalSubmission::Kind::orphan:
       sweeper_.cancelled(what.run);
-      if (!reply.status && is_unreadable(reply.status.error())) backoff_.pause(what.run, now_);
+      if (!reply.status && is_unreadable(reply.status.error())) backoff_.pause(what.run, steady_);
       return std::nullopt;
     case InternalSubmission::Kind::loose_end:
       replied_to_loose_end(what.run, reply);
@@ -141,6 +191,7 @@ std::optional<RunId> Sweeping::replied(const Reply& reply) {
 void Sweeping::replied_to_loss(const InternalSubmission& what, const Reply& reply) {
   sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
   lost_ += reply.status ? 1 : 0;
+  committed_loss(what.fence.session);
   if (reply.status || reply.status.error().code == Code::stale) return;
   const bool is_left = is_unreadable(reply.status.error());
   if (is_left) actions_.unreadable.push_back(what.run);
@@ -151,7 +202,7 @@ void Sweeping::replied_to_loss(const InternalSubmission& what, const Reply& repl
 void Sweeping::replied_to_loose_end(const RunId& run, const Reply& reply) {
   finishing_.erase(run);
   if (!reply.status && is_unreadable(reply.status.error())) {
-    backoff_.pause(run, now_);
+    backoff_.pause(run, steady_);
   } else {
     backoff_.forget(run);
     actions_.calls.emplace_back(TieEnds{{run}});

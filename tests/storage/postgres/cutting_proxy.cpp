@@ -22,11 +22,13 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
+// -1: no server answers there.
 int connect_to(const std::string& path) {
   const sockaddr_un address = address_of(path);
   const int server = socket(AF_UNIX, SOCK_STREAM, 0);
   if (connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    throw std::runtime_error("cannot connect to " + path);
+    close(server);
+    return -1;
   }
   return server;
 }
@@ -102,11 +104,21 @@ bool CuttingProxy::forward(int from, int to, std::string& seen) {
 
 void CuttingProxy::relay(int client) {
   const int server = connect_to(server_path_);
+  if (server < 0) {
+    close(client);
+    return;
+  }
   std::string seen;
   Message message;
   while (!stop_) {
     std::array<pollfd, 2> waits{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
     if (poll(waits.data(), waits.size(), 20) <= 0) continue;
+    if (swallows_) {
+      if (waits[0].revents != 0 && !forward(client, -1, seen)) break;
+      swallowed_ += waits[0].revents != 0 ? 1 : 0;
+      if (waits[1].revents != 0 && !forward(server, -1, seen)) break;
+      continue;
+    }
     if (waits[1].revents != 0 && !forward(server, client, seen)) break;
     if (waits[0].revents == 0) continue;
     if (!forward(client, -1, seen)) break;

@@ -545,7 +545,8 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   store->queues();
   store->runs({});
   store->questions({}, 1);
-  store->orphans(1);
+  OrphanMark mark;
+  store->orphans(mark, 1);
   store->loose_ends({}, 1);
   store->tie_ends({});
   store->held_by(7, 1);

@@ -1,0 +1,75 @@
+// The tool of the fault tests: notes each call in a ledger outside of the engine, then does what its inputs ask for.
+//   note LEDGER MILLISECONDS
+// A line of the ledger: the step's key, the attempt, and the moment in microseconds.
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+#include "engine/json_value.hpp"
+
+namespace {
+
+using cairn::Json;
+
+bool note(const char* ledger, const std::string& key, int attempt) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto moment = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  const std::string line = key + " " + std::to_string(attempt) + " " + std::to_string(moment) + "\n";
+  const int file = open(ledger, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  return file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+pid_t parent_of(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("PPid:")) return std::stoi(line.substr(5));
+  return 0;
+}
+
+// The worker above this process.
+pid_t worker() {
+  for (pid_t process = getppid(); process > 1; process = parent_of(process)) {
+    std::error_code none;
+    if (std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", none).filename() == "cairn")
+      return process;
+  }
+  return 0;
+}
+
+void misbehave(const std::string& how) {
+  if (how == "kill_worker") {
+    if (const pid_t process = worker(); process > 1) kill(process, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+  }
+  if (how == "crash") std::abort();
+  if (how == "hang") std::this_thread::sleep_for(std::chrono::minutes(5));
+  if (how == "not_utf8") std::cout << "{\"text\": \"\xff\xfe\"}" << std::flush;
+  if (how == "deep")
+    std::cout << "{\"x\":" << std::string(100'000, '[') << std::string(100'000, ']') << "}" << std::flush;
+  if (how == "large") std::cout << "{\"x\":\"" << std::string(64UL << 20U, 'x') << "\"}" << std::flush;
+  if (how == "endless")
+    while (std::cout << "no end") {
+    }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  const Json document = Json::parse(text, nullptr, false);
+  if (!document.is_object()) return 75;
+  if (!note(arguments[1], document.value("key", ""), document.value("attempt", 0))) return 75;
+  const std::string how = document.value("inputs", Json::object()).value("how", "");
+  misbehave(how);
+  if (!how.empty()) return 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(arguments[2])));
+  std::cout << R"({"noted": true})";
+}

@@ -1,0 +1,94 @@
+// Worker processes that die, sleep, and tools that misbehave.
+#include <csignal>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "tests/faults/load.hpp"
+
+namespace cairn::program {
+namespace {
+
+using std::chrono::milliseconds;
+
+int times(int in_short) { return is_full() ? 3 * in_short : in_short; }
+
+TEST(Faults, workers_killed_one_after_another) {
+  Load load({.name = "killed"});
+  load.start_plans(6);
+  load.measure_before();
+  std::size_t kills = 0;
+  load.under(times(8), milliseconds(300), [&] { load.replace_worker(kills++); });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("SIGKILL of a worker", times(8));
+}
+
+// How many reports came too late.
+std::int64_t sleep_past_the_time_to_live(const std::string& name) {
+  Load load({.name = name, .work_ms = 1'000});  // long enough to be stopped in the midst of it
+  load.start_plans(12);
+  load.worker(0).signal(SIGSTOP);
+  load.worker(1).signal(SIGSTOP);
+  load.start_plans(6);
+  load.wait_until_ended();  // by the third, which takes over what they hold
+  load.worker(0).signal(SIGCONT);
+  load.worker(1).signal(SIGCONT);
+  load.fault_ended();
+  std::this_thread::sleep_for(milliseconds(1'000));
+  load.expect_nothing_lost_or_doubled("SIGSTOP past the time-to-live, then SIGCONT", 2);
+  return load.stale();
+}
+
+// A worker that wakes may notice its own end before it reports; then the fence was not tried, and another one sleeps.
+TEST(Faults, a_worker_that_sleeps_past_its_time_to_live_is_fenced) {
+  std::int64_t late = 0;
+  for (int tries = 0; tries < 5 && late == 0; ++tries)
+    late = sleep_past_the_time_to_live("asleep" + std::to_string(tries));
+  EXPECT_GT(late, 0) << "no worker reported late: the fence was not tried";
+}
+
+TEST(Faults, tools_that_misbehave_harm_no_run_beside_them) {
+  Load load({.name = "poison"});
+  load.start_plans(6);
+  load.measure_before();
+  int injected = 0;
+  for (const char* how : {"crash", "not_utf8", "deep", "large", "endless", "hang"}) {
+    load.start_poison(how);
+    load.start_plan();
+    ++injected;
+  }
+  load.wait_until_ended();
+  load.fault_ended();
+  if (is_full()) load.start_batch(300);
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("tools that crash, hang, flood or answer nonsense", injected);
+}
+
+// It takes a worker with it at each attempt; then it has used up its losses.
+TEST(Faults, a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it) {
+  Load load({.name = "murder"});
+  load.start_plans(3);
+  load.start_poison("kill_worker");
+  std::size_t replaced = 0;
+  const auto replace_the_dead = [&] {
+    for (std::size_t n = 0; n < load.workers(); ++n)
+      if (load.worker(n).has_ended()) {
+        load.replace_worker(n);
+        ++replaced;
+      }
+    return load.have_ended();
+  };
+  EXPECT_TRUE(test::wait_until(replace_the_dead, std::chrono::seconds(120)));
+  load.expect_nothing_lost_or_doubled("a tool that kills its worker", static_cast<int>(replaced));
+}
+
+TEST(Faults, starts_given_again_and_again_make_one_run) {
+  Load load({.name = "again"});
+  for (int n = 0; n < 4; ++n) load.start_again(3);
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("each start given three times", 12);
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,135 @@
+#include "tests/faults/server.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <pwd.h>
+#include <stdexcept>
+#include <sys/mount.h>
+#include <unistd.h>
+#include <vector>
+
+#include "tests/ops/program.hpp"
+#include "tests/storage/test_database.hpp"
+
+namespace cairn::program {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* programs = "/usr/lib/postgresql/15/bin/";
+
+// A directory of the server's user.
+fs::path own_directory(const fs::path& path) {
+  fs::create_directories(path);
+  if (geteuid() == 0) {
+    const passwd* const user = getpwnam("postgres");
+    if (user == nullptr || chown(path.c_str(), user->pw_uid, user->pw_gid) != 0)
+      throw std::runtime_error("cannot give " + path.string() + " to the user postgres");
+  }
+  fs::permissions(path, fs::perms::owner_all);
+  return path;
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  const std::string number = std::to_string(parent);
+  std::ifstream file("/proc/" + number + "/task/" + number + "/children");
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
+}
+
+}  // namespace
+
+SmallDisk::SmallDisk(const std::string& name, int megabytes) : place_(directory() / name) {
+  fs::create_directory(place_);
+  const std::string size = "mode=755,size=" + std::to_string(megabytes) + "m";
+  is_there_ = mount("cairn-test", place_.c_str(), "tmpfs", 0, size.c_str()) == 0;
+}
+
+SmallDisk::~SmallDisk() {
+  if (is_there_) umount2(place_.c_str(), MNT_DETACH);
+}
+
+void SmallDisk::fill() const {
+  std::ofstream file(place_ / "filler", std::ios::binary);
+  const std::string block(4096, 'x');
+  while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+  }
+}
+
+void SmallDisk::empty() const { fs::remove(place_ / "filler"); }
+
+OwnServer::OwnServer(std::string name, fs::path place, fs::path wal)
+    : name_(std::move(name)), socket_(own_directory(directory() / (name_ + "_socket"))) {
+  data_ = own_directory((place.empty() ? directory() : place) / (name_ + "_data"));
+  std::vector<std::string> arguments = {"-D",    data_.string(), "-U",   "postgres",         "-A",
+                                        "trust", "-E",           "UTF8", "--locale=C.UTF-8", "--no-instructions"};
+  if (!wal.empty()) arguments.insert(arguments.end(), {"--waldir", own_directory(wal / (name_ + "_wal")).string()});
+  run("initdb", arguments);
+  std::ofstream(data_ / "postgresql.conf", std::ios::app)
+      << "listen_addresses = ''\nunix_socket_directories = '" << socket_.string()
+      << "'\nshared_buffers = 64MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\nmax_connections = 60\n";
+  start();
+}
+
+OwnServer::OwnServer(std::string name, const OwnServer& primary)
+    : name_(std::move(name)),
+      data_(own_directory(directory() / (name_ + "_data"))),
+      socket_(own_directory(directory() / (name_ + "_socket"))) {
+  run("pg_basebackup", {"-D", data_.string(), "-R", "-X", "stream", "-c", "fast", "-d", primary.dsn()});
+  std::ofstream(data_ / "postgresql.auto.conf", std::ios::app)
+      << "unix_socket_directories = '" << socket_.string() << "'\n";
+  start();
+}
+
+OwnServer::~OwnServer() { kill_at_once(); }
+
+void OwnServer::run(const std::string& program, const std::vector<std::string>& arguments) const {
+  std::vector<std::string> words = {"-u", "postgres", "--", programs + program};
+  if (geteuid() != 0) words.clear();
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const Ran ran = run_program(geteuid() == 0 ? "/usr/sbin/runuser" : programs + program, words);
+  EXPECT_EQ(ran.exit, 0) << program << "\n" << ran.out << ran.err;
+}
+
+void OwnServer::start() {
+  run("pg_ctl", {"-D", data_.string(), "-l", (data_ / "log").string(), "-w", "-t", "60", "start"});
+}
+void OwnServer::stop() { run("pg_ctl", {"-D", data_.string(), "-m", "fast", "-w", "stop"}); }
+void OwnServer::promote() { run("pg_ctl", {"-D", data_.string(), "-w", "promote"}); }
+
+pid_t OwnServer::pid() const {
+  std::ifstream file(data_ / "postmaster.pid");
+  pid_t pid = 0;
+  return file >> pid && pid > 1 && kill(pid, 0) == 0 ? pid : 0;
+}
+
+void OwnServer::signal_all(int number) {
+  const pid_t server = pid();
+  if (server == 0) return;
+  const std::vector<pid_t> children = children_of(server);
+  kill(server, number);
+  for (const pid_t child : children) kill(child, number);
+}
+
+void OwnServer::kill_at_once() {
+  const pid_t server = pid();
+  signal_all(SIGKILL);
+  wait_until([&] { return server == 0 || kill(server, 0) != 0; });
+  std::error_code none;
+  fs::remove(data_ / "postmaster.pid", none);
+}
+
+void OwnServer::set(const std::string& setting, const std::string& value) {
+  test::ask(dsn(), "alter system set " + setting + " = '" + value + "'");
+  test::ask(dsn(), "select pg_reload_conf()");
+}
+
+std::string OwnServer::dsn() const { return "host='" + socket_.string() + "' port=5432 user=postgres dbname=postgres"; }
+
+std::string OwnServer::dsn_with(const OwnServer& other) const {
+  return "host='" + socket_.string() + "," + other.socket_.string() +
+         "' port=5432,5432 user=postgres dbname=postgres target_session_attrs=read-write";
+}
+
+}  // namespace cairn::program

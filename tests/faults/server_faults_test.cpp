@@ -1,0 +1,197 @@
+// A database server that dies, stands still, is full, or is replaced by its standby.
+#include <csignal>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
+#include "tests/faults/load.hpp"
+#include "tests/faults/server.hpp"
+#include "tests/storage/test_database.hpp"
+
+namespace cairn::program {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+void say_skipped(const std::string& why) { std::cout << "skipped: " << why << std::endl; }
+
+TEST(Faults, the_server_dies_at_once_and_comes_back) {
+  Load load({.name = "immediate"});
+  load.start_plans(6);
+  load.measure_before();
+  load.under(4, milliseconds(500), [] { kill(postmaster(), SIGQUIT); });  // as `pg_ctl stop -m immediate`
+  load.start_plans(2);  // a client that finds no server starts it again
+  load.fault_ended();
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("immediate stop of the server, and its recovery", 4, Server::forgets);
+}
+
+TEST(Faults, backends_terminated_again_and_again) {
+  Load load({.name = "terminated"});
+  load.start_plans(6);
+  load.measure_before();
+  Administration ours(cluster_dsn(), "operator");
+  load.under(12, milliseconds(60), [&] {
+    ours.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where application_name not in ('operator', '') and backend_type = 'client backend'");
+  });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("pg_terminate_backend of every connection", 12);
+}
+
+TEST(Faults, a_backend_killed_takes_all_connections_along) {
+  OwnServer server("crashes");
+  Load load({.name = "backend", .dsn = server.dsn()});
+  load.start_plans(6);
+  load.measure_before();
+  load.under(3, milliseconds(700), [&] {
+    const std::int64_t pid = test::ask_number(
+        server.dsn(),
+        "select min(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()");
+    kill(static_cast<pid_t>(pid), SIGKILL);
+    std::this_thread::sleep_for(milliseconds(300));
+  });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("SIGKILL of a backend, crash recovery", 3, Server::forgets);
+}
+
+TEST(Faults, a_server_that_stands_still_goes_on) {
+  OwnServer server("frozen");
+  Load load({.name = "still", .dsn = server.dsn()});
+  load.start_plans(6);
+  load.measure_before();
+  load.under(2, milliseconds(500), [&] {
+    server.signal_all(SIGSTOP);
+    std::this_thread::sleep_for(seconds(3));
+    server.signal_all(SIGCONT);
+  });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("SIGSTOP of the whole server for 3 s", 2);
+}
+
+TEST(Faults, no_connection_is_left) {
+  Load load({.name = "exhausted"});
+  load.start_plans(12);
+  std::vector<std::unique_ptr<Administration>> hogs;
+  const std::string dsn = cluster_dsn();
+  const auto take_all = [&] {
+    try {
+      for (int i = 0; i < 500; ++i) hogs.push_back(std::make_unique<Administration>(dsn, "hog"));
+    } catch (const PostgresError&) {
+    }
+  };
+  take_all();
+  EXPECT_GT(hogs.size(), 10u);
+  EXPECT_EQ(cairn({"runs"}).exit, 5);
+  load.replace_worker(0);  // its successor finds no room
+  std::this_thread::sleep_for(milliseconds(500));
+  take_all();  // what the dead one had, too
+  std::this_thread::sleep_for(milliseconds(1'500));
+  const int hogged = static_cast<int>(hogs.size());
+  hogs.clear();
+  load.fault_ended();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("no connection left for two seconds", hogged);
+}
+
+TEST(Faults, the_disk_of_the_data_is_full_for_a_while) {
+  const SmallDisk disk("small_data", 200);
+  if (!disk.is_there()) return say_skipped("a full disk: mounting one of its own needs root");
+  OwnServer server("full", disk.place());
+  Load load({.name = "full", .dsn = server.dsn()});
+  load.start_plans(6);
+  load.measure_before();
+  disk.fill();
+  std::this_thread::sleep_for(seconds(3));
+  disk.empty();
+  if (server.pid() == 0) server.start();
+  load.fault_ended();
+  load.start_plans(4);
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("full disk of data and log for 3 s", 1, Server::forgets);
+}
+
+TEST(Faults, the_disk_of_the_log_is_full_and_the_server_gone) {
+  const SmallDisk disk("small_wal", 96);
+  if (!disk.is_there()) return say_skipped("a full disk: mounting one of its own needs root");
+  OwnServer server("wal_full", {}, disk.place());
+  Load load({.name = "wal_full", .dsn = server.dsn()});
+  load.start_plans(6);
+  disk.fill();
+  try {  // the server panics for want of room
+    test::ask(server.dsn(), "create table filler as select repeat('x', 1000) from generate_series(1, 100000)");
+  } catch (const PostgresError&) {
+  }
+  std::this_thread::sleep_for(seconds(1));
+  disk.empty();
+  if (server.pid() == 0) server.start();
+  load.fault_ended();
+  load.start_plans(4);
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("full disk of the log, the server dies", 1, Server::forgets);
+}
+
+// The primary's machine is gone; the standby has all that was acknowledged.
+TEST(Faults, a_synchronous_standby_takes_over) {
+  OwnServer primary("sync_primary");
+  OwnServer standby("sync_standby", primary);
+  primary.set("synchronous_standby_names", "*");
+  Load load({.name = "sync", .dsn = primary.dsn_with(standby)});
+  load.start_plans(6);
+  load.measure_before();
+  load.start_plans(3);
+  primary.kill_at_once();
+  standby.promote();
+  load.fault_ended();
+  load.start_plans(3);
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("synchronous standby promoted", 1, Server::forgets);
+}
+
+TEST(Faults, a_snapshot_held_open_slows_nobody) {
+  Load load({.name = "snapshot"});
+  load.start_plans(6);
+  load.measure_before();
+  Administration holder(cluster_dsn(), "holder");
+  holder.execute("begin isolation level repeatable read; select count(*) from cairn.run");
+  std::this_thread::sleep_for(seconds(is_full() ? 20 : 2));
+  load.measure_after();
+  holder.execute("commit");
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("an old snapshot held open", 1);
+}
+
+TEST(Faults, a_server_that_takes_no_writes_for_a_while) {
+  Load load({.name = "read_only"});
+  load.start_plans(6);
+  load.measure_before();
+  const std::string dsn = cluster_dsn();
+  test::ask(dsn, "alter system set default_transaction_read_only = on");
+  test::ask(dsn, "select pg_reload_conf()");
+  std::this_thread::sleep_for(seconds(3));
+  {
+    Administration operator_(dsn, "operator");
+    operator_.execute("set default_transaction_read_only = off");
+    operator_.execute("alter system reset default_transaction_read_only");
+    operator_.execute("select pg_reload_conf()");
+  }
+  load.fault_ended();
+  load.start_plans(2);
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("default_transaction_read_only for 3 s", 1);
+}
+
+}  // namespace
+}  // namespace cairn::program
