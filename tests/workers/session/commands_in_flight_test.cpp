@@ -154,7 +154,7 @@ class OlderRelease final : public ForwardingStore {
     for (Entry entry : batch) {
       const bool is_caller = entry.link != 0 && !entry.run.parent;
       if (is_caller && entry.head_before > 0) {
-        verdicts.push_back({.head = entry.events.back().seq, .stale = {}, .missed = {}, .fault = {}});
+        verdicts.emplace_back().head = entry.events.back().seq;
         continue;
       }
       entry.link = 0;
