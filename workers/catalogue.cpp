@@ -130,9 +130,7 @@ Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options
   const auto add = [&specs](std::vector<ToolSpec> more) {
     std::move(more.begin(), more.end(), std::back_inserter(specs));
   };
-  std::vector<std::string> repositories = builtin.repositories;
-  repositories.insert(repositories.end(), options.repositories.begin(), options.repositories.end());
-  add(repository_tools(std::move(repositories)));
+  add(repository_tools(builtin.repositories));
   add(page_tools({options.browser_pages, options.browser_screenshots}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();

@@ -30,8 +30,7 @@ struct CatalogueOptions {
   std::string dataset_schema;  // CAIRN_DATASET_SCHEMA; "": the sample's
   std::string query_rows;      // CAIRN_QUERY_ROWS; "": 200
   std::string query_ms;        // CAIRN_QUERY_MS; "": 5000
-  std::string query_language = "sql";     // CAIRN_QUERY_LANGUAGE
-  std::vector<std::string> repositories;  // that the repository tools may read besides those of the tools file
+  std::string query_language = "sql";  // CAIRN_QUERY_LANGUAGE
   int tool_threads = 4;
   SearchCorpus corpora;  // searched by `corpus_search`; none: the example in memory
 };

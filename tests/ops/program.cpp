@@ -35,9 +35,6 @@ class Place : public ::testing::Environment {
     clear_environment();
     setenv("HOME", directory().c_str(), 1);
     setenv("CAIRN_DATA", (directory() / "data").c_str(), 1);
-    const fs::path tools = directory() / "any_repository.json";
-    std::ofstream(tools) << R"({"tools": {}, "builtin": {"repositories": ["/"]}})";
-    setenv("CAIRN_TOOLS", tools.c_str(), 1);
   }
   void TearDown() override {
     if (fs::exists(directory() / "data")) cairn({"down"});

@@ -1,6 +1,11 @@
 #include "workers/ports/own_process.hpp"
 
+#include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <sstream>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,6 +22,20 @@ constexpr bool is_inspected = __has_feature(address_sanitizer);
 #else
 constexpr bool is_inspected = false;
 #endif
+
+// The bytes that the process was started with, as /proc shows them: variables that were replaced since lie there, too.
+std::span<char> first_environment() {
+  std::ifstream file("/proc/self/stat");
+  const std::string line(std::istreambuf_iterator<char>(file), {});
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  constexpr int env_start = 50 - 2;  // proc(5) counts from the process and its name
+  std::vector<std::uintptr_t> bounds;
+  std::string field;
+  for (int at = 1; fields >> field; ++at)
+    if (at == env_start || at == env_start + 1) bounds.push_back(std::stoull(field));
+  if (bounds.size() != 2 || bounds[0] == 0 || bounds[1] <= bounds[0]) return {};
+  return {reinterpret_cast<char*>(bounds[0]), bounds[1] - bounds[0]};
+}
 
 std::int64_t soft_limit() {
   rlimit files{};
@@ -46,6 +65,8 @@ void hide_from_other_processes() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) texts.emplace_back(*entry);
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
     ::explicit_bzero(*entry, std::strlen(*entry));
+  const std::span<char> first = first_environment();
+  if (!first.empty()) ::explicit_bzero(first.data(), first.size());
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   environ = pointers.data();

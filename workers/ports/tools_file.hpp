@@ -21,7 +21,7 @@ namespace cairn {
 
 struct BuiltinTools {
   std::optional<std::vector<std::string>> allow;    // by name, or "page.*" for all that begin so; none: all there are
-  std::vector<std::string> repositories = {"."};    // folders and files that the repository tools may read
+  std::vector<std::string> repositories = {"/"};    // folders and files that the repository tools may read
   std::optional<std::vector<std::string>> corpora;  // that `corpus_search` may search; none: all
 };
 

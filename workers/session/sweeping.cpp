@@ -25,7 +25,6 @@ Sweeping::Sweeping(SweepOptions options)
     : options_(options), sweeper_(options.session, options.dead_after_us), last_ticket_(internal_tickets) {}
 
 void Sweeping::tick(TimeUs steady_us, TimeUs now_us) {
-  if (straight_since_ == 0) straight_since_ = steady_us;
   steady_ = steady_us;
   now_ = now_us;
 }
@@ -77,7 +76,7 @@ std::vector<HeldJob> Sweeping::judged_overdue(const std::vector<HeldJob>& overdu
   std::vector<HeldJob> judged;
   for (const HeldJob& held : overdue) {
     const TimeUs lasts = deadline_of(held.job, options_.default_timeout_ms, 0);
-    if (lasts == never_us || steady_ - straight_since_ >= lasts) judged.push_back(held);
+    if (set_at_ == 0 || lasts == never_us || steady_ - set_at_ >= lasts) judged.push_back(held);
   }
   return judged;
 }

@@ -45,9 +45,9 @@ class Sweeping {
   explicit Sweeping(SweepOptions options);
 
   void tick(TimeUs steady_us, TimeUs now_us);
-  // The database's clock was set. A hold is overdue by that clock, so it is judged only by a session that has seen the
-  // clock run straight for as long as its step may take.
-  void clock_was_set() { straight_since_ = steady_; }
+  // The database's clock was set. A hold is overdue by that clock, so from now on it is judged only when the clock has
+  // run straight for as long as its step may take.
+  void clock_was_set() { set_at_ = steady_; }
 
   void scan_if_due();
   // The findings that concern the session's own steps and row. `is_draining`: nothing is done about others.
@@ -94,7 +94,7 @@ class Sweeping {
   bool is_scanning_ = false;
   TimeUs next_scan_ = 0;  // these are steady
   TimeUs next_jobs_scan_ = 0;
-  TimeUs straight_since_ = 0;
+  TimeUs set_at_ = 0;        // steady; 0: its clock has not been set since this session began
   TimeUs jobs_took_us_ = 0;  // the latest scan
   OrphanMark orphans_from_;
   TimeUs next_children_ = 0;

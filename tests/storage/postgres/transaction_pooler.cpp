@@ -36,7 +36,7 @@ TransactionPooler::TransactionPooler(const std::string& server_dsn, const std::s
   std::string pattern = directory + "/pooler_XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no directory for the pooler");
   directory_ = pattern;
-  std::ofstream(directory_ + "/users") << "\"postgres\" \"\"\n\"cairn\" \"\"\n\"cairn_app\" \"\"\n";
+  std::ofstream(directory_ + "/users") << "\"postgres\" \"\"\n\"tester\" \"\"\n\"cairn\" \"\"\n\"cairn_app\" \"\"\n";
   std::ofstream(directory_ + "/pgbouncer.ini") << "[databases]\n* = host=" << server << " port=5432\n[pgbouncer]\n"
                                                << "unix_socket_dir = " << directory_ << "\nlisten_port = 5432\n"
                                                << "auth_type = trust\nauth_file = " << directory_ << "/users\n"

@@ -73,9 +73,9 @@ TEST_P(RecordsTest, the_newest_fitting_snapshot_is_found) {
   const auto put = [&](std::int64_t seq, std::int32_t version, const std::string& state) {
     store().put_snapshot(run.id(), {seq, version, sha256(state), state});
   };
+  put(4, 2, "other");
   put(2, 1, "two");
   put(5, 1, "five");
-  put(4, 2, "other");
   EXPECT_EQ(store().snapshot(run.id(), 1, 9)->state, "five");
   EXPECT_EQ(store().snapshot(run.id(), 1, 5)->seq, 5);
   EXPECT_EQ(store().snapshot(run.id(), 1, 4)->state, "two");

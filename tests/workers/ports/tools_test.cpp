@@ -782,7 +782,7 @@ TEST(ToolsFile, H4_says_which_built_in_tools_there_are_and_what_they_may_read) {
   EXPECT_EQ(file->builtin.repositories, std::vector<std::string>{"/srv/git"});
   EXPECT_TRUE(file->builtin.corpora->empty());
   EXPECT_TRUE(is_allowed({}, "owners")) << "without the setting, all";
-  EXPECT_EQ(BuiltinTools{}.repositories, std::vector<std::string>{"."});
+  EXPECT_EQ(BuiltinTools{}.repositories, std::vector<std::string>{"/"});
   for (const char* text : {R"([])", R"({"allow": "echo"})", R"({"allow": [1]})", R"({"urls": []})"})
     EXPECT_FALSE(parse_tools({{"tools", Json::object()}, {"builtin", Json::parse(text)}}).ok()) << text;
 }

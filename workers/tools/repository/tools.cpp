@@ -247,8 +247,7 @@ ToolAnswer answer_from_history(const ToolCall& call, FilesOf files, const std::v
   const std::string& repository = wanted->query.repository;
   if (!repository.empty() && !is_below_any(repository, roots)) {
     return failure("refused",
-                   "Expected a repository that this worker may read (\"repositories\" in the tools file, or below its "
-                   "working directory), but it is " +
+                   "Expected a repository that this worker may read (\"repositories\" in the tools file), but it is " +
                        shown(repository) + ".",
                    false);
   }
