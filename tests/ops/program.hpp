@@ -51,6 +51,7 @@ class Beside {
   void signal(int number);
   int wait();  // as Ran::exit
   std::string out() const { return read_file(out_); }
+  std::string err() const { return read_file(out_.string() + ".err"); }
 
  private:
   pid_t pid_ = -1;

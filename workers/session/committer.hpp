@@ -108,6 +108,9 @@ struct CommitterCounts {
 class Committer {
  public:
   explicit Committer(CommitterOptions options, Graphs graphs = {});
+
+  // The actor of commands that are decided from now on.
+  void set_actor(std::string actor) { options_.actor = std::move(actor); }
   ~Committer();
 
   void tick(TimeUs now_us);  // never goes back
