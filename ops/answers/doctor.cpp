@@ -201,11 +201,7 @@ Check disk(const DiskFacts& disk) {
       std::to_string(megabytes) + " MB of " + std::to_string(disk.bytes / 1'000'000) + " MB free at " + disk.directory};
 }
 
-}  // namespace
-
-namespace {
-
-// What goes over a network: to a database elsewhere, and to the model.
+// The ways over a network: to a database elsewhere, and to the model.
 void add_ways(const DoctorFacts& facts, std::vector<Check>& checks) {
   if (!facts.is_local) {
     const bool verifies = facts.sslmode == "verify-full" || facts.sslmode == "verify-ca";
