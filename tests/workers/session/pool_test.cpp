@@ -408,7 +408,7 @@ TEST(Sweep, A10_a_hold_that_had_not_begun_is_only_let_go_and_a_loss_says_whether
 
 TEST(Pool, A10_room_is_made_for_one_job_and_nothing_is_claimed_or_kept_beside_it) {
   Pool pool({.shards = 1, .concurrency = 4, .only_runs = {}});
-  pool.tick(1);
+  pool.tick(1, 1);
   ASSERT_EQ(pool.drain_actions().claims.size(), 1u);
   pool.claimed(0, {job(1, 1), job(2, 2)});
   const std::vector<Pool::Start> starts = pool.drain_actions().starts;
