@@ -43,9 +43,10 @@ std::vector<GraphRow> Store::graphs_of(std::span<const std::string> versions) {
   return rows;
 }
 
-// The mark is read first: what is added after it is found by the next look.
+// The mark is read first: what is added after it is found by the next look. One who knows the current ones alone has
+// another mark, so that a look at all of them reads the rest.
 std::vector<GraphRow> new_graphs(Store& store, KnownGraphs& known, bool only_current) {
-  const std::int64_t mark = store.graphs_mark();
+  const std::int64_t mark = only_current ? ~store.graphs_mark() : store.graphs_mark();
   if (mark == known.mark && !known.versions.empty()) return {};
   std::vector<std::string> wanted;
   std::vector<GraphRow> rows;

@@ -423,7 +423,7 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
       "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
       "DROP COLUMN machine; ALTER TABLE cairn.job DROP COLUMN offered, DROP COLUMN on_release; "
       "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
-      "cairn.tombstone; ALTER TABLE cairn.run "
+      "cairn.tombstone, cairn.import; DROP INDEX cairn.checkpoint_at; ALTER TABLE cairn.run "
       "DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT run_head_check CHECK (head >= 1), "
       "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
       "ALTER TABLE cairn.checkpoint DROP COLUMN key");

@@ -43,6 +43,9 @@ TEST(Embedded, A18_is_not_migrated_by_the_way_under_a_worker_of_an_older_program
     return connection.query({"sessions", "select count(*) from cairn.worker"}).int8(0, 0) == 1;
   }));
   connection.execute("ALTER TABLE cairn.job DROP COLUMN on_release");
+  connection.execute("ALTER TABLE cairn.tombstone DROP COLUMN file");
+  connection.execute("DROP TABLE cairn.import");
+  connection.execute("DROP INDEX cairn.checkpoint_at");
   connection.execute("DELETE FROM cairn.migration WHERE number >= 11");
   const Ran ran = cairn({"runs", "--data", data});
   expect_refused(ran, 4, "(process " + std::to_string(worker.pid()) + " on ");
@@ -67,12 +70,14 @@ TEST(Embedded, D8a_a_login_that_may_only_read_is_told_once) {
 }
 
 TEST(Embedded, H21_an_archive_is_for_its_owner_alone) {
-  cairn_ok({"start", "plan_runner", "--input", R"({"goal": "g", "sub_goals": []})", "--wait"});
+  const std::string data = directory() / "archived_privately";
+  cairn_ok({"start", "plan_runner", "--input", R"({"goal": "g", "sub_goals": []})", "--wait", "--data", data});
   const mode_t before = umask(0);
   const fs::path out = directory() / "private.zst";
-  cairn_ok({"archive", "--older-than", "0s", "--out", out});
+  cairn_ok({"archive", "--older-than", "0s", "--out", out, "--data", data});
   umask(before);
   EXPECT_EQ(fs::status(out).permissions(), fs::perms(0600));
+  cairn_ok({"down", "--data", data});
 }
 
 TEST(Embedded, D10_up_brings_its_server_back_and_leaves_one_that_was_stopped_on_purpose) {
