@@ -61,6 +61,8 @@ TEST(HangingDatabase, D1_clients_end_with_5_a_worker_tells_it_and_all_end_on_SIG
   Beside worker({"work", "--dsn", server.dsn()});
   Beside api({"serve", "--json", "--dsn", server.dsn(), "--listen", "127.0.0.1:0"});
   ASSERT_TRUE(wait_until([&] { return is_ready(worker) && is_ready(api); }));
+  const std::string pid = std::to_string(worker.pid());
+  ASSERT_TRUE(wait_until([&] { return cairn({"workers", "--dsn", server.dsn()}).out.find(pid) != std::string::npos; }));
   const std::string address = Json::parse(api.out()).at("listen");
   server.hang();
   std::thread request([&] { run_program("/usr/bin/curl", {"-s", "-m", "60", "http://" + address + "/api/v1/runs"}); });
