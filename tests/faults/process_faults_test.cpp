@@ -67,6 +67,7 @@ TEST(Faults, tools_that_misbehave_harm_no_run_beside_them) {
 
 // It takes a worker with it at each attempt; then it has used up its losses.
 TEST(Faults, a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it) {
+  if (is_left_to_full("a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it")) return;
   Load load({.name = "murder"});
   load.start_plans(3);
   load.start_poison("kill_worker");
