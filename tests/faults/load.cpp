@@ -294,6 +294,8 @@ void Load::compare(Server server) {
 }
 
 void Load::check_database() const {
+  const Ran runs = cairn_ok(with_dsn({"runs", "--tag", "load=" + options_.name, "--limit", "100000", "--json"}));
+  EXPECT_EQ(runs.lines().size(), static_cast<std::size_t>(keys_)) << "a key that was used again made another run";
   EXPECT_EQ(cairn(with_dsn({"rebuild", "--check"})).exit, 0) << "rows differ from the history";
   const Ran verified = cairn(with_dsn({"verify", "--all"}));
   EXPECT_EQ(verified.exit, 0) << verified.out << verified.err;

@@ -75,7 +75,7 @@ TEST(Faults, a_mixture_by_seed) {
   load.start_plans(6);
   load.measure_before();
   Mixture mixture(load, server, proxy, seed);
-  const int times = is_full() ? 60 : 10;
+  constexpr int times = 60;
   load.under(times, milliseconds(200), [&] { mixture.inject(); });
   load.measure_after();
   load.wait_until_ended();

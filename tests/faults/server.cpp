@@ -95,7 +95,6 @@ void OwnServer::run(const std::string& program, const std::vector<std::string>& 
 void OwnServer::start() {
   run("pg_ctl", {"-D", data_.string(), "-l", (data_ / "log").string(), "-w", "-t", "60", "start"});
 }
-void OwnServer::stop() { run("pg_ctl", {"-D", data_.string(), "-m", "fast", "-w", "stop"}); }
 void OwnServer::promote() { run("pg_ctl", {"-D", data_.string(), "-w", "promote"}); }
 
 pid_t OwnServer::pid() const {

@@ -37,7 +37,6 @@ class OwnServer {
   OwnServer& operator=(const OwnServer&) = delete;
 
   void start();
-  void stop();          // fast
   void kill_at_once();  // SIGKILL to all of its processes
   void signal_all(int number);
   void promote();
