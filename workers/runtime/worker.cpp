@@ -5,7 +5,6 @@
 #include <boost/asio.hpp>
 #include <chrono>
 #include <deque>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -93,15 +92,6 @@ class Carrier {
   Carrier& operator=(const Carrier&) = delete;
   static bool is_this_thread() { return is_one_; }
 
-  // As long as it lives, the thread is busy with one call and cannot carry out another.
-  class Busy {
-   public:
-    Busy() { is_one_ = false; }
-    ~Busy() { is_one_ = true; }
-    Busy(const Busy&) = delete;
-    Busy& operator=(const Busy&) = delete;
-  };
-
  private:
   static inline thread_local bool is_one_ = false;
 };
@@ -136,8 +126,10 @@ class PostingExecutor {
 }  // namespace
 
 // Drives the session: its store calls, its effects, its time from the monotonic clock. One thread waits for sockets and
-// timers, a few make store calls. All access to the session runs in `serial_`, on any of these threads: a thread that
-// has an answer also handles it and makes the next call, because waking another thread costs a tenth of a commit.
+// timers, a few make store calls. Nearly all runs in `serial_`, on any of these threads: a thread that has an answer
+// also handles it and makes the next call, because waking another thread costs a tenth of a commit. Only a decision
+// under the store's locks is made at once, by the thread that holds them: in `serial_`, a handler may wait for the
+// store meanwhile.
 struct Worker::Parts {
   Parts(Store& store, Catalogue& catalogue, WorkerOptions options);
   ~Parts() { serial_.close(); }
@@ -166,6 +158,12 @@ struct Worker::Parts {
   void carry_on();
   void carry(StoreCall call);
   LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs);
+  // Uses it for a moment: nothing in it waits for the store, an effect or another lock.
+  template <class Use>
+  auto with_session(Use use) {
+    const std::lock_guard lock(session_mutex_);
+    return use(session_);
+  }
   void on_answer(StoreCall call);
   void on_failure(const StoreCall& call, const std::string& fault);
   void complain(const char* purpose, const std::string& fault);
@@ -193,12 +191,12 @@ struct Worker::Parts {
   int carriers_ = 0;             // threads that carry out one after another
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
-  std::atomic<bool> has_ended_{false};
   std::once_flag broke_;
   std::exception_ptr fault_;  // the first that ended a thread's share of the loop
 
   Ports ports_;
   Executor executor_;
+  std::mutex session_mutex_;
   Session session_;
   std::deque<Effect> to_start_;
   // Shared with the coroutine's completion, which may come after the effect was cancelled.
@@ -234,7 +232,7 @@ long Worker::Parts::await_notification() {
   try {
     if (store_.await_notification(wait_ms)) {
       serial_.post([this] {
-        session_.notified();
+        with_session([](Session& session) { session.notified(); });
         soon();
       });
       return 0;
@@ -289,34 +287,33 @@ void Worker::Parts::carry(StoreCall call) {
   }
   serial_.run(shared([this, call = std::move(call), fault = std::move(fault)]() mutable {
     --calls_under_way_;
-    session_.tick(steady_us());
     fault ? on_failure(call, *fault) : on_answer(std::move(call));
     now_or_soon();
   }));
 }
 
-// The locks are held for as long as the thread waits here.
+// What it asks for is passed on with the call's answer.
 LockedDecision Worker::Parts::decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
-  const Carrier::Busy busy;
-  std::promise<LockedDecision> promise;
-  std::future<LockedDecision> decision = promise.get_future();
-  serial_.run(shared([this, batch, promise = std::move(promise), runs = std::move(runs)]() mutable {
-    session_.tick(steady_us());
-    promise.set_value(session_.decide_locked(batch, std::move(runs)));
-  }));
-  while (decision.wait_for(std::chrono::microseconds(rounds_us)) != std::future_status::ready)
-    if (has_ended_) throw StoreUnavailable("Expected a decision under the lock, but the worker has ended.");
-  return decision.get();
+  return with_session([&](Session& session) {
+    session.tick(steady_us());
+    return session.decide_locked(batch, std::move(runs));
+  });
 }
 
 void Worker::Parts::on_answer(StoreCall call) {
-  session_.answered(std::move(call));
-  beats_ = session_.beats();
+  with_session([&](Session& session) {
+    session.tick(steady_us());
+    session.answered(std::move(call));
+    beats_ = session.beats();
+  });
 }
 
 void Worker::Parts::on_failure(const StoreCall& call, const std::string& fault) {
   complain(purpose(call), fault);
-  session_.failed(call);
+  with_session([&](Session& session) {
+    session.tick(steady_us());
+    session.failed(call);
+  });
 }
 
 // At most one line a second: an outage makes every call fail.
@@ -354,7 +351,6 @@ void Worker::Parts::serve(asio::io_context& loop) {
 }
 
 void Worker::Parts::end() {
-  has_ended_ = true;
   io_.stop();
   callers_.stop();
 }
@@ -378,17 +374,22 @@ void Worker::Parts::soon() {
 void Worker::Parts::now_or_soon() { effects_.empty() && calls_under_way_ == 0 ? advance() : soon(); }
 
 void Worker::Parts::advance() {
-  session_.tick(steady_us());
-  if (stopping || (options_.until && options_.until())) session_.drain();
-  if (hurrying) session_.hurry();
-  SessionActions actions = session_.drain_actions();
+  const bool is_to_stop = stopping || (options_.until && options_.until());
+  SessionActions actions = with_session([&](Session& session) {
+    session.tick(steady_us());
+    if (is_to_stop) session.drain();
+    if (hurrying) session.hurry();
+    return session.drain_actions();
+  });
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
   for (const Ticket slot : actions.cancelled) cancel(slot);
   call(std::move(actions.calls));
   start_some();
   for (const Note& note : actions.notes) write(note);
-  if (session_.is_abandoned() && !std::exchange(has_given_up_, true)) abandon();
-  if (session_.is_finished()) return end();
+  const auto [is_abandoned, is_finished] =
+      with_session([](Session& session) { return std::pair(session.is_abandoned(), session.is_finished()); });
+  if (is_abandoned && !std::exchange(has_given_up_, true)) abandon();
+  if (is_finished) return end();
   arm();
 }
 
@@ -401,7 +402,8 @@ void Worker::Parts::abandon() {
 // A timer that fires too early is left as it is: setting it again wakes another thread.
 void Worker::Parts::arm() {
   const TimeUs now = steady_us();
-  const TimeUs due = std::clamp(session_.due_us(), now + pause_min_us, now + rounds_us);
+  const TimeUs due =
+      std::clamp(with_session([](Session& session) { return session.due_us(); }), now + pause_min_us, now + rounds_us);
   if (armed_until_ > now && armed_until_ <= due) return;
   armed_until_ = due;
   timer_.expires_after(std::chrono::microseconds(due - now));
@@ -428,7 +430,7 @@ void Worker::Parts::start(Effect effect) {
   effects_.emplace(effect.slot, signal);
   const auto on_end = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
     effects_.erase(slot);
-    session_.ended(slot, result_of(thrown, std::move(result)));
+    with_session([&](Session& session) { session.ended(slot, result_of(thrown, std::move(result))); });
     now_or_soon();
   };
   asio::co_spawn(PostingExecutor(io_, serial_), executor_.run_effect(std::move(effect.work)),
