@@ -14,7 +14,9 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
+#include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "workers/ports/own_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -69,6 +71,8 @@ int say(ExitCode code, const std::string& sentence) {
 
 int report(const Error& error) { return say(exit_code(error.code), error.message); }
 
+constexpr std::string_view insufficient_right = "42501";
+
 int run_chosen(const std::function<Exit()>& chosen) {
   try {
     const Exit result = chosen();
@@ -77,6 +81,12 @@ int run_chosen(const std::function<Exit()>& chosen) {
     return std::cout ? *result : say(exit_finding, "Expected to write the answer to stdout, but it cannot be written.");
   } catch (const StoreUnavailable& fault) {
     return report({Code::unavailable, fault.what()});
+  } catch (const PostgresError& fault) {
+    if (fault.sqlstate() == insufficient_right)
+      return report({Code::unsupported,
+                     std::string("Expected a login that may do this, for example one in the role cairn_app, but: ") +
+                         fault.what()});
+    return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
   } catch (const CorruptHistory& fault) {
     return report({Code::corrupt, fault.what()});
   } catch (const std::exception& fault) {
@@ -107,6 +117,8 @@ Status check_environment(const Settings& settings) {
 
 int run_command_line(int argc, const char* const* argv) {
   occupy_standard_streams();
+  hide_from_other_processes();
+  raise_open_files();
   if (!log_to_stderr()) return say(exit_usage, "Expected CAIRN_LOG to be debug, info, warn or error, but it is not.");
   for (int i = 1; i < argc; ++i)
     if (!is_utf8(argv[i]))

@@ -23,7 +23,7 @@ begin
       cairn.permit to cairn_app;
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
     grant insert, delete on cairn.passage to cairn_app;
-    grant insert on cairn.event, cairn.blob, cairn.checkpoint to cairn_app;
+    grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import to cairn_app;
     revoke update, delete, truncate on cairn.event from cairn_app, public;
   end if;
   if exists (select from pg_roles where rolname = 'cairn_read') then
@@ -35,7 +35,7 @@ begin
     grant usage on schema cairn to cairn_archive;
     grant select on all tables in schema cairn to cairn_archive;
     grant update, delete on cairn.run to cairn_archive;
-    grant delete on cairn.event, cairn.job, cairn.snapshot, cairn.question to cairn_archive;
+    grant delete on cairn.event, cairn.job, cairn.snapshot, cairn.question, cairn.import to cairn_archive;
     grant insert, update on cairn.tombstone to cairn_archive;
   end if;
 exception

@@ -8,6 +8,7 @@ namespace cairn {
 namespace {
 
 constexpr TimeUs drift_share = 50'000;  // clocks that NTP keeps part by less than 1 in so many
+constexpr TimeUs jump_us = 1'000'000;   // beyond this a clock was set, and does not drift
 
 }  // namespace
 
@@ -21,20 +22,17 @@ TimeUs DatabaseClock::doubt_us(TimeUs steady_us) const {
   return doubt_ == never_us ? never_us : doubt_ + (steady_us - observed_at_) / drift_share;
 }
 
-void DatabaseClock::observe(TimeUs database_us, TimeUs asked_us, TimeUs answered_us) {
+TimeUs DatabaseClock::observe(TimeUs database_us, TimeUs asked_us, TimeUs answered_us) {
   const TimeUs doubt = (answered_us - asked_us) / 2;
   const TimeUs offset = database_us - (asked_us + doubt);
   const TimeUs known = doubt_us(answered_us);
   const bool contradicts = known != never_us && std::abs(offset - offset_) > known + doubt;
-  if (doubt > known && !contradicts) return;
+  if (doubt > known && !contradicts) return 0;
+  const TimeUs moved = known == never_us ? 0 : offset - offset_;
   offset_ = offset;
   doubt_ = doubt;
   observed_at_ = answered_us;
-}
-
-TimeUs DatabaseClock::now(TimeUs steady_us) {
-  last_ = std::max(last_, steady_us + offset_);
-  return last_;
+  return std::abs(moved) > jump_us ? moved : 0;
 }
 
 }  // namespace cairn

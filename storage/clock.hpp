@@ -1,6 +1,8 @@
-// The database's clock, carried as an offset to this machine's monotonic clock: one clock for all processes. It never
-// goes back. An observation is exact to half its round trip, so a fast one is kept against later slow ones until it may
-// have drifted further (20 µs a second) or is contradicted. Not thread-safe.
+// The database's clock, carried as an offset to this machine's monotonic clock: one clock for all processes. It follows
+// the database's when that is set, forward or back: what must not go back (the times of a run's events) is held where
+// it is written, and what waits inside a process waits on the monotonic clock. An observation is exact to half its
+// round trip, so a fast one is kept against later slow ones until it may have drifted further (20 µs a second) or is
+// contradicted. Not thread-safe.
 #pragma once
 
 #include "engine/id.hpp"
@@ -12,8 +14,9 @@ TimeUs steady_us();  // monotonic; only differences mean something
 class DatabaseClock {
  public:
   // The database answered `database_us` to a question sent at `asked_us` and answered at `answered_us` (steady).
-  void observe(TimeUs database_us, TimeUs asked_us, TimeUs answered_us);
-  TimeUs now(TimeUs steady_us);
+  // Returns by how much its clock was set since the last observation; 0: it was not.
+  TimeUs observe(TimeUs database_us, TimeUs asked_us, TimeUs answered_us);
+  TimeUs now(TimeUs steady_us) const { return steady_us + offset_; }
 
  private:
   TimeUs doubt_us(TimeUs steady_us) const;
@@ -21,7 +24,6 @@ class DatabaseClock {
   TimeUs offset_ = 0;
   TimeUs doubt_ = never_us;  // of the offset, when it was observed
   TimeUs observed_at_ = 0;   // steady
-  TimeUs last_ = 0;
 };
 
 }  // namespace cairn

@@ -25,11 +25,22 @@ bool holds(const Fence& fence, const std::optional<FoundJob>& job) {
   return job && job->session == fence.session && job->epoch == fence.epoch && job->step == fence.step;
 }
 
+std::string archived_text(const RunId& run, const FoundTombstone& tombstone) {
+  const std::string file = tombstone.file.empty() ? "the file" : tombstone.file;
+  return "Expected to start run " + to_string(run) + ", but a run of that key has ended and was archived at " +
+         time_text(tombstone.at_us) + " into " + file + " (SHA-256 " + hex(tombstone.file_digest) + ").";
+}
+
 // The order of the questions matters: a landed entry is committed whatever the rows hold now, and a run that should
 // exist but does not is a conflict whatever its fences say.
 Verdict judge_one(const Entry& entry, const Found& found) {
   Verdict verdict;
   if (found.landed) return verdict;
+  if (found.tombstone) {
+    verdict.kind = Verdict::Kind::archived;
+    verdict.fault = archived_text(entry.run.id, *found.tombstone);
+    return verdict;
+  }
   if (found.run) {
     verdict.head = found.run->head;
     verdict.chain_hash = found.run->chain_hash;
@@ -60,7 +71,7 @@ void refuse_linked(std::span<const Entry> batch, std::span<const Found> found, s
   }
   for (std::size_t at = 0; at < batch.size(); ++at) {
     if (verdicts[at].kind != Verdict::Kind::committed || !refused.contains(batch[at].link)) continue;
-    verdicts[at] = {.kind = Verdict::Kind::conflict, .stale = {}, .missed = {}, .fault = {}};
+    verdicts[at] = {.kind = Verdict::Kind::conflict, .stale = {}, .fault = {}};
     if (!found[at].run) continue;
     verdicts[at].head = found[at].run->head;
     verdicts[at].chain_hash = found[at].run->chain_hash;
@@ -119,11 +130,6 @@ std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> 
   for (std::size_t at = 0; at < batch.size(); ++at) verdicts.push_back(judge_one(batch[at], found[at]));
   refuse_linked(batch, found, verdicts);
   return verdicts;
-}
-
-bool wants_missed(const Entry& entry, const Verdict& verdict) {
-  const std::int64_t missed = verdict.head - entry.head_before;
-  return verdict.kind == Verdict::Kind::conflict && missed > 0 && missed <= missed_events_max;
 }
 
 TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us) {

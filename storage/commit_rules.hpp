@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-inline constexpr std::int64_t missed_events_max = 1'000;
+inline constexpr std::int32_t missed_events_max = 1'000;  // of a LockedRun
 
 // CHECKs what callers must get right: sequence numbers without a gap, each run and branch once, every run of this
 // shard, a fence for each `keep`, at least one event.
@@ -38,20 +38,28 @@ struct FoundJob {
   StepId step = 0;
 };
 
+// True if the id was made of names rather than drawn (a UUID of version 8): the same names give it again.
+inline bool is_derived(const RunId& id) { return id.bytes[6] >> 4 == 8; }
+
+// The tombstone of an archived run.
+struct FoundTombstone {
+  TimeUs at_us = 0;
+  std::string file;
+  Hash file_digest{};
+};
+
 // The state of an entry's run and fenced jobs as the store found it under lock.
 struct Found {
   std::optional<FoundRun> run;
-  std::vector<std::optional<FoundJob>> fenced;  // one for each fence, in their order
-  bool landed = false;                          // the events are in the log: an earlier attempt's COMMIT succeeded
+  std::vector<std::optional<FoundJob>> fenced;   // one for each fence, in their order
+  bool landed = false;                           // the events are in the log: an earlier attempt's COMMIT succeeded
+  std::optional<FoundTombstone> tombstone = {};  // of a new run that was archived
 };
 
 // Verdicts in the order of the entries; the store adds head and chain hash of the committed ones. A failed fence counts
 // more than a head that moved on: such an outcome is lost, not late. If one entry of a link is refused, the others are
 // refused as `conflict`.
 std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> found);
-
-// True for a conflict whose missed events are few enough to come with the verdict.
-bool wants_missed(const Entry& entry, const Verdict& verdict);
 
 // The epoch of a new job row: above any that an earlier row of the same branch can have had, so that old fencing tokens
 // stay invalid.

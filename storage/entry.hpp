@@ -2,10 +2,13 @@
 // each. Plain values.
 //
 // Concurrency control is optimistic: an entry names the head and chain hash it was decided on, and the store refuses it
-// as `conflict` if the run has moved on. Many runs' entries go in one batch, which is a group commit.
+// as `conflict` if the run has moved on. Where several processes write one run, its entry is decided under a lock
+// instead (pessimistic). Many runs' entries go in one batch, which is a group commit.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,18 +38,36 @@ struct Verdict {
     conflict,  // the run is at another head (or exists already)
     stale,     // a fence does not hold; `stale` names its branch
     closed,    // a fenced job is gone because the run has ended
+    archived,  // a new run's id is that of an archived run; `fault` says where it is
     refused,   // the database will never take the entry (too long for an index, encoding, a damaged page ...)
   };
   Kind kind = Kind::committed;
-  std::int64_t head = 0;         // the run's head now; 0: there is no such run
-  Hash chain_hash{};             // at head
-  std::vector<BranchId> stale;   // branches whose fence failed
-  std::vector<EventRow> missed;  // conflict: the events after head_before, if they are not too many
-  std::string fault;             // refused: the database's sentence
+  std::int64_t head = 0;        // the run's head now; 0: there is no such run
+  Hash chain_hash{};            // at head
+  std::vector<BranchId> stale;  // branches whose fence failed
+  std::string fault;            // refused: the database's sentence; archived: ours
 };
 
 struct CommitOptions {
   bool notify = false;  // also send a notification after the commit, without waiting for it
 };
+
+// A run to be locked before its entry is decided, and the head up to which the caller knows it.
+struct KnownRun {
+  RunId id;
+  std::int64_t head = 0;
+};
+// The same run under its lock.
+struct LockedRun {
+  std::int64_t head = 0;         // 0: there is no such run
+  Hash chain_hash{};             // at head
+  std::vector<EventRow> missed;  // the events after the known head; of many only the first
+};
+// The entries that were decided under the locks; they stay as they are until the commit has been answered.
+struct LockedDecision {
+  std::span<const Entry> entries;
+  CommitOptions options;
+};
+using DecideLocked = std::function<LockedDecision(std::vector<LockedRun> runs)>;
 
 }  // namespace cairn

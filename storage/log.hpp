@@ -98,6 +98,15 @@ struct GraphRow {
   bool current = false;
 };
 
+// Where an imported run came from.
+struct ImportOrigin {
+  TimeUs at_us = 0;              // of the import
+  std::string by;                // who imported
+  std::string database;          // identity of the database that exported
+  Hash file_digest{};            // SHA-256 of the file's bytes
+  std::optional<Hash> key = {};  // fingerprint of the trusted key whose signature over its head was checked
+};
+
 // A signed statement of a process about the heads it committed; see storage/proof/checkpoint.hpp.
 struct Checkpoint {
   std::int64_t process = 0;  // one start of a process; never used again

@@ -74,27 +74,16 @@ class MemoryStore final : public Store {
   TimeUs database_time() override { return clock_(); }
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
-    check_batch(shard, shards_, batch);
-    const std::int64_t commit = commit_id_of(batch);
     const std::lock_guard lock(mutex_);
-    // All entries are judged before any is written: linked ones share a verdict.
-    std::vector<Found> found;
-    std::vector<std::vector<Hash>> hashes;
-    for (const Entry& entry : batch) {
-      hashes.push_back(chain_hashes(shard, entry, commit));
-      found.push_back(find(entry, hashes.back().back()));
-    }
-    std::vector<Verdict> verdicts = judge(batch, found);
-    for (std::size_t at = 0; at < batch.size(); ++at) {
-      if (verdicts[at].kind == Verdict::Kind::committed) {
-        if (!found[at].landed) write(batch[at], commit, hashes[at]);
-        verdicts[at].head = batch[at].events.back().seq;
-        verdicts[at].chain_hash = hashes[at].back();
-      }
-      if (wants_missed(batch[at], verdicts[at])) verdicts[at].missed = missed(batch[at]);
-    }
-    if (options.notify) count_notification();
-    return verdicts;
+    return write_batch(shard, batch, options);
+  }
+
+  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<LockedRun> locked;
+    for (const KnownRun& run : runs) locked.push_back(locked_run(run));
+    const LockedDecision decision = decide(std::move(locked));
+    return decision.entries.empty() ? std::vector<Verdict>() : write_batch(shard, decision.entries, decision.options);
   }
 
   ClaimedBatch claim(const ClaimRequest& request) override {
@@ -187,7 +176,16 @@ class MemoryStore final : public Store {
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
     const std::lock_guard lock(mutex_);
     const auto run = runs_.find(id);
-    if (run != runs_.end()) run->second.snapshots[{snapshot.fold_version, snapshot.seq}] = snapshot;
+    if (run == runs_.end() || is_ended(run->second.row.status)) return;
+    auto& snapshots = run->second.snapshots;
+    auto older = snapshots.insert_or_assign({snapshot.fold_version, snapshot.seq}, snapshot).first;
+    if (older != snapshots.begin() && std::prev(older)->first.first == snapshot.fold_version) --older;
+    snapshots.erase(snapshots.begin(), older);
+  }
+  void drop_snapshots(const RunId& id) override {
+    const std::lock_guard lock(mutex_);
+    const auto run = runs_.find(id);
+    if (run != runs_.end() && is_ended(run->second.row.status)) run->second.snapshots.clear();
   }
 
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
@@ -303,9 +301,13 @@ class MemoryStore final : public Store {
     return rows;
   }
 
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {
     const std::lock_guard lock(mutex_);
-    return select([&](const HeldJob& job) { return job.session == session && session != 0; }, limit);
+    const auto is_shared = [&](const RunId& run) {
+      return std::hash<RunId>()(run) % static_cast<std::size_t>(share.of) == static_cast<std::size_t>(share.index);
+    };
+    return select([&](const HeldJob& job) { return job.session == session && session != 0 && is_shared(job.run); },
+                  limit);
   }
   HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     const std::lock_guard lock(mutex_);
@@ -332,14 +334,19 @@ class MemoryStore final : public Store {
     return counts;
   }
 
-  std::vector<RunId> orphans(std::int32_t limit) override {
+  std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override {
     const std::lock_guard lock(mutex_);
+    std::multimap<std::pair<Shard, RunId>, RunId> children;  // open ones, by their parents
+    for (const auto& [id, run] : runs_)
+      if (run.row.parent && !is_ended(run.row.status))
+        children.emplace(std::pair(shard_of(id, shards_), *run.row.parent), id);
     std::vector<RunId> found;
-    for (const auto& [id, run] : runs_) {
-      if (!run.row.parent || is_ended(run.row.status)) continue;
-      const auto parent = runs_.find(*run.row.parent);
-      if (parent == runs_.end() || !is_ended(parent->second.row.status)) continue;
-      if (found.size() < static_cast<std::size_t>(std::max(limit, 0))) found.push_back(id);
+    auto child = children.upper_bound({mark.shard, mark.parent});
+    mark = {};
+    for (std::int32_t n = 0; n < limit && child != children.end(); ++n, ++child) {
+      const auto parent = runs_.find(child->first.second);
+      if (parent != runs_.end() && is_ended(parent->second.row.status)) found.push_back(child->second);
+      if (n + 1 == limit) mark = {child->first.first, child->first.second};
     }
     return found;
   }
@@ -347,6 +354,14 @@ class MemoryStore final : public Store {
   void notify() override {
     const std::lock_guard lock(mutex_);
     count_notification();
+  }
+
+  void archive(const RunId& id, const FoundTombstone& tombstone) {
+    const std::lock_guard lock(mutex_);
+    const auto found = runs_.find(id);
+    CHECK(found != runs_.end() && is_ended(found->second.row.status));
+    runs_.erase(found);
+    archived_.emplace(id, tombstone);
   }
 
   bool await_notification(std::int64_t timeout_ms) override {
@@ -376,6 +391,9 @@ class MemoryStore final : public Store {
     Found found;
     found.fenced.resize(entry.fences.size());
     const auto run = runs_.find(entry.run.id);
+    if (const auto gone = archived_.find(entry.run.id);
+        run == runs_.end() && entry.head_before == 0 && gone != archived_.end())
+      found.tombstone = gone->second;
     if (run == runs_.end()) return found;
     const auto place = static_cast<std::size_t>(entry.events.back().seq - 1);
     const std::vector<EventRow>& events = run->second.events;
@@ -388,6 +406,28 @@ class MemoryStore final : public Store {
       found.fenced[at] = FoundJob{job->second.session, job->second.epoch, job->second.job.step};
     }
     return found;
+  }
+
+  std::vector<Verdict> write_batch(Shard shard, std::span<const Entry> batch, CommitOptions options) {
+    check_batch(shard, shards_, batch);
+    const std::int64_t commit = commit_id_of(batch);
+    // All entries are judged before any is written: linked ones share a verdict.
+    std::vector<Found> found;
+    std::vector<std::vector<Hash>> hashes;
+    for (const Entry& entry : batch) {
+      hashes.push_back(chain_hashes(shard, entry, commit));
+      found.push_back(find(entry, hashes.back().back()));
+    }
+    std::vector<Verdict> verdicts = judge(batch, found);
+    for (std::size_t at = 0; at < batch.size(); ++at) {
+      if (verdicts[at].kind == Verdict::Kind::committed) {
+        if (!found[at].landed) write(batch[at], commit, hashes[at]);
+        verdicts[at].head = batch[at].events.back().seq;
+        verdicts[at].chain_hash = hashes[at].back();
+      }
+    }
+    if (options.notify) count_notification();
+    return verdicts;
   }
 
   void write(const Entry& entry, std::int64_t commit, const std::vector<Hash>& hashes) {
@@ -454,9 +494,14 @@ class MemoryStore final : public Store {
     }
   }
 
-  std::vector<EventRow> missed(const Entry& entry) const {
-    const std::vector<EventRow>& events = runs_.at(entry.run.id).events;
-    return {events.begin() + entry.head_before, events.end()};
+  LockedRun locked_run(const KnownRun& known) const {
+    const auto found = runs_.find(known.id);
+    if (found == runs_.end()) return {};
+    const std::vector<EventRow>& events = found->second.events;
+    const auto first = std::min(static_cast<std::ptrdiff_t>(known.head), std::ssize(events));
+    const auto last = std::min(first + missed_events_max, std::ssize(events));
+    const RunRow& row = found->second.row;
+    return {row.head, row.chain_hash, {events.begin() + first, events.begin() + last}};
   }
 
   // How many more jobs each limited queue among these allows to be held.
@@ -525,11 +570,12 @@ class MemoryStore final : public Store {
 
   const std::int32_t shards_;
   const std::function<TimeUs()> clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable notified_;
+  mutable std::recursive_mutex mutex_;  // a test may look while an entry is decided under the lock
+  std::condition_variable_any notified_;
   std::uint64_t notifications_ = 0;
   std::map<std::thread::id, std::uint64_t> seen_;
   std::map<RunId, StoredRun> runs_;
+  std::map<RunId, FoundTombstone> archived_;
   std::map<std::pair<Shard, Hash>, std::string> blobs_;
   std::map<std::pair<std::string, std::string>, GraphRow> graphs_;
   std::map<SessionId, SessionRow> sessions_;
@@ -541,6 +587,12 @@ class MemoryStore final : public Store {
 std::unique_ptr<Store> make_memory_store(std::int32_t shards, std::function<TimeUs()> clock) {
   CHECK(shards >= 1);
   return std::make_unique<MemoryStore>(shards, std::move(clock));
+}
+
+void archive_in_memory(Store& store, const RunId& run, const std::string& file, const Hash& file_digest) {
+  auto* memory = dynamic_cast<MemoryStore*>(&store);
+  CHECK(memory != nullptr);
+  memory->archive(run, {store.database_time(), file, file_digest});
 }
 
 }  // namespace cairn

@@ -12,4 +12,8 @@ namespace cairn {
 // `clock` gives database_time(); the system clock if empty.
 std::unique_ptr<Store> make_memory_store(std::int32_t shards, std::function<TimeUs()> clock = {});
 
+// Removes a run that has ended and leaves its tombstone, as an archive does (storage/proof/run_archive.hpp). REQUIRES:
+// such a store, and such a run in it.
+void archive_in_memory(Store& store, const RunId& run, const std::string& file, const Hash& file_digest);
+
 }  // namespace cairn

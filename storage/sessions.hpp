@@ -27,6 +27,12 @@ struct SessionRow {
   std::string machine = {};                               // where `pid` means something; "": unknown
 };
 
+// One of as many disjoint parts of all runs as there are processes that share work on them.
+struct RunShare {
+  std::int32_t index = 0;
+  std::int32_t of = 1;
+};
+
 // Held jobs that need attention. A job may be in more than one list.
 struct HeldScan {
   std::vector<HeldJob> own;      // held by the session that asks

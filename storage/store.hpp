@@ -29,6 +29,18 @@ class StoreUnavailable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Where a sweep over open children stands: the parent that it looked at last.
+struct OrphanMark {
+  Shard shard = 0;
+  RunId parent;
+};
+
+// The graphs that a reader knows.
+struct KnownGraphs {
+  std::int64_t mark = 0;
+  std::map<std::string, bool> versions = {};  // and whether they are current
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -46,8 +58,18 @@ class Store {
   // REQUIRES: every run's shard_of is `shard`.
   virtual std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) = 0;
 
+  // Locks the runs, which waits for other writers in turn, then calls `decide` once with what each holds, in their
+  // order, and writes the entries that it returns, as commit() would: none is a conflict because of a run that is
+  // locked. Verdicts are in the order of the entries; no entries: nothing is written. If it throws after `decide` was
+  // called, the entries may be written: they go again through commit(), in doubt. REQUIRES: each run once; every run's
+  // shard_of is `shard`; `decide` makes no call of this store.
+  virtual std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs,
+                                             const DecideLocked& decide) = 0;
+
   virtual std::optional<RunRow> run(const RunId& id) = 0;
   virtual std::vector<RunRow> runs(const RunFilter& filter) = 0;  // newest first
+  // Where the run was imported from; nothing: it began here, or before imports were recorded.
+  virtual std::optional<ImportOrigin> imported(const RunId&) { return std::nullopt; }
 
   // Events after `after_seq`, in order, at most `limit`.
   virtual std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) = 0;
@@ -57,13 +79,16 @@ class Store {
 
   // The newest snapshot of this fold version with seq <= `at_most`.
   virtual std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) = 0;
+  // The last two of a run are kept, and none of a run that has ended. A snapshot is a cache: losing one costs time.
   virtual void put_snapshot(const RunId& id, const SnapshotRow& snapshot) = 0;
+  virtual void drop_snapshots(const RunId& id) = 0;  // of a run that has ended
 
   // Open questions of one run, or of all runs when `id` is nil; oldest first.
   virtual std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) = 0;
 
-  // Open children of ended parents: cancelling descends by a sweep.
-  virtual std::vector<RunId> orphans(std::int32_t limit) = 0;
+  // Open children of ended parents: cancelling descends by a sweep. Looks at `limit` open children after `mark`, in the
+  // order of their parents, and moves the mark; at their end, the next call begins at the first.
+  virtual std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) = 0;
 
   // Both puts are idempotent: a second one with the same key changes nothing.
   virtual void put_blob(Shard shard, const Hash& hash, std::string_view bytes) = 0;
@@ -73,6 +98,12 @@ class Store {
   // A graph's name and version are stored once; `current` moves the name to this version.
   virtual void put_graph(const GraphRow& graph) = 0;
   virtual std::vector<GraphRow> graphs() = 0;
+
+  // For readers who know most graphs already, see new_graphs(): a number that is another one when a graph was added or
+  // a name moved to another version; all graphs without their texts; those of these versions, whole.
+  virtual std::int64_t graphs_mark();
+  virtual std::vector<GraphRow> graph_names();
+  virtual std::vector<GraphRow> graphs_of(std::span<const std::string> versions);
 
   // --- the queue ----------------------------------------------------------------------------------------------------
 
@@ -108,14 +139,22 @@ class Store {
   virtual std::vector<SessionRow> sessions() = 0;
 
   // These read all jobs: no index has the holder, so that a held row can move to its next step without one.
-  virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) = 0;
+  virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share = {}) = 0;
   virtual HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) = 0;
   virtual std::map<SessionId, std::int64_t> held_counts() = 0;  // of sessions that hold something
 
   // Ends the connections of stopped processes, which would keep their locks for ever: those of this program that left
   // a transaction half sent for `after_ms`.
   virtual void end_stalled(std::int64_t after_ms) = 0;
+
+  // For a process that is to end while the database does not answer: calls under way and later ones throw
+  // StoreUnavailable at once.
+  virtual void give_up() {}
 };
+
+// The graphs that are not known, whole, and those known that are current or no longer so, without text; both are known
+// then. `only_current`: other versions stay unknown, and are not read. Costs little when nothing has changed.
+std::vector<GraphRow> new_graphs(Store& store, KnownGraphs& known, bool only_current = false);
 
 // The refusal `not_found` of an id that no run has, written as the caller wrote it.
 Error no_such_run(const std::string& id);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "engine/embedded.hpp"
@@ -13,6 +14,7 @@
 #include "workers/planners/planners.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/text_file.hpp"
+#include "workers/ports/tools_file.hpp"
 #include "workers/rule_book.hpp"
 #include "workers/tools/data/tools.hpp"
 #include "workers/tools/page/tools.hpp"
@@ -115,24 +117,40 @@ Result<Dataset> make_dataset(const CatalogueOptions& options) {
   return dataset;
 }
 
-Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset) {
+Result<ToolsFile> read_tools_file(const std::string& name) {
+  if (name.empty()) return ToolsFile{};
+  const Result<Json> document = read_json(name, "the tools file");
+  if (!document) return document.error();
+  return parse_tools(*document);
+}
+
+Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
+                                                 const BuiltinTools& builtin) {
   std::vector<ToolSpec> specs = builtin_tools();
-  for (ToolSpec& spec : repository_tools()) specs.push_back(std::move(spec));
-  for (ToolSpec& spec : page_tools({options.browser_pages, options.browser_screenshots}))
-    specs.push_back(std::move(spec));
+  const auto add = [&specs](std::vector<ToolSpec> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(specs));
+  };
+  add(repository_tools(builtin.repositories));
+  add(page_tools({options.browser_pages, options.browser_screenshots}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
-  for (ToolSpec& spec : data_tools(dataset, **language)) specs.push_back(std::move(spec));
-  specs.push_back(
-      corpus_tool(options.corpora ? options.corpora : corpora_in_memory({{example_corpus, example_documents()}})));
-  if (!options.tools_file.empty()) {
-    const Result<Json> document = read_json(options.tools_file, "the tools file");
-    if (!document) return document.error();
-    Result<std::vector<ToolSpec>> configured = parse_tools(*document);
-    if (!configured) return configured.error();
-    for (ToolSpec& spec : *configured) specs.push_back(std::move(spec));
+  add(data_tools(dataset, **language));
+  specs.push_back(corpus_tool(
+      options.corpora ? options.corpora : corpora_in_memory({{example_corpus, example_documents()}}), builtin.corpora));
+  for (ToolSpec& spec : specs) {
+    if (!is_allowed(builtin, spec.name)) spec = refused_tool(spec.name);
   }
-  return make_tools(std::move(specs), options.tool_threads);
+  return specs;
+}
+
+// A tool of the file takes the place of a built-in one with its name.
+Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset) {
+  Result<ToolsFile> file = read_tools_file(options.tools_file);
+  if (!file) return file.error();
+  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file->builtin);
+  if (!specs) return specs.error();
+  std::move(file->tools.begin(), file->tools.end(), std::back_inserter(*specs));
+  return make_tools(*std::move(specs), options.tool_threads);
 }
 
 }  // namespace
@@ -157,11 +175,11 @@ CatalogueOptions catalogue_options_from_environment() {
   return options;
 }
 
-void Catalogue::use_database(const std::string& dsn, bool is_embedded) {
+void Catalogue::use_database(const std::string& dsn, const std::string& owner_dsn) {
   if (dataset.dsn) return;
   dataset.dsn = dsn;
   dataset.login = sample_login;
-  if (is_embedded) dataset.load_dsn = dsn;
+  dataset.load_dsn = owner_dsn;
 }
 
 Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options) {

@@ -44,9 +44,9 @@ struct Catalogue {
   Dataset dataset;  // asked by the tools for data, which read it when they run
   std::unique_ptr<Tools> tools;
 
-  // Sets the database of the sample data set, unless another one is configured. An embedded database is ours, so that
-  // the sample is loaded into it at its first use. REQUIRES: no tool has run yet.
-  void use_database(const std::string& dsn, bool is_embedded);
+  // Sets the database of the sample data set, unless another one is configured. Into an embedded database, which is
+  // ours, its owner loads the sample at its first use; "": it is not loaded. REQUIRES: no tool has run yet.
+  void use_database(const std::string& dsn, const std::string& owner_dsn);
 };
 
 // Refuses `invalid`, `not_found` (a file) with one sentence.

@@ -9,6 +9,7 @@
 #include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
+#include "storage/clock.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/handlers/large_values.hpp"
 #include "workers/ids.hpp"
@@ -55,6 +56,8 @@ struct Client::Parts {
 
   CommitterOptions options();
   void learn(const std::vector<GraphRow>& rows);
+  void tick() { committer->tick(steady_us(), store.database_time()); }
+  bool knows(const std::string& version) const { return known.versions.contains(version); }
   std::map<Ticket, Reply> pump(std::size_t replies);
   void carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies);
   void put_blobs(Shard shard, const std::vector<Blob>& blobs);
@@ -63,6 +66,7 @@ struct Client::Parts {
   const Catalogue& catalogue;
   std::string actor;
   std::optional<Committer> committer;
+  KnownGraphs known;
   Ticket last_ticket = 0;
 };
 
@@ -88,12 +92,11 @@ std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
   std::map<Ticket, Reply> replies;
   try {
     while (replies.size() < count) {
-      const TimeUs now_us = store.database_time();
-      committer->tick(now_us);
+      tick();
       CommitterActions actions = committer->drain_actions();
       if (actions.empty()) {  // a run backs off
         CHECK(committer->due_us() != never_us);
-        const TimeUs pause_us = std::clamp<TimeUs>(committer->due_us() - now_us, 0, 100'000);
+        const TimeUs pause_us = std::clamp<TimeUs>(committer->due_us() - steady_us(), 0, 100'000);
         std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
         continue;
       }
@@ -109,11 +112,16 @@ std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
 
 void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies) {
   if (std::any_of(actions.loads.begin(), actions.loads.end(), [](const Load& load) { return load.graphs; }))
-    learn(store.graphs());
+    learn(new_graphs(store, known));
   for (History& history : read_histories(store, actions.loads)) committer->history(std::move(history));
   for (const CommitBatch& batch : actions.commits)
     committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries, {.notify = batch.notify}));
+  for (const LockedCommit& commit : actions.locked_commits)
+    committer->verdicts(commit.batch, store.commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
+      return committer->decide_locked(commit.batch, std::move(runs));
+    }));
   for (const PutSnapshot& snapshot : actions.snapshots) store.put_snapshot(snapshot.run, snapshot.row);
+  for (const RunId& run : actions.without_snapshots) store.drop_snapshots(run);
   for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));
 }
 
@@ -128,16 +136,17 @@ Client::~Client() = default;
 // --- graphs ---------------------------------------------------------------------------------------------------------
 
 void Client::load_graphs() {
-  std::vector<GraphRow> rows = parts_->store.graphs();
+  std::vector<GraphRow> rows = new_graphs(parts_->store, parts_->known, true);
   for (const GraphRef& graph : parts_->catalogue.graphs) {
-    const auto is_it = [&graph](const GraphRow& row) { return row.version == graph->version; };
-    if (std::any_of(rows.begin(), rows.end(), is_it)) continue;
+    if (parts_->knows(graph->version)) continue;
     const GraphRow row{graph->name, graph->version, graph->text, true};
     parts_->store.put_graph(row);
     rows.push_back(row);
   }
   parts_->learn(rows);
 }
+
+void Client::load_all_graphs() { parts_->learn(new_graphs(parts_->store, parts_->known)); }
 
 const Graphs& Client::graphs() const { return parts_->committer->graphs(); }
 
@@ -185,7 +194,9 @@ Status Client::prepare(StartRun& command) {
 // A key used before: the same input is the same run.
 Result<Started> Client::started_before(const StartRun& command) {
   const std::vector<EventRow> rows = parts_->store.events(command.run, 0, 1);
-  if (rows.empty()) return no_such_run(to_string(command.run));
+  if (rows.empty())
+    return Error{Code::closed, "Expected run " + to_string(command.run) +
+                                   ", which has been started under this key, but it was archived meanwhile."};
   Result<Event> first = event_of(rows.front());
   if (!first) return first.error();
   const auto* started = std::get_if<RunStarted>(&first->body);
@@ -213,7 +224,7 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
       continue;
     }
     places.emplace(++parts_->last_ticket, place);
-    parts_->committer->tick(parts_->store.database_time());
+    parts_->tick();
     parts_->committer->submit({.ticket = parts_->last_ticket, .run = command.run, .command = command});
   }
   for (auto& [ticket, reply] : parts_->pump(places.size())) {
@@ -237,7 +248,7 @@ Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
     if (const Result<RunState> fits = decided({}, *command); !fits) return fits.error();
     store_graph(graph, false);
   }
-  parts_->committer->tick(parts_->store.database_time());
+  parts_->tick();
   parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = command->run, .command = *command});
   const std::map<Ticket, Reply> replies = parts_->pump(1);
   if (const Reply& reply = replies.begin()->second; !reply.status) return reply.status.error();
@@ -353,7 +364,7 @@ std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const C
   if (std::holds_alternative<Reopen>(command)) cancel_left_children(runs);
   std::vector<Status> results(runs.size(), Done{});
   const Ticket before = parts_->last_ticket;
-  parts_->committer->tick(parts_->store.database_time());
+  parts_->tick();
   for (const RunId& run : runs)
     parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = run, .command = command});
   for (const auto& [ticket, reply] : parts_->pump(runs.size()))
@@ -369,7 +380,7 @@ Result<RunState> Client::state_if(const RunId& run, const Command& command) {
 
 Result<RunState> Client::decided(RunState state, const Command& command) {
   Context context;
-  context.now_us = parts_->store.database_time();
+  context.now_us = std::max(parts_->store.database_time(), state.last_at);
   context.actor = parts_->actor;
   context.id_base = new_run_id();
   context.tools = parts_->catalogue.tools == nullptr ? nullptr : &parts_->catalogue.tools->table();
@@ -383,11 +394,12 @@ Result<RunState> Client::decided(RunState state, const Command& command) {
 Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
   if (!row) return no_such_run(to_string(run));
+  if (graphs().by_version(row->version) == nullptr) parts_->learn(parts_->store.graphs_of(std::span(&row->version, 1)));
   const std::int64_t until = at_seq.value_or(row->head);
   if (until < 1 || until > row->head) return no_such_event(*row, until);
   Result<RunState> folded = fold_until(run, until);
   if (folded || folded.error().code != Code::unsupported) return folded;
-  parts_->learn(parts_->store.graphs());  // it may be of a graph added since
+  load_all_graphs();  // it may have moved between versions
   return fold_until(run, until);
 }
 

@@ -39,8 +39,10 @@ class Client {
   Client(Store& store, const Catalogue& catalogue, std::string actor);
   ~Client();
 
-  // Stores the built-in graphs that the database lacks and reads all others.
+  // Stores the built-in graphs that the database lacks and reads the current version of all others. Reads no graph
+  // twice. A run's older version is read when the run is.
   void load_graphs();
+  void load_all_graphs();  // also the versions that are current no more
   const Graphs& graphs() const;
 
   // Lets this client decide with a graph that is not stored yet. Refuses `invalid` (the graph's faults).
@@ -50,11 +52,11 @@ class Client {
   // Both, as the current one.
   Result<GraphRef> add_graph(const Json& graph);
 
-  // `key`: the run's id is derived from graph and key; the same input again returns that run, another is `conflict`.
-  // Without a key the id is new. `command.run` is set by this call; large values go to blobs.
-  // `command.continues`: the new run's channel `history` is the earlier one's final data without its own `history`,
-  // except that each channel that appends carries on the earlier `history`'s of that name; with the new graph's
-  // {"context": {"keep_last": n}} only the last n of each. Refuses `conflict` if the earlier run has not ended.
+  // `key`: the run's id is derived from graph and key; the same input again returns that run, another is `conflict`, a
+  // key whose run was archived `closed`. Without a key the id is new. `command.run` is set by this call; large values
+  // go to blobs. `command.continues`: the new run's channel `history` is the earlier one's final data without its own
+  // `history`, except that each channel that appends carries on the earlier `history`'s of that name; with the new
+  // graph's {"context": {"keep_last": n}} only the last n of each. Refuses `conflict` if the earlier run has not ended.
   Result<Started> start(StartRun command, const std::string& key);
 
   // Several at once, in few commits; results in order.

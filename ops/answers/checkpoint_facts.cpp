@@ -30,8 +30,16 @@ std::string hex_of(const std::string& bytes) {
   return hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
-// "" if the file holds what the table does, and at most one checkpoint more.
-std::string difference(const CheckpointFiles& files, const Last& stored) {
+// The number of the process's last checkpoint in the table as it is now; 0: none.
+std::int64_t last_stored(Administration& database, std::int64_t process) {
+  for (const Last& last : read_last(database))
+    if (last.process == process) return last.n;
+  return 0;
+}
+
+// "" if the file holds what the table does, and at most one checkpoint more, which is no older than a write takes. The
+// table was read before the file, so it is asked again before it counts as behind.
+std::string difference(Administration& database, const CheckpointFiles& files, const Last& stored, TimeUs now_us) {
   CheckpointReader reader(files, stored.process);
   bool has_stored = false;
   Last last;
@@ -44,22 +52,25 @@ std::string difference(const CheckpointFiles& files, const Last& stored) {
   if (last.n < stored.n)
     return name + ": the table has " + std::to_string(stored.n) + ", its file " + std::to_string(last.n);
   if (!has_stored) return name + ": number " + std::to_string(stored.n) + " is another in its file";
-  if (last.n > stored.n + 1 && last.at_us - stored.at_us > writing_us_max)
-    return name + ": its file has " + std::to_string(last.n) + ", the table " + std::to_string(stored.n);
-  return "";
+  if (last.n <= stored.n) return "";
+  const std::int64_t now = last_stored(database, stored.process);
+  if (last.n <= now || (last.n == now + 1 && now_us - last.at_us <= writing_us_max)) return "";
+  return name + ": its file has " + std::to_string(last.n) + ", the table " + std::to_string(now);
 }
 
-// A table without any checkpoint looks the same as a process that was killed before its first.
-std::string missing_in_table(const CheckpointFiles& files, std::int64_t process) {
+// A backup that was restored lacks what was signed after it. A process that was killed between the file and the table
+// looks the same, which is seldom.
+std::string missing_in_table(const CheckpointFiles& files, std::int64_t process, TimeUs now_us) {
   CheckpointReader reader(files, process);
-  std::int64_t filed = 0;
-  while (filed < 2 && reader.next()) ++filed;
-  return filed < 2 ? "" : "process " + std::to_string(process) + ": its file has some, the table none";
+  const std::optional<Checkpoint> first = reader.next();
+  if (!first || now_us - first->at_us <= writing_us_max) return "";
+  return "process " + std::to_string(process) + ": its file has some, the table none";
 }
 
 }  // namespace
 
 CheckpointFacts read_checkpoint_facts(Administration& database, const CheckpointFiles& files) {
+  const TimeUs now_us = database.query("database_time").number(0, 0);
   CheckpointFacts facts;
   facts.folder = files.folder();
   const std::vector<Last> stored = read_last(database);
@@ -76,11 +87,11 @@ CheckpointFacts read_checkpoint_facts(Administration& database, const Checkpoint
       ++facts.elsewhere;
     } else if (facts.compared < static_cast<std::int64_t>(compared_max)) {
       ++facts.compared;
-      note(difference(files, last));
+      note(difference(database, files, last, now_us));
     }
   }
   for (const std::int64_t process : filed)
-    if (!in_table.contains(process)) note(missing_in_table(files, process));
+    if (!in_table.contains(process)) note(missing_in_table(files, process, now_us));
   const AdminRows unsigned_rows = database.query("doctor_unsigned", {std::to_string(facts.newest_us)});
   if (!unsigned_rows.is_null(0, 0)) facts.unsigned_since_us = unsigned_rows.number(0, 0);
   return facts;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int32_t version_min = 150'000;
 constexpr std::int64_t snapshot_seconds_max = 300;
+constexpr std::int64_t bloated_snapshot_seconds_max = 60;  // when dead rows have gathered already
 constexpr std::int64_t snapshot_transactions_max = 1'000'000;
 constexpr std::int64_t transaction_seconds_max = 600;
 constexpr TimeUs clock_us_max = 1'000'000;
@@ -46,13 +47,24 @@ void add_server(const ServerFacts& server, std::vector<Check>& checks) {
 
 // --- what holds vacuum back ------------------------------------------------------------------------------------------
 
+bool is_bloated(const TableFacts& table) {
+  return (table.name == "job" || table.name == "run") && table.dead > std::max(dead_rows_fine, table.live);
+}
+
+// A snapshot of a minute is to blame then already.
+bool is_bloated(const DoctorFacts& facts) {
+  return facts.schema && std::any_of(facts.schema->tables.begin(), facts.schema->tables.end(),
+                                     [](const TableFacts& table) { return is_bloated(table); });
+}
+
 Check oldest_snapshot(const DoctorFacts& facts) {
   const HolderFacts* oldest = nullptr;
   for (const HolderFacts& holder : facts.holders)
     if (holder.transactions > 0 && (oldest == nullptr || holder.transactions > oldest->transactions)) oldest = &holder;
   const std::string sight = facts.server.sees_all ? "" : ", as far as " + facts.server.user + " may see";
   if (oldest == nullptr) return {"oldest_snapshot", true, "nobody holds one" + sight};
-  const bool ok = oldest->transactions < snapshot_transactions_max && oldest->seconds < snapshot_seconds_max;
+  const std::int64_t seconds_max = is_bloated(facts) ? bloated_snapshot_seconds_max : snapshot_seconds_max;
+  const bool ok = oldest->transactions < snapshot_transactions_max && oldest->seconds < seconds_max;
   return {"oldest_snapshot", ok,
           holder_text(*oldest) + ", " + std::to_string(oldest->transactions) + " transactions and " +
               seconds_text(oldest->seconds) + " old" + sight};
@@ -97,6 +109,14 @@ Check rights(const SchemaFacts& schema, const std::string& user) {
   return {"roles", true, "cairn_app and cairn_read may not change an event; this login is " + user};
 }
 
+Check login(const SchemaFacts& schema, const std::string& user) {
+  const std::string it = "this login, " + user + ", may ";
+  if (schema.login_rights.empty()) return {"login", true, it + "not change an event"};
+  return {"login", false,
+          it + "itself " + schema.login_rights +
+              " events: give workers and commands one in the role cairn_app, and this one to `cairn migrate` alone"};
+}
+
 // Without the role nothing can be archived, and nothing is wrong.
 Check archive_role(const ArchiveFacts& archive, const std::string& user) {
   const std::string gone = std::to_string(archive.gone) + " runs were archived";
@@ -127,12 +147,20 @@ Check checkpoint_files(const CheckpointFacts& checkpoints) {
   return {"checkpoint_files", true, found};
 }
 
+// The folder is collected where one verifies; the key must not go with it.
+Check signing_key(const CheckpointFacts& checkpoints) {
+  if (checkpoints.key_in_folder.empty()) return {"signing_key", true, "not in the folder of the checkpoints"};
+  return {"signing_key", false,
+          checkpoints.key_in_folder + " lies in the folder that is collected where one verifies: move it to " +
+              checkpoints.key_better};
+}
+
 Check bloat(const SchemaFacts& schema) {
   bool ok = true;
   std::string found;
   for (const TableFacts& table : schema.tables) {
     if (table.name != "job" && table.name != "run") continue;
-    ok = ok && table.dead <= std::max(dead_rows_fine, table.live);
+    ok = ok && !is_bloated(table);
     found += (found.empty() ? "" : "; ") + table.name + " " + std::to_string(table.dead) + " dead of " +
              std::to_string(table.dead + table.live) + " rows";
   }
@@ -174,9 +202,11 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back({"schema_version", true,
                     "version " + std::to_string(facts.schema_version) + ", shards " + std::to_string(facts.shards)});
   checks.push_back(rights(*facts.schema, facts.server.user));
+  checks.push_back(login(*facts.schema, facts.server.user));
   checks.push_back(archive_role(facts.schema->archive, facts.server.user));
   checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
   checks.push_back(checkpoint_files(facts.schema->checkpoints));
+  checks.push_back(signing_key(facts.schema->checkpoints));
   checks.push_back(bloat(*facts.schema));
   checks.push_back(autovacuum(*facts.schema, facts.server.autovacuum));
   checks.push_back(sessions(*facts.schema, facts.database_us));
@@ -191,6 +221,19 @@ Check clock(const DoctorFacts& facts) {
   const std::string amount = duration_text(std::abs(difference_us));
   return {"clock", std::abs(difference_us) <= clock_us_max,
           "this machine is " + amount + (difference_us < 0 ? " behind" : " ahead of") + " the database"};
+}
+
+Check ahead(const DoctorFacts& facts) {
+  if (facts.jobs_ahead == 0) return {"ahead_of_clock", true, "no job of a run that was written by a later clock"};
+  return {"ahead_of_clock", false,
+          std::to_string(facts.jobs_ahead) + " jobs of runs whose last event is up to " +
+              seconds_text(facts.ahead_seconds) + " later than the database's clock; what they wait for is due then"};
+}
+
+// A server elsewhere is asked to write a little, because its disk cannot be seen from here.
+Check writing(const DoctorFacts& facts) {
+  if (!facts.write_fault.empty()) return {"writing", false, facts.write_fault};
+  return {"writing", true, "a small table could be written"};
 }
 
 Check disk(const DiskFacts& disk) {
@@ -208,6 +251,8 @@ std::vector<Check> checks_of(const DoctorFacts& facts) {
   add_schema(facts, checks);
   add_holders(facts, checks);
   checks.push_back(clock(facts));
+  checks.push_back(ahead(facts));
+  checks.push_back(writing(facts));
   if (facts.disk) checks.push_back(disk(*facts.disk));
   return checks;
 }

@@ -49,6 +49,8 @@ struct CheckpointFacts {
   std::int64_t compared = 0;                     // processes whose file and table were compared
   std::int64_t elsewhere = 0;                    // processes without a file here
   std::vector<std::string> differences = {};     // between file and table
+  std::string key_in_folder = {};                // the signing key, if it lies in the folder; else ""
+  std::string key_better = {};                   // where it belongs then
 };
 
 // A holder of an old snapshot, which keeps vacuum from its work or might.
@@ -83,6 +85,7 @@ struct SchemaFacts {
   std::int64_t held_by_nobody = 0;         // jobs whose holder is gone; counted up to a hundred
   ArchiveFacts archive = {};
   CheckpointFacts checkpoints = {};
+  std::string login_rights = {};  // on events that this login itself has: "delete, update"; "": none
 };
 
 struct DoctorFacts {
@@ -92,7 +95,10 @@ struct DoctorFacts {
   std::int32_t shards = 1;
   std::vector<HolderFacts> holders;
   std::optional<SchemaFacts> schema;
-  std::optional<DiskFacts> disk;  // of an embedded database
+  std::optional<DiskFacts> disk;   // of an embedded database
+  std::string write_fault;         // of a small table that was written for a test; "": it could be
+  std::int64_t jobs_ahead = 0;     // of runs whose last event is later than the database's clock
+  std::int64_t ahead_seconds = 0;  // the farthest
   TimeUs database_us = 0;
   TimeUs here_us = 0;  // this machine's clock at that moment
 };

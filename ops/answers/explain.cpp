@@ -187,6 +187,10 @@ class Queued {
 
   Reason retry() const {
     const std::string at = time_text(step_.run_at);
+    if (step_.error.empty())  // nothing failed: the database's clock was ahead when it was queued
+      return reason(Kind::retry,
+                    "Attempt " + std::to_string(step_.attempt) + " begins at " + at + ", for which it was queued.",
+                    {{"attempt", step_.attempt}, {"at", at}});
     return reason(Kind::retry,
                   "Attempt " + std::to_string(step_.attempt) + " begins at " + at + "; the one before failed with " +
                       step_.error + ": " + step_.message,

@@ -27,7 +27,7 @@ std::map<BranchId, std::int64_t> jobs_before(Store& store, const std::string& ds
   std::vector<HeldJob> waiting = waiting_jobs(situation);
   if (waiting.empty()) return before;
   if (waiting.size() > counted_max) waiting.resize(counted_max);
-  Administration database(dsn, "cairn explain");
+  Administration database(dsn, "cairn explain", opening_limit_ms);
   for (const HeldJob& held : waiting) {
     const Job& job = held.job;
     const std::vector<std::string> parameters = {std::to_string(shard_of(run, store.shards())),

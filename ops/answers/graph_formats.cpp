@@ -50,9 +50,11 @@ Json graph_json(const GraphRow& row) {
   return {{"name", row.name}, {"version", row.version}, {"current", row.current}};
 }
 
-Result<GraphRef> find_graph(const Client& client, const std::string& name) {
+Result<GraphRef> find_graph(Client& client, const std::string& name) {
   GraphRef graph = client.graphs().current(name);
-  if (!graph) graph = client.graphs().by_version(name);
+  if (graph) return graph;
+  client.load_all_graphs();
+  graph = client.graphs().by_version(name);
   if (graph) return graph;
   return Error{Code::not_found, "Expected a graph named " + name + ", but there is none: see `cairn graph list`."};
 }

@@ -11,7 +11,7 @@ namespace cairn {
 Json graph_json(const GraphRow& row);
 
 // By its name (the current version) or a version. Refuses `not_found`.
-Result<GraphRef> find_graph(const Client& client, const std::string& name);
+Result<GraphRef> find_graph(Client& client, const std::string& name);
 
 // As indented JSON, or drawn: `format` is json, mermaid, dot or svg, which the program dot draws. Refuses
 // `unsupported`: that program is missing.

@@ -9,6 +9,7 @@
 
 #include "ops/audit/exporter.hpp"
 #include "ops/requests/input_lines.hpp"
+#include "storage/private_file.hpp"
 
 namespace cairn {
 namespace {
@@ -30,86 +31,117 @@ bool keep_on_disk(const fs::path& path) {
   return kept;
 }
 
+// A file that is there only as long as this.
+struct Part {
+  explicit Part(std::string of) : path(std::move(of)) {}
+  ~Part() {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  const std::string path;
+};
+
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
 }  // namespace
 
-Archiver::Archiver(Store& store, RunArchive& archive, const SigningKey& key, Kept kept)
+Archiver::Archiver(Store& store, RunArchive& archive, CheckpointTable& checkpoints, const SigningKey& key, Kept kept)
     : store_(store),
       archive_(archive),
+      checkpoints_(checkpoints),
       key_(key),
       kept_(std::move(kept)),
       going_(static_cast<std::size_t>(store.shards())) {}
+
+void Archiver::leave_out(const std::set<RunId>& runs) { left_out_ = runs; }
 
 Result<ArchiveReport> Archiver::archive(const std::string& file, TimeUs ended_before,
                                         const std::function<bool(const RunRow&)>& is_wanted, const std::string& by) {
   report_.was_there = fs::exists(file);
   if (!report_.was_there) {
-    const std::string part = file + ".part";
-    if (Status written = write(part, ended_before, is_wanted, by); !written) return written.error();
-    if (Status sound = check_file(part); !sound) return sound.error();
+    const Part part{file + ".part"};
+    if (Status made = make(part.path, ended_before, is_wanted, by); !made) return made.error();
     std::error_code fault;
-    if (report_.runs == 0) {
-      fs::remove(part, fault);
-      return report_;
-    }
-    fs::rename(part, file, fault);
-    if (fault || !keep_on_disk(folder_of(file))) return cannot_write(file);
-  } else if (Status sound = check_file(file); !sound) {
+    if (report_.runs > 0) fs::rename(part.path, file, fault);
+    if (report_.runs > 0 && (fault || !keep_on_disk(folder_of(file)))) return cannot_write(file);
+    for (const auto& [run, why] : kept_runs_) kept_(run, why);
+    report_.faulty = std::ssize(faulty_);
+    if (report_.runs == 0) return report_;
+  } else if (Status sound = check_file(file, false); !sound) {
     return sound.error();
   }
   if (Status removed = remove_all(file); !removed) return removed.error();
   return report_;
 }
 
+// Runs that turn out to be faulty are left out the next time, with those that go together with them.
+Status Archiver::make(const std::string& file, TimeUs ended_before, const std::function<bool(const RunRow&)>& is_wanted,
+                      const std::string& by) {
+  for (;;) {
+    const std::size_t known = faulty_.size();
+    kept_runs_.clear();
+    if (Status written = write(file, ended_before, is_wanted, by); !written) return written;
+    if (Status sound = check_file(file, true); !sound) return sound;
+    if (faulty_.size() == known) return Done{};
+  }
+}
+
 Status Archiver::write(const std::string& file, TimeUs ended_before,
                        const std::function<bool(const RunRow&)>& is_wanted, const std::string& by) {
   const bool compressed = fs::path(file).stem().extension() == ".zst";  // without the ".part"
+  if (!make_private_file(file)) return cannot_write(file);
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   if (!out) return cannot_write(file);
   ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); }, compressed);
   Exporter exporter(store_, writer, by, Exporter::Purpose::archive);
   referred_ = archive_.kept_for_open_runs();
-  const auto add = [&](const RunRow& run) { return out ? exporter.add(run) : Status(cannot_write(file)); };
+  const auto add = [&](const RunRow& run) {
+    exporter.add({&run, 1}, [this](const RunId& id, const std::string& says) { faulty_.emplace(id, says); });
+  };
   RunArchive::Place last{std::numeric_limits<TimeUs>::min(), RunId{}};
-  for (;;) {
+  while (out) {
     const std::vector<RunArchive::Place> page = archive_.candidates(ended_before, last, candidates_page);
     for (const auto& [started_at, run] : page) {
       const std::optional<RunRow> row = store_.run(run);
-      if (!row || !is_wanted(*row)) continue;
-      if (Status added = add_family(run, add); !added) return added;
+      if (row && is_wanted(*row) && out) add_family(run, add);
     }
     if (page.size() < static_cast<std::size_t>(candidates_page)) break;
     last = page.back();
   }
-  exporter.end();
+  exporter.end(&checkpoints_);
   out.close();
   return out && keep_on_disk(file) ? Status(Done{}) : Status(cannot_write(file));
 }
 
 // A run and all that it called go together or stay together.
-Status Archiver::add_family(const RunId& root, const std::function<Status(const RunRow&)>& add) {
+void Archiver::add_family(const RunId& root, const std::function<void(const RunRow&)>& add) {
   const std::vector<RunArchive::Member> family = archive_.family(shard_of(root, store_.shards()), root);
   for (const RunArchive::Member& member : family) {
-    if (!member.has_ended) {
-      kept_(root, "run " + to_string(member.run) + ", which it called, has not ended");
-      return Done{};
-    }
-    if (referred_.contains(member.run)) {
-      kept_(root, "an open run continues " + (member.run == root ? "it" : "run " + to_string(member.run)) +
-                      " or was forked from there");
-      return Done{};
-    }
+    const std::string why = reason_to_keep(root, member);
+    if (why.empty()) continue;
+    kept_runs_.emplace(root, why);
+    return;
   }
-  for (const RunArchive::Member& member : family) {
-    const std::optional<RunRow> row = store_.run(member.run);
-    if (!row) continue;
-    if (Status added = add(*row); !added) return added;
-  }
-  return Done{};
+  for (const RunArchive::Member& member : family)
+    if (const std::optional<RunRow> row = store_.run(member.run)) add(*row);
 }
 
-Status Archiver::check_file(const std::string& file) {
+// "": none.
+std::string Archiver::reason_to_keep(const RunId& root, const RunArchive::Member& member) const {
+  const std::string it = member.run == root ? "it" : "run " + to_string(member.run) + ", which it called,";
+  if (!member.has_ended) return it + " has not ended";
+  if (referred_.contains(member.run))
+    return "an open run continues " + (member.run == root ? "it" : "run " + to_string(member.run)) +
+           " or was forked from there";
+  if (left_out_.contains(member.run)) return it + " is to be left out";
+  const auto faulty = faulty_.find(member.run);
+  return faulty == faulty_.end() ? "" : it + " cannot be archived: " + faulty->second;
+}
+
+// Faulty runs are noted if the file is new; in a file that was there before they are a refusal.
+Status Archiver::check_file(const std::string& file, bool is_own) {
   std::string first;
   ExportTaker taker;
   taker.head = [&](const ExportHead& head) {
@@ -118,7 +150,14 @@ Status Archiver::check_file(const std::string& file) {
                                             (head.is_archive ? "another database's." : "an export.")});
   };
   ExportAudit audit(
-      file, [&](const Finding& finding) { first = first.empty() ? finding.says : first; }, std::move(taker));
+      file,
+      [&](const Finding& finding) {
+        if (is_own && !finding.run.is_nil())
+          faulty_.emplace(finding.run, finding.says);
+        else
+          first = first.empty() ? finding.says : first;
+      },
+      std::move(taker));
   if (Status read = audit.run(); !read) return read;
   report_.runs = audit.counts().runs;
   report_.events = audit.counts().events;
@@ -131,6 +170,7 @@ Status Archiver::remove_all(const std::string& file) {
   if (!digest) return digest.error();
   pattern_.file_digest = *parse_hash(*digest);
   pattern_.at_us = store_.database_time();
+  pattern_.file = fs::absolute(file).lexically_normal().string();
   ExportTaker taker;
   taker.run = [this](const RunState& state, const Hash& chain_hash) {
     const Shard shard = shard_of(state.id, store_.shards());

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "ops/audit/export_audit.hpp"
+#include "storage/proof/checkpoint_table.hpp"
 #include "storage/proof/run_archive.hpp"
 
 namespace cairn {
@@ -18,6 +20,7 @@ struct ArchiveReport {
   std::int64_t runs = 0;   // in the file
   std::int64_t events = 0;
   std::int64_t removed = 0;
+  std::int64_t faulty = 0;  // runs that cannot be archived, which are reported as kept
 };
 
 class Archiver {
@@ -25,29 +28,39 @@ class Archiver {
   using Kept = std::function<void(const RunId& run, const std::string& why)>;
 
   // REQUIRES: all outlive it.
-  Archiver(Store& store, RunArchive& archive, const SigningKey& key, Kept kept);
+  Archiver(Store& store, RunArchive& archive, CheckpointTable& checkpoints, const SigningKey& key, Kept kept);
+
+  // Keeps these runs, and the runs that called them.
+  void leave_out(const std::set<RunId>& runs);
 
   // Archives the runs that ended before `ended_before`, are wanted and have no calling run in the database, with all
-  // runs that they called; never a run to which an open run refers. `by`: the actor on record. Refuses `invalid` (the
-  // file cannot be written), `corrupt` (the file, or a history, contradicts its hashes), `unsupported` (this login may
-  // not remove runs).
+  // runs that they called; never a run to which an open run refers, nor one that cannot be written or contradicts its
+  // hashes: those are reported to `kept`. `by`: the actor on record. Refuses `invalid` (the file cannot be written),
+  // `corrupt` (a file that was there contradicts its hashes), `unsupported` (this login may not remove runs). A refused
+  // call leaves nothing of a new file.
   Result<ArchiveReport> archive(const std::string& file, TimeUs ended_before,
                                 const std::function<bool(const RunRow&)>& is_wanted, const std::string& by);
 
  private:
-  struct File;
+  Status make(const std::string& file, TimeUs ended_before, const std::function<bool(const RunRow&)>& is_wanted,
+              const std::string& by);
   Status write(const std::string& file, TimeUs ended_before, const std::function<bool(const RunRow&)>& is_wanted,
                const std::string& by);
-  Status add_family(const RunId& root, const std::function<Status(const RunRow&)>& add);
-  Status check_file(const std::string& file);
+  void add_family(const RunId& root, const std::function<void(const RunRow&)>& add);
+  std::string reason_to_keep(const RunId& root, const RunArchive::Member& member) const;
+  Status check_file(const std::string& file, bool is_own);
   Status remove_all(const std::string& file);
   Status remove(Shard shard);
 
   Store& store_;
   RunArchive& archive_;
+  CheckpointTable& checkpoints_;
   const SigningKey& key_;
   Kept kept_;
-  std::set<RunId> referred_;  // by open runs
+  std::set<RunId> referred_;             // by open runs
+  std::set<RunId> left_out_;             // as asked
+  std::map<RunId, std::string> faulty_;  // runs that cannot be archived, and why
+  std::map<RunId, std::string> kept_runs_;
   ArchiveReport report_;
   Tombstone pattern_;                          // the fields common to all tombstones of the file
   std::vector<std::vector<Tombstone>> going_;  // by shard: runs read from the file and not yet removed

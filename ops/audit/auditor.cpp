@@ -33,10 +33,54 @@ struct Kept {
   std::optional<std::vector<EventRow>> first;  // at most first_events_max events; nothing: they could not be read
 };
 
+std::string events_text(std::int64_t first, std::int64_t last) {
+  return first == last ? "event " + std::to_string(first)
+                       : "events " + std::to_string(first) + " to " + std::to_string(last);
+}
+
+// The events of one run that no trusted signature covers. Lives for one audit.
+class UnsignedEnd {
+ public:
+  UnsignedEnd(const SignedUntil& until, const RunId& run) : until_(until), covered_(until.heads.covered(run)) {}
+
+  void take(const EventRow& row) {
+    static const std::int16_t ends = event_type(RunFinished{}).number;
+    static const std::int16_t reopens = event_type(RunReopened{}).number;
+    if (row.seq == covered_) is_after_end_ = row.type == ends;
+    if (row.seq == covered_ + 1) first_at_us_ = row.at_us;
+    if (row.seq == covered_ + 1 && row.type == reopens) is_after_end_ = false;
+    last_ = row.seq;
+  }
+
+  // An event's time is what its writer says: one that lies ahead is as suspicious as an old one.
+  bool is_suspicious(TimeUs now_us) const {
+    if (last_ <= covered_) return false;
+    return is_after_end_ || first_at_us_ < until_.at_us - until_.patience_us ||
+           first_at_us_ > now_us + until_.patience_us;
+  }
+  std::int64_t first() const { return covered_ + 1; }
+  std::string says() const {
+    if (covered_ == 0) return "Expected a signature over the run, but no trusted checkpoint names an event of it.";
+    const std::string rest = events_text(first(), last_);
+    if (is_after_end_)
+      return "Expected nothing after event " + std::to_string(covered_) + ", the signed end of the run, but found " +
+             rest + ", which no trusted signature covers.";
+    return "Expected a signature over " + rest + ", but no trusted checkpoint covers more than event " +
+           std::to_string(covered_) + ".";
+  }
+
+ private:
+  const SignedUntil& until_;
+  const std::int64_t covered_;
+  std::int64_t last_ = 0;
+  TimeUs first_at_us_ = 0;     // of the first event that is not covered
+  bool is_after_end_ = false;  // the last covered event ended the run, and nothing reopened it
+};
+
 // One run's audit. Lives for one call.
 class OneAudit {
  public:
-  OneAudit(Store& store, const Graphs& graphs, const RunPlace& place, Kept kept)
+  OneAudit(Store& store, const Graphs& graphs, const RunPlace& place, Kept kept, const SignedUntil* signed_until)
       : store_(store),
         run_(place.run),
         shard_(place.shard),
@@ -44,7 +88,9 @@ class OneAudit {
         now_us_(kept.now_us),
         first_(std::move(kept.first)),
         audit_(place.run, place.shard, graphs),
-        snapshots_(record_.snapshots.begin(), record_.snapshots.end()) {}
+        snapshots_(record_.snapshots.begin(), record_.snapshots.end()) {
+    if (signed_until != nullptr) unsigned_.emplace(*signed_until, run_);
+  }
 
   Audited audit(Auditor::Extent extent) {
     extent_ = extent;
@@ -52,6 +98,7 @@ class OneAudit {
     if (record_.run && !is_broken_off()) audit_.end(record_.run->head);
     audited_.events = audit_.events();
     add(audit_.findings());
+    judge_signatures();
     judge_rows();
     std::stable_sort(audited_.findings.begin(), audited_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.seq < b.seq; });
@@ -94,6 +141,7 @@ class OneAudit {
       is_surplus_ = true;
     }
     audit_.add(row);
+    if (unsigned_) unsigned_->take(row);
     if (extent_ == Auditor::Extent::with_values_and_origin) {
       look_at_origin(row);
       look_at_blobs(row);
@@ -166,6 +214,13 @@ class OneAudit {
     audited_.wrong_snapshots.push_back(seq);
   }
 
+  // Only of a sound history: of another one there is more to say than that.
+  void judge_signatures() {
+    if (!unsigned_ || audit_.state() == nullptr || is_broken_off() || !unsigned_->is_suspicious(now_us_)) return;
+    find(unsigned_->first(), "unsigned", unsigned_->says());
+    audited_.unsigned_head = Head{run_, audit_.state()->seq, audit_.last_hash()};
+  }
+
   void judge_rows() {
     if (!record_.run_readable) find(0, "unreadable", record_.run_readable.error().message);
     const RunState* const state = audit_.state();
@@ -199,6 +254,7 @@ class OneAudit {
   std::optional<std::vector<EventRow>> first_;
   RunAudit audit_;
   Audited audited_;
+  std::optional<UnsignedEnd> unsigned_;
   Auditor::Extent extent_ = Auditor::Extent::with_values_and_origin;
   bool is_surplus_ = false;  // the history has events beyond the head that the run's row knows
   bool is_unreadable_ = false;
@@ -238,7 +294,8 @@ bool has_unsupported(const Audited& audited) {
 
 }  // namespace
 
-Auditor::Auditor(Store& store, RunRecords& records, Extent extent) : store_(store), records_(records), extent_(extent) {
+Auditor::Auditor(Store& store, RunRecords& records, Extent extent, const SignedUntil* signed_until)
+    : store_(store), records_(records), extent_(extent), signed_until_(signed_until) {
   learn_graphs();
 }
 
@@ -278,7 +335,7 @@ void Auditor::audit(const std::vector<RunPlace>& places, const std::function<voi
   for (const auto& [shard, here] : by_shard) {
     std::vector<Kept> kept = read_kept(store_, records_, shard, here);
     for (std::size_t at = 0; at < here.size(); ++at) {
-      Audited audited = OneAudit(store_, graphs_, here[at], std::move(kept[at])).audit(extent_);
+      Audited audited = OneAudit(store_, graphs_, here[at], std::move(kept[at]), signed_until_).audit(extent_);
       done(here[at], has_unsupported(audited) && learn_graphs() ? audit(here[at]) : std::move(audited));
     }
   }
@@ -298,7 +355,7 @@ Audited Auditor::audit(const RunPlace& place) {
 
 Audited Auditor::audit_again(const RunPlace& place) {
   Kept kept{records_.record(place.run, fold_version), store_.database_time(), {}};
-  return OneAudit(store_, graphs_, place, std::move(kept)).audit(extent_);
+  return OneAudit(store_, graphs_, place, std::move(kept), signed_until_).audit(extent_);
 }
 
 bool Auditor::rebuild(const RunPlace& place, Audited& audited) {

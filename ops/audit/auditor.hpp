@@ -11,25 +11,37 @@
 #include "engine/graph.hpp"
 #include "ops/audit/finding.hpp"
 #include "ops/audit/run_source.hpp"
+#include "ops/audit/signed_heads.hpp"
+#include "storage/proof/checkpoint.hpp"
 #include "storage/proof/run_records.hpp"
 #include "storage/store.hpp"
 #include "workers/session/projection.hpp"
 
 namespace cairn {
 
+// The signatures that histories are compared with, to find what was added to them. Read by all threads; nothing changes
+// it.
+struct SignedUntil {
+  const SignedHeads& heads;
+  TimeUs at_us = 0;        // when the checkpoints were read: what was written later may be signed by now
+  TimeUs patience_us = 0;  // how long an event may stay unsigned
+};
+
 struct Audited {
   std::vector<Finding> findings;     // by the number of the event
   std::int64_t events = 0;           // that were checked
   std::optional<Projection> wanted;  // none if the history has a fault
   std::vector<std::int64_t> wrong_snapshots;
-  bool is_leftover = false;  // rows of a run that does not exist
+  bool is_leftover = false;                // rows of a run that does not exist
+  std::optional<Head> unsigned_head = {};  // the end of a sound history that is reported as `unsigned`
 };
 
 class Auditor {
  public:
   // The events and the derived rows are read in any case; the large values and the origin of a fork if asked for.
   enum class Extent { with_values_and_origin, rows_only };
-  Auditor(Store& store, RunRecords& records, Extent extent);
+  // `signed_until`: also finds events that no trusted signature covers. REQUIRES: it outlives this.
+  Auditor(Store& store, RunRecords& records, Extent extent, const SignedUntil* signed_until = nullptr);
 
   // True if any row of the run is stored, readable or not.
   bool is_kept(const RunPlace& place);
@@ -53,6 +65,7 @@ class Auditor {
   Store& store_;
   RunRecords& records_;
   Extent extent_;
+  const SignedUntil* signed_until_;
   Graphs graphs_;
 };
 

@@ -52,12 +52,26 @@ struct CheckpointAudit::Process {
   std::int64_t unstored = 0;  // the last one of the file, if the table lacks it
 };
 
+// A signed head that the log does not have as it was signed.
+struct CheckpointAudit::Doubt {
+  Head head;
+  CheckpointTable::Found now;
+  bool is_gone() const { return !now.head && !now.chain_hash; }
+};
+
 CheckpointAudit::CheckpointAudit(CheckpointTable& table, const CheckpointFiles& files, Found found)
-    : table_(table), files_(files), found_(std::move(found)) {}
+    : CheckpointAudit(table, files, TrustedKeys(files.folder()), std::move(found)) {}
+CheckpointAudit::CheckpointAudit(CheckpointTable& table, const CheckpointFiles& files, TrustedKeys keys, Found found)
+    : table_(table), files_(files), found_(std::move(found)), keys_(std::move(keys)) {}
 
 void CheckpointAudit::find(const std::string& says) { found_({{}, 0, "checkpoint", says}); }
 
 void CheckpointAudit::run() {
+  audit_processes();
+  signed_.close();
+}
+
+void CheckpointAudit::audit_processes() {
   const std::vector<std::int64_t> filed = files_.processes();
   for (const std::int64_t process : filed) audit_process(process, true);
   for (std::int64_t after = std::numeric_limits<std::int64_t>::min();;) {
@@ -117,16 +131,11 @@ void CheckpointAudit::follow(Process& process, const Checkpoint& checkpoint) {
 
 // Null if it is missing, which is reported once.
 const PublicKey* CheckpointAudit::key_of(const Hash& wanted) {
-  const auto [known, is_new] = keys_.try_emplace(wanted);
-  if (is_new) {
-    const std::string file = files_.folder() + "/" + hex(wanted) + ".pub";
-    const Result<PublicKey> read = read_public_key(file);
-    if (read && fingerprint(*read) == wanted)
-      known->second = *read;
-    else
-      find("Expected the public key that signed in " + file + ", but it is not there; what it signed proves nothing.");
-  }
-  return known->second ? &*known->second : nullptr;
+  const PublicKey* key = keys_.find(wanted);
+  if (key == nullptr && unknown_keys_.insert(wanted).second)
+    find("Expected the public key that signed in " + keys_.place_of(wanted) +
+         ", but it is not there; what it signed proves nothing.");
+  return key;
 }
 
 bool CheckpointAudit::is_signed(const Checkpoint& checkpoint) {
@@ -143,31 +152,43 @@ void CheckpointAudit::compare(const Checkpoint& checkpoint) {
   if (!heads)
     return find("Expected heads in " + name(checkpoint.process, checkpoint.n) + ", but found something else.");
   const std::vector<CheckpointTable::Found> now = table_.find(*heads);
-  std::vector<Head> gone;
+  std::vector<Doubt> doubts;
   for (std::size_t at = 0; at < heads->size(); ++at) {
-    const bool is_gone = !now[at].head && !now[at].chain_hash;
-    is_gone ? gone.push_back((*heads)[at]) : judge((*heads)[at], now[at]);
+    const Head& head = (*heads)[at];
+    if (now[at].chain_hash == head.chain_hash)
+      signed_.add(head.run, head.seq);
+    else if (!reported_.contains(head.run))
+      doubts.push_back({head, now[at]});
   }
-  if (!gone.empty()) judge_gone(gone);
+  if (!doubts.empty()) judge(checkpoint, doubts);
 }
 
-void CheckpointAudit::judge(const Head& head, const CheckpointTable::Found& now) {
-  if (now.chain_hash == head.chain_hash || !reported_.insert(head.run).second) return;
-  const std::string event = "Expected event " + std::to_string(head.seq);
-  if (!now.chain_hash)
-    found_({head.run, head.seq, "missing", event + ", which was signed when it was written, but it is gone."});
-  else
-    found_({head.run, head.seq, "rewritten", event + " to have the hash that was signed then, but it has another."});
+// A tombstone explains that a run is gone. It explains another history under the run's id only to what was signed
+// before it: older programs started an archived run again under the same key.
+void CheckpointAudit::judge(const Checkpoint& checkpoint, const std::vector<Doubt>& doubts) {
+  std::vector<Head> heads;
+  for (const Doubt& doubt : doubts) heads.push_back(doubt.head);
+  const std::vector<std::optional<Tombstone>> left = table_.tombstones(heads);
+  for (std::size_t at = 0; at < doubts.size(); ++at) {
+    const bool is_in_time = doubts[at].is_gone() || (left[at] && checkpoint.at_us <= left[at]->at_us);
+    if (is_in_time && is_explained(heads[at], left[at])) continue;
+    if (reported_.insert(heads[at].run).second) report(doubts[at], left[at].has_value());
+  }
 }
 
-void CheckpointAudit::judge_gone(const std::vector<Head>& gone) {
-  const std::vector<std::optional<Tombstone>> left = table_.tombstones(gone);
-  for (std::size_t at = 0; at < gone.size(); ++at)
-    if (!is_explained(gone[at], left[at]) && reported_.insert(gone[at].run).second)
-      found_({gone[at].run, gone[at].seq, "removed",
-              "Expected the run, whose event " + std::to_string(gone[at].seq) +
-                  " was signed when it was written, but " +
-                  (left[at] ? "it is gone, and its tombstone does not vouch for that event." : "it is gone.")});
+void CheckpointAudit::report(const Doubt& doubt, bool has_tombstone) {
+  const Head& head = doubt.head;
+  const std::string event = "event " + std::to_string(head.seq);
+  if (doubt.is_gone())
+    return found_(
+        {head.run, head.seq, "removed",
+         "Expected the run, whose " + event + " was signed when it was written, but " +
+             (has_tombstone ? "it is gone, and its tombstone does not vouch for that event." : "it is gone.")});
+  if (!doubt.now.chain_hash)
+    return found_({head.run, head.seq, "missing",
+                   "Expected " + event + ", which was signed when it was written, but it is gone."});
+  found_({head.run, head.seq, "rewritten",
+          "Expected " + event + " to have the hash that was signed then, but it has another."});
 }
 
 bool CheckpointAudit::is_explained(const Head& head, const std::optional<Tombstone>& tombstone) {

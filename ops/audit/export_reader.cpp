@@ -4,6 +4,29 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t piece_bytes = 256 * 1024;
+constexpr std::size_t short_line_bytes = 64 * 1024;  // whatever stands in it, it takes little memory
+constexpr int fields_max = 32;
+
+// A line of an export is an object of texts and numbers. Anything else that is long could take thirty times its bytes
+// when it is parsed.
+bool is_flat(std::string_view line) {
+  bool is_text = false;
+  int opened = 0;
+  int fields = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char here = line[at];
+    if (is_text) {
+      if (here == '\\') ++at;
+      is_text = here != '"';
+      continue;
+    }
+    is_text = here == '"';
+    if (here == '{' || here == '[') ++opened;
+    if (here == ':') ++fields;
+    if (opened > 1 || fields > fields_max) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -69,6 +92,9 @@ Result<std::optional<Json>> ExportReader::next() {
   ++line_;
   digest_.add(**text);
   digest_.add("\n");
+  if ((*text)->size() > short_line_bytes && !is_flat(**text))
+    return Error{Code::invalid, "Expected texts and numbers in line " + std::to_string(line_) + " of " + path_ +
+                                    ", but found something else."};
   Result<Json> read = parse_json(**text, "line " + std::to_string(line_) + " of " + path_);
   if (!read) return read.error();
   if (!read->is_object())

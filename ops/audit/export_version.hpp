@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-inline constexpr std::int64_t export_version = 1;
+inline constexpr std::int64_t export_version = 2;
 
 // One step, for any line of a file of `version`, the head included, to the version after it.
 struct ExportUpcaster {
@@ -19,7 +19,7 @@ struct ExportUpcaster {
 };
 using ExportUpcasters = std::span<const ExportUpcaster>;
 
-// The steps that this program ships. There are none yet: version 1 is the only one that was ever shipped.
+// The steps that this program ships.
 ExportUpcasters shipped_export_upcasters();
 
 // Whether files of that version can be read.

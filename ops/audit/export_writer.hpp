@@ -26,11 +26,16 @@ struct ExportCounts {
   std::int64_t events = 0;
   std::int64_t graphs = 0;
   std::int64_t blobs = 0;
+  std::int64_t checkpoints = 0;
   friend bool operator==(const ExportCounts&, const ExportCounts&) = default;
 };
 
-// A blob is split into lines of at most this many bytes, so that every line can be read.
+// Blobs and payloads are split into lines of at most this many bytes, so that every line can be read: quoted, a payload
+// may take twice as many.
 inline constexpr std::size_t blob_line_bytes_max = 8u * 1024 * 1024;
+inline constexpr std::size_t payload_line_bytes_max = 6u * 1024 * 1024;
+// The longest payload: no event that this program accepts has more, the state that a fork begins with included.
+inline constexpr std::size_t payload_bytes_max = 4 * json_bytes_max;
 
 class ExportWriter {
  public:
@@ -41,9 +46,12 @@ class ExportWriter {
   void head(const ExportHead& head);
   void run(const RunRow& run, Shard shard);
   void graph(const GraphRow& graph);
-  // Refuses `limit`: an event whose line would be too long to read.
+  // Refuses `limit`: a payload above payload_bytes_max.
   Status event(const RunId& run, Shard shard, const EventRow& event);
   void blob(const RunId& run, const Hash& hash, std::string_view bytes);
+  // The lines of the last run do not count: it could not be written to its end.
+  void leave_out(const RunId& run, const std::string& says);
+  void checkpoint(const Checkpoint& checkpoint);  // after all runs
   void end();
 
   const ExportCounts& counts() const { return counts_; }
@@ -55,7 +63,9 @@ class ExportWriter {
   Sink sink_;
   std::optional<ZstdWriter> zstd_;
   Digest digest_;
+  std::string database_;
   ExportCounts counts_;
+  ExportCounts counts_before_run_;
 };
 
 }  // namespace cairn

@@ -21,6 +21,8 @@ namespace cairn {
 //   blob         a large value that the event refers to is gone or different
 //   removed      a run named by a signed checkpoint is gone
 //   rewritten    the event's hash differs from the one in a signed checkpoint
+//   unsigned     no trusted signature covers the events from `seq` on, though they are older than the processes take to
+//                sign, or stand after a signed end: they were added, or their process was killed
 // Faults of derived rows: run, job, question, snapshot. Rows that cannot be checked: unreadable, misplaced. Findings of
 // no run: graph, checkpoint, file.
 struct Finding {

@@ -2,11 +2,15 @@
 
 #include <utility>
 
+#include "ops/requests/input_lines.hpp"
 #include "workers/session/projection.hpp"
 
 namespace cairn {
 
 Result<ImportReport> Importer::import(const std::string& file) {
+  const Result<std::string> digest = file_digest(file);
+  if (!digest) return digest.error();
+  origin_ = {store_.database_time(), options_.by, {}, *parse_hash(*digest)};
   if (Status sound = check(file); !sound) return sound.error();
   if (Status written = write(file); !written) return written.error();
   return report_;
@@ -22,12 +26,17 @@ Status Importer::check(const std::string& file) {
   ExportTaker taker;
   taker.head = [this](const ExportHead& head) { return check_head(head); };
   taker.run = [this](const RunState& state, const Hash& chain_hash) { return check_run(state, chain_hash); };
-  if (Status read = ExportAudit(file, found, std::move(taker)).run(); !read) return read;
+  ExportAudit audit(file, found, std::move(taker));
+  audit.keep_heads();
+  if (options_.trust != nullptr) audit.trust(options_.trust);
+  if (Status read = audit.run(); !read) return read;
+  found_ = audit.heads();
   if (count == 0) return Done{};
   return Error{Code::corrupt, first + (count > 1 ? " That is one of " + std::to_string(count) + " findings." : "")};
 }
 
-Status Importer::check_head(const ExportHead& head) const {
+Status Importer::check_head(const ExportHead& head) {
+  origin_.database = head.database;
   if (head.shards == store_.shards()) return Done{};
   return Error{Code::conflict, "Expected an export from a database with " + std::to_string(store_.shards()) +
                                    " shards as here, but it has " + std::to_string(head.shards) +
@@ -38,7 +47,7 @@ Status Importer::check_head(const ExportHead& head) const {
 Status Importer::check_run(const RunState& state, const Hash& chain_hash) {
   const std::string it = "run " + to_string(state.id);
   if (!store_.run(state.id)) {
-    if (running_ || is_ended(state.status)) return Done{};
+    if (options_.running || is_ended(state.status)) return Done{};
     return Error{Code::invalid, "Expected runs that have ended, but " + it +
                                     " has not and would go on in both places; " + "--running takes it all the same."};
   }
@@ -47,32 +56,67 @@ Status Importer::check_run(const RunState& state, const Hash& chain_hash) {
   return Error{Code::conflict, "Expected " + it + " to be the one that is here already, but its history is another."};
 }
 
+// The file may be changed meanwhile: only runs that the first reading found are taken.
 Status Importer::write(const std::string& file) {
+  std::string fault;
   ExportTaker taker;
   taker.graph = [this](const GraphRow& graph) {
     store_.put_graph(graph);
     return Status(Done{});
   };
-  taker.event = [this](const EventRow& event) { events_.push_back(event); };
-  taker.blob = [this](const Hash& hash, std::string bytes) { blobs_.emplace(hash, std::move(bytes)); };
+  taker.event = [this](const EventRow& event) {
+    keep(event.payload.size() + sizeof event);
+    if (kept_bytes_ <= run_bytes_max) events_.push_back(event);
+  };
+  taker.blob = [this](const Hash& hash, std::string bytes) {
+    keep(bytes.size());
+    if (kept_bytes_ <= run_bytes_max) blobs_.emplace(hash, std::move(bytes));
+  };
   taker.run = [this](const RunState& state, const Hash& chain_hash) { return write_run(state, chain_hash); };
-  return ExportAudit(
-             file, [](const Finding&) {}, std::move(taker))
-      .run();
+  taker.no_run = [this] { drop_run(); };
+  const Status read =
+      ExportAudit(
+          file, [&fault](const Finding& finding) { fault = fault.empty() ? finding.says : fault; }, std::move(taker))
+          .run();
+  if (!read) return read;
+  if (fault.empty() && written_ == found_.size()) return Done{};
+  return Error{Code::corrupt, "Expected " + file + " to stay as it is while it is imported, but it was changed" +
+                                  (fault.empty() ? "." : ": " + fault)};
 }
 
 Status Importer::write_run(const RunState& state, const Hash& chain_hash) {
-  const std::vector<EventRow> events = std::exchange(events_, {});
-  const std::map<Hash, std::string> blobs = std::exchange(blobs_, {});
+  const bool is_same = written_ < found_.size() && found_[written_].head == Head{state.id, state.seq, chain_hash};
+  if (!is_same)
+    return Error{Code::corrupt, "Expected run " + to_string(state.id) +
+                                    " as it was when the file was first read, but the file was changed."};
+  if (kept_bytes_ > run_bytes_max)
+    return Error{Code::limit, "Expected run " + to_string(state.id) + " to have at most " +
+                                  std::to_string(run_bytes_max) + " bytes of events and large values, but it has " +
+                                  std::to_string(kept_bytes_) + "."};
+  ImportOrigin origin = origin_;
+  origin.key = found_[written_++].key;
   const Projection rows = projection_of(state, chain_hash);
-  if (store_.run(state.id) || !records_.add({rows.run, rows.jobs, {}, rows.questions, {}}, events, blobs)) {
-    ++report_.left;
-    return Done{};
-  }
-  heads_.note({state.id, state.seq, chain_hash});
-  ++report_.imported;
-  report_.events += static_cast<std::int64_t>(events.size());
+  const bool is_new =
+      !store_.run(state.id) && records_.add({rows.run, rows.jobs, {}, rows.questions, {}}, events_, blobs_, origin);
+  if (is_new) heads_.note({state.id, state.seq, chain_hash});
+  ++(is_new ? report_.imported : report_.left);
+  if (is_new) report_.events += static_cast<std::int64_t>(events_.size());
+  drop_run();
   return Done{};
+}
+
+// A run that does not fit is not kept, and is refused at its end.
+void Importer::keep(std::size_t bytes) {
+  kept_bytes_ += bytes;
+  if (kept_bytes_ <= run_bytes_max) return;
+  events_ = {};
+  blobs_ = {};
+}
+
+void Importer::drop_run() {
+  events_ = {};
+  blobs_ = {};
+  kept_bytes_ = 0;
 }
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
-// The importer: takes the runs of an export into a database. It reads the whole file first and writes nothing unless
-// all of it is sound and fits; then it writes run by run, each in one transaction. Importing again is harmless
-// (idempotent): runs that exist are skipped. Not thread-safe.
+// The importer: takes the runs of an export into a database, and records where they come from. It reads the whole file
+// first and writes nothing unless all of it is sound and fits; then it reads it again and writes run by run, each in
+// one transaction, only what it found the first time. Importing again is harmless (idempotent): runs that exist are
+// skipped. Memory is that of one run, at most run_bytes_max, and 90 bytes for each run. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -19,31 +20,46 @@ struct ImportReport {
   std::int64_t events = 0;
 };
 
+struct ImportOptions {
+  bool running = false;          // also runs that have not ended
+  TrustedKeys* trust = nullptr;  // a checkpoint of one of these keys must cover each run; null: none is needed
+  std::string by;                // the actor on record
+};
+
 class Importer {
  public:
-  // `heads` collects the new heads, which are then signed here. `running`: also imports runs that have not ended.
-  // REQUIRES: all outlive it.
-  Importer(Store& store, RunRecords& records, GatheredHeads& heads, bool running)
-      : store_(store), records_(records), heads_(heads), running_(running) {}
+  // The most that is kept of a run until it is written: its events and large values.
+  static constexpr std::size_t run_bytes_max = std::size_t{1} << 30;
 
-  // Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes), `conflict` (another number of shards, a
-  // run that exists with another history), `invalid` (a run that has not ended, without `running`).
+  // `heads` collects the new heads, which are then signed here. REQUIRES: all outlive it.
+  Importer(Store& store, RunRecords& records, GatheredHeads& heads, ImportOptions options)
+      : store_(store), records_(records), heads_(heads), options_(std::move(options)) {}
+
+  // Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes, lacks a trusted signature, or changes
+  // while it is read), `limit` (a run above run_bytes_max), `conflict` (another number of shards, a run that exists
+  // with another history), `invalid` (a run that has not ended, without `running`).
   Result<ImportReport> import(const std::string& file);
 
  private:
   Status check(const std::string& file);
-  Status check_head(const ExportHead& head) const;
+  Status check_head(const ExportHead& head);
   Status check_run(const RunState& state, const Hash& chain_hash);
   Status write(const std::string& file);
   Status write_run(const RunState& state, const Hash& chain_hash);
+  void keep(std::size_t bytes);
+  void drop_run();
 
   Store& store_;
   RunRecords& records_;
   GatheredHeads& heads_;
-  const bool running_;
+  const ImportOptions options_;
   ImportReport report_;
+  std::vector<ExportedHead> found_;  // by the first reading, in the order of the runs
+  std::size_t written_ = 0;          // of them, by the second
+  ImportOrigin origin_;
   std::vector<EventRow> events_;  // of the run being read
   std::map<Hash, std::string> blobs_;
+  std::size_t kept_bytes_ = 0;  // of both
 };
 
 }  // namespace cairn

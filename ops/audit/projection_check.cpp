@@ -47,9 +47,11 @@ Json columns_of(const Job& job, bool is_held) {
   return columns;
 }
 
-// A worker that lets go of a job offers it from then on, by its own clock.
-bool was_given_back(const Job& wanted, const HeldJob& found, TimeUs now_us) {
-  return wanted.run_at_us != never_us && found.job.run_at_us > wanted.run_at_us - clocks_differ_us_max &&
+// A worker that lets go of a job offers it from then on, by its own clock. So does one that writes to a run whose last
+// event, at `written_us`, is later than the database's clock: what is due at once by the run's time is due at once.
+bool was_given_back(const Job& wanted, const HeldJob& found, TimeUs now_us, TimeUs written_us) {
+  const bool is_ahead = wanted.run_at_us <= written_us && written_us > now_us;
+  return wanted.run_at_us != never_us && (is_ahead || found.job.run_at_us > wanted.run_at_us - clocks_differ_us_max) &&
          found.job.run_at_us < now_us + given_back_us_max;
 }
 
@@ -65,10 +67,11 @@ std::vector<std::string> differences(const std::string& what, const Json& wanted
   return says;
 }
 
-std::vector<std::string> job_differences(const Job& wanted, const HeldJob& found, bool is_unlisted, TimeUs now_us) {
+std::vector<std::string> job_differences(const Job& wanted, const HeldJob& found, bool is_unlisted, TimeUs now_us,
+                                         TimeUs written_us) {
   const bool is_held = found.session != 0;
   Job there = found.job;
-  if (was_given_back(wanted, found, now_us)) there.run_at_us = wanted.run_at_us;
+  if (was_given_back(wanted, found, now_us, written_us)) there.run_at_us = wanted.run_at_us;
   const std::string what = "the job of branch " + std::to_string(wanted.branch);
   std::vector<std::string> says = differences(what, columns_of(wanted, is_held), columns_of(there, is_held));
   if (is_unlisted)
@@ -129,7 +132,8 @@ std::vector<Finding> projection_findings(const Projection& wanted, const RunReco
     if (there == nullptr) return find("job", none_of("a job of branch " + std::to_string(job->branch)));
     if (job == nullptr) return find("job", one_of("job of branch " + std::to_string(there->job.branch)));
     const bool is_unlisted = found.unlisted.contains(job->branch);
-    for (std::string& says : job_differences(*job, *there, is_unlisted, now_us)) find("job", std::move(says));
+    for (std::string& says : job_differences(*job, *there, is_unlisted, now_us, wanted.run.updated_at))
+      find("job", std::move(says));
   });
   if (!found.questions_readable) {
     find("unreadable", found.questions_readable.error().message);
@@ -149,7 +153,9 @@ Repair repair_of(const Projection& wanted, const RunRecord& found, TimeUs now_us
   pair_jobs(wanted.jobs, found.jobs, [&](const Job* job, const HeldJob* there) {
     if (job == nullptr)
       repair.surplus.push_back(there->job.branch);
-    else if (there == nullptr || !job_differences(*job, *there, found.unlisted.contains(job->branch), now_us).empty())
+    else if (there == nullptr ||
+             !job_differences(*job, *there, found.unlisted.contains(job->branch), now_us, wanted.run.updated_at)
+                  .empty())
       repair.jobs.push_back(*job);
   });
   return repair;

@@ -11,6 +11,7 @@ struct Free {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
+constexpr int window_log_max = 23;  // 8 MiB; the writer's window is 2 MiB
 constexpr std::string_view magic = "\x28\xb5\x2f\xfd";
 
 }  // namespace
@@ -51,7 +52,10 @@ struct ZstdReader::Parts {
   bool is_open = true;  // the frame has not ended
 };
 
-ZstdReader::ZstdReader(Source source) : parts_(std::make_unique<Parts>()) { parts_->source = std::move(source); }
+ZstdReader::ZstdReader(Source source) : parts_(std::make_unique<Parts>()) {
+  parts_->source = std::move(source);
+  ZSTD_DCtx_setParameter(parts_->context.get(), ZSTD_d_windowLogMax, window_log_max);
+}
 ZstdReader::~ZstdReader() = default;
 
 Result<std::string_view> ZstdReader::read() {

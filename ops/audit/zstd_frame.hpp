@@ -32,7 +32,8 @@ class ZstdReader {
   explicit ZstdReader(Source source);
   ~ZstdReader();
 
-  // The next bytes, valid until the next call; none at the end. Refuses `invalid`: no frame, or a truncated one.
+  // The next bytes, valid until the next call; none at the end. Refuses `invalid`: no frame, a truncated one, or one
+  // that needs a window above 8 MiB to be read.
   Result<std::string_view> read();
 
  private:

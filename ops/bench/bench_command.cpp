@@ -20,6 +20,10 @@ void add_sizes(CLI::App& command, BenchOptions& bench) {
       ->check(CLI::Range(100, 100'000'000))
       ->type_name("N")
       ->capture_default_str();
+  command.add_option("--width", bench.width, "Case scale.wide: a run of so many sub-goals")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N...")
+      ->capture_default_str();
   command.add_option("--instances", bench.instances, "Case shapes.instances: workflow instances (WfFormat 1.5)")
       ->check(CLI::ExistingFile)
       ->type_name("FILE...");

@@ -21,6 +21,7 @@ struct BenchOptions {
   std::vector<std::int64_t> waiting = {10'000, 1'000'000};
   std::int64_t finished = 1'000'000;  // runs
   std::int64_t events = 1'000'000;    // folded, and of the long runs
+  std::vector<std::int64_t> width = {3'000, 9'000};
   int snapshot_seconds = 60;
   int sustained_seconds = 120;
   std::vector<std::string> instances;  // files of workflow instances
@@ -53,6 +54,9 @@ Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, c
 Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// One run of very many sub-goals that take 20 to 80 ms, on 1, 2, 4 and 8 processes with as many slots together.
+Result<Json> measure_wide(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // verify, replay and export of everything that is kept; as-of reads of one long run.
 Result<Json> measure_audit(const std::string& dsn, BenchServer& server, const BenchOptions& options);

@@ -70,7 +70,8 @@ std::vector<PlannerLoad> planner_loads(const MadeHistory& history) {
 }
 
 std::unique_ptr<Catalogue> catalogue_for(const PlannerLoad& load, int runs) {
-  Result<std::unique_ptr<Catalogue>> catalogue = make_catalogue({});
+  CatalogueOptions options;
+  Result<std::unique_ptr<Catalogue>> catalogue = make_catalogue(options);
   if (!catalogue) throw std::runtime_error(catalogue.error().message);
   if (load.replies.is_null()) return *std::move(catalogue);
   Json replies = Json::array();

@@ -24,3 +24,25 @@ function(cairn_embed target function folder)
   endif()
   target_sources(${target} PRIVATE ${output})
 endfunction()
+
+# cairn_embed_program(target function program): the program's bytes become part of `target`, which then has
+# `std::string_view cairn::function()`.
+function(cairn_embed_program target function program)
+  string(JOIN "\n" source
+    "#include <string_view>"
+    "__asm__(\".section .rodata\\n.global ${function}_begin\\n.global ${function}_end\\n\""
+    "        \"${function}_begin:\\n.incbin \\\"$<TARGET_FILE:${program}>\\\"\\n\""
+    "        \"${function}_end:\\n.previous\\n\")$<SEMICOLON>"
+    "extern \"C\" const char ${function}_begin[], ${function}_end[]$<SEMICOLON>"
+    "namespace cairn {"
+    "std::string_view ${function}()$<SEMICOLON>"
+    "std::string_view ${function}() { return {${function}_begin, ${function}_end}$<SEMICOLON> }"
+    "}  // namespace cairn"
+    "")
+  set(output ${CMAKE_BINARY_DIR}/embedded/${function}.cpp)
+  file(GENERATE OUTPUT ${output} CONTENT "${source}")
+  target_sources(${target} PRIVATE ${output})
+  set_source_files_properties(${output} PROPERTIES OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${program}
+                              SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  add_dependencies(${target} ${program})
+endfunction()

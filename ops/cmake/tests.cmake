@@ -84,6 +84,9 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/postgres_test.cpp
   tests/storage/postgres/refused_entry_test.cpp
   tests/storage/postgres/schema_test.cpp
+  tests/storage/postgres/pooler_test.cpp
+  tests/storage/postgres/silence_test.cpp
+  tests/storage/postgres/transaction_pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
   tests/storage/proof/records_test.cpp
@@ -155,12 +158,14 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/auditor_questions_test.cpp
   tests/ops/audit/checkpoint_audit_test.cpp
   tests/ops/audit/crash_points_test.cpp
+  tests/ops/audit/export_bounds_test.cpp
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
   tests/ops/audit/invariants_test.cpp
   tests/ops/audit/random_audit_test.cpp
   tests/ops/audit/rebuild_test.cpp
   tests/ops/audit/run_audit_test.cpp
+  tests/ops/audit/unsigned_test.cpp
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp
   tests/ops/commands/bench_test.cpp
@@ -168,8 +173,12 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/control_test.cpp
   tests/ops/commands/corpus_test.cpp
   tests/ops/commands/doctor_test.cpp
+  tests/ops/commands/embedded_test.cpp
   tests/ops/commands/explain_test.cpp
   tests/ops/commands/fork_test.cpp
+  tests/ops/commands/hanging_database_test.cpp
+  tests/ops/commands/pooler_test.cpp
+  tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
@@ -184,6 +193,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/planners/round_planner_runs_test.cpp
   tests/ops/planners/seven_node_runs_test.cpp
   tests/workers/ports/loopback.cpp
+  tests/storage/postgres/transaction_pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/fuzz_test.cpp

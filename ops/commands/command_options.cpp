@@ -85,6 +85,26 @@ CLI::Option* add_graph_text(CLI::App& app, const std::string& says, std::optiona
                   [&graph](const std::string& path) { return assign(graph, json_file(path, "the graph")); });
 }
 
+void add_trust(CLI::App& app, std::vector<std::string>& files) {
+  add_list(app, "--trust", "KEYFILE", "A public key (PEM); only signatures of such keys count (repeatable)",
+           [&files](const std::vector<std::string>& texts) -> Status {
+             files = texts;
+             return Done{};
+           });
+}
+
+void add_except(CLI::App& app, std::set<RunId>& runs) {
+  add_list(app, "--except", "RUN", "A run to leave out (repeatable)",
+           [&runs](const std::vector<std::string>& texts) -> Status {
+             for (const std::string& text : texts) {
+               const Result<RunId> run = run_argument(text);
+               if (!run) return run.error();
+               runs.insert(*run);
+             }
+             return Done{};
+           });
+}
+
 CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take) {
   return add_text(app, "--where", "FILTER", std::string(filter_says),
                   [take = std::move(take)](const std::string& text) -> Status {

@@ -6,6 +6,7 @@
 #include <any>
 #include <deque>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,10 @@ void add_tags(CLI::App& app, const std::string& says, Tags& tags);
 void add_moment(CLI::App& app, Moment& at);
 CLI::Option* add_graph_text(CLI::App& app, const std::string& says, std::optional<Json>& graph);
 CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take);
+// --trust KEYFILE, repeatable.
+void add_trust(CLI::App& app, std::vector<std::string>& files);
+// --except RUN, repeatable.
+void add_except(CLI::App& app, std::set<RunId>& runs);
 void add_listen(CLI::App& app, const std::string& says, std::function<void(const ListenAddress&)> take);
 
 // RUN..., --all or --where, each without the others.

@@ -123,7 +123,7 @@ Reply explain_run(Call& call) {
 Reply list_graphs(Call& call) {
   if (const Status known = only_query(call.request, {}); !known) return known.error();
   std::vector<Json> lines;
-  for (const GraphRow& row : call.store().graphs()) lines.push_back(graph_json(row));
+  for (const GraphRow& row : call.store().graph_names()) lines.push_back(graph_json(row));
   return list_response(call.request, lines);
 }
 

@@ -30,7 +30,7 @@ Samples runs_by_status(const std::string& dsn) {
   Samples samples;
   for (const char* status : {"running", "waiting", "paused", "done", "failed", "aborted"})
     samples[label("status", status)] = 0;
-  Administration database(dsn, "cairn metrics");
+  Administration database(dsn, "cairn metrics", opening_limit_ms);
   const AdminRows rows = database.query("run_counts");
   rows.expect_columns({"status", "waiting", "count"});
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -26,6 +26,7 @@ constexpr Milliseconds poll_first{20};  // of a stream without a new piece
 constexpr Milliseconds poll_longest{500};
 constexpr std::chrono::seconds pulse_after{15};
 constexpr std::chrono::seconds accept_pause{1};
+constexpr std::chrono::seconds stop_grace{5};
 constexpr int send_buffer = 128 * 1024;  // so that a slow client takes a piece now and then
 
 using Parser = http::request_parser<http::string_body>;
@@ -148,6 +149,7 @@ struct HttpServer::Parts {
 
   bool is_full() const { return open >= limits.connections; }
   void stop();
+  void await_signals();
   void end_one();
 
   ServerLimits limits;
@@ -161,6 +163,9 @@ struct HttpServer::Parts {
   int open = 0;
   int streams = 0;
   bool stopping = false;
+  std::function<void()> give_up;
+  asio::signal_set signals{io, SIGINT, SIGTERM};
+  asio::steady_timer grace{io};  // of the requests that have begun when it stops
 };
 
 asio::awaitable<void> HttpServer::Parts::accept() {
@@ -199,6 +204,20 @@ asio::awaitable<void> HttpServer::Parts::converse(tcp::socket socket) {
 void HttpServer::Parts::end_one() {
   --open;
   room.cancel();
+  if (!stopping || open > 0) return;
+  grace.cancel();
+  signals.cancel();
+}
+
+void HttpServer::Parts::await_signals() {
+  signals.async_wait([this](const error_code& fault, int) {
+    if (fault) return;
+    stop();
+    if (open == 0) return;
+    grace.expires_after(stop_grace);
+    grace.async_wait([this](const error_code& ended) { ended ? void() : give_up(); });
+    signals.async_wait([this](const error_code& ended, int) { ended ? void() : give_up(); });
+  });
 }
 
 void HttpServer::Parts::stop() {
@@ -433,11 +452,9 @@ ListenAddress HttpServer::address() const {
   return {endpoint.address().to_string(), endpoint.port()};
 }
 
-void HttpServer::run() {
-  asio::signal_set signals(parts_->io, SIGINT, SIGTERM);
-  signals.async_wait([this](const error_code& fault, int) {
-    if (!fault) parts_->stop();
-  });
+void HttpServer::run(std::function<void()> give_up) {
+  parts_->give_up = std::move(give_up);
+  parts_->await_signals();
   asio::co_spawn(parts_->io, parts_->accept(), asio::detached);
   parts_->io.run();
   parts_->pool.join();

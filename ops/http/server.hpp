@@ -39,8 +39,9 @@ class HttpServer {
 
   ListenAddress address() const;  // with the port it got
 
-  // Serves until SIGINT or SIGTERM; then finishes the requests that have begun and accepts no others.
-  void run();
+  // Serves until SIGINT or SIGTERM; then finishes the requests that have begun and accepts no others. Those that last
+  // for seconds more, or until a second signal, are hurried by `give_up`, called on the thread of the sockets.
+  void run(std::function<void()> give_up);
 
  private:
   struct Parts;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ops/requests/arguments.hpp"
+#include "ops/service/embedded_database.hpp"
 #include "storage/postgres/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/postgres_store.hpp"
@@ -53,6 +54,12 @@ std::string folder_of(const DatabaseChoice& choice) {
   return !socket.empty() && is_cluster(socket) ? socket : default_data_directory();
 }
 
+// A database that was given is entered by the login that was given, whatever is to be done.
+Result<Cluster> reach(const DatabaseChoice& choice) {
+  if (choice.is_embedded()) return reach_cluster(choice.directory);
+  return Cluster{.directory = "", .dsn = choice.dsn, .owner_dsn = choice.dsn};
+}
+
 Error without_schema(Error error) {
   if (error.code == Code::not_found) error.code = Code::unavailable;
   return error;
@@ -70,11 +77,13 @@ DatabaseChoice choose_database(const Settings& settings) {
 }
 
 Result<std::string> reach_database(const DatabaseChoice& choice) {
-  if (!choice.is_embedded()) return choice.dsn;
-  Result<Cluster> cluster = start_cluster(choice.directory);
-  if (!cluster) return cluster.error();
-  if (Result<MigrateReport> report = migrate(cluster->dsn, 0); !report) return report.error();
-  return cluster->dsn;
+  const Result<Cluster> reached = reach(choice);
+  return reached ? Result<std::string>(reached->dsn) : reached.error();
+}
+
+Result<std::string> reach_as_owner(const DatabaseChoice& choice) {
+  const Result<Cluster> reached = reach(choice);
+  return reached ? Result<std::string>(reached->owner_dsn) : reached.error();
 }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max, CommitWatch committed) {
@@ -113,18 +122,18 @@ Result<Opened> open_database(const Settings& settings) {
   if (!checkpoints) return checkpoints.error();
   Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
   if (!catalogue) return catalogue.error();
-  Result<std::string> dsn = reach_database(choice);
-  if (!dsn) return dsn.error();
+  const Result<Cluster> reached = reach(choice);
+  if (!reached) return reached.error();
   auto heads = std::make_unique<GatheredHeads>();
-  Result<std::unique_ptr<Store>> store = open_store(*dsn, store_connections, heads->watch());
+  Result<std::unique_ptr<Store>> store = open_store(reached->dsn, store_connections, heads->watch());
   if (!store) return store.error();
   Opened opened;
-  opened.dsn = *dsn;
+  opened.dsn = reached->dsn;
   opened.heads = std::move(heads);
   opened.store = std::move(*store);
   opened.catalogue = std::move(*catalogue);
   opened.checkpointer = std::make_unique<Checkpointer>(*opened.store, *opened.heads, *std::move(checkpoints));
-  opened.catalogue->use_database(*dsn, choice.is_embedded());
+  opened.catalogue->use_database(reached->dsn, choice.is_embedded() ? reached->owner_dsn : "");
   opened.client = std::make_unique<Client>(*opened.store, *opened.catalogue, current_actor());
   opened.client->load_graphs();
   return opened;

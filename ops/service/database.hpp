@@ -26,8 +26,12 @@ struct DatabaseChoice {
 // $XDG_DATA_HOME/cairn, ~/.local/share/cairn. For root, whose home the server's own user may not enter, /var/lib/cairn.
 DatabaseChoice choose_database(const Settings& settings);
 
-// The DSN of the chosen database; an embedded one is started and migrated if necessary.
+// The DSN of the chosen database; an embedded one is started and migrated if necessary, and entered by the login cairn,
+// which has the rights of cairn_app.
 Result<std::string> reach_database(const DatabaseChoice& choice);
+// The same for what needs more: making databases and logins, removing histories. An embedded one is entered as its
+// owner, any other one by the login that was given.
+Result<std::string> reach_as_owner(const DatabaseChoice& choice);
 
 // An opened database with all that most commands need, and all graphs loaded. Every commit through it is signed, the
 // last ones on destruction.
@@ -51,7 +55,7 @@ Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings);
 
 // Where checkpoints are kept outside of the database: CAIRN_CHECKPOINTS, else "checkpoints" in the directory of an
 // embedded database or in the default one. They are signed with the key in the file CAIRN_SIGNING_KEY, or with one made
-// there, every CAIRN_CHECKPOINT_MS (10000). Refuses `invalid`: CAIRN_CHECKPOINT_MS is no number above 0.
+// next to that folder, every CAIRN_CHECKPOINT_MS (10000). Refuses `invalid`: CAIRN_CHECKPOINT_MS is no number above 0.
 Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice);
 
 // "user:NAME" of the user who runs this program.

@@ -33,7 +33,9 @@ bool poll_until(const std::function<bool()>& settled, const StopSignals& signals
 // A worker on its own thread; stop() rethrows the exception that ended it early.
 class OwnWorker {
  public:
-  OwnWorker(Opened& opened, const std::vector<RunId>& runs) : worker_(*opened.store, *opened.catalogue, only(runs)) {
+  OwnWorker(Opened& opened, const std::vector<RunId>& runs, StopSignals& signals)
+      : worker_(*opened.store, *opened.catalogue, only(runs)), signals_(signals) {
+    signals_.watch(&worker_);
     thread_ = std::thread([this] {
       try {
         worker_.run();
@@ -45,6 +47,7 @@ class OwnWorker {
   ~OwnWorker() {
     worker_.stop();
     if (thread_.joinable()) thread_.join();
+    signals_.watch(nullptr);
   }
   void stop() {
     worker_.stop();
@@ -59,6 +62,7 @@ class OwnWorker {
     return options;
   }
   Worker worker_;
+  StopSignals& signals_;
   std::thread thread_;
   std::exception_ptr fault_;
 };
@@ -78,9 +82,9 @@ bool is_settled(Client& client, const RunRow& row) {
 }
 
 bool wait_until(Opened& opened, const std::vector<RunId>& runs, bool execute, const std::function<bool()>& settled) {
-  const StopSignals signals;
+  StopSignals signals;
   if (!execute) return poll_until(settled, signals);
-  OwnWorker worker(opened, runs);
+  OwnWorker worker(opened, runs, signals);
   const bool done = poll_until(settled, signals);
   worker.stop();
   return done;

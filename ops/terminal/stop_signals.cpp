@@ -4,19 +4,24 @@
 #include <csignal>
 
 #include "engine/result.hpp"
+#include "storage/clock.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {
 namespace {
 
-std::atomic<bool> signal_arrived{false};
+constexpr std::int64_t again_after_us = 1'000'000;  // Ctrl-C reaches a child twice: from the terminal and by its parent
+
+std::atomic<std::int64_t> first_us{0};  // steady; 0: none has arrived
+std::atomic<bool> is_again{false};
 std::atomic<Worker*> watched{nullptr};
 struct sigaction previous_interrupt;
 struct sigaction previous_terminate;
 
 void on_signal(int) {
-  signal_arrived = true;
-  if (Worker* worker = watched.load()) worker->stop();
+  std::int64_t first = 0;
+  if (!first_us.compare_exchange_strong(first, steady_us()) && steady_us() - first > again_after_us) is_again = true;
+  if (Worker* worker = watched.load()) is_again ? worker->hurry() : worker->stop();
 }
 
 }  // namespace
@@ -34,11 +39,13 @@ StopSignals::~StopSignals() {
   sigaction(SIGTERM, &previous_terminate, nullptr);
 }
 
-bool StopSignals::arrived() const { return signal_arrived; }
+bool StopSignals::arrived() const { return first_us != 0; }
+bool StopSignals::arrived_again() const { return is_again; }
 
 void StopSignals::watch(Worker* worker) {
   watched = worker;
-  if (worker != nullptr && signal_arrived) worker->stop();
+  if (worker != nullptr && arrived()) worker->stop();
+  if (worker != nullptr && arrived_again()) worker->hurry();
 }
 
 }  // namespace cairn

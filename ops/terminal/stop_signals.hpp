@@ -16,8 +16,9 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 
   bool arrived() const;
-  // Stops `worker` when a signal arrives (at once if one has arrived); null: no worker. REQUIRES: it outlives the
-  // watch.
+  bool arrived_again() const;  // another one a second later or more: what is ending is to hurry
+  // Stops `worker` when a signal arrives (at once if one has arrived), and hurries it at the second one; null: no
+  // worker. REQUIRES: it outlives the watch.
   void watch(Worker* worker);
 };
 

@@ -10,6 +10,8 @@
 namespace cairn {
 namespace {
 
+constexpr std::int64_t load_limit_ms = 600'000;  // a load may wait for another one
+
 Error no_corpus(const std::string& corpus) {
   return {Code::not_found, "Expected a corpus named " + corpus + ", but there is none; `cairn corpus load` makes one."};
 }
@@ -64,7 +66,7 @@ struct Corpora::Parts {
       if (!database) {
         const Result<std::string> found = dsn();
         if (!found) return found.error();
-        database = std::make_unique<Administration>(*found, "cairn corpus");
+        database = std::make_unique<Administration>(*found, "cairn corpus", load_limit_ms);
       }
       return work(*database);
     } catch (const PostgresError& failure) {

@@ -92,7 +92,7 @@ Result<QueryRows> ask_dataset(const Dataset& dataset, const std::string& text, s
 
 Result<bool> load_sample(const std::string& dsn) {
   try {
-    Administration database(dsn, "cairn dataset");
+    Administration database(dsn, "cairn dataset", no_limit);
     database.begin();
     database.query("lock_migrations");
     const std::string owner = database.query("dataset_loaded").text(0, 0);

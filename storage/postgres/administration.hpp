@@ -34,11 +34,18 @@ class AdminRows {
   std::vector<std::string> columns_;
 };
 
+// How long a statement may take: then the connection is cut. `no_limit` is for migrations and loads, which take as long
+// as there is data; a network that is cut ends them all the same (with_network_limits() in dsn.hpp). The first
+// statement of a connection, which the server answers at once, always has a short limit.
+inline constexpr std::int64_t no_limit = 0;
+inline constexpr std::int64_t statement_limit_ms = 60'000;
+inline constexpr std::int64_t opening_limit_ms = 10'000;
+
 // Throws PostgresError, as PgConnection does.
 class Administration {
  public:
   // `dsn`: libpq connection string or URL; "" takes libpq's variables.
-  Administration(const std::string& dsn, const std::string& application);
+  Administration(const std::string& dsn, const std::string& application, std::int64_t limit_ms = statement_limit_ms);
   ~Administration();
   Administration(const Administration&) = delete;
   Administration& operator=(const Administration&) = delete;

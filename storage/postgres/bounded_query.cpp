@@ -37,9 +37,9 @@ class Reader {
   static Result<Reader> connect(const BoundedQuery& query, const QueryLimits& limits) {
     const std::int64_t deadline_us = steady_us() + (limits.timeout_ms + grace_ms) * 1'000;
     const std::string timeout = std::to_string(limits.timeout_ms);
-    const std::string settings = "-c default_transaction_read_only=on -c statement_timeout=" + timeout +
-                                 " -c lock_timeout=" + timeout +
-                                 " -c max_parallel_workers_per_gather=0 -c search_path=\"" + query.schema + "\"";
+    const std::string settings =
+        "-c default_transaction_read_only=on -c statement_timeout=" + timeout + " -c lock_timeout=" + timeout +
+        " -c max_parallel_workers_per_gather=0 -c work_mem=16MB -c search_path=\"" + query.schema + "\"";
     PgConnectOptions options{.dsn = query.dsn};
     options.overrides = {{"options", settings}, {"application_name", "cairn data"}, {"connect_timeout", "5"}};
     if (!query.login.empty()) options.overrides.emplace_back("user", query.login);
@@ -159,8 +159,13 @@ Result<std::vector<QueryColumn>> columns_of(const PgResult& described, const Que
 Status check_login(Reader& reader) {
   const Result<PgResult> is_unbound = reader.run(statement("login_is_unbound").text);
   if (!is_unbound) return is_unbound.error();
-  if (is_unbound->text(0, 0) == "f") return Done{};
-  return Error{Code::closed, "Expected a login for the data that may only read, but this one may do anything."};
+  if (is_unbound->text(0, 0) != "f")
+    return Error{Code::closed, "Expected a login for the data that may only read, but this one may do anything."};
+  const Result<PgResult> sees_cairn = reader.run(statement("login_sees_cairn").text);
+  if (!sees_cairn) return sees_cairn.error();
+  if (sees_cairn->text(0, 0) == "f") return Done{};
+  return Error{Code::closed,
+               "Expected a login for the data that owns nothing of Cairn and cannot see its tables, but this one can."};
 }
 
 Result<QueryRows> fetched(Reader& reader, QueryRows found, const QueryLimits& limits) {

@@ -1,7 +1,9 @@
 // A sandbox for queries that others wrote. Each query has a connection of its own and a read-only transaction that is
 // always rolled back; it runs as one cursor, from which a bounded number of rows is fetched, within a time limit that
-// the server and this process both enforce. The rights of its login decide what it may read; a superuser's login is
-// refused, because no right limits it. Safe from any thread; each call blocks its own.
+// the server and this process both enforce. The rights of its login decide what it may read. A login is refused that no
+// right limits (a superuser), or that owns, is a member of, or may look into anything of the schema cairn. Not bounded:
+// the memory of one query, the WAL that functions such as pg_logical_emit_message write, and advisory locks.
+// Safe from any thread; each call blocks its own.
 #pragma once
 
 #include <cstdint>

@@ -1,24 +1,25 @@
 #include "storage/postgres/cluster.hpp"
 
-#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <grp.h>
-#include <pwd.h>
-#include <signal.h>
-#include <sstream>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "storage/chain.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/schema.hpp"
+#include "storage/postgres/server_process.hpp"
 
 namespace cairn {
 namespace {
@@ -31,9 +32,15 @@ constexpr std::string_view lock_name = "cairn.lock";
 constexpr std::string_view marker_text = "A private PostgreSQL cluster of cairn.\n";
 constexpr std::string_view marker_begun = "A private PostgreSQL cluster of cairn, being made.\n";
 constexpr std::string_view output_name = "cairn.out";
-constexpr std::string_view server_user = "postgres";
+constexpr std::string_view password_name = "owner.pass";
+constexpr std::string_view stopped_name = "cairn.stopped";
+constexpr std::string_view owner_login = "postgres";
+constexpr std::string_view command_login = "cairn";
 constexpr int port = 5432;  // names the socket; nothing listens on TCP
 constexpr std::size_t socket_path_max = 107;
+constexpr std::chrono::seconds start_max{60};
+constexpr std::chrono::seconds stop_max{60};
+constexpr std::chrono::milliseconds look_pause{20};
 
 // Written at each start into a file that postgresql.conf includes; settings after the include there win.
 constexpr std::string_view settings =
@@ -58,21 +65,6 @@ constexpr std::string_view settings =
     "logging_collector = off\n";
 
 Error unavailable(const std::string& says) { return {Code::unavailable, says}; }
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::string last_lines(const std::string& text) {
-  constexpr std::size_t size_max = 600;
-  std::string tail = text.size() > size_max ? text.substr(text.size() - size_max) : text;
-  while (!tail.empty() && tail.back() == '\n') tail.pop_back();
-  std::replace(tail.begin(), tail.end(), '\n', ' ');
-  return tail;
-}
 
 // --- paths ----------------------------------------------------------------------------------------------------------
 
@@ -105,65 +97,26 @@ fs::path socket_folder(const fs::path& directory) {
   return fs::path("/tmp") / ("cairn-" + hex(sha256(directory.string())).substr(0, 16));
 }
 
-std::string dsn_of(const fs::path& directory, std::string_view database) {
-  const fs::path socket = socket_folder(directory);
-  std::string quoted;
-  for (const char letter : socket.string()) {
+std::string dsn_value(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) {
     if (letter == '\'' || letter == '\\') quoted += '\\';
     quoted += letter;
   }
-  return "host='" + quoted + "' port=" + std::to_string(port) + " user=" + std::string(server_user) +
-         " dbname=" + std::string(database);
+  return quoted + "'";
 }
 
-// --- the server's account --------------------------------------------------------------------------------------------
-
-struct Account {
-  uid_t user = 0;
-  gid_t group = 0;
-};
-
-// Root may not run the server: the owner of an existing directory does, else the user `postgres`.
-Result<Account> server_account(const fs::path& directory) {
-  if (geteuid() != 0) return Account{geteuid(), getegid()};
-  struct stat found {};
-  if (stat((directory / "PG_VERSION").c_str(), &found) == 0 && found.st_uid != 0) {
-    return Account{found.st_uid, found.st_gid};
-  }
-  const passwd* const entry = getpwnam(std::string(server_user).c_str());
-  if (entry == nullptr) return unavailable("Expected a user postgres to run the server as, but there is none.");
-  return Account{entry->pw_uid, entry->pw_gid};
+std::string dsn_of(const fs::path& directory, std::string_view user, std::string_view database) {
+  return "host=" + dsn_value(socket_folder(directory).string()) + " port=" + std::to_string(port) +
+         " user=" + std::string(user) + " dbname=" + std::string(database);
 }
 
-struct Ran {
-  int exit = 0;
-  std::string says;  // both streams
-};
+std::string owner_dsn(const fs::path& directory, std::string_view database) {
+  return dsn_of(directory, owner_login, database) + " passfile=" + dsn_value((directory / password_name).string());
+}
 
-// Runs a program as that account, without a shell, and waits. Processes that it leaves in the background must not keep
-// our pipe.
-Ran run_as(const Account& account, const std::vector<std::string>& command, const fs::path& output) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (out < 0) return {127, "cannot write " + output.string()};
-  const pid_t child = fork();
-  if (child == 0) {
-    const int nothing = open("/dev/null", O_RDONLY);
-    const bool ready = dup2(nothing, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0 && chdir("/") == 0;
-    const bool changed =
-        geteuid() != 0 || (setgroups(0, nullptr) == 0 && setgid(account.group) == 0 && setuid(account.user) == 0);
-    if (!ready || !changed) _exit(126);
-    for (int file = 3; file < 1024; ++file) close(file);
-    setenv("LC_ALL", "C.UTF-8", 1);
-    execv(arguments[0], arguments.data());
-    _exit(127);
-  }
-  close(out);
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child) return {127, "cannot start " + command[0]};
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, last_lines(read_text(output))};
+Cluster cluster_in(const fs::path& directory) {
+  return {directory.string(), dsn_of(directory, command_login, "cairn"), owner_dsn(directory, "cairn"), false};
 }
 
 // --- one at a time ---------------------------------------------------------------------------------------------------
@@ -208,26 +161,14 @@ bool write_marker(const fs::path& directory, std::string_view text) {
   return false;
 }
 
-// The server's process, if it is alive.
-std::optional<pid_t> server_pid(const fs::path& directory) {
-  std::ifstream file(data_of(directory) / "postmaster.pid");
-  pid_t pid = 0;
-  if (!(file >> pid) || pid <= 1) return std::nullopt;
-  if (kill(pid, 0) != 0 && errno == ESRCH) return std::nullopt;
-  return pid;
-}
-
-bool answers(const fs::path& directory, std::string_view database) {
+// "" once the server answers the owner in this database; else why it does not.
+std::string fault_of(const fs::path& directory, std::string_view database) {
   try {
-    const Administration connected(dsn_of(directory, database), "cairn");
-    return true;
-  } catch (const PostgresError&) {
-    return false;
+    const Administration connected(owner_dsn(directory, database), "cairn", opening_limit_ms);
+    return "";
+  } catch (const PostgresError& failure) {
+    return failure.what();
   }
-}
-
-bool give_to(const Account& account, const fs::path& path) {
-  return geteuid() != 0 || chown(path.c_str(), account.user, account.group) == 0;
 }
 
 Status prepare_directory(const fs::path& directory) {
@@ -251,8 +192,8 @@ Status prepare_directory(const fs::path& directory) {
 
 Status check_version(const fs::path& directory, const fs::path& programs) {
   const int data = std::atoi(read_text(data_of(directory) / "PG_VERSION").c_str());
-  const Ran ran =
-      run_as({geteuid(), getegid()}, {(programs / "pg_ctl").string(), "--version"}, directory / output_name);
+  const ProgramRun ran =
+      run_program({geteuid(), getegid()}, {(programs / "postgres").string(), "--version"}, directory / output_name);
   const std::size_t digits = ran.says.find_first_of("0123456789");
   const int program = digits == std::string::npos ? 0 : std::atoi(ran.says.c_str() + digits);
   if (data == program) return Done{};
@@ -260,20 +201,22 @@ Status check_version(const fs::path& directory, const fs::path& programs) {
                                       directory.string() + " holds data of version " + std::to_string(data) + "."};
 }
 
-Status initialise(const fs::path& directory, const fs::path& programs, const Account& account) {
+Status initialise(const fs::path& directory, const fs::path& programs, const ServerAccount& account) {
   const fs::path data = data_of(directory);
   if (!write_marker(directory, marker_begun))
     return unavailable("Expected to write in " + directory.string() + ", but could not.");
   std::error_code fault;
   fs::remove_all(data, fault);  // from an interrupted attempt
+  fs::remove(directory / password_name, fault);
   fs::create_directory(data, fault);
   if (fault || !give_to(account, data) || !give_to(account, directory)) {
     return unavailable("Expected to make " + data.string() + " for the server, but could not.");
   }
-  const Ran ran = run_as(account,
-                         {(programs / "initdb").string(), "-D", data.string(), "-U", std::string(server_user), "-A",
-                          "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions"},
-                         directory / output_name);
+  const ProgramRun ran =
+      run_program(account,
+                  {(programs / "initdb").string(), "-D", data.string(), "-U", std::string(owner_login), "-A", "trust",
+                   "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions"},
+                  directory / output_name);
   if (ran.exit != 0) return unavailable("Expected to initialise a database cluster, but: " + ran.says);
   std::ofstream configuration(data / "postgresql.conf", std::ios::app);
   configuration << "\ninclude 'cairn.conf'\n";
@@ -283,55 +226,137 @@ Status initialise(const fs::path& directory, const fs::path& programs, const Acc
   return Done{};
 }
 
-// A path as an element of a list in a quoted setting.
-std::string quoted_setting(const fs::path& path) {
-  std::string element = "'\"";
+std::string setting(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) {
+    if (letter == '\'' || letter == '\\') quoted += letter;
+    quoted += letter;
+  }
+  return quoted + "'";
+}
+
+// A path as the only element of a list.
+std::string list_setting(const fs::path& path) {
+  std::string element = "\"";
   for (const char letter : path.string()) {
-    if (letter == '\'' || letter == '"' || letter == '\\') element += letter;
+    if (letter == '"') element += letter;
     element += letter;
   }
-  return element + "\"'";
+  return setting(element + "\"");
 }
 
-bool write_settings(const fs::path& directory, const fs::path& socket) {
-  const fs::path path = data_of(directory) / "cairn.conf";
-  std::ofstream file(path);
-  file << settings << "port = " << port << "\nunix_socket_directories = " << quoted_setting(socket) << "\n";
-  file.close();
+// Written as a new file that takes the old one's place, so that a server that reads it finds one or the other.
+bool write_server_file(const ServerAccount& account, const fs::path& path, const std::string& text) {
+  const fs::path next = path.string() + ".next";
   std::error_code fault;
-  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read,
-                  fault);
-  return file.good() && !fault;
+  fs::remove(next, fault);
+  const int file = open(next.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return false;
+  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(file) == 0;
+  close(file);
+  if (!written || !give_to(account, next)) return false;
+  fs::rename(next, path, fault);
+  return !fault;
 }
 
-Status launch(const fs::path& directory, const fs::path& programs, const Account& account) {
-  const fs::path socket = socket_folder(directory);
-  std::error_code fault;
-  fs::create_directories(socket, fault);
-  if (fault || !give_to(account, socket)) {
-    return unavailable("Expected to make the socket's directory " + socket.string() + ", but could not.");
-  }
-  if (socket != directory) fs::permissions(socket, fs::perms::owner_all, fault);
-  const fs::path log = directory / "server.log";
-  std::ofstream(log, std::ios::app);
-  give_to(account, log);
-  if (!write_settings(directory, socket)) {
-    return unavailable("Expected to write the server's settings in " + data_of(directory).string() +
-                       ", but could not.");
-  }
-  const Ran ran = run_as(account,
-                         {(programs / "pg_ctl").string(), "-D", data_of(directory).string(), "-l", log.string(), "-w",
-                          "-t", "60", "start"},
-                         directory / output_name);
-  if (ran.exit == 0) return Done{};
-  return unavailable("Expected the database server to start, but: " + ran.says + " " + last_lines(read_text(log)));
+// The rules of entry. Until the owner has a password none is asked for: only the server's account and root reach the
+// socket.
+bool write_entrance(const fs::path& directory, const ServerAccount& account) {
+  const std::string owner(owner_login), how = fs::exists(directory / password_name) ? "scram-sha-256" : "trust";
+  return write_server_file(
+      account, data_of(directory) / "cairn_hba.conf",
+      "local all " + owner + " " + how + "\nlocal replication " + owner + " " + how + "\nlocal all all trust\n");
 }
 
-Status create_database(const fs::path& directory) {
+bool write_settings(const fs::path& directory, const fs::path& socket, const ServerAccount& account) {
+  const fs::path data = data_of(directory);
+  return write_server_file(account, data / "cairn.conf",
+                           std::string(settings) + "port = " + std::to_string(port) +
+                               "\nunix_socket_directories = " + list_setting(socket) +
+                               "\nhba_file = " + setting((data / "cairn_hba.conf").string()) + "\n") &&
+         write_entrance(directory, account);
+}
+
+// A socket folder under /tmp is refused unless it is the account's alone: who made it first could put another server's
+// socket there.
+Status check_socket_folder(const fs::path& folder, const ServerAccount& account) {
+  struct stat found {};
+  if (lstat(folder.c_str(), &found) != 0) return Done{};  // nothing can listen there
+  const bool is_ours = found.st_uid == account.user || found.st_uid == geteuid();
+  if (S_ISDIR(found.st_mode) && is_ours && (found.st_mode & 077) == 0) return Done{};
+  return unavailable("Expected " + folder.string() + ", the folder of the server's socket, to be a folder of user " +
+                     std::to_string(account.user) + " that nobody else may enter (mode 0700), but it is not.");
+}
+
+Status make_socket_folder(const fs::path& folder, const ServerAccount& account) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return unavailable("Expected to make the socket's directory " + folder.string() + ", but: " + std::strerror(errno) +
+                       ".");
+  if (const Status safe = check_socket_folder(folder, account); !safe) return safe;
+  if (give_to(account, folder)) return Done{};
+  return unavailable("Expected to give the socket's directory " + folder.string() +
+                     " to the server, but: " + std::strerror(errno) + ".");
+}
+
+// Waits for a server that has been started until it answers. `server`: nothing if it has ended.
+template <class FindServer>
+std::string wait_for_answer(const fs::path& directory, const FindServer& server) {
+  const auto until = std::chrono::steady_clock::now() + start_max;
+  for (;;) {
+    const std::string fault = fault_of(directory, "postgres");
+    if (fault.empty() || !server() || std::chrono::steady_clock::now() > until) return fault;
+    std::this_thread::sleep_for(look_pause);
+  }
+}
+
+// Children of a server that was killed end by themselves; until then the data cannot be opened.
+void wait_until_unused(const fs::path& data) {
+  const auto until = std::chrono::steady_clock::now() + stop_max;
+  while (is_in_use(data) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(look_pause);
+}
+
+Status launch(const fs::path& directory, const fs::path& programs, const ServerAccount& account) {
+  const fs::path data = data_of(directory), socket = socket_folder(directory), log = directory / "server.log";
+  if (socket != directory)
+    if (const Status made = make_socket_folder(socket, account); !made) return made;
+  if (!write_settings(directory, socket, account))
+    return unavailable("Expected to write the server's settings in " + data.string() + ", but could not.");
+  std::error_code none;
+  fs::remove(directory / stopped_name, none);
+  wait_until_unused(data);
+  if (is_in_use(data)) return unavailable("Expected nobody to work in " + data.string() + ", but a process does.");
+  remove_stale_lock(data / "postmaster.pid");
+  remove_stale_lock(socket / (".s.PGSQL." + std::to_string(port) + ".lock"));
+  const std::uintmax_t logged = fs::exists(log) ? fs::file_size(log, none) : 0;
+  const Result<pid_t> server = start_program(account, {(programs / "postgres").string(), "-D", data.string()}, log);
+  if (!server) return server.error();
+  const std::string fault = wait_for_answer(directory, [&] { return is_running(*server); });
+  if (fault.empty()) return Done{};
+  const std::string text = read_text(log);
+  return unavailable(
+      "Expected the database server to start, but: " +
+      (is_running(*server) ? fault : last_lines(text.substr(std::min<std::size_t>(logged, text.size())))));
+}
+
+std::string random_text() {
+  std::array<std::uint8_t, 32> bytes{};
+  CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return hex(bytes);
+}
+
+// The database, and a password for the owner of a cluster that has none yet.
+Status complete(const fs::path& directory, const ServerAccount& account) {
   try {
-    Administration server(dsn_of(directory, "postgres"), "cairn");
-    if (server.query("has_database").size() > 0) return Done{};
-    server.execute("CREATE DATABASE cairn");
+    Administration server(owner_dsn(directory, "postgres"), "cairn");
+    if (server.query("has_database").size() == 0) server.execute("CREATE DATABASE cairn");
+    if (fs::exists(directory / password_name)) return Done{};
+    const std::string owner(owner_login), password = random_text();
+    server.execute("ALTER ROLE " + owner + " PASSWORD '" + password + "'");
+    const bool written =
+        write_server_file(account, directory / password_name, "*:*:*:" + owner + ":" + password + "\n");
+    if (!written || !write_entrance(directory, account))
+      return unavailable("Expected to write the owner's password in " + directory.string() + ", but could not.");
+    server.query("reload_settings");
     return Done{};
   } catch (const PostgresError& failure) {
     return unavailable(std::string("Expected to create the database cairn, but: ") + failure.what());
@@ -355,24 +380,65 @@ Result<fs::path> need_programs() {
   return *programs;
 }
 
+Status stop_server(const fs::path& directory, pid_t server) {
+  if (kill(server, SIGINT) != 0)
+    return unavailable("Expected the database server to stop, but: " + std::string(std::strerror(errno)) + ".");
+  const auto until = std::chrono::steady_clock::now() + stop_max;
+  while (is_running(server) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(look_pause);
+  if (is_running(server))
+    return unavailable("Expected the database server to stop, but process " + std::to_string(server) + " still runs.");
+  std::error_code none;
+  if (const fs::path socket = socket_folder(directory); socket != directory) fs::remove(socket, none);
+  return Done{};
+}
+
+// A server whose programs were replaced makes way for the new ones if no one else is connected.
+Result<bool> is_to_be_restarted(const fs::path& directory, pid_t server) {
+  if (!is_program_replaced(server)) return false;
+  try {
+    return Administration(owner_dsn(directory, "postgres"), "cairn").query("others_connected").number(0, 0) == 0;
+  } catch (const PostgresError& failure) {
+    return unavailable(std::string("Expected to reach the database, but: ") + failure.what());
+  }
+}
+
+// True if the server runs and answers; false: it is to be launched.
+Result<bool> is_up(const fs::path& directory, const ServerAccount& account) {
+  const fs::path data = data_of(directory), socket = socket_folder(directory);
+  const std::optional<pid_t> server = server_of(data);
+  if (!server) return false;
+  if (socket != directory)
+    if (const Status safe = check_socket_folder(socket, account); !safe) return safe.error();
+  const std::string fault = wait_for_answer(directory, [&] { return server_of(data).has_value(); });
+  if (!server_of(data)) return false;
+  if (!fault.empty()) return unavailable("Expected the database server to answer, but: " + fault);
+  const Result<bool> restarts = is_to_be_restarted(directory, *server);
+  if (!restarts || !*restarts) return restarts ? Result<bool>(true) : restarts.error();
+  if (const Status stopped = stop_server(directory, *server); !stopped) return stopped.error();
+  return false;
+}
+
 Result<Cluster> start_locked(const fs::path& directory) {
   const Status fit = prepare_directory(directory);
   if (!fit) return fit.error();
-  Cluster cluster{directory.string(), dsn_of(directory, "cairn"), false};
-  if (server_pid(directory) && answers(directory, "cairn")) return cluster;
+  const Result<ServerAccount> account = server_account(data_of(directory));
+  if (!account) return account.error();
+  Cluster cluster = cluster_in(directory);
+  if (is_ours(directory)) {
+    const Result<bool> up = is_up(directory, *account);
+    if (!up) return up.error();
+    if (*up) {
+      const Status done = complete(directory, *account);
+      return done ? Result<Cluster>(cluster) : done.error();
+    }
+  }
   const Result<fs::path> programs = need_programs();
   if (!programs) return programs.error();
-  const Result<Account> account = server_account(data_of(directory));
-  if (!account) return account.error();
   Status done = is_ours(directory) ? check_version(directory, *programs) : initialise(directory, *programs, *account);
+  if (done) done = launch(directory, *programs, *account);
+  if (done) done = complete(directory, *account);
   if (!done) return done.error();
-  if (!answers(directory, "postgres")) {
-    done = launch(directory, *programs, *account);
-    if (!done) return done.error();
-    cluster.started = true;
-  }
-  done = create_database(directory);
-  if (!done) return done.error();
+  cluster.started = true;
   return cluster;
 }
 
@@ -403,21 +469,28 @@ Status stop_cluster(const std::string& directory) {
   const Error absent{Code::not_found, "Expected a running database in " + path->string() + ", but there is none."};
   if (!is_ours(*path)) return absent;
   const DirectoryLock lock(*path);
-  if (!server_pid(*path)) return absent;
-  const Result<fs::path> programs = need_programs();
-  if (!programs) return programs.error();
-  const Result<Account> account = server_account(data_of(*path));
-  if (!account) return account.error();
-  const Ran ran =
-      run_as(*account,
-             {(*programs / "pg_ctl").string(), "-D", data_of(*path).string(), "-m", "fast", "-w", "-t", "60", "stop"},
-             *path / output_name);
-  if (ran.exit != 0) return unavailable("Expected the database server to stop, but: " + ran.says);
-  if (const fs::path socket = socket_folder(*path); socket != *path) {
-    std::error_code none;
-    fs::remove(socket, none);
+  const std::optional<pid_t> server = server_of(data_of(*path));
+  if (!server) return absent;
+  std::ofstream(*path / stopped_name) << "By `cairn down`.\n";  // before, so that `cairn up` does not start it again
+  return stop_server(*path, *server);
+}
+
+bool was_stopped(const std::string& directory) {
+  const Result<fs::path> path = absolute_path(directory);
+  return path && fs::exists(*path / stopped_name);
+}
+
+Status let_commands_in(const Cluster& cluster) {
+  try {
+    Administration owner(cluster.owner_dsn, "cairn");
+    owner.begin();
+    owner.query("lock_migrations");  // one at a time: two processes may have found no login
+    owner.execute(std::string(embedded_login()));
+    owner.commit();
+    return Done{};
+  } catch (const PostgresError& failure) {
+    return unavailable(std::string("Expected to let the login cairn in, but: ") + failure.what());
   }
-  return Done{};
 }
 
 bool is_cluster(const std::string& directory) { return is_ours(directory); }
@@ -425,10 +498,29 @@ bool is_cluster(const std::string& directory) { return is_ours(directory); }
 Result<Cluster> find_cluster(const std::string& directory) {
   const Result<fs::path> path = absolute_path(directory);
   if (!path) return path.error();
-  if (is_ours(*path) && server_pid(*path) && answers(*path, "cairn")) {
-    return Cluster{path->string(), dsn_of(*path, "cairn"), false};
-  }
-  return Error{Code::not_found, "Expected a running database in " + path->string() + ", but there is none."};
+  const Error absent{Code::not_found, "Expected a running database in " + path->string() + ", but there is none."};
+  if (!is_ours(*path) || !server_of(data_of(*path))) return absent;
+  const Result<ServerAccount> account = server_account(data_of(*path));
+  if (!account) return account.error();
+  if (const fs::path socket = socket_folder(*path); socket != *path)
+    if (const Status safe = check_socket_folder(socket, *account); !safe) return safe.error();
+  return cluster_in(*path);
+}
+
+bool has_older_programs(const std::string& directory) {
+  const Result<fs::path> path = absolute_path(directory);
+  const std::optional<pid_t> server = path ? server_of(data_of(*path)) : std::nullopt;
+  return server && is_program_replaced(*server);
+}
+
+// pg_control begins with it, in the byte order of the machine that made it.
+std::optional<std::uint64_t> system_identifier(const std::string& directory) {
+  const Result<fs::path> path = absolute_path(directory);
+  if (!path) return std::nullopt;
+  std::ifstream file(data_of(*path) / "global" / "pg_control", std::ios::binary);
+  std::uint64_t identifier = 0;
+  if (!file.read(reinterpret_cast<char*>(&identifier), sizeof identifier)) return std::nullopt;
+  return identifier;
 }
 
 }  // namespace cairn

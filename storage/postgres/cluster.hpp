@@ -1,8 +1,15 @@
 // The embedded PostgreSQL server: a private cluster in a data directory, on a unix socket only, run as an unprivileged
 // user. The first command that needs it starts it; it keeps running until `cairn down`. Safe from several processes at
 // once (a lock file in the directory) and from any thread.
+//
+// Two logins enter it. `postgres` owns everything and is asked for a password, which stands in the file owner.pass of
+// the directory (0600; libpq reads it). `cairn` needs none and has the rights of the role cairn_app: workers and
+// commands use it. A program that may write in the directory, as one of the server's own user may, can become the
+// owner all the same.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/result.hpp"
@@ -11,24 +18,40 @@ namespace cairn {
 
 struct Cluster {
   std::string directory;
-  std::string dsn;       // for a superuser of the private cluster
-  bool started = false;  // by this call
+  std::string dsn;        // of the login cairn, once let_commands_in() was called
+  std::string owner_dsn;  // of the owner, a superuser: to migrate, archive, make databases
+  bool started = false;   // by this call
 };
 
 // Makes the directory and runs initdb if it is empty, starts the server unless it runs, waits until it answers, and
 // creates the database `cairn`. When the caller is root, files belong to the unprivileged user `postgres` (or to the
-// owner of an existing data directory) and the server runs as that user.
+// owner of an existing data directory) and the server runs as that user. A server whose programs on disk were replaced
+// is started again if no one is connected.
 // Refuses `invalid` (a directory that holds something else), `unavailable` (no server program, no start: the last
-// lines of its log are in the sentence), `unsupported` (data of another major version).
+// lines of its log are in the sentence; a socket folder that others made), `unsupported` (data of another major
+// version).
 Result<Cluster> start_cluster(const std::string& directory);
+
+// Makes the login `cairn` and gives it the rights of cairn_app. REQUIRES: the database is migrated.
+Status let_commands_in(const Cluster& cluster);
 
 // Stops it (fast shutdown) and waits. Refuses `not_found` if none runs there.
 Status stop_cluster(const std::string& directory);
 
+// True if stop_cluster() ended its server and it was not started since.
+bool was_stopped(const std::string& directory);
+
 // True if the directory holds a cluster.
 bool is_cluster(const std::string& directory);
 
-// The cluster if its server runs; otherwise refuses.
+// The cluster if its server runs, without connecting to it; otherwise refuses. Writes nothing.
 Result<Cluster> find_cluster(const std::string& directory);
+
+// True if the running server was started from programs that are no longer on the disk, as after an upgrade of the
+// package: what it loads later may not fit it.
+bool has_older_programs(const std::string& directory);
+
+// The number that initdb gave to the data, and which it keeps when it is moved; nothing if there is none.
+std::optional<std::uint64_t> system_identifier(const std::string& directory);
 
 }  // namespace cairn

@@ -9,6 +9,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/commit_rows.hpp"
 #include "storage/postgres/rows.hpp"
+#include "storage/postgres/single_row.hpp"
 
 namespace cairn {
 namespace {
@@ -30,9 +31,28 @@ class Commit {
     hashes_.reserve(batch.size());
     for (const Entry& entry : batch) hashes_.push_back(chain_hashes(shard, entry, commit_));
     all_ = encode(order_);
-    for (const std::size_t at : order_)
-      if (is_new(at)) new_runs_.add(batch_[at], hashes_[at].back());
+    for (const std::size_t at : order_) {
+      if (!is_new(at)) continue;
+      new_runs_.add(batch_[at], hashes_[at].back());
+      if (!is_derived(batch_[at].run.id)) continue;
+      derived_.push_back(at);
+      derived_ids_.add(batch_[at].run.id);
+    }
     encode_locks();
+  }
+
+  // The first attempt of a batch whose runs are locked already. A fence that does not hold lets the transaction fail;
+  // who it was is found out by the next one.
+  std::vector<Verdict> attempt_locked(PgConnection& connection) {
+    optimistic_failed_ = true;
+    send_new_runs(connection, new_count());
+    all_.send(connection, shard_, commit_);
+    connection.send(commit_statement());
+    if (!ended_well(connection)) {
+      connection.execute("ROLLBACK");
+      return attempt(connection);
+    }
+    return all_committed();
   }
 
   std::vector<Verdict> attempt(PgConnection& connection) {
@@ -98,7 +118,13 @@ class Commit {
   bool write_optimistically(PgConnection& connection) {
     connection.begin_pipeline();
     send_new_runs(connection, new_count());
+    if (!derived_.empty()) send_rows(connection, "check_archived", PgParameters().add(shard_), derived_ids_);
     all_.send(connection, shard_, commit_);
+    return ended_well(connection);
+  }
+
+  // False: a statement found something else than it expected.
+  bool ended_well(PgConnection& connection) {
     in_doubt_ = true;
     const std::optional<PostgresError> fault = end_pipeline(connection);
     if (fault && fault->sqlstate() != not_as_expected) throw *fault;
@@ -145,6 +171,7 @@ class Commit {
   std::vector<Found> lock(PgConnection& connection) {
     connection.send(begin_statement());
     send_new_runs(connection, std::nullopt);
+    if (!derived_.empty()) connection.send(statement("archived"), PgParameters().add(shard_).add(derived_ids_));
     if (!locked_.empty()) connection.send(statement("lock_runs"), lock_runs_);
     if (!named_.empty()) connection.send(statement("lock_jobs"), lock_jobs_);
     connection.sync();
@@ -154,6 +181,7 @@ class Commit {
     for (std::size_t at = 0; at < batch_.size(); ++at) found[at].fenced.resize(batch_[at].fences.size());
     inserted_.assign(batch_.size(), false);
     if (new_count() > 0) read_inserted(connection.receive());
+    if (!derived_.empty()) read_tombstones_into(connection.receive(), found);
     if (!locked_.empty()) read_runs_into(connection.receive(), locked_, found);
     if (!named_.empty()) read_jobs_into(connection.receive(), found);
     find_existing(connection, found);
@@ -170,6 +198,18 @@ class Commit {
       });
       CHECK(place != order_.end() && batch_[*place].run.id == id && is_new(*place));  // one of those sent
       inserted_[*place] = true;
+    }
+  }
+
+  // A run that exists all the same was imported again.
+  void read_tombstones_into(const PgResult& rows, std::vector<Found>& found) const {
+    const int place = rows.column("place"), at_us = rows.column("at"), file = rows.column("file"),
+              digest = rows.column("file_digest");
+    for (int row = 0; row < rows.rows(); ++row) {
+      const std::size_t at = derived_[place_of(rows, row, place)];
+      if (inserted_[at])
+        found[at].tombstone =
+            FoundTombstone{rows.int8(row, at_us), std::string(rows.text(row, file)), rows.hash(row, digest)};
     }
   }
 
@@ -199,7 +239,8 @@ class Commit {
     connection.send(statement("run_heads"), PgParameters().add(shard_).add(std::move(runs)));
     connection.sync();
     read_runs_into(connection.receive(), existing, found);
-    for (const std::size_t at : existing) CHECK(found[at].run.has_value());
+    for (const std::size_t at : existing)
+      if (!found[at].run) found[at].run.emplace();  // an archive has removed it since: a conflict, and decided again
   }
 
   // An entry has landed if the log has its last event with its hash: the chain hash covers the events before it.
@@ -264,6 +305,8 @@ class Commit {
   std::vector<std::vector<Hash>> hashes_;  // of each entry's events
   Writes all_;
   NewRunRows new_runs_;
+  std::vector<std::size_t> derived_;  // entries of new runs whose id may have been used before, in order
+  PgArray derived_ids_{PgType::uuid};
   PgParameters lock_runs_;
   std::vector<std::size_t> locked_;  // entries, in the order of lock_runs_
   PgParameters lock_jobs_;
@@ -373,23 +416,65 @@ std::vector<Verdict> commit_or_divide(PostgresPool& pool, Shard shard, std::span
   }
 }
 
-std::vector<EventRow> read_missed(PostgresPool& pool, Shard shard, const Entry& entry, std::int64_t head) {
-  PgParameters parameters;
-  parameters.add(shard).add(entry.run.id).add(entry.head_before);
-  parameters.add(static_cast<std::int32_t>(head - entry.head_before));
-  return read_events(pool.query("events", parameters));
+// Begins the transaction in which the runs are locked, in the order of their ids; leaves the pipeline open.
+std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::span<const KnownRun> known) {
+  std::vector<std::size_t> order(known.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return known[a].id < known[b].id; });
+  PgArray ids(PgType::uuid), of(PgType::uuid), after(PgType::int8);
+  for (const std::size_t at : order) {
+    ids.add(known[at].id);
+    of.add(known[at].id);
+    after.add(known[at].head);
+  }
+  connection.begin_pipeline();
+  connection.send(begin_statement());
+  connection.send(statement("lock_runs"), PgParameters().add(shard).add(std::move(ids)));
+  connection.send(statement("events_of_runs"),
+                  PgParameters().add(shard).add(std::move(of)).add(std::move(after)).add(missed_events_max));
+  connection.sync();
+  connection.receive();
+  std::vector<LockedRun> locked(known.size());
+  for (const auto& [place, run] : read_found_runs(connection.receive())) {
+    locked[order[place]].head = run.head;
+    locked[order[place]].chain_hash = run.chain_hash;
+  }
+  const PgResult rows = connection.receive();
+  rows.expect_columns(event_columns);
+  const int place = rows.column("place");
+  for (int row = 0; row < rows.rows(); ++row)
+    locked[order[place_of(rows, row, place)]].missed.push_back(read_event(rows, row));
+  return locked;
 }
 
 }  // namespace
 
 std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
   if (batch.empty()) return {};
-  std::vector<Verdict> verdicts = commit_or_divide(pool, shard, batch, notifier);
-  for (std::size_t at = 0; at < batch.size(); ++at) {
-    if (!wants_missed(batch[at], verdicts[at])) continue;
-    verdicts[at].missed = read_missed(pool, shard, batch[at], verdicts[at].head);
+  return commit_or_divide(pool, shard, batch, notifier);
+}
+
+std::vector<Verdict> commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
+                                         const DecideLocked& decide, Notifier& notifier) {
+  LockedDecision decided;
+  std::optional<Commit> commit;
+  const auto attempt = [&](PgConnection& connection) {
+    if (commit) return commit->attempt(connection);  // the locks were lost after it had been decided
+    decided = decide(lock_runs(connection, shard, runs));
+    if (decided.entries.empty()) {
+      connection.finish();
+      connection.execute("ROLLBACK");
+      return std::vector<Verdict>();
+    }
+    return commit.emplace(shard, decided.entries, decided.options.notify ? &notifier : nullptr)
+        .attempt_locked(connection);
+  };
+  try {
+    return pool.run(attempt);
+  } catch (const PostgresError& fault) {
+    if (!commit || !is_lasting(fault)) throw;
+    return DividedCommit(pool, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault);
   }
-  return verdicts;
 }
 
 }  // namespace cairn

@@ -5,6 +5,9 @@
 // ids, then job rows in order of run and branch, as every writer locks them. Each entry's verdict is decided on the
 // locked rows, and only the entries that pass are written. A batch that the database refuses for good is divided until
 // the refused entries stand alone.
+//
+// A run that several processes write is locked first, and its entry is decided under the lock: in one transaction, the
+// server's queue for the row is the order of the writers, so that the slowest of them has its turn as well.
 #pragma once
 
 #include <span>
@@ -18,5 +21,9 @@ namespace cairn {
 
 // Contract: Store::commit. `notifier`: null to send no notification.
 std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier);
+
+// Contract: Store::commit_locked.
+std::vector<Verdict> commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
+                                         const DecideLocked& decide, Notifier& notifier);
 
 }  // namespace cairn

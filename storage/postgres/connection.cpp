@@ -15,6 +15,7 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t array_header = 20;
+constexpr std::int64_t slice_us = 100'000;  // of a wait: how soon it is noticed that nothing is waited for any more
 
 void put_number(std::string& bytes, std::size_t at, std::uint32_t value) {
   for (std::size_t byte = 0; byte < 4; ++byte) bytes[at + byte] = static_cast<char>(value >> (24 - 8 * byte));
@@ -95,6 +96,13 @@ bool is_ok(const PGresult* result) {
 std::string sqlstate_of(const PGresult* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   return state != nullptr ? state : "";
+}
+
+// libpq ends its sentences with a line feed.
+std::string lost_text(const PGconn* connection) {
+  std::string text = PQerrorMessage(connection);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 [[noreturn]] void throw_error(const PGresult* result) {
@@ -297,7 +305,8 @@ const PgStatement& rollback_statement() {
 
 void PgConnection::Close::operator()(pg_conn* connection) const { PQfinish(connection); }
 
-PgConnection::PgConnection(const PgConnectOptions& options) : prepared_(options.prepared) {
+PgConnection::PgConnection(const PgConnectOptions& options)
+    : prepared_(options.prepared), silence_ms_(options.silence_ms), is_given_up_(options.is_given_up) {
   // A setting in front of "dbname" is a default that the DSN may override; one after it wins over the DSN.
   const std::string dsn = with_network_limits(options.dsn);
   std::vector<const char*> keywords{"fallback_application_name", "dbname", "client_encoding"};
@@ -310,18 +319,34 @@ PgConnection::PgConnection(const PgConnectOptions& options) : prepared_(options.
   values.push_back(nullptr);
   connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
   CHECK(connection_ != nullptr);
-  if (PQstatus(connection_.get()) != CONNECTION_OK) throw PostgresError("", PQerrorMessage(connection_.get()));
+  if (PQstatus(connection_.get()) != CONNECTION_OK) throw PostgresError("", lost_text(connection_.get()));
   PQsetNoticeProcessor(
       connection_.get(), [](void*, const char*) {}, nullptr);
+  // Bytes that the socket does not take at once are sent while the answer is awaited: no send waits without a limit.
+  CHECK(PQsetnonblocking(connection_.get(), 1) == 0);
+  is_pooled_ = find_pooler();
+  prepared_ = prepared_ && !is_pooled_;
 }
 
 PgConnection::~PgConnection() = default;
 
-void PgConnection::fail() const { throw PostgresError("", PQerrorMessage(connection_.get())); }
+// A pooler gives its clients process numbers of its own.
+bool PgConnection::find_pooler() {
+  const Result<Pooler> pooler = pooler_of_environment();
+  if (!pooler) throw PostgresError("XX000", pooler.error().message);
+  if (*pooler != Pooler::found_out) return *pooler == Pooler::transaction;
+  if (PQsendQuery(connection_.get(), statement("backend").text.c_str()) != 1) fail();
+  const PgResult backend = read_result();
+  if (!is_ok(backend.get())) throw_error(backend.get());
+  return backend.text(0, 0) != std::to_string(PQbackendPID(connection_.get()));
+}
+
+void PgConnection::fail() const { throw PostgresError("", lost_text(connection_.get())); }
 
 void PgConnection::execute(std::string_view text) {
   settle();
-  const PgResult result(PQexec(connection_.get(), std::string(text).c_str()));
+  if (PQsendQuery(connection_.get(), std::string(text).c_str()) != 1) fail();
+  const PgResult result = read_result();
   if (!is_ok(result.get())) throw_error(result.get());
 }
 
@@ -352,10 +377,8 @@ std::optional<PgResult> PgConnection::describe(const std::string& text, std::int
 
 std::optional<PgResult> PgConnection::answer_until(std::int64_t deadline_us) {
   while (PQisBusy(connection_.get()) == 1) {
-    if (!wait_readable(deadline_us)) {
-      cancel();
-      return std::nullopt;
-    }
+    const short unsent = PQflush(connection_.get()) == 1 ? POLLOUT : 0;
+    if (!wait_for_bytes(deadline_us, static_cast<short>(POLLIN | unsent))) return std::nullopt;
     if (PQconsumeInput(connection_.get()) != 1) fail();
   }
   PgResult result(PQgetResult(connection_.get()));
@@ -364,25 +387,42 @@ std::optional<PgResult> PgConnection::answer_until(std::int64_t deadline_us) {
   return result;
 }
 
-// False if the deadline passed first.
-bool PgConnection::wait_readable(std::int64_t deadline_us) const {
-  const std::int64_t left_ms = (deadline_us - steady_us()) / 1'000;
-  if (left_ms <= 0) return false;
-  pollfd readable{socket(), POLLIN, 0};
-  return poll(&readable, 1, static_cast<int>(left_ms)) != 0;
+// False if the time passed first.
+bool PgConnection::wait_for_bytes(std::int64_t until_us, short events) {
+  is_left_ = true;
+  for (;;) {
+    if (is_given_up_ != nullptr && *is_given_up_) throw PostgresError("", "nothing is waited for any more");
+    const std::int64_t left_us = until_us - steady_us();
+    if (left_us <= 0) return false;
+    pollfd wait{socket(), events, 0};
+    const int ready = poll(&wait, 1, static_cast<int>((std::min(left_us, slice_us) + 999) / 1'000));
+    if (ready <= 0) continue;
+    is_left_ = false;
+    return true;
+  }
 }
 
-void PgConnection::cancel() const {
-  std::array<char, 256> ignored{};
-  PGcancel* const cancel = PQgetCancel(connection_.get());
-  if (cancel == nullptr) return;
-  PQcancel(cancel, ignored.data(), static_cast<int>(ignored.size()));
-  PQfreeCancel(cancel);
+// Returns when PQgetResult() does not block.
+void PgConnection::await_answer() {
+  while (PQisBusy(connection_.get()) == 1) {
+    const int unsent = PQflush(connection_.get());
+    if (unsent < 0) fail();
+    const auto events = static_cast<short>(unsent == 1 ? POLLIN | POLLOUT : POLLIN);
+    if (!wait_for_bytes(steady_us() + silence_ms_ * 1'000, events))
+      throw PostgresError("", "the server said nothing for " + std::to_string(silence_ms_) + " ms");
+    if (PQconsumeInput(connection_.get()) != 1) fail();
+  }
+}
+
+pg_result* PgConnection::next_result() {
+  await_answer();
+  return PQgetResult(connection_.get());
 }
 
 void PgConnection::begin_pipeline() {
   settle();
   awaited_.clear();
+  lacks_settings_ = is_pooled_ && PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
   if (PQenterPipelineMode(connection_.get()) != 1) fail();
 }
 
@@ -396,7 +436,22 @@ void PgConnection::send_prepare(const PgStatement& statement, const PgParameters
   expect({Awaited::Kind::prepare, statement.name});
 }
 
+// The settings stand in front, or right after a BEGIN, which says how the transaction reads and so must come first.
 void PgConnection::send(const PgStatement& statement, const PgParameters& parameters) {
+  const bool is_in_front = lacks_settings_ && !statement.text.starts_with("BEGIN");
+  if (is_in_front) send_settings();
+  send_statement(statement, parameters);
+  expect({Awaited::Kind::result, {}});
+  if (lacks_settings_) send_settings();
+}
+
+void PgConnection::send_settings() {
+  lacks_settings_ = false;
+  send_statement(statement("local_settings"), {});
+  expect({Awaited::Kind::settings, {}});
+}
+
+void PgConnection::send_statement(const PgStatement& statement, const PgParameters& parameters) {
   const CallArguments arguments(parameters);
   int sent = 0;
   if (prepared_) {
@@ -408,7 +463,6 @@ void PgConnection::send(const PgStatement& statement, const PgParameters& parame
                              arguments.values.data(), arguments.lengths.data(), arguments.formats.data(), 1);
   }
   if (sent != 1) fail();
-  expect({Awaited::Kind::result, {}});
 }
 
 void PgConnection::sync() {
@@ -416,16 +470,20 @@ void PgConnection::sync() {
   expect({Awaited::Kind::sync, {}});
 }
 
+// The last result of what was sent, or the first error.
 PgResult PgConnection::read_result() {
-  PgResult result(PQgetResult(connection_.get()));
+  PgResult result(next_result());
   if (result.get() == nullptr) fail();
   // Each statement's results end with a null.
-  while (PGresult* more = PQgetResult(connection_.get())) PQclear(more);
+  while (PGresult* more = next_result()) {
+    PgResult later(more);
+    if (is_ok(result.get())) result = std::move(later);
+  }
   return result;
 }
 
 void PgConnection::read_sync() {
-  const PgResult sync(PQgetResult(connection_.get()));
+  const PgResult sync(next_result());
   if (sync.get() == nullptr) fail();
   if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) throw_error(sync.get());
 }
@@ -440,7 +498,7 @@ std::optional<PgResult> PgConnection::take_next() {
   }
   PgResult result = read_result();
   if (!is_ok(result.get())) throw_error(result.get());
-  if (next.kind == Awaited::Kind::prepare) return std::nullopt;
+  if (next.kind != Awaited::Kind::result) return std::nullopt;
   return result;
 }
 
@@ -506,7 +564,7 @@ void PgConnection::settle() {
 // Statements not waited for end with a sync, so they leave no transaction open. But a refused statement before them
 // skipped the COMMIT of its transaction, which no sync ends.
 bool PgConnection::is_clean() const {
-  if (PQstatus(connection_.get()) != CONNECTION_OK) return false;
+  if (is_left_ || PQstatus(connection_.get()) != CONNECTION_OK) return false;
   if (left_ > 0) return !has_fault_;
   return PQtransactionStatus(connection_.get()) == PQTRANS_IDLE &&
          PQpipelineStatus(connection_.get()) == PQ_PIPELINE_OFF;

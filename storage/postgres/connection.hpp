@@ -5,6 +5,7 @@
 // single statements with a deadline. Administration (administration.hpp) is for everything that no step waits for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -37,6 +38,8 @@ class PostgresError : public std::runtime_error {
   // True if the server refused the values themselves or the rows that they belong to: too long for an index, not in its
   // encoding, a duplicate, a damaged page. The same values are refused again.
   bool is_about_values() const;
+  // True if a prepared statement was there already, or not there: the server's connection is not ours alone.
+  bool is_about_prepared() const { return sqlstate_ == "42P05" || sqlstate_ == "26000"; }
 
  private:
   std::string sqlstate_;
@@ -163,15 +166,21 @@ struct PgConnectOptions {
   std::string application = "cairn";                                // unless the DSN gives another name
   bool prepared = true;                                             // off: each statement is parsed each time
   std::vector<std::pair<std::string, std::string>> overrides = {};  // libpq settings that win over the DSN's
+  std::int64_t silence_ms = 10'000;                                 // see limit_silence()
+  const std::atomic<bool>* is_given_up = nullptr;                   // once true, no answer is waited for any more
 };
 
 class PgConnection {
  public:
-  // Throws PostgresError.
+  // Throws PostgresError. Waits for each host of the DSN as long as with_network_limits() (dsn.hpp) says.
   explicit PgConnection(const PgConnectOptions& options);
   ~PgConnection();
   PgConnection(const PgConnection&) = delete;
   PgConnection& operator=(const PgConnection&) = delete;
+
+  // A call whose answer is waited for while the server neither sends nor takes a byte for this long fails as a lost
+  // connection does. It notices a server that hangs; a network that is cut is also noticed by with_network_limits().
+  void limit_silence(std::int64_t silence_ms) { silence_ms_ = silence_ms; }
 
   // One statement outside a pipeline. Throws PostgresError, as all functions below.
   PgResult query(const PgStatement& statement, const PgParameters& parameters = {});
@@ -179,8 +188,8 @@ class PgConnection {
   void execute(std::string_view text);
 
   // A single unprepared statement that others wrote. Values come as text; the error is the server's full report.
-  // Returns nothing if `deadline_us` (steady_us()) passes first: the server is then asked to stop, and the connection
-  // must be dropped.
+  // Returns nothing if `deadline_us` (steady_us()) passes first: the connection must then be dropped. The statement is
+  // ended by a limit of the server's own (statement_timeout): asking it to stop may hang as long as the statement does.
   std::optional<PgResult> ask(const std::string& text, std::int64_t deadline_us);
   // The columns that the statement would give, without running it. Otherwise like ask().
   std::optional<PgResult> describe(const std::string& text, std::int64_t deadline_us);
@@ -199,6 +208,10 @@ class PgConnection {
   // before the connection is used again, and errors in them are lost.
   void leave_rest();
 
+  // Behind a pooler that may give each transaction another connection of the server: nothing is prepared, settings last
+  // for one transaction, nothing can be listened to.
+  bool is_pooled() const { return is_pooled_; }
+
   bool is_clean() const;  // connected, and outside of any transaction and pipeline
   int socket() const;
   // The payload of the next notification already received, or nothing; never waits.
@@ -210,14 +223,18 @@ class PgConnection {
     void operator()(pg_conn* connection) const;
   };
   struct Awaited {
-    enum class Kind : std::uint8_t { prepare, result, sync };
+    enum class Kind : std::uint8_t { prepare, settings, result, sync };
     Kind kind = Kind::result;
     std::string statement;  // of a prepare
   };
+  bool find_pooler();
+  void send_settings();
+  void send_statement(const PgStatement& statement, const PgParameters& parameters);
   void send_prepare(const PgStatement& statement, const PgParameters& parameters);
   std::optional<PgResult> answer_until(std::int64_t deadline_us);
-  bool wait_readable(std::int64_t deadline_us) const;
-  void cancel() const;
+  bool wait_for_bytes(std::int64_t until_us, short events);
+  void await_answer();
+  pg_result* next_result();
   PgResult read_result();
   void read_sync();
   std::optional<PostgresError> read_all_but(std::size_t left);
@@ -228,12 +245,17 @@ class PgConnection {
   [[noreturn]] void fail() const;
 
   bool prepared_;
+  bool is_pooled_ = false;
+  bool lacks_settings_ = false;  // the transaction that a pipeline begins
+  std::int64_t silence_ms_;
+  const std::atomic<bool>* is_given_up_;
   std::unique_ptr<pg_conn, Close> connection_;
   std::unordered_set<std::string> known_;  // statements the server has
   std::deque<Awaited> awaited_;            // results of the pipeline, in order
   bool leaves_rest_ = false;
   std::size_t left_ = 0;    // how many of `awaited_`, from its end, are not waited for
   bool has_fault_ = false;  // a statement before these failed: its transaction may still be open
+  bool is_left_ = false;    // in the middle of an answer
 };
 
 // BEGIN, COMMIT, ROLLBACK as statements, so that they can stand in a pipeline.

@@ -4,33 +4,54 @@
 #include <chrono>
 #include <thread>
 
+#include "storage/clock.hpp"
+
 namespace cairn {
 
+namespace {
+
+PgConnectOptions with_flag(PgConnectOptions options, const std::atomic<bool>& is_given_up) {
+  options.is_given_up = &is_given_up;
+  return options;
+}
+
+}  // namespace
+
+Patience::Patience(std::int64_t patience_ms)
+    : patience_ms_(patience_ms), until_us_(steady_us() + patience_ms * 1'000) {}
+
+std::int64_t Patience::left_ms() const { return std::max<std::int64_t>((until_us_ - steady_us()) / 1'000, 0); }
+
 void Patience::wait(const PostgresError& failure) {
-  if (waited_ms_ >= patience_ms_) {
+  const std::int64_t left_ms = this->left_ms();
+  if (left_ms == 0) {
     throw StoreUnavailable("Expected the database to answer within " + std::to_string(patience_ms_) +
                            " ms, but it did not: " + failure.what());
   }
   if (!random_) random_.emplace(std::random_device{}());
   const std::int64_t pause_ms = std::uniform_int_distribution<std::int64_t>(next_ms_ / 2, next_ms_)(*random_);
-  std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
-  waited_ms_ += std::max<std::int64_t>(pause_ms, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(pause_ms, left_ms)));
   next_ms_ = std::min<std::int64_t>(next_ms_ * 2, 1'000);
 }
 
 PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms)
-    : options_(std::move(options)), connections_max_(std::max(connections_max, 1)), patience_ms_(patience_ms) {}
+    : options_(with_flag(std::move(options), is_given_up_)),
+      connections_max_(std::max(connections_max, 1)),
+      patience_ms_(patience_ms) {}
 
 std::unique_ptr<PgConnection> PostgresPool::open() const {
   auto connection = std::make_unique<PgConnection>(options_);
-  connection->execute(hot_settings);
+  if (!connection->is_pooled()) connection->execute(std::string(hot_settings) + statement("commits_are_synced").text);
   return connection;
 }
 
-std::unique_ptr<PgConnection> PostgresPool::take() {
+// The others give theirs back in time: a silent server ends their waits as well.
+std::unique_ptr<PgConnection> PostgresPool::take(const Patience& patience) {
   {
     std::unique_lock lock(mutex_);
-    returned_.wait(lock, [&] { return lent_ < connections_max_; });
+    const auto patience_of_others = std::chrono::milliseconds(patience.left_ms() + patience_ms_);
+    if (!returned_.wait_for(lock, patience_of_others, [&] { return lent_ < connections_max_; }))
+      throw PostgresError("", "every connection of this process waits for an answer");
     ++lent_;
     if (!idle_.empty()) {
       auto connection = std::move(idle_.back());
@@ -55,7 +76,8 @@ void PostgresPool::give_back(std::unique_ptr<PgConnection> connection) {
   returned_.notify_one();
 }
 
-PostgresPool::Loan::Loan(PostgresPool& pool) : pool_(pool), connection_(pool.take()) {}
+PostgresPool::Loan::Loan(PostgresPool& pool, const Patience& patience)
+    : pool_(pool), connection_(pool.take(patience)) {}
 PostgresPool::Loan::~Loan() { pool_.give_back(std::move(connection_)); }
 
 }  // namespace cairn

@@ -1,42 +1,48 @@
-// A pool of a few connections, shared by all threads of a process, with retries: backoff with jitter, up to a limit.
-// Safe from any thread.
+// A pool of a few connections, shared by all threads of a process, with retries: backoff with jitter, up to a limit of
+// time that counts everything: waits for a connection, opening it, attempts, and pauses. Safe from any thread.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "storage/postgres/connection.hpp"
 
 namespace cairn {
 
-// Settings of every pooled connection. The planner may have no statistics of our tables and must use the intended
-// indexes all the same; and a process that stops inside a transaction (stopped, swapped out) must not keep its locks.
+// Settings of every connection of a pool, together with commits_are_synced.sql; behind a pooler each transaction has
+// them (local_settings.sql). The planner may have no statistics of our tables and must use the intended indexes all the
+// same; a process that stops inside a transaction (stopped, swapped out) must not keep its locks; and a statement whose
+// client has given it up must not wait on.
 inline constexpr std::string_view hot_settings =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
     "SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_sort = off; SET jit = off; "
-    "SET idle_in_transaction_session_timeout = '5s'";
+    "SET idle_in_transaction_session_timeout = '5s'; SET client_connection_check_interval = '2s'; ";
 
 // Begins a transaction in which the planner may read whole tables.
 inline constexpr std::string_view begin_widely =
     "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_bitmapscan = on; "
     "SET LOCAL enable_sort = on";
 
-// Exponential backoff with jitter, until `patience_ms` of waiting are used up.
+// Exponential backoff with jitter, until `patience_ms` have passed since it was made.
 class Patience {
  public:
-  explicit Patience(std::int64_t patience_ms) : patience_ms_(patience_ms) {}
+  explicit Patience(std::int64_t patience_ms);
 
   // Sleeps, or throws StoreUnavailable with the failure's text when no patience is left.
   void wait(const PostgresError& failure);
+  std::int64_t left_ms() const;  // never below 0
 
  private:
   const std::int64_t patience_ms_;
-  std::int64_t waited_ms_ = 0;
+  const std::int64_t until_us_;  // steady
   std::int64_t next_ms_ = 5;
   std::optional<std::mt19937_64> random_;  // made at the first wait: expensive, and rarely needed
 };
@@ -49,16 +55,7 @@ class PostgresPool {
   // repeated. Throws StoreUnavailable, or PostgresError for a failure that another attempt would not cure.
   template <class Use>
   auto run(Use&& use) {
-    Patience patience(patience_ms_);
-    for (;;) {
-      try {
-        const Loan loan(*this);
-        return use(loan.connection());
-      } catch (const PostgresError& failure) {
-        if (!failure.is_transient()) throw;
-        patience.wait(failure);
-      }
-    }
+    return run_silent(0, std::forward<Use>(use));
   }
 
   PgResult query(std::string_view name, const PgParameters& parameters = {}) {
@@ -66,10 +63,10 @@ class PostgresPool {
   }
 
   // Like run(), inside a transaction for statements that read a whole table: it allows plans that are forbidden to the
-  // other statements.
+  // other statements, and a longer silence of the server.
   template <class Use>
   auto run_widely(Use&& use) {
-    return run([&](PgConnection& connection) {
+    return run_silent(wide_silence_ms, [&](PgConnection& connection) {
       connection.execute(begin_widely);
       auto result = use(connection);
       connection.execute("COMMIT");
@@ -80,13 +77,34 @@ class PostgresPool {
     return run_widely([&](PgConnection& connection) { return connection.query(statement(name), parameters); });
   }
 
+  // Calls under way and later ones fail at once, for good: the process ends, and the database may never answer.
+  void give_up() { is_given_up_ = true; }
+
   const PgConnectOptions& options() const { return options_; }
 
  private:
+  // A silent server has what is left of the patience to answer, a second at least, and `silence_ms` if that is more.
+  template <class Use>
+  std::invoke_result_t<Use&, PgConnection&> run_silent(std::int64_t silence_ms, Use&& use) {
+    Patience patience(patience_ms_);
+    for (;;) {
+      if (is_given_up_) throw StoreUnavailable("Expected to ask the database, but this process ends.");
+      try {
+        const Loan loan(*this, patience);
+        loan.connection().limit_silence(std::max({patience.left_ms(), silence_ms, silence_min_ms}));
+        return use(loan.connection());
+      } catch (const PostgresError& failure) {
+        if (failure.is_about_prepared()) throw StoreUnavailable(prepared_elsewhere);
+        if (!failure.is_transient()) throw;
+        if (!is_given_up_) patience.wait(failure);
+      }
+    }
+  }
+
   // Returns a clean connection to the pool and closes any other.
   class Loan {
    public:
-    explicit Loan(PostgresPool& pool);
+    Loan(PostgresPool& pool, const Patience& patience);
     ~Loan();
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
@@ -97,10 +115,17 @@ class PostgresPool {
     std::unique_ptr<PgConnection> connection_;
   };
 
-  std::unique_ptr<PgConnection> take();
+  std::unique_ptr<PgConnection> take(const Patience& patience);
   void give_back(std::unique_ptr<PgConnection> connection);
   std::unique_ptr<PgConnection> open() const;
 
+  static constexpr const char* prepared_elsewhere =
+      "Expected a prepared statement to stay with its connection, but a pooler has changed the connection: "
+      "CAIRN_POOLER=transaction works behind it.";
+  static constexpr std::int64_t silence_min_ms = 1'000;
+  static constexpr std::int64_t wide_silence_ms = 60'000;
+
+  std::atomic<bool> is_given_up_{false};
   const PgConnectOptions options_;
   const int connections_max_;
   const std::int64_t patience_ms_;

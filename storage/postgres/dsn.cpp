@@ -90,6 +90,16 @@ std::string with_network_limits(const std::string& dsn) {
   return text;
 }
 
+Result<Pooler> pooler_of_environment() {
+  const char* word = std::getenv("CAIRN_POOLER");
+  const std::string_view said = word == nullptr ? "" : word;
+  if (said.empty()) return Pooler::found_out;
+  if (said == "session") return Pooler::session;
+  if (said == "transaction") return Pooler::transaction;
+  return Error{Code::invalid,
+               "Expected transaction or session in CAIRN_POOLER, but found \"" + std::string(said) + "\"."};
+}
+
 std::string socket_folder_of(const std::string& dsn) {
   if (is_bare_name(dsn)) return "";
   const Result<DsnOptions> options = parsed(dsn);

@@ -1,6 +1,7 @@
 // PostgreSQL connection strings (DSNs) as texts. Pure functions, safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "engine/result.hpp"
@@ -18,6 +19,12 @@ std::string public_dsn(const std::string& dsn);
 // 5 s to connect to each host, and a silent peer is given up after about 15 s. Without them a connection to a machine
 // that is gone is waited for two hours. A text that cannot be read is returned as it is.
 std::string with_network_limits(const std::string& dsn);
+
+// The pooler between this program and the server, as CAIRN_POOLER says: `transaction`, a pooler that gives each
+// transaction another connection of the server; `session`, one that does not. Without it a pooler is found out, and
+// taken for the first kind. Refuses `invalid` any other word.
+enum class Pooler : std::uint8_t { found_out, session, transaction };
+Result<Pooler> pooler_of_environment();
 
 // The folder of the server's socket, if the DSN names the server by it; otherwise "".
 std::string socket_folder_of(const std::string& dsn);

@@ -95,7 +95,7 @@ void Notifier::notify() {
 }
 
 void Notifier::send(PgConnection& connection, const std::optional<NotifiedJob>& named) const {
-  if (!notify_) return;
+  if (!notify_ || connection.is_pooled()) return;  // those behind a pooler cannot listen
   connection.leave_rest();
   connection.send(statement("notify"), PgParameters().add(payload(own_, named)));
   connection.sync();
@@ -135,6 +135,11 @@ void Notifier::listen(std::int64_t timeout_ms) {
 
 void Notifier::open() {
   connection_ = std::make_unique<PgConnection>(pool_.options());
+  if (connection_->is_pooled()) {
+    connection_.reset();
+    open_again_us_ = never_us;
+    return;
+  }
   connection_->execute("LISTEN cairn");
   jobs_.add(std::nullopt);  // notifications of any job may have been lost until now
   local_.notify();

@@ -1,6 +1,7 @@
 #include "storage/postgres/postgres_store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <set>
@@ -10,6 +11,7 @@
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/commit.hpp"
 #include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/dsn.hpp"
 #include "storage/postgres/job_claimer.hpp"
 #include "storage/postgres/notifier.hpp"
 #include "storage/postgres/rows.hpp"
@@ -18,9 +20,10 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t clock_checked_every_us = 30'000'000;
+constexpr std::int64_t clock_checked_every_us = 5'000'000;
 constexpr int clock_asked = 3;  // each time
 constexpr std::size_t lineage_max = 10'000;
+constexpr auto import_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest", "key"});
 constexpr std::size_t runs_of_a_piece = 64;  // whose events are read by one statement
 
 // The database's clock as this process knows it. Safe from any thread.
@@ -82,6 +85,18 @@ class PostgresStore final : public Store {
     return verdicts;
   }
 
+  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    LockedDecision decided;
+    const auto checked = [&](std::vector<LockedRun> locked) {
+      decided = decide(std::move(locked));
+      check_batch(shard, shards_, decided.entries);
+      return decided;
+    };
+    std::vector<Verdict> verdicts = commit_locked_batch(pool_, shard, runs, checked, notifier_);
+    if (committed_) committed_(decided.entries, verdicts);
+    return verdicts;
+  }
+
   ClaimedBatch claim(const ClaimRequest& request) override { return claimer_.claim(request); }
 
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
@@ -95,6 +110,15 @@ class PostgresStore final : public Store {
     std::vector<RunRow> found = read_runs(rows);
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
+  }
+
+  std::optional<ImportOrigin> imported(const RunId& id) override {
+    const PgResult rows = pool_.query("imported", PgParameters().add(shard_of(id, shards_)).add(id));
+    rows.expect_columns(import_columns);
+    if (rows.rows() == 0) return std::nullopt;
+    ImportOrigin origin{rows.int8(0, 0), std::string(rows.text(0, 1)), std::string(rows.text(0, 2)), rows.hash(0, 3)};
+    if (!rows.is_null(0, 4)) origin.key = rows.hash(0, 4);
+    return origin;
   }
 
   std::vector<RunRow> runs(const RunFilter& filter) override {
@@ -141,6 +165,10 @@ class PostgresStore final : public Store {
     pool_.query("put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
   }
 
+  void drop_snapshots(const RunId& id) override {
+    pool_.query("drop_snapshots", PgParameters().add(shard_of(id, shards_)).add(id));
+  }
+
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
     if (limit <= 0) return {};
     if (id.is_nil()) return read_questions(pool_.query("questions", PgParameters().add(limit)));
@@ -183,6 +211,13 @@ class PostgresStore final : public Store {
   }
 
   std::vector<GraphRow> graphs() override { return read_graphs(pool_.query("graphs")); }
+  std::int64_t graphs_mark() override { return pool_.query_widely("graphs_mark").int8(0, 0); }
+  std::vector<GraphRow> graph_names() override { return read_graphs(pool_.query_widely("graph_names")); }
+  std::vector<GraphRow> graphs_of(std::span<const std::string> versions) override {
+    PgArray wanted(PgType::text);
+    for (const std::string& version : versions) wanted.add(version);
+    return read_graphs(pool_.query_widely("graphs_of", PgParameters().add(std::move(wanted))));
+  }
 
   std::vector<HeldJob> jobs(const RunId& id) override {
     return read_held_jobs(pool_.query("jobs", PgParameters().add(shard_of(id, shards_)).add(id)));
@@ -225,22 +260,30 @@ class PostgresStore final : public Store {
 
   std::vector<SessionRow> sessions() override { return read_sessions(pool_.query("sessions")); }
 
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
-    return read_held_jobs(pool_.query_widely("held_by", PgParameters().add(session).add(std::max(limit, 0))));
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {
+    PgParameters parameters;
+    parameters.add(session).add(std::max(limit, 0)).add(share.index).add(share.of);
+    return read_held_jobs(pool_.query_widely("held_by", parameters));
   }
   HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     const PgResult rows =
         pool_.query_widely("look_at_held", PgParameters().add(session).add(now_us).add(std::max(limit, 0)));
     HeldScan scan;
+    std::vector<HeldJob> stranded;
     scan.is_all = rows.rows() < limit;
     const std::vector<HeldJob> jobs = read_held_jobs(rows);
-    const int is_unowned = rows.column("?column?");  // the statement's only expression
+    const int is_unowned = rows.column("is_unowned"), is_stranded = rows.column("is_stranded");
     for (int row = 0; row < rows.rows(); ++row) {
       const HeldJob& job = jobs[static_cast<std::size_t>(row)];
+      if (rows.boolean(row, is_stranded)) {
+        stranded.push_back(job);
+        continue;
+      }
       if (job.session == session) scan.own.push_back(job);
       if (job.deadline_us < now_us) scan.overdue.push_back(job);
       if (rows.boolean(row, is_unowned)) scan.unowned.push_back(job);
     }
+    if (session != 0 && !stranded.empty()) offer_stranded(stranded);
     return scan;
   }
   std::map<SessionId, std::int64_t> held_counts() override {
@@ -251,13 +294,24 @@ class PostgresStore final : public Store {
     return counts;
   }
 
-  std::vector<RunId> orphans(std::int32_t limit) override {
-    const PgResult rows = pool_.query("orphans", PgParameters().add(std::max(limit, 0)));
-    const int run = rows.column("run_id");
+  std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override {
     std::vector<RunId> runs;
-    for (int row = 0; row < rows.rows(); ++row) runs.push_back(rows.uuid(row, run));
+    for (; mark.shard < shards_; mark = {mark.shard + 1, {}}) {
+      const PgResult rows = pool_.query("orphans", PgParameters().add(mark.shard).add(mark.parent).add(limit));
+      const int run = rows.column("run_id"), parent = rows.column("open_child_of"),
+                has_ended = rows.column("has_ended");
+      for (int row = 0; row < rows.rows(); ++row) {
+        if (rows.boolean(row, has_ended)) runs.push_back(rows.uuid(row, run));
+        mark.parent = std::max(mark.parent, rows.uuid(row, parent));
+      }
+      limit -= rows.rows();
+      if (limit <= 0) return runs;
+    }
+    mark = {};
     return runs;
   }
+
+  void give_up() override { pool_.give_up(); }
 
   void notify() override { notifier_.notify(); }
   bool await_notification(std::int64_t timeout_ms) override { return notifier_.await(timeout_ms); }
@@ -289,6 +343,19 @@ class PostgresStore final : public Store {
       connection.sync();
       connection.finish();
     });
+  }
+
+  // Lets claims find jobs that are free but not offered: left so by a worker of release 9 or older.
+  void offer_stranded(std::span<const HeldJob> jobs) {
+    std::map<Shard, std::pair<PgArray, PgArray>> by_shard;
+    for (const HeldJob& job : jobs) {
+      auto& [runs, branches] =
+          by_shard.try_emplace(shard_of(job.run, shards_), PgArray(PgType::uuid), PgArray(PgType::int4)).first->second;
+      runs.add(job.run);
+      branches.add(job.job.branch);
+    }
+    for (auto& [shard, rows] : by_shard)
+      pool_.query("offer_stranded", PgParameters().add(shard).add(std::move(rows.first)).add(std::move(rows.second)));
   }
 
   void add_snapshots(Shard shard, std::span<const HistoryRequest> requests, const std::vector<std::size_t>& places,
@@ -382,8 +449,9 @@ class PostgresStore final : public Store {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
+  if (const Result<Pooler> pooler = pooler_of_environment(); !pooler) return pooler.error();
   try {
-    Administration database(options.dsn, options.application);
+    Administration database(options.dsn, options.application, opening_limit_ms);
     const Result<SchemaFound> found = find_schema(database);
     if (!found) return found.error();
     if (found->version < newest_schema()) {

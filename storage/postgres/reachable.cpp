@@ -5,7 +5,7 @@
 namespace cairn {
 
 Status probe_database(const std::string& dsn) {
-  PgConnectOptions options{.dsn = dsn, .prepared = false};
+  PgConnectOptions options{.dsn = dsn, .prepared = false, .overrides = {}, .silence_ms = 2'000};
   options.overrides = {{"application_name", "cairn readyz"}, {"connect_timeout", "2"}, {"tcp_user_timeout", "2000"}};
   try {
     PgConnection connection(options);

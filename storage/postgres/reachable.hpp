@@ -1,5 +1,5 @@
 // A readiness probe: whether a database answers right now. Safe from any thread; blocks for two seconds until there is
-// a connection, and then for as long as the server takes.
+// a connection, and for two more until there is an answer.
 #pragma once
 
 #include <string>

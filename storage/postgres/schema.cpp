@@ -81,6 +81,8 @@ std::vector<Migration> migrations() {
   return found;
 }
 
+std::string_view embedded_login() { return schema_file("embedded_login.sql"); }
+
 int newest_schema() { return static_cast<int>(migrations().size()); }
 
 Result<SchemaFound> find_schema(Administration& database) {
@@ -101,9 +103,18 @@ Result<SchemaFound> find_schema(Administration& database) {
   return found;
 }
 
+std::vector<SessionAtWork> sessions_at_work(Administration& database, std::int64_t silence_ms) {
+  const AdminRows rows = database.query("sessions_at_work", {std::to_string(silence_ms)});
+  rows.expect_columns({"session", "host", "pid", ""});
+  std::vector<SessionAtWork> found;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    found.push_back({rows.number(row, 0), rows.text(row, 1), rows.number(row, 2), rows.text(row, 3)});
+  return found;
+}
+
 Result<MigrateReport> migrate(const std::string& dsn, std::int32_t shards) {
   try {
-    Administration database(dsn, "cairn migrate");
+    Administration database(dsn, "cairn migrate", no_limit);
     database.begin();
     database.query("lock_migrations");
     Result<MigrateReport> report = migrate_locked(database, shards);

@@ -23,6 +23,9 @@ struct Migration {
 std::vector<Migration> migrations();
 int newest_schema();
 
+// Makes the login of an embedded cluster that workers and commands use; may be run again.
+std::string_view embedded_login();
+
 struct SchemaFound {
   int version = 0;  // 0: none
   std::int32_t shards = 1;
@@ -32,6 +35,16 @@ struct SchemaFound {
 // Refuses `unsupported` for a schema newer than this program, `conflict` for another program's schema of that name,
 // `corrupt` for one without a version. Throws PostgresError.
 Result<SchemaFound> find_schema(Administration& database);
+
+// A worker session with a heartbeat of late. `machine`: as SessionRow has it.
+struct SessionAtWork {
+  std::int64_t session = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string machine;
+};
+// In a schema of any version. Throws PostgresError.
+std::vector<SessionAtWork> sessions_at_work(Administration& database, std::int64_t silence_ms);
 
 struct MigrateReport {
   int from = 0;  // schema version found; 0: none

@@ -53,9 +53,11 @@ Status CheckpointFiles::append(const Checkpoint& checkpoint) {
   fs::create_directories(folder_ + "/" + database_, ignored);
   const int handle = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   if (handle < 0) return cannot(file);
+  const off_t before = ::lseek(handle, 0, SEEK_END);
   const bool written = write_whole(handle, checkpoint_line(checkpoint, database_) + "\n") && fdatasync(handle) == 0 &&
                        (checkpoint.n > 1 || keep_folder(folder_ + "/" + database_));
   const Error fault = cannot(file);
+  if (!written && before >= 0 && ::ftruncate(handle, before) != 0) ::fsync(handle);
   ::close(handle);
   if (!written) return fault;
   return Done{};

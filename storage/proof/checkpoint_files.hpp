@@ -16,8 +16,8 @@ class CheckpointFiles {
  public:
   CheckpointFiles(std::string folder, std::string database);
 
-  // Appends to the process's file; the line is on disk when this returns. Refuses `unavailable`: the file's last line
-  // may then be incomplete, and nothing more should be appended.
+  // Appends to the process's file; the line is on disk when this returns. Refuses `unavailable`: the line is not there
+  // then, and may be appended later. (If the file cannot be cut either, its last line is incomplete and ends the file.)
   Status append(const Checkpoint& checkpoint);
 
   // In order; none if there is no folder.

@@ -11,6 +11,8 @@ namespace {
 constexpr auto process_columns = std::to_array<std::string_view>({"process"});
 constexpr auto checkpoint_columns =
     std::to_array<std::string_view>({"n", "at", "key", "heads", "previous", "signature"});
+constexpr auto since_columns =
+    std::to_array<std::string_view>({"process", "n", "at", "key", "heads", "previous", "signature"});
 constexpr auto chain_hash_columns = std::to_array<std::string_view>({"place", "chain_hash", "head"});
 constexpr auto tombstone_columns =
     std::to_array<std::string_view>({"place", "seq", "chain_hash", "file_digest", "at", "key", "signature"});
@@ -42,6 +44,17 @@ std::vector<Checkpoint> CheckpointTable::checkpoints(std::int64_t process, std::
   for (int row = 0; row < rows.rows(); ++row)
     found.push_back({process, rows.int8(row, 0), rows.int8(row, 1), hash_of(rows, row, 2),
                      std::string(rows.text(row, 3)), hash_of(rows, row, 4), std::string(rows.text(row, 5))});
+  return found;
+}
+
+std::vector<Checkpoint> CheckpointTable::checkpoints_since(const Place& after, std::int32_t limit) {
+  const PgResult rows =
+      pool_->query("checkpoints_since", PgParameters().add(after.at_us).add(after.process).add(after.n).add(limit));
+  rows.expect_columns(since_columns);
+  std::vector<Checkpoint> found;
+  for (int row = 0; row < rows.rows(); ++row)
+    found.push_back({rows.int8(row, 0), rows.int8(row, 1), rows.int8(row, 2), hash_of(rows, row, 3),
+                     std::string(rows.text(row, 4)), hash_of(rows, row, 5), std::string(rows.text(row, 6))});
   return found;
 }
 

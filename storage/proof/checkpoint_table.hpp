@@ -22,6 +22,13 @@ class CheckpointTable {
   // Processes with checkpoints, those after `after`, in order.
   std::vector<std::int64_t> processes(std::int64_t after, std::int32_t limit);
   std::vector<Checkpoint> checkpoints(std::int64_t process, std::int64_t after_n, std::int32_t limit);
+  // Checkpoints of all processes by their time; those after the one given.
+  struct Place {
+    TimeUs at_us = 0;
+    std::int64_t process = 0;
+    std::int64_t n = 0;
+  };
+  std::vector<Checkpoint> checkpoints_since(const Place& after, std::int32_t limit);
   // The log's entry for each head, in their order.
   struct Found {
     std::optional<Hash> chain_hash;    // of the head's event

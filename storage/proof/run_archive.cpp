@@ -31,7 +31,7 @@ PgParameters tombstone_parameters(Shard shard, const std::vector<Tombstone>& lef
   const Tombstone& any = left.front();  // all are of one file and signed together
   PgParameters parameters;
   parameters.add(shard).add(any.file_digest).add(any.at_us).add(any.key).add(ids(left)).add(std::move(seq));
-  return parameters.add(std::move(chain_hash)).add(std::move(signature));
+  return parameters.add(std::move(chain_hash)).add(std::move(signature)).add(any.file);
 }
 
 // Removes the runs that have ended exactly where their tombstones say, and returns how many. The tombstone is written
@@ -54,7 +54,7 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
   if (left.empty()) return 0;
   connection.query(statement("put_tombstones"), tombstone_parameters(shard, left));
   for (const char* name : {"archive_delete_jobs", "archive_delete_questions", "archive_delete_snapshots",
-                           "archive_delete_events", "archive_delete_runs"})
+                           "archive_delete_events", "archive_delete_imports", "archive_delete_runs"})
     connection.query(statement(name), PgParameters().add(shard).add(ids(left)));
   return std::ssize(left);
 }

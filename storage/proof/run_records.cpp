@@ -176,6 +176,11 @@ void send_events(PgConnection& connection, const PgParameters& of_run, std::span
   connection.send(statement("import_events"), parameters);
 }
 
+PgParameters import_parameters(PgParameters of_run, const ImportOrigin& origin) {
+  of_run.add(origin.at_us).add(origin.by).add(origin.database).add(origin.file_digest);
+  return origin.key ? of_run.add(*origin.key) : of_run.add_null(PgType::bytes);
+}
+
 }  // namespace
 
 struct RunRecords::Parts {
@@ -236,7 +241,8 @@ bool RunRecords::remove_leftovers(Shard shard, const RunId& run) {
 }
 
 // The run's row comes first, so that another import of the same run waits for it.
-bool RunRecords::add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs) {
+bool RunRecords::add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs,
+                     const ImportOrigin& origin) {
   const PgParameters of_run = parts_->of(rows.run.id);
   const Shard shard = shard_of(rows.run.id, parts_->shards);
   return parts_->pool.run([&](PgConnection& connection) {
@@ -252,6 +258,7 @@ bool RunRecords::add(const Repair& rows, std::span<const EventRow> events, const
       send_events(connection, of_run, events.subspan(at, std::min(events_at_once, events.size() - at)));
     for (const auto& [hash, bytes] : blobs)
       if (is_new) connection.send(statement("put_blob"), PgParameters().add(shard).add(hash).add_bytes(bytes));
+    if (is_new) connection.send(statement("put_import"), import_parameters(of_run, origin));
     if (is_new) writing.send_rest(0);
     connection.send(is_new ? commit_statement() : rollback_statement());
     connection.sync();

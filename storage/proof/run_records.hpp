@@ -50,9 +50,10 @@ class RunRecords {
   // The last such id; nil if there is none.
   RunId last_id(Shard shard);
 
-  // Imports a run: writes its events and large values as they are, and its rows, in one transaction. False, and nothing
-  // is written, if the run has an event already.
-  bool add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs);
+  // Imports a run: writes its events and large values as they are, its rows, and where it comes from, in one
+  // transaction. False, and nothing is written, if the run has an event already.
+  bool add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs,
+           const ImportOrigin& origin);
 
   // The records of runs of one shard, in their order, all as they were at the same moment. REQUIRES: no run twice.
   std::vector<RunRecord> records(Shard shard, std::span<const RunId> runs, std::int32_t fold_version);

@@ -86,6 +86,19 @@ std::optional<std::string> file_text(const std::string& file) {
   return text.str();
 }
 
+// A key that others may read signs nothing that only its owner can have signed.
+Status check_owner(const std::string& file) {
+  struct stat found {};
+  if (stat(file.c_str(), &found) != 0) return Done{};  // reading it says what is wrong
+  const std::string expected = "Expected the signing key " + file + " to be ";
+  if ((found.st_mode & 077) != 0)
+    return Error{Code::invalid, expected + "its owner's alone (chmod 600), but others have rights to it."};
+  if (found.st_uid != geteuid() && found.st_uid != 0)
+    return Error{Code::invalid, expected + "this user's or root's, but it belongs to another user (" +
+                                    std::to_string(found.st_uid) + ")."};
+  return Done{};
+}
+
 }  // namespace
 
 struct SigningKey::Pair {
@@ -114,6 +127,7 @@ SigningKey::SigningKey(std::shared_ptr<const Pair> pair)
     : pair_(std::move(pair)), public_key_(public_part(pair_->key.get())) {}
 
 Result<SigningKey> SigningKey::read(const std::string& file) {
+  if (Status owned = check_owner(file); !owned) return owned.error();
   const std::optional<std::string> text = file_text(file);
   if (!text)
     return Error{Code::unavailable,

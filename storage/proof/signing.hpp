@@ -24,7 +24,8 @@ Result<PublicKey> read_public_key(const std::string& file);
 class SigningKey {
  public:
   // The private key in `file`, PEM form. A missing file is created, readable by its owner alone; several processes that
-  // do so at once get the same key. Refuses `unavailable` (cannot be read or created), `invalid` (not such a key).
+  // do so at once get the same key. Refuses `unavailable` (cannot be read or created), `invalid` (not such a key, or a
+  // file that others may read or write, or that neither this user nor root owns).
   static Result<SigningKey> open(const std::string& file);
 
   const PublicKey& public_key() const { return public_key_; }

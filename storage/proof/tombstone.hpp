@@ -19,6 +19,7 @@ struct Tombstone {
   TimeUs at_us = 0;
   Hash key{};             // fingerprint of the public key
   std::string signature;  // bytes
+  std::string file = {};  // the archive's path when it was written; not signed
 };
 
 std::string signed_bytes(const Tombstone& tombstone, std::string_view database);

@@ -100,7 +100,7 @@ int count_of(const std::string& text, const std::string& part) {
 std::string cluster_dsn() {
   const Result<Cluster> cluster = start_cluster((directory() / "data").string());
   if (!cluster) throw std::runtime_error(cluster.error().message);
-  return cluster->dsn;
+  return cluster->owner_dsn;
 }
 
 pid_t postmaster() {
@@ -245,7 +245,7 @@ void Load::wait_until_ended() {
 void Load::drain_workers() {
   for (Beside& worker : workers_) {
     worker.signal(SIGTERM);
-    EXPECT_EQ(worker.wait(), 0);
+    EXPECT_EQ(worker.wait(), 0) << worker.err();
     std::istringstream lines(worker.out());
     for (std::string line; std::getline(lines, line);) line_.stale += Json::parse(line).value("stale", 0);
     read_log(worker.err());

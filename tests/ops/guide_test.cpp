@@ -21,7 +21,7 @@
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
-#include "workers/ports/tools.hpp"
+#include "workers/ports/tools_file.hpp"
 
 namespace cairn::program {
 namespace {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "storage/postgres/cluster.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {
@@ -24,7 +25,7 @@ void clear_environment() {
   for (const char* name :
        {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE", "PGUSER", "CAIRN_DSN", "CAIRN_TOOLS",
         "CAIRN_MODEL_URL", "CAIRN_MODEL", "CAIRN_MODEL_KEY", "CAIRN_MODEL_SCRIPT", "CAIRN_LOG", "XDG_DATA_HOME",
-        "CAIRN_CHECKPOINTS", "CAIRN_SIGNING_KEY", "CAIRN_CHECKPOINT_MS", "CAIRN_TOKEN"})
+        "CAIRN_CHECKPOINTS", "CAIRN_SIGNING_KEY", "CAIRN_CHECKPOINT_MS", "CAIRN_TOKEN", "CAIRN_POOLER"})
     unsetenv(name);
 }
 
@@ -113,6 +114,13 @@ Ran run_program(const std::string& path, const Arguments& arguments, const std::
     waitpid(pid, &status, 0);
   }
   return {exit_of(status), read_file(out), read_file(err)};
+}
+
+std::string owner_dsn(const fs::path& data) {
+  cairn_ok({"runs", "--data", data});
+  const Result<Cluster> cluster = find_cluster(data);
+  if (!cluster) throw std::runtime_error(cluster.error().message);
+  return cluster->owner_dsn;
 }
 
 Ran cairn(const Arguments& arguments, const std::string& input) {

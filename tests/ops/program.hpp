@@ -31,6 +31,9 @@ std::filesystem::path write_file(const std::string& name, const std::string& tex
 std::string read_file(const std::filesystem::path& path);
 std::filesystem::path samples();
 
+// The DSN of the embedded database's owner, a superuser; it is started first.
+std::string owner_dsn(const std::filesystem::path& data = directory() / "data");
+
 // Runs `cairn ARGUMENTS` to its end (within two minutes) with `input` on stdin.
 Ran cairn(const Arguments& arguments, const std::string& input = "");
 // The same, and expects exit 0.

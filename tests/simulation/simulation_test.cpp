@@ -54,7 +54,9 @@ TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
   for (const auto& [what, times] : reached) std::cout << "  " << what << ": " << times << "\n";
   for (const auto& [status, times] : endings) std::cout << "  runs " << status << ": " << times << "\n";
   if (seeds < 100) return;
-  for (const char* what : {"snapshots kept", "snapshots read", "states forgotten"}) EXPECT_GT(reached[what], 0) << what;
+  for (const char* what :
+       {"snapshots kept", "snapshots read", "states forgotten", "decided under a lock", "events missed"})
+    EXPECT_GT(reached[what], 0) << what;
 }
 
 TEST_F(Simulation, a_seed_always_takes_the_same_course) {

@@ -43,12 +43,15 @@ TEST(DatabaseClock, a_clock_that_was_set_anew_is_believed_at_once) {
   EXPECT_EQ(clock.now(second + 2'500), 90 * second);
 }
 
-TEST(DatabaseClock, never_goes_back) {
+// It stood still for as long as the step back was long, and everything that waited for it.
+TEST(DatabaseClock, D9_one_that_was_set_back_goes_on_from_there_and_tells_by_how_much) {
   DatabaseClock clock;
-  clock.observe(90 * second, 0, 100);
-  EXPECT_EQ(clock.now(50), 90 * second);
-  clock.observe(0, second, second + 100);
-  EXPECT_EQ(clock.now(second), 90 * second);
+  EXPECT_EQ(clock.observe(3'600 * second, 0, 0), 0) << "the first observation is no jump";
+  EXPECT_EQ(clock.observe(second, second, second), -3'600 * second);
+  EXPECT_EQ(clock.now(2 * second), 2 * second);
+  EXPECT_EQ(clock.observe(3 * second + 500'000, 3 * second, 3 * second), 0) << "half a second is drift";
+  EXPECT_EQ(clock.observe(604 * second, 4 * second, 4 * second), 600 * second - 500'000);
+  EXPECT_EQ(clock.now(5 * second), 605 * second);
 }
 
 }  // namespace

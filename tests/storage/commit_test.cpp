@@ -1,4 +1,7 @@
 // The contract of Store's commits: heads, fences, links, doubt; and the log as it is read back.
+#include <atomic>
+#include <thread>
+
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -92,12 +95,10 @@ TEST_P(CommitTest, a_run_that_exists_cannot_be_started_again) {
   EXPECT_EQ(verdict.kind, Kind::conflict);
   EXPECT_EQ(verdict.head, 2);
   EXPECT_EQ(verdict.chain_hash, run.chain_hash);
-  ASSERT_EQ(verdict.missed.size(), 2u);
-  EXPECT_EQ(verdict.missed[0].payload, first.events[0].payload);
   EXPECT_EQ(store().events(run.id(), 0, 10).size(), 2u);
 }
 
-TEST_P(CommitTest, a_commit_at_an_old_head_gets_the_events_it_missed) {
+TEST_P(CommitTest, a_commit_at_an_old_head_is_a_conflict) {
   TestRun run = started_run();
   TestRun late = run;
   run.commit(run.entry(3));
@@ -105,19 +106,109 @@ TEST_P(CommitTest, a_commit_at_an_old_head_gets_the_events_it_missed) {
   EXPECT_EQ(verdict.kind, Kind::conflict);
   EXPECT_EQ(verdict.head, 4);
   EXPECT_EQ(verdict.chain_hash, run.chain_hash);
-  ASSERT_EQ(verdict.missed.size(), 3u);
-  EXPECT_EQ(verdict.missed[0].seq, 2);
-  EXPECT_EQ(verdict.missed[2].chain_hash, run.chain_hash);
 }
 
-TEST_P(CommitTest, too_many_missed_events_do_not_come_with_the_conflict) {
+// --- decided under locks: A7 ----------------------------------------------------------------------------------------
+
+TEST_P(CommitTest, A7_a_locked_run_brings_along_what_was_missed_and_its_entry_is_no_conflict) {
   TestRun run = started_run();
   TestRun late = run;
+  run.commit(run.entry(3));
+  TestRun other = started_run();
+  std::vector<Entry> entries;
+  const auto decide = [&](std::vector<LockedRun> locked) {
+    EXPECT_EQ(locked.size(), 3u);
+    EXPECT_EQ(locked.at(0).head, 1) << "nothing is missed";
+    EXPECT_TRUE(locked[0].missed.empty());
+    EXPECT_EQ(locked[1].head, 0) << "there is no such run";
+    EXPECT_EQ(locked[2].head, 4);
+    EXPECT_EQ(locked[2].missed.size(), 3u);
+    EXPECT_EQ(locked[2].missed.front().seq, 2);
+    EXPECT_EQ(locked[2].missed.back().chain_hash, run.chain_hash);
+    EXPECT_EQ(locked[2].chain_hash, run.chain_hash);
+    late.head = locked[2].head;
+    late.chain_hash = locked[2].chain_hash;
+    entries = {late.entry(2), other.entry()};
+    return LockedDecision{entries, {}};
+  };
+  const std::vector<KnownRun> known = {{other.id(), 1}, {run_on(last_shard(), store().shards()), 7}, {run.id(), 1}};
+  const std::vector<Verdict> verdicts = store().commit_locked(last_shard(), known, decide);
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts[0].kind, Kind::committed);
+  EXPECT_EQ(verdicts[0].head, 6);
+  EXPECT_EQ(verdicts[1].kind, Kind::committed);
+  EXPECT_EQ(chain_fault(store(), run.id()), "");
+}
+
+TEST_P(CommitTest, A7_of_very_many_missed_events_only_the_first_come_along) {
+  TestRun run = started_run();
   run.commit(run.entry(1'001));
-  const Verdict verdict = late.commit(late.entry());
-  EXPECT_EQ(verdict.kind, Kind::conflict);
-  EXPECT_EQ(verdict.head, 1'002);
-  EXPECT_TRUE(verdict.missed.empty());
+  std::vector<LockedRun> found;
+  const auto decide = [&](std::vector<LockedRun> locked) {
+    found = std::move(locked);
+    return LockedDecision{};
+  };
+  const std::vector<KnownRun> known = {{run.id(), 1}};
+  EXPECT_TRUE(store().commit_locked(last_shard(), known, decide).empty());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].head, 1'002);
+  EXPECT_EQ(found[0].missed.size(), 1'000u);
+  EXPECT_EQ(run.commit(run.entry()).kind, Kind::committed) << "its lock is gone";
+}
+
+TEST_P(CommitTest, A7_a_fence_that_does_not_hold_is_stale_under_the_lock_as_well) {
+  TestRun run = started_run();
+  const Fence good = fence_of(claim_one(7));
+  Fence bad = good;
+  ++bad.epoch;
+  for (const Fence& fence : {bad, good}) {
+    Entry entry = run.entry();
+    entry.fences = {fence};
+    entry.jobs = {keep(job_of(1, 2))};
+    const auto decide = [&](const std::vector<LockedRun>&) { return LockedDecision{{&entry, 1}, {}}; };
+    const std::vector<KnownRun> known = {{run.id(), run.head}};
+    const Verdict verdict = store().commit_locked(last_shard(), known, decide).at(0);
+    EXPECT_EQ(verdict.kind, fence.epoch == good.epoch ? Kind::committed : Kind::stale);
+    EXPECT_EQ(verdict.stale.size(), fence.epoch == good.epoch ? 0u : 1u);
+  }
+  EXPECT_EQ(store().run(run.id())->head, 2);
+}
+
+// A writer that fails while it decides leaves no lock behind.
+TEST_P(CommitTest, A7_a_decision_that_is_not_made_writes_nothing) {
+  TestRun run = started_run();
+  const auto decide = [](const std::vector<LockedRun>&) -> LockedDecision { throw StoreUnavailable("gone"); };
+  const std::vector<KnownRun> known = {{run.id(), 1}};
+  EXPECT_THROW((void)store().commit_locked(last_shard(), known, decide), StoreUnavailable);
+  EXPECT_EQ(run.commit(run.entry()).kind, Kind::committed);
+}
+
+// Each of them knows only the beginning of the run: no turn is lost to another one.
+TEST_P(CommitTest, A7_writers_of_one_run_take_turns_and_none_of_them_is_refused) {
+  constexpr int writers = 4;
+  constexpr int turns = 10;
+  const TestRun run = started_run();
+  std::atomic<int> committed = 0;
+  std::vector<std::thread> threads;
+  for (int n = 0; n < writers; ++n) {
+    threads.emplace_back([&, own = run]() mutable {
+      for (int turn = 0; turn < turns; ++turn) {
+        Entry entry;
+        const auto decide = [&](const std::vector<LockedRun>& locked) {
+          own.head = locked.at(0).head;
+          own.chain_hash = locked[0].chain_hash;
+          entry = own.entry();
+          return LockedDecision{{&entry, 1}, {}};
+        };
+        const std::vector<KnownRun> known = {{own.id(), own.head}};
+        committed += store().commit_locked(last_shard(), known, decide).at(0).kind == Kind::committed ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(committed, writers * turns);
+  EXPECT_EQ(store().run(run.id())->head, 1 + writers * turns);
+  EXPECT_EQ(chain_fault(store(), run.id()), "");
 }
 
 TEST_P(CommitTest, a_commit_to_a_run_that_does_not_exist_is_a_conflict_at_head_0) {
@@ -139,7 +230,6 @@ TEST_P(CommitTest, another_chain_at_the_same_head_is_a_conflict) {
   EXPECT_EQ(verdict.kind, Kind::conflict);
   EXPECT_EQ(verdict.head, 1);
   EXPECT_EQ(verdict.chain_hash, run.chain_hash);
-  EXPECT_TRUE(verdict.missed.empty());
 }
 
 TEST_P(CommitTest, a_fence_that_holds_passes) {
@@ -345,6 +435,36 @@ TEST_P(CommitTest, a_batch_in_doubt_that_did_not_land_is_written) {
   Entry other = entry;  // the same place in the log, but of another batch
   other.commit = 79;
   EXPECT_EQ(run.commit(other).kind, Kind::conflict);
+}
+
+// A run under an id that the same key gives again.
+TestRun keyed_run(Store& store, Shard shard) {
+  TestRun run(store, shard);
+  run.row.id.bytes[6] = 0x80;
+  return run;
+}
+
+TEST_P(CommitTest, A4_a_key_whose_run_was_archived_is_refused_and_names_the_archive) {
+  TestRun run = keyed_run(store(), last_shard());
+  TestRun again = run;
+  run.row.status = RunStatus::done;
+  run.commit(run.entry(2));
+  archive(run, "/archives/2026.jsonl");
+  EXPECT_FALSE(store().run(run.id()));
+  Entry child = new_run().entry();
+  Entry entry = again.entry();
+  entry.link = child.link = 3;
+  const std::vector<Verdict> verdicts = commit({new_run().entry(), entry, child});
+  EXPECT_EQ(verdicts[0].kind, Kind::committed) << "nobody else is disturbed";
+  EXPECT_EQ(verdicts[1].kind, Kind::archived);
+  EXPECT_EQ(verdicts[2].kind, Kind::conflict) << "it is linked";
+  for (const std::string& part : {to_string(run.id()), std::string("/archives/2026.jsonl"), std::string("2023-11-14")})
+    EXPECT_NE(verdicts[1].fault.find(part), std::string::npos) << verdicts[1].fault;
+  EXPECT_FALSE(store().run(run.id()));
+  EXPECT_FALSE(store().run(child.run.id));
+  EXPECT_EQ(again.commit(again.entry()).kind, Kind::archived) << "alone";
+  TestRun other = keyed_run(store(), last_shard());
+  EXPECT_EQ(other.commit(other.entry()).kind, Kind::committed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, CommitTest, testing::ValuesIn(every_store()), name_of_store);

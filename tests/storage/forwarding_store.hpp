@@ -12,10 +12,14 @@ class ForwardingStore : public Store {
 
   std::int32_t shards() const override { return store_.shards(); }
   std::string identity() const override { return store_.identity(); }
+  void give_up() override { store_.give_up(); }
   TimeUs database_time() override { return store_.database_time(); }
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     return store_.commit(shard, batch, options);
+  }
+  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    return store_.commit_locked(shard, runs, decide);
   }
   std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
   std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
@@ -29,15 +33,19 @@ class ForwardingStore : public Store {
     return store_.snapshot(id, fold_version, at_most);
   }
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override { store_.put_snapshot(id, snapshot); }
+  void drop_snapshots(const RunId& id) override { store_.drop_snapshots(id); }
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
     return store_.questions(id, limit);
   }
-  std::vector<RunId> orphans(std::int32_t limit) override { return store_.orphans(limit); }
+  std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override { return store_.orphans(mark, limit); }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override { store_.put_blob(shard, hash, bytes); }
   std::optional<std::string> blob(Shard shard, const Hash& hash) override { return store_.blob(shard, hash); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
   void put_graph(const GraphRow& graph) override { store_.put_graph(graph); }
   std::vector<GraphRow> graphs() override { return store_.graphs(); }
+  std::int64_t graphs_mark() override { return store_.graphs_mark(); }
+  std::vector<GraphRow> graph_names() override { return store_.graph_names(); }
+  std::vector<GraphRow> graphs_of(std::span<const std::string> versions) override { return store_.graphs_of(versions); }
 
   ClaimedBatch claim(const ClaimRequest& request) override { return store_.claim(request); }
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
@@ -54,8 +62,8 @@ class ForwardingStore : public Store {
   void beat(SessionId session) override { store_.beat(session); }
   void close_session(SessionId session) override { store_.close_session(session); }
   std::vector<SessionRow> sessions() override { return store_.sessions(); }
-  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit) override {
-    return store_.held_by(session, limit);
+  std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {
+    return store_.held_by(session, limit, share);
   }
   HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
     return store_.scan_held(session, now_us, limit);

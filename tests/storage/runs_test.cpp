@@ -84,6 +84,54 @@ TEST_P(RunsTest, runs_are_read_page_by_page_also_when_they_started_at_once) {
   }
 }
 
+// They were kept for ever, also of runs that had ended.
+TEST_P(RunsTest, A15_the_last_two_snapshots_of_a_run_are_kept_and_none_once_it_has_ended) {
+  TestRun run(store());
+  run.start(job_of(1, 1));
+  const auto seq_of = [&](std::int32_t fold, std::int64_t at_most) {
+    const std::optional<SnapshotRow> found = store().snapshot(run.id(), fold, at_most);
+    return found ? found->seq : 0;
+  };
+  for (const std::int64_t seq : {1, 3, 5, 7}) store().put_snapshot(run.id(), {seq, 4, Hash{}, "s"});
+  EXPECT_EQ(seq_of(4, 100), 7);
+  EXPECT_EQ(seq_of(4, 6), 5);
+  EXPECT_EQ(seq_of(4, 4), 0);
+  store().put_snapshot(run.id(), {8, 5, Hash{}, "s"});
+  EXPECT_EQ(seq_of(5, 100), 8);
+  EXPECT_EQ(seq_of(4, 100), 0) << "an older fold's are not read any more";
+  store().drop_snapshots(run.id());
+  EXPECT_EQ(seq_of(5, 100), 8) << "the run is open";
+  Entry ending = run.entry();
+  ending.run.status = RunStatus::done;
+  ending.jobs = {drop(1)};
+  run.commit(ending);
+  store().drop_snapshots(run.id());
+  EXPECT_EQ(seq_of(5, 100), 0);
+  store().put_snapshot(run.id(), {9, 5, Hash{}, "late"});
+  EXPECT_EQ(seq_of(5, 100), 0);
+}
+
+TEST_P(RunsTest, A16_a_reader_of_graphs_is_given_what_it_does_not_know) {
+  KnownGraphs known;
+  const auto seen = [&](bool only_current = false) {
+    std::vector<std::string> lines;
+    for (const GraphRow& row : new_graphs(store(), known, only_current))
+      lines.push_back(row.name + " " + row.version + (row.current ? " current " : " ") + row.text);
+    return lines;
+  };
+  using Seen = std::vector<std::string>;
+  EXPECT_EQ(seen(), Seen{});
+  store().put_graph({"g", "v", "{1}", true});
+  EXPECT_EQ(seen(), Seen{"g v current {1}"});
+  EXPECT_EQ(seen(), Seen{});
+  store().put_graph({"g", "w", "{2}", true});
+  store().put_graph({"h", "x", "{3}", false});
+  EXPECT_EQ(seen(true), (Seen{"g v ", "g w current {2}"})) << "h x is not current";
+  EXPECT_EQ(seen(true), Seen{});
+  store().put_graph({"g", "v", "{1}", true});
+  EXPECT_EQ(seen(), (Seen{"g v current ", "g w ", "h x {3}"}));
+}
+
 TEST_P(RunsTest, a_lineage_is_what_a_run_continues_and_what_continues_it) {
   std::vector<TestRun> runs;
   const auto add = [&](std::optional<RunId> continues) {

@@ -1,4 +1,6 @@
 // The rows of sessions, and what the sweeps look for: lapsed and ownerless holds, orphans.
+#include <set>
+
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -92,6 +94,20 @@ TEST_P(SessionsTest, what_a_session_holds_is_found) {
   EXPECT_EQ(store().held_counts(), (std::map<SessionId, std::int64_t>{{7, 1}, {8, 2}})) << "free ones are nobody's";
 }
 
+TEST_P(SessionsTest, A14_what_a_session_holds_is_shared_out_by_runs_and_nothing_is_left_over) {
+  constexpr int runs = 40;
+  constexpr std::int32_t shares = 3;
+  for (int n = 0; n < runs; ++n) started_run();
+  claim(7, runs);
+  std::set<RunId> found;
+  for (std::int32_t index = 0; index < shares; ++index) {
+    const std::vector<HeldJob> part = store().held_by(7, runs, {index, shares});
+    EXPECT_LT(part.size(), static_cast<std::size_t>(runs));
+    for (const HeldJob& job : part) EXPECT_TRUE(found.insert(job.run).second) << "in two parts";
+  }
+  EXPECT_EQ(found.size(), static_cast<std::size_t>(runs));
+}
+
 TEST_P(SessionsTest, what_is_held_beyond_its_deadline_is_found) {
   started_run();
   started_run();
@@ -126,15 +142,40 @@ TEST_P(SessionsTest, open_children_of_ended_parents_are_found) {
   Entry entry = ended.entry();
   entry.run.status = RunStatus::done;
   ended.commit(entry);
-  EXPECT_TRUE(store().orphans(10).empty());
+  const auto orphans = [this] {
+    OrphanMark from_the_first;
+    return store().orphans(from_the_first, 10);
+  };
+  EXPECT_TRUE(orphans().empty());
   Entry ending = parent.entry();
   ending.run.status = RunStatus::aborted;
   parent.commit(ending);
-  EXPECT_EQ(store().orphans(10), std::vector<RunId>{open.id()});
+  EXPECT_EQ(orphans(), std::vector<RunId>{open.id()});
   Entry last = open.entry();
   last.run.status = RunStatus::aborted;
   open.commit(last);
-  EXPECT_TRUE(store().orphans(10).empty());
+  EXPECT_TRUE(orphans().empty());
+}
+
+// One look reads a slice, whatever number of children there are; the next one goes on after it.
+TEST_P(SessionsTest, A19_open_children_are_looked_at_slice_by_slice) {
+  std::set<RunId> expected;
+  for (int n = 0; n < 6; ++n) {
+    TestRun parent = started_run();
+    TestRun child = new_run();
+    child.row.parent = parent.id();
+    child.commit(child.entry());
+    if (n % 2 == 0) continue;
+    Entry ending = parent.entry();
+    ending.run.status = RunStatus::done;
+    parent.commit(ending);
+    expected.insert(child.id());
+  }
+  std::set<RunId> found;
+  OrphanMark mark;
+  for (int look = 0; look < 4; ++look)
+    for (const RunId& run : store().orphans(mark, 2)) found.insert(run);
+  EXPECT_EQ(found, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, SessionsTest, testing::ValuesIn(every_store()), name_of_store);

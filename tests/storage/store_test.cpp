@@ -2,8 +2,10 @@
 
 #include <ostream>
 
+#include "storage/chain.hpp"
 #include "storage/memory_store.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "storage/proof/run_archive.hpp"
 #include "tests/storage/test_database.hpp"
 
 namespace cairn::test {
@@ -28,7 +30,7 @@ void StoreTest::SetUp() {
     return;
   }
   PostgresOptions options;
-  options.dsn = new_database(variant.shards);
+  options.dsn = dsn_ = new_database(variant.shards);
   options.notify = variant.notify;
   options.prepared = variant.prepared;
   Result<std::unique_ptr<Store>> opened = open_postgres_store(options);
@@ -50,6 +52,19 @@ HeldJob StoreTest::claim_one(SessionId session) {
   const std::vector<HeldJob> jobs = claim(session, 1);
   EXPECT_EQ(jobs.size(), 1u);
   return jobs.empty() ? HeldJob{} : jobs[0];
+}
+
+void StoreTest::archive(const TestRun& run, const std::string& file) {
+  if (GetParam().memory) return archive_in_memory(store(), run.id(), file, sha256(file));
+  Tombstone tombstone;
+  tombstone.shard = last_shard();
+  tombstone.head = {run.id(), run.head, run.chain_hash};
+  tombstone.file_digest = sha256(file);
+  tombstone.at_us = noon;
+  tombstone.file = file;
+  const Result<std::int64_t> removed = RunArchive(dsn_).remove(last_shard(), {&tombstone, 1});
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(*removed, 1);
 }
 
 HeldJob StoreTest::job(const TestRun& run, BranchId branch) {

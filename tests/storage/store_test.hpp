@@ -39,8 +39,11 @@ class StoreTest : public testing::TestWithParam<StoreVariant> {
   std::vector<HeldJob> claim(SessionId session, std::int32_t limit = 10);
   HeldJob claim_one(SessionId session);
   HeldJob job(const TestRun& run, BranchId branch);
+  // Removes a run that has ended, as an archive in `file` does.
+  void archive(const TestRun& run, const std::string& file);
 
  private:
+  std::string dsn_;  // "": in memory
   std::unique_ptr<Store> store_;
 };
 

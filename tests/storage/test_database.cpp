@@ -33,8 +33,9 @@ class TestCluster {
   TestCluster() : directory_(scratch_directory() + "/cluster") {
     const Result<Cluster> cluster = start_cluster(directory_);
     if (!cluster) throw std::runtime_error(cluster.error().message);
-    dsn_ = cluster->dsn;
-    PgConnection connection({dsn_, "test", false});
+    PgConnection connection({cluster->owner_dsn, "test", false});
+    connection.execute("CREATE ROLE tester SUPERUSER LOGIN");  // without a password, which takes time to check
+    dsn_ = with_user(cluster->dsn, "tester");
     connection.execute("ALTER SYSTEM SET fsync = off");
     connection.execute("SELECT pg_reload_conf()");
   }
@@ -101,6 +102,7 @@ std::string with_user(const std::string& dsn, const std::string& user) { return 
 
 PgResult ask(const std::string& dsn, const std::string& sql) {
   PgConnection connection({dsn, "test", false});
+  connection.limit_silence(600'000);  // a million rows take a while
   return connection.query({"ask", sql});
 }
 

@@ -1,21 +1,27 @@
 #include "workers/ports/tool_process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio.hpp>
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
+#include <grp.h>
 #include <memory>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/syscall.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include "engine/result.hpp"
+#include "workers/ports/own_process.hpp"
+#include "workers/ports/tool_keeper.hpp"
 
 namespace cairn {
 
@@ -26,8 +32,10 @@ namespace {
 
 constexpr std::size_t err_bytes_kept = 8 * 1024;
 constexpr std::size_t chunk_bytes = 16 * 1024;
-constexpr int drained_chunks_max = 64;  // no pipe holds more than a MiB
-constexpr int reap_ms_max = 1'000;      // for a killed child, when its waiter is gone
+constexpr int drained_chunks_max = 64;   // no pipe holds more than a MiB
+constexpr int destroyed_ms_max = 1'000;  // for the end of a child whose waiter is gone
+constexpr int stopped_ms_max = 7'000;    // for the end of what was stopped; its keeper says so after five seconds
+constexpr int own_descriptors_from = 8;  // above all that a program may get
 
 [[noreturn]] void fail(const char* doing) { throw std::system_error(errno, std::generic_category(), doing); }
 
@@ -50,12 +58,13 @@ class Descriptor {
   int number_;
 };
 
-// Above 2, so that giving it to a child as 0, 1 or 2 never overwrites another one.
-Descriptor above_stdio(Descriptor descriptor) {
-  if (descriptor.get() > STDERR_FILENO) return descriptor;
-  Descriptor moved(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (moved.get() < 0) fail("duplicating a pipe");
-  return moved;
+// Above those that a program gets, so that giving it one never overwrites another.
+Descriptor above(Descriptor descriptor) {
+  if (descriptor.get() >= own_descriptors_from) return descriptor;
+  Descriptor moved(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, own_descriptors_from));
+  if (moved.get() >= 0) return moved;
+  if (errno == EINVAL) errno = EMFILE;  // this process may not have so many
+  fail("duplicating a descriptor");
 }
 
 struct Pipe {
@@ -64,23 +73,105 @@ struct Pipe {
     if (::pipe2(ends, O_CLOEXEC) != 0) fail("making a pipe");
     from = Descriptor(ends[0]);
     to = Descriptor(ends[1]);
-    from = above_stdio(std::move(from));
-    to = above_stdio(std::move(to));
+    from = above(std::move(from));
+    to = above(std::move(to));
   }
   Descriptor from;
   Descriptor to;
 };
 
-// The attributes for posix_spawnp: three descriptors and no other, own group, signals as a fresh program expects them.
+// The line to a keeper.
+struct Line {
+  Line() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("making a line to a keeper");
+    ours = Descriptor(ends[0]);
+    its = Descriptor(ends[1]);
+    its = above(std::move(its));
+  }
+  Descriptor ours;
+  Descriptor its;
+};
+
+// The keeper's program, as a file in memory.
+Descriptor keeper_file() {
+  const std::string_view program = keeper_program();
+  Descriptor file(::memfd_create("cairn-keeper", MFD_CLOEXEC));
+  if (file.get() < 0) fail("making a file in memory");
+  for (std::size_t at = 0; at < program.size();) {
+    const ssize_t written = ::write(file.get(), program.data() + at, program.size() - at);
+    if (written <= 0) fail("writing a file in memory");
+    at += static_cast<std::size_t>(written);
+  }
+  // A file that is open for writing cannot be run.
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  Descriptor readable(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (readable.get() < 0) fail("opening a file in memory");
+  return above(std::move(readable));
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+bool is_allowed_variable(std::string_view name, const std::vector<std::string>& more) {
+  static constexpr std::array<std::string_view, 5> allowed = {"PATH", "HOME", "LANG", "TZ", "TMPDIR"};
+  return name.starts_with("LC_") || std::find(allowed.begin(), allowed.end(), name) != allowed.end() ||
+         std::find(more.begin(), more.end(), name) != more.end();
+}
+
+std::vector<std::string> environment_of(const ProcessSetting& setting) {
+  std::vector<std::string> kept;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (setting.user && name == "HOME") continue;
+    if (is_allowed_variable(name, setting.environment)) kept.emplace_back(text);
+  }
+  if (setting.user) kept.push_back("HOME=" + setting.user->home);
+  kept.insert(kept.end(), setting.variables.begin(), setting.variables.end());
+  return kept;
+}
+
+// The arguments of tool_keeper.cpp.
+std::vector<std::string> keeper_arguments(std::size_t descriptors, const std::vector<std::string>& argv,
+                                          const ProcessLimits& limits, const ProcessSetting& setting) {
+  const auto bound = [](std::int64_t limit) { return limit > 0 ? std::to_string(limit) : std::string("-"); };
+  const std::int64_t files = limits.open_files > 0 ? limits.open_files : open_files_at_start();
+  std::vector<std::string> all = {"cairn-keeper",
+                                  std::to_string(descriptors),
+                                  bound(limits.cpu_seconds),
+                                  bound(limits.memory_bytes),
+                                  bound(files),
+                                  bound(limits.file_bytes),
+                                  bound(limits.processes),
+                                  "-",
+                                  "-",
+                                  "-"};
+  if (setting.user) {
+    all[7] = std::to_string(setting.user->uid);
+    all[8] = std::to_string(setting.user->gid);
+    std::string groups;
+    for (const std::uint32_t group : setting.user->groups)
+      groups += (groups.empty() ? "" : ",") + std::to_string(group);
+    if (!groups.empty()) all[9] = groups;
+  }
+  all.insert(all.end(), argv.begin(), argv.end());
+  return all;
+}
+
+// The attributes of a keeper's start: the program's descriptors and its line and no other, a group of its own, signals
+// as a fresh program expects them.
 class SpawnPlan {
  public:
-  SpawnPlan(int in, int out, int err) {
+  explicit SpawnPlan(const std::vector<int>& descriptors) {
     ::posix_spawn_file_actions_init(&actions_);
     ::posix_spawnattr_init(&attributes_);
-    ::posix_spawn_file_actions_adddup2(&actions_, in, STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+    for (std::size_t at = 0; at < descriptors.size(); ++at)
+      ::posix_spawn_file_actions_adddup2(&actions_, descriptors[at], static_cast<int>(at));
     sigset_t none;
     sigset_t all;
     ::sigemptyset(&none);
@@ -99,29 +190,29 @@ class SpawnPlan {
 
   // 0 or the error number.
   int start(pid_t& pid, std::vector<std::string>& argv, std::vector<std::string>& environment) {
-    const std::vector<char*> arguments = pointers(argv);
-    const std::vector<char*> variables = pointers(environment);
-    return ::posix_spawnp(&pid, arguments[0], &actions_, &attributes_, arguments.data(), variables.data());
+    static const Descriptor keeper = keeper_file();  // until the process ends
+    const std::string path = "/proc/self/fd/" + std::to_string(keeper.get());
+    const std::vector<char*> arguments = pointers_to(argv);
+    const std::vector<char*> variables = pointers_to(environment);
+    return ::posix_spawn(&pid, path.c_str(), &actions_, &attributes_, arguments.data(), variables.data());
   }
 
  private:
-  static std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    for (std::string& text : texts) all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-  }
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
 };
 
-std::vector<std::string> environment_without_secrets() {
-  std::vector<std::string> kept;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text(*variable);
-    if (!is_secret_variable(text.substr(0, text.find('=')))) kept.emplace_back(text);
+// Asks the keeper to end all; a program that stopped it with a signal does not keep it from that.
+void ask_to_end(int line, pid_t keeper) {
+  ::shutdown(line, SHUT_WR);
+  ::kill(keeper, SIGCONT);
+}
+
+int reap(pid_t pid, int options) {
+  int status = 0;
+  while (::waitpid(pid, &status, options) < 0 && errno == EINTR) {
   }
-  return kept;
+  return status;
 }
 
 // write() that reports a closed pipe as EPIPE and leaves no SIGPIPE pending, whatever the process does with it.
@@ -154,35 +245,35 @@ class Child : public std::enable_shared_from_this<Child> {
         in_(executor),
         out_(executor),
         err_(executor),
-        exit_(executor),
+        line_(executor),
         input_(std::move(input)),
         limits_(limits) {}
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
     if (!runs()) return;
-    kill_group();
-    pollfd gone{exit_.is_open() ? exit_.native_handle() : -1, POLLIN, 0};
-    ::poll(&gone, 1, exit_.is_open() ? reap_ms_max : 0);
-    reap(exit_.is_open() ? WNOHANG : 0);
+    ask_to_end(line_.native_handle(), pid_);
+    pollfd gone{line_.native_handle(), POLLIN, 0};
+    const bool is_gone = ::poll(&gone, 1, destroyed_ms_max) > 0;
+    reap(pid_, is_gone ? 0 : WNOHANG);
   }
 
   // False: it could not be started, and `end` says why.
-  bool start(std::vector<std::string> argv) {
+  bool start(const std::vector<std::string>& argv, const ProcessSetting& setting) {
     Pipe in;
     Pipe out;
     Pipe err;
-    std::vector<std::string> environment = environment_without_secrets();
-    SpawnPlan plan(in.from.get(), out.to.get(), err.to.get());
-    const int error = plan.start(pid_, argv, environment);
+    Line line;
+    std::vector<std::string> environment = environment_of(setting);
+    std::vector<std::string> arguments = keeper_arguments(3, argv, limits_, setting);
+    SpawnPlan plan({in.from.get(), out.to.get(), err.to.get(), line.its.get()});
+    const int error = plan.start(pid_, arguments, environment);
     if (error != 0) {
       pid_ = 0;
       end.number = error;
       return false;
     }
-    Descriptor exit(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));  // glibc 2.36 declares it for C only
-    if (exit.get() < 0) fail("watching a child");
-    exit_.assign(exit.release());
+    line_.assign(line.ours.release());
     in_.assign(in.to.release());
     out_.assign(out.from.release());
     err_.assign(err.from.release());
@@ -190,19 +281,22 @@ class Child : public std::enable_shared_from_this<Child> {
     feed();
     listen(out_, out_chunk_);
     listen(err_, err_chunk_);
-    await_exit();
+    await_report();
     return true;
   }
 
-  // Kills it if its end is not known yet. It is reaped when it is gone, without a wait.
+  // Ends it if its end is not known yet; `ended` then has new time, for the keeper's report.
   void stop(ProcessEnd::Kind kind) {
     if (!runs() || stopped_) return;
     stopped_ = true;
     end.kind = kind;
-    kill_group();
+    ask_to_end(line_.native_handle(), pid_);
     for (auto* stream : {&in_, &out_, &err_}) close(*stream);
-    ended.cancel();
+    ended.expires_after(std::chrono::milliseconds(stopped_ms_max));
   }
+
+  bool runs() const { return pid_ > 0; }
+  bool is_stopped() const { return stopped_; }
 
   asio::steady_timer ended;  // cancelled when there is nothing to wait for any more
   ProcessEnd end;
@@ -252,25 +346,28 @@ class Child : public std::enable_shared_from_this<Child> {
     return false;
   }
 
-  void await_exit() {
-    exit_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
-      if (!error) self->take_exit();
+  void await_report() {
+    line_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
+      if (!error) self->take_report();
     });
   }
 
-  // The child is gone: what it wrote is in the pipes; what others may still write is not waited for. A wake-up
-  // alone is no proof that it is.
-  void take_exit() {
-    if (!has_exited()) return await_exit();
+  // Nothing of the program is left: what it wrote is in the pipes. A keeper that was killed reports nothing.
+  void take_report() {
+    KeeperReport report{KeeperReport::signalled, SIGKILL};
+    const ssize_t bytes = ::recv(line_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return await_report();
     drain(out_, out_chunk_);
     drain(err_, err_chunk_);
-    kill_group();
-    const int status = reap(0);
-    close(exit_);
-    if (stopped_) return;
-    end.kind = WIFEXITED(status) ? ProcessEnd::Kind::exited : ProcessEnd::Kind::signalled;
-    end.number = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+    reap(std::exchange(pid_, 0), 0);
+    close(line_);
     for (auto* stream : {&in_, &out_, &err_}) close(*stream);
+    if (!stopped_) {
+      end.kind = report.kind == KeeperReport::exited        ? ProcessEnd::Kind::exited
+                 : report.kind == KeeperReport::not_started ? ProcessEnd::Kind::not_started
+                                                            : ProcessEnd::Kind::signalled;
+      end.number = report.number;
+    }
     ended.cancel();
   }
 
@@ -281,35 +378,16 @@ class Child : public std::enable_shared_from_this<Child> {
     }
   }
 
-  bool runs() const { return pid_ > 0; }
-
-  bool has_exited() const {
-    siginfo_t told{};
-    const int asked = ::waitid(P_PID, static_cast<id_t>(pid_), &told, WEXITED | WNOHANG | WNOWAIT);
-    return asked != 0 || told.si_pid != 0;
-  }
-
-  // REQUIRES: the child is not reaped; only until then is the group's number surely its own.
-  void kill_group() { ::kill(-pid_, SIGKILL); }
-
-  int reap(int options) {
-    int status = 0;
-    while (::waitpid(pid_, &status, options) < 0 && errno == EINTR) {
-    }
-    pid_ = 0;
-    return status;
-  }
-
   static void close(asio::posix::stream_descriptor& stream) {
     error_code ignored;  // closing a pipe end loses nothing
     if (stream.is_open()) stream.close(ignored);
   }
 
-  pid_t pid_ = 0;  // 0: not started, or reaped
+  pid_t pid_ = 0;  // the keeper's; 0: not started, or reaped
   asio::posix::stream_descriptor in_;
   asio::posix::stream_descriptor out_;
   asio::posix::stream_descriptor err_;
-  asio::posix::stream_descriptor exit_;
+  asio::posix::stream_descriptor line_;
   std::string input_;
   std::size_t fed_ = 0;
   bool stopped_ = false;
@@ -330,63 +408,64 @@ class StopAtExit {
   Child& child_;
 };
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 }  // namespace
 
-bool is_secret_variable(std::string_view name) {
-  if (name == "CAIRN_DSN" || name == "CAIRN_DATASET_DSN" || name == "PGPASSWORD") return true;
-  if (name.substr(0, 6) != "CAIRN_") return false;
-  return ends_with(name, "KEY") || ends_with(name, "TOKEN") || ends_with(name, "SECRET") || ends_with(name, "PASSWORD");
+Result<ProcessUser> find_user(const std::string& name) {
+  std::array<char, 16 * 1024> text{};
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwnam_r(name.c_str(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr)
+    return Error{Code::invalid, "Expected a user of this machine, but there is no " + name + "."};
+  if (::geteuid() != 0)
+    return Error{Code::invalid, "Expected to run a program as user " + name +
+                                    ", but this process is not root, which alone may become another user."};
+  std::vector<std::uint32_t> groups(256);
+  auto count = static_cast<int>(groups.size());
+  if (::getgrouplist(name.c_str(), entry.pw_gid, groups.data(), &count) < 0)
+    return Error{Code::invalid, "Expected user " + name + " to be in at most 256 groups, but it is in more."};
+  groups.resize(static_cast<std::size_t>(count));
+  return ProcessUser{entry.pw_uid, entry.pw_gid, std::move(groups), entry.pw_dir};
 }
 
-LastingProcess::LastingProcess(std::vector<std::string> argv) {
+LastingProcess::LastingProcess(std::vector<std::string> argv, int from, int to, const std::string& log) {
   CHECK(!argv.empty());
-  argv.insert(argv.begin(), {"setpriv", "--pdeathsig", "KILL", "--"});
-  Pipe in;
-  Pipe out;
-  std::vector<std::string> environment = environment_without_secrets();
-  SpawnPlan plan(in.from.get(), out.to.get(), out.to.get());
-  errno = plan.start(pid_, argv, environment);
+  Line line;
+  const Descriptor nothing = above(Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  const Descriptor said = above(Descriptor(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)));
+  ProcessLimits limits;
+  limits.cpu_seconds = 0;
+  std::vector<std::string> environment = environment_of({});
+  std::vector<std::string> arguments = keeper_arguments(5, argv, limits, {});
+  SpawnPlan plan({nothing.get(), said.get(), said.get(), from, to, line.its.get()});
+  errno = plan.start(pid_, arguments, environment);
   if (errno != 0) fail("starting a program");
-  out_ = out.from.release();
+  line_ = line.ours.release();
 }
 
 LastingProcess::~LastingProcess() {
-  ::kill(-pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  ::close(out_);
+  ask_to_end(line_, pid_);
+  pollfd gone{line_, POLLIN, 0};
+  const bool is_gone = ::poll(&gone, 1, stopped_ms_max) > 0;
+  reap(pid_, is_gone ? 0 : WNOHANG);
+  ::close(line_);
 }
 
-std::string LastingProcess::hear(std::string_view part, std::int64_t timeout_ms) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  std::string heard;
-  while (heard.find(part) == std::string::npos && heard.size() < err_bytes_kept) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
-    pollfd readable{out_, POLLIN, 0};
-    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(left)) <= 0) break;
-    char chunk[512];
-    const ssize_t bytes = ::read(out_, chunk, sizeof chunk);
-    if (bytes <= 0) break;
-    heard.append(chunk, static_cast<std::size_t>(bytes));
-  }
-  return heard;
-}
-
-boost::asio::awaitable<ProcessEnd> run_process(std::vector<std::string> argv, std::string input, ProcessLimits limits) {
+boost::asio::awaitable<ProcessEnd> run_process(std::vector<std::string> argv, std::string input, ProcessLimits limits,
+                                               ProcessSetting setting) {
   CHECK(!argv.empty());
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto child = std::make_shared<Child>(executor, std::move(input), limits);
   child->ended.expires_after(std::chrono::milliseconds(limits.timeout_ms));
-  const bool started = child->start(std::move(argv));
+  const bool started = child->start(argv, setting);
   if (!started) co_return std::move(child->end);
   const StopAtExit stop_at_exit(*child);
-  error_code cancelled;
-  co_await child->ended.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-  child->stop(ProcessEnd::Kind::timed_out);
+  while (child->runs()) {
+    const bool was_stopped = child->is_stopped();
+    error_code cancelled;
+    co_await child->ended.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    if (!cancelled && was_stopped) break;  // it does not end although it is killed
+    if (!cancelled) child->stop(ProcessEnd::Kind::timed_out);
+  }
   co_return std::move(child->end);
 }
 

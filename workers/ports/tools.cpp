@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -23,12 +22,8 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t shown_bytes_max = 500;
-constexpr std::int64_t timeout_ms_max = 24LL * 3'600'000;
-constexpr std::int32_t attempts_max = 1000;
 constexpr std::int64_t sleep_ms_max = 30LL * 24 * 3'600'000;
 constexpr int exit_try_again = 75;  // EX_TEMPFAIL
-
-std::string tool_named(const std::string& tool) { return "tool \"" + tool + "\""; }
 
 std::string document_of(const ToolCall& call) {
   return canonical({{"run", to_string(call.run)},
@@ -72,16 +67,16 @@ Failure failed_exit(const ProcessEnd& end) {
   return failure("error", std::move(message), end.number == exit_try_again);
 }
 
-ToolAnswer read_process(const std::string& tool, const std::string& program, std::int64_t timeout_ms,
+ToolAnswer read_process(const std::string& tool, const std::string& program, const ProcessLimits& limits,
                         const ProcessEnd& end) {
   switch (end.kind) {
     case ProcessEnd::Kind::not_started:
       return not_started(tool, program, end.number);
     case ProcessEnd::Kind::timed_out:
-      return too_late(tool, timeout_ms);
+      return too_late(tool, limits.timeout_ms);
     case ProcessEnd::Kind::flooded:
       return failure("bad_output",
-                     "Expected at most " + std::to_string(json_bytes_max) + " bytes from " + tool_named(tool) +
+                     "Expected at most " + std::to_string(limits.output_bytes_max) + " bytes from " + tool_named(tool) +
                          ", but it wrote more: " + readable_line(end.out.substr(0, shown_bytes_max), 80),
                      false);
     case ProcessEnd::Kind::signalled:
@@ -93,17 +88,16 @@ ToolAnswer read_process(const std::string& tool, const std::string& program, std
   return read_outputs(tool, end.out);
 }
 
-asio::awaitable<ToolAnswer> run_program(std::vector<std::string> argv, ToolCall call) {
-  const std::string program = argv[0];
-  ProcessLimits limits;
+asio::awaitable<ToolAnswer> run_program(const ToolSpec::Exec& exec, ToolCall call) {
+  ProcessLimits limits = exec.limits;
   limits.timeout_ms = call.timeout_ms;
   ProcessEnd end;
   try {
-    end = co_await run_process(std::move(argv), document_of(call), limits);
+    end = co_await run_process(exec.argv, document_of(call), limits, exec.setting);
   } catch (const std::system_error& error) {  // no descriptors left, say
     end.number = error.code().value();
   }
-  co_return read_process(call.tool, program, call.timeout_ms, end);
+  co_return read_process(call.tool, exec.argv[0], limits, end);
 }
 
 // --- URLs -----------------------------------------------------------------------------------------------------------
@@ -300,7 +294,7 @@ class ToolBox final : public Tools {
   }
 
   asio::awaitable<ToolAnswer> start(const ToolSpec& spec, ToolCall call) {
-    if (const auto* exec = std::get_if<ToolSpec::Exec>(&spec.does)) return run_program(exec->argv, std::move(call));
+    if (const auto* exec = std::get_if<ToolSpec::Exec>(&spec.does)) return run_program(*exec, std::move(call));
     if (const auto* http = std::get_if<ToolSpec::Http>(&spec.does)) return ask_url(client_, http->url, std::move(call));
     if (const auto* native = std::get_if<NativeTool>(&spec.does)) return run_native(pool_, *native, std::move(call));
     if (const auto* instant = std::get_if<ToolSpec::Instant>(&spec.does))
@@ -330,126 +324,14 @@ ToolAnswer fail_as_asked(const ToolCall& call) {
   return failure("error", message.get<std::string>(), true);
 }
 
-// --- the tools file -------------------------------------------------------------------------------------------------
-
-Error tool_fault(const std::string& name, const std::string& wanted, const Json& but) {
-  return {Code::invalid, "Expected " + wanted + " for " + tool_named(name) + ", but got " + excerpt(but, 200) + "."};
-}
-
-bool is_text_list(const Json& value) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_string(); });
-}
-
-Status read_work(const Json& entry, ToolSpec& spec) {
-  if (entry.contains("exec") == entry.contains("http")) {
-    return tool_fault(spec.name, "exactly one of \"exec\" and \"http\"", entry);
-  }
-  if (entry.contains("exec")) {
-    const Json& argv = entry["exec"];
-    const bool fits = is_text_list(argv) && !argv.empty() && !argv[0].get_ref<const std::string&>().empty();
-    if (!fits) return tool_fault(spec.name, "\"exec\" to be [\"program\", \"argument\", ...]", argv);
-    spec.does = ToolSpec::Exec{argv.get<std::vector<std::string>>()};
-    return Done{};
-  }
-  const Json& url = entry["http"];
-  if (!url.is_string()) return tool_fault(spec.name, "\"http\" to be a URL", url);
-  if (const Status usable = check_url(url.get_ref<const std::string&>()); !usable) {
-    return Error{Code::invalid, usable.error().message + " It stands as \"http\" of " + tool_named(spec.name) + "."};
-  }
-  spec.does = ToolSpec::Http{url.get<std::string>()};
-  return Done{};
-}
-
-bool is_need(const Json& need) {
-  const std::string_view text = need.get_ref<const std::string&>();
-  if (text.starts_with("$")) return text.size() > 1;
-  if (text.starts_with("*.")) return text.size() > 2;
-  return !text.empty();
-}
-
-Status read_facts(const Json& entry, ToolSpec& spec) {
-  const Json needs = entry.value("needs", Json::array());
-  if (!is_text_list(needs) || !std::all_of(needs.begin(), needs.end(), is_need)) {
-    return tool_fault(spec.name, "\"needs\" to be [\"$channel\", \"*.slot\", \"input\", ...]", needs);
-  }
-  const Json gives = entry.value("gives", Json::array());
-  if (!is_text_list(gives)) return tool_fault(spec.name, "\"gives\" to be [\"slot\", ...]", gives);
-  const Json about = entry.value("about", Json(""));
-  if (!about.is_string()) return tool_fault(spec.name, "\"about\" to be a text", about);
-  spec.facts.needs = needs.get<std::vector<std::string>>();
-  spec.facts.gives = gives.get<std::vector<std::string>>();
-  spec.facts.about = about.get<std::string>();
-  return Done{};
-}
-
-Status read_policy(const Json& entry, ToolSpec& spec) {
-  const Json fallback = entry.value("fallback", Json(""));
-  if (!fallback.is_string() || fallback == spec.name)
-    return tool_fault(spec.name, "\"fallback\" to be another tool's name", fallback);
-  const Json attempts = entry.value("attempts", Json(fallback == "" ? 0 : 1));
-  const bool fits =
-      attempts.is_number_integer() && attempts <= attempts_max && (attempts >= 1 || !entry.contains("attempts"));
-  if (!fits) return tool_fault(spec.name, "\"attempts\" from 1 to " + std::to_string(attempts_max), attempts);
-  spec.fallback = fallback.get<std::string>();
-  spec.attempts = attempts.get<std::int32_t>();
-  return Done{};
-}
-
-Status read_settings(const Json& entry, ToolSpec& spec) {
-  const Json timeout = entry.value("timeout_ms", Json(spec.timeout_ms));
-  if (!timeout.is_number_integer() || timeout < 1 || timeout > timeout_ms_max) {
-    return tool_fault(spec.name, "\"timeout_ms\" from 1 to " + std::to_string(timeout_ms_max), timeout);
-  }
-  const Json queue = entry.value("queue", Json(spec.facts.queue));
-  if (!queue.is_string() || queue.get_ref<const std::string&>().empty()) {
-    return tool_fault(spec.name, "\"queue\" to be a queue's name", queue);
-  }
-  spec.timeout_ms = timeout.get<std::int64_t>();
-  spec.facts.queue = queue.get<std::string>();
-  if (const Status policy = read_policy(entry, spec); !policy) return policy;
-  return read_facts(entry, spec);
-}
-
-Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
-  if (name.empty()) return Error{Code::invalid, "Expected every tool to have a name, but one has none."};
-  if (!entry.is_object()) return tool_fault(name, "an object", entry);
-  for (const auto& [key, value] : entry.items()) {
-    static const std::set<std::string, std::less<>> known = {"exec",  "http",  "timeout_ms", "queue",   "needs",
-                                                             "gives", "about", "attempts",   "fallback"};
-    if (!known.contains(key)) {
-      return tool_fault(name, "only exec, http, timeout_ms, queue, needs, gives, about, attempts and fallback",
-                        Json(key));
-    }
-  }
-  ToolSpec spec;
-  spec.name = name;
-  if (const Status work = read_work(entry, spec); !work) return work.error();
-  if (const Status settings = read_settings(entry, spec); !settings) return settings.error();
-  return spec;
-}
-
 }  // namespace
+
+std::string tool_named(const std::string& tool) { return "tool \"" + tool + "\""; }
 
 std::vector<ToolSpec> builtin_tools() {
   return {{"echo", ToolSpec::Instant{echo}, 10'000, {}},
           {"fail", ToolSpec::Instant{fail_as_asked}, 10'000, {}},
           {"sleep", ToolSpec::Sleep{}, 0, {}}};
-}
-
-Result<std::vector<ToolSpec>> parse_tools(const Json& document) {
-  const bool fits =
-      document.is_object() && document.size() == 1 && document.contains("tools") && document["tools"].is_object();
-  if (!fits) {
-    return Error{Code::invalid,
-                 "Expected a tools file like {\"tools\": {\"NAME\": {...}}}, but got " + excerpt(document, 200) + "."};
-  }
-  std::vector<ToolSpec> specs;
-  for (const auto& [name, entry] : document["tools"].items()) {
-    Result<ToolSpec> spec = parse_tool(name, entry);
-    if (!spec) return spec.error();
-    specs.push_back(*std::move(spec));
-  }
-  return specs;
 }
 
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads) {

@@ -13,6 +13,7 @@
 
 #include "engine/result.hpp"
 #include "workers/ports/ports.hpp"
+#include "workers/ports/tool_process.hpp"
 
 namespace cairn {
 
@@ -22,6 +23,8 @@ using NativeTool = std::function<ToolAnswer(const ToolCall&)>;
 struct ToolSpec {
   struct Exec {
     std::vector<std::string> argv;
+    ProcessLimits limits = {};  // timeout_ms is the tool's
+    ProcessSetting setting = {};
   };
   struct Http {
     std::string url;
@@ -39,21 +42,17 @@ struct ToolSpec {
   std::string fallback = {};  // the tool that is called with the same inputs after a final failure; "": none
 };
 
+// As sentences name it.
+std::string tool_named(const std::string& tool);
+
 // echo, sleep, fail.
 std::vector<ToolSpec> builtin_tools();
-
-// {"tools": {"NAME": {"exec": ["program", "argument"], "timeout_ms": 10000, "queue": "default", "needs": ["$channel"]},
-//            "OTHER": {"http": "http://127.0.0.1:9000/x", "gives": ["slot"], "about": "What it does, for planners.",
-//                      "attempts": 2, "fallback": "NAME"}}}
-// With a fallback, `attempts` is 1 unless it is given. Refuses `invalid` with a sentence that names the tool and the
-// fault.
-Result<std::vector<ToolSpec>> parse_tools(const Json& document);
 
 // A tool gets one JSON document {"run", "step", "sub_goal", "attempt", "key", "inputs"} on stdin or as the body, and
 // answers with one JSON object of at most json_bytes_max. `key` is the idempotency key, also sent as the header
 // idempotency-key. A non-zero exit or a status of 400 or more is a failed attempt (message: the last line of stderr, or
-// the body); exit 75, 429 and 5xx are retryable, all others are not. A program that exceeds its time or its output is
-// killed with its whole process group. Its environment is the worker's without CAIRN_* secrets. A
+// the body); exit 75, 429 and 5xx are retryable, all others are not. A program runs as tool_process.hpp says: under
+// limits, with an environment of allowed names, and ended with all that it started. A
 // fallback's outputs name it in `answered_by`; a fallback has no fallback of its own. `threads`: bound of the
 // pool for native tools. Later specs replace earlier ones of the same name.
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads);

@@ -1,6 +1,7 @@
 #include "workers/runtime/checkpointer.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -16,6 +17,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t pause_ms_max = 1'000;
+constexpr std::size_t unwritten_max = 100;  // checkpoints, kept for a file without room
 
 }  // namespace
 
@@ -25,7 +27,7 @@ struct Checkpointer::Parts {
         heads(heads_of),
         options(std::move(options_of)),
         files(options.folder, store.identity()),
-        process(new_session_id()) {}
+        process(options.by_hand ? -new_session_id() : new_session_id()) {}
 
   long write_if_due();
   void write_left() {
@@ -44,10 +46,10 @@ struct Checkpointer::Parts {
   CheckpointFiles files;
   const std::int64_t process;
   std::optional<SigningKey> key;
-  std::optional<Checkpoint> next;  // signed, and not yet in the database
-  bool is_in_file = false;         // the next one
-  bool files_end = false;          // one could not be written; no more are, as a file never has a gap
-  std::int64_t n = 0;              // of the last one in the database
+  std::optional<Checkpoint> next;    // signed, and not yet in the database
+  std::deque<Checkpoint> unwritten;  // into the file: it had no room; in their order, as a file never has a gap
+  bool files_end = false;            // too many of these: no more are written
+  std::int64_t n = 0;                // of the last one in the database
   Hash previous{};
   std::set<std::string> warned;
   std::optional<PeriodicThread> thread;
@@ -88,15 +90,18 @@ void Checkpointer::Parts::prepare() {
   made.heads = heads_text(heads.take());
   sign(made, files.database(), *key);
   next = std::move(made);
-  is_in_file = false;
+  if (!files_end) unwritten.push_back(*next);
 }
 
 void Checkpointer::Parts::put_into_file() {
-  if (is_in_file || files_end) return;
-  const Status appended = files.append(*next);
-  is_in_file = appended.ok();
-  files_end = !appended;
-  if (!appended) warn_once(appended.error().message);
+  for (; !unwritten.empty(); unwritten.pop_front()) {
+    const Status appended = files.append(unwritten.front());
+    if (appended) continue;
+    warn_once(appended.error().message);
+    files_end = unwritten.size() > unwritten_max;
+    if (files_end) unwritten.clear();
+    return;
+  }
 }
 
 // Into the file first, so that the file has all that the database has, unless it could not be written.
@@ -113,10 +118,21 @@ void Checkpointer::Parts::write() {
   next.reset();
 }
 
+SigningKeyFile signing_key_file(const CheckpointOptions& options) {
+  if (!options.key.empty()) return {options.key, ""};
+  std::string folder = options.folder;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  const std::string beside = folder + "_signing_key.pem";
+  const std::string inside = folder + "/signing_key.pem";
+  std::error_code ignored;
+  if (!std::filesystem::exists(beside, ignored) && std::filesystem::exists(inside, ignored)) return {inside, beside};
+  return {beside, ""};
+}
+
 Result<SigningKey> open_signing_key(const CheckpointOptions& options) {
   std::error_code ignored;  // a folder that cannot be made cannot be written to either
   std::filesystem::create_directories(options.folder, ignored);
-  Result<SigningKey> key = SigningKey::open(options.key.empty() ? options.folder + "/signing_key.pem" : options.key);
+  Result<SigningKey> key = SigningKey::open(signing_key_file(options).path);
   if (!key) return key;
   if (const Status published = key->publish(options.folder); !published) spdlog::warn("{}", published.error().message);
   return key;
@@ -130,6 +146,7 @@ Checkpointer::Checkpointer(Store& store, GatheredHeads& heads, CheckpointOptions
 Checkpointer::~Checkpointer() {
   parts_->thread.reset();
   parts_->write_left();
+  parts_->put_into_file();
 }
 
 }  // namespace cairn

@@ -126,8 +126,10 @@ class PostingExecutor {
 }  // namespace
 
 // Drives the session: its store calls, its effects, its time from the monotonic clock. One thread waits for sockets and
-// timers, a few make store calls. All access to the session runs in `serial_`, on any of these threads: a thread that
-// has an answer also handles it and makes the next call, because waking another thread costs a tenth of a commit.
+// timers, a few make store calls. Nearly all runs in `serial_`, on any of these threads: a thread that has an answer
+// also handles it and makes the next call, because waking another thread costs a tenth of a commit. Only a decision
+// under the store's locks is made at once, by the thread that holds them: in `serial_`, a handler may wait for the
+// store meanwhile.
 struct Worker::Parts {
   Parts(Store& store, Catalogue& catalogue, WorkerOptions options);
   ~Parts() { serial_.close(); }
@@ -136,6 +138,7 @@ struct Worker::Parts {
 
   WorkerReport run();
   std::atomic<bool> stopping{false};
+  std::atomic<bool> hurrying{false};
 
  private:
   void serve(asio::io_context& loop);
@@ -149,10 +152,18 @@ struct Worker::Parts {
   void now_or_soon();
   void advance();
   void arm();
+  void abandon();
   void call(std::vector<StoreCall> calls);
   std::optional<StoreCall> next_call();
   void carry_on();
   void carry(StoreCall call);
+  LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs);
+  // Uses it for a moment: nothing in it waits for the store, an effect or another lock.
+  template <class Use>
+  auto with_session(Use use) {
+    const std::lock_guard lock(session_mutex_);
+    return use(session_);
+  }
   void on_answer(StoreCall call);
   void on_failure(const StoreCall& call, const std::string& fault);
   void complain(const char* purpose, const std::string& fault);
@@ -173,6 +184,7 @@ struct Worker::Parts {
   asio::steady_timer timer_{PostingExecutor(io_, serial_)};
   TimeUs armed_until_ = 0;  // 0: not
   bool is_posted_ = false;
+  bool has_given_up_ = false;
   int calls_under_way_ = 0;
   std::mutex calls_mutex_;
   std::deque<StoreCall> calls_;  // until a thread is free for them
@@ -184,6 +196,7 @@ struct Worker::Parts {
 
   Ports ports_;
   Executor executor_;
+  std::mutex session_mutex_;
   Session session_;
   std::deque<Effect> to_start_;
   // Shared with the coroutine's completion, which may come after the effect was cancelled.
@@ -219,7 +232,7 @@ long Worker::Parts::await_notification() {
   try {
     if (store_.await_notification(wait_ms)) {
       serial_.post([this] {
-        session_.notified();
+        with_session([](Session& session) { session.notified(); });
         soon();
       });
       return 0;
@@ -266,26 +279,41 @@ void Worker::Parts::carry_on() {
 void Worker::Parts::carry(StoreCall call) {
   std::optional<std::string> fault;
   try {
-    carry_out(call, {store_, steady_, has_exited});
+    carry_out(call, {store_, steady_, has_exited, [this](std::uint64_t batch, std::vector<LockedRun> runs) {
+                       return decide_locked(batch, std::move(runs));
+                     }});
   } catch (const std::exception& thrown) {
     fault = thrown.what();
   }
   serial_.run(shared([this, call = std::move(call), fault = std::move(fault)]() mutable {
     --calls_under_way_;
-    session_.tick(steady_us());
     fault ? on_failure(call, *fault) : on_answer(std::move(call));
     now_or_soon();
   }));
 }
 
+// The actions that it leads to are passed on with the call's answer.
+LockedDecision Worker::Parts::decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
+  return with_session([&](Session& session) {
+    session.tick(steady_us());
+    return session.decide_locked(batch, std::move(runs));
+  });
+}
+
 void Worker::Parts::on_answer(StoreCall call) {
-  session_.answered(std::move(call));
-  beats_ = session_.beats();
+  with_session([&](Session& session) {
+    session.tick(steady_us());
+    session.answered(std::move(call));
+    beats_ = session.beats();
+  });
 }
 
 void Worker::Parts::on_failure(const StoreCall& call, const std::string& fault) {
   complain(purpose(call), fault);
-  session_.failed(call);
+  with_session([&](Session& session) {
+    session.tick(steady_us());
+    session.failed(call);
+  });
 }
 
 // At most one line a second: an outage makes every call fail.
@@ -346,22 +374,36 @@ void Worker::Parts::soon() {
 void Worker::Parts::now_or_soon() { effects_.empty() && calls_under_way_ == 0 ? advance() : soon(); }
 
 void Worker::Parts::advance() {
-  session_.tick(steady_us());
-  if (stopping || (options_.until && options_.until())) session_.drain();
-  SessionActions actions = session_.drain_actions();
+  const bool is_to_stop = stopping || (options_.until && options_.until());
+  SessionActions actions = with_session([&](Session& session) {
+    session.tick(steady_us());
+    if (is_to_stop) session.drain();
+    if (hurrying) session.hurry();
+    return session.drain_actions();
+  });
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
   for (const Ticket slot : actions.cancelled) cancel(slot);
   call(std::move(actions.calls));
   start_some();
   for (const Note& note : actions.notes) write(note);
-  if (session_.is_finished()) return end();
+  const auto [is_abandoned, is_finished] =
+      with_session([](Session& session) { return std::pair(session.is_abandoned(), session.is_finished()); });
+  if (is_abandoned && !std::exchange(has_given_up_, true)) abandon();
+  if (is_finished) return end();
   arm();
+}
+
+// Without this, ending would wait for calls that may never be answered.
+void Worker::Parts::abandon() {
+  spdlog::warn("Expected to close the session, but the database does not answer; what it holds is taken over later.");
+  store_.give_up();
 }
 
 // A timer that fires too early is left as it is: setting it again wakes another thread.
 void Worker::Parts::arm() {
   const TimeUs now = steady_us();
-  const TimeUs due = std::clamp(session_.due_us(), now + pause_min_us, now + rounds_us);
+  const TimeUs due =
+      std::clamp(with_session([](Session& session) { return session.due_us(); }), now + pause_min_us, now + rounds_us);
   if (armed_until_ > now && armed_until_ <= due) return;
   armed_until_ = due;
   timer_.expires_after(std::chrono::microseconds(due - now));
@@ -388,7 +430,7 @@ void Worker::Parts::start(Effect effect) {
   effects_.emplace(effect.slot, signal);
   const auto on_end = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
     effects_.erase(slot);
-    session_.ended(slot, result_of(thrown, std::move(result)));
+    with_session([&](Session& session) { session.ended(slot, result_of(thrown, std::move(result))); });
     now_or_soon();
   };
   asio::co_spawn(PostingExecutor(io_, serial_), executor_.run_effect(std::move(effect.work)),
@@ -411,5 +453,6 @@ Worker::Worker(Store& store, Catalogue& catalogue, WorkerOptions options)
 Worker::~Worker() = default;
 WorkerReport Worker::run() { return parts_->run(); }
 void Worker::stop() { parts_->stopping = true; }
+void Worker::hurry() { parts_->hurrying = true; }
 
 }  // namespace cairn

@@ -21,8 +21,10 @@ class Worker {
   // Throws nothing when the database goes away: backs off and tries again. Exceptions of `until` are passed on.
   WorkerReport run();
 
-  // Safe from any thread and from a signal handler.
+  // Both are safe from any thread and from a signal handler. stop() lets what runs finish, for a while; hurry() does
+  // not. Neither depends on a database that answers.
   void stop();
+  void hurry();
 
  private:
   struct Parts;

@@ -15,6 +15,9 @@ constexpr TimeUs again_us = 200'000;
 constexpr TimeUs again_max_us = 5'000'000;
 constexpr TimeUs conflict_pause_us = 10'000;  // doubled at each conflict without progress
 constexpr int conflicts_max = 9;              // after about ten seconds
+constexpr TimeUs rivals_us = 2'000'000;       // after the last event of another writer
+constexpr TimeUs lock_pause_share = 8;        // of the time that locking and writing took
+constexpr TimeUs lock_pause_max_us = 10'000;
 
 std::int64_t bytes_of(const std::vector<EventRow>& rows) {
   std::int64_t bytes = 0;
@@ -87,7 +90,7 @@ class Committer::TaskQueue {
 };
 
 struct Committer::Run {
-  enum class At : std::uint8_t { idle, loading, gathered, under_way };
+  enum class At : std::uint8_t { idle, loading, gathered, to_lock, under_way };
   RunId id;
   RunState state;
   bool loaded = false;
@@ -105,10 +108,15 @@ struct Committer::Run {
   std::int64_t conflict_head = -1;  // the committed head at the last conflict
   int conflicts = 0;                // one after another without a move of that head
   TimeUs not_before = 0;            // when its tasks are decided again
+  TimeUs rivals_until = 0;          // others write it, too: it is locked before its tasks are decided
+  bool is_locked = false;           // now
+  bool has_missed = false;          // its last lock brought events of others along
+  TimeUs lock_after = 0;            // until then its tasks gather
   bool one_by_one = false;          // the database refused an entry: its tasks leave alone, so that the others pass
   std::int64_t folded_events = 0;   // since the last snapshot
   std::int64_t folded_bytes = 0;
   std::int64_t snapshot_size = 0;  // of the last one known of
+  std::size_t open_steps_max = 0;  // since then: what they were about is in the state, though they have ended
   std::list<Run*>::iterator use;
 
   bool processing = false;
@@ -122,6 +130,7 @@ struct Committer::Run {
     chain = {};
     rows.clear();
     folded_events = folded_bytes = snapshot_size = 0;
+    open_steps_max = 0;
   }
 };
 
@@ -130,25 +139,35 @@ struct Committer::Batch {
   Shard shard = 0;
   std::vector<Entry> entries;
   std::vector<Run*> runs;
+  bool is_undecided = false;  // its runs are to be locked first
+  TimeUs locked_at = 0;       // when that was asked for; 0: they are not
   TimeUs retry_at = never_us;
   int failures = 0;
 };
 
+// Events that would be read again without a new snapshot.
+void Committer::count_folded(Run& run, const std::vector<EventRow>& rows) {
+  run.folded_events += static_cast<std::int64_t>(rows.size());
+  run.folded_bytes += bytes_of(rows);
+}
+
 bool CommitterActions::empty() const {
-  return loads.empty() && commits.empty() && snapshots.empty() && replies.empty() && created_held.empty() &&
-         children.empty() && offered.empty();
+  return loads.empty() && commits.empty() && locked_commits.empty() && snapshots.empty() && without_snapshots.empty() &&
+         replies.empty() && created_held.empty() && children.empty() && offered.empty();
 }
 
 Committer::Committer(CommitterOptions options, Graphs graphs)
     : options_(std::move(options)),
       graphs_(std::move(graphs)),
       keep_rules_(options_.keep, options_.default_timeout_ms),
-      gathered_(static_cast<std::size_t>(options_.shards)) {}
+      gathered_(static_cast<std::size_t>(options_.shards)),
+      to_lock_(static_cast<std::size_t>(options_.shards)) {}
 Committer::~Committer() = default;
 
-void Committer::tick(TimeUs now_us) {
-  now_ = std::max(now_, now_us);
-  keep_rules_.tick(now_);
+void Committer::tick(TimeUs steady_us, TimeUs database_us) {
+  now_ = std::max(now_, steady_us);
+  database_ = database_us;
+  keep_rules_.tick(database_);
 }
 
 // --- runs -----------------------------------------------------------------------------------------------------------
@@ -258,7 +277,12 @@ void Committer::history(History history) {
   const Status folded = fold(*run, history);
   if (run->at == Run::At::loading) return;
   if (!folded) return fail(*run, folded.error());
+  const bool is_new = !run->loaded;
+  if (is_new) count_folded(*run, history.rows);
   if (!history.complete) return load(*run, false, false);
+  if (is_new || !history.rows.empty()) note_rivals(*run);
+  if (is_new && has_rivals(*run))
+    run->folded_events = run->folded_bytes = 0;  // their snapshot is their writers' affair
   run->loaded = true;
   run->fresh = run->asked;
   if (run->head == 0 && !run->waiting.empty() && !std::holds_alternative<StartRun>(run->waiting.front().what.command))
@@ -304,9 +328,14 @@ Status Committer::fold(Run& run, const History& history) {
     run.head = history.rows.back().seq;
     run.chain = history.rows.back().chain_hash;
   }
-  run.folded_events += static_cast<std::int64_t>(history.rows.size());
-  run.folded_bytes += bytes_of(history.rows);
   return Done{};
+}
+
+bool Committer::has_rivals(const Run& run) const { return now_ < run.rivals_until; }
+
+// Others have written it, and there is more than one branch for them to go on with.
+void Committer::note_rivals(Run& run) {
+  if (run.rows.size() > 1) run.rivals_until = now_ + rivals_us;
 }
 
 // The run cannot be read: all that waits for it is refused; nothing else is disturbed.
@@ -347,6 +376,8 @@ bool Committer::process_front(Run& run) {
   }
   run.loaded = true;  // a new run has no history to read; if its id is taken after all, the commit is a conflict
   if (task.kind == Task::Kind::await_state) return answer_front(run);
+  if (run.at == Run::At::idle && !run.is_locked && has_rivals(run)) await_lock(run);
+  if (run.at == Run::At::to_lock) return false;
   // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end.
   if (run.at == Run::At::gathered && (run.one_by_one || is_ended(run.state.status))) return false;
   return decide_front(run);
@@ -365,7 +396,7 @@ bool Committer::answer_front(Run& run) {
 
 Context Committer::context_for(const Run& run) {
   Context context;
-  context.now_us = std::max(now_, run.state.last_at);  // a history's times never decrease, whatever the clock does
+  context.now_us = std::max(database_, run.state.last_at);  // a history's times never decrease, whatever the clock does
   context.actor = options_.actor;
   context.id_base = options_.new_id();
   // The last two bytes make the shard: a child run lies in its parent's.
@@ -460,7 +491,8 @@ void Committer::fuse(Run& run, BranchId branch) {
   for (int steps = 1; steps < options_.fuse_steps; ++steps) {
     const std::optional<Job> job = job_of(run.state, branch);
     if (!job || !keep_rules_.may_execute(*job)) return;
-    const std::optional<Command> command = options_.pure_steps->pure_report(run.state, *job, now_);
+    const std::optional<Command> command =
+        options_.pure_steps->pure_report(run.state, *job, std::max(database_, run.state.last_at));
     if (!command) return;
     ++counts_.fused;
     Result<Decision> decision = decide(run.state, *command, context_for(run), graphs_);
@@ -534,7 +566,7 @@ CommitterActions Committer::drain_actions() {
     batch->retry_at = never_us;
     // The failed call may have committed: by the batch's id the store finds that out.
     for (Entry& entry : batch->entries) entry.in_doubt = entry.commit != 0;
-    actions_.commits.push_back({id, batch->shard, &batch->entries, offers(batch->entries, now_)});
+    send(*batch);
   }
   depart();
   return std::exchange(actions_, {});
@@ -545,8 +577,27 @@ void Committer::depart() {
   for (std::size_t tried = 0; tried < shards; ++tried) {
     if (batches_.size() >= static_cast<std::size_t>(options_.lanes)) return;
     shard_next_ = (shard_next_ + 1) % shards;
-    if (depart(static_cast<Shard>(shard_next_))) tried = 0;
+    const auto shard = static_cast<Shard>(shard_next_);
+    locked_first_ = !locked_first_;
+    const bool has_departed =
+        locked_first_ ? depart_locked(shard) || depart(shard) : depart(shard) || depart_locked(shard);
+    if (has_departed) tried = 0;
   }
+}
+
+void Committer::send(const Batch& batch) {
+  if (!batch.is_undecided)
+    return actions_.commits.push_back({batch.id, batch.shard, &batch.entries, offers(batch.entries, database_)});
+  LockedCommit& commit = actions_.locked_commits.emplace_back();
+  commit.batch = batch.id;
+  commit.shard = batch.shard;
+  for (const Run* run : batch.runs) commit.runs.push_back({run->id, run->head});
+}
+
+void Committer::set_commit_id(Batch& batch) {
+  if (!options_.new_commit) return;
+  const std::int64_t commit = options_.new_commit();
+  for (Entry& entry : batch.entries) entry.commit = commit;
 }
 
 bool Committer::depart(Shard shard) {
@@ -570,13 +621,10 @@ bool Committer::depart(Shard shard) {
   queue.insert(queue.begin(), left.begin(), left.end());
   if (batch->entries.empty()) return false;
   batch->id = ++last_batch_;
-  if (options_.new_commit) {
-    const std::int64_t commit = options_.new_commit();
-    for (Entry& entry : batch->entries) entry.commit = commit;
-  }
+  set_commit_id(*batch);
   batch->shard = shard;
   ++counts_.batches;
-  actions_.commits.push_back({batch->id, shard, &batch->entries, offers(batch->entries, now_)});
+  send(*batch);
   batches_.emplace(batch->id, std::move(batch));
   return true;
 }
@@ -601,12 +649,95 @@ void Committer::add_to_batch(Run& run, Batch& batch) {
   groups_.erase(run.group);
 }
 
+// --- runs with rivals -----------------------------------------------------------------------------------------------
+// An entry that was decided on a head that others move is mostly in vain, and so is the state that it evolved: nothing
+// is decided before the run is locked.
+
+void Committer::await_lock(Run& run) {
+  run.at = Run::At::to_lock;
+  to_lock_[static_cast<std::size_t>(shard_of(run.id, options_.shards))].push_back(&run);
+}
+
+// One lane stays free for runs without rivals, as the others wait for locks. A run waits until its tasks have gathered.
+bool Committer::depart_locked(Shard shard) {
+  std::deque<Run*>& queue = to_lock_[static_cast<std::size_t>(shard)];
+  const auto waiting =
+      std::count_if(batches_.begin(), batches_.end(), [](const auto& entry) { return entry.second->is_undecided; });
+  if (queue.empty() || waiting >= std::max(options_.lanes - 1, 1)) return false;
+  auto batch = std::make_unique<Batch>();
+  std::erase_if(queue, [&](Run* run) {
+    if (run->lock_after > now_ || batch->runs.size() >= options_.batch_max) return false;
+    run->at = Run::At::under_way;
+    batch->runs.push_back(run);
+    return true;
+  });
+  if (batch->runs.empty()) return false;
+  batch->id = ++last_batch_;
+  batch->shard = shard;
+  batch->is_undecided = true;
+  batch->locked_at = now_;
+  ++counts_.batches;
+  send(*batch);
+  batches_.emplace(batch->id, std::move(batch));
+  return true;
+}
+
+LockedDecision Committer::decide_locked(std::uint64_t id, std::vector<LockedRun> locked) {
+  const auto found = batches_.find(id);
+  if (found == batches_.end() || !found->second->is_undecided || found->second->retry_at != never_us) return {};
+  Batch& batch = *found->second;
+  batch.is_undecided = false;
+  const std::vector<Run*> runs = std::exchange(batch.runs, {});
+  CHECK(locked.size() == runs.size());
+  for (std::size_t place = 0; place < runs.size(); ++place) decide_locked(*runs[place], locked[place], batch);
+  set_commit_id(batch);
+  return {batch.entries, {.notify = offers(batch.entries, database_)}};
+}
+
+void Committer::decide_locked(Run& run, const LockedRun& locked, Batch& batch) {
+  CHECK(run.at == Run::At::under_way && !run.entry);
+  run.at = Run::At::idle;
+  again_.push_back(run.id);
+  if (!catch_up(run, locked)) return;
+  run.is_locked = run.processing = true;
+  while (!run.waiting.empty() && process_front(run)) {
+  }
+  run.is_locked = run.processing = false;
+  if (run.at != Run::At::gathered) return;  // nothing is to be written
+  for (Run* member : leaving_with(run)) {
+    std::erase(gathered_[static_cast<std::size_t>(batch.shard)], member);
+    add_to_batch(*member, batch);
+  }
+}
+
+// False: the run cannot be decided now. It is read again, because its lock brought too many events for one answer or
+// contradicts what is known of it; or it cannot be read.
+bool Committer::catch_up(Run& run, const LockedRun& locked) {
+  const Hash chain = locked.missed.empty() ? run.chain : locked.missed.back().chain_hash;
+  const bool is_whole = locked.head == run.head + std::ssize(locked.missed);
+  if (!is_whole || chain != locked.chain_hash) {
+    ++counts_.conflicts;
+    back_off(run);
+    if (is_whole || locked.head < run.head) run.drop_state();
+    load(run, true, false);
+    return false;
+  }
+  run.has_missed = !locked.missed.empty();
+  if (run.has_missed) run.rivals_until = now_ + rivals_us;
+  const Status folded = fold(run, {run.id, {}, locked.missed, true, false});
+  if (run.at == Run::At::loading) return false;
+  run.fresh = ++serial_;
+  if (!folded) fail(run, folded.error());
+  return folded.ok();
+}
+
 // --- verdicts -------------------------------------------------------------------------------------------------------
 
 void Committer::batch_failed(std::uint64_t id) {
   const auto found = batches_.find(id);
   if (found == batches_.end()) return;
   Batch& batch = *found->second;
+  if (batch.runs.empty()) return void(batches_.erase(found));  // there was nothing to write
   const TimeUs pause = std::min(again_max_us, again_us << std::min(batch.failures++, 5));
   batch.retry_at = now_ + pause / 2 + static_cast<TimeUs>(static_cast<double>(pause / 2) * options_.draw());
 }
@@ -625,17 +756,30 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
       apply_verdict(run, batch->entries[place], verdicts[place]);
     } else if (verdicts[place].kind == Verdict::Kind::refused) {
       refuse_entry(run, verdicts[place].fault);
+    } else if (verdicts[place].kind == Verdict::Kind::archived) {
+      refuse_decided(run, {Code::closed, verdicts[place].fault});
+      take_back(run);
     } else {
       // An entry that is refused because of another one, linked to it, stands at the right head itself.
       const Entry& entry = batch->entries[place];
       const bool is_behind =
           verdicts[place].head != entry.head_before || verdicts[place].chain_hash != entry.chain_before;
-      if (verdicts[place].kind == Verdict::Kind::conflict && is_behind) back_off(run);
+      if (verdicts[place].kind == Verdict::Kind::conflict && is_behind) {
+        back_off(run);
+        run.rivals_until = now_ + rivals_us;
+      }
       undo(run, verdicts[place]);
     }
     run.group = 0;
+    if (batch->locked_at > 0 && run.has_missed) gather_for_a_while(run, now_ - batch->locked_at);
   }
   for (const Run* run : batch->runs) again_.push_back(run->id);
+}
+
+// The dearer its lock, the longer do its tasks gather before the next one: the writers of a run share its row, and none
+// of them spends most of its time on it.
+void Committer::gather_for_a_while(Run& run, TimeUs took_us) const {
+  run.lock_after = now_ + std::min(lock_pause_share * took_us, lock_pause_max_us);
 }
 
 void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdict) {
@@ -645,8 +789,7 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   run.chain = verdict.chain_hash;
   run.rows.apply(entry.jobs);
   run.fresh = run.asked;
-  run.folded_events += static_cast<std::int64_t>(entry.events.size());
-  run.folded_bytes += bytes_of(entry.events);
+  count_folded(run, entry.events);
   if (entry.head_before == 0 && entry.run.parent) actions_.children.emplace_back(*entry.run.parent, run.id);
   for (const JobWrite& write : entry.jobs)
     if (frees(write) && write.job.run_at_us < never_us)
@@ -662,6 +805,9 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   run.decided.clear();
   run.entry.reset();
   run.one_by_one = run.one_by_one && !run.waiting.empty();
+  run.open_steps_max = std::max(run.open_steps_max, run.state.steps.size());
+  if (is_ended(run.state.status) && std::exchange(run.snapshot_size, 0) > 0)
+    actions_.without_snapshots.push_back(run.id);
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
 }
 
@@ -669,12 +815,13 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
 // what they save.
 bool Committer::is_worth_a_snapshot(const Run& run) const {
   const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
-  const std::int64_t open_bytes = static_cast<std::int64_t>(run.state.steps.size()) * open_step_bytes;
+  const std::int64_t open_bytes = static_cast<std::int64_t>(run.open_steps_max) * open_step_bytes;
   return is_much && run.folded_bytes >= std::max(run.snapshot_size, open_bytes);
 }
 
 void Committer::keep_snapshot(Run& run) {
   run.folded_events = run.folded_bytes = 0;
+  run.open_steps_max = 0;
   if (is_ended(run.state.status)) return;
   SnapshotRow row;
   row.seq = run.head;
@@ -727,13 +874,15 @@ void Committer::give_up(Run& run) {
 void Committer::refuse_entry(Run& run, const std::string& fault) {
   ++counts_.refused;
   const bool is_alone = std::exchange(run.one_by_one, true);
-  if (is_alone) {
-    const Error error{Code::corrupt, "Expected the database to take what run " + to_string(run.id) +
-                                         " gains, but it refuses: " + fault};
-    for (const Task& task : run.decided) reply(task, run, error);
-    run.decided.clear();
-  }
+  if (is_alone)
+    refuse_decided(run, {Code::corrupt, "Expected the database to take what run " + to_string(run.id) +
+                                            " gains, but it refuses: " + fault});
   take_back(run);
+}
+
+void Committer::refuse_decided(Run& run, const Error& error) {
+  for (const Task& task : run.decided) reply(task, run, error);
+  run.decided.clear();
 }
 
 // Decided tasks wait again, first in line and in their order, and the state is read again: it holds events that were
@@ -763,7 +912,8 @@ void Committer::take_back(Run& run) {
 
 bool Committer::idle() const {
   return waiting_ == 0 && batches_.empty() && again_.empty() && actions_.empty() &&
-         std::all_of(gathered_.begin(), gathered_.end(), [](const auto& queue) { return queue.empty(); });
+         std::all_of(gathered_.begin(), gathered_.end(), [](const auto& queue) { return queue.empty(); }) &&
+         std::all_of(to_lock_.begin(), to_lock_.end(), [](const auto& queue) { return queue.empty(); });
 }
 
 TimeUs Committer::due_us() const {
@@ -771,6 +921,9 @@ TimeUs Committer::due_us() const {
   for (const auto& [at, load] : loads_again_) due = std::min(due, at);
   for (const auto& [at, run] : backing_off_) due = std::min(due, at);
   for (const auto& [id, batch] : batches_) due = std::min(due, batch->retry_at);
+  for (const std::deque<Run*>& queue : to_lock_)
+    for (const Run* run : queue)
+      if (run->lock_after > now_) due = std::min(due, run->lock_after);
   return due;
 }
 

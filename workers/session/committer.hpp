@@ -4,8 +4,10 @@
 // what room there is.
 //
 // A conflict (optimistic concurrency) never discards a command: the run is read again and the command decided again.
-// While a batch is under way its runs' further commands wait; before it leaves, they join their run's entry. A child
-// run's start and end are committed atomically with its parent.
+// From then on the run has rivals: its commands wait until it is locked, the events that others wrote meanwhile move
+// the cached state forward, and only then are they decided (pessimistic concurrency), all that have come by then at
+// once. While a batch is under way its runs' further commands wait; before it leaves, they join their run's entry. A
+// child run's start and end are committed atomically with its parent.
 //
 // Not thread-safe.
 #pragma once
@@ -67,6 +69,12 @@ struct CommitBatch {
   const std::vector<Entry>* entries = nullptr;  // unchanged until the answer
   bool notify = false;                          // offers what others may claim at once
 };
+// Runs to be locked: the driver calls decide_locked() under the locks, and writes what that returns.
+struct LockedCommit {
+  std::uint64_t batch = 0;
+  Shard shard = 0;
+  std::vector<KnownRun> runs;
+};
 struct PutSnapshot {
   RunId run;
   SnapshotRow row;
@@ -84,11 +92,13 @@ struct Offered {  // queue rows that any session may claim from then on
 };
 
 // The work to be done now. Each load is answered by history() or load_failed(), each commit by verdicts() or
-// batch_failed(); snapshots have no answer.
+// batch_failed(); snapshots have no answer, and neither has their removal.
 struct CommitterActions {
   std::vector<Load> loads;
   std::vector<CommitBatch> commits;
+  std::vector<LockedCommit> locked_commits;
   std::vector<PutSnapshot> snapshots;
+  std::vector<RunId> without_snapshots;  // ended runs whose snapshots are not needed any more
   std::vector<Reply> replies;
   std::vector<HeldJob> created_held;              // new branches that are this session's from the start
   std::vector<std::pair<RunId, RunId>> children;  // caller, called
@@ -110,7 +120,9 @@ class Committer {
   explicit Committer(CommitterOptions options, Graphs graphs = {});
   ~Committer();
 
-  void tick(TimeUs now_us);  // never goes back
+  // Waits inside are on the first clock, which never goes back; what is written has the time of the database's.
+  void tick(TimeUs steady_us, TimeUs database_us);
+  void tick(TimeUs now_us) { tick(now_us, now_us); }  // where one clock is both
   void set_capacity(Capacity capacity) { keep_rules_.set_capacity(capacity); }
   void set_open_queues(QueueNames queues) { keep_rules_.set_open_queues(std::move(queues)); }
   void add_graph(GraphRef graph, bool make_current) { graphs_.add(std::move(graph), make_current); }
@@ -129,6 +141,8 @@ class Committer {
 
   void history(History history);
   void load_failed(const RunId& run);
+  // The entries of a locked commit, which stay as they are until its answer; none if it does not stand any more.
+  LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs);
   void verdicts(std::uint64_t batch, std::vector<Verdict> verdicts);
   void batch_failed(std::uint64_t batch);  // the store is unavailable: the same bytes go again later
 
@@ -136,7 +150,7 @@ class Committer {
 
   bool idle() const;  // nothing waits, is gathered or under way
   int created_held_under_way() const { return keep_rules_.created_held(); }
-  TimeUs due_us() const;  // when drain_actions() is worth a call although nothing arrived; `never_us`: not
+  TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived; `never_us`: not
   const CommitterCounts& counts() const { return counts_; }
 
  private:
@@ -162,6 +176,8 @@ class Committer {
   Status fold(Run& run, const History& history);
   Result<bool> restore(Run& run, const History& history);
   void fail(Run& run, const Error& error);
+  bool has_rivals(const Run& run) const;
+  void note_rivals(Run& run);
 
   void gather(Run& run, BranchId last_branch);
   Context context_for(const Run& run);
@@ -174,14 +190,23 @@ class Committer {
 
   void depart();
   bool depart(Shard shard);
+  bool depart_locked(Shard shard);
+  void send(const Batch& batch);
+  void set_commit_id(Batch& batch);
+  void await_lock(Run& run);
+  void decide_locked(Run& run, const LockedRun& locked, Batch& batch);
+  bool catch_up(Run& run, const LockedRun& locked);
   std::vector<Run*> leaving_with(Run& run) const;
   void add_to_batch(Run& run, Batch& batch);
+  void gather_for_a_while(Run& run, TimeUs took_us) const;
   void apply_verdict(Run& run, const Entry& entry, const Verdict& verdict);
   void undo(Run& run, const Verdict& verdict);
   void back_off(Run& run);
   void give_up(Run& run);
   void refuse_entry(Run& run, const std::string& fault);
+  void refuse_decided(Run& run, const Error& error);
   void take_back(Run& run);
+  static void count_folded(Run& run, const std::vector<EventRow>& rows);
   bool is_worth_a_snapshot(const Run& run) const;
   void keep_snapshot(Run& run);
   void reply(const Task& task, const Run& run, Status status);
@@ -189,11 +214,14 @@ class Committer {
   CommitterOptions options_;
   Graphs graphs_;
   KeepRules keep_rules_;
-  TimeUs now_ = 0;
+  TimeUs now_ = 0;       // steady
+  TimeUs database_ = 0;  // the database's clock; it may be set back
   std::uint64_t serial_ = 0;
   std::unordered_map<RunId, std::unique_ptr<Run>> runs_;
   std::list<Run*> by_use_;                  // latest first
   std::vector<std::deque<Run*>> gathered_;  // of each shard, those whose entry has not left
+  std::vector<std::deque<Run*>> to_lock_;   // of each shard, those that are to be locked before they are decided
+  bool locked_first_ = false;               // the two take turns
   std::size_t shard_next_ = 0;
   std::map<std::uint32_t, std::vector<Run*>> groups_;
   std::uint32_t last_group_ = 0;

@@ -9,6 +9,8 @@
 namespace cairn {
 namespace {
 
+constexpr TimeUs ahead_us_min = 1'000'000;
+
 EventRow row_of(Event&& event) {
   const EventType type = event_type(event.body);
   EventRow row;
@@ -141,6 +143,10 @@ void EntryBuilder::write_job(const RunState& after, BranchId branch, const JobRo
   // miss a row that is dated back.
   if (write.op == JobWrite::Op::adjust || is_revived_)
     write.job.run_at_us = std::max(write.job.run_at_us, after.last_at);
+  // A run that was written while the database's clock was ahead keeps that time, because its events never go back. A
+  // job that is due at once by the run's time is due at once. (Clocks of two processes differ by less than a second.)
+  const TimeUs now = rules_->now();
+  if (write.job.run_at_us <= after.last_at && write.job.run_at_us > now + ahead_us_min) write.job.run_at_us = now;
   const bool is_offered = (write.op == JobWrite::Op::keep && !keep(write, after)) ||
                           (write.op == JobWrite::Op::insert_held && !create_held(write, after));
   if (is_offered) write.op = JobWrite::Op::offer;

@@ -27,6 +27,7 @@ struct JobRow {
 class JobRows {
  public:
   const JobRow* find(BranchId branch) const;
+  std::size_t size() const { return rows_.size(); }
   void clear() { rows_.clear(); }
   void assign(const RunState& state);                                        // all rows
   void assign(const RunState& state, const std::vector<BranchId>& touched);  // those of these branches

@@ -26,7 +26,8 @@ class KeepRules {
   // `keeps`: the next step of a held branch may stay. `default_timeout_ms`: as ClaimRequest has it.
   KeepRules(bool keeps, std::int64_t default_timeout_ms);
 
-  void tick(TimeUs now_us) { now_ = now_us; }
+  void tick(TimeUs now_us) { now_ = now_us; }  // the database's
+  TimeUs now() const { return now_; }
   void set_capacity(Capacity capacity) { capacity_ = capacity; }
   // Queues that the session serves and that have neither a limit nor a pause: of a limited queue each step is claimed.
   void set_open_queues(QueueNames queues) { open_queues_ = std::move(queues); }

@@ -19,10 +19,11 @@ Pool::Pool(PoolOptions options)
   for (const RunId& run : std::exchange(options_.only_runs, {})) add_run(run);
 }
 
-void Pool::tick(TimeUs now_us) {
-  now_ = std::max(now_, now_us);
-  if (due_.empty() || *due_.begin() > now_) return;
-  due_.erase(due_.begin(), due_.upper_bound(now_));
+void Pool::tick(TimeUs steady_us, TimeUs database_us) {
+  now_ = std::max(now_, steady_us);
+  database_ = database_us;
+  if (due_.empty() || *due_.begin() > database_) return;
+  due_.erase(due_.begin(), due_.upper_bound(database_));
   want_all();
 }
 
@@ -46,7 +47,7 @@ void Pool::want_all_soon(Wants wants) {
 }
 
 void Pool::due(TimeUs run_at_us) {
-  if (run_at_us <= now_) return want_all();
+  if (run_at_us <= database_) return want_all();
   due_.insert(run_at_us);
   if (due_.size() > due_max) due_.erase(std::prev(due_.end()));
 }
@@ -63,7 +64,7 @@ bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs
 // --- what is held ---------------------------------------------------------------------------------------------------
 
 void Pool::start(HeldJob job, std::int64_t kept) {
-  if (draining_) return release(job, now_);
+  if (draining_) return release(job, database_);
   const Slot slot = ++last_slot_;
   actions_.starts.push_back({slot, job});
   slots_.emplace(slot, Taken{std::move(job), kept});
@@ -139,7 +140,7 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   if (is_filled || source.unscanned > 0) source.wants = Wants::anything;
   found_nothing_ = jobs.empty() && source.unscanned == 0;
   // The notified job may not be due by our clock yet: one more claim a moment later.
-  if (source.answers_notification && jobs.empty()) due(now_ + clocks_differ_us);
+  if (source.answers_notification && jobs.empty()) due(database_ + clocks_differ_us);
   for (HeldJob& job : jobs) start(std::move(job), 0);
 }
 
@@ -180,7 +181,8 @@ void Pool::drain() { draining_ = true; }
 
 TimeUs Pool::due_us() const {
   if (draining_) return never_us;
-  TimeUs due = due_.empty() ? never_us : *due_.begin();
+  // A wait that overflows is for a job that is never due.
+  TimeUs due = due_.empty() || *due_.begin() > never_us - now_ ? never_us : now_ + (*due_.begin() - database_);
   if (free_slots() <= 0) return due;
   for (const Source& source : sources_)
     if (!source.claiming && (takes_any_run_ || !source.only_runs.empty())) due = std::min(due, source.poll_at);

@@ -52,10 +52,10 @@ class Pool {
 
   explicit Pool(PoolOptions options);
 
-  void tick(TimeUs now_us);
+  void tick(TimeUs steady_us, TimeUs database_us);
   void something_ready();                 // any number of jobs may be ready
   void notified();                        // the same; if it is one job, the store knows which
-  void due(TimeUs run_at_us);             // a job will be ready then
+  void due(TimeUs run_at_us);             // a job will be ready then, by the database's clock
   void add_run(const RunId& run);         // one more of `only_runs`, if there are any
   bool executes(const RunId& run) const;  // it is one of `only_runs`, or any will do
 
@@ -78,7 +78,7 @@ class Pool {
   bool finds_nothing() const { return slots_.empty() && found_nothing_; }  // nor did the latest claim
 
   Actions drain_actions();
-  TimeUs due_us() const;  // when drain_actions() is worth a call although nothing arrived
+  TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived
 
  private:
   struct Taken {
@@ -111,7 +111,8 @@ class Pool {
 
   PoolOptions options_;
   const bool takes_any_run_;
-  TimeUs now_ = 0;
+  TimeUs now_ = 0;       // steady
+  TimeUs database_ = 0;  // the database's clock; it may be set back
   bool draining_ = false;
   bool found_nothing_ = false;
   Slot last_slot_ = 0;
@@ -119,7 +120,7 @@ class Pool {
   std::vector<Source> sources_;
   std::unordered_set<RunId> only_runs_;
   std::int32_t claiming_ = 0;  // slots set aside for claims under way
-  std::set<TimeUs> due_;       // the earliest ones
+  std::set<TimeUs> due_;       // the earliest ones, by the database's clock
   Actions actions_;
 };
 

@@ -55,7 +55,8 @@ Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& ex
       pool_(pool_options(origin_, options_)),
       steps_(executor, {origin_.self.id, origin_.shards, options_.default_timeout_ms}, actions_),
       committer_(with_handlers(committer_options(origin_, options_), executor, tools)),
-      sweeping_({origin_.self.id, options_.dead_after_ms * 1000, 2 * options_.concurrency + strays_max}),
+      sweeping_({origin_.self.id, options_.dead_after_ms * 1000, options_.default_timeout_ms,
+                 2 * options_.concurrency + strays_max}),
       queues_(options_.queues.begin(), options_.queues.end()) {}
 
 // --- time -----------------------------------------------------------------------------------------------------------
@@ -76,9 +77,9 @@ void Session::tick(TimeUs steady_us) {
 
 void Session::tick_parts() {
   now_ = clock_.now(steady_);
-  committer_.tick(now_);
-  pool_.tick(now_);
-  steps_.tick(now_);
+  committer_.tick(steady_, now_);
+  pool_.tick(steady_, now_);
+  steps_.tick(steady_, now_);
   sweeping_.tick(steady_, now_);
 }
 
@@ -91,6 +92,11 @@ void Session::drain() {
   update_capacity();
 }
 
+void Session::hurry() {
+  drain();
+  lifecycle_.hurry();
+}
+
 SessionActions Session::drain_actions() {
   for (bool is_busy = lifecycle_.is_open(); is_busy;) {
     update_capacity();
@@ -100,13 +106,13 @@ SessionActions Session::drain_actions() {
   short_histories_.clear();  // as old as their claim: a later load reads the store
   close_when_idle();
   under_way_ += static_cast<std::int64_t>(actions_.calls.size());
+  if (!actions_.calls.empty()) lifecycle_.asked();
   return std::exchange(actions_, {});
 }
 
 TimeUs Session::due_us() const {
   if (!lifecycle_.is_open()) return lifecycle_.due_us();
   TimeUs due = std::min({committer_.due_us(), pool_.due_us(), steps_.due_us()});
-  if (due != never_us) due = std::max(steady_, steady_ + (due - now_));  // from the database's clock to the steady one
   if (is_sweeping()) due = std::min(due, sweeping_.due_us());
   return std::min(due, lifecycle_.is_draining() ? lifecycle_.due_us() : next_graphs_);
 }
@@ -128,7 +134,7 @@ void Session::write_row() {
   written_queues_ = queues_.size();
   SessionRow row = origin_.self;
   row.queues.assign(queues_.begin(), queues_.end());
-  call(OpenSession{std::move(row)});
+  call(OpenSession{std::move(row), known_graphs_});
 }
 
 // Operators see by its row what it serves, and so why a step does not move.
@@ -146,10 +152,21 @@ void Session::close_when_idle() {
 void Session::read_graphs_if_due() {
   if (steady_ < next_graphs_ || lifecycle_.is_draining()) return;
   next_graphs_ = steady_ + graphs_every_us;
-  call(ReadGraphs{});
+  call(ReadGraphs{known_graphs_});
 }
 
-void Session::learn(const std::vector<GraphRow>& rows) {
+void Session::observe_clock(TimeUs database_us, TimeUs steady_us) {
+  const TimeUs moved = clock_.observe(database_us, steady_us, steady_us);
+  if (moved == 0) return;
+  sweeping_.clock_was_set();
+  note(Note::Level::warning,
+       "The database's clock was set " + std::string(moved > 0 ? "forward" : "back") + " by " +
+           std::to_string(std::abs(moved) / 1'000'000) +
+           " s. What waits here goes on; timers and retries begun meanwhile are off by that much.");
+}
+
+void Session::learn(const std::vector<GraphRow>& rows, KnownGraphs known) {
+  known_graphs_ = std::move(known);
   for (const GraphRow& row : rows) {
     GraphRef graph;
     try {
@@ -200,7 +217,9 @@ bool Session::pass_on_commits() {
   if (actions.empty()) return false;
   read(std::move(actions.loads));
   for (const CommitBatch& batch : actions.commits) call(Commit{batch});
+  for (LockedCommit& commit : actions.locked_commits) call(CommitLocked{std::move(commit)});
   for (PutSnapshot& one : actions.snapshots) call(KeepSnapshot{std::move(one)});
+  for (const RunId& run : actions.without_snapshots) call(DropSnapshots{run});
   for (const auto& [caller, called] : actions.children)
     if (pool_.executes(caller)) pool_.add_run(called);
   for (const Offered& offered : actions.offered)
@@ -259,7 +278,7 @@ void Session::submit(StepsInFlight::Report report) {
 }
 
 void Session::read(std::vector<Load> loads) {
-  ReadHistories together;
+  ReadHistories together{{}, known_graphs_};
   for (Load& load : loads) {
     // The history that the claim brought, unless more than the run's first events is wanted.
     const auto claimed = load.after_seq == 0 && !load.graphs ? short_histories_.extract(load.run)
@@ -269,11 +288,11 @@ void Session::read(std::vector<Load> loads) {
       continue;
     }
     if (load.alone) {
-      call(ReadHistories{{load}});
+      call(ReadHistories{{load}, known_graphs_});
       continue;
     }
     together.loads.push_back(load);
-    if (together.loads.size() == histories_max) call(std::exchange(together, {}));
+    if (together.loads.size() == histories_max) call(std::exchange(together, {{}, known_graphs_}));
   }
   if (!together.loads.empty()) call(std::move(together));
 }

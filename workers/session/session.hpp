@@ -46,14 +46,20 @@ class Session {
   void tick(TimeUs steady_us);  // monotonic; only differences mean something
   void notified();              // a job may be ready
   void drain();                 // finishes what runs, commits it, offers the rest, closes; may be called again
+  void hurry();                 // the same, but lets go of what runs at once and waits for the store but shortly
 
   void answered(StoreCall call);       // with its answer in it
   void failed(const StoreCall& call);  // the store was unavailable: it happened or not
   void ended(Ticket slot, StepResult result);
+  // The entries of a locked commit, whose call holds its locks meanwhile.
+  LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
+    return committer_.decide_locked(batch, std::move(runs));
+  }
 
   SessionActions drain_actions();
   TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived
-  bool is_finished() const { return lifecycle_.is_finished(); }  // drained and closed, or the store does not come back
+  bool is_finished() const { return lifecycle_.is_finished(); }    // drained and closed, or abandoned
+  bool is_abandoned() const { return lifecycle_.is_abandoned(); }  // the store does not come back
   bool beats() const { return lifecycle_.is_open(); }
   WorkerReport report() const;
   SessionId id() const { return origin_.self.id; }
@@ -65,7 +71,8 @@ class Session {
   void close_when_idle();
   void write_row();
   void write_row_if_changed();
-  void learn(const std::vector<GraphRow>& rows);
+  void observe_clock(TimeUs database_us, TimeUs steady_us);
+  void learn(const std::vector<GraphRow>& rows, KnownGraphs known);
   void learn(const std::vector<QueueSettings>& settings);
   void open_queues_changed();
   void call(StoreCall call);
@@ -110,8 +117,9 @@ class Session {
   Committer committer_;
   Sweeping sweeping_;
 
-  QueueNames queues_;                          // served
-  QueueNames limited_queues_;                  // with a limit or a pause: every step of them is claimed
+  QueueNames queues_;          // served
+  QueueNames limited_queues_;  // with a limit or a pause: every step of them is claimed
+  KnownGraphs known_graphs_;
   QueueNames graph_versions_;                  // whose queues are served
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;

@@ -11,9 +11,9 @@ template <>
 void Session::on_answer(OpenSession& open) {
   is_writing_row_ = false;
   lifecycle_.opened();
-  clock_.observe(open.answer.database_us, open.answer.steady_us, open.answer.steady_us);
+  observe_clock(open.answer.database_us, open.answer.steady_us);
   tick_parts();
-  learn(open.answer.graphs);
+  learn(open.answer.graphs, std::move(open.known));
   learn(open.answer.queue_settings);
   write_row_if_changed();
 }
@@ -38,7 +38,7 @@ void Session::on_failure(const CloseSession&) {
 
 template <>
 void Session::on_answer(ReadGraphs& read) {
-  learn(read.answer);
+  learn(read.answer, std::move(read.known));
   write_row_if_changed();
 }
 template <>
@@ -46,7 +46,7 @@ void Session::on_failure(const ReadGraphs&) {}  // read again in a few seconds
 
 template <>
 void Session::on_answer(ReadHistories& read) {
-  if (!read.answer.graphs.empty()) learn(read.answer.graphs);
+  if (!read.answer.graphs.empty()) learn(read.answer.graphs, std::move(read.known));
   for (History& history : read.answer.histories) committer_.history(std::move(history));
 }
 template <>
@@ -64,9 +64,23 @@ void Session::on_failure(const Commit& commit) {
 }
 
 template <>
+void Session::on_answer(CommitLocked& locked) {
+  committer_.verdicts(locked.commit.batch, std::move(locked.answer));
+}
+template <>
+void Session::on_failure(const CommitLocked& locked) {
+  committer_.batch_failed(locked.commit.batch);
+}
+
+template <>
 void Session::on_answer(KeepSnapshot&) {}
 template <>
 void Session::on_failure(const KeepSnapshot&) {}  // a cache
+
+template <>
+void Session::on_answer(DropSnapshots&) {}
+template <>
+void Session::on_failure(const DropSnapshots&) {}  // they take room, and nothing else
 
 // --- jobs -----------------------------------------------------------------------------------------------------------
 
@@ -115,7 +129,7 @@ void Session::on_failure(const KeepBlobs& keep) {
 
 template <>
 void Session::on_answer(ScanSessions& scan) {
-  clock_.observe(scan.answer.database_us, scan.answer.steady_us, scan.answer.steady_us);
+  observe_clock(scan.answer.database_us, scan.answer.steady_us);
   learn(scan.answer.queue_settings);
   const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
   for (const Ticket slot : found.stopped) steps_.stop(slot);
@@ -141,6 +155,7 @@ void Session::on_failure(const ReapSession&) {}  // named again by the next scan
 void Session::answered(StoreCall call) {
   --under_way_;
   CHECK(under_way_ >= 0);
+  lifecycle_.answered(under_way_);
   std::visit([this](auto& one) { on_answer(one); }, call);
   pass_on_steps();
   pass_on_sweeps();

@@ -1,6 +1,7 @@
 #include "workers/session/session_lifecycle.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn {
 namespace {
@@ -9,8 +10,13 @@ constexpr TimeUs open_pause_us = 200'000;  // longer with each try
 constexpr int open_pauses_max = 5;
 constexpr TimeUs drain_us = 20'000'000;
 constexpr TimeUs close_us = 5'000'000;  // after draining: then it ends without an answer of the store
+constexpr TimeUs hurried_close_us = 2'000'000;
+constexpr TimeUs silence_us = 10'000'000;     // of the store: a session that drains ends then
+constexpr TimeUs silence_min_us = 3'000'000;  // of that, since it drains
 
 }  // namespace
+
+SessionLifecycle::SessionLifecycle() : close_us_(close_us) {}
 
 bool SessionLifecycle::begin_opening() {
   if (state_ != State::waiting || steady_ < open_at_) return false;
@@ -48,6 +54,7 @@ void SessionLifecycle::open_failed() {
 
 void SessionLifecycle::drain() {
   if (is_draining()) return;
+  drain_from_ = steady_;
   drain_until_ = steady_ + drain_us;
   switch (state_) {
     case State::waiting:
@@ -61,6 +68,18 @@ void SessionLifecycle::drain() {
       return;
   }
 }
+
+void SessionLifecycle::hurry() {
+  drain();
+  if (std::exchange(close_us_, hurried_close_us) == hurried_close_us) return;
+  drain_until_ = std::min(drain_until_, steady_);
+}
+
+void SessionLifecycle::asked() {
+  if (silent_since_ == never_us) silent_since_ = steady_;
+}
+
+void SessionLifecycle::answered(std::int64_t under_way) { silent_since_ = under_way > 0 ? steady_ : never_us; }
 
 bool SessionLifecycle::begin_closing(bool is_idle) {
   if (state_ != State::draining || !is_idle) return false;
@@ -76,18 +95,23 @@ bool SessionLifecycle::is_open() const {
 
 bool SessionLifecycle::is_draining() const { return drain_until_ != never_us; }
 
-bool SessionLifecycle::is_finished() const {
-  if (state_ == State::closed) return true;
-  return is_open() && is_draining() && steady_ >= drain_until_ + close_us;
+bool SessionLifecycle::is_abandoned() const {
+  if (!is_draining() || state_ == State::closed) return false;
+  const bool is_silent = silent_since_ != never_us && steady_ >= silent_since_ + silence_us;
+  return steady_ >= drain_until_ + close_us_ || (is_silent && steady_ >= drain_from_ + silence_min_us);
 }
 
 TimeUs SessionLifecycle::due_us() const {
   switch (state_) {
     case State::waiting:
       return open_at_;
+    case State::withdrawing:
     case State::draining:
-    case State::closing:
-      return steady_ < drain_until_ ? drain_until_ : drain_until_ + close_us;
+    case State::closing: {
+      const TimeUs end = steady_ < drain_until_ ? drain_until_ : drain_until_ + close_us_;
+      if (silent_since_ == never_us) return end;
+      return std::min(end, std::max(silent_since_ + silence_us, drain_from_ + silence_min_us));
+    }
     default:
       return never_us;
   }

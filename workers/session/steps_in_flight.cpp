@@ -41,7 +41,7 @@ std::vector<Sweeper::Executing> StepsInFlight::executing() const {
   std::vector<Sweeper::Executing> executing;
   executing.reserve(steps_.size());
   for (const auto& [slot, step] : steps_)
-    executing.push_back({slot, {step.job.run, step.job.job.branch, step.job.epoch}, step.is_running, step.started_at});
+    executing.push_back({slot, {step.job.run, step.job.job.branch, step.job.epoch}, step.is_running, step.began});
   return executing;
 }
 
@@ -67,6 +67,7 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
   ++begun_;
   step.started_at = now_;
+  step.began = steady_;
   if (auto* command = std::get_if<Command>(&prepared)) return submit(slot, std::move(*command));
   step.graph = state->graph;
   Work& work = std::get<Work>(prepared);
@@ -97,7 +98,7 @@ void StepsInFlight::run_work(Ticket slot, Work work) {
   if (work.handler != nullptr && work.handler->is_pure()) return report_result(slot, Executor::run_pure(work));
   const std::int64_t timeout_ms = work.timeout_ms > 0 ? work.timeout_ms : options_.default_timeout_ms;
   if (timeout_ms > 0) {
-    step.deadline = step.started_at + timeout_ms * 1000;
+    step.deadline = step.began + timeout_ms * 1000;
     deadlines_.emplace(step.deadline, slot);
   }
   step.is_running = true;
@@ -177,11 +178,11 @@ void StepsInFlight::leave_to_others(Ticket slot, const Missing& missing) {
 void StepsInFlight::stop(Ticket slot) { finish(slot, Ended::How::done, 0); }
 
 void StepsInFlight::expire() {
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= steady_) {
     const Ticket slot = deadlines_.begin()->second;
     const Step& step = steps_.at(slot);
     CHECK(step.is_running);
-    const std::int64_t after_ms = (step.deadline - step.started_at) / 1000;
+    const std::int64_t after_ms = (step.deadline - step.began) / 1000;
     outside_.cancelled.push_back(slot);
     report_result(slot,
                   Failure{"timeout", "Expected an outcome within " + std::to_string(after_ms) + " ms.", true, {}});

@@ -50,7 +50,11 @@ class StepsInFlight {
   // The executor and `outside` outlive this.
   StepsInFlight(const Executor& executor, StepOptions options, SessionActions& outside);
 
-  void tick(TimeUs now_us) { now_ = now_us; }
+  // Deadlines are on the first clock, times of offers and events on the database's.
+  void tick(TimeUs steady_us, TimeUs database_us) {
+    steady_ = steady_us;
+    now_ = database_us;
+  }
   void drain() { is_draining_ = true; }  // from now on nothing is executed
 
   // A new step; execute() is called when its run's state is at hand. Returns the job.
@@ -74,6 +78,7 @@ class StepsInFlight {
 
   // Into `drained`, which is emptied first and keeps its memory from one call to the next.
   void drain_actions(Actions& drained);
+  // Steady.
   TimeUs due_us() const { return deadlines_.empty() ? never_us : deadlines_.begin()->first; }
   bool has_deadlines() const { return !deadlines_.empty(); }
   std::vector<Sweeper::Executing> executing() const;
@@ -84,7 +89,8 @@ class StepsInFlight {
   struct Step {
     HeldJob job;
     GraphRef graph;
-    TimeUs started_at = 0;
+    TimeUs started_at = 0;  // the database's
+    TimeUs began = 0;       // the same moment, steady, as the deadline is
     TimeUs deadline = never_us;
     bool is_running = false;
     bool was_unfit = false;  // its outcome could not be written; the attempt is reported as failed
@@ -102,7 +108,8 @@ class StepsInFlight {
   const StepOptions options_;
   SessionActions& outside_;
   const std::shared_ptr<RecordedAnswersCache> records_ = std::make_shared<RecordedAnswersCache>();
-  TimeUs now_ = 0;
+  TimeUs steady_ = 0;
+  TimeUs now_ = 0;  // the database's
   bool is_draining_ = false;
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;

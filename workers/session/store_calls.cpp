@@ -7,14 +7,14 @@
 namespace cairn {
 namespace {
 
-constexpr std::int32_t sweep_rows = 200;
+constexpr std::int32_t orphans_max = 1'000;  // open children looked at by one scan
 
 }  // namespace
 
 void OpenSession::carry_out(const CallSite& at) {
   answer.database_us = at.store.database_time();
   answer.steady_us = at.steady();
-  answer.graphs = at.store.graphs();
+  answer.graphs = new_graphs(at.store, known);
   answer.queue_settings = at.store.queue_settings();
   row.started_at = row.beat_at = answer.database_us;
   at.store.open_session(row);
@@ -22,8 +22,14 @@ void OpenSession::carry_out(const CallSite& at) {
 
 void ReadHistories::carry_out(const CallSite& at) {
   const bool wants_graphs = std::any_of(loads.begin(), loads.end(), [](const Load& one) { return one.graphs; });
-  if (wants_graphs) answer.graphs = at.store.graphs();
+  if (wants_graphs) answer.graphs = new_graphs(at.store, known);
   answer.histories = read_histories(at.store, loads);
+}
+
+void CommitLocked::carry_out(const CallSite& at) {
+  answer = at.store.commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
+    return at.decide_locked(commit.batch, std::move(runs));
+  });
 }
 
 void LetGo::carry_out(const CallSite& at) const {
@@ -53,7 +59,7 @@ void ScanSessions::carry_out(const CallSite& at) {
   answer.database_us = at.store.database_time();
   answer.steady_us = at.steady();
   answer.sessions = at.store.sessions();
-  answer.orphans = at.store.orphans(sweep_rows);
+  answer.orphans = at.store.orphans(orphans_from, orphans_max);
   answer.queue_settings = at.store.queue_settings();
   if (!at.has_exited) return;
   for (const SessionRow& row : answer.sessions)
@@ -61,8 +67,8 @@ void ScanSessions::carry_out(const CallSite& at) {
 }
 
 void ReapSession::carry_out(const CallSite& at) {
-  answer = at.store.held_by(session, sweep_rows);
-  if (answer.empty()) at.store.close_session(session);
+  answer = at.store.held_by(session, holds_max, share);
+  if (answer.empty() && share.of == 1) at.store.close_session(session);
 }
 
 const char* purpose(const StoreCall& call) {

@@ -23,6 +23,8 @@ struct CallSite {
   const std::function<TimeUs()>& steady;  // a monotonic clock
   // Whether the session's process, as seen from here, has exited; empty: none can be seen.
   std::function<bool(const SessionRow&)> has_exited = {};
+  // Where the session decides what was locked; may throw StoreUnavailable.
+  std::function<LockedDecision(std::uint64_t batch, std::vector<LockedRun> runs)> decide_locked = {};
 };
 
 // In each: `answer` is what carry_out() left; it means nothing before. `purpose()` is for a sentence: "Expected to
@@ -30,6 +32,7 @@ struct CallSite {
 
 struct OpenSession {
   SessionRow row;  // its start is the database's time
+  KnownGraphs known = {};
   struct Answer {
     TimeUs database_us = 0;
     TimeUs steady_us = 0;  // at that moment
@@ -48,13 +51,15 @@ struct CloseSession {
 };
 
 struct ReadGraphs {
+  KnownGraphs known = {};  // what the answer brings is added
   std::vector<GraphRow> answer = {};
   static const char* purpose() { return "read the graphs"; }
-  void carry_out(const CallSite& at) { answer = at.store.graphs(); }
+  void carry_out(const CallSite& at) { answer = new_graphs(at.store, known); }
 };
 
 struct ReadHistories {
   std::vector<Load> loads;
+  KnownGraphs known = {};
   struct Answer {
     std::vector<History> histories;  // of the loads, in their order
     std::vector<GraphRow> graphs;    // if a load asked for them
@@ -73,10 +78,24 @@ struct Commit {
   }
 };
 
+// Its decision is asked of the session while the locks are held.
+struct CommitLocked {
+  LockedCommit commit;
+  std::vector<Verdict> answer = {};
+  static const char* purpose() { return "commit under locks"; }
+  void carry_out(const CallSite& at);
+};
+
 struct KeepSnapshot {
   PutSnapshot what;
   static const char* purpose() { return "keep a snapshot"; }
   void carry_out(const CallSite& at) const { at.store.put_snapshot(what.run, what.row); }
+};
+
+struct DropSnapshots {
+  RunId run;
+  static const char* purpose() { return "remove the snapshots of an ended run"; }
+  void carry_out(const CallSite& at) const { at.store.drop_snapshots(run); }
 };
 
 struct ClaimJobs {
@@ -119,7 +138,9 @@ struct KeepBlobs {
 struct ScanSessions {
   SessionId session = 0;
   std::int32_t held_max = 0;
-  TimeUs now_us = 0;
+  TimeUs now_us = 0;    // the database's
+  TimeUs asked_us = 0;  // steady
+  OrphanMark orphans_from = {};
   bool scans_jobs = true;
   struct Answer {
     std::vector<SessionRow> sessions;
@@ -136,16 +157,18 @@ struct ScanSessions {
   void carry_out(const CallSite& at);
 };
 
-// Answered by what the dead session still held; if that is nothing, its row is gone.
+// Answered by what the dead session still holds of these runs; if it is nothing of all runs, its row is gone.
 struct ReapSession {
+  static constexpr std::int32_t holds_max = 2'000;  // at once
   SessionId session = 0;
+  RunShare share = {};
   std::vector<HeldJob> answer = {};
   static const char* purpose() { return "reap a dead session"; }
   void carry_out(const CallSite& at);
 };
 
-using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, KeepSnapshot, ClaimJobs,
-                               LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
+using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
+                               DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

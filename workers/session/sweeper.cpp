@@ -69,7 +69,7 @@ void Sweeper::find_stopped(const ScanSessions& scan, std::span<const Executing> 
   std::set<Hold> held;
   for (const HeldJob& job : scan.answer.held.own) held.insert(hold_of(job));
   for (const Executing& step : executing)
-    if (step.is_running && step.started_at < scan.now_us && !held.contains(step.hold))
+    if (step.is_running && step.started_at < scan.asked_us && !held.contains(step.hold))
       findings.stopped.push_back(step.slot);
 }
 
@@ -81,9 +81,9 @@ void Sweeper::find_strays(const ScanSessions& scan, std::span<const Executing> e
     const Hold hold = hold_of(job);
     if (known.contains(hold)) continue;
     const auto before = strays_.find(hold);
-    const TimeUs first = before == strays_.end() ? scan.now_us : before->second;
+    const TimeUs first = before == strays_.end() ? scan.asked_us : before->second;
     strays.emplace(hold, first);
-    if (scan.now_us - first >= stray_after_us_) findings.releases.push_back(release_of(job, scan.now_us));
+    if (scan.asked_us - first >= stray_after_us_) findings.releases.push_back(release_of(job, scan.now_us));
   }
   strays_ = std::move(strays);
 }

@@ -67,7 +67,7 @@ class Sweeper {
     Pool::Slot slot = 0;
     Hold hold;
     bool is_running = false;
-    TimeUs started_at = 0;
+    TimeUs started_at = 0;  // steady
   };
   struct Findings {
     std::vector<Pool::Slot> stopped;      // run here although their hold is gone: cancelled, or given up as lost
@@ -98,7 +98,7 @@ class Sweeper {
   TimeUs stray_after_us_;
   SessionWatch watch_;
   std::set<Hold> under_way_;       // through the committer; an orphan's: branch and epoch 0
-  std::map<Hold, TimeUs> strays_;  // and when we saw them first
+  std::map<Hold, TimeUs> strays_;  // and when we saw them first; steady
 };
 
 }  // namespace cairn

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/commit_rules.hpp"
+
 namespace cairn {
 namespace {
 
@@ -38,6 +40,8 @@ void Sweeping::scan_if_due() {
   scan.session = options_.session;
   scan.held_max = options_.held_max;
   scan.now_us = now_;
+  scan.asked_us = steady_;
+  scan.orphans_from = orphans_from_;
   scan.scans_jobs = steady_ >= next_jobs_scan_;
   actions_.calls.emplace_back(std::move(scan));
 }
@@ -56,11 +60,21 @@ Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, std::span<const Sw
   Sweeper::Findings found = sweeper_.scanned(scan, executing, steady_);
   actions_.releases.insert(actions_.releases.end(), found.releases.begin(), found.releases.end());
   if (is_draining) return found;
-  for (const SessionId dead : found.dead) actions_.calls.emplace_back(ReapSession{dead});
-  report_lost(scan.answer.held.overdue, "Its worker did not report in time.");
+  reap(found.dead, scan.answer.sessions);
+  orphans_from_ = scan.orphans_from;
+  report_lost(judged_overdue(scan.answer.held.overdue), "Its worker did not report in time.");
   report_lost(scan.answer.held.unowned, "Its worker is gone.");
   cancel_orphans(scan.answer.orphans);
   return found;
+}
+
+std::vector<HeldJob> Sweeping::judged_overdue(const std::vector<HeldJob>& overdue) const {
+  std::vector<HeldJob> judged;
+  for (const HeldJob& held : overdue) {
+    const TimeUs lasts = deadline_of(held.job, options_.default_timeout_ms, 0);
+    if (set_at_ == 0 || lasts == never_us || steady_ - set_at_ >= lasts) judged.push_back(held);
+  }
+  return judged;
 }
 
 // The cheaper of the last two scans counts: one slow scan may be noise.
@@ -69,7 +83,40 @@ void Sweeping::record_jobs_scan(TimeUs took_us) {
   next_jobs_scan_ = steady_ + std::min(jobs_scan_share * usual, jobs_scan_pause_max_us);
 }
 
-void Sweeping::reaped(const ReapSession& call) { report_lost(call.answer, "Its worker died."); }
+// All who saw a session die take over its runs at once, each a share of its own. A session that
+// does not sweep leaves its share: at the next look each takes all that is left.
+void Sweeping::reap(const std::vector<SessionId>& dead, const std::vector<SessionRow>& sessions) {
+  RunShare share{0, 0};
+  for (const SessionRow& row : sessions) {
+    if (std::find(dead.begin(), dead.end(), row.id) != dead.end()) continue;
+    ++share.of;
+    share.index += row.id < options_.session ? 1 : 0;
+  }
+  std::erase_if(reaping_,
+                [&](const auto& entry) { return std::find(dead.begin(), dead.end(), entry.first) == dead.end(); });
+  for (const SessionId session : dead) {
+    const auto [reaping, is_first] = reaping_.try_emplace(session);
+    if (is_first && share.index < share.of) reaping->second.share = share;
+    if (!is_first) reaping->second.share = {};
+    if (reaping->second.losses == 0) actions_.calls.emplace_back(ReapSession{session, reaping->second.share});
+  }
+}
+
+// A full answer is not all: the rest is asked for when these losses are committed.
+void Sweeping::reaped(const ReapSession& call) {
+  const std::int64_t losses = report_lost(call.answer, "Its worker died.");
+  const auto reaping = reaping_.find(call.session);
+  if (reaping == reaping_.end()) return;
+  reaping->second.losses += losses;
+  reaping->second.is_full = call.answer.size() >= static_cast<std::size_t>(ReapSession::holds_max);
+}
+
+void Sweeping::committed_loss(SessionId session) {
+  const auto reaping = reaping_.find(session);
+  if (reaping == reaping_.end() || reaping->second.losses == 0 || --reaping->second.losses > 0) return;
+  if (std::exchange(reaping->second.is_full, false))
+    actions_.calls.emplace_back(ReapSession{session, reaping->second.share});
+}
 
 // --- internal submissions -------------------------------------------------------------------------------------------
 
@@ -80,7 +127,8 @@ Ticket Sweeping::new_submission(InternalSubmission::Kind kind, const RunId& run,
   return last_ticket_;
 }
 
-void Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::string& message) {
+// Returns how many will be replied to.
+std::int64_t Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::string& message) {
   Sweeper::Lost lost = sweeper_.losses_of(jobs, message, now_);
   for (Loss& loss : lost.losses) {
     const Ticket ticket = new_submission(InternalSubmission::Kind::loss, loss.run, loss.fence);
@@ -88,6 +136,7 @@ void Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::string& 
         {.ticket = ticket, .run = loss.run, .command = *std::move(loss.command), .fence = loss.fence});
   }
   actions_.releases.insert(actions_.releases.end(), lost.timers.begin(), lost.timers.end());
+  return std::ssize(lost.losses);
 }
 
 void Sweeping::cancel_orphans(const std::vector<RunId>& orphans) {
@@ -111,6 +160,7 @@ std::optional<RunId> Sweeping::replied(const Reply& reply) {
     case InternalSubmission::Kind::loss:
       sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
       lost_ += reply.status ? 1 : 0;
+      committed_loss(what.fence.session);
       // Refused otherwise than by its fence: the run cannot be read. Its job is offered again, but not at once.
       if (!reply.status && reply.status.error().code != Code::stale)
         actions_.releases.push_back({what.run, what.fence, now_ + unreadable_pause_us});

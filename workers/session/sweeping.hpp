@@ -3,6 +3,7 @@
 // without I/O: it is given scans and replies, and gives calls and submissions. Not thread-safe.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@ namespace cairn {
 struct SweepOptions {
   SessionId session = 0;
   TimeUs dead_after_us = 0;
+  std::int64_t default_timeout_ms = 0;
   std::int32_t held_max = 0;  // holds in one scan
 };
 
@@ -35,6 +37,9 @@ class Sweeping {
   explicit Sweeping(SweepOptions options);
 
   void tick(TimeUs steady_us, TimeUs now_us);
+  // The database's clock was set. A hold is overdue by that clock, so from now on it is judged only when the clock has
+  // run straight for as long as its step may take.
+  void clock_was_set() { set_at_ = steady_; }
 
   void scan_if_due();
   // The findings that concern the session's own steps and row. `is_draining`: nothing is done about others.
@@ -64,9 +69,12 @@ class Sweeping {
     Fence fence;
   };
   Ticket new_submission(InternalSubmission::Kind kind, const RunId& run, const Fence& fence = {});
-  void report_lost(const std::vector<HeldJob>& jobs, const std::string& message);
+  void reap(const std::vector<SessionId>& dead, const std::vector<SessionRow>& sessions);
+  void committed_loss(SessionId session);
+  std::int64_t report_lost(const std::vector<HeldJob>& jobs, const std::string& message);
   void cancel_orphans(const std::vector<RunId>& orphans);
   void record_jobs_scan(TimeUs took_us);
+  std::vector<HeldJob> judged_overdue(const std::vector<HeldJob>& overdue) const;
 
   const SweepOptions options_;
   Sweeper sweeper_;
@@ -75,9 +83,17 @@ class Sweeping {
   bool is_scanning_ = false;
   TimeUs next_scan_ = 0;  // these are steady
   TimeUs next_jobs_scan_ = 0;
+  TimeUs set_at_ = 0;        // steady; 0: its clock has not been set since this session began
   TimeUs jobs_took_us_ = 0;  // the latest scan
+  OrphanMark orphans_from_;
   TimeUs next_children_ = 0;
   std::size_t next_child_ = 0;
+  struct Reaping {
+    RunShare share;
+    std::int64_t losses = 0;  // under way
+    bool is_full = false;     // there are more
+  };
+  std::map<SessionId, Reaping> reaping_;  // the dead ones of the last scan
   std::unordered_map<Ticket, InternalSubmission> submissions_;
   Ticket last_ticket_;
   std::int64_t lost_ = 0;

@@ -51,6 +51,7 @@ void SimulatedClient::pump() {
   CommitterActions actions = committer_->drain_actions();
   if (!actions.loads.empty()) send(ReadHistories{std::move(actions.loads)});
   for (const CommitBatch& batch : actions.commits) send(Commit{batch});
+  for (LockedCommit& commit : actions.locked_commits) send(CommitLocked{std::move(commit)});
   for (PutSnapshot& snapshot : actions.snapshots) send(KeepSnapshot{std::move(snapshot)});
   for (const Reply& reply : actions.replies) replied(reply);
   if (const TimeUs due = committer_->due_us(); due < never_us) pump_at(std::max(due, world_.now() + 1));
@@ -68,8 +69,13 @@ void SimulatedClient::send(StoreCall call) {
     if (world_.keeps_story)
       world_.write("client " + std::to_string(number_ + 1), std::string("cannot, it seems, ") + purpose(call));
   }
+  const auto decide = [this, gone = gone_](std::uint64_t batch, std::vector<LockedRun> runs) {
+    if (*gone) throw StoreUnavailable("Expected a decision under the lock, but its client is away.");
+    committer_->tick(world_.now());
+    return committer_->decide_locked(batch, std::move(runs));
+  };
   world_.send(
-      std::move(call), trouble, [this] { return world_.agenda.now(); }, gone_,
+      std::move(call), trouble, [this] { return world_.agenda.now(); }, decide, gone_,
       [this](StoreCall& sent, bool is_answered) { answered(sent, is_answered); });
 }
 
@@ -83,13 +89,19 @@ void SimulatedClient::answered(StoreCall& call, bool is_answered) {
       for (const Load& load : read->loads) committer_->load_failed(load.run);
     }
   } else if (auto* commit = std::get_if<Commit>(&call)) {
-    if (is_answered) {
-      committer_->verdicts(commit->batch.batch, std::move(commit->answer));
-    } else {
-      committer_->batch_failed(commit->batch.batch);
-    }
+    settled(commit->batch.batch, commit->answer, is_answered);
+  } else if (auto* locked = std::get_if<CommitLocked>(&call)) {
+    settled(locked->commit.batch, locked->answer, is_answered);
   }
   pump();
+}
+
+void SimulatedClient::settled(std::uint64_t batch, std::vector<Verdict>& verdicts, bool is_answered) {
+  if (is_answered) {
+    committer_->verdicts(batch, std::move(verdicts));
+  } else {
+    committer_->batch_failed(batch);
+  }
 }
 
 void SimulatedClient::forget() {

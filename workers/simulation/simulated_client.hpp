@@ -25,6 +25,7 @@ class SimulatedClient {
   void pump_at(TimeUs when);
   void send(StoreCall call);
   void answered(StoreCall& call, bool is_answered);
+  void settled(std::uint64_t batch, std::vector<Verdict>& verdicts, bool is_answered);
   void forget();
   void replied(const Reply& reply);
 

@@ -186,7 +186,12 @@ bool SimulatedWorker::send(StoreCall call) {
   const auto asked = [this, error = -world_.chance.between(0, 3'000)]() mutable {
     return steady() + std::exchange(error, world_.chance.between(0, 3'000));
   };
-  world_.send(std::move(call), trouble, asked, gone_,
+  const auto decide = [this, gone = gone_](std::uint64_t batch, std::vector<LockedRun> runs) {
+    if (*gone || is_stalled()) throw StoreUnavailable("Expected a decision under the lock, but its session is away.");
+    session_->tick(steady());
+    return session_->decide_locked(batch, std::move(runs));
+  };
+  world_.send(std::move(call), trouble, asked, decide, gone_,
               [this](StoreCall& sent, bool is_answered) { answered(std::move(sent), is_answered); });
   return true;
 }

@@ -100,9 +100,14 @@ TimeUs World::delay() {
   return chance.between(20, 1'500);
 }
 
-void World::send(StoreCall call, const Trouble& trouble, std::function<TimeUs()> steady,
+void World::send(StoreCall call, Trouble trouble, std::function<TimeUs()> steady, DecideUnderLock decide,
                  std::shared_ptr<const bool> gone, Then then) {
   const auto sent = std::make_shared<StoreCall>(std::move(call));
+  const bool is_locked = std::holds_alternative<CommitLocked>(*sent);
+  if (is_locked && std::exchange(trouble.lands_late_us, 0) > 0) trouble.is_answerless = true;
+  const auto lands_at_store = [this, steady = std::move(steady), decide = std::move(decide)](StoreCall& landing) {
+    return land(landing, {*store, steady, {}, decide});
+  };
   std::shared_ptr<std::vector<Entry>> entries;  // the sender's own may be gone when they land
   if (auto* commit = std::get_if<Commit>(sent.get())) {
     entries = std::make_shared<std::vector<Entry>>(*commit->batch.entries);
@@ -120,27 +125,35 @@ void World::send(StoreCall call, const Trouble& trouble, std::function<TimeUs()>
   if (trouble.lands_late_us > 0) {
     // A copy lands, after the sender has been given a failure.
     agenda.after(there + trouble.lands_late_us,
-                 [this, late = std::make_shared<StoreCall>(*sent), entries, steady] { land(*late, steady); });
+                 [late = std::make_shared<StoreCall>(*sent), entries, lands_at_store] { lands_at_store(*late); });
     return answer(false);
   }
-  agenda.after(there, [this, sent, entries, steady, gone, answer, trouble, survives, lands_in_outage] {
+  agenda.after(there, [this, sent, entries, lands_at_store, gone, answer, trouble, survives, lands_in_outage] {
     const bool fails = is_out() || trouble.is_lost || trouble.is_answerless;
-    const bool lands = !trouble.is_lost && (!is_out() || lands_in_outage) && (!*gone || survives);
-    if (lands) land(*sent, steady);
+    const bool may_land = !trouble.is_lost && (!is_out() || lands_in_outage) && (!*gone || survives);
+    const bool lands = may_land && lands_at_store(*sent);
     answer(lands && !fails);
   });
 }
 
-void World::land(StoreCall& call, const std::function<TimeUs()>& steady) {
-  const CallSite at{*store, steady};
-  if (auto* batch = std::get_if<Commit>(&call)) {
-    commit(*batch, at);
-  } else {
-    carry_out(call, at);
-    note(call);
+// False: the session that should decide was away.
+bool World::land(StoreCall& call, const CallSite& at) {
+  try {
+    if (auto* batch = std::get_if<Commit>(&call)) {
+      commit(*batch, at);
+    } else if (auto* locked = std::get_if<CommitLocked>(&call)) {
+      commit_locked(*locked, at);
+    } else {
+      carry_out(call, at);
+      note(call);
+    }
+  } catch (const StoreUnavailable&) {
+    return false;
   }
-  const bool may_notify = std::holds_alternative<Commit>(call) || std::holds_alternative<LetGo>(call);
+  const bool may_notify = std::holds_alternative<Commit>(call) || std::holds_alternative<CommitLocked>(call) ||
+                          std::holds_alternative<LetGo>(call);
   if (may_notify && store->await_notification(0) && on_notification) on_notification();
+  return true;
 }
 
 void World::note(const StoreCall& call) {
@@ -153,7 +166,26 @@ void World::note(const StoreCall& call) {
 void World::commit(Commit& call, const CallSite& at) {
   checker.before(*call.batch.entries);
   call.carry_out(at);
-  for (const auto& [run, event] : checker.after(*call.batch.entries, call.answer)) {
+  note(*call.batch.entries, call.answer);
+}
+
+void World::commit_locked(CommitLocked& call, const CallSite& at) {
+  std::vector<Entry> entries;
+  CallSite watched = at;
+  watched.decide_locked = [&](std::uint64_t batch, std::vector<LockedRun> runs) {
+    ++reached["decided under a lock"];
+    for (const LockedRun& run : runs) reached["events missed"] += std::ssize(run.missed);
+    LockedDecision decision = at.decide_locked(batch, std::move(runs));
+    entries.assign(decision.entries.begin(), decision.entries.end());
+    checker.before(entries);
+    return decision;
+  };
+  call.carry_out(watched);
+  note(entries, call.answer);
+}
+
+void World::note(std::span<const Entry> entries, std::span<const Verdict> verdicts) {
+  for (const auto& [run, event] : checker.after(entries, verdicts)) {
     ledger.came(run, event);
     moved_us = agenda.now();
     if (keeps_story) write("run " + to_string(run).substr(0, 8), line_of(event));

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,12 @@ class World {
   World(const Scenario& scenario, const Cast& cast, bool keeps_story);
 
   using Then = std::function<void(StoreCall&, bool is_answered)>;  // false: it failed
+  using DecideUnderLock = std::function<LockedDecision(std::uint64_t batch, std::vector<LockedRun> runs)>;
   // Sends a call: it lands after a while, its answer arrives after another. If the sender is gone, half of its calls
-  // under way land, and none is answered. `steady`: the sender's clock.
-  void send(StoreCall call, const Trouble& trouble, std::function<TimeUs()> steady, std::shared_ptr<const bool> gone,
-            Then then);
+  // under way land, and none is answered. `steady`: the sender's clock. A decision under locks lands at once or
+  // never, as its locks are lost with the connection.
+  void send(StoreCall call, Trouble trouble, std::function<TimeUs()> steady, DecideUnderLock decide,
+            std::shared_ptr<const bool> gone, Then then);
 
   TimeUs now() const { return epoch_us + agenda.now(); }  // the database's
   RunId new_run();
@@ -80,9 +83,11 @@ class World {
 
  private:
   TimeUs delay();
-  void land(StoreCall& call, const std::function<TimeUs()>& steady);
+  bool land(StoreCall& call, const CallSite& at);
   void note(const StoreCall& call);
   void commit(Commit& call, const CallSite& at);
+  void commit_locked(CommitLocked& call, const CallSite& at);
+  void note(std::span<const Entry> entries, std::span<const Verdict> verdicts);
   void add_handlers(const Cast& cast);
 };
 

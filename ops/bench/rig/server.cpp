@@ -94,7 +94,7 @@ std::optional<double> process_cpu_seconds(pid_t pid) {
   return stat->seconds + stat->ended_children;
 }
 
-BenchServer::BenchServer(const std::string& dsn) : server_(with_database(dsn, "postgres"), "cairn bench") {}
+BenchServer::BenchServer(const std::string& dsn) : server_(with_database(dsn, "postgres"), "cairn bench", no_limit) {}
 
 Json BenchServer::settings() {
   const AdminRows found = server_.query("server_settings");
@@ -130,7 +130,7 @@ FreshDatabase::FreshDatabase(const std::string& dsn) : server_dsn_(dsn) {
   name_ = "cairn_bench_" + random.substr(0, 8) + random.substr(random.size() - 8);
   for (char& c : name_)
     if (c == '-') c = '_';
-  Administration(with_database(dsn, "postgres"), "cairn bench").execute("CREATE DATABASE " + name_);
+  Administration(with_database(dsn, "postgres"), "cairn bench", no_limit).execute("CREATE DATABASE " + name_);
 }
 
 std::string FreshDatabase::checkpoints() const { return std::filesystem::temp_directory_path() / name_; }
@@ -148,7 +148,7 @@ Json FreshDatabase::tables() {
 }
 
 Administration& FreshDatabase::administration() {
-  if (!inside_) inside_ = std::make_unique<Administration>(dsn(), "cairn bench");
+  if (!inside_) inside_ = std::make_unique<Administration>(dsn(), "cairn bench", no_limit);
   return *inside_;
 }
 
@@ -157,7 +157,7 @@ FreshDatabase::~FreshDatabase() {
   std::error_code ignored;
   std::filesystem::remove_all(checkpoints(), ignored);
   try {
-    Administration server(with_database(server_dsn_, "postgres"), "cairn bench");
+    Administration server(with_database(server_dsn_, "postgres"), "cairn bench", no_limit);
     server.execute("DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");
   } catch (const std::exception& fault) {
     spdlog::error("the benchmark's database {} is still there: {}", name_, fault.what());

@@ -17,6 +17,7 @@ struct ArchiveOptions {
   Age older_than;
   RunFilter where;
   std::string out;
+  std::set<RunId> except;
 };
 
 std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filter) {
@@ -48,11 +49,15 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
     kept.push_back({{"run", to_string(run)}, {"says", why}});
     if (!settings.json) print_line("Kept " + to_string(run) + ": " + why + ".");
   };
-  RunArchive archive(opened->dsn);
+  const Result<std::string> owner = reach_as_owner(choose_database(settings));  // who may take on cairn_archive
+  if (!owner) return owner.error();
+  RunArchive archive(*owner);
   const TimeUs before = options.older_than.at_us.value_or(store.database_time() - options.older_than.age_us);
+  CheckpointTable signatures(opened->dsn, store.shards());
+  Archiver archiver(store, archive, signatures, *key, keep);
+  archiver.leave_out(options.except);
   const Result<ArchiveReport> report =
-      Archiver(store, archive, *key, keep)
-          .archive(options.out, before, wanted_by(store, options.where), current_actor());
+      archiver.archive(options.out, before, wanted_by(store, options.where), current_actor());
   if (!report) return report.error();
   if (settings.json)
     print_json({{"file", options.out},
@@ -62,7 +67,7 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
                 {"kept", kept}});
   else
     print_archive(options, *report);
-  return exit_ok;
+  return report->faulty == 0 ? exit_ok : exit_finding;
 }
 
 }  // namespace
@@ -77,6 +82,7 @@ void add_archive(CommandLine& line) {
            [&](const std::string& text) { return assign(options.older_than, age_argument(text)); })
       ->required();
   add_where(command, [&](const RunFilter& filter) { options.where = filter; });
+  add_except(command, options.except);
   add_text(command, "--out", "FILE", "Where they go, as an export; compressed if the name ends in .zst",
            [&](const std::string& text) { return assign(options.out, path_argument(text, "an archive")); })
       ->required();

@@ -3,6 +3,7 @@
 // used from one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "ops/requests/requests.hpp"
 #include "ops/terminal/exit_code.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/proof/gathered_heads.hpp"
 
 namespace cairn {
 
@@ -26,6 +28,8 @@ class AuditReport {
   void add(const Audited& audited, bool was_rebuilt);
   void add(const std::vector<Finding>& findings);  // of no single run
   void count(std::int64_t runs, std::int64_t events);
+  void count_accepted() { ++accepted_; }
+  std::int64_t accepted() const { return accepted_; }
   std::int64_t rebuilt() const { return rebuilt_; }
 
   // Prints the summary; with `rebuilds`, also the number of rebuilt runs.
@@ -40,6 +44,7 @@ class AuditReport {
   std::int64_t runs_ = 0;
   std::int64_t events_ = 0;
   std::int64_t rebuilt_ = 0;
+  std::atomic<std::int64_t> accepted_ = 0;  // heads that are signed by hand
   std::int64_t count_ = 0;
   Json findings_ = Json::array();
   Progress progress_;
@@ -59,5 +64,10 @@ Result<AuditedDatabase> open_for_audit(const Settings& settings);
 // Audits the runs of `source` with all threads; `rebuilds`: also writes their derived rows where they differ.
 void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Extent extent, bool rebuilds,
                 AuditReport& report);
+
+// The same for a check of signatures. `accepted`: gains the heads of histories in which nothing but a missing signature
+// was found, in place of the finding; null: none.
+void audit_signatures(AuditedDatabase& database, const RunSource& source, const SignedUntil& until,
+                      GatheredHeads* accepted, AuditReport& report);
 
 }  // namespace cairn

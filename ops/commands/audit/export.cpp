@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <span>
 
 #include "ops/audit/exporter.hpp"
@@ -9,6 +10,8 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "ops/service/database.hpp"
+#include "storage/proof/checkpoint_table.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -16,6 +19,7 @@ namespace {
 struct ExportOptions {
   RunSelection of;
   bool zstd = false;
+  std::set<RunId> except;
 };
 
 constexpr std::size_t runs_at_once = 100;
@@ -32,19 +36,27 @@ Result<std::vector<RunRow>> named_runs(Store& store, const std::vector<std::stri
   return rows;
 }
 
-// Ends early when a run cannot be exported, or the reader of stdout is gone.
-Status add_page(Exporter& exporter, std::span<const RunRow> page) {
-  for (; !page.empty() && std::cout; page = page.subspan(std::min(page.size(), runs_at_once)))
-    if (Status added = exporter.add(page.first(std::min(page.size(), runs_at_once))); !added) return added;
-  return Done{};
-}
+// The runs that could not be exported, reported after all others.
+struct LeftOut {
+  std::vector<std::pair<RunId, std::string>> runs;
+  Exporter::LeftOut take() {
+    return [this](const RunId& run, const std::string& says) { runs.emplace_back(run, says); };
+  }
+  ExitCode tell() const {
+    for (const auto& [run, says] : runs)
+      std::cerr << "cairn: Left out run " << to_string(run) << ": " << readable_line(says, 2'000) << '\n';
+    return runs.empty() ? exit_ok : exit_finding;
+  }
+};
 
-Status add_matching(Exporter& exporter, Store& store, const RunFilter& filter) {
-  Status added = Done{};
-  for_each_page(store, unlimited(filter), [&](std::span<const RunRow> page) {
-    if (added) added = add_page(exporter, page);
-  });
-  return added;
+// Ends early when the reader of stdout is gone.
+void add_page(Exporter& exporter, std::span<const RunRow> page, const std::set<RunId>& except, LeftOut& left) {
+  std::vector<RunRow> wanted;
+  for (const RunRow& run : page)
+    if (!except.contains(run.id)) wanted.push_back(run);
+  for (std::span<const RunRow> rest = wanted; !rest.empty() && std::cout;
+       rest = rest.subspan(std::min(rest.size(), runs_at_once)))
+    exporter.add(rest.first(std::min(rest.size(), runs_at_once)), left.take());
 }
 
 // To stdout; see ops/audit/export_format.md.
@@ -56,11 +68,15 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   if (!named) return named.error();
   ExportWriter writer([](std::string_view bytes) { std::cout.write(bytes.data(), std::ssize(bytes)); }, options.zstd);
   Exporter exporter(store, writer, current_actor(), Exporter::Purpose::copy);
-  const Status added = options.of.runs.empty() ? add_matching(exporter, store, options.of.where.value_or(RunFilter{}))
-                                               : add_page(exporter, *named);
-  if (!added) return added.error();
-  exporter.end();
-  return exit_ok;
+  LeftOut left;
+  if (options.of.runs.empty())
+    for_each_page(store, unlimited(options.of.where.value_or(RunFilter{})),
+                  [&](std::span<const RunRow> page) { add_page(exporter, page, options.except, left); });
+  else
+    add_page(exporter, *named, options.except, left);
+  CheckpointTable checkpoints(opened->dsn, store.shards());
+  exporter.end(&checkpoints);
+  return left.tell();
 }
 
 }  // namespace
@@ -73,6 +89,7 @@ void add_export(CommandLine& line) {
       [&] { return need_selection(options.of, "export"); });
   add_selection(command, options.of, "Every run");
   command.add_flag("--zstd", options.zstd, "Compressed");
+  add_except(command, options.except);
 }
 
 }  // namespace cairn

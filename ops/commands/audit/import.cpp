@@ -10,17 +10,24 @@
 namespace cairn {
 namespace {
 
-struct ImportOptions {
+struct ImportCommand {
   std::string file;
-  bool running = false;  // also runs that have not ended
+  bool running = false;            // also runs that have not ended
+  std::vector<std::string> trust;  // files of public keys
 };
 
-Exit import_runs(const Settings& settings, const ImportOptions& options) {
+Exit import_runs(const Settings& settings, const ImportCommand& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   RunRecords records(opened->dsn, opened->store->shards(), 1);
-  const Result<ImportReport> report =
-      Importer(*opened->store, records, *opened->heads, options.running).import(options.file);
+  std::optional<TrustedKeys> keys;
+  if (!options.trust.empty()) {
+    Result<TrustedKeys> pinned = TrustedKeys::pinned(options.trust);
+    if (!pinned) return pinned.error();
+    keys = *std::move(pinned);
+  }
+  const ImportOptions how{options.running, keys ? &*keys : nullptr, current_actor()};
+  const Result<ImportReport> report = Importer(*opened->store, records, *opened->heads, how).import(options.file);
   if (!report) return report.error();
   if (settings.json)
     print_json({{"imported", report->imported}, {"left", report->left}, {"events", report->events}});
@@ -33,13 +40,14 @@ Exit import_runs(const Settings& settings, const ImportOptions& options) {
 }  // namespace
 
 void add_import(CommandLine& line) {
-  auto& options = line.keep<ImportOptions>();
+  auto& options = line.keep<ImportCommand>();
   CLI::App& command = add_command(line, "import", "Take in the runs of an export, if all of it holds what it claims",
                                   [&](const Settings& settings) { return import_runs(settings, options); });
   add_text(command, "FILE", "", "The export's file", [&](const std::string& text) {
     return assign(options.file, path_argument(text, "an export"));
   })->required();
   command.add_flag("--running", options.running, "Also runs that have not ended: workers go on with them here");
+  add_trust(command, options.trust);
 }
 
 }  // namespace cairn

@@ -71,6 +71,7 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   std::mutex showing;
   Progress progress;
   for_each_page(*source, audit_threads(), [&]() -> UseRuns {
+    opened->client->load_all_graphs();
     auto replayer = std::make_shared<Replayer>(*opened->store, opened->client->graphs(), how);
     return [&, replayer](const std::vector<RunPlace>& page) {
       std::vector<RunId> runs;

@@ -15,8 +15,13 @@ namespace {
 
 struct VerifyOptions {
   RunSelection of;
-  std::string file;  // in its place: an export; no database is needed
+  std::string file;                // in its place: an export; no database is needed
+  std::vector<std::string> trust;  // files of the only public keys that count
+  bool accept = false;             // signs the ends of sound histories that are not signed
 };
+
+constexpr std::int64_t patience_ms_min = 60'000;
+constexpr std::int64_t checkpoints_missed = 6;  // as many may be late
 
 // Refuses `not_found` for a run of which nothing is kept.
 Result<std::vector<RunPlace>> named_places(AuditedDatabase& database, const std::vector<std::string>& texts) {
@@ -41,36 +46,75 @@ Result<RunSource> verified_runs(AuditedDatabase& database, const RunSelection& s
   return these_runs(*std::move(runs));
 }
 
-// Compares the checkpoints that processes have signed with what is kept.
-Status audit_checkpoints(const Settings& settings, const AuditedDatabase& database, AuditReport& report) {
-  const Result<CheckpointOptions> options = checkpoint_options(choose_database(settings));
-  if (!options) return options.error();
+Result<TrustedKeys> trusted_keys(const VerifyOptions& options, const std::string& folder) {
+  if (options.trust.empty()) return TrustedKeys(folder);
+  return TrustedKeys::pinned(options.trust);
+}
+
+// Compares the checkpoints that processes have signed with what is kept, and what is kept with them.
+Status verify_signed(const Settings& settings, const VerifyOptions& options, AuditedDatabase& database,
+                     const RunSource& source, AuditReport& report) {
+  Result<CheckpointOptions> checkpoints = checkpoint_options(choose_database(settings));
+  if (!checkpoints) return checkpoints.error();
+  Result<TrustedKeys> keys = trusted_keys(options, checkpoints->folder);
+  if (!keys) return keys.error();
+  if (options.accept)
+    if (const Result<SigningKey> key = open_signing_key(*checkpoints); !key) return key.error();
+  const TimeUs now_us = database.store->database_time();
   CheckpointTable table(database.dsn, database.store->shards());
-  const CheckpointFiles files(options->folder, database.store->identity());
-  CheckpointAudit(table, files, [&report](const Finding& finding) { report.add({finding}); }).run();
+  const CheckpointFiles files(checkpoints->folder, database.store->identity());
+  CheckpointAudit signatures(table, files, *std::move(keys), [&](const Finding& finding) {
+    if (options.of.all) report.add({finding});
+  });
+  signatures.run();
+  const std::int64_t patience_ms = std::max(patience_ms_min, checkpoints_missed * checkpoints->every_ms);
+  GatheredHeads accepted;
+  audit_signatures(database, source, {signatures.signed_heads(), now_us, patience_ms * 1'000},
+                   options.accept ? &accepted : nullptr, report);
+  checkpoints->by_hand = true;
+  if (!accepted.empty()) Checkpointer(*database.store, accepted, *std::move(checkpoints));  // signs at its end
   return Done{};
 }
 
-Exit verify_file(const Settings& settings, const std::string& file) {
+Exit verify_file(const Settings& settings, const VerifyOptions& options) {
   AuditReport report(settings.json);
-  ExportAudit audit(file, [&report](const Finding& finding) { report.add({finding}); });
+  std::optional<TrustedKeys> keys;
+  if (!options.trust.empty()) {
+    Result<TrustedKeys> pinned = TrustedKeys::pinned(options.trust);
+    if (!pinned) return pinned.error();
+    keys = *std::move(pinned);
+  }
+  ExportAudit audit(options.file, [&report](const Finding& finding) { report.add({finding}); });
+  if (keys) audit.trust(&*keys);
   if (const Status read = audit.run(); !read) return read.error();
   report.count(audit.counts().runs, audit.counts().events);
   return report.close(false);
 }
 
 Exit verify_runs(const Settings& settings, const VerifyOptions& options) {
-  if (!options.file.empty()) return verify_file(settings, options.file);
+  if (!options.file.empty()) return verify_file(settings, options);
   Result<AuditedDatabase> database = open_for_audit(settings);
   if (!database) return database.error();
   const Result<RunSource> source = verified_runs(*database, options.of);
   if (!source) return source.error();
   AuditReport report(settings.json);
   report.add(graph_findings(database->store->graphs()));
-  audit_each(*database, *source, Auditor::Extent::with_values_and_origin, false, report);
-  if (options.of.all)
-    if (const Status read = audit_checkpoints(settings, *database, report); !read) return read.error();
+  if (options.of.all || options.accept) {
+    if (const Status read = verify_signed(settings, options, *database, *source, report); !read) return read.error();
+  } else {
+    audit_each(*database, *source, Auditor::Extent::with_values_and_origin, false, report);
+  }
   return report.close(false);
+}
+
+Status check_options(const VerifyOptions& options) {
+  if (options.file.empty()) {
+    if (Status selected = need_selection(options.of, "verify"); !selected) return selected;
+    if (options.trust.empty() || options.of.all || options.accept) return Done{};
+    return Error{Code::invalid, "Expected --trust with --file, --all or --accept, which look at signatures."};
+  }
+  if (!options.accept) return Done{};
+  return Error{Code::invalid, "Expected --accept for runs of a database, but --file was given."};
 }
 
 }  // namespace
@@ -79,14 +123,16 @@ void add_verify(CommandLine& line) {
   auto& options = line.keep<VerifyOptions>();
   CLI::App& command = add_command(
       line, "verify", "Hold runs against their hash chains and their rows against their events; exit 1 on a finding",
-      [&](const Settings& settings) { return verify_runs(settings, options); },
-      [&] { return options.file.empty() ? need_selection(options.of, "verify") : Status(Done{}); });
+      [&](const Settings& settings) { return verify_runs(settings, options); }, [&] { return check_options(options); });
   add_selection(command, options.of, "Everything of which anything is kept");
   add_text(command, "--file", "FILE", "Those of an export, without any database",
            [&](const std::string& text) { return assign(options.file, path_argument(text, "an export")); })
       ->excludes("RUN")
       ->excludes("--all")
       ->excludes("--where");
+  add_trust(command, options.trust);
+  command.add_flag("--accept", options.accept,
+                   "Sign by hand the ends of sound histories that nobody signed: they count as signed from now on");
 }
 
 }  // namespace cairn

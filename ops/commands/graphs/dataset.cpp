@@ -11,7 +11,7 @@ namespace cairn {
 namespace {
 
 Exit load_dataset(const Settings& settings) {
-  const Result<std::string> dsn = reach_database(choose_database(settings));
+  const Result<std::string> dsn = reach_as_owner(choose_database(settings));
   if (!dsn) return dsn.error();
   const Result<bool> loaded = load_sample(*dsn);
   if (!loaded) return loaded.error();

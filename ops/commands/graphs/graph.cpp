@@ -22,7 +22,7 @@ Exit graph_list(const Settings& settings) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   Table table({"NAME", "VERSION", "CURRENT"});
-  for (const GraphRow& row : opened->store->graphs()) {
+  for (const GraphRow& row : opened->store->graph_names()) {
     if (settings.json) print_json(graph_json(row));
     table.add({row.name, row.version.substr(0, 12), row.current ? "yes" : ""});
   }

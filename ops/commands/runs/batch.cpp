@@ -13,6 +13,7 @@
 #include "ops/requests/input_lines.hpp"
 #include "ops/service/wait_for_runs.hpp"
 #include "ops/terminal/print.hpp"
+#include "workers/ids.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -33,6 +34,7 @@ struct BatchOptions {
 struct BatchRun {
   std::int64_t line = 0;
   RunId run;
+  std::string archived = {};  // a sentence that says where, if it was
 };
 
 // Starts inputs in few commits. A run's key is made of the file's digest and the line's number.
@@ -46,7 +48,7 @@ class Starter {
     command.input = std::move(input);
     command.tags["batch"] = tag();
     lines_.push_back(line);
-    commands_.emplace_back(std::move(command), options_.digest + ":" + std::to_string(line));
+    commands_.emplace_back(std::move(command), key_of(line));
     return commands_.size() < start_many_max ? Status(Done{}) : flush();
   }
 
@@ -54,6 +56,11 @@ class Starter {
     const std::vector<Result<Started>> started = client_.start_many(std::exchange(commands_, {}));
     const std::vector<std::int64_t> lines = std::exchange(lines_, {});
     for (std::size_t i = 0; i < started.size(); ++i) {
+      if (!started[i] && started[i].error().code == Code::closed) {
+        runs_.push_back({lines[i], keyed_run_id(options_.graph, key_of(lines[i])), started[i].error().message});
+        ++archived_;
+        continue;
+      }
       if (!started[i])
         return Error{started[i].error().code, "Line " + std::to_string(lines[i]) + ": " + started[i].error().message};
       runs_.push_back({lines[i], started[i]->run});
@@ -65,20 +72,25 @@ class Starter {
   std::string tag() const { return options_.digest.substr(0, tag_letters); }
   const std::vector<BatchRun>& runs() const { return runs_; }
   std::size_t existed() const { return existed_; }
+  std::size_t archived() const { return archived_; }
 
  private:
+  std::string key_of(std::int64_t line) const { return options_.digest + ":" + std::to_string(line); }
+
   Client& client_;
   const BatchOptions& options_;
   std::vector<std::pair<StartRun, std::string>> commands_;
   std::vector<std::int64_t> lines_;
   std::vector<BatchRun> runs_;
   std::size_t existed_ = 0;
+  std::size_t archived_ = 0;  // before this call
 };
 
 // Detects that no run of the batch moves any more; meanwhile shows a bar on stderr if stdout is a terminal.
 class BatchWatch {
  public:
-  BatchWatch(Opened& opened, const Starter& starter) : opened_(opened), total_(starter.runs().size()) {
+  BatchWatch(Opened& opened, const Starter& starter)
+      : opened_(opened), total_(starter.runs().size() - starter.archived()) {
     moving_.tags["batch"] = starter.tag();
     moving_.status = RunStatus::running;
   }
@@ -132,9 +144,19 @@ Json output_of(Opened& opened, const RunRow& row) {
 
 using Counts = std::map<std::string, int>;
 
+// A run that was archived before this batch, or while it waited.
+Json archived_line(const BatchRun& run, Counts& counts) {
+  ++counts["archived"];
+  return {{"line", run.line},
+          {"run", to_string(run.run)},
+          {"status", "archived"},
+          {"reason", run.archived.empty() ? Json(nullptr) : Json(run.archived)},
+          {"output", nullptr}};
+}
+
 Json result_line(Opened& opened, const BatchRun& run, Counts& counts) {
-  const std::optional<RunRow> row = opened.store->run(run.run);
-  CHECK(row.has_value());
+  const std::optional<RunRow> row = run.archived.empty() ? opened.store->run(run.run) : std::nullopt;
+  if (!row) return archived_line(run, counts);
   const std::string status = status_word(*row);
   ++counts[status];
   return {{"line", run.line},
@@ -173,7 +195,8 @@ Status start_all(Starter& starter, const BatchOptions& options) {
 
 bool wait_for_all(Opened& opened, const Starter& starter, bool execute) {
   std::vector<RunId> ids;
-  for (const BatchRun& run : starter.runs()) ids.push_back(run.run);
+  for (const BatchRun& run : starter.runs())
+    if (run.archived.empty()) ids.push_back(run.run);
   BatchWatch watch(opened, starter);
   return ids.empty() || wait_until(opened, ids, execute, [&] { return watch.settled(); });
 }

@@ -16,6 +16,21 @@ struct ShowOptions {
   bool raw = false;
 };
 
+Json import_json(const ImportOrigin& origin) {
+  return {{"at", time_text(origin.at_us)},
+          {"by", origin.by},
+          {"database", origin.database},
+          {"file_sha256", hex(origin.file_digest)},
+          {"key", origin.key ? Json(hex(*origin.key)) : Json(nullptr)}};
+}
+
+std::string import_text(const ImportOrigin& origin) {
+  return "\nImported by " + origin.by + " at " + time_text(origin.at_us) + " from database " + origin.database +
+         " (SHA-256 of the export: " + hex(origin.file_digest) + "); " +
+         (origin.key ? "its end was signed there by key " + hex(*origin.key) + "."
+                     : "whose signature it has was not checked.");
+}
+
 Exit show_run(const Settings& settings, const ShowOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
@@ -23,10 +38,14 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
   if (!state) return state.error();
   Json shown = state_json(*state);
   if (!options.raw) shown = found->opened.client->expand_blobs(std::move(shown), found->shard);
-  if (settings.json)
+  const std::optional<ImportOrigin> origin = found->opened.store->imported(found->run);
+  if (settings.json) {
+    if (origin) shown["imported"] = import_json(*origin);
     print_json(shown);
-  else
+  } else {
     print_state(*state, shown);
+    if (origin) print_line(import_text(*origin));
+  }
   return exit_ok;
 }
 

@@ -86,7 +86,8 @@ void read_clocks(Administration& database, DoctorFacts& facts) {
 }
 
 // The facts that only a schema of this version has.
-void read_schema(Administration& database, const std::string& dsn, const std::string& folder, DoctorFacts& facts) {
+void read_schema(Administration& database, const std::string& dsn, const CheckpointOptions& checkpoints,
+                 DoctorFacts& facts) {
   const Result<SchemaFound> found = find_schema(database);
   if (!found) {
     facts.schema_fault = found.error().message;
@@ -105,7 +106,31 @@ void read_schema(Administration& database, const std::string& dsn, const std::st
                              (*store)->held_counts(),
                              static_cast<std::int64_t>((*store)->scan_held(0, 0, unowned_max).unowned.size()),
                              read_archive(database),
-                             read_checkpoint_facts(database, CheckpointFiles(folder, (*store)->identity()))};
+                             read_checkpoint_facts(database, CheckpointFiles(checkpoints.folder, (*store)->identity())),
+                             database.query("doctor_login").text(0, 0)};
+  const SigningKeyFile key = signing_key_file(checkpoints);
+  if (!key.better.empty()) facts.schema->checkpoints.key_in_folder = key.path;
+  facts.schema->checkpoints.key_better = key.better;
+}
+
+// Full disks and read-only servers show when something is written.
+std::string find_write_fault(Administration& database) {
+  try {
+    database.begin();
+    database.query("doctor_write");
+    database.roll_back();
+    return "";
+  } catch (const PostgresError& refused) {
+    const std::string text = refused.what();
+    database.roll_back();
+    return text.substr(0, text.find('\n'));
+  }
+}
+
+void read_ahead(Administration& database, DoctorFacts& facts) {
+  const AdminRows row = database.query("doctor_ahead");
+  facts.jobs_ahead = row.number(0, 0);
+  facts.ahead_seconds = row.number(0, 1);
 }
 
 std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
@@ -125,7 +150,9 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     facts.server = read_server(database);
     facts.holders = read_holders(database);
     read_clocks(database, facts);
-    read_schema(database, dsn, checkpoints->folder, facts);
+    read_schema(database, dsn, *checkpoints, facts);
+    if (facts.schema) read_ahead(database, facts);
+    facts.write_fault = find_write_fault(database);
     facts.disk = read_disk(choice);
     return facts;
   } catch (const PostgresError& failure) {

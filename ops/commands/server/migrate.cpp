@@ -3,22 +3,21 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
+#include "ops/service/embedded_database.hpp"
 #include "ops/terminal/print.hpp"
-#include "storage/postgres/cluster.hpp"
-#include "storage/postgres/schema.hpp"
 
 namespace cairn {
 namespace {
 
+Result<MigrateReport> migrated(const DatabaseChoice& choice, std::int32_t shards) {
+  if (!choice.is_embedded()) return migrate(choice.dsn, shards);
+  const Result<Cluster> cluster = start_cluster(choice.directory);
+  if (!cluster) return cluster.error();
+  return migrate_cluster(*cluster, shards);
+}
+
 Exit migrate_schema(const Settings& settings, std::int32_t shards) {
-  const DatabaseChoice choice = choose_database(settings);
-  std::string dsn = choice.dsn;
-  if (choice.is_embedded()) {
-    const Result<Cluster> cluster = start_cluster(choice.directory);
-    if (!cluster) return cluster.error();
-    dsn = cluster->dsn;
-  }
-  const Result<MigrateReport> report = migrate(dsn, shards);
+  const Result<MigrateReport> report = migrated(choose_database(settings), shards);
   if (!report) return report.error();
   const std::string reached = "version " + std::to_string(report->to) + ", shards " + std::to_string(report->shards);
   if (settings.json)

@@ -34,7 +34,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
       options.listen, options.limits, [&api](const ApiRequest& request) { return api.admit(request); });
   if (!server) return server.error();
   print_listening(settings, to_string((*server)->address()));
-  (*server)->run();
+  (*server)->run([&opened] { opened->store->give_up(); });
   return exit_ok;
 }
 

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -11,13 +12,17 @@
 #include "ops/terminal/child_process.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
+#include "storage/postgres/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::chrono::milliseconds poll_pause{100};
 constexpr std::chrono::seconds restart_pause{1};
+constexpr std::chrono::seconds server_look_pause{1};
+constexpr std::chrono::seconds server_pause_max{30};
 
 struct UpOptions {
   int workers = 2;
@@ -40,12 +45,47 @@ class Supervised {
     process_ = ChildProcess(command_);
   }
   void terminate() { process_.terminate(); }
-  void wait() { process_.wait(); }
+  bool has_ended() { return process_.has_ended(); }
 
  private:
   std::string name_;
   ChildCommand command_;
   ChildProcess process_;
+};
+
+// The embedded server, which is started again when it has ended and was not stopped: at once, and then less and less
+// often while it does not start.
+class WatchedServer {
+ public:
+  explicit WatchedServer(std::string directory)
+      : directory_(std::move(directory)), identifier_(system_identifier(directory_)) {}
+
+  // Refuses `not_found` once its data is gone or another's.
+  Status start_if_ended() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_) return Done{};
+    next_look_ = now + server_look_pause;
+    if (system_identifier(directory_) != identifier_)
+      return Error{Code::not_found, "Expected the data of the PostgreSQL in " + directory_ +
+                                        " to be as it was when it was started, but it is gone or another's."};
+    if (find_cluster(directory_) || was_stopped(directory_)) {
+      pause_ = server_look_pause;
+      return Done{};
+    }
+    std::cerr << "cairn: the PostgreSQL in " << directory_ << " has ended; starting it again.\n";
+    if (const Result<Cluster> started = start_cluster(directory_); !started) {
+      pause_ = std::min(pause_ * 2, server_pause_max);
+      next_look_ = std::chrono::steady_clock::now() + pause_;
+      std::cerr << "cairn: " << readable_line(started.error().message, 2'000) << "\n";
+    }
+    return Done{};
+  }
+
+ private:
+  std::string directory_;
+  std::optional<std::uint64_t> identifier_;
+  std::chrono::steady_clock::time_point next_look_;
+  std::chrono::seconds pause_ = server_look_pause;
 };
 
 // The command line of a child that does `command` on the same database.
@@ -104,20 +144,36 @@ Status check_start(const Settings& settings, const UpOptions& options) {
   return catalogue ? Status(Done{}) : catalogue.error();
 }
 
-void supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, const StopSignals& signals) {
+Status supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, std::optional<WatchedServer>& server,
+                 const StopSignals& signals) {
   while (!signals.arrived()) {
     std::this_thread::sleep_for(poll_pause);
     if (signals.arrived()) break;
+    if (server)
+      if (const Status there = server->start_if_ended(); !there) return there;
     for (Supervised& worker : workers) worker.restart_if_ended();
     if (api) api->process.restart_if_ended();
   }
+  return Done{};
 }
 
-void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api) {
-  if (api) api->process.terminate();
-  if (api) api->process.wait();
-  for (Supervised& worker : workers) worker.terminate();
-  for (Supervised& worker : workers) worker.wait();
+// A second signal is passed on, so that they hurry.
+void end(const std::vector<Supervised*>& processes, const StopSignals& signals) {
+  for (Supervised* process : processes) process->terminate();
+  const auto has_ended = [](Supervised* process) { return process->has_ended(); };
+  for (bool is_hurried = false; !std::all_of(processes.begin(), processes.end(), has_ended);) {
+    std::this_thread::sleep_for(poll_pause);
+    if (is_hurried || !signals.arrived_again()) continue;
+    is_hurried = true;
+    for (Supervised* process : processes) process->terminate();
+  }
+}
+
+void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, const StopSignals& signals) {
+  if (api) end({&api->process}, signals);
+  std::vector<Supervised*> all;
+  for (Supervised& worker : workers) all.push_back(&worker);
+  end(all, signals);
 }
 
 Exit up(const Settings& settings, const UpOptions& options) {
@@ -143,9 +199,11 @@ Exit up(const Settings& settings, const UpOptions& options) {
   print_up(settings, choice, *dsn, options.workers, api ? api->address : "");
   std::vector<Supervised> workers;
   for (int i = 0; i < options.workers; ++i) workers.emplace_back("Worker process", child("work"));
-  supervise(workers, api, signals);
-  drain(workers, api);
-  return exit_ok;
+  std::optional<WatchedServer> server;
+  if (choice.is_embedded()) server.emplace(choice.directory);
+  const Status ended = supervise(workers, api, server, signals);
+  drain(workers, api, signals);
+  return ended ? Exit(exit_ok) : Exit(ended.error());
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
+#include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {
@@ -41,10 +43,23 @@ void print_done(const Settings& settings, const WorkerReport& report) {
                std::to_string(report.commits) + " commits.");
 }
 
+// A login that may only read would be refused at every step, for ever.
+Status check_rights(const std::string& dsn) {
+  try {
+    const std::string missing = Administration(dsn, "cairn work").query("missing_rights").text(0, 0);
+    if (missing.empty()) return Done{};
+    return Error{Code::unsupported, "Expected a login that may work, but it lacks " + missing +
+                                        ": its owner grants it the role cairn_app."};
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
+  }
+}
+
 Exit work(const Settings& settings, const WorkOptions& options) {
   StopSignals signals;
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
+  if (const Status may = check_rights(opened->dsn); !may) return may.error();
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;

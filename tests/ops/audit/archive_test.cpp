@@ -15,10 +15,10 @@ namespace fs = std::filesystem;
 class Archive : public ::testing::Test {
  protected:
   void SetUp() override {
-    dsn_ = cairn({"doctor", "--json"}).json()["dsn"];
+    dsn_ = owner_dsn();
     execute(
         "TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question, cairn.snapshot, cairn.checkpoint, "
-        "cairn.tombstone");
+        "cairn.tombstone, cairn.import");
     fs::remove_all(directory() / "data" / "checkpoints" / text("select id::text from cairn.identity"));
     file_ = (directory() / ("archive" + std::to_string(++count_) + ".jsonl")).string();
   }
@@ -171,6 +171,82 @@ TEST_F(Archive, only_its_own_role_may_remove_a_history) {
   execute("GRANT cairn_archive TO plain_worker");
   cairn_ok({"archive", "--older-than", "0s", "--out", file_, "--dsn", dsn_ + " user=plain_worker"});
   EXPECT_EQ(count("event"), "0");
+}
+
+TEST_F(Archive, A4_a_key_whose_run_was_archived_is_refused_and_nothing_runs_twice) {
+  const std::string run = start("plan_runner", {"--key", "order-77"});
+  archive();
+  const Arguments again = {"start",
+                           "plan_runner",
+                           "--key",
+                           "order-77",
+                           "--wait",
+                           "--input",
+                           R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo"}]})"};
+  const Ran ran = cairn(again);
+  expect_refused(ran, 4, file_);
+  EXPECT_NE(ran.err.find(run), std::string::npos) << ran.err;
+  EXPECT_EQ(count("event"), "0");
+  EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array());
+  cairn_ok({"import", file_});
+  EXPECT_EQ(cairn_ok(again).out.substr(0, run.size()), run) << "what came back is there";
+}
+
+TEST_F(Archive, A4_a_batch_run_again_says_how_many_are_archived) {
+  const std::string inputs = write_file("archived_batch.jsonl",
+                                        "{\"goal\": \"1\", \"sub_goals\": []}\n{\"goal\": \"2\", \"sub_goals\": []}\n");
+  const Arguments batch = {"batch", "plan_runner", "--inputs", inputs, "--wait"};
+  cairn_ok(batch);
+  const std::string first = runs_left().at(0);
+  archive({"--except", first});
+  EXPECT_EQ(runs_left(), std::vector<std::string>{first});
+  EXPECT_EQ(count("event") == "0", false);
+  const std::string events = count("event");
+  EXPECT_NE(cairn_ok(batch).out.find("2 runs (1 were there already), 1 archived, 1 done"), std::string::npos);
+  EXPECT_EQ(count("event"), events);
+  Arguments with_json = batch;
+  with_json.push_back("--json");
+  int archived = 0;
+  for (const Json& line : cairn_ok(with_json).lines()) archived += line["status"] == "archived" ? 1 : 0;
+  EXPECT_EQ(archived, 1);
+}
+
+// As a program did that did not know that: the tombstone is hidden from it.
+TEST_F(Archive, A4_a_run_that_was_started_again_under_an_archived_key_is_not_called_rewritten) {
+  start("plan_runner", {"--key", "order-78"});
+  archive();
+  execute("create table public.hidden as select * from cairn.tombstone; truncate cairn.tombstone");
+  start("plan_runner", {"--key", "order-78"});
+  execute("insert into cairn.tombstone select * from public.hidden; drop table public.hidden");
+  EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array());
+  execute("update cairn.tombstone set seq = 1");  // without a signature
+  const Json found = cairn({"verify", "--all", "--json"}).json()["findings"];
+  ASSERT_EQ(found.size(), 1u) << found;
+  EXPECT_EQ(found[0]["kind"], "rewritten");
+}
+
+TEST_F(Archive, A13_goes_on_past_a_run_that_cannot_be_archived_and_names_it) {
+  const std::string sound = start("plan_runner");
+  const std::string faulty = start("plan_runner");
+  execute("update cairn.event set payload = replace(payload, '\"a\"', '\"b\"') where run_id = '" + faulty + "'");
+  const Ran ran = archive();
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  EXPECT_EQ(ran.json()["removed"], 1);
+  ASSERT_EQ(ran.json()["kept"].size(), 1u) << ran.out;
+  EXPECT_EQ(ran.json()["kept"][0]["run"], faulty);
+  EXPECT_EQ(runs_left(), std::vector<std::string>{faulty});
+  EXPECT_EQ(cairn_ok({"verify", "--file", file_, "--json"}).json()["runs"], 1);
+  EXPECT_FALSE(fs::exists(file_ + ".part"));
+}
+
+TEST_F(Archive, A13_leaves_no_part_of_a_file_when_it_is_refused) {
+  start("plan_runner");
+  fs::create_directories(file_ + ".d");
+  const std::string inside = file_ + ".d/archive.jsonl";
+  execute("alter table cairn.checkpoint rename to checkpoint_gone");
+  EXPECT_NE(cairn({"archive", "--older-than", "0s", "--out", inside}).exit, 0);
+  execute("alter table cairn.checkpoint_gone rename to checkpoint");
+  EXPECT_TRUE(fs::is_empty(file_ + ".d"));
 }
 
 }  // namespace

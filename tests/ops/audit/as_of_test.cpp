@@ -1,5 +1,6 @@
 // A run as of any of its moments: snapshots change nothing but how long that takes, and no worker is needed.
 #include "engine/snapshot.hpp"
+#include "storage/postgres/connection.hpp"
 #include "tests/ops/audit/audited_database.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
@@ -24,7 +25,7 @@ class AsOf : public AuditedDatabase {
     return shown;
   }
 
-  // As a worker would leave it, if it thought it worth one there.
+  // As a worker would leave it, if it thought it worth one there, and an older release also of a run that has ended.
   void keep_snapshot(const std::string& text, std::int64_t seq) {
     const RunId run = *parse_run_id(text);
     const std::unique_ptr<Store> kept = store();
@@ -33,8 +34,12 @@ class AsOf : public AuditedDatabase {
     client.load_graphs();
     const Result<RunState> state = client.state(run, seq);
     ASSERT_TRUE(state) << state.error().message;
-    kept->put_snapshot(
-        run, {seq, fold_version, kept->events(run, seq - 1, 1).at(0).chain_hash, canonical(snapshot_json(*state))});
+    const Hash chain_hash = kept->events(run, seq - 1, 1).at(0).chain_hash;
+    PgConnection({dsn()}).query(
+        {"kept",
+         "insert into cairn.snapshot (shard, run_id, fold_version, seq, chain_hash, state) "
+         "values (0, $1, $2, $3, $4, $5)"},
+        PgParameters().add(run).add(fold_version).add(seq).add(chain_hash).add(canonical(snapshot_json(*state))));
   }
 };
 

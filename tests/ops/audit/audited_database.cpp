@@ -9,7 +9,7 @@ namespace cairn::program {
 std::string AuditedDatabase::data() { return directory() / "audited_data"; }
 
 const std::string& AuditedDatabase::dsn() {
-  static const std::string found = cairn({"doctor", "--data", data(), "--json"}).json()["dsn"];
+  static const std::string found = owner_dsn(data());
   return found;
 }
 

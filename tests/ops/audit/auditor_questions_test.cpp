@@ -56,7 +56,7 @@ class AuditorQuestions : public ::testing::Test {
     planned_ = failed.json()["run"];
   }
 
-  static std::string dsn() { return cairn({"doctor", "--json"}).json()["dsn"]; }
+  static std::string dsn() { return owner_dsn(); }
   static Json shown(const std::string& run) { return cairn_ok({"show", run, "--json"}).json(); }
 
   static std::vector<Json> events(const std::string& run, const std::string& type) {

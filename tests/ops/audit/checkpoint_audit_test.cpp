@@ -19,7 +19,7 @@ fs::path folder() { return directory() / "data" / "checkpoints"; }
 class CheckpointAuditTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    dsn_ = cairn({"doctor", "--json"}).json()["dsn"];
+    dsn_ = owner_dsn();
     connection_ = std::make_unique<PgConnection>(PgConnectOptions{dsn_, "a test", false});
     identity_ = text("select id::text from cairn.identity");
     execute("truncate cairn.run, cairn.event, cairn.job, cairn.question, cairn.snapshot, cairn.checkpoint");

@@ -40,7 +40,7 @@ int execute(const std::string& dsn, const RunId& run, std::int64_t event) {
   Result<std::unique_ptr<Store>> store = open_postgres_store(database);
   Result<std::unique_ptr<Catalogue>> catalogue = make_catalogue(catalogue_options_from_environment());
   if (!store || !catalogue) return 2;
-  (*catalogue)->use_database(dsn, true);
+  (*catalogue)->use_database(dsn, dsn);
   CrashingStore crashing(**store, run, event);
   WorkerOptions options;
   options.only_runs = {run};

@@ -1,5 +1,5 @@
-// Files of older versions of the export format. Only version 1 was ever shipped, so the older one here is version 0,
-// which no program ever wrote: the steps are the test's, and the way through ExportAudit is the product's.
+// Files of older versions of the export format: version 1 as it was shipped, and a version 0 that no program ever
+// wrote, whose step is the test's; the way through ExportAudit is the product's.
 #include "ops/audit/export_version.hpp"
 
 #include <array>
@@ -11,6 +11,7 @@
 
 #include "ops/audit/export_audit.hpp"
 #include "storage/chain.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn {
 namespace {
@@ -26,7 +27,7 @@ void lift_first(Json& line) {
   line[to] = line.at(from);
   line.erase(from);
 }
-const std::array<ExportUpcaster, 1> first_steps{{{0, lift_first}}};
+const std::array<ExportUpcaster, 2> first_steps{{{0, lift_first}, shipped_export_upcasters()[0]}};
 
 std::string written(bool as_version_0) {
   std::ostringstream text;
@@ -85,10 +86,10 @@ TEST(ExportVersion, an_older_file_is_read_line_by_line) {
 
 TEST(ExportVersion, a_version_without_a_step_is_refused) {
   EXPECT_EQ(read(written(true)).faults,
-            std::vector<std::string>{"Expected an export of version 1, but found \"cairn-export\" of version 0."});
-  for (const char* version : {"2", "-1", "\"1\"", "1.5", "null", "9999999999999999999"}) {
+            std::vector<std::string>{"Expected an export of version 2, but found \"cairn-export\" of version 0."});
+  for (const char* version : {"3", "-1", "\"1\"", "1.5", "null", "9999999999999999999"}) {
     std::string text = written(false);
-    text.replace(text.find("\"version\":1"), 11, std::string("\"version\":") + version);
+    text.replace(text.find("\"version\":2"), 11, std::string("\"version\":") + version);
     EXPECT_EQ(read(text, first_steps).faults.size(), 1u) << version;
     EXPECT_EQ(read(text, first_steps).shards, 0) << version;
   }
@@ -99,6 +100,15 @@ TEST(ExportVersion, a_line_that_is_none_of_its_version_is_a_fault) {
   text.replace(text.find("\"hash\""), 6, "\"hush\"");
   EXPECT_EQ(read(text, first_steps).faults,
             std::vector<std::string>{"Expected line 2 to have the fields of its kind, but it has not."});
+}
+
+TEST(ExportVersion, a_file_of_version_1_is_read_as_it_was_shipped) {
+  std::vector<std::string> faults;
+  ExportAudit audit(testing::source_dir() + "/tests/golden/exports/version_1.jsonl",
+                    [&](const Finding& finding) { faults.push_back(finding.says); });
+  EXPECT_TRUE(audit.run());
+  EXPECT_EQ(faults, std::vector<std::string>{});
+  EXPECT_EQ(audit.counts(), (ExportCounts{1, 9, 1, 3, 0}));
 }
 
 }  // namespace

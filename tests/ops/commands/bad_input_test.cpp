@@ -327,10 +327,7 @@ TEST(BadInput, a_variable_that_says_nothing_we_know_is_told_at_once) {
 
 // --- databases -------------------------------------------------------------------------------------------------------
 
-std::string embedded_dsn() {
-  cairn_ok({"runs"});
-  return "host=" + (directory() / "data").string() + " user=postgres";
-}
+std::string embedded_dsn() { return owner_dsn(); }
 
 // A new database of the embedded cluster.
 std::string new_database(const std::string& name) {
@@ -362,7 +359,7 @@ TEST(BadInput, a_database_that_cannot_be_reached_is_unavailable_with_its_reason)
 TEST(BadInput, a_wrong_password_is_unavailable_and_not_shown) {
   const std::string dsn = embedded_dsn() + " dbname=cairn";
   run_sql(dsn, "CREATE ROLE locked LOGIN PASSWORD 'right'");
-  const fs::path rules = directory() / "data" / "data" / "pg_hba.conf";
+  const fs::path rules = directory() / "data" / "data" / "cairn_hba.conf";
   const std::string before = read_file(rules);
   std::ofstream(rules) << "local all locked scram-sha-256\n" << before;
   run_sql(dsn, "SELECT pg_reload_conf()");
@@ -391,7 +388,9 @@ TEST(BadInput, a_connection_string_in_the_environment_that_is_none_is_usage_and_
 
 // `up` printed it, and gave it to its workers as an argument, which everybody may read.
 TEST(BadInput, a_password_in_the_environment_stays_there) {
-  const Variable dsn("CAIRN_DSN", embedded_dsn() + " dbname=cairn password=sesame");
+  cairn_ok({"runs"});
+  const Variable dsn("CAIRN_DSN",
+                     "host=" + (directory() / "data").string() + " user=cairn dbname=cairn password=sesame");
   Beside up({"up", "--workers", "1", "--json"});
   ASSERT_TRUE(wait_until([&] { return up.out().find("\"ready\"") != std::string::npos; }));
   EXPECT_EQ(up.out().find("sesame"), std::string::npos) << up.out();
@@ -424,7 +423,7 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
       "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
       "DROP COLUMN machine; ALTER TABLE cairn.job DROP COLUMN offered, DROP COLUMN on_release; "
       "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
-      "cairn.tombstone; ALTER TABLE cairn.run "
+      "cairn.tombstone, cairn.import; DROP INDEX cairn.checkpoint_at; ALTER TABLE cairn.run "
       "DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT run_head_check CHECK (head >= 1), "
       "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
       "ALTER TABLE cairn.checkpoint DROP COLUMN key");

@@ -95,6 +95,13 @@ TEST(Bench, a_long_run_is_held_against_new_ones) {
   expect_positive(line, {"value", "limit", "ratio", "taken_over_ms"});
 }
 
+TEST(Bench, A7_a_wide_run_on_several_processes_is_held_against_one) {
+  const Json line = measured({"scale.wide", "--width", "60", "--runs", "1"});
+  expect_positive(line, {"value", "limit", "ratio", "slots"});
+  for (const char* processes : {"processes_1", "processes_2", "processes_4", "processes_8"})
+    expect_positive(line["width_60"][processes], {"seconds", "client_cpu_seconds", "time_to_one", "client_cpu_to_one"});
+}
+
 TEST(Bench, runs_in_flight_are_in_memory_at_once) {
   const Json line = measured({"scale.in_flight", "--runs", "200"});
   EXPECT_EQ(line["runs"], 200);

@@ -15,7 +15,7 @@ const std::string runs = "/api/v1/runs";
 constexpr int big_values = 20;
 constexpr std::size_t big_bytes = 900'000;
 
-std::string dsn() { return cairn_ok({"doctor", "--json"}).json()["dsn"]; }
+std::string dsn() { return owner_dsn(); }
 
 // A run with 18 MB of events; it waits for ever.
 const std::string& big_run() {

@@ -178,6 +178,33 @@ TEST(BoundedQuery, a_login_that_may_do_anything_is_refused) {
   test::ask(database(), "drop role file_reader");
 }
 
+// H12: as decision 0011 says.
+TEST(BoundedQuery, H12_a_login_that_has_anything_of_cairn_is_refused) {
+  const auto code = [](const std::string& login) {
+    const Result<QueryRows> rows = run_bounded({database(), login, sample_schema, "select 1", 0}, {});
+    return rows ? std::string("taken") : std::string(to_string(rows.error().code));
+  };
+  test::ask(database(), "create role h12_data login");
+  test::ask(database(), "grant usage on schema sample_shop to h12_data");
+  EXPECT_EQ(code("h12_data"), "taken");
+  const std::pair<const char*, const char*> ways[] = {
+      {"grant cairn_app to h12_data", "revoke cairn_app from h12_data"},
+      {"grant cairn_read to h12_data", "revoke cairn_read from h12_data"},
+      {"grant cairn_archive to h12_data", "revoke cairn_archive from h12_data"},
+      {"grant usage on schema cairn to h12_data", "revoke usage on schema cairn from h12_data"},
+      {"grant create on schema cairn to h12_data", "revoke create on schema cairn from h12_data"},
+      {"alter schema cairn owner to h12_data", "alter schema cairn owner to current_user"},
+      {"alter table cairn.blob owner to h12_data", "alter table cairn.blob owner to current_user"}};
+  for (const auto& [give, take] : ways) {
+    test::ask(database(), give);
+    EXPECT_EQ(code("h12_data"), "closed") << give;
+    test::ask(database(), take);
+    EXPECT_EQ(code("h12_data"), "taken") << take;
+  }
+  test::ask(database(), "drop owned by h12_data");
+  test::ask(database(), "drop role h12_data");
+}
+
 TEST(BoundedQuery, a_login_of_somebodys_own_that_may_write_cannot_do_so_here) {
   test::ask(database(), "create role shopkeeper login");
   test::ask(database(), "grant all on schema sample_shop to shopkeeper");

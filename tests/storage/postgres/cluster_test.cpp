@@ -3,11 +3,18 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
+#include "storage/chain.hpp"
+#include "storage/postgres/schema.hpp"
+#include "storage/postgres/server_process.hpp"
 #include "tests/storage/test_database.hpp"
+#include "tests/waiting.hpp"
 
 namespace cairn {
 namespace {
@@ -27,6 +34,7 @@ class ClusterTest : public testing::Test {
       EXPECT_TRUE(stop_cluster(directory_));
     }
   }
+  fs::path data() const { return directory_ + "/data"; }
   std::string directory_;
 };
 
@@ -36,23 +44,24 @@ TEST_F(ClusterTest, starts_is_found_stops_and_starts_again_with_its_data) {
   const Result<Cluster> started = start_cluster(directory_);
   ASSERT_TRUE(started) << started.error().message;
   EXPECT_TRUE(started->started);
-  ask(started->dsn, "create table kept (n int)");
-  EXPECT_EQ(ask_text(started->dsn, "select current_database()"), "cairn");
-  EXPECT_EQ(ask_text(started->dsn, "select current_setting('listen_addresses')"), "");
-  EXPECT_EQ(ask_text(started->dsn, "select current_setting('fsync') || current_setting('synchronous_commit')"), "onon");
-  EXPECT_EQ(ask_text(started->dsn, "select current_setting('server_encoding')"), "UTF8");
+  ask(started->owner_dsn, "create table kept (n int)");
+  EXPECT_EQ(ask_text(started->owner_dsn, "select current_database()"), "cairn");
+  EXPECT_EQ(ask_text(started->owner_dsn, "select current_setting('listen_addresses')"), "");
+  EXPECT_EQ(ask_text(started->owner_dsn, "select current_setting('fsync') || current_setting('synchronous_commit')"),
+            "onon");
+  EXPECT_EQ(ask_text(started->owner_dsn, "select current_setting('server_encoding')"), "UTF8");
 
   const Result<Cluster> again = start_cluster(directory_);
   ASSERT_TRUE(again);
   EXPECT_FALSE(again->started);
-  EXPECT_EQ(again->dsn, started->dsn);
-  EXPECT_EQ(find_cluster(directory_)->dsn, started->dsn);
+  EXPECT_EQ(again->owner_dsn, started->owner_dsn);
+  EXPECT_EQ(find_cluster(directory_)->owner_dsn, started->owner_dsn);
 
   ASSERT_TRUE(stop_cluster(directory_));
   EXPECT_EQ(find_cluster(directory_).error().code, Code::not_found);
   EXPECT_EQ(stop_cluster(directory_).error().code, Code::not_found);
   ASSERT_TRUE(start_cluster(directory_));
-  EXPECT_EQ(ask_number(started->dsn, "select count(*) from kept"), 0);
+  EXPECT_EQ(ask_number(started->owner_dsn, "select count(*) from kept"), 0);
 }
 
 TEST_F(ClusterTest, several_callers_start_one_server) {
@@ -78,29 +87,25 @@ TEST_F(ClusterTest, a_long_path_gets_its_socket_elsewhere) {
   directory_ += "/" + std::string(60, 'a') + "/" + std::string(60, 'b');
   const Result<Cluster> cluster = start_cluster(directory_);
   ASSERT_TRUE(cluster) << cluster.error().message;
-  EXPECT_EQ(ask_number(cluster->dsn, "select 1"), 1);
-  EXPECT_EQ(find_cluster(directory_)->dsn, cluster->dsn);
+  EXPECT_EQ(ask_number(cluster->owner_dsn, "select 1"), 1);
+  EXPECT_EQ(find_cluster(directory_)->owner_dsn, cluster->owner_dsn);
 }
 
 TEST_F(ClusterTest, a_path_with_a_space_and_a_quote_works) {
   directory_ += " it's";
   const Result<Cluster> cluster = start_cluster(directory_);
   ASSERT_TRUE(cluster) << cluster.error().message;
-  EXPECT_EQ(ask_number(cluster->dsn, "select 1"), 1);
+  EXPECT_EQ(ask_number(cluster->owner_dsn, "select 1"), 1);
 }
 
 TEST_F(ClusterTest, a_server_that_was_killed_is_started_again) {
   const Result<Cluster> cluster = start_cluster(directory_);
   ASSERT_TRUE(cluster) << cluster.error().message;
-  ask(cluster->dsn, "create table kept (n int)");
-  std::ifstream file(directory_ + "/data/postmaster.pid");
-  pid_t pid = 0;
-  ASSERT_TRUE(file >> pid);
-  ASSERT_EQ(kill(pid, SIGKILL), 0);
-  for (int n = 0; n < 1'000 && kill(pid, 0) == 0; ++n) usleep(10'000);
+  ask(cluster->owner_dsn, "create table kept (n int)");
+  ASSERT_EQ(kill(server_of(data()).value(), SIGKILL), 0);
   const Result<Cluster> again = start_cluster(directory_);
   ASSERT_TRUE(again) << again.error().message;
-  EXPECT_EQ(ask_number(again->dsn, "select count(*) from kept"), 0);
+  EXPECT_EQ(ask_number(again->owner_dsn, "select count(*) from kept"), 0);
 }
 
 TEST_F(ClusterTest, a_directory_that_holds_something_else_is_refused) {
@@ -125,7 +130,7 @@ TEST_F(ClusterTest, an_attempt_that_did_not_come_to_its_end_is_made_again) {
   fs::create_directories(directory_ + "/data/base");
   const Result<Cluster> cluster = start_cluster(directory_);
   ASSERT_TRUE(cluster) << cluster.error().message;
-  EXPECT_EQ(ask_text(cluster->dsn, "select current_database()"), "cairn");
+  EXPECT_EQ(ask_text(cluster->owner_dsn, "select current_database()"), "cairn");
 }
 
 TEST_F(ClusterTest, a_file_is_refused) {
@@ -155,6 +160,219 @@ TEST_F(ClusterTest, a_server_that_cannot_start_says_why) {
   ASSERT_FALSE(cluster);
   EXPECT_EQ(cluster.error().code, Code::unavailable);
   EXPECT_NE(cluster.error().message.find("shared_buffers"), std::string::npos) << cluster.error().message;
+}
+
+// --- whose process, whose folder
+// --------------------------------------------------------------------------------------
+
+// A process of the server's user that has nothing to do with it.
+class Stranger {
+ public:
+  explicit Stranger(const ServerAccount& account) : pid_(fork()) {
+    if (pid_ != 0) return;
+    if (geteuid() == 0 && (setgid(account.group) != 0 || setuid(account.user) != 0)) _exit(1);
+    execl("/bin/sleep", "sleep", "300", nullptr);
+    _exit(127);
+  }
+  ~Stranger() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+// The shutdown of a server that was not there any more killed the process that had its number since.
+TEST_F(ClusterTest, D10_a_stale_pid_file_names_a_stranger_who_is_left_alone) {
+  ASSERT_TRUE(start_cluster(directory_));
+  ASSERT_TRUE(stop_cluster(directory_));
+  const Stranger stranger(*server_account(data()));
+  std::ofstream(data() / "postmaster.pid") << stranger.pid() << "\n" << data().string() << "\n1\n5432\n\n\n0\nready\n";
+  EXPECT_EQ(stop_cluster(directory_).error().code, Code::not_found);
+  EXPECT_EQ(find_cluster(directory_).error().code, Code::not_found);
+  const Result<Cluster> again = start_cluster(directory_);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(ask_number(again->owner_dsn, "select 1"), 1);
+  EXPECT_NE(server_of(data()), stranger.pid());
+  EXPECT_TRUE(is_running(stranger.pid()));
+}
+
+TEST_F(ClusterTest, D10_an_empty_pid_file_does_not_keep_a_server_from_starting) {
+  ASSERT_TRUE(start_cluster(directory_));
+  ASSERT_TRUE(stop_cluster(directory_));
+  std::ofstream(data() / "postmaster.pid").flush();
+  EXPECT_EQ(stop_cluster(directory_).error().code, Code::not_found);
+  const Result<Cluster> again = start_cluster(directory_);
+  ASSERT_TRUE(again) << again.error().message;
+}
+
+TEST_F(ClusterTest, H14_the_server_inherits_no_secret) {
+  setenv("CAIRN_MODEL_KEY", "sesame", 1);
+  const Result<Cluster> cluster = start_cluster(directory_);
+  unsetenv("CAIRN_MODEL_KEY");
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  const std::string entries = read_text("/proc/" + std::to_string(server_of(data()).value()) + "/environ");
+  EXPECT_NE(entries.find("PATH="), std::string::npos);
+  EXPECT_EQ(entries.find("sesame"), std::string::npos);
+  EXPECT_EQ(entries.find("CAIRN_"), std::string::npos);
+}
+
+// pg_ctl starts the server by a line for the shell.
+TEST_F(ClusterTest, D15_a_path_means_nothing_to_a_shell) {
+  directory_ += R"( "$(touch /tmp/sesame)` $HOME)";
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  EXPECT_EQ(ask_number(cluster->owner_dsn, "select 1"), 1);
+  EXPECT_EQ(ask_text(cluster->owner_dsn, "select current_setting('data_directory')"), data().string());
+  ASSERT_TRUE(stop_cluster(directory_));
+}
+
+TEST_F(ClusterTest, D15_a_server_that_cannot_start_is_told_by_whole_lines_of_its_log) {
+  ASSERT_TRUE(start_cluster(directory_));
+  ASSERT_TRUE(stop_cluster(directory_));
+  std::ofstream(directory_ + "/data/postgresql.conf", std::ios::app) << "shared_buffers = nonsense\n";
+  const std::string says = start_cluster(directory_).error().message;
+  EXPECT_TRUE(says.starts_with("Expected the database server to start, but: 20")) << says;
+  EXPECT_EQ(says.find("shut down"), std::string::npos) << "a line of the start before: " << says;
+  EXPECT_EQ(last_lines("one\ntwo\nthree\n", 9), "two three");
+  EXPECT_EQ(last_lines("one\ntwo\nthree\n", 8), "three");
+  EXPECT_EQ(last_lines("one\ntwo\nthree\n", 2), "three");
+  EXPECT_EQ(last_lines("one\ntwo\n", 100), "one two");
+  EXPECT_EQ(last_lines("\n", 1), "");
+}
+
+TEST_F(ClusterTest, H15_a_socket_folder_that_others_made_is_refused) {
+  directory_ += "/" + std::string(60, 'a') + "/" + std::string(60, 'b');
+  fs::create_directories(directory_);
+  const std::string target = scratch_directory() + "/target";
+  fs::create_directories(target);
+  fs::permissions(target, fs::perms(0755));
+  const fs::path folder = "/tmp/cairn-" + hex(sha256(fs::weakly_canonical(directory_).string())).substr(0, 16);
+  const auto refuses = [&](const char* why) {
+    const Result<Cluster> cluster = start_cluster(directory_);
+    ASSERT_FALSE(cluster) << why;
+    EXPECT_EQ(cluster.error().code, Code::unavailable) << why;
+    EXPECT_NE(cluster.error().message.find(folder.string()), std::string::npos) << cluster.error().message;
+  };
+  fs::create_directory_symlink(target, folder);
+  refuses("a link");
+  struct stat found {};
+  ASSERT_EQ(stat(target.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 07777, 0755u) << "what a link leads to is left as it is";
+  EXPECT_EQ(found.st_uid, geteuid());
+  fs::remove(folder);
+  ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
+  fs::permissions(folder, fs::perms(0777));
+  refuses("a folder that everybody may write in");
+  if (geteuid() == 0) {
+    fs::permissions(folder, fs::perms(0700));
+    ASSERT_EQ(chown(folder.c_str(), 65534, 65534), 0);
+    refuses("another user's folder");
+  }
+  fs::remove(folder);
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  ASSERT_EQ(lstat(folder.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 07777, 0700u);
+  EXPECT_EQ(found.st_uid, server_account(data())->user);
+  fs::permissions(folder, fs::perms(0755));
+  EXPECT_EQ(find_cluster(directory_).error().code, Code::unavailable);
+  fs::permissions(folder, fs::perms(0700));
+}
+
+TEST_F(ClusterTest, H21_nobody_else_reads_the_log) {
+  const mode_t before = umask(0);
+  const Result<Cluster> cluster = start_cluster(directory_);
+  umask(before);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  for (const char* name : {"server.log", "owner.pass", "cairn.out"}) {
+    struct stat found {};
+    ASSERT_EQ(stat((directory_ + "/" + name).c_str(), &found), 0) << name;
+    EXPECT_EQ(found.st_mode & 0077, 0u) << name;
+  }
+}
+
+// --- who comes in
+// -----------------------------------------------------------------------------------------------------
+
+TEST_F(ClusterTest, H10_commands_come_in_by_a_login_that_owns_nothing_and_the_owner_needs_a_password) {
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  ASSERT_TRUE(migrate(cluster->owner_dsn, 1));
+  ASSERT_TRUE(let_commands_in(*cluster));
+  ASSERT_TRUE(let_commands_in(*cluster));
+  EXPECT_EQ(ask_text(cluster->dsn,
+                     "select current_user || ' ' || (select rolsuper or rolcreaterole or rolcreatedb "
+                     "from pg_roles where rolname = current_user)"),
+            "cairn false");
+  EXPECT_THROW(ask(cluster->dsn, "update cairn.event set seq = 1"), PostgresError);
+  EXPECT_THROW(ask(cluster->dsn, "set session_replication_role = replica"), PostgresError);
+  EXPECT_THROW(ask(cluster->dsn, "set role postgres"), PostgresError);
+  EXPECT_THROW(ask(cluster->dsn, "copy (select 1) to program 'true'"), PostgresError);
+  EXPECT_THROW(ask(cluster->dsn + " user=postgres", "select 1"), PostgresError) << "without the password";
+  EXPECT_EQ(ask_number(cluster->owner_dsn, "select 1"), 1);
+}
+
+// A cluster of an older release asks for no password, and goes on to do so until its server is started again.
+TEST_F(ClusterTest, H10_a_cluster_without_a_password_for_its_owner_gets_one) {
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  ask(cluster->owner_dsn, "create table kept (n int)");
+  ASSERT_TRUE(stop_cluster(directory_));
+  fs::remove(directory_ + "/owner.pass");
+  const Result<Cluster> again = start_cluster(directory_);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(fs::exists(directory_ + "/owner.pass"));
+  EXPECT_EQ(ask_number(again->owner_dsn, "select count(*) from kept"), 0);
+  EXPECT_TRUE(test::wait_until([&] {
+    try {
+      ask(again->dsn + " user=postgres", "select 1");
+      return false;
+    } catch (const PostgresError&) {
+      return true;
+    }
+  }));
+}
+
+// --- programs that were replaced
+// ---------------------------------------------------------------------------------------
+
+// PostgreSQL's programs in a folder of their own, from which they find the rest of the package.
+fs::path copy_programs(const fs::path& folder) {
+  const char* given = std::getenv("CAIRN_PG_BIN");
+  const fs::path installed = given != nullptr ? given : "/usr/lib/postgresql/15/bin";
+  const fs::path programs = folder / "lib/postgresql/15/bin";
+  fs::create_directories(programs);
+  fs::create_directories(folder / "share/postgresql");
+  for (const char* name : {"postgres", "initdb", "pg_ctl"}) fs::copy_file(installed / name, programs / name);
+  fs::create_directory_symlink(installed.parent_path() / "lib", folder / "lib/postgresql/15/lib");
+  fs::create_directory_symlink("/usr/share/postgresql/15", folder / "share/postgresql/15");
+  return programs;
+}
+
+// After an upgrade of the package a server could not load what it had not loaded yet, and no command worked.
+TEST_F(ClusterTest, D6_a_server_older_than_its_programs_is_started_again_when_nobody_works_on_it) {
+  const fs::path programs = copy_programs(scratch_directory() + "/replaced");
+  setenv("CAIRN_PG_BIN", programs.c_str(), 1);
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  EXPECT_FALSE(has_older_programs(directory_));
+  fs::copy_file(programs / "postgres", programs / "newer");
+  fs::rename(programs / "newer", programs / "postgres");
+  EXPECT_TRUE(has_older_programs(directory_));
+  {
+    const PgConnection busy({cluster->owner_dsn, "a worker", false});
+    const Result<Cluster> again = start_cluster(directory_);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_FALSE(again->started);
+    EXPECT_TRUE(has_older_programs(directory_));
+  }
+  EXPECT_TRUE(test::wait_until([&] { return start_cluster(directory_)->started; }));
+  EXPECT_FALSE(has_older_programs(directory_));
+  ASSERT_TRUE(stop_cluster(directory_));
+  unsetenv("CAIRN_PG_BIN");
 }
 
 }  // namespace

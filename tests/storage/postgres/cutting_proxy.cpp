@@ -113,6 +113,12 @@ void CuttingProxy::relay(int client) {
   while (!stop_) {
     std::array<pollfd, 2> waits{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
     if (poll(waits.data(), waits.size(), 20) <= 0) continue;
+    if (swallows_) {
+      if (waits[0].revents != 0 && !forward(client, -1, seen)) break;
+      swallowed_ += waits[0].revents != 0 ? 1 : 0;
+      if (waits[1].revents != 0 && !forward(server, -1, seen)) break;
+      continue;
+    }
     if (waits[1].revents != 0 && !forward(server, client, seen)) break;
     if (waits[0].revents == 0) continue;
     if (!forward(client, -1, seen)) break;

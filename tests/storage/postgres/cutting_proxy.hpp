@@ -1,4 +1,5 @@
-// A proxy before the cluster's socket that cuts a connection around a COMMIT. Has its own threads; thread-safe.
+// A proxy before the cluster's socket that cuts a connection around a COMMIT, or swallows what is sent. Has its own
+// threads; thread-safe.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,9 @@ class CuttingProxy {
   std::string dsn() const { return dsn_; }
   void cut_next_commit(Cut cut) { cut_ = cut; }
   int cuts() const { return cuts_; }
+  // From now on nothing is passed on, and nothing is closed: a network that loses everything.
+  void swallow() { swallows_ = true; }
+  int swallowed() const { return swallowed_; }  // pieces of what clients sent
 
  private:
   void accept_loop();
@@ -33,6 +37,8 @@ class CuttingProxy {
   int listener_ = -1;
   std::atomic<Cut> cut_{Cut::none};
   std::atomic<int> cuts_{0};
+  std::atomic<bool> swallows_{false};
+  std::atomic<int> swallowed_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::thread> relays_;
   std::thread accepting_;

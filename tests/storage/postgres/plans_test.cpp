@@ -107,11 +107,14 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"delete_jobs", {"job_pkey"}},
       {"delete_questions_of_run", {"question_pkey"}},
       {"delete_snapshots", {"snapshot_pkey"}},
+      {"put_snapshot", {"snapshot_pkey", "run_pkey"}},
+      {"drop_snapshots", {"snapshot_pkey", "run_pkey"}},
       {"runs", {"run_started_at"}},
       {"runs_tagged", {"run_tags"}},
       {"runs_coming_from", {"run_continues", "run_origin"}},
       {"orphans", {"run_open_child_of", "run_pkey"}},
       {"questions", {"question_asked_at"}},
+      {"offer_stranded", {"job_pkey"}},
       {"beat", {"worker_pkey"}},
   };
   for (const auto& [name, indexes] : expected) {
@@ -121,6 +124,13 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
     for (const std::string& index : indexes) EXPECT_NE(plan.find(index), std::string::npos) << index;
   }
+}
+
+// A session asks for orphans every two seconds.
+TEST_F(Plans, A19_orphans_are_looked_for_in_the_order_of_an_index_and_within_a_limit) {
+  const std::string plan = plan_of("orphans");
+  EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("Limit"), std::string::npos) << plan;
 }
 
 TEST_F(Plans, statements_of_one_row_take_the_same_indexes_and_unpack_no_array) {

@@ -545,7 +545,8 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   store->queues();
   store->runs({});
   store->questions({}, 1);
-  store->orphans(1);
+  OrphanMark mark;
+  store->orphans(mark, 1);
   store->held_by(7, 1);
   store->scan_held(7, noon, 1);
   store->held_counts();

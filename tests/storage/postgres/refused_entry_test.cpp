@@ -1,6 +1,8 @@
 // Entries that the database will never take: each is refused alone, and harms no other entry of its batch.
+#include <chrono>
 #include <gtest/gtest.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "storage/postgres/connection_pool.hpp"
@@ -125,6 +127,33 @@ TEST_F(RefusedEntry, may_need_a_right_that_the_login_has_lost) {
   EXPECT_THROW(store->commit(0, batch_with(2, {}), {}), PostgresError);
   ask(dsn_, "grant insert on cairn.event, cairn.question to cairn_app");
   ask(dsn_, "drop role bob");
+}
+
+// An insert that waited for the archive's transaction has a snapshot from before it.
+TEST(PostgresStore, A4_a_start_that_waits_for_an_archive_sees_it) {
+  const std::string dsn = new_database(1);
+  const auto store = store_on(dsn);
+  TestRun run(*store);
+  run.row.id.bytes[6] = 0x80;
+  TestRun again = run;
+  run.row.status = RunStatus::done;
+  run.commit(run.entry());
+  PgConnection archive({dsn, "an archive", false});
+  archive.execute("begin");
+  archive.execute(
+      "insert into cairn.tombstone (shard, run_id, seq, at, chain_hash, file_digest, key, signature, file) select 0, "
+      "run_id, 1, 1, chain_hash, sha256(''), '', '', 'old.jsonl' from cairn.run");
+  archive.execute("delete from cairn.event; delete from cairn.run");
+  Verdict verdict;
+  std::thread start([&] { verdict = again.commit(again.entry()); });
+  const std::string waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+  for (int looks = 0; ask_number(dsn, waiting) == 0 && looks < 3'000; ++looks)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(ask_number(dsn, waiting), 1);
+  archive.execute("commit");
+  start.join();
+  EXPECT_EQ(verdict.kind, Kind::archived) << verdict.fault;
+  EXPECT_EQ(ask_number(dsn, "select count(*) from cairn.run"), 0);
 }
 
 // The second refusal comes in the transaction with an explicit BEGIN, whose COMMIT is skipped.

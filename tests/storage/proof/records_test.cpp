@@ -73,9 +73,9 @@ TEST_P(RecordsTest, the_newest_fitting_snapshot_is_found) {
   const auto put = [&](std::int64_t seq, std::int32_t version, const std::string& state) {
     store().put_snapshot(run.id(), {seq, version, sha256(state), state});
   };
+  put(4, 2, "other");
   put(2, 1, "two");
   put(5, 1, "five");
-  put(4, 2, "other");
   EXPECT_EQ(store().snapshot(run.id(), 1, 9)->state, "five");
   EXPECT_EQ(store().snapshot(run.id(), 1, 5)->seq, 5);
   EXPECT_EQ(store().snapshot(run.id(), 1, 4)->state, "two");
@@ -90,8 +90,8 @@ TEST_P(RecordsTest, the_newest_fitting_snapshot_is_found) {
 TEST_P(RecordsTest, a_history_begins_with_a_snapshot_of_the_fold_asked_for_or_with_its_first_event) {
   TestRun run = started_run();
   for (int n = 0; n < 3; ++n) run.commit(run.entry());
-  store().put_snapshot(run.id(), {3, 1, Hash{}, "of an older fold"});
   store().put_snapshot(run.id(), {2, 2, Hash{}, "of this one"});
+  store().put_snapshot(run.id(), {3, 1, Hash{}, "of an older fold"});  // by an older program, which still runs
   const std::vector<HistoryRequest> requests{{run.id(), 0, 1}, {run.id(), 0, 2}, {run.id(), 0, 3}, {run.id(), 0, {}}};
   const std::vector<StoredHistory> found = store().histories(requests, 10);
   ASSERT_EQ(found.size(), 4u);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <set>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -13,7 +14,9 @@
 #include <unistd.h>
 
 #include "tests/workers/ports/loopback.hpp"
+#include "workers/ports/own_process.hpp"
 #include "workers/ports/tool_process.hpp"
+#include "workers/ports/tools_file.hpp"
 
 namespace cairn {
 namespace {
@@ -206,7 +209,7 @@ TEST_F(Programs, a_daemon_that_keeps_stdout_open_does_not_hold_the_answer) {
   const Json outputs = outputs_of(run("setsid sleep 1000 & echo \"{\\\"pid\\\": $!}\""));
   const auto daemon = outputs.value("pid", 0);
   ASSERT_GT(daemon, 1);
-  ::kill(daemon, SIGKILL);
+  EXPECT_FALSE(is_running(daemon));
 }
 
 TEST_F(Programs, what_is_left_of_the_group_dies_with_the_program) {
@@ -227,18 +230,134 @@ TEST_F(Programs, one_that_does_not_exist_is_not_started) {
   EXPECT_TRUE(says(failure, "no-such-program-here")) << failure.message;
 }
 
-TEST_F(Programs, do_not_see_secrets) {
-  const std::pair<const char*, const char*> variables[] = {{"CAIRN_MODEL_KEY", "s1"},
-                                                           {"CAIRN_DSN", "s2"},
-                                                           {"PGPASSWORD", "s3"},
-                                                           {"CAIRN_API_TOKEN", "s4"},
-                                                           {"CAIRN_PLAIN_WORD", "seen"}};
+// H5: a list of what is allowed, because secrets have any name.
+TEST_F(Programs, H5_see_the_variables_that_are_allowed_and_no_other) {
+  const std::pair<const char*, const char*> variables[] = {
+      {"CAIRN_MODEL_KEY", "s1"},  {"CAIRN_DSN", "s2"}, {"PGPASSWORD", "s3"}, {"AWS_SECRET_ACCESS_KEY", "s4"},
+      {"OPENAI_API_KEY", "s5"},   {"PLAIN_WORD", "x"}, {"NAMED", "seen"},    {"LC_TIME", "C"},
+      {"TZ", "Europe/Stockholm"}, {"TMPDIR", "/tmp"}};
   for (const auto& [name, value] : variables) ::setenv(name, value, 1);
-  const Json outputs =
-      outputs_of(run("echo \"{\\\"secret\\\": \\\"$CAIRN_MODEL_KEY$CAIRN_DSN$PGPASSWORD$CAIRN_API_TOKEN\\\","
-                     " \\\"plain\\\": \\\"$CAIRN_PLAIN_WORD\\\"}\""));
+  ProcessSetting setting;
+  setting.environment = {"NAMED", "NOT_SET"};
+  const ProcessEnd end = testing::run(io_, run_process({"/usr/bin/env"}, "", {}, setting));
   for (const auto& [name, value] : variables) ::unsetenv(name);
-  EXPECT_EQ(outputs, (Json{{"secret", ""}, {"plain", "seen"}}));
+  std::set<std::string> names;
+  std::istringstream lines(end.out);
+  for (std::string line; std::getline(lines, line);) names.insert(line.substr(0, line.find('=')));
+  for (const char* optional : {"LANG", "LC_ALL", "HOME"}) names.erase(optional);
+  EXPECT_EQ(names, (std::set<std::string>{"LC_TIME", "NAMED", "PATH", "TMPDIR", "TZ"})) << end.out;
+}
+
+std::string with_pid_file(const std::string& script, const std::string& file) {
+  return "setsid sh -c 'echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 1000' & " +
+         "while [ ! -e " + file + " ]; do sleep 0.01; done; " + script;
+}
+
+// H5, D12: a session of its own, and a parent that is gone.
+TEST_F(Programs, H5_a_grandchild_in_a_session_of_its_own_is_gone_when_the_program_succeeds) {
+  EXPECT_EQ(outputs_of(run(with_pid_file("echo '{}'", pid_file()))), Json::object());
+  EXPECT_FALSE(is_running(written_pid()));
+}
+
+TEST_F(Programs, H5_a_grandchild_in_a_session_of_its_own_is_gone_after_the_timeout) {
+  EXPECT_EQ(failure_of(run(with_pid_file("sleep 1000", pid_file()), {}, 400)).error, "timeout");
+  EXPECT_FALSE(is_running(written_pid()));
+}
+
+TEST_F(Programs, D12_a_daemon_whose_parents_are_gone_ends_with_the_program) {
+  const std::string daemon = "(setsid sh -c 'sleep 1000 & echo $! > " + pid_file() + "' &); ";
+  EXPECT_EQ(outputs_of(run(daemon + "while [ ! -s " + pid_file() + " ]; do sleep 0.01; done; echo '{}'")),
+            Json::object());
+  EXPECT_FALSE(is_running(written_pid()));
+}
+
+TEST_F(Programs, H5_programs_end_with_a_worker_that_is_killed) {
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    static_cast<void>(run(with_pid_file("sleep 1000", pid_file()), {}, 60'000));
+    ::_exit(0);
+  }
+  const pid_t grandchild = written_pid();
+  EXPECT_TRUE(is_running(grandchild));
+  ::kill(worker, SIGKILL);
+  ::waitpid(worker, nullptr, 0);
+  EXPECT_TRUE(comes_true([&] { return !is_running(grandchild); }));
+}
+
+TEST_F(Programs, H5_a_program_that_stops_its_keeper_is_ended_all_the_same) {
+  EXPECT_EQ(failure_of(run("kill -STOP $PPID; sleep 1000", {}, 300)).error, "timeout");
+}
+
+TEST_F(Programs, H5_a_program_that_kills_its_keeper_dies_with_it) {
+  EXPECT_EQ(failure_of(run("kill -KILL $PPID; sleep 1000")).message, "killed by signal 9");
+}
+
+// H5: a program of the same user finds nothing in /proc/PID of a worker. A process of its own, because it is for good.
+TEST_F(Programs, H5_find_nothing_in_the_environment_of_a_worker) {
+  ::setenv("CAIRN_MODEL_KEY", "secret", 1);
+  ToolSpec spec;
+  spec.name = "script";
+  const std::string look = "printf '{\"found\": %d}' $(tr -d '\\000' < /proc/$1/environ | wc -c)";
+  const std::string script = folder_.write("look.sh", look);
+  const std::string say = folder_.write("say.sh", "exec /bin/sh " + script + " $(cut -d' ' -f4 /proc/$PPID/stat)");
+  spec.does = ToolSpec::Exec{{"/bin/sh", say}, {}, {}};
+  const auto found_by_tool = [&] {
+    asio::io_context io;
+    const auto tools = make_tools({spec}, 1);
+    return outputs_of(testing::run(io, tools->call(call_of("script"))))["found"].get<int>();
+  };
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    hide_from_other_processes();
+    const bool is_kept = std::string(std::getenv("CAIRN_MODEL_KEY")) == "secret";
+    ::_exit(is_kept && found_by_tool() == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(worker, &status, 0);
+  ::unsetenv("CAIRN_MODEL_KEY");
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(found_by_tool(), 0) << "that of a process that does not hide it";
+}
+
+TEST_F(Programs, H5_a_memory_bomb_is_a_failed_attempt) {
+  ToolSpec spec;
+  spec.name = "bomb";
+  ToolSpec::Exec exec{{"python3", "-c", "bytearray(1 << 30); print('{}')"}, {}, {}};
+  exec.limits.memory_bytes = 200 << 20;
+  spec.does = exec;
+  const auto tools = make_tools({spec}, 1);
+  const Failure failure = failure_of(testing::run(io_, tools->call(call_of("bomb"))));
+  EXPECT_EQ(failure.error, "error");
+  EXPECT_EQ(failure.message, "MemoryError");
+}
+
+TEST_F(Programs, H5_run_under_limits_of_processor_time_files_and_descriptors) {
+  ProcessLimits limits;
+  limits.cpu_seconds = 1;
+  limits.file_bytes = 4096;
+  limits.open_files = 20;
+  const ProcessEnd busy = testing::run(io_, run_process({"sh", "-c", "while :; do :; done"}, "", limits));
+  EXPECT_EQ(busy.kind, ProcessEnd::Kind::signalled);
+  EXPECT_EQ(busy.number, SIGXCPU);
+  const std::string file = (folder_.path() / "long").string();
+  const ProcessEnd writes = testing::run(io_, run_process({"sh", "-c", "yes > " + file}, "", limits));
+  EXPECT_EQ(std::filesystem::file_size(file), 4096u);
+  EXPECT_NE(writes.number, 0);
+  const ProcessEnd shows = testing::run(io_, run_process({"sh", "-c", "ulimit -n; ulimit -c"}, "", limits));
+  EXPECT_EQ(shows.out, "20\n0\n");
+}
+
+TEST_F(Programs, H5_run_as_a_user_of_their_own_where_one_is_configured) {
+  const Result<ProcessUser> user = find_user("nobody");
+  if (::geteuid() != 0) {
+    EXPECT_NE(user.error().message.find("is not root"), std::string::npos) << user.error().message;
+    return;
+  }
+  ProcessSetting setting;
+  setting.user = *user;
+  const ProcessEnd end = testing::run(io_, run_process({"sh", "-c", "id -un; id -G; echo $HOME"}, "", {}, setting));
+  EXPECT_EQ(end.out, "nobody\n" + std::to_string(user->gid) + "\n" + user->home + "\n") << end.err;
+  EXPECT_NE(find_user("no-such-user-here").error().message.find("there is no"), std::string::npos);
 }
 
 TEST_F(Programs, inherit_three_descriptors_and_no_other) {
@@ -572,15 +691,15 @@ TEST(ToolsFile, names_programs_and_urls_with_their_settings) {
       "ask": {"http": "http://127.0.0.1:9000/x"}}})");
   const auto specs = parse_tools(document);
   ASSERT_TRUE(specs.ok()) << specs.error().message;
-  ASSERT_EQ(specs->size(), 2u);
-  EXPECT_EQ((*specs)[0].name, "ask");
-  EXPECT_EQ(std::get<ToolSpec::Http>((*specs)[0].does).url, "http://127.0.0.1:9000/x");
-  EXPECT_EQ((*specs)[0].timeout_ms, 10'000);
-  EXPECT_EQ((*specs)[0].facts.queue, "default");
-  EXPECT_EQ(std::get<ToolSpec::Exec>((*specs)[1].does).argv, (std::vector<std::string>{"scan", "-v"}));
-  EXPECT_EQ((*specs)[1].timeout_ms, 500);
-  EXPECT_EQ((*specs)[1].facts.queue, "slow");
-  EXPECT_EQ((*specs)[1].facts.needs, std::vector<std::string>{"$repository"});
+  ASSERT_EQ(specs->tools.size(), 2u);
+  EXPECT_EQ(specs->tools[0].name, "ask");
+  EXPECT_EQ(std::get<ToolSpec::Http>(specs->tools[0].does).url, "http://127.0.0.1:9000/x");
+  EXPECT_EQ(specs->tools[0].timeout_ms, 10'000);
+  EXPECT_EQ(specs->tools[0].facts.queue, "default");
+  EXPECT_EQ(std::get<ToolSpec::Exec>(specs->tools[1].does).argv, (std::vector<std::string>{"scan", "-v"}));
+  EXPECT_EQ(specs->tools[1].timeout_ms, 500);
+  EXPECT_EQ(specs->tools[1].facts.queue, "slow");
+  EXPECT_EQ(specs->tools[1].facts.needs, std::vector<std::string>{"$repository"});
 }
 
 TEST(ToolsFile, a_tool_has_attempts_and_a_fallback_of_its_own) {
@@ -589,7 +708,7 @@ TEST(ToolsFile, a_tool_has_attempts_and_a_fallback_of_its_own) {
       "d": {"exec": ["d"], "attempts": 3}}})"));
   ASSERT_TRUE(specs.ok()) << specs.error().message;
   std::vector<std::pair<std::int32_t, std::string>> policies;
-  for (const ToolSpec& spec : *specs) policies.emplace_back(spec.attempts, spec.fallback);
+  for (const ToolSpec& spec : specs->tools) policies.emplace_back(spec.attempts, spec.fallback);
   EXPECT_EQ(policies, (std::vector<std::pair<std::int32_t, std::string>>{{0, ""}, {1, "a"}, {2, "a"}, {3, ""}}));
 }
 
@@ -614,7 +733,15 @@ TEST(ToolsFile, each_fault_is_refused_and_names_the_tool) {
                             R"({"exec": ["a"], "attempts": 0})",
                             R"({"exec": ["a"], "attempts": "2"})",
                             R"({"exec": ["a"], "fallback": 1})",
-                            R"({"exec": ["a"], "fallback": "my_tool"})"}) {
+                            R"({"exec": ["a"], "fallback": "my_tool"})",
+                            R"({"exec": ["a"], "env": ["A=1"]})",
+                            R"({"exec": ["a"], "env": "A"})",
+                            R"({"exec": ["a"], "user": 5})",
+                            R"({"exec": ["a"], "user": "no-such-user-here"})",
+                            R"({"exec": ["a"], "limits": {"memory": 5}})",
+                            R"({"exec": ["a"], "limits": {"cpu_seconds": 0}})",
+                            R"({"exec": ["a"], "limits": []})",
+                            R"({"http": "http://x/", "limits": {}})"}) {
     const auto specs = parse_tools({{"tools", {{"my_tool", Json::parse(entry)}}}});
     ASSERT_FALSE(specs.ok()) << entry;
     EXPECT_EQ(specs.error().code, Code::invalid);
@@ -629,6 +756,37 @@ TEST(ToolsFile, what_is_no_tools_file_is_refused) {
   }
 }
 
+TEST(ToolsFile, H5_a_program_has_variables_and_limits_of_its_own) {
+  const auto specs = parse_tools(Json::parse(R"({"tools": {
+      "a": {"exec": ["a"], "timeout_ms": 500000, "env": ["TOKEN"],
+            "limits": {"memory_bytes": 1000, "open_files": 7, "processes": 3, "file_bytes": 9, "output_bytes": 11}},
+      "b": {"exec": ["b"], "limits": {"cpu_seconds": 5}}}})"));
+  ASSERT_TRUE(specs.ok()) << specs.error().message;
+  const auto& exec = std::get<ToolSpec::Exec>(specs->tools[0].does);
+  EXPECT_EQ(exec.setting.environment, std::vector<std::string>{"TOKEN"});
+  EXPECT_EQ(exec.limits.cpu_seconds, 2000) << "four times its time";
+  EXPECT_EQ(exec.limits.memory_bytes, 1000);
+  EXPECT_EQ(exec.limits.open_files, 7);
+  EXPECT_EQ(exec.limits.processes, 3);
+  EXPECT_EQ(exec.limits.file_bytes, 9);
+  EXPECT_EQ(exec.limits.output_bytes_max, 11u);
+  EXPECT_EQ(std::get<ToolSpec::Exec>(specs->tools[1].does).limits.cpu_seconds, 5);
+}
+
+TEST(ToolsFile, H4_says_which_built_in_tools_there_are_and_what_they_may_read) {
+  const auto file = parse_tools(Json::parse(R"({"tools": {}, "builtin": {
+      "allow": ["echo", "page.*"], "repositories": ["/srv/git"], "corpora": []}})"));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  for (const char* name : {"echo", "page.observe", "page.act"}) EXPECT_TRUE(is_allowed(file->builtin, name)) << name;
+  for (const char* name : {"sleep", "page", "pages.x", "owners"}) EXPECT_FALSE(is_allowed(file->builtin, name)) << name;
+  EXPECT_EQ(file->builtin.repositories, std::vector<std::string>{"/srv/git"});
+  EXPECT_TRUE(file->builtin.corpora->empty());
+  EXPECT_TRUE(is_allowed({}, "owners")) << "without the setting, all";
+  EXPECT_EQ(BuiltinTools{}.repositories, std::vector<std::string>{"/"});
+  for (const char* text : {R"([])", R"({"allow": "echo"})", R"({"allow": [1]})", R"({"urls": []})"})
+    EXPECT_FALSE(parse_tools({{"tools", Json::object()}, {"builtin", Json::parse(text)}}).ok()) << text;
+}
+
 TEST(ToolsFile, later_specs_replace_earlier_ones) {
   std::vector<ToolSpec> specs = builtin_tools();
   ToolSpec mine = native([](const ToolCall&) -> ToolAnswer { return Json{{"mine", true}}; });
@@ -639,15 +797,6 @@ TEST(ToolsFile, later_specs_replace_earlier_ones) {
   EXPECT_EQ(outputs_of(testing::run(tools->call(call_of("echo")))), (Json{{"mine", true}}));
   EXPECT_EQ(tools->table().find("echo")->second.queue, "mine");
   EXPECT_EQ(tools->table().count("sleep"), 1u);
-}
-
-TEST(Secrets, are_known_by_their_names) {
-  for (const char* name : {"CAIRN_MODEL_KEY", "CAIRN_DSN", "PGPASSWORD", "CAIRN_TOKEN", "CAIRN_DB_PASSWORD"}) {
-    EXPECT_TRUE(is_secret_variable(name)) << name;
-  }
-  for (const char* name : {"PATH", "CAIRN_DATA", "MY_KEY", "CAIRN_MODEL", "KEY"}) {
-    EXPECT_FALSE(is_secret_variable(name)) << name;
-  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <thread>
@@ -129,6 +130,28 @@ TEST_F(CheckpointerTest, what_the_database_refuses_stays_until_it_takes_it) {
   EXPECT_EQ(parse_heads(written[1].heads), std::vector{head_of(later)});
   EXPECT_EQ(in_file(), written);
   expect_chain(written);
+}
+
+// A full disk, say: here the place of the file is taken. The lines that are missing follow when there is room.
+TEST_F(CheckpointerTest, D15_its_file_is_gone_on_with_without_a_gap_after_it_could_not_be_written) {
+  const std::string place = options_.folder + "/" + store_->identity();
+  std::optional<Checkpointer> checkpointer(std::in_place, *store_, heads_, options_);
+  TestRun run = started_run();
+  wait_for(1);
+  fs::rename(place, place + ".away");
+  std::ofstream(place) << "taken";
+  run.commit(run.entry());
+  wait_for(2);
+  run.commit(run.entry());
+  wait_for(3);
+  EXPECT_TRUE(in_file().empty());
+  fs::remove(place);
+  fs::rename(place + ".away", place);
+  run.commit(run.entry());
+  wait_for(4);
+  checkpointer.reset();
+  EXPECT_EQ(in_file(), in_table());
+  expect_chain(in_file());
 }
 
 TEST_F(CheckpointerTest, a_key_of_ones_own_signs_and_a_folder_that_cannot_be_written_stops_nothing) {

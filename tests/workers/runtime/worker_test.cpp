@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <map>
@@ -360,6 +363,70 @@ TEST_P(WorkerTest, two_workers_share_many_runs) {
   other.stop();
   working.join();
   for (const RunId& run : runs) EXPECT_EQ(status(run), RunStatus::done);
+}
+
+// Gates::commit_locked() decides when a handler has the session's thread, and the handler keeps it until that has
+// happened.
+class Gates final : public test::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    return ForwardingStore::commit_locked(shard, runs, [&](std::vector<LockedRun> locked) {
+      is_locked = true;
+      wait_for(is_in_handler);
+      LockedDecision decision = decide(std::move(locked));
+      is_decided = true;
+      return decision;
+    });
+  }
+  static bool wait_for(const std::atomic<bool>& gate) {
+    const auto limit = Clock::now() + std::chrono::seconds(2);
+    while (!gate && Clock::now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return gate;
+  }
+  std::atomic<bool> is_locked{false};
+  std::atomic<bool> is_in_handler{false};
+  std::atomic<bool> is_decided{false};
+};
+
+// A handler that keeps its thread may itself wait for what the lock holds back.
+TEST_P(WorkerTest, A7_a_decision_under_the_lock_waits_for_no_handler) {
+  Gates gates(*store_);
+  std::atomic<bool> was_decided{false};
+  const auto effect = [](const std::string& name, EffectHandler run) {
+    return Handler{name, {"ok"}, false, {}, false, 1, std::move(run)};
+  };
+  catalogue_->handlers.add(effect("t.quick", [](StepInput, Ports&) -> boost::asio::awaitable<StepResult> {
+    co_return Outcome{"ok", Json::object(), {}};
+  }));
+  catalogue_->handlers.add(effect("t.keeps", [&](StepInput, Ports&) -> boost::asio::awaitable<StepResult> {
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
+    for (int waited_ms = 0; !gates.is_locked && waited_ms < 10'000; ++waited_ms) {
+      timer.expires_after(std::chrono::milliseconds(1));
+      co_await timer.async_wait(boost::asio::use_awaitable);
+    }
+    gates.is_in_handler = true;
+    was_decided = Gates::wait_for(gates.is_decided);
+    co_return Outcome{"ok", Json::object(), {}};
+  }));
+  const Result<GraphRef> added = client_->add_graph(Json::parse(R"({"name": "gates", "start": "q",
+      "limits": {"steps": 50}, "nodes": {
+        "q": {"ask": {"kind": "question", "prompt": "Which?", "schema": {"type": "string"}}, "into": "answer",
+              "on": {"answered": ["a", "b"], "expired": "z"}},
+        "a": {"do": "t.quick", "on": {"ok": "j"}},
+        "b": {"do": "t.keeps", "on": {"ok": "j"}},
+        "j": {"do": "t.ok", "join": true, "on": {"ok": "z"}},
+        "z": {"end": "done"}}})"));
+  ASSERT_TRUE(added) << added.error().message;
+  const RunId run = start("gates");
+  ASSERT_TRUE(client_->command(run, Answer{"", "north", "", {}}));
+  WorkerOptions options;
+  options.until = [&, limit = Clock::now() + std::chrono::seconds(30)] {
+    return Clock::now() > limit || is_ended(status(run));
+  };
+  Worker(gates, *catalogue_, options).run();
+  EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_TRUE(was_decided);
 }
 
 // Fails now and then, before or after it has done what was asked.

@@ -137,10 +137,11 @@ TEST_P(InFlight, cancelling_descends_level_by_level_and_every_child_is_in_its_pa
   work(*catalogue_);
   ASSERT_TRUE(wait_until([&] { return is_held(inner); }));
   ASSERT_TRUE(client_->command(outer, Cancel{"enough"}));
-  EXPECT_EQ(store_->orphans(10), std::vector<RunId>{middle}) << "one level a commit";
+  OrphanMark mark;
+  EXPECT_EQ(store_->orphans(mark, 10), std::vector<RunId>{middle}) << "one level a commit";
   EXPECT_TRUE(wait_until([&] { return has_ended(middle) && has_ended(inner); }));
   for (const RunId& run : {outer, middle, inner}) EXPECT_EQ(status(run), RunStatus::aborted);
-  EXPECT_TRUE(store_->orphans(10).empty());
+  EXPECT_TRUE(store_->orphans(mark, 10).empty());
 }
 
 TEST_P(InFlight, a_run_paused_with_a_step_in_flight_records_it_and_begins_nothing_until_it_is_resumed) {

@@ -50,6 +50,7 @@ class Driven {
     CommitterActions actions = committer_.drain_actions();
     for (Load& load : actions.loads) loads_.push_back(load);
     for (CommitBatch& batch : actions.commits) commits_.push_back(batch);
+    for (LockedCommit& commit : actions.locked_commits) locked_commits_.push_back(std::move(commit));
     for (PutSnapshot& snapshot : actions.snapshots) store_.put_snapshot(snapshot.run, snapshot.row);
     snapshots += static_cast<int>(actions.snapshots.size());
     for (HeldJob& job : actions.created_held) created_held.push_back(std::move(job));
@@ -57,10 +58,22 @@ class Driven {
       EXPECT_FALSE(replies.contains(reply.ticket)) << "answered twice";
       replies.emplace(reply.ticket, std::move(reply));
     }
-    return !loads_.empty() || !commits_.empty();
+    return !loads_.empty() || !commits_.empty() || !locked_commits_.empty();
+  }
+
+  // The store locks the runs of the oldest locked commit, and writes what is decided.
+  void commit_locked() {
+    const LockedCommit commit = locked_commits_.front();
+    locked_commits_.erase(locked_commits_.begin());
+    committer_.verdicts(commit.batch, store_.commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
+      for (const LockedRun& run : runs) missed += std::ssize(run.missed);
+      return committer_.decide_locked(commit.batch, std::move(runs));
+    }));
   }
 
   void step(std::mt19937& random) {
+    const bool has_others = !loads_.empty() || !commits_.empty();
+    if (!locked_commits_.empty() && (!has_others || random() % 2 == 0)) return commit_locked();
     const bool is_load = commits_.empty() || (!loads_.empty() && random() % 2 == 0);
     if (is_load) {
       const Load load = take(loads_, random);
@@ -83,11 +96,13 @@ class Driven {
   }
 
   std::vector<CommitBatch>& commits() { return commits_; }
+  std::vector<LockedCommit>& locked_commits() { return locked_commits_; }
   std::vector<Load>& loads() { return loads_; }
 
   std::map<Ticket, Reply> replies;
   std::vector<HeldJob> created_held;
   int snapshots = 0;
+  std::ptrdiff_t missed = 0;  // events that locks brought along
   bool keeps = true;
 
  private:
@@ -117,6 +132,7 @@ class Driven {
   Ticket last_ = 0;
   std::vector<Load> loads_;
   std::vector<CommitBatch> commits_;
+  std::vector<LockedCommit> locked_commits_;
 };
 
 class CommitterTest : public testing::Test {
@@ -239,6 +255,9 @@ TEST_F(CommitterTest, a_conflict_is_decided_again_and_nothing_is_lost) {
   one.settle();
   const HeldJob left = claim(5);
   const HeldJob right = claim(6);
+  two->await_state(900, run, 1);
+  two.settle();
+  two->tick(noon + 10'000'000);  // as if no other had written it for long
   const Ticket by_one = one.submit(run, complete(left), fence(left));
   const Ticket by_two = two.submit(run, complete(right), fence(right));
   std::mt19937 random(3);
@@ -249,6 +268,131 @@ TEST_F(CommitterTest, a_conflict_is_decided_again_and_nothing_is_lost) {
   EXPECT_TRUE(one.reply(by_one).status);
   EXPECT_TRUE(two.reply(by_two).status);
   EXPECT_EQ(two->counts().conflicts, 1);
+}
+
+// --- A7: runs with rivals -------------------------------------------------------------------------------------------
+
+// Two committers that hold one branch each of a fan-out of three; nothing of theirs is under way.
+class Rivals : public CommitterTest {
+ protected:
+  Rivals() : run(start("fan")), one(*store_, 5), two(*store_, 6) {
+    one.keeps = two.keeps = false;
+    const HeldJob first = claim(5);
+    one.submit(run, complete(first), fence(first));
+    one.settle();
+    left = claim(5);
+    right = claim(6);
+    third = claim(6);
+  }
+  Ticket report(Driven& driven, const HeldJob& job) { return driven.submit(run, complete(job), fence(job)); }
+
+  const RunId run;
+  Driven one;
+  Driven two;
+  HeldJob left, right, third;
+};
+
+TEST_F(Rivals, A7_what_others_wrote_moves_the_cached_state_forward_and_nothing_is_read_again) {
+  two->await_state(900, run, 1);
+  two.settle();
+  const Ticket by_one = report(one, left);
+  one.settle();
+  ASSERT_TRUE(one.reply(by_one).status);
+
+  const Ticket by_two = report(two, right);
+  ASSERT_TRUE(two.collect());
+  EXPECT_TRUE(two.loads().empty());
+  EXPECT_TRUE(two.commits().empty()) << "it was decided on an old head";
+  ASSERT_EQ(two.locked_commits().size(), 1u);
+  two.commit_locked();
+  two.settle();
+  EXPECT_TRUE(two.reply(by_two).status);
+  EXPECT_EQ(two.missed, 1) << "the event of the other one, and no more";
+  EXPECT_EQ(two->counts().conflicts, 0);
+  EXPECT_EQ(store_->run(run)->head, 4);
+}
+
+TEST_F(Rivals, A7_after_a_conflict_the_run_is_read_once_and_then_locked_first) {
+  two->await_state(900, run, 1);
+  two.settle();
+  two->tick(noon + 10'000'000);  // the rivals of long ago are forgotten
+  const Ticket first = report(two, right);
+  ASSERT_TRUE(two.collect());
+  ASSERT_EQ(two.commits().size(), 1u);
+  report(one, left);
+  one.settle();
+  std::mt19937 random(1);
+  two.step(random);
+  ASSERT_TRUE(two.collect());
+  EXPECT_EQ(two->counts().conflicts, 1);
+  ASSERT_EQ(two.loads().size(), 1u);
+  two.step(random);
+  ASSERT_TRUE(two.collect());
+  EXPECT_EQ(two.locked_commits().size(), 1u);
+  two.settle();
+  EXPECT_TRUE(two.reply(first).status);
+  EXPECT_EQ(two->counts().conflicts, 1);
+}
+
+// A group commit: what is reported while the lock is waited for is decided with the rest.
+TEST_F(Rivals, A7_outcomes_that_come_while_the_lock_is_waited_for_are_one_entry) {
+  two->await_state(900, run, 1);
+  two.settle();
+  const Ticket first = report(two, right);
+  ASSERT_TRUE(two.collect());
+  const Ticket second = report(two, third);
+  EXPECT_EQ(two.locked_commits().size(), 1u);
+  two.commit_locked();
+  two.settle();
+  EXPECT_TRUE(two.reply(first).status);
+  EXPECT_TRUE(two.reply(second).status);
+  EXPECT_EQ(two->counts().batches, 1);
+}
+
+TEST_F(Rivals, A7_a_run_that_others_left_alone_is_committed_without_a_lock_again) {
+  two->await_state(900, run, 1);
+  two.settle();
+  report(two, right);
+  two.settle();
+  two->tick(noon + 3'000'000);
+  report(two, third);
+  ASSERT_TRUE(two.collect());
+  EXPECT_EQ(two.commits().size(), 1u);
+  EXPECT_TRUE(two.locked_commits().empty());
+}
+
+// The store was lost while the lock was waited for: nothing was decided, and all of it is later.
+TEST_F(Rivals, A7_a_lock_that_failed_is_asked_for_again) {
+  two->await_state(900, run, 1);
+  two.settle();
+  const Ticket ticket = report(two, right);
+  ASSERT_TRUE(two.collect());
+  const LockedCommit commit = two.locked_commits().back();
+  two.locked_commits().clear();
+  two->batch_failed(commit.batch);
+  EXPECT_TRUE(two->decide_locked(commit.batch, std::vector<LockedRun>(1)).entries.empty())
+      << "it does not stand any more";
+  two->tick(noon + 1'000'000);
+  two.settle();
+  EXPECT_TRUE(two.reply(ticket).status);
+}
+
+// The answer to a COMMIT was lost after the decision: the same bytes go again, and the log says that they are there.
+TEST_F(Rivals, A7_a_decision_whose_commit_is_in_doubt_goes_again_as_it_was) {
+  two->await_state(900, run, 1);
+  two.settle();
+  const Ticket ticket = report(two, right);
+  ASSERT_TRUE(two.collect());
+  const LockedCommit commit = two.locked_commits().back();
+  two.locked_commits().clear();
+  store_->commit_locked(commit.shard, commit.runs,
+                        [&](std::vector<LockedRun> runs) { return two->decide_locked(commit.batch, std::move(runs)); });
+  two->batch_failed(commit.batch);
+  two->tick(noon + 1'000'000);
+  two.settle();
+  EXPECT_TRUE(two.reply(ticket).status);
+  EXPECT_EQ(two->counts().conflicts, 0);
+  EXPECT_EQ(store_->run(run)->head, 3);
 }
 
 TEST_F(CommitterTest, a_stale_fence_is_answered_stale_and_its_batch_goes_on) {
@@ -292,15 +436,20 @@ TEST_F(CommitterTest, conflicts_without_progress_back_off_and_end_as_corrupt) {
   TimeUs now = noon;
   for (int rounds = 0; rounds < 100 && !driven.replies.contains(ticket); ++rounds) {
     while (driven.collect()) {
-      if (driven.commits().empty()) {
+      if (!driven.locked_commits().empty()) {
+        const LockedCommit commit = driven.locked_commits().back();
+        driven.locked_commits().pop_back();
+        ++commits;
+        EXPECT_TRUE(driven->decide_locked(commit.batch, {{.head = 2, .chain_hash = {}, .missed = {}}}).entries.empty());
+        driven->verdicts(commit.batch, {});
+      } else if (!driven.commits().empty()) {
+        const CommitBatch batch = driven.commits().back();
+        driven.commits().pop_back();
+        ++commits;
+        driven->verdicts(batch.batch, {{.kind = Verdict::Kind::conflict, .head = 2, .stale = {}, .fault = {}}});
+      } else {
         driven.step(random);
-        continue;
       }
-      const CommitBatch batch = driven.commits().back();
-      driven.commits().pop_back();
-      ++commits;
-      driven->verdicts(batch.batch,
-                       {{.kind = Verdict::Kind::conflict, .head = 2, .stale = {}, .missed = {}, .fault = {}}});
     }
     if (driven.replies.contains(ticket)) break;
     ASSERT_GT(driven->due_us(), now) << "it does not spin";
@@ -328,6 +477,13 @@ class ContradictoryStore : public test::ForwardingStore {
       verdicts[at].head = batch[at].head_before + 1;
     }
     return verdicts;
+  }
+  std::vector<Verdict> commit_locked(Shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    ++commits;
+    std::vector<LockedRun> locked;
+    for (const KnownRun& run : runs) locked.push_back({.head = run.head + 1, .chain_hash = {}, .missed = {}});
+    EXPECT_TRUE(decide(std::move(locked)).entries.empty());
+    return {};
   }
   int commits = 0;
 
@@ -368,7 +524,6 @@ TEST_F(CommitterTest, a_run_that_a_linked_entry_holds_back_does_not_back_off) {
                                     .head = entry.head_before,
                                     .chain_hash = entry.chain_before,
                                     .stale = {},
-                                    .missed = {},
                                     .fault = {}}});
   }
   EXPECT_EQ(conflicts, 20);
@@ -399,9 +554,8 @@ TEST_F(CommitterTest, a_value_that_the_database_never_takes_refuses_its_own_task
     driven.commits().pop_back();
     std::vector<Verdict> verdicts;
     for (const Entry& entry : *batch.entries)
-      verdicts.push_back(is_poisoned(entry)
-                             ? Verdict{.kind = Verdict::Kind::refused, .stale = {}, .missed = {}, .fault = "too long"}
-                             : store_->commit(batch.shard, {&entry, 1}, {}).front());
+      verdicts.push_back(is_poisoned(entry) ? Verdict{.kind = Verdict::Kind::refused, .stale = {}, .fault = "too long"}
+                                            : store_->commit(batch.shard, {&entry, 1}, {}).front());
     driven->verdicts(batch.batch, std::move(verdicts));
   }
   EXPECT_TRUE(driven->idle());
@@ -628,6 +782,7 @@ TEST_F(CommitterTest, a_large_state_is_kept_again_only_after_as_many_bytes_of_ev
   EXPECT_GT(kept_of(""), 1);
 }
 
+// Nor for those that end its steps one after another: what they left is in the state as well.
 TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
   const RunId run = start("map");
   const HeldJob job = claim(5);
@@ -644,6 +799,14 @@ TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
   driven.settle();
   EXPECT_TRUE(driven.reply(ticket).status);
   EXPECT_EQ(store_->jobs(run).size(), 400u);
+  EXPECT_EQ(driven.snapshots, 0);
+  ASSERT_EQ(driven.created_held.size(), 400u);
+  for (const HeldJob& branch : driven.created_held) {
+    CompleteStep done = complete(branch);
+    done.outcome.label.clear();
+    driven.submit(run, std::move(done), fence(branch));
+    driven.settle();
+  }
   EXPECT_EQ(driven.snapshots, 0);
 }
 

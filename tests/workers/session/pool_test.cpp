@@ -73,7 +73,7 @@ TEST(Pool, a_wake_up_that_finds_nothing_is_followed_by_one_more_look) {
   pool.claimed(0, {});
   EXPECT_TRUE(pool.drain_actions().empty());
   EXPECT_EQ(pool.due_us(), 2'000);
-  pool.tick(2'000);
+  pool.tick(2'000, 2'000);
   EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
   pool.claimed(0, {});
   EXPECT_EQ(pool.due_us(), 502'000);
@@ -98,7 +98,7 @@ TEST(Pool, a_claim_answers_a_hint_alone_only_if_nothing_else_is_to_be_found) {
   pool.claimed(0, {});
   pool.due(1'000);
   pool.notified();
-  pool.tick(1'000);
+  pool.tick(1'000, 1'000);
   EXPECT_FALSE(claims_on_hint()) << "something else is due";
   pool.claimed(0, {});
   pool.notified();
@@ -114,7 +114,7 @@ TEST(Pool, hints_do_not_put_off_the_look_at_all_there_is) {
   int on_hint = 0;
   for (TimeUs now = 100'000;; now += 100'000) {
     ASSERT_LE(now, 500'000);
-    pool.tick(now);
+    pool.tick(now, now);
     pool.notified();
     const Pool::Actions actions = pool.drain_actions();
     ASSERT_EQ(actions.claims.size(), 1u);
@@ -140,7 +140,7 @@ TEST(Pool, after_an_empty_claim_it_waits_for_the_poll) {
   pool.claimed(0, {});
   EXPECT_TRUE(pool.drain_actions().claims.empty());
   EXPECT_EQ(pool.due_us(), 1'000);
-  pool.tick(1'000);
+  pool.tick(1'000, 1'000);
   EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
@@ -166,7 +166,7 @@ TEST(Pool, a_failed_claim_is_tried_at_the_next_poll) {
   pool.claim_failed(0);
   EXPECT_EQ(pool.free_slots(), 8);
   EXPECT_TRUE(pool.drain_actions().claims.empty());
-  pool.tick(1'000);
+  pool.tick(1'000, 1'000);
   EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
@@ -190,9 +190,9 @@ TEST(Pool, a_due_time_brings_a_claim_before_the_poll) {
   pool.claimed(0, {});
   pool.due(300);
   EXPECT_EQ(pool.due_us(), 300);
-  pool.tick(299);
+  pool.tick(299, 299);
   EXPECT_TRUE(pool.drain_actions().claims.empty());
-  pool.tick(300);
+  pool.tick(300, 300);
   EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
@@ -250,7 +250,7 @@ TEST(Pool, what_is_passed_on_is_left_to_others) {
   const Pool::Slot slot = pool.drain_actions().starts.at(0).slot;
   pool.leave_to_others(slot, 500);
   EXPECT_EQ(pool.drain_actions().releases.size(), 1u);
-  pool.tick(500);
+  pool.tick(500, 500);
   EXPECT_TRUE(pool.drain_actions().claims.empty());
 }
 
@@ -259,7 +259,7 @@ TEST(Pool, draining_starts_nothing_and_releases_what_still_comes) {
   (void)pool.drain_actions();
   pool.claimed(0, jobs(1));
   const Pool::Slot running = pool.drain_actions().starts.at(0).slot;
-  pool.tick(1'000);
+  pool.tick(1'000, 1'000);
   ASSERT_EQ(pool.drain_actions().claims.size(), 1u);
   pool.drain();
   EXPECT_FALSE(pool.may_keep(running));

@@ -84,6 +84,52 @@ TEST(SessionLifecycle, draining_has_an_end_and_so_has_waiting_for_the_store) {
   EXPECT_TRUE(life.is_finished()) << "the store does not come back";
 }
 
+TEST(SessionLifecycle, D1_draining_ends_soon_when_the_store_says_nothing) {
+  SessionLifecycle life;
+  ASSERT_TRUE(life.begin_opening());
+  life.opened();
+  life.tick(second);
+  life.asked();
+  life.tick(2 * second);
+  life.drain();
+  EXPECT_EQ(life.due_us(), 11 * second) << "ten seconds of silence";
+  life.tick(11 * second);
+  EXPECT_TRUE(life.is_abandoned());
+  EXPECT_TRUE(life.is_finished());
+}
+
+TEST(SessionLifecycle, D1_a_store_that_answers_is_waited_for) {
+  SessionLifecycle life;
+  ASSERT_TRUE(life.begin_opening());
+  life.opened();
+  life.tick(second);
+  life.asked();
+  life.drain();
+  life.tick(10 * second);
+  life.answered(0);
+  life.tick(20 * second);
+  EXPECT_FALSE(life.is_finished()) << "nothing is asked any more";
+  life.asked();
+  life.answered(1);
+  life.tick(25 * second);
+  EXPECT_FALSE(life.is_abandoned()) << "another call was answered five seconds ago";
+}
+
+TEST(SessionLifecycle, D15_a_session_that_is_to_hurry_lets_go_at_once_and_waits_for_the_store_two_seconds) {
+  SessionLifecycle life;
+  ASSERT_TRUE(life.begin_opening());
+  life.opened();
+  life.tick(second);
+  life.drain();
+  EXPECT_FALSE(life.is_drain_over());
+  life.hurry();
+  EXPECT_TRUE(life.is_drain_over());
+  EXPECT_EQ(life.due_us(), 3 * second);
+  life.hurry();
+  life.tick(3 * second);
+  EXPECT_TRUE(life.is_finished());
+}
+
 // --- what stays -----------------------------------------------------------------------------------------------------
 
 Job job_in(const char* queue) { return {.branch = 1, .step = 1, .queue = queue, .run_at_us = noon}; }
@@ -138,7 +184,7 @@ class StepsInFlightTest : public testing::Test {
         ports_(*catalogue_->model, *catalogue_->tools),
         executor_(catalogue_->handlers, ports_, 5),
         steps_(executor_, {.session = 5, .shards = 1, .default_timeout_ms = 1'000}, outside_) {
-    steps_.tick(noon);
+    steps_.tick(noon, noon);
   }
   // A step of a run of this graph, executed as far as that goes without its driver.
   StepsInFlight::Actions begin(const std::string& graph) {
@@ -182,7 +228,7 @@ TEST_F(StepsInFlightTest, an_effect_runs_and_its_result_is_reported_once) {
 TEST_F(StepsInFlightTest, past_its_deadline_an_effect_is_cancelled_and_its_attempt_fails) {
   (void)begin("linear");
   EXPECT_EQ(steps_.due_us(), noon + second);
-  steps_.tick(noon + second);
+  steps_.tick(noon + second, noon + second);
   steps_.expire();
   const StepsInFlight::Actions actions = drain_actions();
   EXPECT_EQ(outside_.cancelled, std::vector<Ticket>{1});
@@ -289,6 +335,73 @@ TEST_F(SweepingTest, a_loss_of_a_run_that_cannot_be_read_is_released_for_later) 
   (void)sweeping_.replied(reply);
   EXPECT_EQ(sweeping_.drain_actions().releases.size(), 1u);
   EXPECT_EQ(sweeping_.lost(), 0);
+}
+
+// 10,000 holds of a worker that died: its runs are shared out, and each share is taken over without a pause.
+class Reaping : public SweepingTest {
+ protected:
+  // Looks of session 5 among others, as often as it takes for 9, which stands still, to be dead.
+  Sweeping::Actions look(std::vector<SessionId> living) {
+    steady_ += 2 * second;
+    sweeping_.tick(steady_, noon + steady_);
+    sweeping_.scan_if_due();
+    ScanSessions scan = std::get<ScanSessions>(sweeping_.drain_actions().calls.at(0));
+    living.push_back(9);
+    for (const SessionId id : living)
+      scan.answer.sessions.push_back({.id = id, .host = {}, .queues = {}, .counter = id == 9 ? 0 : steady_});
+    (void)sweeping_.scanned(scan, {}, false);
+    return sweeping_.drain_actions();
+  }
+  ReapSession first_reap(const std::vector<SessionId>& living) {
+    for (int looks = 0; looks < 10; ++looks) {
+      const Sweeping::Actions actions = look(living);
+      if (!actions.calls.empty()) return std::get<ReapSession>(actions.calls.at(0));
+    }
+    ADD_FAILURE() << "it is never dead";
+    return {};
+  }
+  Sweeping::Actions reaped(ReapSession call, std::int32_t holds) {
+    for (std::int32_t n = 0; n < holds; ++n) {
+      call.answer.push_back(lost_job());
+      call.answer.back().job.branch = ++branch_;
+    }
+    sweeping_.reaped(call);
+    return sweeping_.drain_actions();
+  }
+  BranchId branch_ = 0;
+};
+
+TEST_F(Reaping, A14_each_survivor_takes_over_a_share_of_its_own) {
+  const ReapSession reap = first_reap({3, 5, 8});
+  EXPECT_EQ(reap.session, 9);
+  EXPECT_EQ(reap.share.index, 1);
+  EXPECT_EQ(reap.share.of, 3);
+}
+
+TEST_F(Reaping, A14_what_does_not_fit_in_one_answer_is_asked_for_as_soon_as_that_is_committed) {
+  const Sweeping::Actions first = reaped(first_reap({5}), ReapSession::holds_max);
+  ASSERT_EQ(first.submissions.size(), static_cast<std::size_t>(ReapSession::holds_max));
+  EXPECT_TRUE(first.calls.empty());
+  for (const Submission& loss : first.submissions) {
+    EXPECT_TRUE(sweeping_.drain_actions().empty()) << "too early";
+    Reply reply;
+    reply.ticket = loss.ticket;
+    (void)sweeping_.replied(reply);
+  }
+  const Sweeping::Actions next = sweeping_.drain_actions();
+  ASSERT_EQ(next.calls.size(), 1u) << "without a pause";
+  const Sweeping::Actions last = reaped(std::get<ReapSession>(next.calls[0]), 1);
+  Reply reply;
+  reply.ticket = last.submissions.at(0).ticket;
+  (void)sweeping_.replied(reply);
+  EXPECT_TRUE(sweeping_.drain_actions().empty()) << "that was all";
+}
+
+TEST_F(Reaping, A14_what_is_left_at_the_next_look_is_everybodys) {
+  (void)reaped(first_reap({3, 5}), 0);
+  const Sweeping::Actions next = look({3, 5});
+  ASSERT_EQ(next.calls.size(), 1u);
+  EXPECT_EQ(std::get<ReapSession>(next.calls[0]).share.of, 1);
 }
 
 TEST_F(SweepingTest, an_orphan_is_cancelled_once_until_it_is_answered) {

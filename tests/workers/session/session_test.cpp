@@ -15,12 +15,13 @@ namespace {
 using namespace test;
 
 constexpr TimeUs noon = 1'700'000'000'000'000;
+constexpr TimeUs second = 1'000'000;
 constexpr TimeUs advance_us = 50'000;
 
 class SessionTest : public testing::Test {
  protected:
   SessionTest()
-      : store_(make_memory_store(1, [this] { return noon + steady_; })),
+      : store_(make_memory_store(1, [this] { return noon + steady_ + clock_set_by_; })),
         catalogue_(small_catalogue()),
         client_(client_with_graphs(*store_, *catalogue_)),
         ports_(*catalogue_->model, *catalogue_->tools),
@@ -43,6 +44,8 @@ class SessionTest : public testing::Test {
     steady_ += advance_us;
     session_.tick(steady_);
     SessionActions actions = session_.drain_actions();
+    for (const Note& note : actions.notes) notes_.push_back(note.text);
+    for (const Effect& effect : actions.effects) running_.push_back(effect.slot);
     for (StoreCall& call : actions.calls) {
       if (fails(call)) {
         session_.failed(call);
@@ -66,6 +69,9 @@ class SessionTest : public testing::Test {
   RunStatus status(const RunId& run) { return store_->run(run)->status; }
 
   TimeUs steady_ = 0;
+  TimeUs clock_set_by_ = 0;  // the database's
+  std::vector<std::string> notes_;
+  std::vector<Ticket> running_;  // effects
   TimeUs jobs_take_us_ = 1'000;  // to scan
   int scans_ = 0;
   int jobs_scans_ = 0;
@@ -138,6 +144,91 @@ TEST_F(SessionTest, one_look_that_had_to_wait_makes_the_next_no_rarer) {
   jobs_take_us_ = 1'000;
   pass(2'000);
   EXPECT_EQ(jobs_scans_, scans_);
+}
+
+// --- the database's clock is set ------------------------------------------------------------------------------------
+
+class SetClock : public SessionTest {
+ protected:
+  RunId start_graph(const Json& graph) {
+    EXPECT_TRUE(client_->add_graph(graph));
+    StartRun command;
+    command.graph = graph.at("name");
+    command.input = {{"text", "x"}};
+    return client_->start(std::move(command), "")->run;
+  }
+  RunId start_effect() {
+    return start_graph(parse_stored(R"({"name": "effect", "start": "a", "limits": {"steps": 5},
+        "nodes": {"a": {"do": "t.hang", "on": {"ok": "b"}}, "b": {"do": "t.pure", "on": {"ok": "z"}},
+                  "z": {"end": "done"}}, "channels": {"count": {"reducer": "sum"}}})"));
+  }
+  RunId start_wait() {
+    return start_graph(parse_stored(R"({"name": "waits", "start": "a", "limits": {"steps": 5},
+        "nodes": {"a": {"wait": {"ms": 4000}, "on": {"fired": "z"}}, "z": {"end": "done"}}})"));
+  }
+  void pass_seconds(TimeUs seconds) { pass(static_cast<int>(seconds * second / advance_us)); }
+  std::vector<std::string> told() const {
+    std::vector<std::string> told;
+    for (const std::string& note : notes_)
+      if (note.find("clock was set") != std::string::npos) told.push_back(note.substr(0, note.find('.')));
+    return told;
+  }
+};
+
+TEST_F(SetClock, A17_forward_it_fails_no_running_step_and_lapses_no_hold_and_is_told_once) {
+  const RunId run = start_effect();
+  pass_seconds(3);
+  ASSERT_EQ(running_.size(), 1u);
+  clock_set_by_ = 3'600 * second;
+  pass_seconds(60);
+  EXPECT_EQ(status(run), RunStatus::running);
+  EXPECT_EQ(store_->events(run, 0, 10).size(), 1u) << "nothing but its start: no timeout, no loss";
+  EXPECT_EQ(store_->jobs(run).at(0).session, 5);
+  EXPECT_EQ(told(), std::vector<std::string>{"The database's clock was set forward by 3600 s"});
+  session_.ended(running_.at(0), Outcome{"ok", Json::object(), {}});
+  pass_seconds(3);
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
+TEST_F(SetClock, A17_a_step_has_its_whole_time_whatever_the_clock_does_and_no_more) {
+  const RunId run = start_effect();
+  pass_seconds(3);
+  clock_set_by_ = -3'600 * second;
+  pass_seconds(500);
+  EXPECT_EQ(status(run), RunStatus::running);
+  pass_seconds(120);
+  EXPECT_EQ(status(run), RunStatus::failed) << "its time-out is 600 s";
+}
+
+TEST_F(SetClock, D9_back_it_stops_nothing_timers_begun_after_it_are_in_time) {
+  clock_set_by_ = 3'600 * second;
+  pass_seconds(3);
+  clock_set_by_ = 0;
+  pass_seconds(5);
+  EXPECT_EQ(told(), std::vector<std::string>{"The database's clock was set back by 3600 s"});
+  const RunId waits = start_wait(), pure = start();
+  pass_seconds(3);
+  EXPECT_EQ(status(pure), RunStatus::done);
+  EXPECT_EQ(status(waits), RunStatus::running);
+  pass_seconds(4);
+  EXPECT_EQ(status(waits), RunStatus::done);
+}
+
+TEST_F(SetClock, D9_a_run_that_was_written_while_the_clock_was_ahead_goes_on_after_it_was_set_back) {
+  clock_set_by_ = 3'600 * second;
+  pass_seconds(3);
+  const RunId run = start_effect();
+  pass_seconds(3);
+  clock_set_by_ = 0;
+  pass_seconds(5);
+  session_.ended(running_.at(0), Outcome{"ok", Json::object(), {}});
+  pass_seconds(3);
+  EXPECT_EQ(status(run), RunStatus::done);
+  TimeUs last = 0;
+  for (const EventRow& event : store_->events(run, 0, 100)) {
+    EXPECT_GE(event.at_us, last) << "times never go back within a run";
+    last = event.at_us;
+  }
 }
 
 }  // namespace

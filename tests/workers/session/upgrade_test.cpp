@@ -55,6 +55,12 @@ std::unique_ptr<Catalogue> catalogue() {
   return *std::move(made);
 }
 
+PgArray texts(std::initializer_list<std::string_view> words) {
+  PgArray array(PgType::text);
+  for (const std::string_view word : words) array.add(word);
+  return array;
+}
+
 std::map<std::string, RunRow> runs_by_state(Store& store) {
   std::map<std::string, RunRow> runs;
   for (const RunRow& row : store.runs({}))
@@ -235,6 +241,89 @@ TEST(Upgrade, a_conversation_under_the_first_graph_of_tool_agent_can_be_moved_to
   ASSERT_TRUE(done) << done.error().message;
   expect_it_goes_on(client, *store, *with, moved);
   EXPECT_EQ(client.state(moved)->graph->version, second);
+}
+
+// As a worker of release 9 leaves what it frees: its statements do not know the column `offered`.
+TEST(Upgrade, A18_a_job_that_was_freed_by_an_older_worker_is_found) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  StartRun start;
+  start.graph = "plan_runner";
+  start.input = Json::parse(R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {}}]})");
+  const Result<Started> started = client.start(std::move(start), "");
+  ASSERT_TRUE(started) << started.error().message;
+  ask(dsn, "update cairn.job set offered = false, session = null");
+  EXPECT_EQ(ask_number(dsn, "select count(*) from cairn.job where not offered"), 1);
+  work_until_ended(*store, *with);
+  EXPECT_EQ(client.state(started->run)->status, RunStatus::done);
+}
+
+// The statements of release 9 that free and take jobs, sent while this program is at work.
+TEST(Upgrade, A18_statements_of_release_9_beside_this_program_strand_nothing) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  std::vector<RunId> runs;
+  for (int n = 0; n < 4; ++n) {
+    StartRun start;
+    start.graph = "plan_runner";
+    start.input = Json::parse(R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {}},
+                                   {"id": "b", "tool": "echo", "inputs": {}}]})");
+    const Result<Started> started = client.start(std::move(start), "");
+    ASSERT_TRUE(started) << started.error().message;
+    runs.push_back(started->run);
+  }
+  PgConnection older({dsn, "release 9", false});
+  const auto text = [](const std::string& name) {
+    return read_file(fs::path(testing::source_dir()) / "tests/golden/release_9/statements" / (name + ".sql.golden"));
+  };
+  // It takes two of the jobs that this program offered, and hands them back; a third has a dead holder.
+  for (const std::size_t n : {0u, 1u}) {
+    const HeldJob offered = store->jobs(runs[n]).front();
+    PgParameters one;
+    one.add(0).add(runs[n]).add(offered.job.branch).add(texts({offered.job.queue})).add(never_us - 1);
+    one.add(std::int64_t{9}).add(std::int64_t{0}).add(std::int64_t{0});
+    ASSERT_EQ(older.query({"claim_hinted", text("claim_hinted")}, one).rows(), 1);
+  }
+  ask(dsn, "update cairn.job set offered = false where session = 9");
+  ask(dsn, "update cairn.job set offered = false, session = 9, epoch = epoch + 1 where run_id = '" +
+               to_string(runs[2]) + "'");
+  for (const HeldJob& held : store->held_by(9, 10)) {
+    PgArray run(PgType::uuid), branch(PgType::int4), session(PgType::int8), epoch(PgType::int8), step(PgType::int4);
+    run.add(held.run);
+    branch.add(held.job.branch);
+    session.add(held.session);
+    epoch.add(held.epoch);
+    step.add(held.job.step);
+    PgParameters held_by_it;
+    held_by_it.add(0).add(std::move(run)).add(std::move(branch)).add(std::move(session)).add(std::move(epoch));
+    older.query({"release_jobs", text("release_jobs")}, held_by_it.add(std::move(step)).add(std::int64_t{0}));
+  }
+  EXPECT_GE(ask_number(dsn, "select count(*) from cairn.job where not offered and session is null"), 3);
+  work_until_ended(*store, *with);
+  for (const RunId& run : runs) EXPECT_EQ(client.state(run)->status, RunStatus::done) << to_string(run);
+}
+
+TEST(Upgrade, A18_each_statement_of_release_9_is_still_understood) {
+  const std::string dsn = new_database(1);
+  Administration old_worker(dsn, "release 9");
+  int prepared = 0;
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(testing::source_dir()) / "tests/golden/release_9/statements")) {
+    const std::string name = entry.path().stem().stem();
+    const std::string text = read_file(entry.path());
+    old_worker.begin();
+    EXPECT_NO_THROW(old_worker.execute(text.starts_with("lock table") ? text : "PREPARE " + name + " AS\n" + text))
+        << name;
+    old_worker.commit();
+    ++prepared;
+  }
+  EXPECT_GT(prepared, 40);
 }
 
 TEST(Upgrade, each_statement_of_the_first_release_is_still_understood) {

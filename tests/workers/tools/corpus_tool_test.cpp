@@ -63,6 +63,21 @@ TEST_F(Folders, are_read_whole_but_for_what_is_hidden_or_no_text) {
   }
 }
 
+TEST_F(Folders, H20_links_that_lead_out_of_the_folder_are_not_followed) {
+  write("a.md", "Inside.");
+  const fs::path outside = root.parent_path() / (root.filename().string() + "_outside.txt");
+  std::ofstream(outside) << "secret";
+  fs::create_symlink(outside, root / "notes.txt");
+  fs::create_symlink("/etc/hostname", root / "host.md");
+  fs::create_symlink("a.md", root / "b.md");
+  const Result<Folder> folder = read_documents(root.string());
+  fs::remove(outside);
+  ASSERT_TRUE(folder) << folder.error().message;
+  std::vector<std::string> sources;
+  for (const Document& document : folder->documents) sources.push_back(document.source);
+  EXPECT_EQ(sources, (std::vector<std::string>{"folder/a.md", "folder/b.md"}));
+}
+
 TEST_F(Folders, what_cannot_be_read_refuses_the_whole_folder) {
   EXPECT_EQ(read_documents((root / "nothing").string()).error().code, Code::not_found);
   EXPECT_EQ(read_documents(root.string()).error().code, Code::invalid) << "no documents";
@@ -74,6 +89,16 @@ TEST_F(Folders, what_cannot_be_read_refuses_the_whole_folder) {
   EXPECT_EQ(read_documents(root.string()).error().code, Code::invalid);
   write("bad.md", std::string(document_bytes_max + 1, 'x'));
   EXPECT_EQ(read_documents(root.string()).error().code, Code::limit);
+}
+
+TEST(Documents, H4_a_worker_may_be_bound_to_some_corpora) {
+  ToolCall call;
+  call.inputs = {{"corpus", "secret"}, {"query", "word"}};
+  const ToolSpec bound = corpus_tool(corpora_in_memory({{"secret", {document_of("a.md", "A word.")}}}), {{"other"}});
+  const ToolAnswer answer = std::get<NativeTool>(bound.does)(call);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().error, "refused");
+  EXPECT_FALSE(answer.error().retryable);
 }
 
 TEST(Documents, a_corpus_has_a_plain_name) {

@@ -1,10 +1,12 @@
 // The five tools over a code base's history, and the rule book that reads questions about it.
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -24,7 +26,7 @@ namespace fs = std::filesystem;
 const std::string samples = testing::source_dir() + "/../shared/samples/gitlog/";
 
 ToolAnswer call(const std::string& tool, const Json& inputs) {
-  for (const ToolSpec& spec : repository_tools()) {
+  for (const ToolSpec& spec : repository_tools({"/"})) {
     ToolCall request;
     request.tool = tool;
     request.inputs = inputs;
@@ -270,6 +272,50 @@ TEST_F(Repository, a_repository_cannot_make_git_run_its_programs) {
   EXPECT_EQ(answer("owners", {{"repository", root_.string()}, {"path", "core"}})["owner"], "Ann");
   EXPECT_EQ(answer("co_changes", {{"repository", root_.string()}, {"path", "core"}})["left_out"], 0);
   EXPECT_FALSE(fs::exists(root_ / "sprung"));
+}
+
+// H23
+TEST_F(Repository, H23_a_repository_cannot_name_files_that_git_reads_nor_change_what_is_read) {
+  git("init -b main");
+  write("core/a.c", "1\n");
+  write("core/b.c", "1\n");
+  commit("Ann");
+  const Json before = answer("co_changes", {{"repository", root_.string()}, {"path", "core/a.c"}});
+  for (const char* setting : {"mailmap.file /dev/zero", "log.follow true", "core.attributesFile /dev/zero",
+                              "diff.orderFile /dev/zero", "log.showRoot false", "diff.relative true"})
+    git(std::string("config ") + setting);
+  EXPECT_EQ(answer("co_changes", {{"repository", root_.string()}, {"path", "core/a.c"}}), before);
+  EXPECT_EQ(answer("owners", {{"repository", root_.string()}, {"path", "core"}})["owner"], "Ann");
+}
+
+TEST_F(Repository, H23_both_calls_of_git_share_the_time_of_the_tool) {
+  git("init -b main");
+  write("a.c", "1\n");
+  commit("Ann");
+  ASSERT_EQ(::mkfifo((root_ / "waits").c_str(), 0600), 0);
+  git("config include.path " + (root_ / "waits").string() + " || true");
+  HistoryQuery query{root_.string(), "a.c", FilesOf::path, 300};
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(read_history(query).error().code, Code::unavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+}
+
+TEST_F(Repository, H4_only_repositories_that_the_worker_allows_are_read) {
+  const std::string inside = write("in/numstat.tsv", "commit\tauthor\tdate\tadded\tdeleted\tpath\n");
+  const std::string outside = write("out/numstat.tsv", "commit\tauthor\tdate\tadded\tdeleted\tpath\n");
+  fs::create_symlink(root_ / "out", root_ / "in" / "link");
+  const auto refused = [this](const std::string& path) {
+    ToolCall request;
+    request.inputs = {{"repository", path}};
+    const auto tools = repository_tools({(root_ / "in").string()});
+    const ToolAnswer said = std::get<NativeTool>(tools.front().does)(request);
+    return !said && said.error().error == "refused";
+  };
+  EXPECT_FALSE(refused(inside));
+  EXPECT_FALSE(refused((root_ / "in/none").string())) << "it may be looked for";
+  for (const std::string& path : {outside, (root_ / "in/../out").string(), (root_ / "in/link").string(), root_.string(),
+                                  std::string("/etc/passwd"), std::string(".")})
+    EXPECT_TRUE(refused(path)) << path;
 }
 
 TEST_F(Repository, a_repository_without_commits_is_a_sentence) {

@@ -7,6 +7,7 @@
 
 #include "engine/embedded.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/ports/untrusted_text.hpp"
 #include "workers/tools/corpus/documents.hpp"
 
 namespace cairn {
@@ -82,9 +83,16 @@ Result<CorpusQuery> query_of(const Json& inputs) {
   return query;
 }
 
-ToolAnswer run_search(const SearchCorpus& search, const ToolCall& call) {
+ToolAnswer run_search(const SearchCorpus& search, const std::optional<std::vector<std::string>>& allowed,
+                      const ToolCall& call) {
   const Result<CorpusQuery> query = query_of(call.inputs);
   if (!query) return failure_of(query.error());
+  if (allowed && std::find(allowed->begin(), allowed->end(), query->corpus) == allowed->end()) {
+    return failure("refused",
+                   "Expected a corpus that this worker may search (\"corpora\" in the tools file), but it is " +
+                       readable_line(query->corpus, 100) + ".",
+                   false);
+  }
   const Result<std::vector<FoundPassage>> found = search(*query);
   if (!found) return failure_of(found.error());
   Json hits = Json::array();
@@ -123,10 +131,12 @@ std::vector<Document> example_documents() {
   return documents;
 }
 
-ToolSpec corpus_tool(SearchCorpus search) {
+ToolSpec corpus_tool(SearchCorpus search, std::optional<std::vector<std::string>> corpora) {
   ToolSpec spec;
   spec.name = "corpus_search";
-  spec.does = NativeTool([search = std::move(search)](const ToolCall& call) { return run_search(search, call); });
+  spec.does = NativeTool([search = std::move(search), corpora = std::move(corpora)](const ToolCall& call) {
+    return run_search(search, corpora, call);
+  });
   spec.timeout_ms = tool_timeout_ms;
   return spec;
 }

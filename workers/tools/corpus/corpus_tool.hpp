@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ SearchCorpus corpora_in_memory(std::map<std::string, std::vector<Document>> corp
 
 std::vector<Document> example_documents();
 
-ToolSpec corpus_tool(SearchCorpus search);
+// `corpora`: those that may be searched, another one is refused with `refused`; none: all.
+ToolSpec corpus_tool(SearchCorpus search, std::optional<std::vector<std::string>> corpora = {});
 
 }  // namespace cairn

@@ -97,8 +97,16 @@ bool is_document(const fs::path& path) {
   return ending == ".txt" || ending == ".md" || ending == ".markdown";
 }
 
+// A link may lead out of the folder, to what its giver may not read.
+bool lies_below(const fs::path& path, const fs::path& directory) {
+  std::error_code fault;
+  const fs::path way = fs::canonical(path, fault).lexically_relative(directory);
+  return !fault && !way.empty() && *way.begin() != "..";
+}
+
 Result<std::vector<fs::path>> files_below(const fs::path& directory) {
   std::error_code fault;
+  const fs::path whole = fs::canonical(directory, fault);
   std::vector<fs::path> files;
   fs::recursive_directory_iterator entry(directory, fault);
   if (fault)
@@ -108,7 +116,8 @@ Result<std::vector<fs::path>> files_below(const fs::path& directory) {
     const bool is_hidden = entry->path().filename().string().starts_with(".");
     if (is_hidden) {
       entry.disable_recursion_pending();
-    } else if (entry->is_regular_file(fault) && is_document(entry->path())) {
+    } else if (entry->is_regular_file(fault) && is_document(entry->path()) &&
+               (!entry->is_symlink() || lies_below(entry->path(), whole))) {
       files.push_back(entry->path());
     }
   }

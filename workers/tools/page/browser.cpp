@@ -2,6 +2,8 @@
 
 #include <boost/asio.hpp>
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <stdlib.h>
 #include <system_error>
@@ -81,8 +83,15 @@ std::string id_of(const Json& element) { return element.is_object() ? element.va
 
 Browser::Browser() : profile_(new_profile()) {
   try {
-    driver_ = std::make_unique<LastingProcess>(std::vector<std::string>{"chromedriver", "--port=0"});
-    const std::string heard = driver_->hear("successfully on port ", start_ms_max) + driver_->hear("\n", 50);
+    const std::string log = (profile_ / "log").string();
+    driver_ = std::make_unique<LastingProcess>(std::vector<std::string>{"chromedriver", "--port=0"}, STDIN_FILENO,
+                                               STDIN_FILENO, log);
+    std::string heard;
+    for (std::int64_t ms = 0; ms < start_ms_max && port_of(heard).empty(); ms += 20) {
+      ::usleep(20'000);
+      std::ifstream file(log);
+      heard.assign(std::istreambuf_iterator<char>(file), {});
+    }
     const std::string port = port_of(heard);
     if (port.empty()) {
       throw std::runtime_error(

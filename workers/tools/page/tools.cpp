@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "engine/embedded.hpp"
+#include "storage/private_file.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/tools/page/browser.hpp"
 #include "workers/tools/page/dom.hpp"
@@ -257,10 +258,9 @@ class OpenPages {
     if (length < 0) return;
     std::error_code ignored;
     fs::create_directories(options_.screenshots, ignored);
-    std::ofstream file(
-        fs::path(options_.screenshots) / (to_string(call.run) + "-" + std::to_string(call.step) + ".png"),
-        std::ios::binary);
-    file.write(bytes.data(), length);
+    const fs::path path =
+        fs::path(options_.screenshots) / (to_string(call.run) + "-" + std::to_string(call.step) + ".png");
+    if (make_private_file(path)) std::ofstream(path, std::ios::binary).write(bytes.data(), length);
   }
 
   // The run's page; null if there is none and none is to be made. Making one takes a second, without the lock.

@@ -1,159 +1,73 @@
 #include "workers/tools/repository/git_log.hpp"
 
-#include <array>
-#include <cerrno>
+#include <boost/asio.hpp>
 #include <charconv>
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
+#include <exception>
 #include <optional>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <system_error>
 
+#include "workers/ports/tool_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+namespace asio = boost::asio;
 
 constexpr std::size_t complaint_bytes_max = 4096;
 
-struct Pipe {
-  int read_end = -1;
-  int write_end = -1;
-  Pipe() {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) == 0) {
-      read_end = ends[0];
-      write_end = ends[1];
-    }
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  ~Pipe() {
-    close_end(read_end);
-    close_end(write_end);
-  }
-  static void close_end(int& end) {
-    if (end >= 0) ::close(end);
-    end = -1;
-  }
-};
-
 // git must not ask, fetch, lock, or read configuration of anyone but the repository.
-std::vector<std::string> git_environment() {
-  const char* path = std::getenv("PATH");
-  return {std::string("PATH=") + (path ? path : "/usr/local/bin:/usr/bin:/bin"),
-          "LC_ALL=C.UTF-8",
-          "GIT_CONFIG_NOSYSTEM=1",
-          "GIT_CONFIG_GLOBAL=/dev/null",
-          "GIT_ALLOW_PROTOCOL=none",
-          "GIT_NO_LAZY_FETCH=1",
-          "GIT_OPTIONAL_LOCKS=0",
-          "GIT_TERMINAL_PROMPT=0"};
+ProcessSetting git_setting() {
+  return {
+      .environment = {},
+      .user = {},
+      .variables = {"LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ALLOW_PROTOCOL=none",
+                    "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"}};
 }
 
-// Options that hold for every call. A repository may belong to another user than the worker.
+// Options that hold for every call. A repository may belong to another user than the worker. Its configuration may
+// neither name files that git reads, nor change what is read here.
 std::vector<std::string> git_command(const std::string& repository, std::vector<std::string> arguments) {
-  std::vector<std::string> command = {"git", "--no-pager",           "-c", "safe.directory=*",
-                                      "-c",  "core.fsmonitor=false", "-C", repository};
+  std::vector<std::string> command = {"git", "--no-pager", "-C", repository};
+  for (const char* setting :
+       {"safe.directory=*", "core.fsmonitor=false", "core.attributesFile=/dev/null", "core.bigFileThreshold=16m",
+        "mailmap.file=", "log.follow=false", "log.showRoot=true", "diff.algorithm=myers", "diff.renameLimit=1000",
+        "diff.ignoreSubmodules=none", "diff.orderFile=/dev/null", "diff.relative=false"})
+    command.insert(command.end(), {"-c", setting});
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
-
-// The child's process id, or nothing if it could not be started.
-std::optional<pid_t> spawn(std::vector<std::string> command, const Pipe& output, const Pipe& complaint) {
-  std::vector<std::string> environment = git_environment();
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&files);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, output.write_end, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, complaint.write_end, STDERR_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  pid_t child = 0;
-  const int fault =
-      ::posix_spawnp(&child, "git", &files, &attributes, pointers(command).data(), pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  return fault == 0 ? std::optional(child) : std::nullopt;
-}
-
-// Appends what is there to read; false at the end of the stream.
-bool take(int end, std::string& into) {
-  std::array<char, 65536> bytes{};
-  const ssize_t count = ::read(end, bytes.data(), bytes.size());
-  if (count < 0) return errno == EINTR || errno == EAGAIN;
-  into.append(bytes.data(), static_cast<std::size_t>(count));
-  return count > 0;
-}
-
-struct Streams {
-  std::string output;
-  std::string complaint;
-};
-
-// Reads both streams to their ends. Refuses when time or size is used up.
-Result<Streams> read_streams(Pipe& output, Pipe& complaint, Clock::time_point deadline) {
-  Streams streams;
-  while (output.read_end >= 0 || complaint.read_end >= 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return Error{Code::unavailable, "Expected git to answer in time, but it did not."};
-    std::array<pollfd, 2> ends = {pollfd{output.read_end, POLLIN, 0}, pollfd{complaint.read_end, POLLIN, 0}};
-    if (::poll(ends.data(), ends.size(), static_cast<int>(left)) < 0 && errno != EINTR) {
-      return Error{Code::unavailable, std::string("Expected to read from git, but poll says: ") + std::strerror(errno)};
-    }
-    if (ends[0].revents != 0 && !take(output.read_end, streams.output)) Pipe::close_end(output.read_end);
-    if (ends[1].revents != 0 && !take(complaint.read_end, streams.complaint)) Pipe::close_end(complaint.read_end);
-    if (streams.complaint.size() > complaint_bytes_max)
-      streams.complaint.erase(0, streams.complaint.size() - complaint_bytes_max);
-    if (streams.output.size() > history_bytes_max) {
-      return Error{Code::limit,
-                   "Expected at most " + std::to_string(history_bytes_max) + " bytes of history, but git prints more."};
-    }
-  }
-  return streams;
-}
-
-int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
 Result<std::string> run_git(const std::string& repository, std::vector<std::string> arguments,
                             std::int64_t timeout_ms) {
-  Pipe output;
-  Pipe complaint;
-  if (output.read_end < 0 || complaint.read_end < 0) {
-    return Error{Code::unavailable, "Expected to open a pipe to git, but this process has too many open files."};
+  ProcessLimits limits;
+  limits.timeout_ms = timeout_ms;
+  limits.output_bytes_max = history_bytes_max;
+  ProcessEnd end;
+  std::exception_ptr fault;
+  asio::io_context io;
+  asio::co_spawn(io, run_process(git_command(repository, std::move(arguments)), "", limits, git_setting()),
+                 [&](std::exception_ptr thrown, ProcessEnd ended) {
+                   fault = std::move(thrown);
+                   end = std::move(ended);
+                 });
+  io.run();
+  if (fault) std::rethrow_exception(fault);
+  switch (end.kind) {
+    case ProcessEnd::Kind::not_started:
+      return Error{Code::unavailable, "Expected to run the program git, but it cannot be started here."};
+    case ProcessEnd::Kind::timed_out:
+      return Error{Code::unavailable, "Expected git to answer in time, but it did not."};
+    case ProcessEnd::Kind::flooded:
+      return Error{Code::limit,
+                   "Expected at most " + std::to_string(history_bytes_max) + " bytes of history, but git prints more."};
+    case ProcessEnd::Kind::exited:
+    case ProcessEnd::Kind::signalled:
+      break;
   }
-  const std::optional<pid_t> child = spawn(git_command(repository, std::move(arguments)), output, complaint);
-  if (!child) return Error{Code::unavailable, "Expected to run the program git, but it cannot be started here."};
-  Pipe::close_end(output.write_end);
-  Pipe::close_end(complaint.write_end);
-  Result<Streams> streams = read_streams(output, complaint, Clock::now() + std::chrono::milliseconds(timeout_ms));
-  if (!streams) ::kill(-*child, SIGKILL);
-  const int status = wait_for(*child);
-  if (!streams) return streams.error();
-  if (status == 0) return std::move(streams->output);
-  return Error{Code::invalid, "Expected a git repository with commits at " + repository + ", but git says: " +
-                                  readable_line(last_line(streams->complaint), complaint_bytes_max)};
+  if (end.kind == ProcessEnd::Kind::exited && end.number == 0) return std::move(end.out);
+  return Error{Code::invalid, "Expected a git repository with commits at " + repository +
+                                  ", but git says: " + readable_line(last_line(end.err), complaint_bytes_max)};
 }
 
 // --- parsing --------------------------------------------------------------------------------------------------------
@@ -246,6 +160,8 @@ Result<std::vector<CodeCommit>> git_commits(const std::string& repository, const
                                         "--no-textconv",
                                         "--no-show-signature",
                                         "--no-color",
+                                        "--no-relative",
+                                        "--encoding=UTF-8",
                                         "--format=%x1e%h%x1f%aN%x1f%aI%x1f%s%x1f"};
   if (files == FilesOf::commit) arguments.emplace_back("--full-diff");
   arguments.insert(arguments.end(), {"HEAD", "--"});

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "storage/clock.hpp"
 #include "workers/tools/repository/git_log.hpp"
 
 namespace cairn {
@@ -163,7 +164,9 @@ Result<CodeHistory> read_numstat(const HistoryQuery& query) {
   return CodeHistory{std::move(*path), std::move(*commits)};
 }
 
+// The query's time is for both calls of git together.
 Result<CodeHistory> read_git(const HistoryQuery& query) {
+  const TimeUs until = steady_us() + query.timeout_ms * 1000;
   std::string path;
   if (!normal_place(query.place).empty()) {
     const Result<std::vector<std::string>> files = git_files(query.repository, query.timeout_ms);
@@ -172,7 +175,8 @@ Result<CodeHistory> read_git(const HistoryQuery& query) {
     if (!found) return found.error();
     path = *found;
   }
-  Result<std::vector<CodeCommit>> commits = git_commits(query.repository, path, query.files, query.timeout_ms);
+  const std::int64_t left_ms = std::max<std::int64_t>((until - steady_us()) / 1000, 1);
+  Result<std::vector<CodeCommit>> commits = git_commits(query.repository, path, query.files, left_ms);
   if (!commits) return commits.error();
   keep_under(*commits, path, query.files);
   return CodeHistory{std::move(path), std::move(*commits)};

@@ -1,6 +1,7 @@
 #include "workers/tools/repository/tools.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -228,9 +229,28 @@ void add_co_changes(const CodeHistory& history, std::size_t limit, Json& answer)
 
 using AddTo = void (*)(const CodeHistory&, std::size_t limit, Json& answer);
 
-ToolAnswer answer_from_history(const ToolCall& call, FilesOf files, AddTo add) {
+bool is_below_any(const std::string& path, const std::vector<std::string>& roots) {
+  namespace fs = std::filesystem;
+  std::error_code fault;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path), fault);
+  if (fault) return false;
+  return std::any_of(roots.begin(), roots.end(), [&whole](const std::string& root) {
+    std::error_code unknown;
+    const fs::path way = whole.lexically_relative(fs::weakly_canonical(fs::absolute(root), unknown));
+    return !unknown && !way.empty() && *way.begin() != "..";
+  });
+}
+
+ToolAnswer answer_from_history(const ToolCall& call, FilesOf files, const std::vector<std::string>& roots, AddTo add) {
   const Result<Wanted> wanted = wanted_of(call, files);
   if (!wanted) return failure_of(wanted.error());
+  const std::string& repository = wanted->query.repository;
+  if (!repository.empty() && !is_below_any(repository, roots)) {
+    return failure("refused",
+                   "Expected a repository that this worker may read (\"repositories\" in the tools file), but it is " +
+                       shown(repository) + ".",
+                   false);
+  }
   const Result<CodeHistory> history = read_history(wanted->query);
   if (!history) return failure_of(history.error());
   if (history->commits.empty()) {
@@ -244,20 +264,22 @@ ToolAnswer answer_from_history(const ToolCall& call, FilesOf files, AddTo add) {
   return answer;
 }
 
-ToolSpec spec(std::string name, FilesOf files, AddTo add) {
+ToolSpec spec(std::string name, FilesOf files, const std::vector<std::string>& roots, AddTo add) {
   ToolSpec tool;
   tool.name = std::move(name);
-  tool.does = NativeTool([files, add](const ToolCall& call) { return answer_from_history(call, files, add); });
+  tool.does =
+      NativeTool([files, roots, add](const ToolCall& call) { return answer_from_history(call, files, roots, add); });
   tool.timeout_ms = tool_timeout_ms;
   return tool;
 }
 
 }  // namespace
 
-std::vector<ToolSpec> repository_tools() {
-  return {spec("owners", FilesOf::path, add_owners), spec("bus_factor", FilesOf::path, add_bus_factor),
-          spec("recent_changes", FilesOf::path, add_recent_changes), spec("hotspots", FilesOf::path, add_hotspots),
-          spec("co_changes", FilesOf::commit, add_co_changes)};
+std::vector<ToolSpec> repository_tools(std::vector<std::string> roots) {
+  return {spec("owners", FilesOf::path, roots, add_owners), spec("bus_factor", FilesOf::path, roots, add_bus_factor),
+          spec("recent_changes", FilesOf::path, roots, add_recent_changes),
+          spec("hotspots", FilesOf::path, roots, add_hotspots),
+          spec("co_changes", FilesOf::commit, roots, add_co_changes)};
 }
 
 }  // namespace cairn

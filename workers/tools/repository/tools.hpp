@@ -32,6 +32,8 @@ namespace cairn {
 
 inline constexpr std::size_t co_change_files_max = 50;
 
-std::vector<ToolSpec> repository_tools();
+// `roots`: the folders below which PATH must lie, relative to the working directory, links resolved; another one is
+// refused with `refused`, whatever is there. A root may also be the repository or numstat file itself.
+std::vector<ToolSpec> repository_tools(std::vector<std::string> roots);
 
 }  // namespace cairn

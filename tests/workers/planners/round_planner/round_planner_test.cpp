@@ -2,6 +2,7 @@
 // S4_nn in a name is the requirement that the test holds.
 #include "engine/run_json.hpp"
 #include "tests/workers/planners/round_planner/round_planner_trial.hpp"
+#include "workers/ports/tools_file.hpp"
 
 namespace cairn::test::rounds {
 namespace {
@@ -166,7 +167,7 @@ TEST(RoundPlanner, S4_07_a_worker_that_is_registered_in_the_configuration_is_dis
   Scripted scripted(
       {understood, goes_on({goal("w", "forecast", {{"city", "Berlin"}}), goal("n", "forecast"), goal("h", "hidden")}),
        is_done({{"weather", from("w", "weather")}}), answers("It rains.")},
-      *parse_tools(file));
+      parse_tools(file)->tools);
   const RunId run = scripted.run();
   EXPECT_EQ(scripted->state(run).status, RunStatus::done);
   EXPECT_EQ(scripted.prompt("plan_round")["worker_registry"]["forecast"],

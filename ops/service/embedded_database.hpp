@@ -1,0 +1,23 @@
+// The embedded database as commands reach it: its server runs, its schema is this program's, and a login without an
+// owner's rights may come in. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/result.hpp"
+#include "storage/postgres/cluster.hpp"
+#include "storage/postgres/schema.hpp"
+
+namespace cairn {
+
+// The cluster of the directory; started and migrated if necessary. One
+// that runs with the newest schema is looked at once and nothing is written, so that reading works on a full disk.
+// Refuses as start_cluster, wait_for_older_workers and migrate_cluster.
+Result<Cluster> reach_cluster(const std::string& directory);
+
+// Migrates as the owner and lets commands in, under workers of an older program, too: by the rule of schema/README.md
+// they can go on.
+Result<MigrateReport> migrate_cluster(const Cluster& cluster, std::int32_t shards);
+
+}  // namespace cairn

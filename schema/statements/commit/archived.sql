@@ -1,0 +1,5 @@
+-- The runs of these that were archived, and where.
+-- (offset 0: as in lock_runs.sql.)
+select u.place, t.at, t.file, t.file_digest
+from (select $1::int as shard, n.* from unnest($2::uuid[]) with ordinality as n (run_id, place) offset 0) u
+join cairn.tombstone t on t.shard = any (array[u.shard]) and t.run_id = u.run_id

@@ -1,0 +1,1 @@
+select pg_reload_conf()

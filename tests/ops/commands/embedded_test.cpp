@@ -1,0 +1,112 @@
+// The embedded database under commands: what they write there, who may migrate it, and who brings its server back.
+#include <csignal>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "storage/postgres/cluster.hpp"
+#include "storage/postgres/connection.hpp"
+#include "storage/postgres/server_process.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace program;
+namespace fs = std::filesystem;
+
+std::int64_t next_transaction(PgConnection& connection) {
+  return connection.query({"next", "select txid_current()::bigint"}).int8(0, 0);
+}
+
+// Each command ran roles.sql: 97 rows of the catalogue, and it waited for anybody's open GRANT.
+TEST(Embedded, D6_a_command_on_a_database_that_is_current_writes_nothing_and_waits_for_nobody) {
+  PgConnection owner({owner_dsn(), "test", false});
+  owner.execute("BEGIN");
+  owner.execute("GRANT SELECT ON cairn.run, cairn.event, cairn.job TO cairn_read");
+  const Ran ran = cairn({"runs"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  owner.execute("COMMIT");
+  EXPECT_TRUE(wait_until([&] {
+    const std::int64_t before = next_transaction(owner);
+    cairn_ok({"runs"});
+    return next_transaction(owner) == before + 1;  // autovacuum may have had one
+  }));
+}
+
+TEST(Embedded, A18_is_not_migrated_by_the_way_under_a_worker_of_an_older_program) {
+  const std::string data = directory() / "older_worker";
+  const std::string owner = owner_dsn(data);
+  Beside worker({"work", "--data", data});
+  PgConnection connection({owner, "test", false});
+  EXPECT_TRUE(wait_until([&] {
+    return connection.query({"sessions", "select count(*) from cairn.worker"}).int8(0, 0) == 1;
+  }));
+  connection.execute("ALTER TABLE cairn.job DROP COLUMN on_release");
+  connection.execute("ALTER TABLE cairn.tombstone DROP COLUMN file");
+  connection.execute("DROP TABLE cairn.import");
+  connection.execute("DROP INDEX cairn.checkpoint_at");
+  connection.execute("DELETE FROM cairn.migration WHERE number >= 11");
+  const Ran ran = cairn({"runs", "--data", data});
+  expect_refused(ran, 4, "(process " + std::to_string(worker.pid()) + " on ");
+  EXPECT_NE(ran.err.find("`cairn migrate` migrates beside it"), std::string::npos) << ran.err;
+  cairn_ok({"migrate", "--data", data});
+  cairn_ok({"runs", "--data", data});
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0);
+  cairn_ok({"down", "--data", data});
+}
+
+// Its worker said "permission denied for table worker" for ever, and its `start` broke.
+TEST(Embedded, D8a_a_login_that_may_only_read_is_told_once) {
+  PgConnection owner({owner_dsn(), "test", false});
+  owner.execute("CREATE ROLE reader LOGIN IN ROLE cairn_read");
+  const std::string dsn = "host=" + (directory() / "data").string() + " user=reader dbname=cairn";
+  expect_refused(cairn({"work", "--dsn", dsn}), 4, "lacks insert on blob, insert on event");
+  expect_refused(cairn({"start", "plan_runner", "--dsn", dsn, "--input", R"({"goal": "g", "sub_goals": []})"}), 4,
+                 "permission denied");
+  cairn_ok({"runs", "--dsn", dsn});
+  owner.execute("DROP ROLE reader");
+}
+
+TEST(Embedded, H21_an_archive_is_for_its_owner_alone) {
+  const std::string data = directory() / "archived_privately";
+  cairn_ok({"start", "plan_runner", "--input", R"({"goal": "g", "sub_goals": []})", "--wait", "--data", data});
+  const mode_t before = umask(0);
+  const fs::path out = directory() / "private.zst";
+  cairn_ok({"archive", "--older-than", "0s", "--out", out, "--data", data});
+  umask(before);
+  EXPECT_EQ(fs::status(out).permissions(), fs::perms(0600));
+  cairn_ok({"down", "--data", data});
+}
+
+TEST(Embedded, D10_up_brings_its_server_back_and_leaves_one_that_was_stopped_on_purpose) {
+  const std::string data = directory() / "watched";
+  const auto server = [&] { return server_of(fs::path(data) / "data"); };
+  Beside up({"up", "--workers", "1", "--data", data});
+  EXPECT_TRUE(wait_until([&] { return up.out().find("Ctrl-C") != std::string::npos; }));
+  const pid_t first = server().value();
+  ASSERT_EQ(kill(first, SIGKILL), 0);
+  EXPECT_TRUE(wait_until([&] { return server() && server() != first; }));
+  cairn_ok({"down", "--data", data});
+  EXPECT_TRUE(was_stopped(data));
+  EXPECT_FALSE(wait_until([&] { return server().has_value(); }, std::chrono::seconds(3))) << "three looks of `up`";
+  cairn_ok({"runs", "--data", data});
+  EXPECT_FALSE(was_stopped(data));
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0);
+  cairn_ok({"down", "--data", data});
+}
+
+TEST(Embedded, D10_up_ends_when_the_data_was_removed_under_it) {
+  const std::string data = directory() / "removed";
+  Beside up({"up", "--workers", "1", "--data", data});
+  EXPECT_TRUE(wait_until([&] { return up.out().find("Ctrl-C") != std::string::npos; }));
+  const pid_t server = server_of(fs::path(data) / "data").value();
+  fs::remove_all(data);
+  EXPECT_EQ(up.wait(), 3);
+  kill(server, SIGKILL);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,66 @@
+#include "tests/storage/postgres/transaction_pooler.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/waiting.hpp"
+
+namespace cairn::test {
+namespace {
+
+constexpr const char* program = "/usr/sbin/pgbouncer";
+
+std::string socket_folder(const std::string& dsn) {
+  const std::size_t begin = dsn.find("host='") + 6;
+  return dsn.substr(begin, dsn.find('\'', begin) - begin);
+}
+
+// It may not run as root, and only the server's own user may enter the server's socket.
+void become_owner(const struct stat& of) {
+  if (geteuid() != 0) return;
+  if (setgid(of.st_gid) != 0 || setuid(of.st_uid) != 0) _exit(126);
+}
+
+}  // namespace
+
+TransactionPooler::TransactionPooler(const std::string& server_dsn, const std::string& directory) {
+  const std::string server = socket_folder(server_dsn);
+  struct stat owner {};
+  if (stat((server + "/.s.PGSQL.5432").c_str(), &owner) != 0) throw std::runtime_error("no server in " + server);
+  std::string pattern = directory + "/pooler_XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no directory for the pooler");
+  directory_ = pattern;
+  std::ofstream(directory_ + "/users") << "\"postgres\" \"\"\n\"tester\" \"\"\n\"cairn\" \"\"\n\"cairn_app\" \"\"\n";
+  std::ofstream(directory_ + "/pgbouncer.ini") << "[databases]\n* = host=" << server << " port=5432\n[pgbouncer]\n"
+                                               << "unix_socket_dir = " << directory_ << "\nlisten_port = 5432\n"
+                                               << "auth_type = trust\nauth_file = " << directory_ << "/users\n"
+                                               << "pool_mode = transaction\ndefault_pool_size = 2\n"
+                                               << "logfile = " << directory_ << "/log\n";
+  if (geteuid() == 0 && chown(directory_.c_str(), owner.st_uid, owner.st_gid) != 0)
+    throw std::runtime_error("the pooler's directory has the wrong owner");
+  const std::string settings = directory_ + "/pgbouncer.ini";
+  pid_ = fork();
+  if (pid_ == 0) {
+    become_owner(owner);
+    execl(program, program, "-q", settings.c_str(), nullptr);
+    _exit(127);
+  }
+  dsn_ = server_dsn + " host='" + directory_ + "'";
+  const bool listens =
+      wait_until([&] { return std::filesystem::exists(directory_ + "/.s.PGSQL.5432"); }, std::chrono::seconds(20));
+  if (!listens) throw std::runtime_error(std::string(program) + " does not listen; its Debian package is pgbouncer");
+}
+
+TransactionPooler::~TransactionPooler() {
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  std::filesystem::remove_all(directory_);
+}
+
+}  // namespace cairn::test

@@ -1,0 +1,27 @@
+// A real pgbouncer in transaction mode before a server's socket: each transaction may get another of its few
+// connections to the server. Not thread-safe.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+namespace cairn::test {
+
+class TransactionPooler {
+ public:
+  // Forwards to the server that the DSN names by its socket's folder, over two connections; its own socket is in a new
+  // folder below `directory`. Throws std::runtime_error.
+  TransactionPooler(const std::string& server_dsn, const std::string& directory);
+  ~TransactionPooler();
+  TransactionPooler(const TransactionPooler&) = delete;
+  TransactionPooler& operator=(const TransactionPooler&) = delete;
+
+  const std::string& dsn() const { return dsn_; }
+
+ private:
+  std::string directory_;
+  std::string dsn_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace cairn::test

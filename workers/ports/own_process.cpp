@@ -1,0 +1,75 @@
+#include "workers/ports/own_process.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <sstream>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <vector>
+
+namespace cairn {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool is_inspected = true;
+#elif defined(__has_feature)
+constexpr bool is_inspected = __has_feature(address_sanitizer);
+#else
+constexpr bool is_inspected = false;
+#endif
+
+// The bytes that the process was started with, as /proc shows them: variables that were replaced since lie there, too.
+std::span<char> first_environment() {
+  std::ifstream file("/proc/self/stat");
+  const std::string line(std::istreambuf_iterator<char>(file), {});
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  constexpr int env_start = 50 - 2;  // proc(5) counts from the process and its name
+  std::vector<std::uintptr_t> bounds;
+  std::string field;
+  for (int at = 1; fields >> field; ++at)
+    if (at == env_start || at == env_start + 1) bounds.push_back(std::stoull(field));
+  if (bounds.size() != 2 || bounds[0] == 0 || bounds[1] <= bounds[0]) return {};
+  return {reinterpret_cast<char*>(bounds[0]), bounds[1] - bounds[0]};
+}
+
+std::int64_t soft_limit() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? static_cast<std::int64_t>(files.rlim_cur) : 1024;
+}
+
+}  // namespace
+
+std::int64_t open_files_at_start() {
+  static const std::int64_t files = soft_limit();
+  return files;
+}
+
+void raise_open_files() {
+  open_files_at_start();
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);  // refused: it stays as it is
+}
+
+void hide_from_other_processes() {
+  // The address sanitizer looks for leaks as a debugger would.
+  if (!is_inspected) ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  static std::vector<std::string> texts;  // until the process ends: getenv() points into them
+  static std::vector<char*> pointers;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) texts.emplace_back(*entry);
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    ::explicit_bzero(*entry, std::strlen(*entry));
+  const std::span<char> first = first_environment();
+  if (!first.empty()) ::explicit_bzero(first.data(), first.size());
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  environ = pointers.data();
+}
+
+}  // namespace cairn

@@ -1,0 +1,20 @@
+// This process as the operating system sees it: what it may open, and what others may see of it. Each function is
+// called once, at the start of the program, by its first thread.
+#pragma once
+
+#include <cstdint>
+
+namespace cairn {
+
+// Raises the number of files that this process may open to what it is allowed.
+void raise_open_files();
+
+// The number when the process started; programs that it runs get that.
+std::int64_t open_files_at_start();
+
+// Moves the environment to where no other process can read it (not in /proc/PID/environ), and keeps other processes of
+// the same user from memory and descriptors (PR_SET_DUMPABLE); no core dump is left then. getenv() goes on as before.
+// REQUIRES: there is one thread.
+void hide_from_other_processes();
+
+}  // namespace cairn

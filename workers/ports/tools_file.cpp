@@ -1,0 +1,251 @@
+#include "workers/ports/tools_file.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "workers/ports/failures.hpp"
+#include "workers/ports/http_client.hpp"
+#include "workers/ports/untrusted_text.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t timeout_ms_max = 24LL * 3'600'000;
+constexpr std::int64_t cpu_seconds_max = 30LL * 24 * 3'600;
+constexpr std::int64_t bytes_max = 1LL << 50;
+constexpr std::int64_t count_max = 1'000'000;
+constexpr std::int32_t attempts_max = 1000;
+
+Error tool_fault(const std::string& name, const std::string& wanted, const Json& but) {
+  return {Code::invalid, "Expected " + wanted + " for " + tool_named(name) + ", but got " + excerpt(but, 200) + "."};
+}
+
+bool is_text_list(const Json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_string(); });
+}
+
+// The number under a key of "limits"; `otherwise` if it is not there.
+Result<std::int64_t> read_limit(const Json& limits, const std::string& name, std::int64_t otherwise, std::int64_t most,
+                                const ToolSpec& spec) {
+  const auto found = limits.find(name);
+  if (found == limits.end()) return otherwise;
+  const bool fits = found->is_number_integer() && *found >= 1 && *found <= most;
+  if (fits) return found->get<std::int64_t>();
+  return tool_fault(spec.name, "\"" + name + "\" from 1 to " + std::to_string(most), *found);
+}
+
+Status read_limits(const Json& limits, ToolSpec::Exec& exec, const ToolSpec& spec) {
+  if (!limits.is_object()) return tool_fault(spec.name, "\"limits\" to be an object", limits);
+  ProcessLimits& read = exec.limits;
+  const std::map<std::string, std::pair<std::int64_t*, std::int64_t>> known = {
+      {"cpu_seconds", {&read.cpu_seconds, cpu_seconds_max}}, {"memory_bytes", {&read.memory_bytes, bytes_max}},
+      {"file_bytes", {&read.file_bytes, bytes_max}},         {"open_files", {&read.open_files, count_max}},
+      {"processes", {&read.processes, count_max}},           {"output_bytes", {nullptr, json_bytes_max}}};
+  for (const auto& [name, value] : limits.items()) {
+    const auto limit = known.find(name);
+    if (limit == known.end()) {
+      return tool_fault(spec.name,
+                        "only cpu_seconds, memory_bytes, file_bytes, open_files, processes and output_bytes in "
+                        "\"limits\"",
+                        Json(name));
+    }
+    const Result<std::int64_t> number = read_limit(limits, name, 0, limit->second.second, spec);
+    if (!number) return number.error();
+    if (limit->second.first != nullptr) *limit->second.first = *number;
+    if (limit->second.first == nullptr) read.output_bytes_max = static_cast<std::size_t>(*number);
+  }
+  return Done{};
+}
+
+bool is_variable(const Json& name) {
+  const std::string& text = name.get_ref<const std::string&>();
+  return !text.empty() && text.find_first_of(std::string_view("=\0", 2)) == std::string::npos;
+}
+
+Status read_program(const Json& entry, std::vector<std::string> argv, ToolSpec& spec) {
+  ToolSpec::Exec exec{std::move(argv), {}, {}};
+  const Json timeout = entry.value("timeout_ms", Json(spec.timeout_ms));
+  if (timeout.is_number_integer() && timeout > 0 && timeout <= timeout_ms_max)  // else it is refused below
+    exec.limits.cpu_seconds = std::max(exec.limits.cpu_seconds, timeout.get<std::int64_t>() * 4 / 1000);
+  if (const Status limits = read_limits(entry.value("limits", Json::object()), exec, spec); !limits) return limits;
+  const Json names = entry.value("env", Json::array());
+  if (!is_text_list(names) || !std::all_of(names.begin(), names.end(), is_variable))
+    return tool_fault(spec.name, "\"env\" to be [\"VARIABLE\", ...]", names);
+  exec.setting.environment = names.get<std::vector<std::string>>();
+  if (entry.contains("user")) {
+    if (!entry["user"].is_string()) return tool_fault(spec.name, "\"user\" to be a user's name", entry["user"]);
+    Result<ProcessUser> user = find_user(entry["user"].get<std::string>());
+    if (!user)
+      return Error{Code::invalid, user.error().message + " It stands as \"user\" of " + tool_named(spec.name) + "."};
+    exec.setting.user = *std::move(user);
+  }
+  spec.does = std::move(exec);
+  return Done{};
+}
+
+Status read_work(const Json& entry, ToolSpec& spec) {
+  if (entry.contains("exec") == entry.contains("http")) {
+    return tool_fault(spec.name, "exactly one of \"exec\" and \"http\"", entry);
+  }
+  if (entry.contains("exec")) {
+    const Json& argv = entry["exec"];
+    const bool fits = is_text_list(argv) && !argv.empty() && !argv[0].get_ref<const std::string&>().empty();
+    if (!fits) return tool_fault(spec.name, "\"exec\" to be [\"program\", \"argument\", ...]", argv);
+    return read_program(entry, argv.get<std::vector<std::string>>(), spec);
+  }
+  const Json& url = entry["http"];
+  if (!url.is_string()) return tool_fault(spec.name, "\"http\" to be a URL", url);
+  if (const Status usable = check_url(url.get_ref<const std::string&>()); !usable) {
+    return Error{Code::invalid, usable.error().message + " It stands as \"http\" of " + tool_named(spec.name) + "."};
+  }
+  spec.does = ToolSpec::Http{url.get<std::string>()};
+  return Done{};
+}
+
+bool is_need(const Json& need) {
+  const std::string_view text = need.get_ref<const std::string&>();
+  if (text.starts_with("$")) return text.size() > 1;
+  if (text.starts_with("*.")) return text.size() > 2;
+  return !text.empty();
+}
+
+Status read_facts(const Json& entry, ToolSpec& spec) {
+  const Json needs = entry.value("needs", Json::array());
+  if (!is_text_list(needs) || !std::all_of(needs.begin(), needs.end(), is_need)) {
+    return tool_fault(spec.name, "\"needs\" to be [\"$channel\", \"*.slot\", \"input\", ...]", needs);
+  }
+  const Json gives = entry.value("gives", Json::array());
+  if (!is_text_list(gives)) return tool_fault(spec.name, "\"gives\" to be [\"slot\", ...]", gives);
+  const Json about = entry.value("about", Json(""));
+  if (!about.is_string()) return tool_fault(spec.name, "\"about\" to be a text", about);
+  spec.facts.needs = needs.get<std::vector<std::string>>();
+  spec.facts.gives = gives.get<std::vector<std::string>>();
+  spec.facts.about = about.get<std::string>();
+  return Done{};
+}
+
+Status read_policy(const Json& entry, ToolSpec& spec) {
+  const Json fallback = entry.value("fallback", Json(""));
+  if (!fallback.is_string() || fallback == spec.name)
+    return tool_fault(spec.name, "\"fallback\" to be another tool's name", fallback);
+  const Json attempts = entry.value("attempts", Json(fallback == "" ? 0 : 1));
+  const bool fits =
+      attempts.is_number_integer() && attempts <= attempts_max && (attempts >= 1 || !entry.contains("attempts"));
+  if (!fits) return tool_fault(spec.name, "\"attempts\" from 1 to " + std::to_string(attempts_max), attempts);
+  spec.fallback = fallback.get<std::string>();
+  spec.attempts = attempts.get<std::int32_t>();
+  return Done{};
+}
+
+Status read_settings(const Json& entry, ToolSpec& spec) {
+  const Json timeout = entry.value("timeout_ms", Json(spec.timeout_ms));
+  if (!timeout.is_number_integer() || timeout < 1 || timeout > timeout_ms_max) {
+    return tool_fault(spec.name, "\"timeout_ms\" from 1 to " + std::to_string(timeout_ms_max), timeout);
+  }
+  const Json queue = entry.value("queue", Json(spec.facts.queue));
+  if (!queue.is_string() || queue.get_ref<const std::string&>().empty()) {
+    return tool_fault(spec.name, "\"queue\" to be a queue's name", queue);
+  }
+  spec.timeout_ms = timeout.get<std::int64_t>();
+  spec.facts.queue = queue.get<std::string>();
+  if (const Status policy = read_policy(entry, spec); !policy) return policy;
+  return read_facts(entry, spec);
+}
+
+Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
+  if (name.empty()) return Error{Code::invalid, "Expected every tool to have a name, but one has none."};
+  if (!entry.is_object()) return tool_fault(name, "an object", entry);
+  static const std::set<std::string, std::less<>> known = {"exec",     "http",  "timeout_ms", "queue",
+                                                           "needs",    "gives", "about",      "env",
+                                                           "attempts", "user",  "limits",     "fallback"};
+  static const std::set<std::string, std::less<>> of_programs = {"env", "user", "limits"};
+  for (const auto& [key, value] : entry.items()) {
+    if (!known.contains(key)) {
+      return tool_fault(name,
+                        "only exec, http, timeout_ms, queue, needs, gives, about, attempts, fallback, env, user and "
+                        "limits",
+                        Json(key));
+    }
+    if (of_programs.contains(key) && !entry.contains("exec"))
+      return tool_fault(name, "\"" + key + "\" with \"exec\" only", entry);
+  }
+  ToolSpec spec;
+  spec.name = name;
+  if (const Status work = read_work(entry, spec); !work) return work.error();
+  if (const Status settings = read_settings(entry, spec); !settings) return settings.error();
+  return spec;
+}
+
+// The texts under a key of "builtin"; none if it is not there.
+Result<std::optional<std::vector<std::string>>> read_names(const Json& builtin, const char* name) {
+  if (!builtin.contains(name)) return std::optional<std::vector<std::string>>();
+  const Json& names = builtin[name];
+  if (is_text_list(names)) return std::optional(names.get<std::vector<std::string>>());
+  return Error{Code::invalid, std::string("Expected \"") + name + "\" of \"builtin\" to be a list of texts, but got " +
+                                  excerpt(names, 200) + "."};
+}
+
+Result<BuiltinTools> read_builtin(const Json& builtin) {
+  if (!builtin.is_object())
+    return Error{Code::invalid, "Expected \"builtin\" to be an object, but got " + excerpt(builtin, 200) + "."};
+  for (const auto& [key, value] : builtin.items()) {
+    if (key != "allow" && key != "repositories" && key != "corpora")
+      return Error{Code::invalid, "Expected only allow, repositories and corpora in \"builtin\", but got " +
+                                      excerpt(Json(key), 200) + "."};
+  }
+  auto allow = read_names(builtin, "allow");
+  if (!allow) return allow.error();
+  auto repositories = read_names(builtin, "repositories");
+  if (!repositories) return repositories.error();
+  auto corpora = read_names(builtin, "corpora");
+  if (!corpora) return corpora.error();
+  BuiltinTools read;
+  read.allow = *std::move(allow);
+  if (*repositories) read.repositories = **std::move(repositories);
+  read.corpora = *std::move(corpora);
+  return read;
+}
+
+}  // namespace
+
+bool is_allowed(const BuiltinTools& builtin, std::string_view tool) {
+  if (!builtin.allow) return true;
+  return std::any_of(builtin.allow->begin(), builtin.allow->end(), [tool](const std::string& name) {
+    const bool is_group = name.ends_with(".*");
+    return is_group ? tool.starts_with(std::string_view(name).substr(0, name.size() - 1)) : tool == name;
+  });
+}
+
+ToolSpec refused_tool(const std::string& name) {
+  const auto refuse = [](const ToolCall& call) -> ToolAnswer {
+    return failure("refused",
+                   "Expected a tool that this worker allows (\"allow\" of \"builtin\" in the tools file), but it is " +
+                       tool_named(call.tool) + ".",
+                   false);
+  };
+  return {name, ToolSpec::Instant{refuse}, 10'000, {}};
+}
+
+Result<ToolsFile> parse_tools(const Json& document) {
+  const bool has_tools = document.is_object() && document.contains("tools") && document["tools"].is_object();
+  const std::size_t keys = has_tools && document.contains("builtin") ? 2 : 1;
+  if (!has_tools || document.size() != keys) {
+    return Error{Code::invalid,
+                 "Expected a tools file like {\"tools\": {\"NAME\": {...}}}, but got " + excerpt(document, 200) + "."};
+  }
+  ToolsFile file;
+  for (const auto& [name, entry] : document["tools"].items()) {
+    Result<ToolSpec> spec = parse_tool(name, entry);
+    if (!spec) return spec.error();
+    file.tools.push_back(*std::move(spec));
+  }
+  if (!document.contains("builtin")) return file;
+  Result<BuiltinTools> builtin = read_builtin(document["builtin"]);
+  if (!builtin) return builtin.error();
+  file.builtin = *std::move(builtin);
+  return file;
+}
+
+}  // namespace cairn
