@@ -45,6 +45,7 @@ class StepsInFlight {
   struct Actions {
     std::vector<Report> reports;
     std::vector<Ended> ended;
+    std::vector<RunId> room_for;  // given back, because others run: to be claimed again when none does
   };
 
   // The executor and `outside` outlive this.
@@ -67,6 +68,15 @@ class StepsInFlight {
   void blobs_kept(const KeepBlobs& call);
   void blobs_failed(Ticket slot);
   void ended(Ticket slot, StepResult result);  // of an effect
+
+  // A step that was lost twice is executed alone: what is held then and has not begun is left to others, and the
+  // session's row says which hold it is (SetAlone), so that a worker that dies of it charges no other.
+  bool has_alone() const { return alone_.has_value(); }  // it executes one, or its row may still say so
+  std::string alone() const;                             // as SessionRow::alone has it
+  Ticket alone_slot() const { return alone_ ? alone_->slot : 0; }
+  // Returns the job whose state execute() is to be called with again, if it may begin now.
+  const HeldJob* alone_set(const SetAlone& call);
+  void alone_not_set(const SetAlone& call);
 
   void committed(Ticket slot);
   void refused(Ticket slot, const Error& error);
@@ -95,6 +105,15 @@ class StepsInFlight {
     bool is_running = false;
     bool was_unfit = false;  // its outcome could not be written; the attempt is reported as failed
   };
+  struct Alone {
+    Ticket slot = 0;
+    std::string hold;
+    bool may_begin = false;  // the row says it
+  };
+  bool may_begin(Ticket slot, const RunState& state);
+  bool is_any_begun() const;
+  void clear_alone();
+  void forget(Ticket slot);
   Prepared prepared(const Step& step, const RunState& state) const;
   void run_work(Ticket slot, Work work);
   void report_result(Ticket slot, StepResult result);
@@ -113,6 +132,7 @@ class StepsInFlight {
   bool is_draining_ = false;
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
+  std::optional<Alone> alone_;  // until the row says otherwise again
   std::int64_t begun_ = 0;
   std::int64_t late_ = 0;
   Actions actions_;

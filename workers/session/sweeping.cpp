@@ -135,7 +135,7 @@ std::int64_t Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::
     actions_.submissions.push_back(
         {.ticket = ticket, .run = loss.run, .command = *std::move(loss.command), .fence = loss.fence});
   }
-  actions_.releases.insert(actions_.releases.end(), lost.timers.begin(), lost.timers.end());
+  actions_.releases.insert(actions_.releases.end(), lost.releases.begin(), lost.releases.end());
   return std::ssize(lost.losses);
 }
 
@@ -161,12 +161,18 @@ std::optional<RunId> Sweeping::replied(const Reply& reply) {
       sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
       lost_ += reply.status ? 1 : 0;
       committed_loss(what.fence.session);
-      // Refused otherwise than by its fence: the run cannot be read. Its job is offered again, but not at once.
-      if (!reply.status && reply.status.error().code != Code::stale)
-        actions_.releases.push_back({what.run, what.fence, now_ + unreadable_pause_us});
+      release_refused(what, reply.status);
       return std::nullopt;
   }
   return std::nullopt;
+}
+
+// Refused otherwise than by its fence: the step had not begun (`conflict`) and is offered again at once; or the run
+// cannot be read, and its job is offered later.
+void Sweeping::release_refused(const InternalSubmission& loss, const Status& status) {
+  if (status || status.error().code == Code::stale) return;
+  const TimeUs pause = status.error().code == Code::conflict ? 0 : unreadable_pause_us;
+  actions_.releases.push_back({loss.run, loss.fence, now_ + pause});
 }
 
 // --- children -------------------------------------------------------------------------------------------------------

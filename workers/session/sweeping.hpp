@@ -72,6 +72,7 @@ class Sweeping {
   void reap(const std::vector<SessionId>& dead, const std::vector<SessionRow>& sessions);
   void committed_loss(SessionId session);
   std::int64_t report_lost(const std::vector<HeldJob>& jobs, const std::string& message);
+  void release_refused(const InternalSubmission& loss, const Status& status);
   void cancel_orphans(const std::vector<RunId>& orphans);
   void record_jobs_scan(TimeUs took_us);
   std::vector<HeldJob> judged_overdue(const std::vector<HeldJob>& overdue) const;

@@ -28,9 +28,10 @@ struct WorkerOptions {
   std::int32_t fuse_steps = 32;     // consecutive pure steps in one commit; 1: none
   std::size_t runs_max = 20'000;    // folded states kept
   std::int64_t snapshot_events = 2'000;
-  bool keep = true;              // keep the next step of a branch; off: offer every step
-  std::vector<RunId> only_runs;  // execute these (and their children) and no others
-  std::function<bool()> until;   // called now and then, by one thread at a time: return true to drain and stop
+  std::int64_t turn_max_ms = 60'000;  // a turn that takes longer ends the process (turn_watch.hpp); 0: none does
+  bool keep = true;                   // keep the next step of a branch; off: offer every step
+  std::vector<RunId> only_runs;       // execute these (and their children) and no others
+  std::function<bool()> until;        // called now and then, by one thread at a time: return true to drain and stop
 };
 
 struct WorkerReport {
