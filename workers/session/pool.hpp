@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "storage/store.hpp"
+#include "workers/session/run_backoff.hpp"
 
 namespace cairn {
 
@@ -33,6 +34,7 @@ class Pool {
     Shard shard = 0;
     std::int32_t limit = 0;
     std::vector<RunId> only_runs;
+    std::vector<RunId> not_of;
     bool notified_only = false;  // see ClaimRequest
   };
   struct Start {
@@ -72,6 +74,12 @@ class Pool {
   // of this run, and nothing else until that one is done. If there is none to claim any more, all is as before.
   void make_room_for(const RunId& run);
   void bar(bool is_barred);  // while it is, nothing is claimed or kept
+
+  // The run cannot be read here, or not be ended: its jobs are left to others, and not claimed here for a while, which
+  // doubles each time until a step of it is committed here.
+  void leave_run(const RunId& run) { backoff_.pause(run, now_); }
+  void leave_run_to_others(Slot slot);
+  void committed(Slot slot);  // its step
 
   // May the branch's next step stay? REQUIRES: the slot is taken.
   bool may_keep(Slot slot) const;
@@ -134,6 +142,7 @@ class Pool {
   std::unordered_set<RunId> only_runs_;
   std::int32_t claiming_ = 0;  // slots set aside for claims under way
   std::set<TimeUs> due_;       // the earliest ones, by the database's clock
+  RunBackoff backoff_;
   Actions actions_;
 };
 

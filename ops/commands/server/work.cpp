@@ -18,6 +18,7 @@ struct WorkOptions {
   std::vector<std::string> queues;
   int concurrency = 256;
   int turn_seconds = 60;
+  std::int64_t memory = 512;  // MiB
 };
 
 void print_ready(const Settings& settings, const WorkOptions& options) {
@@ -65,6 +66,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;
   worker_options.turn_max_ms = options.turn_seconds * 1'000;
+  worker_options.states_bytes_max = worker_options.values_bytes_max = (options.memory << 20) / 2;
   Worker worker(*opened->store, *opened->catalogue, worker_options);
   signals.watch(&worker);
   print_ready(settings, options);
@@ -94,6 +96,12 @@ void add_work(CommandLine& line) {
                   "End the process if one turn of it takes longer, so that others take over; 0: never")
       ->check(CLI::Range(0, 86'400))
       ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--memory", options.memory,
+                  "Room for folded runs and for the large values that steps read, half each, by an estimate")
+      ->check(CLI::Range(16, 1'000'000))
+      ->type_name("MIB")
       ->capture_default_str();
   add_tools(line, command);
 }
