@@ -71,7 +71,7 @@ GraphRef graph_of(const GraphRow& row, const Graphs& known) {
 
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
   try {
-    return restore_snapshot(parse_stored(snapshot.state), graphs);
+    return carried_state(parse_stored(snapshot.state), graphs);
   } catch (const std::exception& bad) {
     return Error{Code::corrupt, bad.what()};
   }
