@@ -1,4 +1,4 @@
-// What a hostile page reaches: nothing but what is allowed. A real browser, and a server that counts who asks for what.
+// A hostile page reaches nothing but what is allowed: a real browser, and a server that counts the requests.
 #include <arpa/inet.h>
 #include <filesystem>
 #include <fstream>
@@ -94,7 +94,7 @@ int loopback_socket(int type, std::uint16_t& port) {
   return made;
 }
 
-// One thread for each connection, so that an idle one holds nobody up; one answer for each.
+// One thread for each connection, so that an idle one holds no other up; one answer for each.
 class CountingServer {
  public:
   using Answers = std::function<Page(const std::string& path)>;
@@ -200,7 +200,7 @@ class PageCalls {
   StepId step_ = 0;
 };
 
-// The answer once the page is refused; a page may ask for things after it was told.
+// The answer once the page is refused; a page may ask for things after it was shown.
 ToolAnswer looked_at(PageCalls& calls, const std::string& url) {
   ToolAnswer answer = calls.observe(url);
   for (int looks = 0; looks < 100 && answer.ok(); ++looks) answer = calls.act(url, "click(1)");
@@ -226,43 +226,56 @@ std::string replaced(std::string text, const std::map<std::string, std::string>&
 // OTHER another's, DATAGRAMS a port that takes datagrams.
 const char* const hostile_page = R"html(<!doctype html><title>hostile</title>
 <link rel=prefetch href=/no/prefetch><link rel=preconnect href=http://OTHER/><link rel=dns-prefetch href=http://OTHER/>
-<link rel=preload as=script href=/no/preload><link rel=modulepreload href=/no/modulepreload><link rel=manifest href=/no/manifest>
+<link rel=preload as=script href=/no/preload><link rel=modulepreload href=/no/modulepreload>
+    <link rel=manifest href=/no/manifest>
 <link rel=icon href=/no/icon><link rel=prerender href=/no/prerender><link rel=stylesheet href=/no/stylesheet>
-<script type=speculationrules>{"prefetch": [{"urls": ["/no/speculation_prefetch", "http://OTHER/"], "eagerness": "immediate"}],
+<script type=speculationrules>{"prefetch": [{"urls": ["/no/speculation_prefetch", "http://OTHER/"],
+  "eagerness": "immediate"}],
   "prerender": [{"urls": ["/no/speculation_prerender"], "eagerness": "immediate"}]}</script>
 <img src=/no/image><img src=http://OTHER/image><iframe src=/no/frame></iframe><iframe src=/app/redirect></iframe>
 <iframe srcdoc="<img src=/no/in_srcdoc><script>fetch('/no/fetch_in_srcdoc')</script>"></iframe>
 <video src=/no/video></video><object data=/no/object></object><embed src=/no/embed>
-<iframe sandbox=allow-scripts src="data:text/html,<script>fetch('http://HERE/no/from_data',{mode:'no-cors'});new WebSocket('ws://HERE/no/socket_from_data')</script>"></iframe>
+<iframe sandbox=allow-scripts src="data:text/html,<script>fetch('http://HERE/no/from_data',{mode:'no-cors'});
+    new WebSocket('ws://HERE/no/socket_from_data')</script>"></iframe>
 <a id=pinged href=/app/pinged target=pinged_frame ping=/no/ping>x</a><iframe name=pinged_frame></iframe>
 <form id=form action=/no/form method=post target=form_frame></form><iframe name=form_frame></iframe>
+<button onclick="window.open('/no/window_by_click')">Open</button>
 <script>
 const attempts = [
-  () => fetch('/no/fetch'), () => fetch('/no/keepalive', {keepalive: true, method: 'POST', body: 'x'}), () => fetch('/app/redirect'),
+  () => fetch('/no/fetch'), () => fetch('/no/keepalive', {keepalive: true, method: 'POST', body: 'x'}),
+  () => fetch('/app/redirect'),
   () => fetch('/app/../no/dots'), () => fetch('/app/%2e%2e/no/escaped_dots'), () => fetch('/app/..%2fno/escaped_slash'),
   () => navigator.sendBeacon('/no/beacon', 'x'), () => new EventSource('/no/events'),
   () => { const ask = new XMLHttpRequest(); ask.open('GET', '/no/synchronous', false); ask.send(); },
-  () => new WebSocket('ws://HERE/no/socket'), () => new WebSocket('ws://OTHER/socket'), () => new WebSocket('ws://HERE/app/socket'),
+  () => new WebSocket('ws://HERE/no/socket'), () => new WebSocket('ws://OTHER/socket'),
+  () => new WebSocket('ws://HERE/app/socket'),
   () => new Worker('/no/worker'), () => new Worker('/app/worker.js'), () => new SharedWorker('/app/worker.js?shared'),
   () => navigator.serviceWorker.register('/app/worker.js?service'),
-  () => new Worker(URL.createObjectURL(new Blob([`fetch('http://HERE/no/fetch_of_blob', {mode: 'no-cors'}).catch(() => 0);
+  () => new Worker(URL.createObjectURL(new Blob([`
+      fetch('http://HERE/no/fetch_of_blob', {mode: 'no-cors'}).catch(() => 0);
       new WebSocket('ws://HERE/no/socket_of_blob'); new WebSocket('ws://OTHER/socket_of_blob');
       new Worker(URL.createObjectURL(new Blob(["new WebSocket('ws://HERE/no/socket_of_inner_blob')"])));
       try { importScripts('http://HERE/no/import_of_blob'); } catch (e) {}`]))),
   () => new WebTransport('https://127.0.0.1:DATAGRAMS/').closed,
-  () => { for (const rtc of [RTCPeerConnection, document.body.appendChild(document.createElement('iframe')).contentWindow.RTCPeerConnection]) {
-      const call = new rtc({iceServers: [{urls: 'stun:127.0.0.1:DATAGRAMS'}, {urls: 'turn:OTHER?transport=tcp', username: 'a', credential: 'b'},
+  () => { for (const rtc of [RTCPeerConnection,
+      document.body.appendChild(document.createElement('iframe')).contentWindow.RTCPeerConnection]) {
+      const call = new rtc({iceServers: [{urls: 'stun:127.0.0.1:DATAGRAMS'},
+        {urls: 'turn:OTHER?transport=tcp', username: 'a', credential: 'b'},
         {urls: 'turn:127.0.0.1:DATAGRAMS?transport=udp', username: 'a', credential: 'b'}]});
       call.createDataChannel('x'); call.createOffer().then((offer) => call.setLocalDescription(offer)); } },
   () => window.open('/no/window'), () => window.open('/no/window_without_opener', '_blank', 'noopener'),
   () => document.getElementById('form').submit(), () => document.getElementById('pinged').click(),
   () => navigator.credentials.get({identity: {providers: [{configURL: 'http://HERE/no/identity', clientId: '1'}]}}),
-  () => new PaymentRequest([{supportedMethods: 'http://HERE/no/payment'}], {total: {label: 'x', amount: {currency: 'USD', value: '1'}}}).canMakePayment(),
-  () => import('/no/module'), () => fetchLater('/no/later', {activateAfter: 100}), () => new FontFace('x', 'url(/no/font)').load(),
-  () => { document.body.style.backgroundImage = 'url(/no/background)'; }, () => caches.open('x').then((cache) => cache.add('/no/cache')),
+  () => new PaymentRequest([{supportedMethods: 'http://HERE/no/payment'}], {
+      total: {label: 'x', amount: {currency: 'USD', value: '1'}}}).canMakePayment(),
+  () => import('/no/module'), () => fetchLater('/no/later', {activateAfter: 100}),
+  () => new FontFace('x', 'url(/no/font)').load(),
+  () => { document.body.style.backgroundImage = 'url(/no/background)'; },
+  () => caches.open('x').then((cache) => cache.add('/no/cache')),
   () => new Audio('/no/audio').play(), () => CSS.paintWorklet.addModule('/no/worklet'),
   () => { const rules = document.createElement('script'); rules.type = 'speculationrules';
-      rules.textContent = '{"prefetch": [{"source": "list", "urls": ["http://HERE/no/later_speculation"], "eagerness": "immediate"}]}';
+      rules.textContent = `{"prefetch": [{"source": "list", "urls": ["http://HERE/no/later_speculation"],
+        "eagerness": "immediate"}]}`;
       document.head.append(rules); },
 ];
 for (const attempt of attempts) { try { Promise.resolve(attempt()).catch(() => 0); } catch (e) {} }
@@ -301,6 +314,7 @@ TEST(PageGuard, H16_nothing_leaves_for_what_is_not_allowed) {
   PageCalls calls(server.url("/app"));
   const ToolAnswer page = calls.observe(server.url("/app/"));
   ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_TRUE(calls.act(server.url("/app/"), "click(2)").ok());
   EXPECT_TRUE(test::wait_until([&] { return server.asked().contains("/app/ended"); }));
   EXPECT_EQ(server.asked("/app/"), std::set<std::string>());
   EXPECT_EQ(other.asked(), std::set<std::string>());
@@ -374,11 +388,15 @@ TEST(PageGuard, H16_a_page_reads_no_files_but_its_own) {
 TEST(PageGuard, H16_a_page_that_asks_for_too_much_is_closed) {
   const CountingServer server([](const std::string& path) {
     if (path == "/app/many") return Page{"<script>for (let i = 0; i < 3000; ++i) fetch('/app/x' + i)</script>"};
+    if (path == "/app/workers")
+      return Page{
+          "<script>const made = URL.createObjectURL(new Blob(['onmessage = () => 0']));"
+          "for (let i = 0; i < 150; ++i) (window.all ||= []).push(new Worker(made))</script>"};
     if (path == "/app/long") return Page{"<script>for (let i = 0; i < 9; ++i) fetch('/app/10MB?' + i)</script>"};
     return Page{path.starts_with("/app/10MB") ? std::string(10'000'000, ' ') : "", "Content-Type: text/plain\r\n"};
   });
   PageCalls calls(server.url("/app/"));
-  for (const char* path : {"/app/many", "/app/long"})
+  for (const char* path : {"/app/many", "/app/workers", "/app/long"})
     expect_refused(looked_at(calls, server.url(path)), "at most 2000 requests and 64 MiB");
 }
 
@@ -454,10 +472,15 @@ TEST(PageGuard, H1_a_browser_has_no_open_port) {
 // --- what a person would do ------------------------------------------------------------------------------------------
 TEST(PageGuard, a_page_is_used_as_by_a_person) {
   const CountingServer server([](const std::string& path) {
+    if (path == "/file") return Page{"x", "Content-Disposition: attachment; filename=x.html\r\n"};
+    if (path == "/nothing") return Page{"", "", "204 No Content"};
     if (path == "/next") return Page{"<title>Next</title><p>There</p>", "Content-Type: text/html\r\n", "200 OK", 500};
     return Page{
         R"(<input aria-label=Name value=old><input type=password aria-label=Secret><input type=file aria-label=File>
         <button onclick="alert('x'); confirm('y'); this.textContent = 'Asked'">Ask</button><a href=/next>Next</a>
+        <a href=/file>File</a><a href=/nothing>Nothing</a>
+        <button onclick="fetch('/bytes', {method: 'POST', body: new Uint8Array([0, 255, 0, 65])});
+        document.title = 'a\0\ud800b'">Bytes</button>
         <p id=keys></p><div style="position: relative"><button>Covered</button>
         <div style="position: absolute; inset: 0">over</div></div>
         <script>addEventListener('keydown', (event) => keys.append(event.key + event.keyCode + ' '))</script>)"};
@@ -480,7 +503,10 @@ TEST(PageGuard, a_page_is_used_as_by_a_person) {
   expect_in(dom_after("setValue(3, \"/etc/passwd\")"), "not_interactable");
   expect_in(dom_after("click(3)"), R"("performed":true)");
   expect_in(dom_after("click(4)"), "Asked");
-  expect_in(dom_after("click(6)"), "element click intercepted");
+  for (const char* action : {"click(6)", "click(7)", "click(8)"})
+    expect_in(dom_after(action), R"("performed":true)");  // a file that is not taken, nothing, bytes that are no text
+  EXPECT_TRUE(test::wait_until([&] { return server.asked().contains("/bytes"); }));
+  expect_in(dom_after("click(9)"), "element click intercepted");
   const std::string long_text(5'000, 'x');
   expect_in(dom_after("setValue(1, \"" + long_text + "\")"), long_text);
   expect_in(dom_after("click(5)"), "There");

@@ -29,7 +29,7 @@ class AllowedPages {
 
   // As a page, or within one as a frame. Symbolic links of files are resolved.
   bool may_open(const std::string& url) const;
-  // What a page asks for besides: the same, and for a page that is a file what lies below the working directory.
+  // As an image, a script or whatever else a page asks for: the same, and files below the working directory.
   bool may_load(const std::string& url) const;
   // Chromium's --host-resolver-rules, by which no other host and port is found.
   std::string host_rules() const;

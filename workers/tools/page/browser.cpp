@@ -54,8 +54,8 @@ fs::path new_profile() {
   return path;
 }
 
-// What the guard does not see goes nowhere: other hosts and ports are not found, and WebSockets, FedCM and whatever
-// else is neither http nor https is sent to a proxy that is not found.
+// Requests that the guard does not see go nowhere: other hosts and ports are not found, and WebSockets, FedCM and all
+// else that is neither http nor https is sent to a proxy that is not found.
 std::vector<std::string> command_line(const fs::path& profile, const AllowedPages& pages) {
   return {"chromium",
           "--headless",
@@ -71,7 +71,6 @@ std::vector<std::string> command_line(const fs::path& profile, const AllowedPage
           "--disable-breakpad",
           "--disable-extensions",
           "--disable-default-apps",
-          "--disable-popup-blocking",
           "--window-size=1200,900",
           "--remote-debugging-pipe",
           "--user-data-dir=" + profile.string(),
@@ -204,7 +203,6 @@ Browser::Answer Browser::call_function(const std::string& script, Json arguments
   Answer answer = in_page("Runtime.callFunctionOn", {{"functionDeclaration", "function(){" + script + "\n}"},
                                                      {"arguments", std::move(given)},
                                                      {"executionContextId", (*world)["executionContextId"]},
-                                                     {"userGesture", true},
                                                      {"returnByValue", by_value}});
   if (!answer) return answer;
   if (answer->contains("exceptionDetails")) return BrowserFault{"failed", "javascript error"};

@@ -1,4 +1,4 @@
-// A headless Chromium with one page and an empty profile of its own, which nobody but this object can command, and
+// A headless Chromium with one page and an empty profile of its own, which this object alone can command, and
 // whose requests go to allowed places only. It ends with the object and with the process that holds it. Blocks; for one
 // thread at a time.
 #pragma once
@@ -28,7 +28,8 @@ class Browser {
 
   using Answer = DevTools::Answer;
   Answer open(const std::string& url);
-  // As the body of a function in a world of its own beside the page's scripts: its value, or the handle of its object.
+  // As the body of a function in a world of its own, apart from the page's scripts: its value, or the handle of its
+  // object.
   Answer run(const std::string& script, Json arguments);
   Answer find(const std::string& script, Json arguments);
   // The same with an element as find() gave it as `arguments[0]`, before the others.

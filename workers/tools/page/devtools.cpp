@@ -18,7 +18,7 @@ constexpr int write_ms_max = 30'000;
 constexpr int look_at_end_ms = 500;
 constexpr std::size_t chunk_bytes = 64 * 1024;
 
-// A socket in place of two pipes: writing to one whose other end is gone can be told not to raise SIGPIPE.
+// A socket in place of two pipes: writing to one whose other end is gone need not raise SIGPIPE.
 std::pair<int, int> new_line() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -46,7 +46,8 @@ bool write_all(int line, std::string_view bytes) {
 }
 
 void replace_escapes(std::string& text, const std::function<bool(std::string_view)>& is_bad) {
-  for (std::size_t at = text.find("\\u"); at + 6 <= text.size(); at = text.find("\\u", at + 2)) {
+  for (std::size_t at = text.find("\\u"); at != std::string::npos && at + 6 <= text.size();
+       at = text.find("\\u", at + 2)) {
     if (is_bad(std::string_view(text).substr(at + 2, 4))) text.replace(at + 2, 4, "fffd");
   }
 }
@@ -169,7 +170,7 @@ void DevTools::read_all() {
       end({"gone", "Expected messages of at most 16 MiB from Chromium, but got a longer one."});
   }
   end({"gone", "Expected Chromium to run, but it has ended."});
-  program_.reset();  // at once, whenever somebody asks again
+  program_.reset();  // at once, not when a call asks next
 }
 
 void DevTools::take(std::string_view text) {

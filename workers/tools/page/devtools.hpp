@@ -48,7 +48,7 @@ class DevTools {
 
   // Waits for the command's result. Not from `on_event`.
   Answer call(const std::string& method, Json params = Json::object(), const std::string& session = "");
-  // Nobody waits for the result.
+  // No caller waits for the result.
   void send(const std::string& method, Json params = Json::object(), const std::string& session = "");
   // Waits until `holds`, which is looked at after each event, or the session has ended, or so many milliseconds have
   // passed. Whether it holds. Not from `on_event`.

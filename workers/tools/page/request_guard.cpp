@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-// Of a URL that is made of the page's own bytes nothing is asked anybody.
+// A URL that is made of the page's own bytes asks no server.
 bool is_of_page(const std::string& url) {
   return url.starts_with("data:") || url.starts_with("blob:") || url.starts_with("about:");
 }
@@ -76,6 +76,7 @@ void RequestGuard::decide(DevTools& browser, const DevToolsEvent& event) {
 
 // Each target waits until it is watched. Its frames and workers are targets as well.
 void RequestGuard::attach(DevTools& browser, const DevToolsEvent& event) {
+  ++targets_;
   count(browser, 1, 0);
   const Json target = event.params.value("targetInfo", Json::object());
   const std::string session = event.params.value("sessionId", "");
@@ -98,6 +99,7 @@ void RequestGuard::attach(DevTools& browser, const DevToolsEvent& event) {
 
 void RequestGuard::hear_page(DevTools& browser, const DevToolsEvent& event) {
   const bool is_detached = event.method == "Target.detachedFromTarget";
+  if (is_detached) --targets_;
   const std::string session = is_detached ? event.params.value("sessionId", "") : event.session;
   if (session.empty() || session != page_session()) return;
   if (is_detached || event.method == "Inspector.targetCrashed") {
@@ -112,7 +114,7 @@ void RequestGuard::hear_page(DevTools& browser, const DevToolsEvent& event) {
 void RequestGuard::count(DevTools& browser, std::size_t requests, std::size_t bytes) {
   requests_ += requests;
   bytes_ += bytes;
-  if (requests_ <= page_requests_max && bytes_ <= page_bytes_max) return;
+  if (requests_ <= page_requests_max && bytes_ <= page_bytes_max && targets_ <= page_targets_max) return;
   browser.end({"excess",
                "Expected a page that asks for at most 2000 requests and 64 MiB between two acts, but it asks "
                "for more."});

@@ -17,6 +17,8 @@ namespace cairn {
 // Between two acts on the page.
 inline constexpr std::size_t page_requests_max = 2'000;
 inline constexpr std::size_t page_bytes_max = 64u * 1024 * 1024;
+// At a time: windows, frames of other sites, workers.
+inline constexpr int page_targets_max = 100;
 
 class RequestGuard {
  public:
@@ -41,6 +43,7 @@ class RequestGuard {
   const AllowedPages& pages_;
   std::atomic<std::size_t> requests_ = 0;
   std::atomic<std::size_t> bytes_ = 0;
+  std::atomic<int> targets_ = 0;
   std::atomic<bool> is_loading_ = false;
   mutable std::mutex mutex_;  // nothing is sent under it
   std::string session_;
