@@ -452,7 +452,8 @@ Result<std::vector<Event>> Client::events(const RunId& run, std::int64_t after_s
 }
 
 Json Client::expand_blobs(Json value, Shard shard) {
-  static_cast<void>(put_back({&value}, [this, shard](const Hash& hash) { return parts_->store.blob(shard, hash); }));
+  static_cast<void>(
+      put_back({&value}, [this, shard](const Hash& hash) { return blob_text(parts_->store.blob(shard, hash)); }));
   return value;
 }
 

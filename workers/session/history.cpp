@@ -13,6 +13,10 @@ namespace {
 constexpr std::int32_t events_min = 40;  // of each run, however many there are
 constexpr std::size_t fold_page = 256;   // events whose touched branches are remembered, where the caller wants none
 
+Error no_memory(const RunId& run) {
+  return {Code::limit, "Expected room for the state of run " + to_string(run) + ", but the memory is used up."};
+}
+
 Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std::vector<BranchId>& touched) {
   Result<Event> event = event_of(row);
   if (!event) return event.error();
@@ -78,6 +82,8 @@ Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& 
   try {
     for (const EventRow& row : rows)
       if (Status folded = fold_row(state, row, graphs, touched); !folded) return folded;
+  } catch (const std::bad_alloc&) {
+    return no_memory(state.id);
   } catch (const std::exception& bad) {  // CorruptHistory, or JSON of a shape that no event of ours has
     return Error{Code::corrupt, bad.what()};
   }
