@@ -317,6 +317,7 @@ TEST(PageGuard, H16_nothing_leaves_for_what_is_not_allowed) {
   EXPECT_TRUE(calls.act(server.url("/app/"), "click(2)").ok());
   EXPECT_TRUE(test::wait_until([&] { return server.asked().contains("/app/ended"); }));
   EXPECT_EQ(server.asked("/app/"), std::set<std::string>());
+  EXPECT_FALSE(server.asked().contains("/app/..%2fno/escaped_slash"));
   EXPECT_EQ(other.asked(), std::set<std::string>());
   EXPECT_EQ(other.connections(), 0);
   pollfd came{datagrams, POLLIN, 0};
@@ -464,9 +465,26 @@ TEST(PageGuard, H1_a_browser_has_no_open_port) {
   PageCalls calls(server.url("/"));
   const ToolAnswer page = calls.observe(server.url("/"));
   ASSERT_TRUE(page.ok()) << page.error().message;
+  int profiles = 0;
+  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path())) {
+    if (!entry.path().filename().string().starts_with("cairn-browser-" + std::to_string(::getpid()) + "-")) continue;
+    EXPECT_EQ(entry.status().permissions(), fs::perms::owner_all);
+    ++profiles;
+  }
+  EXPECT_EQ(profiles, 1);
   const std::set<std::string> processes = descendants();
   EXPECT_GE(processes.size(), 3U) << "a keeper, Chromium and its helpers";
   EXPECT_EQ(open_ports(processes), std::set<std::string>());
+}
+
+TEST(PageGuard, H1_a_worker_without_chromium_says_which_package_it_needs) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);
+  PageCalls calls("http://127.0.0.1:1/");
+  const ToolAnswer page = calls.observe("http://127.0.0.1:1/");
+  ::setenv("PATH", path.c_str(), 1);
+  ASSERT_FALSE(page.ok());
+  EXPECT_NE(page.error().message.find("Debian package chromium"), std::string::npos) << page.error().message;
 }
 
 // --- what a person would do ------------------------------------------------------------------------------------------
@@ -510,6 +528,18 @@ TEST(PageGuard, a_page_is_used_as_by_a_person) {
   const std::string long_text(5'000, 'x');
   expect_in(dom_after("setValue(1, \"" + long_text + "\")"), long_text);
   expect_in(dom_after("click(5)"), "There");
+}
+
+TEST(PageGuard, a_page_that_goes_on_by_itself_is_shown_where_it_stays) {
+  const CountingServer server([](const std::string& path) {
+    const int page = std::stoi("0" + path.substr(1));
+    const std::string next = "setTimeout(() => { location = '/" + std::to_string(page + 1) + "' }, 20)";
+    return Page{page < 20 ? "<p>Wait</p><script>" + next + "</script>" : "<p>There</p>"};
+  });
+  PageCalls calls(server.url("/"));
+  const ToolAnswer page = calls.observe(server.url("/0"));
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_EQ((*page)["dom"], "<p>There</p>\n");
 }
 
 }  // namespace

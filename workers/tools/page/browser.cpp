@@ -230,8 +230,8 @@ Browser::Answer Browser::click(const Json& element) {
 Browser::Answer Browser::type(const Json& element, const std::string& text) {
   guard_.begin();
   Answer cleared = run_on(element, page_script("clear.js"), Json::array());
+  if (cleared && cleared->is_string()) return BrowserFault{"failed", cleared->get<std::string>()};
   if (!cleared || text.empty()) return cleared;
-  if (cleared->is_string()) return BrowserFault{"failed", cleared->get<std::string>()};
   const std::vector<std::string> characters = characters_of(text);
   if (characters.size() > keys_max) return settled(in_page("Input.insertText", {{"text", text}}));
   Answer done;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <poll.h>
 #include <sys/socket.h>
 #include <system_error>
@@ -174,19 +175,24 @@ void DevTools::read_all() {
 }
 
 void DevTools::take(std::string_view text) {
-  const Result<Json> message = read_message(text);
-  if (!message || !message->is_object()) {
-    end({"gone", "Expected a message of Chromium, but it cannot be read."});
-    return;
+  try {
+    const Result<Json> message = read_message(text);
+    if (message && message->is_object()) return hand_on(*message);
+  } catch (const std::exception&) {  // a message of another form than the protocol's, or one beyond the memory
   }
-  if (message->contains("method")) {
-    const DevToolsEvent event{message->value("method", ""), message->value("sessionId", ""),
-                              message->value("params", Json::object())};
+  end({"gone", "Expected a message of Chromium, but it cannot be read."});
+}
+
+void DevTools::hand_on(const Json& message) {
+  if (message.contains("method")) {
+    const DevToolsEvent event{message.value("method", ""), message.value("sessionId", ""),
+                              message.value("params", Json::object())};
     on_event_(*this, event);
   }
+  const std::int64_t id = message.value("id", std::int64_t{0});
   const std::lock_guard lock(mutex_);
-  const auto awaited = awaited_.find(message->value("id", std::int64_t{0}));
-  if (awaited != awaited_.end()) awaited->second = answer_of(*message);
+  const auto awaited = awaited_.find(id);
+  if (awaited != awaited_.end()) awaited->second = answer_of(message);
   heard_.notify_all();
 }
 

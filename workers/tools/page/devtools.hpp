@@ -60,6 +60,7 @@ class DevTools {
  private:
   void read_all();
   void take(std::string_view text);
+  void hand_on(const Json& message);
   void write(std::int64_t id, const std::string& method, Json params, const std::string& session);
 
   OnEvent on_event_;

@@ -76,8 +76,10 @@ class OpenPage {
   // The page once it is stable: loaded, and the same twice in a row.
   Json observe() {
     Json before;
-    for (int looks = 0; looks < settle_looks_max; ++looks) {
-      Json now = value_of(browser_.run(page_script("observe.js"), {0}));
+    for (int looks = 1; looks <= settle_looks_max; ++looks) {
+      Browser::Answer seen = browser_.run(page_script("observe.js"), {0});
+      const bool is_between_pages = !seen && seen.error().word == "failed" && looks < settle_looks_max;
+      Json now = is_between_pages ? Json::object() : value_of(std::move(seen));
       if (now == before && now.value("ready", false)) break;
       before = std::move(now);
       std::this_thread::sleep_for(settle_pause);
