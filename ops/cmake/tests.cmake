@@ -1,7 +1,8 @@
 # One program per folder of tests/, labelled `fast` (needs nothing) or `postgres` (starts its own cluster), linked to no
 # more than it tests.
 find_package(GTest REQUIRED)
-set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_DEFINITIONS
+set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON
+                            COMPILE_DEFINITIONS
                             "CAIRN_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\";CAIRN_PROGRAMS=\"${CMAKE_BINARY_DIR}\"")
 
 # The precompiled headers of all test programs, which else would wait for one of them.
@@ -26,6 +27,7 @@ function(cairn_tests folder label library)
   # Tests are compiled once and run once: to optimize them takes longer than it saves.
   target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
+  cairn_jumbo(test_${folder} 4)
   if(NOT cairn_parts_of_${folder})
     add_test(NAME ${folder} COMMAND test_${folder})
     set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds})

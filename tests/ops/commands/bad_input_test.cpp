@@ -13,8 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
-
 std::string repeated(const std::string& text, std::size_t times) {
   std::string all;
   all.reserve(text.size() * times);

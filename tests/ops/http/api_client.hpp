@@ -15,6 +15,8 @@
 
 namespace cairn::program {
 
+inline const std::string runs = "/api/v1/runs";  // the path
+
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Reply {

@@ -10,7 +10,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string runs = "/api/v1/runs";
 const Headers as_json = {{"Content-Type", "application/json"}};
 
 // A variable of the programs that are started meanwhile.
