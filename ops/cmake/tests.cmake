@@ -182,9 +182,11 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
+  tests/ops/http/doors_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
   tests/ops/http/protocol_test.cpp
+  tests/ops/http/tokens_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp
   tests/ops/planners/plan_runner_runs_test.cpp

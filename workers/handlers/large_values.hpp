@@ -37,7 +37,7 @@ void find_blobs(const Json& value, std::vector<Hash>& hashes);
 using ReadBlob = std::function<std::optional<std::string>(const Hash&)>;
 
 // Replaces every reference whose bytes `read` knows by the value. Refuses `limit`: together they take more than
-// composed_bytes_max; those beyond that stay as they are.
-Status put_back(const std::vector<Json*>& values, const ReadBlob& read);
+// `bytes_max`; those beyond that stay as they are.
+Status put_back(const std::vector<Json*>& values, const ReadBlob& read, std::size_t bytes_max = composed_bytes_max);
 
 }  // namespace cairn
