@@ -114,11 +114,12 @@ using ToolTable = std::map<std::string, ToolFacts, std::less<>>;
 struct Context {
   TimeUs now_us = 0;
   std::string actor;
-  RunId id_base;                     // the n-th run the command creates has plus(id_base, n)
-  double draw = 0;                   // in [0,1), for jitter
-  const ToolTable* tools = nullptr;  // null: no tool is known
-  std::size_t children_max = 1'000;  // runs that one decision may create, called by one another
-  std::size_t events_max = 100'000;  // of one decision; the run fails when more would follow by themselves
+  RunId id_base;                         // the n-th run the command creates has plus(id_base, n)
+  double draw = 0;                       // in [0,1), for jitter
+  const ToolTable* tools = nullptr;      // null: no tool is known
+  std::size_t children_max = 1'000;      // runs that one decision may create, called by one another
+  std::size_t signal_ids_max = 100'000;  // signals with an id that one run may receive, as it remembers them all
+  std::size_t events_max = 100'000;      // of one decision; the run fails when more would follow by themselves
 };
 
 }  // namespace cairn

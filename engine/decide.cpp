@@ -450,6 +450,9 @@ Status Deciding::operator()(const SendSignal& signal) {
   if (!signal.id.empty() && state_.signal_ids.count(signal.id) != 0)
     return refusal(Code::conflict,
                    "Expected a new signal, but " + name_of(state_) + " has received " + signal.id + " already.");
+  if (!signal.id.empty() && state_.signal_ids.size() >= context_.signal_ids_max)
+    return refusal(Code::limit, "Expected at most " + std::to_string(context_.signal_ids_max) +
+                                    " signals with an id, but " + name_of(state_) + " has received as many.");
   emit(0, SignalReceived{signal.name, signal.value, signal.id});
   return Done{};
 }

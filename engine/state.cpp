@@ -242,6 +242,28 @@ std::vector<const RejectedGoal*> rejected_of(const RunState& state, BranchId bra
   return goals;
 }
 
+namespace {
+
+std::size_t digest_of(const std::string& tool, const Json& inputs) {
+  return std::hash<std::string>{}(tool) ^ (std::hash<Json>{}(inputs)*31);
+}
+
+// In plan order: ancestors' first.
+EarlierSuccesses earlier_successes(const RunState& state, BranchId branch, StepId map, const auto& inputs_of) {
+  EarlierSuccesses earlier;
+  for (const Branch* part : lineage(state, branch)) {
+    for (std::int32_t at = 0; at < std::ssize(part->plan.goals); ++at) {
+      const SubGoal& goal = part->plan.goals[static_cast<std::size_t>(at)];
+      if (goal.status != GoalStatus::succeeded || goal.map >= map) continue;
+      if (const Result<Json> inputs = inputs_of(goal))
+        earlier.by_digest[digest_of(goal.tool, *inputs)].push_back({part->id, at});
+    }
+  }
+  return earlier;
+}
+
+}  // namespace
+
 const CachedOutcome* find_cached(const RunState& state, BranchId branch, std::string_view key) {
   while (branch != 0) {
     const Branch& part = branch_of(state, branch);
@@ -273,12 +295,17 @@ const SubGoal* find_same_success(const RunState& state, const Step& step) {
     CompositionBound bound;
     return resolved(state, branch, goal.inputs, bound, 0);
   };
+  const Step* map = find_step(state, wanted.map);
   const Result<Json> inputs = inputs_of(wanted);
-  if (!inputs) return nullptr;
-  for (const SubGoal* goal : plan_of(state, branch)) {
-    const bool may = goal->status == GoalStatus::succeeded && goal->tool == wanted.tool && goal->map < wanted.map;
-    if (!may) continue;
-    if (const Result<Json> same = inputs_of(*goal); same && *same == *inputs) return goal;
+  if (map == nullptr || !inputs) return nullptr;
+  std::optional<EarlierSuccesses>& earlier = map->map.earlier;
+  if (!earlier) earlier = earlier_successes(state, branch, wanted.map, inputs_of);
+  const auto found = earlier->by_digest.find(digest_of(wanted.tool, *inputs));
+  if (found == earlier->by_digest.end()) return nullptr;
+  for (const EarlierSuccesses::Place& place : found->second) {
+    const SubGoal& goal = branch_of(state, place.branch).plan.goals[static_cast<std::size_t>(place.goal)];
+    if (goal.tool != wanted.tool) continue;
+    if (const Result<Json> same = inputs_of(goal); same && *same == *inputs) return &goal;
   }
   return nullptr;
 }

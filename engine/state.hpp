@@ -95,10 +95,20 @@ struct Branch {
   std::map<std::string, CachedOutcome, std::less<>> cache;  // its own recorded outcomes, by key
 };
 
+// The sub-goals of earlier maps that succeeded, as a caching map sees them, by a digest of tool and resolved inputs.
+struct EarlierSuccesses {
+  struct Place {
+    BranchId branch = 0;
+    std::int32_t goal = 0;  // position in its plan
+  };
+  std::unordered_map<std::size_t, std::vector<Place>> by_digest;
+};
+
 struct MapProgress {              // of an open step at a map
   std::int32_t open_goals = 0;    // not yet closed
   bool partial = false;           // one failed or was skipped
   std::set<std::int32_t> doomed;  // positions of goals that depend on a failure: follow closes them as skipped
+  mutable std::optional<EarlierSuccesses> earlier = {};  // derived when first asked for; no more are added meanwhile
 };
 
 struct Step {
@@ -207,7 +217,8 @@ Result<Json> resolved_inputs(const RunState& state, const Step& step);
 Status check_slots(const RunState& state, const Step& step);
 
 // The sub-goal whose outputs a sub-goal's step may take for its own: of the same tool, with the same resolved inputs,
-// succeeded, and taken by an earlier map, so that nothing depends on who finished first. Null if there is none.
+// succeeded, and taken by an earlier map, so that nothing depends on who finished first. Null if there is none. Costs
+// the plan once for each map, then only what fits.
 const SubGoal* find_same_success(const RunState& state, const Step& step);
 
 // running but with nothing open except questions, waits and calls.

@@ -457,7 +457,7 @@ Result<std::vector<Event>> Client::events(const RunId& run, std::int64_t after_s
 }
 
 Json Client::expand_blobs(Json value, Shard shard, std::size_t bytes_max) {
-  const auto read = [this, shard](const Hash& hash) { return parts_->store.blob(shard, hash); };
+  const auto read = [this, shard](const Hash& hash) { return blob_text(parts_->store.blob(shard, hash)); };
   static_cast<void>(put_back({&value}, read, bytes_max));
   return value;
 }

@@ -38,6 +38,10 @@ class ForwardingStore : public Store {
     return store_.questions(id, limit);
   }
   std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override { return store_.orphans(mark, limit); }
+  std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) override {
+    return store_.loose_ends(after, limit);
+  }
+  void tie_ends(std::span<const RunId> runs) override { store_.tie_ends(runs); }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override { store_.put_blob(shard, hash, bytes); }
   std::optional<std::string> blob(Shard shard, const Hash& hash) override { return store_.blob(shard, hash); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }

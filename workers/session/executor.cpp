@@ -27,12 +27,11 @@ std::string utf8(const std::string& text) {
   return parse_stored(quoted).get<std::string>();
 }
 
-void find_blobs_of(const StepInput& input, std::vector<Hash>& hashes) {
-  for (const Json* part : {&input.with, &input.data, &input.given, &input.inputs}) find_blobs(*part, hashes);
-  for (const GoalView& goal : input.plan) {
-    find_blobs(goal.inputs, hashes);
-    find_blobs(goal.outputs, hashes);
-  }
+std::size_t find_blobs_of(const StepInput& input, std::vector<Hash>& hashes) {
+  std::size_t bytes = 0;
+  for (const Json* part : {&input.with, &input.data, &input.given, &input.inputs}) bytes += find_blobs(*part, hashes);
+  for (const GoalView& goal : input.plan) bytes += find_blobs(goal.inputs, hashes) + find_blobs(goal.outputs, hashes);
+  return bytes;
 }
 
 Json plan_json(const StepInput& input) {
@@ -92,7 +91,7 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
     if (const CachedOutcome* recorded = find_cached(state, step->branch, work.cache_key))
       return reused(*recorded, *step, std::move(work.cache_key));
   }
-  find_blobs_of(work.input, work.blobs);
+  work.blob_bytes = find_blobs_of(work.input, work.blobs);
   const bool is_pure = work.handler != nullptr && work.handler->is_pure();
   if (state.options.recorded && !is_pure) work.recorded = state.forked_from;
   return work;

@@ -24,6 +24,7 @@ struct Work {
   const Handler* handler = nullptr;  // null: the tool `input.tool`
   std::int64_t timeout_ms = 0;
   std::vector<Hash> blobs;
+  std::size_t blob_bytes = 0;              // of text, that its references to them stand for together
   std::optional<ForkPoint> recorded = {};  // the run takes its answers from the record after this moment
   std::optional<StepResult> answer = {};   // known already: the recorded one, or why there is none
 };

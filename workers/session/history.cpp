@@ -67,7 +67,7 @@ GraphRef graph_of(const GraphRow& row, const Graphs& known) {
 }
 
 Error no_memory() {
-  return {Code::limit, "Expected memory for the state of a run, but there is not enough; try again later."};
+  return {Code::limit, "Expected room for the state of a run, but the memory is used up; try again later."};
 }
 
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {

@@ -8,6 +8,7 @@ namespace {
 constexpr std::size_t due_max = 1'000;  // later ones are found by polling
 constexpr std::int32_t claim_limit_max = 256;
 constexpr std::size_t claim_runs_max = 500;
+constexpr std::size_t left_runs_max = 200;  // named in a claim
 constexpr TimeUs clocks_differ_us = 2'000;  // the clock of an offering session may be ahead of ours by this much
 
 }  // namespace
@@ -98,6 +99,18 @@ void Pool::give_back(Slot slot, TimeUs run_at_us) {
   due(run_at_us);
 }
 
+// At once, as our own claims pass it by. Where too many runs are left for that, after the pause.
+void Pool::leave_run_to_others(Slot slot) {
+  const RunId run = slots_.at(slot).job.run;
+  const TimeUs until = backoff_.pause(run, now_);
+  const bool are_all_named = backoff_.paused(now_, left_runs_max).size() < left_runs_max;
+  leave_to_others(slot, are_all_named ? database_ : database_ + (until - now_));
+}
+
+void Pool::committed(Slot slot) {
+  if (!backoff_.empty()) backoff_.forget(slots_.at(slot).job.run);
+}
+
 bool Pool::may_keep(Slot slot) const {
   if (!options_.keep || draining_) return false;
   return slots_.at(slot).kept + 1 < options_.keep_steps || free_slots() > 0;
@@ -162,7 +175,11 @@ void Pool::claim(Shard shard, Source& source) {
   source.wants = Wants::nothing;  // until it is notified or the claim is filled
   source.answers_notification = std::exchange(source.notified, false);
   claiming_ += source.limit;
-  actions_.claims.push_back({shard, source.limit, some_runs(source), source.claims == Wants::notified});
+  actions_.claims.push_back({.shard = shard,
+                             .limit = source.limit,
+                             .only_runs = some_runs(source),
+                             .not_of = backoff_.paused(now_, left_runs_max),
+                             .notified_only = source.claims == Wants::notified});
 }
 
 Pool::Actions Pool::drain_actions() {

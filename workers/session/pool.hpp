@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/store.hpp"
+#include "workers/session/run_backoff.hpp"
 
 namespace cairn {
 
@@ -32,6 +33,7 @@ class Pool {
     Shard shard = 0;
     std::int32_t limit = 0;
     std::vector<RunId> only_runs;
+    std::vector<RunId> not_of;
     bool notified_only = false;  // see ClaimRequest
   };
   struct Start {
@@ -66,6 +68,12 @@ class Pool {
   void done(Slot slot);                     // nothing of it is held any more
   void give_back(Slot slot, TimeUs run_at_us);
   void leave_to_others(Slot slot, TimeUs run_at_us);  // as give_back, but no claim is made here at that time
+
+  // The run cannot be read here, or not be ended: its jobs are left to others, and not claimed here for a while, which
+  // doubles each time until a step of it is committed here.
+  void leave_run(const RunId& run) { backoff_.pause(run, now_); }
+  void leave_run_to_others(Slot slot);
+  void committed(Slot slot);  // its step
 
   // May the branch's next step stay? REQUIRES: the slot is taken.
   bool may_keep(Slot slot) const;
@@ -121,6 +129,7 @@ class Pool {
   std::unordered_set<RunId> only_runs_;
   std::int32_t claiming_ = 0;  // slots set aside for claims under way
   std::set<TimeUs> due_;       // the earliest ones, by the database's clock
+  RunBackoff backoff_;
   Actions actions_;
 };
 

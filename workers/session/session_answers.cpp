@@ -150,6 +150,11 @@ void Session::on_answer(ReapSession& reap) {
 template <>
 void Session::on_failure(const ReapSession&) {}  // named again by the next scan
 
+template <>
+void Session::on_answer(TieEnds&) {}
+template <>
+void Session::on_failure(const TieEnds&) {}  // found again by a later scan
+
 // --- all calls: after the specializations, which it uses -----------------------------------------------------------
 
 void Session::answered(StoreCall call) {

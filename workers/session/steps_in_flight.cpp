@@ -1,5 +1,6 @@
 #include "workers/session/steps_in_flight.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "workers/session/history.hpp"
@@ -8,8 +9,9 @@ namespace cairn {
 namespace {
 
 constexpr TimeUs lacking_pause_us = 1'000'000;  // a step whose handler is not here
-constexpr TimeUs broken_pause_us = 30'000'000;  // a run that cannot be read
 constexpr TimeUs refused_pause_us = 2'000'000;
+constexpr TimeUs room_wait_max_us = 10'000'000;
+constexpr std::size_t parsed_bytes = 8;  // what a byte of JSON takes once it is parsed: an array of small numbers
 
 std::string step_text(const HeldJob& job) {
   return "step " + std::to_string(job.job.step) + " of run " + to_string(job.run);
@@ -34,6 +36,7 @@ const HeldJob* StepsInFlight::job(Ticket slot) const {
 void StepsInFlight::note(Note::Level level, std::string text) { outside_.notes.push_back({level, std::move(text)}); }
 
 void StepsInFlight::drain_actions(Actions& drained) {
+  begin_reading();
   drained.reports.clear();
   drained.ended.clear();
   std::swap(drained, actions_);
@@ -74,17 +77,59 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   step.graph = state->graph;
   Work& work = std::get<Work>(prepared);
   if (work.blobs.empty() && !work.recorded) return run_work(slot, std::move(work));
-  const Shard shard = shard_of(step.job.run, options_.shards);
+  read_values(slot, std::move(work), graphs);
+}
+
+// --- large values ---------------------------------------------------------------------------------------------------
+
+void StepsInFlight::read_values(Ticket slot, Work work, const Graphs& graphs) {
+  const Shard shard = shard_of(steps_.at(slot).job.run, options_.shards);
+  const std::size_t bytes = work.blob_bytes * parsed_bytes;
   Graphs known = work.recorded ? graphs : Graphs{};
-  outside_.calls.emplace_back(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
-                                        &executor_.handlers(), records_});
+  waiting_.push_back({steady_, bytes,
+                      ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
+                                &executor_.handlers(), records_, texts_}});
+  begin_reading();
+}
+
+// In their order. One that is larger than all the room goes alone.
+void StepsInFlight::begin_reading() {
+  while (!waiting_.empty()) {
+    WaitsForRoom& next = waiting_.front();
+    const auto found = steps_.find(next.call.slot);
+    const bool is_gone = found == steps_.end();
+    const bool has_room = values_bytes_ == 0 || values_bytes_ + next.bytes <= options_.values_bytes_max;
+    const bool is_given_back = is_draining_ || (!has_room && steady_ - next.since >= room_wait_max_us);
+    if (!is_gone && !is_given_back && !has_room) return;
+    if (is_given_back) {
+      --begun_;
+      give_back(next.call.slot, is_draining_ ? now_ : now_ + refused_pause_us);
+    } else if (!is_gone) {
+      found->second.started_at = now_;
+      found->second.began = steady_;
+      found->second.values_bytes = next.bytes;
+      values_bytes_ += next.bytes;
+      outside_.calls.emplace_back(std::move(next.call));
+    }
+    waiting_.pop_front();
+  }
+}
+
+void StepsInFlight::drop_values(Step& step) { values_bytes_ -= std::exchange(step.values_bytes, 0); }
+
+TimeUs StepsInFlight::due_us() const {
+  const TimeUs deadline = deadlines_.empty() ? never_us : deadlines_.begin()->first;
+  return waiting_.empty() ? deadline : std::min(deadline, waiting_.front().since + room_wait_max_us);
 }
 
 void StepsInFlight::cannot_be_read(Ticket slot, const Error& error) {
   const HeldJob* held = job(slot);
   if (held == nullptr) return;
-  note(Note::Level::error, "Expected to execute " + step_text(*held) + ", but: " + error.message);
-  give_back(slot, now_ + broken_pause_us);
+  const bool is_stopped = error.code == Code::corrupt;
+  const char* const follows =
+      is_stopped ? " The run stops until its history can be read and the queue is rebuilt." : " It is left to others.";
+  note(Note::Level::error, "Expected to execute " + step_text(*held) + ", but: " + error.message + follows);
+  is_stopped ? finish(slot, Ended::How::left_to_others, never_us) : finish(slot, Ended::How::run_left_to_others, now_);
 }
 
 void StepsInFlight::blobs_read(const ReadBlobs& call) {
@@ -118,6 +163,7 @@ void StepsInFlight::ended(Ticket slot, StepResult result) {
 void StepsInFlight::report_result(Ticket slot, StepResult result) {
   Step& step = steps_.at(slot);
   step.is_running = false;
+  drop_values(step);
   if (step.deadline != never_us) deadlines_.erase({step.deadline, slot});
   std::vector<Blob> blobs;
   Command command = executor_.report(step.job.job, step.started_at, std::move(result), *step.graph, blobs);
@@ -131,7 +177,12 @@ void StepsInFlight::submit(Ticket slot, Command command) {
   if (steps_.contains(slot)) actions_.reports.push_back({slot, std::move(command)});
 }
 
-void StepsInFlight::committed(Ticket slot) { steps_.erase(slot); }
+void StepsInFlight::committed(Ticket slot) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end()) return;
+  drop_values(found->second);
+  steps_.erase(found);
+}
 
 void StepsInFlight::refused(Ticket slot, const Error& error) {
   const auto found = steps_.find(slot);
@@ -141,6 +192,7 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
   note(is_broken ? Note::Level::error : Note::Level::debug, error.message);
   if (error.code == Code::stale || error.code == Code::closed) {
     ++late_;
+    drop_values(step);
     steps_.erase(found);
     actions_.ended.push_back({slot, Ended::How::done, 0});
     return;
@@ -153,7 +205,7 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
     return submit(
         slot, FailStep{job.step, job.attempt, {"invalid", error.message, true, {}}, options_.session, step.started_at});
   }
-  give_back(slot, now_ + (is_broken ? broken_pause_us : refused_pause_us));
+  is_broken ? finish(slot, Ended::How::run_left_to_others, now_) : give_back(slot, now_ + refused_pause_us);
 }
 
 // --- ending ---------------------------------------------------------------------------------------------------------
@@ -163,6 +215,7 @@ void StepsInFlight::finish(Ticket slot, Ended::How how, TimeUs run_at_us) {
   CHECK(found != steps_.end());
   if (found->second.is_running) outside_.cancelled.push_back(slot);
   deadlines_.erase({found->second.deadline, slot});
+  drop_values(found->second);
   steps_.erase(found);
   actions_.ended.push_back({slot, how, run_at_us});
 }

@@ -1,9 +1,11 @@
 // The steps that a session executes, each from its held job to the report of its outcome: prepared, run with a
-// deadline, reported; or let go. A state machine without I/O: it is given states, results and refusals. Effects,
-// calls and notes go straight into the session's actions, as every step makes some; actions that concern the other
-// parts are drained. Not thread-safe.
+// deadline, reported; or let go. Steps that read large values begin one after another as there is room for these; one
+// that has waited for long is given back. A state machine without I/O: it is given states, results and refusals.
+// Effects, calls and notes go straight into the session's actions, as every step makes some; actions that concern the
+// other parts are drained. Not thread-safe.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,6 +24,7 @@ struct StepOptions {
   SessionId session = 0;
   std::int32_t shards = 1;
   std::int64_t default_timeout_ms = 0;
+  std::size_t values_bytes_max = 256u << 20;  // memory of the large values that steps have before them, by an estimate
 };
 
 class StepsInFlight {
@@ -34,9 +37,10 @@ class StepsInFlight {
   // A branch that is held no more by this session, or will not be.
   struct Ended {
     enum class How : std::uint8_t {
-      done,            // nothing of it is held any more
-      given_back,      // offered again at that time, also to us
-      left_to_others,  // the same, but not for us
+      done,                // nothing of it is held any more
+      given_back,          // offered again at that time, also to us
+      left_to_others,      // the same, but not for us
+      run_left_to_others,  // the same at once, and no job of its run is claimed here for a growing while
     };
     Ticket slot = 0;
     How how = How::done;
@@ -62,7 +66,8 @@ class StepsInFlight {
   const HeldJob* job(Ticket slot) const;  // null: it is not in flight
   // `state` null: the run has ended.
   void execute(Ticket slot, const RunState* state, const Graphs& graphs);
-  void cannot_be_read(Ticket slot, const Error& error);  // its run
+  // Its run. One whose history is `corrupt` stops: no worker claims its steps until the queue is rebuilt.
+  void cannot_be_read(Ticket slot, const Error& error);
   void blobs_read(const ReadBlobs& call);
   void blobs_kept(const KeepBlobs& call);
   void blobs_failed(Ticket slot);
@@ -78,8 +83,7 @@ class StepsInFlight {
 
   // Into `drained`, which is emptied first and keeps its memory from one call to the next.
   void drain_actions(Actions& drained);
-  // Steady.
-  TimeUs due_us() const { return deadlines_.empty() ? never_us : deadlines_.begin()->first; }
+  TimeUs due_us() const;  // steady
   bool has_deadlines() const { return !deadlines_.empty(); }
   std::vector<Sweeper::Executing> executing() const;
   std::int64_t begun() const { return begun_; }  // attempts run
@@ -93,9 +97,18 @@ class StepsInFlight {
     TimeUs began = 0;       // the same moment, steady, as the deadline is
     TimeUs deadline = never_us;
     bool is_running = false;
-    bool was_unfit = false;  // its outcome could not be written; the attempt is reported as failed
+    std::size_t values_bytes = 0;  // its part of values_bytes_
+    bool was_unfit = false;        // its outcome could not be written; the attempt is reported as failed
+  };
+  struct WaitsForRoom {
+    TimeUs since = 0;  // steady
+    std::size_t bytes = 0;
+    ReadBlobs call;
   };
   Prepared prepared(const Step& step, const RunState& state) const;
+  void read_values(Ticket slot, Work work, const Graphs& graphs);
+  void begin_reading();
+  void drop_values(Step& step);
   void run_work(Ticket slot, Work work);
   void report_result(Ticket slot, StepResult result);
   void submit(Ticket slot, Command command);
@@ -108,11 +121,14 @@ class StepsInFlight {
   const StepOptions options_;
   SessionActions& outside_;
   const std::shared_ptr<RecordedAnswersCache> records_ = std::make_shared<RecordedAnswersCache>();
+  const std::shared_ptr<BlobTexts> texts_ = std::make_shared<BlobTexts>();
   TimeUs steady_ = 0;
   TimeUs now_ = 0;  // the database's
   bool is_draining_ = false;
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
+  std::deque<WaitsForRoom> waiting_;
+  std::size_t values_bytes_ = 0;
   std::int64_t begun_ = 0;
   std::int64_t late_ = 0;
   Actions actions_;

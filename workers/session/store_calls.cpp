@@ -7,6 +7,7 @@
 namespace cairn {
 namespace {
 
+constexpr std::int32_t loose_ends_max = 50;  // each may cost two histories
 constexpr std::int32_t orphans_max = 1'000;  // open children looked at by one scan
 
 }  // namespace
@@ -41,7 +42,7 @@ void LetGo::carry_out(const CallSite& at) const {
 void ReadBlobs::carry_out(const CallSite& at) const {
   if (work->recorded)
     work->answer = records->answer(at.store, *work->recorded, work->input, work->handler, *handlers, graphs);
-  put_back(*work, [&](const Hash& hash) { return at.store.blob(shard, hash); });
+  put_back(*work, [&](const Hash& hash) { return texts->read(at.store, shard, hash); });
 }
 
 void KeepBlobs::carry_out(const CallSite& at) const {
@@ -60,6 +61,8 @@ void ScanSessions::carry_out(const CallSite& at) {
   answer.steady_us = at.steady();
   answer.sessions = at.store.sessions();
   answer.orphans = at.store.orphans(orphans_from, orphans_max);
+  answer.loose_ends = at.store.loose_ends(loose_after, loose_ends_max);
+  answer.are_last = std::ssize(answer.loose_ends) < loose_ends_max;
   answer.queue_settings = at.store.queue_settings();
   if (!at.has_exited) return;
   for (const SessionRow& row : answer.sessions)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/store.hpp"
+#include "workers/session/blob_texts.hpp"
 #include "workers/session/committer.hpp"
 #include "workers/session/executor.hpp"
 #include "workers/session/history.hpp"
@@ -121,6 +122,7 @@ struct ReadBlobs {
   Graphs graphs;               // for a record, with the handlers
   const HandlerTable* handlers = nullptr;
   std::shared_ptr<RecordedAnswersCache> records = {};
+  std::shared_ptr<BlobTexts> texts = {};
   static const char* purpose() { return "read large values"; }
   void carry_out(const CallSite& at) const;
 };
@@ -142,12 +144,15 @@ struct ScanSessions {
   TimeUs asked_us = 0;  // steady
   OrphanMark orphans_from = {};
   bool scans_jobs = true;
+  RunId loose_after = {};  // where the look for loose ends goes on
   struct Answer {
     std::vector<SessionRow> sessions;
     std::vector<SessionId> exited;  // of these, those whose process has exited
     HeldScan held;
     TimeUs jobs_took_us = 0;  // to scan; steady
     std::vector<RunId> orphans;
+    std::vector<LooseEnd> loose_ends;
+    bool are_last = true;  // of the loose ends
     std::vector<QueueSettings> queue_settings;
     TimeUs database_us = 0;
     TimeUs steady_us = 0;  // at that moment
@@ -167,8 +172,16 @@ struct ReapSession {
   void carry_out(const CallSite& at);
 };
 
-using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                               DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
+// The callers of these ended runs know of their ends.
+struct TieEnds {
+  std::vector<RunId> runs;
+  static const char* purpose() { return "tie the ends of called runs"; }
+  void carry_out(const CallSite& at) const { at.store.tie_ends(runs); }
+};
+
+using StoreCall =
+    std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
+                 DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

@@ -113,6 +113,8 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"runs_tagged", {"run_tags"}},
       {"runs_coming_from", {"run_continues", "run_origin"}},
       {"orphans", {"run_open_child_of", "run_pkey"}},
+      {"loose_ends", {"run_loose_end", "run_pkey"}},
+      {"tie_ends", {"run_pkey"}},
       {"questions", {"question_asked_at"}},
       {"offer_stranded", {"job_pkey"}},
       {"beat", {"worker_pkey"}},

@@ -547,6 +547,8 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   store->questions({}, 1);
   OrphanMark mark;
   store->orphans(mark, 1);
+  store->loose_ends({}, 1);
+  store->tie_ends({});
   store->held_by(7, 1);
   store->scan_held(7, noon, 1);
   store->held_counts();

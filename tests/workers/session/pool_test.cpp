@@ -53,6 +53,41 @@ TEST(Pool, an_idle_pool_claims_all_its_slots_once) {
   EXPECT_TRUE(pool.drain_actions().empty());
 }
 
+// A19: a run that no worker could read was claimed again and again.
+TEST(Pool, A19_a_run_left_to_others_is_passed_by_for_a_pause_that_doubles_until_a_step_of_it_is_committed) {
+  Pool pool(options());
+  const auto claim = [&](TimeUs at) {
+    pool.tick(at, at);
+    const Pool::Actions actions = pool.drain_actions();
+    EXPECT_EQ(actions.claims.size(), 1u);
+    return actions.claims.empty() ? Pool::Claim{} : actions.claims[0];
+  };
+  const auto start = [&] {
+    pool.claimed(0, jobs(1));
+    return pool.drain_actions().starts.at(0).slot;
+  };
+  const RunId run = job().run;
+  TimeUs now = 1'000'000;
+  EXPECT_TRUE(claim(now).not_of.empty());
+  for (TimeUs pause = RunBackoff::first_us; pause <= 4 * RunBackoff::first_us; pause *= 2) {
+    pool.leave_run_to_others(start());
+    const Pool::Actions left = pool.drain_actions();
+    ASSERT_EQ(left.releases.size(), 1u);
+    EXPECT_EQ(left.releases[0].run_at_us, now) << "others need not wait";
+    EXPECT_EQ(claim(now + pause - 1).not_of, std::vector{run});
+    pool.claimed(0, {});
+    now += pause + 2'000;
+    EXPECT_TRUE(claim(now).not_of.empty());
+  }
+  const Pool::Slot slot = start();
+  pool.committed(slot);
+  pool.done(slot);
+  (void)claim(now += 2'000);
+  pool.leave_run_to_others(start());
+  (void)pool.drain_actions();
+  EXPECT_TRUE(claim(now + RunBackoff::first_us + 2'000).not_of.empty()) << "the first pause again";
+}
+
 TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
   Pool pool(options());
   (void)pool.drain_actions();
