@@ -240,6 +240,7 @@ add_executable(test_tidy
   tests/tidy/rooms_test.cpp
   tests/tidy/semantics_test.cpp
   tests/tidy/sources.cpp
+  tests/tidy/threat_model_test.cpp
 )
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
 add_test(NAME tidy COMMAND test_tidy)

@@ -52,8 +52,8 @@ class HttpServer {
 
   ListenAddress address() const;  // with the port it got
 
-  // Serves until SIGINT, SIGTERM or stop(); then finishes the requests that have begun and accepts no others. Those that
-  // last for seconds more, or until another signal, are hurried by `give_up`, called on the thread of the sockets.
+  // Serves until SIGINT, SIGTERM or stop(); then finishes the requests that have begun and accepts no others. Requests
+  // that last for seconds more, or until another signal, are hurried by `give_up`, called on the thread of the sockets.
   void run(std::function<void()> give_up);
   void stop();  // from any thread
 

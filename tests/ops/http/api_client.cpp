@@ -136,7 +136,7 @@ std::optional<StreamedEvent> ApiStreamReader::next() {
 std::string new_database() {
   static int count = 0;
   const std::string name = "api_" + std::to_string(++count);
-  const std::string first = cairn_ok({"doctor", "--json"}).json()["dsn"];
+  const std::string first = owner_dsn();
   PgConnection({first, "a test", false}).execute("create database " + name);
   const std::string dsn = first + " dbname=" + name;
   cairn_ok({"migrate", "--dsn", dsn});

@@ -68,7 +68,7 @@ class ApiStreamReader : ApiConnection {
   std::string type_;
 };
 
-// The DSN of a new, migrated database in the tests' cluster: its tokens are asked of no other test.
+// The DSN, as its owner, of a new, migrated database in the tests' cluster: its tokens are asked of no other test.
 std::string new_database();
 
 // A token of that database, made by `cairn token add`.
