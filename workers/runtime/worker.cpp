@@ -292,7 +292,7 @@ void Worker::Parts::carry(StoreCall call) {
   }));
 }
 
-// Its actions are passed on with the call's answer.
+// The actions that follow are passed on with the call's answer.
 LockedDecision Worker::Parts::decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
   return with_session([&](Session& session) {
     session.tick(steady_us());

@@ -241,6 +241,7 @@ TEST_F(Plans, a_claim_among_many_touches_few_pages) {
   parameters.add(std::int64_t{0}).add(std::int64_t{0}).add(PgArray(PgType::text)).add(PgArray(PgType::int4));
   parameters.add(PgArray(PgType::int8)).add(PgArray(PgType::uuid));
   parameters.add(std::move(queues)).add(std::move(above)).add(std::move(below)).add(std::int32_t{10});
+  parameters.add(PgArray(PgType::uuid));
   const auto pages = [&] {
     return pool.run([&](PgConnection& connection) {
       const PgStatement sql{"pages",

@@ -710,6 +710,45 @@ TEST_F(CommitterTest, A3_nor_does_the_run_that_a_called_run_called) {
   for (const RunId& run : {job.run, middle, outer}) EXPECT_EQ(status(run), RunStatus::done);
 }
 
+// A3 and A7: the end is decided under the called run's lock, and its caller is read after that.
+TEST_F(CommitterTest, A3_nor_does_a_called_run_that_others_write_too) {
+  ASSERT_TRUE(client_->add_graph(parse_stored(R"({"name": "outer", "start": "c", "limits": {"steps": 9}, "nodes": {
+      "c": {"call": "fan", "on": {"done": "z", "failed": "z"}}, "z": {"end": "done"}}})")));
+  const RunId outer = start("outer");
+  NewerRelease store(*store_);
+  Driven one(*store_, 6), two(store, 5);
+  one.keeps = two.keeps = false;
+  HeldJob job = claim(6);
+  one.submit(job.run, complete(job), fence(job));
+  one.settle();
+  two->await_state(900, job.run, 1);
+  two.settle();
+  two->tick(noon + 10'000'000);  // as if no other had written it for long
+  const auto report = [&](Driven& driven, SessionId session) {
+    job = claim(session);
+    const Ticket ticket = driven.submit(job.run, complete(job), fence(job));
+    driven.settle();
+    return ticket;
+  };
+  EXPECT_TRUE(one.reply(report(one, 6)).status);
+  for (int step = 0; step < 3; ++step) EXPECT_TRUE(two.reply(report(two, 5)).status);
+  store.newer = outer;
+  job = claim(5);
+  Ticket ticket = two.submit(job.run, complete(job), fence(job));
+  ASSERT_TRUE(two.collect());
+  ASSERT_EQ(two.locked_commits().size(), 1u);
+  two.settle();
+  ASSERT_FALSE(two.reply(ticket).status);
+  EXPECT_EQ(two.reply(ticket).status.error().code, Code::unsupported);
+  for (const RunId& run : {job.run, outer}) EXPECT_EQ(status(run), RunStatus::running);
+  store.newer = {};
+  ticket = two.submit(job.run, complete(job), fence(job));
+  two.settle();
+  EXPECT_TRUE(two.reply(ticket).status);
+  for (const RunId& run : {job.run, outer}) EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_TRUE(store_->loose_ends({}, 10).empty());
+}
+
 TEST_F(CommitterTest, A3_a_caller_that_has_not_heard_of_an_end_is_told) {
   const RunId run = start("call", {{"word", "hi"}});
   Driven driven(*store_, 5);
