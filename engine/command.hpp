@@ -61,6 +61,7 @@ struct FailStep {
   Failure failure;  // error "lost": the worker died or the step lapsed; counts as a loss
   SessionId worker = 0;
   TimeUs started_at = 0;
+  bool alone = false;  // lost while its worker executed nothing else
 };
 struct Due {  // the time of a timer, a timeout or an expiry is reached; refused if early
   StepId step = 0;

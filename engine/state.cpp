@@ -1,6 +1,7 @@
 #include "engine/state.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -68,6 +69,8 @@ Status check_channel(Reducer reducer, const std::string& channel, const Json& be
       if (!patch.is_number()) return unfit(channel, "a number to add", patch);
       if (before.is_number_integer() && patch.is_number_integer() && !sum_of(before, patch).is_number_integer())
         return unfit(channel, "a number whose sum fits 64 bits", patch);
+      if (before.is_number() && !std::isfinite(sum_of(before, patch).get<double>()))
+        return unfit(channel, "a number whose sum is finite", patch);
       return Done{};
   }
   return Done{};
@@ -216,6 +219,20 @@ Json read_channels(const RunState& state, BranchId branch) {
   Json all = Json::object();
   for (const Branch* part : lineage(state, branch)) apply_patch(all, part->data.composed(*state.graph), *state.graph);
   return all;
+}
+
+Status check_sums(const RunState& state, BranchId branch, const Data& part) {
+  Json before = Json::object();
+  Json sums = Json::object();
+  for (const auto& [channel, reducer] : state.graph->channels) {
+    if (reducer != Reducer::sum) continue;
+    const Json& patch = part.composed(*state.graph);
+    const auto found = patch.find(channel);
+    if (found == patch.end() || !found->is_number()) continue;
+    before[channel] = read_channel(state, branch, channel);
+    sums[channel] = *found;
+  }
+  return check_patch(before, sums, *state.graph);
 }
 
 const SubGoal* find_goal(const RunState& state, BranchId branch, std::string_view id) {

@@ -20,7 +20,8 @@
 namespace cairn {
 
 // A part of a run's data: a composed patch, and patches that are still unread text (decision 0001).
-// Composing is associative for every reducer, so a branch's patches become one when they are read.
+// Composing is associative for every reducer, so a branch's patches become one when they are read (sums of doubles may
+// differ in their last digits).
 class Data {
  public:
   void add(JsonText patch);
@@ -40,6 +41,10 @@ void apply_patch(Json& data, const Json& patch, const Graph& graph);
 
 // Whether every channel of the patch fits its reducer over `data`. Refuses `invalid`.
 Status check_patch(const Json& data, const Json& patch, const Graph& graph);
+
+struct RunState;
+// Whether the sums of a part's patches fit what the branch holds, so that both may become one. Refuses `invalid`.
+Status check_sums(const RunState& state, BranchId branch, const Data& part);
 
 struct SubGoal {
   std::string id;
@@ -187,6 +192,16 @@ struct RunState {
   // The node where the step stands; a sub-goal's: its map. REQUIRES: the step is of this state.
   const Node& node(const Step& step) const { return graph->node(step.node); }
 };
+
+// Whether a worker executes the step's next attempt with nothing else in flight: the step was lost twice, so it may be
+// the one that kills workers, or have been held together with that one (decision 0037).
+inline constexpr std::int32_t losses_together_max = 2;
+inline bool runs_alone(const Step& step) { return step.losses >= losses_together_max; }
+// Whether a step that is lost once more is tried again. The first losses, together with other steps, may be the fault
+// of one of those: only the later ones use up what is allowed, unless nothing is.
+inline bool may_lose_again(const Step& step, const Retry& retry) {
+  return retry.lost > 0 && step.losses - losses_together_max < retry.lost;
+}
 
 // --- reading --------------------------------------------------------------------------------------------------------
 // REQUIRES for all: the branch exists.

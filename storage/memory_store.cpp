@@ -283,6 +283,11 @@ class MemoryStore final : public Store {
     ++found->second.counter;
     found->second.beat_at = clock_();
   }
+  void set_alone(SessionId session, const std::string& hold) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(session);
+    if (found != sessions_.end()) found->second.alone = hold;
+  }
   void close_session(SessionId session) override {
     const std::lock_guard lock(mutex_);
     sessions_.erase(session);

@@ -140,6 +140,8 @@ class Store {
   // Opening a session again updates its queues, handlers and tools, and nothing else.
   virtual void open_session(const SessionRow& session) = 0;
   virtual void beat(SessionId session) = 0;
+  // The hold that the session executes alone (SessionRow::alone); "": none.
+  virtual void set_alone(SessionId session, const std::string& hold) = 0;
   virtual void close_session(SessionId session) = 0;
   virtual std::vector<SessionRow> sessions() = 0;
 

@@ -41,6 +41,7 @@ function(cairn_tests folder label library)
 endfunction()
 
 cairn_tests(engine fast cairn_simulation
+  tests/engine/bounds_test.cpp
   tests/engine/branches_test.cpp
   tests/engine/cache_test.cpp
   tests/engine/codec_test.cpp
@@ -56,6 +57,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/random_test.cpp
   tests/engine/replay_check_test.cpp
   tests/engine/snapshot_test.cpp
+  tests/engine/state_check_test.cpp
   tests/engine/trial.cpp
   tests/engine/upcaster_test.cpp
   tests/engine/waiting_test.cpp
@@ -124,6 +126,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/ports/untrusted_text_test.cpp
   tests/workers/runtime/checkpointer_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
+  tests/workers/runtime/turn_watch_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/committer_test.cpp
@@ -177,6 +180,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/explain_test.cpp
   tests/ops/commands/fork_test.cpp
   tests/ops/commands/hanging_database_test.cpp
+  tests/ops/commands/losses_test.cpp
   tests/ops/commands/pooler_test.cpp
   tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/simulate_test.cpp

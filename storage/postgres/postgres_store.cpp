@@ -251,12 +251,16 @@ class PostgresStore final : public Store {
     parameters.add(session.id).add(session.counter).add(session.started_at).add(session.beat_at).add(session.pid);
     add_texts(parameters.add(session.host), session.queues).add(session.only_own);
     add_texts(add_texts(parameters, session.handlers), session.tools).add(session.machine);
+    session.alone ? parameters.add(*session.alone) : parameters.add_null(PgType::text);
     pool_.query("open_session", parameters);
   }
 
   void end_stalled(std::int64_t after_ms) override { pool_.query_widely("end_stalled", PgParameters().add(after_ms)); }
 
   void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
+  void set_alone(SessionId session, const std::string& hold) override {
+    pool_.query("set_alone", PgParameters().add(session).add(hold));
+  }
   void close_session(SessionId session) override { pool_.query("close_session", PgParameters().add(session)); }
 
   std::vector<SessionRow> sessions() override { return read_sessions(pool_.query("sessions")); }

@@ -190,13 +190,13 @@ TEST(Budgets, branches_share_one) {
 
 // --- retry and loss -------------------------------------------------------------------------------------------------
 
-TEST(Losses, one_error_and_five_losses_are_allowed_unless_the_node_says_otherwise) {
+TEST(Losses, A10_one_error_two_losses_beside_others_and_five_alone_are_allowed_unless_the_node_says_otherwise) {
   Trial trial(R"({"name":"t","start":"a","limits":{"steps":6},"nodes":{
     "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
   trial.start();
-  for (int n = 1; n <= 5; ++n)
+  for (int n = 1; n <= 7; ++n)
     EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt " + std::to_string(n) + " lost again"}));
-  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 6 lost for good",
+  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 8 lost for good",
                                           "1 run_finished failed (Step 1 (a) failed: lost: it "
                                           "broke) {}"}));
   trial.then(Reopen{});

@@ -229,7 +229,7 @@ void history(std::string_view bytes) {
     }
     jobs_of(state);
     CHECK(state_json(state).is_object());
-    const Result<RunState> restored = restore_snapshot(snapshot_json(state), graphs);
+    const Result<RunState> restored = carried_state(snapshot_json(state), graphs);
     CHECK(restored.ok());
     CHECK(state_fingerprint(*restored) == state_fingerprint(state));
   } catch (const CorruptHistory&) {

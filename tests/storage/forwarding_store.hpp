@@ -64,6 +64,7 @@ class ForwardingStore : public Store {
 
   void open_session(const SessionRow& session) override { store_.open_session(session); }
   void beat(SessionId session) override { store_.beat(session); }
+  void set_alone(SessionId session, const std::string& hold) override { store_.set_alone(session, hold); }
   void close_session(SessionId session) override { store_.close_session(session); }
   std::vector<SessionRow> sessions() override { return store_.sessions(); }
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {

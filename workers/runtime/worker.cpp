@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "workers/ports/local_process.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 #include "workers/runtime/serial_executor.hpp"
+#include "workers/runtime/turn_watch.hpp"
 #include "workers/session/executor.hpp"
 #include "workers/session/session.hpp"
 
@@ -32,6 +34,7 @@ namespace asio = boost::asio;
 constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs rounds_us = 20'000;  // how often stop() and `until` are asked at least
 constexpr TimeUs pause_min_us = 100;
+constexpr std::int64_t turns_watched_ms = 500;
 constexpr std::size_t effects_at_once = 100;  // then their results are committed, while the next ones run
 constexpr std::int64_t wait_ms = 50;          // for a notification; stopping may take as long
 
@@ -146,6 +149,7 @@ struct Worker::Parts {
   void hand_over(SerialExecutor::Work work);
   SessionOrigin origin();
   long beat();
+  long watch_turns();
   long await_notification();
 
   void soon();
@@ -191,6 +195,7 @@ struct Worker::Parts {
   int carriers_ = 0;             // threads that carry out one after another
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
+  TurnWatch turn_watch_{options_.turn_max_ms * 1000, 2 * turns_watched_ms * 1000};  // its thread's alone
   std::once_flag broke_;
   std::exception_ptr fault_;  // the first that ended a thread's share of the loop
 
@@ -243,6 +248,16 @@ long Worker::Parts::await_notification() {
   }
   const bool has_waited = steady_us() - asked > wait_ms * 1000 / 2;
   return has_waited ? 0 : static_cast<long>(wait_ms);
+}
+
+// A turn that does not end holds everything up, and no other thread can end it. The log says why before the process is
+// gone; what it held is lost and tried again by others, and after two such losses alone.
+long Worker::Parts::watch_turns() {
+  if (!turn_watch_.is_stuck(serial_.turns(), steady_us())) return turns_watched_ms;
+  spdlog::critical("Expected a turn of the worker to take at most {} ms, but one takes longer; the process ends.",
+                   options_.turn_max_ms);
+  spdlog::default_logger()->flush();
+  std::abort();
 }
 
 // One call is left to this thread, if it is a caller that has nothing else to do here; the others go to as many more
@@ -328,6 +343,8 @@ void Worker::Parts::complain(const char* purpose, const std::string& fault) {
 
 WorkerReport Worker::Parts::run() {
   const PeriodicThread heartbeat([this] { return beat(); });
+  std::optional<PeriodicThread> watchdog;
+  if (options_.turn_max_ms > 0) watchdog.emplace([this] { return watch_turns(); });
   const PeriodicThread listener([this] { return await_notification(); });
   const auto work = asio::make_work_guard(io_);
   const auto calls = asio::make_work_guard(callers_);

@@ -140,6 +140,7 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
     result = failure(std::string(to_string(moved.error().code)), moved.error().message);
   }
   Failure& failed = result.error();
+  if (failed.error == lost_error) failed.error = "error";  // only the sweep knows of losses
   failed.message = utf8(failed.message);
   if (Status moved = move_out(failed.facts, blobs); !moved) failed.facts.clear();
   return FailStep{job.step, job.attempt, std::move(failed), session_, started_at};
@@ -147,7 +148,7 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
 
 std::optional<Command> Executor::pure_report(const RunState& state, const Job& job, TimeUs now_us) const {
   const Step* step = find_step(state, job.step);
-  if (step == nullptr || step->goal >= 0) return std::nullopt;
+  if (step == nullptr || step->goal >= 0 || runs_alone(*step)) return std::nullopt;
   const Handler* handler = handlers_.find(state.node(*step).handler());
   if (handler == nullptr || !handler->is_pure()) return std::nullopt;
   Prepared prepared = prepare(state, job);

@@ -72,7 +72,7 @@ Error no_memory() {
 
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
   try {
-    return restore_snapshot(parse_stored(snapshot.state), graphs);
+    return carried_state(parse_stored(snapshot.state), graphs);
   } catch (const std::bad_alloc&) {
     return no_memory();
   } catch (const std::exception& bad) {

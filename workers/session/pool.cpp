@@ -64,11 +64,15 @@ bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs
 
 // --- what is held ---------------------------------------------------------------------------------------------------
 
-void Pool::start(HeldJob job, std::int64_t kept) {
-  if (draining_) return release(job, database_);
+Pool::Slot Pool::start(HeldJob job, std::int64_t kept) {
+  if (draining_) {
+    release(job, database_);
+    return 0;
+  }
   const Slot slot = ++last_slot_;
   actions_.starts.push_back({slot, job});
   slots_.emplace(slot, Taken{std::move(job), kept});
+  return slot;
 }
 
 void Pool::release(const HeldJob& job, TimeUs run_at_us) {
@@ -112,12 +116,39 @@ void Pool::committed(Slot slot) {
 }
 
 bool Pool::may_keep(Slot slot) const {
-  if (!options_.keep || draining_) return false;
+  if (!options_.keep || draining_ || takes_nothing()) return false;
   return slots_.at(slot).kept + 1 < options_.keep_steps || free_slots() > 0;
 }
 
 std::int32_t Pool::free_slots() const {
+  if (takes_nothing()) return 0;
   return options_.concurrency - static_cast<std::int32_t>(slots_.size()) - claiming_;
+}
+
+// --- one job with nothing beside it ---------------------------------------------------------------------------------
+
+void Pool::make_room_for(const RunId& run) {
+  if (!room_for_) room_for_ = run;
+}
+
+void Pool::bar(bool is_barred) {
+  if (std::exchange(is_barred_, is_barred) && !is_barred) want_all();
+}
+
+// No other claim is under way.
+void Pool::claim_alone() {
+  is_claiming_alone_ = true;
+  claiming_ = 1;
+  actions_.claims.push_back(
+      {.shard = shard_of(*room_for_, options_.shards), .limit = 1, .only_runs = {*room_for_}, .not_of = {}});
+}
+
+void Pool::claimed_alone(std::vector<HeldJob> jobs) {
+  is_claiming_alone_ = false;
+  claiming_ = 0;
+  room_for_.reset();
+  for (HeldJob& job : jobs) alone_ = start(std::move(job), 0);
+  want_all();
 }
 
 // --- claims ---------------------------------------------------------------------------------------------------------
@@ -146,6 +177,7 @@ void Pool::pass_runs(Source& source) {
 }
 
 void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
+  if (is_claiming_alone_) return claimed_alone(std::move(jobs));
   Source& source = sources_[static_cast<std::size_t>(shard)];
   end_claim(source);
   const bool is_filled = static_cast<std::int32_t>(jobs.size()) == source.limit;
@@ -158,6 +190,7 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
 }
 
 void Pool::claim_failed(Shard shard) {
+  if (is_claiming_alone_) return claimed_alone({});
   Source& source = sources_[static_cast<std::size_t>(shard)];
   end_claim(source);
   source.wants = Wants::nothing;
@@ -183,6 +216,7 @@ void Pool::claim(Shard shard, Source& source) {
 }
 
 Pool::Actions Pool::drain_actions() {
+  if (room_for_ && slots_.empty() && claiming_ == 0 && !is_barred_ && !draining_) claim_alone();
   // A claim costs as much as many steps: while steps run here, wait until enough slots are free.
   const std::int32_t worth_it = std::clamp(options_.concurrency / 4, 1, 64);
   for (Shard shard = 0; !draining_ && shard < options_.shards; ++shard) {

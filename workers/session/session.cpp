@@ -137,6 +137,7 @@ void Session::write_row() {
   if (std::exchange(is_writing_row_, true)) return;
   written_queues_ = queues_.size();
   SessionRow row = origin_.self;
+  row.alone = steps_.alone();
   row.queues.assign(queues_.begin(), queues_.end());
   call(OpenSession{std::move(row), known_graphs_});
 }
@@ -213,7 +214,8 @@ void Session::note(Note::Level level, std::string text) { actions_.notes.push_ba
 // --- joining the parts ----------------------------------------------------------------------------------------------
 
 void Session::update_capacity() {
-  committer_.set_capacity({.is_accepting = !lifecycle_.is_draining(), .free_slots = pool_.free_slots()});
+  const bool is_accepting = !lifecycle_.is_draining() && !steps_.has_alone();
+  committer_.set_capacity({.is_accepting = is_accepting, .free_slots = pool_.free_slots()});
 }
 
 bool Session::pass_on_commits() {
@@ -248,6 +250,8 @@ bool Session::pass_on_claims() {
 void Session::pass_on_steps() {
   steps_.drain_actions(step_actions_);
   for (const StepsInFlight::Ended& one : step_actions_.ended) leave(one);
+  for (const RunId& run : step_actions_.room_for) pool_.make_room_for(run);
+  pool_.bar(steps_.has_alone());
   for (StepsInFlight::Report& report : step_actions_.reports) submit(std::move(report));
 }
 

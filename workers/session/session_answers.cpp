@@ -125,6 +125,18 @@ void Session::on_failure(const KeepBlobs& keep) {
   steps_.blobs_failed(keep.slot);
 }
 
+// --- a step with nothing beside it ----------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(SetAlone& set) {
+  const HeldJob* job = steps_.alone_set(set);
+  if (job != nullptr) committer_.await_state(steps_.alone_slot(), job->run, job->run_head);
+}
+template <>
+void Session::on_failure(const SetAlone& set) {
+  steps_.alone_not_set(set);
+}
+
 // --- other sessions -------------------------------------------------------------------------------------------------
 
 template <>

@@ -39,6 +39,7 @@ void StepsInFlight::drain_actions(Actions& drained) {
   begin_reading();
   drained.reports.clear();
   drained.ended.clear();
+  drained.room_for.clear();
   std::swap(drained, actions_);
 }
 
@@ -67,6 +68,7 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   if (is_draining_) return give_back(slot, now_);
   Step& step = found->second;
   if (state == nullptr) return give_back(slot, now_ + refused_pause_us);  // it has ended
+  if (!may_begin(slot, *state)) return;
   Prepared prepared = this->prepared(step, *state);
   if (std::holds_alternative<NotOpen>(prepared)) return give_back(slot, now_ + refused_pause_us);
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
@@ -121,6 +123,63 @@ TimeUs StepsInFlight::due_us() const {
   const TimeUs deadline = deadlines_.empty() ? never_us : deadlines_.begin()->first;
   return waiting_.empty() ? deadline : std::min(deadline, waiting_.front().since + room_wait_max_us);
 }
+
+// --- alone ----------------------------------------------------------------------------------------------------------
+
+std::string StepsInFlight::alone() const { return alone_ ? alone_->hold : ""; }
+
+bool StepsInFlight::is_any_begun() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const auto& entry) { return entry.second.started_at != 0; });
+}
+
+// False: it is given back, or its turn comes once the row says that it runs alone.
+bool StepsInFlight::may_begin(Ticket slot, const RunState& state) {
+  const HeldJob& held = steps_.at(slot).job;
+  if (alone_ && alone_->slot == slot) return alone_->may_begin;
+  const cairn::Step* step = find_step(state, held.job.step);
+  const bool is_for_itself = step != nullptr && runs_alone(*step);
+  if (!alone_ && !is_for_itself) return true;
+  if (alone_ || is_any_begun()) {
+    if (!alone_) actions_.room_for.push_back(held.run);
+    finish(slot, Ended::How::left_to_others, now_);
+    return false;
+  }
+  alone_ = Alone{slot, hold_text(held)};
+  outside_.calls.emplace_back(SetAlone{options_.session, alone_->hold});
+  return false;
+}
+
+const HeldJob* StepsInFlight::alone_set(const SetAlone& call) {
+  if (call.hold.empty()) {
+    alone_.reset();
+    return nullptr;
+  }
+  alone_->may_begin = true;
+  if (const HeldJob* held = job(alone_->slot)) return held;
+  clear_alone();  // it was given back meanwhile
+  return nullptr;
+}
+
+// The row may say the one or the other now.
+void StepsInFlight::alone_not_set(const SetAlone& call) {
+  if (is_draining_ && call.hold.empty()) return alone_.reset();
+  alone_->may_begin = true;
+  if (steps_.contains(alone_->slot)) return give_back(alone_->slot, now_ + refused_pause_us);
+  clear_alone();
+}
+
+void StepsInFlight::clear_alone() { outside_.calls.emplace_back(SetAlone{options_.session, ""}); }
+
+// The step is in flight no more.
+void StepsInFlight::forget(Ticket slot) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end()) return;
+  drop_values(found->second);
+  steps_.erase(found);
+  if (alone_ && alone_->slot == slot && alone_->may_begin) clear_alone();
+}
+
+// --- what it reads ---------------------------------------------------------------------------------------------------
 
 void StepsInFlight::cannot_be_read(Ticket slot, const Error& error) {
   const HeldJob* held = job(slot);
@@ -177,12 +236,7 @@ void StepsInFlight::submit(Ticket slot, Command command) {
   if (steps_.contains(slot)) actions_.reports.push_back({slot, std::move(command)});
 }
 
-void StepsInFlight::committed(Ticket slot) {
-  const auto found = steps_.find(slot);
-  if (found == steps_.end()) return;
-  drop_values(found->second);
-  steps_.erase(found);
-}
+void StepsInFlight::committed(Ticket slot) { forget(slot); }
 
 void StepsInFlight::refused(Ticket slot, const Error& error) {
   const auto found = steps_.find(slot);
@@ -192,8 +246,7 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
   note(is_broken ? Note::Level::error : Note::Level::debug, error.message);
   if (error.code == Code::stale || error.code == Code::closed) {
     ++late_;
-    drop_values(step);
-    steps_.erase(found);
+    forget(slot);
     actions_.ended.push_back({slot, Ended::How::done, 0});
     return;
   }
@@ -215,8 +268,7 @@ void StepsInFlight::finish(Ticket slot, Ended::How how, TimeUs run_at_us) {
   CHECK(found != steps_.end());
   if (found->second.is_running) outside_.cancelled.push_back(slot);
   deadlines_.erase({found->second.deadline, slot});
-  drop_values(found->second);
-  steps_.erase(found);
+  forget(slot);
   actions_.ended.push_back({slot, how, run_at_us});
 }
 

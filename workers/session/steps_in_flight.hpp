@@ -49,6 +49,7 @@ class StepsInFlight {
   struct Actions {
     std::vector<Report> reports;
     std::vector<Ended> ended;
+    std::vector<RunId> room_for;  // given back, because others run: to be claimed again when none does
   };
 
   // The executor and `outside` outlive this.
@@ -72,6 +73,15 @@ class StepsInFlight {
   void blobs_kept(const KeepBlobs& call);
   void blobs_failed(Ticket slot);
   void ended(Ticket slot, StepResult result);  // of an effect
+
+  // A step that was lost twice is executed alone: what is held then and has not begun is left to others, and the
+  // session's row says which hold it is (SetAlone), so that a worker that dies of it charges no other.
+  bool has_alone() const { return alone_.has_value(); }  // it executes one, or its row may still say so
+  std::string alone() const;                             // as SessionRow::alone has it
+  Ticket alone_slot() const { return alone_ ? alone_->slot : 0; }
+  // Returns the job whose state execute() is to be called with again, if it may begin now.
+  const HeldJob* alone_set(const SetAlone& call);
+  void alone_not_set(const SetAlone& call);
 
   void committed(Ticket slot);
   void refused(Ticket slot, const Error& error);
@@ -105,6 +115,15 @@ class StepsInFlight {
     std::size_t bytes = 0;
     ReadBlobs call;
   };
+  struct Alone {
+    Ticket slot = 0;
+    std::string hold;
+    bool may_begin = false;  // the row says it
+  };
+  bool may_begin(Ticket slot, const RunState& state);
+  bool is_any_begun() const;
+  void clear_alone();
+  void forget(Ticket slot);
   Prepared prepared(const Step& step, const RunState& state) const;
   void read_values(Ticket slot, Work work, const Graphs& graphs);
   void begin_reading();
@@ -127,6 +146,7 @@ class StepsInFlight {
   bool is_draining_ = false;
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
+  std::optional<Alone> alone_;  // until the row says otherwise again
   std::deque<WaitsForRoom> waiting_;
   std::size_t values_bytes_ = 0;
   std::int64_t begun_ = 0;

@@ -135,6 +135,15 @@ struct KeepBlobs {
   void carry_out(const CallSite& at) const;
 };
 
+// Says which hold the session executes alone, written before that begins and after it has ended: if the worker
+// dies, those who take over its holds know which of them had begun.
+struct SetAlone {
+  SessionId session = 0;
+  std::string hold;  // as SessionRow::alone has it; "": none
+  static const char* purpose() { return "say what runs alone"; }
+  void carry_out(const CallSite& at) const { at.store.set_alone(session, hold); }
+};
+
 // A scan of all sessions, and if asked of all jobs that are held: no index knows those (a held row moves to its next
 // step without one), so that this costs as much as there are jobs.
 struct ScanSessions {
@@ -181,7 +190,7 @@ struct TieEnds {
 
 using StoreCall =
     std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                 DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession, TieEnds>;
+                 DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, SetAlone, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

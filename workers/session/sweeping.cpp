@@ -139,7 +139,7 @@ std::int64_t Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::
     actions_.submissions.push_back(
         {.ticket = ticket, .run = loss.run, .command = *std::move(loss.command), .fence = loss.fence});
   }
-  actions_.releases.insert(actions_.releases.end(), lost.timers.begin(), lost.timers.end());
+  actions_.releases.insert(actions_.releases.end(), lost.releases.begin(), lost.releases.end());
   return std::ssize(lost.losses);
 }
 
@@ -185,8 +185,8 @@ std::optional<RunId> Sweeping::replied(const Reply& reply) {
   return std::nullopt;
 }
 
-// A run that cannot be read here is left to the processes that can, at once. A job is offered again a little later
-// where the loss was refused otherwise than by its fence.
+// A step that had not begun (`conflict`) is offered again at once, and so is one of a run that cannot be read here, to
+// the processes that can. A job whose loss was refused otherwise than by its fence is offered again a little later.
 void Sweeping::replied_to_loss(const InternalSubmission& what, const Reply& reply) {
   sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
   lost_ += reply.status ? 1 : 0;
@@ -194,7 +194,8 @@ void Sweeping::replied_to_loss(const InternalSubmission& what, const Reply& repl
   if (reply.status || reply.status.error().code == Code::stale) return;
   const bool is_left = is_unreadable(reply.status.error());
   if (is_left) actions_.unreadable.push_back(what.run);
-  actions_.releases.push_back({what.run, what.fence, is_left ? now_ : now_ + refused_loss_pause_us});
+  const bool is_at_once = is_left || reply.status.error().code == Code::conflict;
+  actions_.releases.push_back({what.run, what.fence, is_at_once ? now_ : now_ + refused_loss_pause_us});
 }
 
 // Refused otherwise: the caller has heard of the end, or has ended, or is gone.

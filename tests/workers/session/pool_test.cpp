@@ -420,7 +420,7 @@ TEST(Sweep, an_outage_in_which_nobody_could_look_kills_nobody) {
 }
 
 TEST(Sweep, a_loss_carries_the_fence_of_the_dead_and_a_timer_is_no_loss) {
-  const Loss loss = loss_of(job(3, 4), "gone");
+  const Loss loss = loss_of(job(3, 4), "gone", "");
   ASSERT_TRUE(loss.command);
   EXPECT_EQ(loss.command->failure.error, "lost");
   EXPECT_EQ(loss.command->step, 4);
@@ -428,7 +428,42 @@ TEST(Sweep, a_loss_carries_the_fence_of_the_dead_and_a_timer_is_no_loss) {
   EXPECT_EQ(loss.fence.epoch, 2);
   HeldJob timer = job();
   timer.job.queue = timer_queue;
-  EXPECT_FALSE(loss_of(timer, "gone").command);
+  EXPECT_FALSE(loss_of(timer, "gone", "").command);
+}
+
+TEST(Sweep, A10_a_hold_that_had_not_begun_is_only_let_go_and_a_loss_says_whether_it_ran_alone) {
+  const HeldJob held = job(3, 4);
+  HeldJob other = held;
+  other.job.branch = 9;
+  EXPECT_FALSE(loss_of(held, "gone", "").command->alone) << "its session ran it beside others, if at all";
+  EXPECT_TRUE(loss_of(held, "gone", hold_text(held)).command->alone);
+  EXPECT_FALSE(loss_of(held, "gone", hold_text(other)).command) << "its session executed nothing but the other";
+  EXPECT_TRUE(loss_of(held, "gone", std::nullopt).command->alone) << "an earlier release does not say: it counts";
+}
+
+TEST(Pool, A10_room_is_made_for_one_job_and_nothing_is_claimed_or_kept_beside_it) {
+  Pool pool({.shards = 1, .concurrency = 4, .only_runs = {}});
+  pool.tick(1, 1);
+  ASSERT_EQ(pool.drain_actions().claims.size(), 1u);
+  pool.claimed(0, {job(1, 1), job(2, 2)});
+  const std::vector<Pool::Start> starts = pool.drain_actions().starts;
+  ASSERT_EQ(starts.size(), 2u);
+  pool.leave_to_others(starts[1].slot, 1);
+  pool.make_room_for(starts[1].job.run);
+  pool.something_ready();
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
+  EXPECT_FALSE(pool.may_keep(starts[0].slot));
+  pool.done(starts[0].slot);
+  const std::vector<Pool::Claim> claims = pool.drain_actions().claims;
+  ASSERT_EQ(claims.size(), 1u);
+  EXPECT_EQ(claims[0].limit, 1);
+  EXPECT_EQ(claims[0].only_runs, std::vector<RunId>{starts[1].job.run});
+  pool.claimed(0, {job(2, 2)});
+  const std::vector<Pool::Start> alone = pool.drain_actions().starts;
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(pool.free_slots(), 0);
+  pool.done(alone[0].slot);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u) << "all is as before";
 }
 
 }  // namespace
