@@ -106,7 +106,7 @@ TEST(ApiLimits, H6_one_address_has_its_share_of_the_connections) {
 
 TEST(ApiLimits, H17_probes_have_a_listener_of_their_own_without_a_token_and_with_nothing_else) {
   const Variable token("CAIRN_TOKEN", "a secret that nobody knows");
-  const Server server({"--probe-listen", "127.0.0.1:0"});
+  Server server({"--probe-listen", "127.0.0.1:0"});
   const std::string address = Json::parse(server.process().out()).at("probes");
   const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
   const auto status = [](std::uint16_t of, const std::string& path) {
@@ -115,6 +115,10 @@ TEST(ApiLimits, H17_probes_have_a_listener_of_their_own_without_a_token_and_with
   for (const char* path : {"/healthz", "/readyz", "/metrics"}) EXPECT_EQ(status(port, path), 200) << path;
   EXPECT_EQ(status(port, runs), 404);
   EXPECT_EQ(status(server.port(), "/metrics"), 401);
+  ApiConnection silent(port);
+  EXPECT_EQ(silent.ask("GET", "/healthz").status, 200);
+  server.process().signal(SIGTERM);
+  EXPECT_EQ(server.process().wait(), 0);
 }
 
 TEST(ApiLimits, H17_a_scrape_counts_nothing_that_was_counted_just_before) {

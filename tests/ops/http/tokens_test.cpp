@@ -2,6 +2,7 @@
 // database of its own, because a token that was ever made is asked of everyone.
 #include <chrono>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "ops/http/api.hpp"
 #include "storage/postgres/connection.hpp"
@@ -94,18 +95,22 @@ TEST(ApiTokens, H7_the_actor_is_the_token_whatever_by_says) {
     EXPECT_EQ(server.post(path_of(started) + "/answers", {{"value", "yes"}, {"by", by}}, bearer(token)).status, 400);
   const Json answer = {{"value", "yes"}, {"by", "cfo@example.com"}};
   EXPECT_EQ(server.post(path_of(started) + "/answers", answer, bearer(token)).status, 200);
-  EXPECT_EQ(server.post(path_of(started) + "/pause", Json::object(), bearer(token)).status, 200);
-  int seen = 0;
-  for (const Json& event : cairn_ok({"events", run, "--json", "--dsn", dsn}).lines()) {
-    const std::string type = event["type"];
-    if (type != "run_started" && type != "question_answered" && type != "run_paused") continue;
-    ++seen;
-    EXPECT_EQ(event["actor"], "token:web") << event;
-    if (type == "question_answered") {
-      EXPECT_EQ(event["by"], "cfo@example.com");
+  EXPECT_EQ(server.post(path_of(started) + "/signals", {{"name", "n"}, {"value", 1}}, bearer(token)).status, 200);
+  for (const char* what : {"/pause", "/resume", "/cancel"})
+    EXPECT_EQ(server.post(path_of(started) + what, Json::object(), bearer(token)).status, 200) << what;
+  const Reply forked = server.post(path_of(started) + "/fork", {{"at", 1}}, bearer(token));
+  EXPECT_EQ(forked.status, 201) << forked.body;
+  std::set<std::string> seen;
+  for (const std::string& of : {run, forked.json().at("run").get<std::string>()})
+    for (const Json& event : cairn_ok({"events", of, "--json", "--dsn", dsn}).lines()) {
+      const std::string type = event["type"];
+      if (event["step"] != 0 && type != "question_answered") continue;  // else a step is its cause
+      seen.insert(type);
+      EXPECT_EQ(event["actor"], "token:web") << event;
+      EXPECT_EQ(event.value("by", "cfo@example.com"), "cfo@example.com") << event;
     }
-  }
-  EXPECT_EQ(seen, 3);
+  EXPECT_EQ(seen, (std::set<std::string>{"question_answered", "run_finished", "run_paused", "run_resumed",
+                                         "run_started", "signal_received"}));
 }
 
 TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
