@@ -53,7 +53,9 @@ class Losses : public testing::Test {
               {{"slow",
                 {{"exec",
                   {"/bin/sh", "-c", "cat > /dev/null; echo x >> " + ledger_.string() + "; sleep 0.6; echo '{}'"}}}},
-               {"killer", {{"exec", {"/bin/sh", "-c", "cat > /dev/null; kill -9 $PPID; sleep 1"}}}}}}}
+               {"killer",
+                {{"exec",  // its keeper's parent is the worker
+                  {"/bin/sh", "-c", "cat > /dev/null; kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 1"}}}}}}}
             .dump());
   }
   Arguments work() const { return {"work", "--queue", "losses", "--tools", tools_.string(), "--json"}; }
