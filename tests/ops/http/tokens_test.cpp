@@ -98,7 +98,7 @@ TEST(ApiTokens, H7_the_actor_is_the_token_whatever_by_says) {
   EXPECT_EQ(server.post(path_of(started) + "/signals", {{"name", "n"}, {"value", 1}}, bearer(token)).status, 200);
   for (const char* what : {"/pause", "/resume", "/cancel"})
     EXPECT_EQ(server.post(path_of(started) + what, Json::object(), bearer(token)).status, 200) << what;
-  const Reply forked = server.post(path_of(started) + "/fork", {{"at", 1}}, bearer(token));
+  const Reply forked = server.post(path_of(started) + "/fork", {{"at", 2}}, bearer(token));
   EXPECT_EQ(forked.status, 201) << forked.body;
   std::set<std::string> seen;
   for (const std::string& of : {run, forked.json().at("run").get<std::string>()})
