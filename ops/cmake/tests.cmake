@@ -95,6 +95,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/proof/signing_test.cpp
 )
 cairn_tests(workers postgres cairn_workers
+  tests/waiting.cpp
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
   tests/workers/small_graphs.cpp
@@ -141,6 +142,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/corpus_tool_test.cpp
   tests/workers/tools/data_question_test.cpp
   tests/workers/tools/page_dom_test.cpp
+  tests/workers/tools/page_guard_test.cpp
   tests/workers/tools/page_tools_test.cpp
   tests/workers/tools/repository_test.cpp
 )
