@@ -190,9 +190,11 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
+  tests/ops/http/doors_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
   tests/ops/http/protocol_test.cpp
+  tests/ops/http/tokens_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp
   tests/ops/planners/plan_runner_runs_test.cpp
@@ -246,6 +248,7 @@ add_executable(test_tidy
   tests/tidy/rooms_test.cpp
   tests/tidy/semantics_test.cpp
   tests/tidy/sources.cpp
+  tests/tidy/threat_model_test.cpp
 )
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
 add_test(NAME tidy COMMAND test_tidy)

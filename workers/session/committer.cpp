@@ -469,6 +469,9 @@ bool Committer::decide_front(Run& run) {
   --waiting_;
   try {
     return decide_last(run);
+  } catch (const std::bad_alloc&) {
+    scrap(run, no_memory());
+    return false;
   } catch (const std::exception& bad) {  // CorruptHistory: the state may be half evolved
     scrap(run, {Code::corrupt, bad.what()});
     return false;

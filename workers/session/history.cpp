@@ -1,6 +1,7 @@
 #include "workers/session/history.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "engine/codec.hpp"
 #include "engine/evolve.hpp"
@@ -12,10 +13,6 @@ namespace {
 
 constexpr std::int32_t events_min = 40;  // of each run, however many there are
 constexpr std::size_t fold_page = 256;   // events whose touched branches are remembered, where the caller wants none
-
-Error no_memory(const RunId& run) {
-  return {Code::limit, "Expected room for the state of run " + to_string(run) + ", but the memory is used up."};
-}
 
 Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std::vector<BranchId>& touched) {
   Result<Event> event = event_of(row);
@@ -69,9 +66,15 @@ GraphRef graph_of(const GraphRow& row, const Graphs& known) {
   return graph != nullptr ? graph : stored_graph(parse_stored(row.text), row.version);
 }
 
+Error no_memory() {
+  return {Code::limit, "Expected room for the state of a run, but the memory is used up; try again later."};
+}
+
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
   try {
     return carried_state(parse_stored(snapshot.state), graphs);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
   } catch (const std::exception& bad) {
     return Error{Code::corrupt, bad.what()};
   }
@@ -83,7 +86,7 @@ Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& 
     for (const EventRow& row : rows)
       if (Status folded = fold_row(state, row, graphs, touched); !folded) return folded;
   } catch (const std::bad_alloc&) {
-    return no_memory(state.id);
+    return no_memory();
   } catch (const std::exception& bad) {  // CorruptHistory, or JSON of a shape that no event of ours has
     return Error{Code::corrupt, bad.what()};
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/session/history.hpp"
+
 namespace cairn {
 namespace {
 
@@ -250,7 +252,8 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
   }
   // An outcome that the state cannot take is the handler's fault: the attempt fails, so that the graph's retry applies.
   // A second time it is the history that cannot be written to.
-  if (error.code == Code::corrupt && !std::exchange(step.was_unfit, true)) {
+  const bool is_unfit = error.code == Code::corrupt || error == no_memory();
+  if (is_unfit && !std::exchange(step.was_unfit, true)) {
     const Job& job = step.job.job;
     return submit(
         slot, FailStep{job.step, job.attempt, {"invalid", error.message, true, {}}, options_.session, step.started_at});
