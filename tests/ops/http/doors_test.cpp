@@ -16,7 +16,6 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using std::chrono::steady_clock;
 
-const std::string runs = "/api/v1/runs";
 const std::string graphs = "/api/v1/graphs";
 
 // --- drawings --------------------------------------------------------------------------------------------------------
