@@ -13,10 +13,6 @@ namespace {
 constexpr std::int32_t events_min = 40;  // of each run, however many there are
 constexpr std::size_t fold_page = 256;   // events whose touched branches are remembered, where the caller wants none
 
-Error no_memory(const RunId& run) {
-  return {Code::limit, "Expected room for the state of run " + to_string(run) + ", but the memory is used up."};
-}
-
 Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std::vector<BranchId>& touched) {
   Result<Event> event = event_of(row);
   if (!event) return event.error();
@@ -29,6 +25,10 @@ Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std:
 }
 
 }  // namespace
+
+Error no_memory(const RunId& run) {
+  return {Code::limit, "Expected room for the state of run " + to_string(run) + ", but the memory is used up."};
+}
 
 std::vector<History> read_histories(Store& store, std::span<const Load> loads) {
   const auto count = static_cast<std::int32_t>(std::max<std::size_t>(loads.size(), 1));
@@ -72,6 +72,8 @@ GraphRef graph_of(const GraphRow& row, const Graphs& known) {
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
   try {
     return carried_state(parse_stored(snapshot.state), graphs);
+  } catch (const std::bad_alloc&) {
+    return Error{Code::limit, "Expected room for a snapshot, but the memory is used up."};
   } catch (const std::exception& bad) {
     return Error{Code::corrupt, bad.what()};
   }

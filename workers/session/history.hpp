@@ -31,7 +31,10 @@ struct History {
   std::vector<EventRow> rows;
   bool complete = true;  // false: there are more
   bool graphs = false;   // the graphs were read before
+  bool fits = true;      // false: the memory is used up, and nothing was read
 };
+
+Error no_memory(const RunId& run);  // `limit`
 
 // The answers to the loads, in their order: the first events of each, all of them where they are few. Throws
 // StoreUnavailable.
@@ -43,7 +46,8 @@ std::vector<std::string> graphs_named_by(const EventBody& body);
 // The graph of a stored row: the known one of that version, or else parsed. Throws CorruptHistory if its text is none.
 GraphRef graph_of(const GraphRow& row, const Graphs& known);
 
-// The state that a snapshot holds. Refuses `unsupported` (a graph version that is not known), `corrupt` (it cannot be
+// The state that a snapshot holds. Refuses `unsupported` (a graph version that is not known), `limit` (the memory is
+// used up), `corrupt` (it cannot be
 // read; as it is only a cache, the events give the same state).
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs);
 
