@@ -119,12 +119,14 @@ class Deciding {
 
  private:
   // A command's own event names its actor; a step's event has the step as its cause.
-  void emit(StepId step, EventBody body) {
+  void emit(StepId step, EventBody body) { emit_by(step == 0 ? context_.actor : "", step, std::move(body)); }
+
+  void emit_by(std::string actor, StepId step, EventBody body) {
     Event event;
     event.seq = state_.seq + 1;
     event.at_us = std::max(context_.now_us, state_.last_at);
     event.step = step;
-    if (step == 0) event.actor = context_.actor;
+    event.actor = std::move(actor);
     event.body = std::move(body);
     evolve(state_, event, graphs_, touched_);
     CHECK(state_.seq == event.seq);  // numbered here, counted there
@@ -459,8 +461,8 @@ Status Deciding::operator()(const Answer& answer) {
   if (answer.fault)
     return refusal(Code::invalid,
                    "Expected an answer that fits question " + found->first + ", but it does not: " + *answer.fault);
-  emit(found->second.step,
-       QuestionAnswered{found->first, answer.value, answer.by.empty() ? context_.actor : answer.by});
+  emit_by(context_.actor, found->second.step,
+          QuestionAnswered{found->first, answer.value, answer.by.empty() ? context_.actor : answer.by});
   return Done{};
 }
 

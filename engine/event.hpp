@@ -256,7 +256,7 @@ struct Event {
   std::int64_t seq = 0;
   TimeUs at_us = 0;
   StepId step = 0;    // the step it belongs to; 0: none
-  std::string actor;  // the cause when it is no step: "user:ann", "worker:..."; "" when the step is the cause
+  std::string actor;  // the cause when it is no step: "user:ann", "token:web", "worker:..."; "" when it is
   EventBody body;
 };
 

@@ -24,11 +24,11 @@ namespace {
 
 // Every command, in the order of `cairn --help`.
 constexpr void (*commands[])(CommandLine&) = {
-    add_up,     add_down,    add_migrate,  add_work,    add_serve,        add_queue,      add_workers,
-    add_doctor, add_graph,   add_dataset,  add_corpus,  add_start,        add_fork,       add_batch,
-    add_runs,   add_report,  add_show,     add_events,  add_explain,      add_plan,       add_answer,
-    add_signal, add_control, add_verify,   add_rebuild, add_export,       add_import,     add_archive,
-    add_diff,   add_replay,  add_simulate, add_bench,   add_bench_worker, add_bench_model};
+    add_up,      add_down,   add_migrate, add_work,     add_serve,   add_token,        add_queue,
+    add_workers, add_doctor, add_graph,   add_dataset,  add_corpus,  add_start,        add_fork,
+    add_batch,   add_runs,   add_report,  add_show,     add_events,  add_explain,      add_plan,
+    add_answer,  add_signal, add_control, add_verify,   add_rebuild, add_export,       add_import,
+    add_archive, add_diff,   add_replay,  add_simulate, add_bench,   add_bench_worker, add_bench_model};
 
 void add_commands(CommandLine& line) {
   line.app.require_subcommand(1);

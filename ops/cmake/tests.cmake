@@ -1,7 +1,8 @@
 # One program per folder of tests/, labelled `fast` (needs nothing) or `postgres` (starts its own cluster), linked to no
 # more than it tests.
 find_package(GTest REQUIRED)
-set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_DEFINITIONS
+set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON
+                            COMPILE_DEFINITIONS
                             "CAIRN_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\";CAIRN_PROGRAMS=\"${CMAKE_BINARY_DIR}\"")
 
 # The precompiled headers of all test programs, which else would wait for one of them.
@@ -26,6 +27,7 @@ function(cairn_tests folder label library)
   # Tests are compiled once and run once: to optimize them takes longer than it saves.
   target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
+  cairn_jumbo(test_${folder} 4)
   if(NOT cairn_parts_of_${folder})
     add_test(NAME ${folder} COMMAND test_${folder})
     set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds})
@@ -95,6 +97,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/proof/signing_test.cpp
 )
 cairn_tests(workers postgres cairn_workers
+  tests/waiting.cpp
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
   tests/workers/small_graphs.cpp
@@ -141,6 +144,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/corpus_tool_test.cpp
   tests/workers/tools/data_question_test.cpp
   tests/workers/tools/page_dom_test.cpp
+  tests/workers/tools/page_guard_test.cpp
   tests/workers/tools/page_tools_test.cpp
   tests/workers/tools/repository_test.cpp
 )
@@ -186,9 +190,11 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
+  tests/ops/http/doors_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
   tests/ops/http/protocol_test.cpp
+  tests/ops/http/tokens_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp
   tests/ops/planners/plan_runner_runs_test.cpp
@@ -243,6 +249,7 @@ add_executable(test_tidy
   tests/tidy/rooms_test.cpp
   tests/tidy/semantics_test.cpp
   tests/tidy/sources.cpp
+  tests/tidy/threat_model_test.cpp
 )
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
 add_test(NAME tidy COMMAND test_tidy)

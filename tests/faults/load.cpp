@@ -245,7 +245,7 @@ void Load::wait_until_ended() {
 void Load::drain_workers() {
   for (Beside& worker : workers_) {
     worker.signal(SIGTERM);
-    EXPECT_EQ(worker.wait(), 0);
+    EXPECT_EQ(worker.wait(), 0) << worker.err();
     std::istringstream lines(worker.out());
     for (std::string line; std::getline(lines, line);) line_.stale += Json::parse(line).value("stale", 0);
     read_log(worker.err());

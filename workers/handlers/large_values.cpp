@@ -65,7 +65,7 @@ Status move_value(Json& value, std::vector<Blob>& blobs) {
 
 class BlobReplacement {
  public:
-  explicit BlobReplacement(const ReadBlob& read) : read_(read) {}
+  BlobReplacement(const ReadBlob& read, std::size_t bytes_max) : read_(read), left_(bytes_max) {}
 
   void apply(Json& value) {
     if (!value.is_structured()) return;
@@ -90,7 +90,7 @@ class BlobReplacement {
 
  private:
   const ReadBlob& read_;
-  std::size_t left_ = composed_bytes_max;
+  std::size_t left_;
 };
 
 }  // namespace
@@ -142,8 +142,8 @@ BlobText blob_text(std::optional<std::string> bytes) {
   return bytes ? std::make_shared<const std::string>(*std::move(bytes)) : nullptr;
 }
 
-Status put_back(const std::vector<Json*>& values, const ReadBlob& read) {
-  BlobReplacement replacement(read);
+Status put_back(const std::vector<Json*>& values, const ReadBlob& read, std::size_t bytes_max) {
+  BlobReplacement replacement(read, bytes_max);
   for (Json* value : values) replacement.apply(*value);
   return replacement.status();
 }

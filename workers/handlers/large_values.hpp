@@ -40,7 +40,7 @@ BlobText blob_text(std::optional<std::string> bytes);
 using ReadBlob = std::function<BlobText(const Hash&)>;
 
 // Replaces every reference whose bytes `read` knows by the value. Refuses `limit`: together they take more than
-// composed_bytes_max; those beyond that stay as they are.
-Status put_back(const std::vector<Json*>& values, const ReadBlob& read);
+// `bytes_max`; those beyond that stay as they are.
+Status put_back(const std::vector<Json*>& values, const ReadBlob& read, std::size_t bytes_max = composed_bytes_max);
 
 }  // namespace cairn

@@ -67,6 +67,13 @@ Descriptor above(Descriptor descriptor) {
   fail("duplicating a descriptor");
 }
 
+// A copy of it there; what was given stays the caller's.
+Descriptor copy_above(int descriptor) {
+  Descriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, own_descriptors_from));
+  if (copy.get() < 0) fail("duplicating a descriptor");
+  return copy;
+}
+
 struct Pipe {
   Pipe() {
     int ends[2];
@@ -432,11 +439,13 @@ LastingProcess::LastingProcess(std::vector<std::string> argv, int from, int to, 
   Line line;
   const Descriptor nothing = above(Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
   const Descriptor said = above(Descriptor(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)));
+  const Descriptor read_by_it = copy_above(from);
+  const Descriptor written_by_it = copy_above(to);
   ProcessLimits limits;
   limits.cpu_seconds = 0;
   std::vector<std::string> environment = environment_of({});
   std::vector<std::string> arguments = keeper_arguments(5, argv, limits, {});
-  SpawnPlan plan({nothing.get(), said.get(), said.get(), from, to, line.its.get()});
+  SpawnPlan plan({nothing.get(), said.get(), said.get(), read_by_it.get(), written_by_it.get(), line.its.get()});
   errno = plan.start(pid_, arguments, environment);
   if (errno != 0) fail("starting a program");
   line_ = line.ours.release();

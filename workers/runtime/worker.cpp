@@ -79,7 +79,7 @@ StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const std::bad_alloc&) {
-    return no_memory();
+    return memory_used_up();
   } catch (const std::exception& fault) {
     return Failure{"error", fault.what(), true, {}};
   } catch (...) {

@@ -312,7 +312,7 @@ void Committer::history(History history) {
   Run* run = find(history.run);
   if (run == nullptr || run->at != Run::At::loading) return;
   run->at = Run::At::idle;
-  const Status folded = history.fits ? fold(*run, history) : Status(no_memory(history.run));
+  const Status folded = history.fits ? fold(*run, history) : Status(no_memory());
   if (run->at == Run::At::loading) return;
   if (!folded) return fail(*run, folded.error());
   const bool is_new = !run->loaded;
@@ -471,7 +471,7 @@ bool Committer::decide_front(Run& run) {
   try {
     return decide_last(run);
   } catch (const std::bad_alloc&) {
-    scrap(run, no_memory(run.id));
+    scrap(run, no_memory());
     return false;
   } catch (const std::exception& bad) {  // CorruptHistory: the state may be half evolved
     scrap(run, {Code::corrupt, bad.what()});

@@ -121,6 +121,9 @@ struct CommitterCounts {
 class Committer {
  public:
   explicit Committer(CommitterOptions options, Graphs graphs = {});
+
+  // The actor of commands that are decided from now on.
+  void set_actor(std::string actor) { options_.actor = std::move(actor); }
   ~Committer();
 
   // Waits inside are on the first clock, which never goes back; what is written has the time of the database's.

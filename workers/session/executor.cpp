@@ -45,7 +45,9 @@ Json plan_json(const StepInput& input) {
 
 }  // namespace
 
-Failure no_memory() { return {"limit", "Expected room for what the step does, but the memory is used up.", true, {}}; }
+Failure memory_used_up() {
+  return {"limit", "Expected room for what the step does, but the memory is used up.", true, {}};
+}
 
 void put_back(Work& work, const ReadBlob& read) {
   StepInput& input = work.input;
@@ -58,7 +60,7 @@ void put_back(Work& work, const ReadBlob& read) {
   try {
     whole = put_back(parts, read);
   } catch (const std::bad_alloc&) {
-    work.answer = no_memory();
+    work.answer = memory_used_up();
   }
   if (!whole) work.answer = limit_passed(whole.error());
 }
@@ -111,7 +113,7 @@ StepResult Executor::run_pure(const Work& work) {
     if (result) result->cache_key = work.cache_key;
     return result;
   } catch (const std::bad_alloc&) {
-    return no_memory();
+    return memory_used_up();
   } catch (const std::exception& thrown) {
     return failure("error", thrown.what());
   }
@@ -140,7 +142,7 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
     return report_of(job, started_at, std::move(result), graph, blobs);
   } catch (const std::bad_alloc&) {
     blobs.clear();
-    return FailStep{job.step, job.attempt, no_memory(), session_, started_at};
+    return FailStep{job.step, job.attempt, memory_used_up(), session_, started_at};
   }
 }
 

@@ -29,7 +29,7 @@ struct Work {
   std::optional<StepResult> answer = {};   // known already: the recorded one, or why there is none
 };
 // The failure of an attempt that used up the memory.
-Failure no_memory();
+Failure memory_used_up();
 // Replaces each value that stands for a blob, as in large_values.hpp. If they take too much, the answer is a failure.
 void put_back(Work& work, const ReadBlob& read);
 

@@ -1,6 +1,7 @@
 #include "workers/session/history.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "engine/codec.hpp"
 #include "engine/evolve.hpp"
@@ -25,10 +26,6 @@ Status fold_row(RunState& state, const EventRow& row, const Graphs& graphs, std:
 }
 
 }  // namespace
-
-Error no_memory(const RunId& run) {
-  return {Code::limit, "Expected room for the state of run " + to_string(run) + ", but the memory is used up."};
-}
 
 std::vector<History> read_histories(Store& store, std::span<const Load> loads) {
   const auto count = static_cast<std::int32_t>(std::max<std::size_t>(loads.size(), 1));
@@ -69,11 +66,15 @@ GraphRef graph_of(const GraphRow& row, const Graphs& known) {
   return graph != nullptr ? graph : stored_graph(parse_stored(row.text), row.version);
 }
 
+Error no_memory() {
+  return {Code::limit, "Expected room for the state of a run, but the memory is used up; try again later."};
+}
+
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
   try {
     return carried_state(parse_stored(snapshot.state), graphs);
   } catch (const std::bad_alloc&) {
-    return Error{Code::limit, "Expected room for a snapshot, but the memory is used up."};
+    return no_memory();
   } catch (const std::exception& bad) {
     return Error{Code::corrupt, bad.what()};
   }
@@ -85,7 +86,7 @@ Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& 
     for (const EventRow& row : rows)
       if (Status folded = fold_row(state, row, graphs, touched); !folded) return folded;
   } catch (const std::bad_alloc&) {
-    return no_memory(state.id);
+    return no_memory();
   } catch (const std::exception& bad) {  // CorruptHistory, or JSON of a shape that no event of ours has
     return Error{Code::corrupt, bad.what()};
   }

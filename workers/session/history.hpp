@@ -34,8 +34,6 @@ struct History {
   bool fits = true;      // false: the memory is used up, and nothing was read
 };
 
-Error no_memory(const RunId& run);  // `limit`
-
 // The answers to the loads, in their order: the first events of each, all of them where they are few. Throws
 // StoreUnavailable.
 std::vector<History> read_histories(Store& store, std::span<const Load> loads);
@@ -46,16 +44,18 @@ std::vector<std::string> graphs_named_by(const EventBody& body);
 // The graph of a stored row: the known one of that version, or else parsed. Throws CorruptHistory if its text is none.
 GraphRef graph_of(const GraphRow& row, const Graphs& known);
 
-// The state that a snapshot holds. Refuses `unsupported` (a graph version that is not known), `limit` (the memory is
-// used up), `corrupt` (it cannot be
-// read; as it is only a cache, the events give the same state).
+// The refusal `limit` where memory ran out: not the history's fault.
+Error no_memory();
+
+// The state that a snapshot holds. Refuses `unsupported` (a graph version that is not known), `corrupt` (it cannot be
+// read; as it is only a cache, the events give the same state), no_memory().
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs);
 
 // Decodes one row. Refuses `unsupported`, `corrupt`.
 Result<Event> event_of(const EventRow& row);
 
 // Folds the rows that follow the state; `touched` gains the branches whose job may have changed, with repeats. Refuses
-// `unsupported` (an unknown event or graph version), `corrupt`; then the state must be dropped.
+// `unsupported` (an unknown event or graph version), `corrupt`, no_memory(); then the state must be dropped.
 Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs, std::vector<BranchId>& touched);
 Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs);
 

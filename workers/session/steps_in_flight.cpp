@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/session/history.hpp"
+
 namespace cairn {
 namespace {
 
@@ -55,7 +57,7 @@ Prepared StepsInFlight::prepared(const Step& step, const RunState& state) const 
   try {
     return executor_.prepare(state, step.job.job);
   } catch (const std::bad_alloc&) {
-    return Command(FailStep{step.job.job.step, step.job.job.attempt, no_memory(), options_.session, now_});
+    return Command(FailStep{step.job.job.step, step.job.job.attempt, memory_used_up(), options_.session, now_});
   } catch (const std::exception& thrown) {  // resolved inputs that went missing: the attempt fails
     return Command(FailStep{
         step.job.job.step, step.job.job.attempt, {"invalid", thrown.what(), false, {}}, options_.session, now_});

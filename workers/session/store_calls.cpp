@@ -14,7 +14,7 @@ constexpr std::int32_t orphans_max = 1'000;  // open children looked at by one s
 // The report of the same attempt, without what takes room.
 Command failed_instead(const Command& report) {
   if (const auto* complete = std::get_if<CompleteStep>(&report))
-    return FailStep{complete->step, complete->attempt, no_memory(), complete->worker, complete->started_at};
+    return FailStep{complete->step, complete->attempt, memory_used_up(), complete->worker, complete->started_at};
   FailStep failed = std::get<FailStep>(report);
   failed.failure.facts.clear();
   return failed;
@@ -90,7 +90,7 @@ void ReadBlobs::carry_out(const CallSite& at) const {
       work->answer = records->answer(at.store, *work->recorded, work->input, work->handler, *handlers, graphs);
     put_back(*work, [&](const Hash& hash) { return texts->read(at.store, shard, hash); });
   } catch (const std::bad_alloc&) {
-    work->answer = no_memory();
+    work->answer = memory_used_up();
   }
 }
 

@@ -20,8 +20,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
-
 class Verify : public AuditedDatabase {
  protected:
   // The event under another number; the rest of its row stays.

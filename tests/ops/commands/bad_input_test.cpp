@@ -13,8 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
-
 std::string repeated(const std::string& text, std::size_t times) {
   std::string all;
   all.reserve(text.size() * times);
@@ -417,16 +415,16 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
   const std::string dsn = new_database("older");
   cairn_ok({"migrate", "--dsn", dsn});
   const int newest = cairn_ok({"migrate", "--dsn", dsn, "--json"}).json()["to"];
-  run_sql(
-      dsn,
-      "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
-      "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
-      "DROP COLUMN machine; ALTER TABLE cairn.job DROP COLUMN offered, DROP COLUMN on_release; "
-      "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
-      "cairn.tombstone, cairn.import; DROP INDEX cairn.checkpoint_at; ALTER TABLE cairn.run "
-      "DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT run_head_check CHECK (head >= 1), "
-      "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
-      "ALTER TABLE cairn.checkpoint DROP COLUMN key");
+  run_sql(dsn,
+          "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
+          "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
+          "DROP COLUMN machine, DROP COLUMN alone; ALTER TABLE cairn.job DROP COLUMN offered, DROP COLUMN on_release; "
+          "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
+          "cairn.tombstone, cairn.import, cairn.token; DROP INDEX cairn.checkpoint_at; ALTER TABLE cairn.run "
+          "DROP COLUMN caller_knows, DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT "
+          "run_head_check CHECK (head >= 1), "
+          "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
+          "ALTER TABLE cairn.checkpoint DROP COLUMN key");
   expect_refused(cairn({"runs", "--dsn", dsn}), 5, "found version 2: `cairn migrate` moves it forward");
   EXPECT_EQ(cairn({"doctor", "--dsn", dsn}).exit, 1);
   const Json moved = cairn_ok({"migrate", "--dsn", dsn, "--json"}).json();

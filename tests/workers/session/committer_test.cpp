@@ -11,6 +11,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
+#include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
@@ -21,8 +22,6 @@ namespace cairn {
 namespace {
 
 using namespace test;
-
-constexpr TimeUs noon = 1'700'000'000'000'000;
 
 // A committer with a store, whose actions are carried out one by one in an order the test chooses.
 class Driven {

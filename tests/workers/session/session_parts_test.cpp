@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/memory_store.hpp"
+#include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/session/keep_rules.hpp"
 #include "workers/session/session_lifecycle.hpp"
@@ -13,9 +14,6 @@ namespace {
 
 using namespace test;
 using State = SessionLifecycle::State;
-
-constexpr TimeUs second = 1'000'000;
-constexpr TimeUs noon = 1'700'000'000'000'000;
 
 // --- lifecycle ------------------------------------------------------------------------------------------------------
 
