@@ -78,6 +78,8 @@ void write(const Note& note) {
 StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
   try {
     if (thrown) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    return memory_used_up();
   } catch (const std::exception& fault) {
     return Failure{"error", fault.what(), true, {}};
   } catch (...) {

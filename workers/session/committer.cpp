@@ -312,7 +312,7 @@ void Committer::history(History history) {
   Run* run = find(history.run);
   if (run == nullptr || run->at != Run::At::loading) return;
   run->at = Run::At::idle;
-  const Status folded = fold(*run, history);
+  const Status folded = history.fits ? fold(*run, history) : Status(no_memory());
   if (run->at == Run::At::loading) return;
   if (!folded) return fail(*run, folded.error());
   const bool is_new = !run->loaded;
@@ -342,7 +342,8 @@ Result<bool> Committer::restore(Run& run, const History& history) {
     return true;
   }
   const bool lacks_graph = restored.error().code == Code::unsupported;
-  if (lacks_graph && history.graphs) return restored.error();
+  const bool lacks_memory = restored.error().code == Code::limit;
+  if ((lacks_graph && history.graphs) || lacks_memory) return restored.error();
   load(run, lacks_graph, lacks_graph);
   return false;
 }

@@ -45,6 +45,10 @@ Json plan_json(const StepInput& input) {
 
 }  // namespace
 
+Failure memory_used_up() {
+  return {"limit", "Expected room for what the step does, but the memory is used up.", true, {}};
+}
+
 void put_back(Work& work, const ReadBlob& read) {
   StepInput& input = work.input;
   std::vector<Json*> parts = {&input.with, &input.data, &input.given, &input.inputs};
@@ -56,7 +60,7 @@ void put_back(Work& work, const ReadBlob& read) {
   try {
     whole = put_back(parts, read);
   } catch (const std::bad_alloc&) {
-    whole = Error{Code::limit, "Expected room for the large values that the step reads, but the memory is used up."};
+    work.answer = memory_used_up();
   }
   if (!whole) work.answer = limit_passed(whole.error());
 }
@@ -108,6 +112,8 @@ StepResult Executor::run_pure(const Work& work) {
     StepResult result = std::get<PureHandler>(work.handler->run)(work.input);
     if (result) result->cache_key = work.cache_key;
     return result;
+  } catch (const std::bad_alloc&) {
+    return memory_used_up();
   } catch (const std::exception& thrown) {
     return failure("error", thrown.what());
   }
@@ -132,6 +138,16 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
 
 Command Executor::report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
                          std::vector<Blob>& blobs) const {
+  try {
+    return report_of(job, started_at, std::move(result), graph, blobs);
+  } catch (const std::bad_alloc&) {
+    blobs.clear();
+    return FailStep{job.step, job.attempt, memory_used_up(), session_, started_at};
+  }
+}
+
+Command Executor::report_of(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
+                            std::vector<Blob>& blobs) const {
   if (result) {
     Status moved = move_out(result->patch, &graph, blobs);
     if (moved) moved = move_out(result->facts, blobs);
@@ -151,7 +167,12 @@ std::optional<Command> Executor::pure_report(const RunState& state, const Job& j
   if (step == nullptr || step->goal >= 0 || runs_alone(*step)) return std::nullopt;
   const Handler* handler = handlers_.find(state.node(*step).handler());
   if (handler == nullptr || !handler->is_pure()) return std::nullopt;
-  Prepared prepared = prepare(state, job);
+  Prepared prepared = NotOpen{};
+  try {
+    prepared = prepare(state, job);
+  } catch (const std::bad_alloc&) {  // by itself it fails as an attempt
+    return std::nullopt;
+  }
   if (auto* reused = std::get_if<Command>(&prepared)) return std::move(*reused);
   const Work* work = std::get_if<Work>(&prepared);
   if (work == nullptr || !work->blobs.empty()) return std::nullopt;

@@ -28,6 +28,8 @@ struct Work {
   std::optional<ForkPoint> recorded = {};  // the run takes its answers from the record after this moment
   std::optional<StepResult> answer = {};   // known already: the recorded one, or why there is none
 };
+// The failure of an attempt that used up the memory.
+Failure memory_used_up();
 // Replaces each value that stands for a blob, as in large_values.hpp. If they take too much, the answer is a failure.
 void put_back(Work& work, const ReadBlob& read);
 
@@ -62,6 +64,8 @@ class Executor {
   std::optional<Command> pure_report(const RunState& state, const Job& job, TimeUs now_us) const;
 
  private:
+  Command report_of(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
+                    std::vector<Blob>& blobs) const;
   Command reused(const CachedOutcome& recorded, const Step& step, std::string key) const;
 
   const HandlerTable& handlers_;

@@ -31,6 +31,7 @@ struct History {
   std::vector<EventRow> rows;
   bool complete = true;  // false: there are more
   bool graphs = false;   // the graphs were read before
+  bool fits = true;      // false: the memory is used up, and nothing was read
 };
 
 // The answers to the loads, in their order: the first events of each, all of them where they are few. Throws

@@ -56,6 +56,8 @@ std::vector<Sweeper::Executing> StepsInFlight::executing() const {
 Prepared StepsInFlight::prepared(const Step& step, const RunState& state) const {
   try {
     return executor_.prepare(state, step.job.job);
+  } catch (const std::bad_alloc&) {
+    return Command(FailStep{step.job.job.step, step.job.job.attempt, memory_used_up(), options_.session, now_});
   } catch (const std::exception& thrown) {  // resolved inputs that went missing: the attempt fails
     return Command(FailStep{
         step.job.job.step, step.job.job.attempt, {"invalid", thrown.what(), false, {}}, options_.session, now_});
@@ -242,7 +244,8 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
   const auto found = steps_.find(slot);
   if (found == steps_.end()) return;
   Step& step = found->second;
-  const bool is_broken = error.code == Code::corrupt || error.code == Code::unsupported;
+  const bool lacks_memory = error.code == Code::limit;
+  const bool is_broken = error.code == Code::corrupt || error.code == Code::unsupported || lacks_memory;
   note(is_broken ? Note::Level::error : Note::Level::debug, error.message);
   if (error.code == Code::stale || error.code == Code::closed) {
     ++late_;
@@ -250,13 +253,12 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
     actions_.ended.push_back({slot, Ended::How::done, 0});
     return;
   }
-  // An outcome that the state cannot take is the handler's fault: the attempt fails, so that the graph's retry applies.
-  // A second time it is the history that cannot be written to.
-  const bool is_unfit = error.code == Code::corrupt || error == no_memory();
-  if (is_unfit && !std::exchange(step.was_unfit, true)) {
+  // An outcome that the state cannot take, or the memory, is the handler's fault: the attempt fails, so that the
+  // graph's retry applies. A second time it is the history that cannot be written to.
+  if (error.code != Code::unsupported && is_broken && !std::exchange(step.was_unfit, true)) {
     const Job& job = step.job.job;
-    return submit(
-        slot, FailStep{job.step, job.attempt, {"invalid", error.message, true, {}}, options_.session, step.started_at});
+    Failure failure{lacks_memory ? "limit" : "invalid", error.message, true, {}};
+    return submit(slot, FailStep{job.step, job.attempt, std::move(failure), options_.session, step.started_at});
   }
   is_broken ? finish(slot, Ended::How::run_left_to_others, now_) : give_back(slot, now_ + refused_pause_us);
 }

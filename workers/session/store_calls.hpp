@@ -74,9 +74,10 @@ struct Commit {
   CommitBatch batch;
   std::vector<Verdict> answer = {};
   static const char* purpose() { return "commit"; }
-  void carry_out(const CallSite& at) {
-    answer = at.store.commit(batch.shard, *batch.entries, {.notify = batch.notify});
-  }
+  void carry_out(const CallSite& at);
+
+ private:
+  void commit_apart(Store& store);
 };
 
 // Its decision is asked of the session while the locks are held.
@@ -130,9 +131,9 @@ struct KeepBlobs {
   Ticket slot = 0;
   Shard shard = 0;
   std::vector<Blob> blobs;
-  Command command;  // the report that names them
+  Command command;  // the report that names them; that of a failure if there is no memory to keep them
   static const char* purpose() { return "keep large values"; }
-  void carry_out(const CallSite& at) const;
+  void carry_out(const CallSite& at);
 };
 
 // Says which hold the session executes alone, written before that begins and after it has ended: if the worker

@@ -781,6 +781,35 @@ TEST_F(CommitterTest, A19_what_waits_behind_a_command_that_cannot_be_decided_is_
   EXPECT_TRUE(driven.reply(behind).status);
 }
 
+TEST_F(CommitterTest, H24_a_decision_that_there_is_no_memory_for_is_refused_and_the_next_one_is_made) {
+  const RunId run = start("wait");
+  int draws = 0;
+  Driven driven(*store_, 5, 2'000,
+                [&](CommitterOptions& of) { of.draw = [&] { return draws++ == 0 ? throw std::bad_alloc() : 0.5; }; });
+  const Ticket culprit = driven.submit(run, SendSignal{"a", 1, "s1"});
+  const Ticket behind = driven.submit(run, SendSignal{"a", 1, "s2"});
+  driven.settle();
+  ASSERT_FALSE(driven.reply(culprit).status);
+  EXPECT_EQ(driven.reply(culprit).status.error().code, Code::limit);
+  EXPECT_TRUE(driven.reply(behind).status);
+}
+
+TEST_F(CommitterTest, H24_a_run_that_there_is_no_memory_for_is_refused_and_not_read_again_without_end) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  const Ticket ticket = driven.submit(run, SendSignal{"a", 1, "s1"});
+  ASSERT_TRUE(driven.collect());
+  ASSERT_EQ(driven.loads().size(), 1u);
+  driven.loads().clear();
+  History history;
+  history.run = run;
+  history.fits = false;
+  driven->history(std::move(history));
+  driven.settle();
+  ASSERT_FALSE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.reply(ticket).status.error().code, Code::limit);
+}
+
 TEST_F(CommitterTest, A9_folded_states_are_bounded_by_bytes) {
   Driven driven(*store_, 5, 2'000, [](CommitterOptions& of) { of.states_bytes_max = 200'000; });
   for (Ticket ticket = 900; ticket < 920; ++ticket) {

@@ -259,6 +259,19 @@ TEST_F(StepsInFlightTest, a_stale_report_ends_its_step_and_an_unfit_one_fails_th
   EXPECT_EQ(steps_.late(), 1);
 }
 
+// It was given back and begun again, without end and without using up an attempt.
+TEST_F(StepsInFlightTest, H24_a_report_that_there_was_no_memory_for_fails_the_attempt) {
+  (void)begin("linear");
+  steps_.ended(1, Outcome{"ok", Json::object(), {}});
+  (void)drain_actions();
+  steps_.refused(1, {Code::limit, "the memory is used up"});
+  const StepsInFlight::Actions actions = drain_actions();
+  ASSERT_EQ(actions.reports.size(), 1u);
+  EXPECT_EQ(std::get<FailStep>(actions.reports[0].command).failure.error, "limit");
+  steps_.refused(1, {Code::limit, "the memory is used up"});
+  EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::run_left_to_others);
+}
+
 TEST_F(StepsInFlightTest, A19_a_run_of_another_release_is_left_to_others_and_a_corrupt_one_stops) {
   (void)begin("linear");
   steps_.cannot_be_read(1, {Code::unsupported, "an event of version 9"});
