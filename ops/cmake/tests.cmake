@@ -152,6 +152,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/guide_handlers_test.cpp
   tests/ops/guide_test.cpp
   tests/ops/program.cpp
+  tests/ops/small_disk.cpp
   tests/ops/audit/archive_test.cpp
   tests/ops/audit/as_of_test.cpp
   tests/ops/audit/audited_database.cpp
@@ -179,6 +180,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/hanging_database_test.cpp
   tests/ops/commands/pooler_test.cpp
   tests/ops/commands/set_clock_test.cpp
+  tests/ops/commands/shortage_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
@@ -215,6 +217,7 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/server.cpp
   tests/faults/server_faults_test.cpp
   tests/ops/program.cpp
+  tests/ops/small_disk.cpp
   tests/storage/test_database.cpp
   tests/storage/postgres/cutting_proxy.cpp
 )

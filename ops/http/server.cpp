@@ -10,6 +10,8 @@
 #include <spdlog/spdlog.h>
 #include <sstream>
 
+#include "workers/ports/threads.hpp"
+
 namespace cairn {
 namespace {
 
@@ -92,11 +94,7 @@ void set_headers(Message& message, const std::string& type, bool keep_alive) {
 // Everything except `pool` and `probes` is used on the thread of run() alone.
 struct HttpServer::Parts {
   Parts(const tcp::endpoint& endpoint, ServerLimits limits_of, Admit admit_of)
-      : limits(limits_of),
-        admit(std::move(admit_of)),
-        acceptor(io, endpoint),
-        pool(static_cast<std::size_t>(limits.threads)),
-        probes(1) {}
+      : limits(limits_of), admit(std::move(admit_of)), acceptor(io, endpoint), pool(limits.threads), probes(1) {}
 
   // One client's connection.
   struct Connection {
@@ -157,8 +155,8 @@ struct HttpServer::Parts {
   asio::io_context io{1};
   tcp::acceptor acceptor;
   asio::steady_timer room{io};
-  asio::thread_pool pool;
-  asio::thread_pool probes;
+  ThreadPool pool;
+  ThreadPool probes;
   std::set<beast::tcp_stream*> idle;  // that wait for a request
   int open = 0;
   int streams = 0;
@@ -237,7 +235,7 @@ template <class T>
 asio::awaitable<T> HttpServer::Parts::in_pool(std::function<T()> work) {
   // Named, because g++ 12 destroys an unnamed one twice (its bug 107288).
   auto run = [](std::function<T()> of) -> asio::awaitable<T> { co_return of(); };
-  co_return co_await asio::co_spawn(pool, run(std::move(work)), asio::use_awaitable);
+  co_return co_await asio::co_spawn(pool.context(), run(std::move(work)), asio::use_awaitable);
 }
 
 // False when none will come.
@@ -334,7 +332,7 @@ asio::awaitable<void> HttpServer::Parts::wait_for(Work& work, std::chrono::stead
 asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(Admitted admitted, ApiRequest request) {
   const bool is_probe = admitted.lane == Lane::probes;
   const auto work = std::make_shared<Work>(io, std::move(admitted), std::move(request));
-  asio::post(is_probe ? probes : pool, [this, work] {
+  asio::post((is_probe ? probes : pool).context(), [this, work] {
     if (work->is_taken.test_and_set()) return;
     auto finish = [work, said = work->admitted.answer(work->request)]() mutable {
       work->said = std::move(said);

@@ -220,6 +220,7 @@ class OpenPages {
       drop(call.run);
       return failure("browser_lost", gone.what(), true);
     } catch (const std::system_error& error) {
+      if (is_shortage(error.code())) throw;
       return failure("not_started", std::string("Expected a browser, but: ") + error.what() + ".", false);
     }
   }
