@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <functional>
 #include <iostream>
+#include <new>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "engine/corrupt_history.hpp"
@@ -16,6 +18,7 @@
 #include "ops/service/database.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -89,6 +92,14 @@ int run_chosen(const std::function<Exit()>& chosen) {
     return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
   } catch (const CorruptHistory& fault) {
     return report({Code::corrupt, fault.what()});
+  } catch (const std::bad_alloc&) {
+    return say(exit_finding, "Expected memory enough for the command (`ulimit -a`), but it is used up.");
+  } catch (const std::system_error& fault) {
+    if (!is_shortage(fault.code()))
+      return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
+    return say(exit_finding,
+               std::string("Expected descriptors, threads and memory enough for the command (`ulimit -a`), but: ") +
+                   fault.what());
   } catch (const std::exception& fault) {
     return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
   }

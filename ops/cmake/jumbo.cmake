@@ -1,6 +1,6 @@
-# cairn_jumbo(target [files]): the .cpp files of one room (folder) are compiled together, at most eight (or `files`) at a
-# time, so that the headers they share are read and instantiated once (a "unity build"). Names in unnamed namespaces are
-# therefore unique within a room. CAIRN_JUMBO=OFF compiles each file by itself, as clang-tidy and clangd need it.
+# cairn_jumbo(target [files]): the .cpp files of one room (folder) are compiled together, at most eight (or `files`) at
+# a time, so that the headers they share are read and instantiated once (a "unity build"). Names in unnamed namespaces
+# are therefore unique within a room. CAIRN_JUMBO=OFF compiles each file by itself, as clang-tidy and clangd need it.
 option(CAIRN_JUMBO "Compile the files of a room together" ON)
 
 function(cairn_jumbo target)

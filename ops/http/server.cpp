@@ -14,6 +14,8 @@
 #include <sstream>
 #include <utility>
 
+#include "workers/ports/threads.hpp"
+
 namespace cairn {
 namespace {
 
@@ -184,7 +186,7 @@ struct HttpServer::Parts {
         tls_files(files),
         tls(files.certificate.empty() ? nullptr : read_tls(files)),
         acceptor(io, endpoint),
-        pool(static_cast<std::size_t>(limits.threads)),
+        pool(limits.threads),
         probes(1) {}
 
   // One client's connection.
@@ -277,8 +279,8 @@ struct HttpServer::Parts {
   asio::steady_timer room{io};
   asio::signal_set signals{io, SIGINT, SIGTERM};
   asio::signal_set hangups{io};
-  asio::thread_pool pool;
-  asio::thread_pool probes;
+  ThreadPool pool;
+  ThreadPool probes;
   std::set<Wire*> idle;                          // that wait for a request's first byte
   std::map<std::uint64_t, Connection*> waiting;  // that wait for a whole request, the longest first
   std::uint64_t last_waiting = 0;
@@ -418,7 +420,7 @@ template <class T>
 asio::awaitable<T> HttpServer::Parts::in_pool(std::function<T()> work) {
   // Named, because g++ 12 destroys an unnamed one twice (its bug 107288).
   auto run = [](std::function<T()> of) -> asio::awaitable<T> { co_return of(); };
-  co_return co_await asio::co_spawn(pool, run(std::move(work)), asio::use_awaitable);
+  co_return co_await asio::co_spawn(pool.context(), run(std::move(work)), asio::use_awaitable);
 }
 
 // False when none will come.
@@ -528,7 +530,7 @@ asio::awaitable<void> HttpServer::Parts::wait_for(Work& work, std::chrono::stead
 asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(Admitted admitted, ApiRequest request) {
   const bool is_probe = admitted.lane == Lane::probes;
   const auto work = std::make_shared<Work>(io, std::move(admitted), std::move(request));
-  asio::post(is_probe ? probes : pool, [this, work] {
+  asio::post((is_probe ? probes : pool).context(), [this, work] {
     if (work->is_taken.test_and_set()) return;
     auto finish = [work, said = work->admitted.answer(work->request)]() mutable {
       work->said = std::move(said);

@@ -10,7 +10,7 @@
 #include <optional>
 #include <random>
 #include <spdlog/spdlog.h>
-#include <thread>
+#include <system_error>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
@@ -19,7 +19,10 @@
 #include "storage/commit_rules.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/ids.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/local_process.hpp"
+#include "workers/ports/own_process.hpp"
+#include "workers/ports/threads.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 #include "workers/runtime/serial_executor.hpp"
 #include "workers/runtime/turn_watch.hpp"
@@ -35,8 +38,9 @@ constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs rounds_us = 20'000;  // how often stop() and `until` are asked at least
 constexpr TimeUs pause_min_us = 100;
 constexpr std::int64_t turns_watched_ms = 500;
-constexpr std::size_t effects_at_once = 100;  // then their results are committed, while the next ones run
-constexpr std::int64_t wait_ms = 50;          // for a notification; stopping may take as long
+constexpr std::size_t effects_at_once = 100;         // then their results are committed, while the next ones run
+constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
+constexpr std::int64_t wait_ms = 50;                 // for a notification; stopping may take as long
 
 std::string host_name() {
   char name[256] = {};
@@ -86,6 +90,26 @@ StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
     return Failure{"error", "The handler threw something that is no exception.", true, {}};
   }
   return result;
+}
+
+// The shortage that the effect threw, if it did.
+std::optional<std::string> shortage_of(const std::exception_ptr& thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const std::system_error& fault) {
+    if (is_shortage(fault.code())) return fault.what();
+  } catch (...) {  // a failed attempt
+  }
+  return std::nullopt;
+}
+
+// With less, the allocator itself may break: a sentence before that is worth more.
+void expect_address_space() {
+  const std::int64_t left = address_space_left() >> 20;
+  if (left < address_space_mib_min)
+    throw std::system_error(ENOMEM, std::generic_category(),
+                            "a worker needs " + std::to_string(address_space_mib_min) + " MiB of address space, and " +
+                                std::to_string(left) + " are left");
 }
 
 // Marks its thread as one that carries out store calls, as long as it lives.
@@ -344,6 +368,7 @@ void Worker::Parts::complain(const char* purpose, const std::string& fault) {
 // --- the loop -------------------------------------------------------------------------------------------------------
 
 WorkerReport Worker::Parts::run() {
+  expect_address_space();
   const PeriodicThread heartbeat([this] { return beat(); });
   std::optional<PeriodicThread> watchdog;
   if (options_.turn_max_ms > 0) watchdog.emplace([this] { return watch_turns(); });
@@ -351,10 +376,10 @@ WorkerReport Worker::Parts::run() {
   const auto work = asio::make_work_guard(io_);
   const auto calls = asio::make_work_guard(callers_);
   serial_.post([this] { soon(); });
-  std::vector<std::thread> threads;
-  for (int n = 0; n <= calls_max(options_); ++n) threads.emplace_back([this] { serve(callers_); });
+  Threads callers(
+      calls_max(options_) + 1, [this] { serve(callers_); }, [this] { end(); });
   serve(io_);
-  for (std::thread& thread : threads) thread.join();
+  callers.join();
   if (fault_) std::rethrow_exception(fault_);
   return session_.report();
 }
@@ -449,7 +474,10 @@ void Worker::Parts::start(Effect effect) {
   effects_.emplace(effect.slot, signal);
   const auto on_end = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
     effects_.erase(slot);
-    with_session([&](Session& session) { session.ended(slot, result_of(thrown, std::move(result))); });
+    const std::optional<std::string> lacking = shortage_of(thrown);
+    with_session([&](Session& session) {
+      lacking ? session.fell_short(slot, *lacking) : session.ended(slot, result_of(thrown, std::move(result)));
+    });
     now_or_soon();
   };
   asio::co_spawn(PostingExecutor(io_, serial_), executor_.run_effect(std::move(effect.work)),

@@ -81,6 +81,10 @@ class Pool {
   void leave_run_to_others(Slot slot);
   void committed(Slot slot);  // its step
 
+  // This process lacks means for the step: it is left to others, nothing is claimed for a second, and from then on as
+  // many steps as go on here now; a quarter more each second.
+  void fell_short(Slot slot, TimeUs run_at_us);
+
   // May the branch's next step stay? REQUIRES: the slot is taken.
   bool may_keep(Slot slot) const;
   // Slots that neither a step nor a claim under way has taken.
@@ -141,7 +145,10 @@ class Pool {
   std::vector<Source> sources_;
   std::unordered_set<RunId> only_runs_;
   std::int32_t claiming_ = 0;  // slots set aside for claims under way
-  std::set<TimeUs> due_;       // the earliest ones, by the database's clock
+  std::int32_t room_;          // slots in use at most: `concurrency`, or what a shortage leaves of it
+  TimeUs room_grows_at_ = 0;
+  TimeUs claims_from_ = 0;  // nothing is claimed before
+  std::set<TimeUs> due_;    // the earliest ones, by the database's clock
   RunBackoff backoff_;
   Actions actions_;
 };

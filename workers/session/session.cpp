@@ -275,6 +275,8 @@ void Session::leave(const StepsInFlight::Ended& step) {
       return pool_.leave_to_others(step.slot, step.run_at_us);
     case StepsInFlight::Ended::How::run_left_to_others:
       return pool_.leave_run_to_others(step.slot);
+    case StepsInFlight::Ended::How::fell_short:
+      return pool_.fell_short(step.slot, step.run_at_us);
   }
 }
 
@@ -362,6 +364,11 @@ void Session::replied_to_step(Ticket slot, Reply reply) {
 
 void Session::ended(Ticket slot, StepResult result) {
   steps_.ended(slot, std::move(result));
+  pass_on_steps();
+}
+
+void Session::fell_short(Ticket slot, const std::string& lacking) {
+  steps_.fell_short(slot, lacking);
   pass_on_steps();
 }
 

@@ -8,13 +8,15 @@
 namespace cairn {
 namespace {
 
+constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs lacking_pause_us = 1'000'000;  // a step whose handler is not here
+constexpr TimeUs shortage_pause_us = 1'000'000;
 constexpr TimeUs refused_pause_us = 2'000'000;
 constexpr TimeUs room_wait_max_us = 10'000'000;
 constexpr std::size_t parsed_bytes = 8;  // what a byte of JSON takes once it is parsed: an array of small numbers
 
-std::string step_text(const HeldJob& job) {
-  return "step " + std::to_string(job.job.step) + " of run " + to_string(job.run);
+std::string step_text(const HeldJob& job, const char* word = "step ") {
+  return word + std::to_string(job.job.step) + " of run " + to_string(job.run);
 }
 
 }  // namespace
@@ -219,6 +221,24 @@ void StepsInFlight::ended(Ticket slot, StepResult result) {
   const auto found = steps_.find(slot);
   if (found == steps_.end() || !found->second.is_running) return;  // too late: it has been reported otherwise
   report_result(slot, std::move(result));
+}
+
+void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end() || !found->second.is_running) return;
+  found->second.is_running = false;
+  const bool is_told = shortage_told_at_ == never_us || steady_ - shortage_told_at_ >= second_us;
+  if (is_told) {
+    const std::int64_t others = std::exchange(untold_shortages_, 0);
+    note(Note::Level::warning, lacking + ". " + step_text(found->second.job, "Step ") + " is given back" +
+                                   (others > 0 ? ", as " + std::to_string(others) + " others were" : "") +
+                                   ", and this worker takes fewer steps for a while.");
+    shortage_told_at_ = steady_;
+  } else {
+    ++untold_shortages_;
+  }
+  --begun_;
+  finish(slot, Ended::How::fell_short, now_ + shortage_pause_us);
 }
 
 void StepsInFlight::report_result(Ticket slot, StepResult result) {

@@ -41,6 +41,7 @@ class StepsInFlight {
       given_back,          // offered again at that time, also to us
       left_to_others,      // the same, but not for us
       run_left_to_others,  // the same at once, and no job of its run is claimed here for a growing while
+      fell_short,          // left to others, and fewer jobs are claimed here
     };
     Ticket slot = 0;
     How how = How::done;
@@ -73,6 +74,8 @@ class StepsInFlight {
   void blobs_kept(const KeepBlobs& call);
   void blobs_failed(Ticket slot);
   void ended(Ticket slot, StepResult result);  // of an effect
+  // The effect could not do its work, because this process lacks means for it: no attempt, and a line once a second.
+  void fell_short(Ticket slot, const std::string& lacking);
 
   // A step that was lost twice is executed alone: what is held then and has not begun is left to others, and the
   // session's row says which hold it is (SetAlone), so that a worker that dies of it charges no other.
@@ -149,6 +152,8 @@ class StepsInFlight {
   std::optional<Alone> alone_;  // until the row says otherwise again
   std::deque<WaitsForRoom> waiting_;
   std::size_t values_bytes_ = 0;
+  TimeUs shortage_told_at_ = never_us;  // steady; `never_us`: not yet
+  std::int64_t untold_shortages_ = 0;
   std::int64_t begun_ = 0;
   std::int64_t late_ = 0;
   Actions actions_;

@@ -88,6 +88,51 @@ TEST(Pool, A19_a_run_left_to_others_is_passed_by_for_a_pause_that_doubles_until_
   EXPECT_TRUE(claim(now + RunBackoff::first_us + 2'000).not_of.empty()) << "the first pause again";
 }
 
+// D5: who fails fast took the most.
+TEST(Pool, D5_a_process_that_is_short_of_something_claims_nothing_for_a_second_and_then_a_little_more_each_second) {
+  constexpr TimeUs second = 1'000'000;
+  Pool pool(options(256));
+  TimeUs now = second;
+  const auto claims = [&] {
+    pool.tick(now, now);
+    const Pool::Actions actions = pool.drain_actions();
+    return actions.claims.empty() ? 0 : actions.claims[0].limit;
+  };
+  EXPECT_EQ(claims(), 256);
+  pool.claimed(0, jobs(256));
+  const std::vector<Pool::Start> starts = pool.drain_actions().starts;
+  for (std::size_t at = 8; at < starts.size(); ++at) pool.fell_short(starts[at].slot, now + second);
+  const Pool::Actions left = pool.drain_actions();
+  EXPECT_EQ(left.releases.size(), 248u);
+  EXPECT_EQ(left.releases.at(0).run_at_us, now + second);
+  EXPECT_TRUE(left.claims.empty());
+  for (std::size_t at = 0; at < 8; ++at) pool.done(starts[at].slot);
+  EXPECT_EQ(pool.due_us(), now + second);
+  now += second - 1;
+  EXPECT_EQ(claims(), 0) << "whatever is free";
+  now += 1;
+  EXPECT_EQ(claims(), 10) << "the eight that went on, and a quarter more";
+  pool.claimed(0, {});
+  for (int seconds = 0; seconds < 30; ++seconds, now += second) pool.tick(now, now);
+  EXPECT_EQ(claims(), 256);
+}
+
+TEST(Pool, D5_where_nothing_can_be_done_one_step_is_tried_each_second) {
+  constexpr TimeUs second = 1'000'000;
+  Pool pool(options());
+  int tried = 0;
+  for (TimeUs now = second; now < 11 * second; now += second / 100) {
+    pool.tick(now, now);
+    if (const Pool::Actions actions = pool.drain_actions(); !actions.claims.empty()) {
+      EXPECT_TRUE(tried == 0 || actions.claims[0].limit <= 2);
+      pool.claimed(0, jobs(1));
+      pool.fell_short(pool.drain_actions().starts.at(0).slot, now + second);
+      ++tried;
+    }
+  }
+  EXPECT_EQ(tried, 10);
+}
+
 TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
   Pool pool(options());
   (void)pool.drain_actions();

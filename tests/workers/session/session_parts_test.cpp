@@ -242,6 +242,31 @@ TEST_F(StepsInFlightTest, a_step_whose_handler_is_not_here_is_left_to_others) {
   EXPECT_EQ(steps_.begun(), 0) << "that is no attempt";
 }
 
+// D5: "Too many open files" was a failed attempt, and three of them passed in a second.
+TEST_F(StepsInFlightTest,
+       D5_a_step_that_this_process_has_no_means_for_is_given_back_unattempted_and_told_once_a_second) {
+  for (int step = 0; step < 3; ++step) {
+    (void)begin("linear");
+    steps_.fell_short(1, "Expected to start \"sh\": Too many open files");
+    const StepsInFlight::Actions actions = drain_actions();
+    EXPECT_TRUE(actions.reports.empty());
+    ASSERT_EQ(actions.ended.size(), 1u);
+    EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::fell_short);
+    EXPECT_EQ(actions.ended[0].run_at_us, noon + second);
+    EXPECT_EQ(steps_.begun(), 0);
+    EXPECT_FALSE(steps_.has_deadlines());
+  }
+  EXPECT_TRUE(outside_.cancelled.empty());
+  ASSERT_EQ(outside_.notes.size(), 1u);
+  EXPECT_EQ(outside_.notes[0].level, Note::Level::warning);
+  EXPECT_NE(outside_.notes[0].text.find("Too many open files. Step 1 of run"), std::string::npos);
+  steps_.tick(noon + second, noon + second);
+  (void)begin("linear");
+  steps_.fell_short(1, "Expected to start \"sh\": Too many open files");
+  ASSERT_EQ(outside_.notes.size(), 2u);
+  EXPECT_NE(outside_.notes[1].text.find("as 2 others were"), std::string::npos) << outside_.notes[1].text;
+}
+
 TEST_F(StepsInFlightTest, a_stale_report_ends_its_step_and_an_unfit_one_fails_the_attempt_once) {
   (void)begin("linear");
   steps_.ended(1, Outcome{"ok", Json::object(), {}});

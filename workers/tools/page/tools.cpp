@@ -178,6 +178,7 @@ class OpenPages {
       if (gone.fault.word == "excess") return failure("refused", gone.fault.says, false);
       return failure("browser_lost", gone.fault.says, true);
     } catch (const std::system_error& error) {
+      if (is_shortage(error.code())) throw;
       return failure("not_started", std::string("Expected a browser, but: ") + error.what() + ".", false);
     }
   }
