@@ -261,8 +261,21 @@ std::vector<const RejectedGoal*> rejected_of(const RunState& state, BranchId bra
 
 namespace {
 
+// Equal values have equal hashes, as those of the JSON library have not: 5 read from a text differs there from 5
+// counted.
+std::size_t hash_of(const Json& value) {
+  if (value.is_number()) return std::hash<double>{}(value.get<double>());
+  if (!value.is_structured()) return std::hash<Json>{}(value);
+  std::size_t hash = value.size();
+  for (auto part = value.begin(); part != value.end(); ++part) {
+    hash = hash * 31 + hash_of(*part);
+    if (value.is_object()) hash = hash * 31 + std::hash<std::string>{}(part.key());
+  }
+  return hash;
+}
+
 std::size_t digest_of(const std::string& tool, const Json& inputs) {
-  return std::hash<std::string>{}(tool) ^ (std::hash<Json>{}(inputs)*31);
+  return std::hash<std::string>{}(tool) ^ (hash_of(inputs) * 31);
 }
 
 // In plan order: ancestors' first.

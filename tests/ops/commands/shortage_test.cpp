@@ -25,7 +25,8 @@ TEST(Shortage, D5_a_worker_without_descriptors_fails_nobodys_step_and_says_so_on
   cairn_ok({"runs", "--data", data});
   Beside worker({"work", "--data", data, "--tools", tools});
   ASSERT_TRUE(wait_until([&] { return worker.out().find("ready") != std::string::npos; }));
-  ASSERT_TRUE(wait_until([&] { return cairn({"workers", "--data", data}).out.find("working") != std::string::npos; }));
+  const std::string pid = std::to_string(worker.pid());
+  ASSERT_TRUE(wait_until([&] { return cairn({"workers", "--data", data}).out.find(pid) != std::string::npos; }));
   rlimit before{};
   ASSERT_EQ(prlimit(worker.pid(), RLIMIT_NOFILE, nullptr, &before), 0);
   const rlimit short_of{few, before.rlim_max};
