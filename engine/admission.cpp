@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "engine/bounds.hpp"
+
 namespace cairn {
 namespace {
 
@@ -92,6 +94,8 @@ class Admission {
     if (tools_ == nullptr || found == tools_->end())
       return reject(proposal, "Expected a known tool, but there is no tool " + tool + ".", {tool});
     proposal.goal.queue = found->second.queue;
+    if (const Status fits = check_name(proposal.goal.queue, "the queue of a tool"); !fits)
+      return reject(proposal, fits.error().message, {tool});
     std::vector<std::string> unmet;
     for (const std::string& need : found->second.needs)
       if (!is_met(need, proposal)) unmet.push_back(need);

@@ -61,6 +61,7 @@ struct FailStep {
   Failure failure;  // error "lost": the worker died or the step lapsed; counts as a loss
   SessionId worker = 0;
   TimeUs started_at = 0;
+  bool alone = false;  // lost while its worker executed nothing else
 };
 struct Due {  // the time of a timer, a timeout or an expiry is reached; refused if early
   StepId step = 0;
@@ -114,11 +115,12 @@ using ToolTable = std::map<std::string, ToolFacts, std::less<>>;
 struct Context {
   TimeUs now_us = 0;
   std::string actor;
-  RunId id_base;                     // the n-th run the command creates has plus(id_base, n)
-  double draw = 0;                   // in [0,1), for jitter
-  const ToolTable* tools = nullptr;  // null: no tool is known
-  std::size_t children_max = 1'000;  // runs that one decision may create, called by one another
-  std::size_t events_max = 100'000;  // of one decision; the run fails when more would follow by themselves
+  RunId id_base;                         // the n-th run the command creates has plus(id_base, n)
+  double draw = 0;                       // in [0,1), for jitter
+  const ToolTable* tools = nullptr;      // null: no tool is known
+  std::size_t children_max = 1'000;      // runs that one decision may create, called by one another
+  std::size_t signal_ids_max = 100'000;  // signals with an id that one run may receive, as it remembers them all
+  std::size_t events_max = 100'000;      // of one decision; the run fails when more would follow by themselves
 };
 
 }  // namespace cairn

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "engine/admission.hpp"
+#include "engine/bounds.hpp"
 #include "engine/closing_events.hpp"
 #include "engine/evolve.hpp"
 #include "engine/follow.hpp"
@@ -53,6 +54,14 @@ TimeUs delay_us(const Retry& retry, std::int32_t errors, double draw) {
   const double ms = std::min(static_cast<double>(retry.max_ms),
                              static_cast<double>(retry.backoff_ms) * std::pow(retry.factor, errors - 1));
   return static_cast<TimeUs>(std::max(0.0, ms * (1 - retry.jitter * draw)) * 1000);
+}
+
+// The delay before a lost step is tried again: 100 ms, four times as long with each loss, at most a minute, less up to
+// a half by chance, so that steps that were lost together do not come together again.
+TimeUs delay_after_loss_us(std::int32_t losses, double draw) {
+  constexpr double first_ms = 100, factor = 4, max_ms = 60'000;
+  const double ms = std::min(max_ms, first_ms * std::pow(factor, losses));
+  return static_cast<TimeUs>(ms * (1 - draw / 2) * 1000);
 }
 
 bool touches_reduced(const Graph& graph, const Json& patch) {
@@ -110,12 +119,14 @@ class Deciding {
 
  private:
   // A command's own event names its actor; a step's event has the step as its cause.
-  void emit(StepId step, EventBody body) {
+  void emit(StepId step, EventBody body) { emit_by(step == 0 ? context_.actor : "", step, std::move(body)); }
+
+  void emit_by(std::string actor, StepId step, EventBody body) {
     Event event;
     event.seq = state_.seq + 1;
     event.at_us = std::max(context_.now_us, state_.last_at);
     event.step = step;
-    if (step == 0) event.actor = context_.actor;
+    event.actor = std::move(actor);
     event.body = std::move(body);
     evolve(state_, event, graphs_, touched_);
     CHECK(state_.seq == event.seq);  // numbered here, counted there
@@ -169,6 +180,7 @@ Status Deciding::operator()(const StartRun& start) {
     if (graph->budgets.find(name) == graph->budgets.end() || cap < 0)
       return refusal(Code::invalid, "Expected a cap of at least 0 for a budget of graph " + graph->name +
                                         ", but found " + name + ": " + std::to_string(cap) + ".");
+  if (Status named = check_tags(start.tags); !named) return named;
   if (start.options.recorded && !start.forked_from)
     return refusal(Code::invalid, "Expected a fork to take its answers from the record, but this run has no origin.");
   if (start.options.priority < 0 || start.options.priority > 9)
@@ -197,8 +209,9 @@ Error cannot_move(const RunState& state, const Graph& graph, const std::vector<s
 // new.
 Status Deciding::start_fork(const StartRun& start, RunStarted started, const Graph& graph) {
   const Origin& from = *start.forked_from;
-  const Result<RunState> origin = restore_snapshot(from.state, graphs_);
+  const Result<RunState> origin = carried_state(from.state, graphs_);
   if (!origin) return origin.error();
+  if (origin->seq == 0) return refusal(Code::corrupt, "Expected a fork to begin from a state, but there is none yet.");
   if (is_ended(origin->status) && origin->status != RunStatus::failed)
     return refusal(Code::closed, "Expected a moment before the end of " + name_of(*origin) + ", but event " +
                                      std::to_string(from.seq) + " ended it.");
@@ -261,16 +274,16 @@ Status Deciding::check_outcome(const Step& step, const Outcome& outcome) const {
                                     std::to_string(outcome.facts.size()) + ".");
   if (!outcome.patch.is_object())
     return refusal(Code::invalid, "Expected an object, but the handler left " + excerpt(outcome.patch, 60) + ".");
-  if (const int depth = depth_of(outcome.patch); depth > json_depth_max)
-    return refusal(Code::limit, "Expected at most " + std::to_string(json_depth_max) +
-                                    " levels, but the handler left " + std::to_string(depth) + ".");
+  if (Status fits = check_value(outcome.patch, "what the handler left"); !fits) return fits;
+  if (Status fits = check_facts(outcome.facts); !fits) return fits;
   if (step.goal >= 0) return Done{};
   if (Status fits = check_revisions(outcome.facts); !fits) return fits;
   if (Status fits = check_budgets(outcome.facts); !fits) return fits;
   const Node& node = state_.node(step);
   if (outcome.label == "error" || outcome.label == "exhausted" || node.on.find(outcome.label) == node.on.end())
     return refusal(Code::invalid, "Expected node " + node.name +
-                                      " to leave by one of its labels, but the handler left by " + outcome.label + ".");
+                                      " to leave by one of its labels, but the handler left by " +
+                                      recordable(outcome.label, name_bytes_max) + ".");
   // Composing channels costs time; a patch of plain channels always fits.
   if (!touches_reduced(*state_.graph, outcome.patch)) return Done{};
   // Only whether a sum fits depends on the value before. To read the others would cost as much as they hold, each time.
@@ -359,19 +372,23 @@ Status Deciding::operator()(const FailStep& fail) {
   if (Status open = expect_open(state_, fail.step, fail.attempt); !open) return open;
   const Step& step = state_.steps.at(fail.step);
   if (Status handled = expect_handled(state_, step); !handled) return handled;
+  if (fail.failure.error == lost_error && runs_alone(step) && !fail.alone)
+    return refusal(Code::conflict, "Expected step " + std::to_string(fail.step) + " of " + name_of(state_) +
+                                       ", which runs alone, to have begun, but it had not.");
   fail_attempt(fail.step, fail);
   return Done{};
 }
 
-// A failed attempt leaves only the records of what it used.
+// A failed attempt leaves only the records of what it used, and no record that may not be one.
 void Deciding::record_use(StepId step, const std::vector<Fact>& facts) {
+  if (facts.size() > facts_max || !check_facts(facts)) return;
   for (const Fact& fact : facts)
     if (const auto* record = std::get_if<Record>(&fact)) emit(step, *record);
 }
 
 bool Deciding::may_retry(const Step& step, const FailStep& fail) const {
   const Retry& retry = state_.node(step).retry;
-  if (fail.failure.error == "lost") return step.losses < retry.lost;
+  if (fail.failure.error == lost_error) return fail.failure.retryable && may_lose_again(step, retry);
   return fail.failure.retryable && step.errors + 1 < retry.attempts;
 }
 
@@ -380,14 +397,16 @@ bool Deciding::may_retry(const Step& step, const FailStep& fail) const {
 void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   record_use(id, fail.failure.facts);
   const Step& step = state_.steps.at(id);
-  const Failure& failure = fail.failure;
+  const struct {
+    std::string error, message;
+  } failure = {recordable(fail.failure.error, name_bytes_max), recordable(fail.failure.message, message_bytes_max)};
   const Attempt attempt{step.attempt, fail.worker, fail.started_at};
   StepFailed failed = failed_step(state_, step, attempt, failure.error, failure.message);
   if (may_retry(step, fail)) {
-    // A lost attempt says nothing against the step, so the next one need not wait.
-    const bool lost = failure.error == "lost";
     const TimeUs now = std::max(context_.now_us, state_.last_at);
-    failed.retry_at = now + (lost ? 0 : delay_us(state_.node(step).retry, step.errors + 1, context_.draw));
+    failed.retry_at =
+        now + (failure.error == lost_error ? delay_after_loss_us(step.losses, context_.draw)
+                                           : delay_us(state_.node(step).retry, step.errors + 1, context_.draw));
     return emit(id, std::move(failed));
   }
   if (failure.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
@@ -410,7 +429,10 @@ Status Deciding::operator()(const Due& due) {
     emit(step.id, TimerFired{});
     return Done{};
   }
-  const Question question = state_.questions.find(step.question)->second;
+  const auto open = state_.questions.find(step.question);
+  if (open == state_.questions.end())
+    return refusal(Code::closed, "Expected step " + std::to_string(step.id) + " to ask, but its question is closed.");
+  const Question question = open->second;
   if (question.fallback)
     emit(step.id, QuestionAnswered{question.id, *question.fallback, "default"});
   else
@@ -434,20 +456,28 @@ Status Deciding::operator()(const Answer& answer) {
                    "Expected question " + answer.question + " of " + name_of(state_) + " to be open, but " +
                        (was ? "it is not any more." : "there is none of that id."));
   }
+  if (Status fits = check_name(answer.by, "who answers"); !fits) return fits;
+  if (Status fits = check_value(answer.value, "the answer"); !fits) return fits;
   if (answer.fault)
     return refusal(Code::invalid,
                    "Expected an answer that fits question " + found->first + ", but it does not: " + *answer.fault);
-  emit(found->second.step,
-       QuestionAnswered{found->first, answer.value, answer.by.empty() ? context_.actor : answer.by});
+  emit_by(context_.actor, found->second.step,
+          QuestionAnswered{found->first, answer.value, answer.by.empty() ? context_.actor : answer.by});
   return Done{};
 }
 
 Status Deciding::operator()(const SendSignal& signal) {
   if (Status open = expect_open(state_); !open) return open;
   if (signal.name.empty()) return refusal(Code::invalid, "Expected a signal to have a name, but it has none.");
+  if (Status fits = check_name(signal.name, "the name of a signal"); !fits) return fits;
+  if (Status fits = check_name(signal.id, "the id of a signal"); !fits) return fits;
+  if (Status fits = check_value(signal.value, "the value of a signal"); !fits) return fits;
   if (!signal.id.empty() && state_.signal_ids.count(signal.id) != 0)
     return refusal(Code::conflict,
                    "Expected a new signal, but " + name_of(state_) + " has received " + signal.id + " already.");
+  if (!signal.id.empty() && state_.signal_ids.size() >= context_.signal_ids_max)
+    return refusal(Code::limit, "Expected at most " + std::to_string(context_.signal_ids_max) +
+                                    " signals with an id, but " + name_of(state_) + " has received as many.");
   emit(0, SignalReceived{signal.name, signal.value, signal.id});
   return Done{};
 }
@@ -456,7 +486,7 @@ Status Deciding::operator()(const Cancel& cancel) {
   if (Status open = expect_open(state_); !open) return open;
   RunFinished finished;
   finished.status = RunStatus::aborted;
-  finished.reason = cancel.reason;
+  finished.reason = recordable(cancel.reason, message_bytes_max);
   finished.closed = left_open(state_);
   emit(0, std::move(finished));
   return Done{};
@@ -498,6 +528,8 @@ Status Deciding::operator()(const EditChannels& edit) {
     return refusal(Code::invalid, "Expected an object of channels, but found " + excerpt(edit.patch, 60) + ".");
   if (!state_.branches.at(root_branch).fan.empty())
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to be outside every fan-out, but it has forked.");
+  if (Status fits = check_value(edit.patch, "the edit"); !fits) return fits;
+  if (Status fits = check_patch(Json::object(), edit.patch, *state_.graph); !fits) return fits;
   emit(0, ChannelsEdited{canonical(edit.patch)});
   return Done{};
 }

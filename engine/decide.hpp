@@ -34,8 +34,9 @@ struct Decision {
 //
 // Refuses: `not_found` (step, question, graph, node), `stale` (attempt is not the open one), `closed` (run, step or
 // question has ended), `invalid` (input, value, early Due), `conflict` (already paused, a child that is not the
-// step's), `limit` (depth of calls, facts).
-// A handler's unknown label, a patch that does not fit, or a fact that is none is not refused: it is a failed attempt.
+// step's, a loss of a step that runs alone and had not begun), `limit` (depth of calls, names).
+// A handler's unknown label, a patch that does not fit, or a fact that is none or beyond its bounds (bounds.hpp) is not
+// refused: it is a failed attempt.
 Result<Decision> decide(RunState& state, const Command& command, const Context& context, const Graphs& graphs);
 
 // If the run has ended and another one called it: the command its parent must be given, in the same commit.

@@ -116,6 +116,8 @@ struct StepSucceeded {
   StepId cached_from = 0;  // whose recorded outcome it used; 0: its own
   std::string cache_key;   // a later step with this key may use the outcome; "": none may
 };
+// The error of an attempt whose worker died or let it lapse; reported by the sweep alone.
+inline constexpr const char* lost_error = "lost";
 struct StepFailed {
   std::string node;
   std::int32_t attempt = 0;
@@ -254,7 +256,7 @@ struct Event {
   std::int64_t seq = 0;
   TimeUs at_us = 0;
   StepId step = 0;    // the step it belongs to; 0: none
-  std::string actor;  // the cause when it is no step: "user:ann", "worker:..."; "" when the step is the cause
+  std::string actor;  // the cause when it is no step: "user:ann", "token:web", "worker:..."; "" when it is
   EventBody body;
 };
 

@@ -126,8 +126,10 @@ class Fold {
   }
 
   void begin_as_fork(RunState origin, const Origin& from);
+  void must_be_closable(const Step& step) const;
   Step& new_step(Branch& in, NodeIndex node);
-  void open(BranchId in, NodeIndex node, const Json& given);
+  void open(BranchId in, NodeIndex node, const Json& given, std::string unfit = "");
+  static void make_unfit(Step& step, std::string message);
   void charge(Step& step, const Node& node);
   void set_due(Step& step, const DueSetting& setting);
   void take_goals(BranchId in, StepId map);
@@ -155,8 +157,9 @@ void Fold::operator()(const RunStarted& started) {
   const GraphRef graph = graphs_.by_version(started.version);
   if (graph == nullptr) corrupt(state_, event_, "graph version " + started.version + " is unknown");
   if (started.forked_from) {
-    Result<RunState> origin = restore_snapshot(started.forked_from->state, graphs_);
+    Result<RunState> origin = carried_state(started.forked_from->state, graphs_);
     if (!origin) corrupt(state_, event_, "its origin's state cannot be read: " + origin.error().message);
+    if (origin->seq == 0) corrupt(state_, event_, "its origin has no state yet");
     begin_as_fork(*std::move(origin), *started.forked_from);
     if (state_.graph != graph) move_to(state_, graph);
   } else {
@@ -242,13 +245,15 @@ Step& Fold::new_step(Branch& in, NodeIndex node) {
   return step;
 }
 
-void Fold::open(BranchId in, NodeIndex node, const Json& given) {
+// `unfit`: why the step cannot be run; "": it can.
+void Fold::open(BranchId in, NodeIndex node, const Json& given, std::string unfit) {
   Step& step = new_step(branch(in), node);
   const Node& at = state_.node(step);
   step.given = given;
   charge(step, at);  // first: the step sees the counts with its own use
   for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
   if (step.exhausted) return;
+  if (!unfit.empty()) return make_unfit(step, std::move(unfit));
   if (const DueSetting* due = due_of(at)) set_due(step, *due);
   if (at.verb() == Verb::map) take_goals(in, step.id);
 }
@@ -274,10 +279,14 @@ void Fold::set_due(Step& step, const DueSetting& setting) {
   if (!is_moment && value.is_number_integer() && value >= 0 && value <= ms_max)
     step.due = event_.at_us + value.get<std::int64_t>() * 1000;
   if (step.due) return;
+  make_unfit(step, std::string("Expected ") + (is_moment ? "a time" : "a number of milliseconds") +
+                       " to wait for, but found " + excerpt(value, 60) + ".");
+}
+
+void Fold::make_unfit(Step& step, std::string message) {
   step.unfit = true;
   step.error = "invalid";
-  step.message = std::string("Expected ") + (is_moment ? "a time" : "a number of milliseconds") +
-                 " to wait for, but found " + excerpt(value, 60) + ".";
+  step.message = std::move(message);
 }
 
 // A map takes every untaken sub-goal of the plan at once, so what a later step plans is another map's. Counting the
@@ -355,7 +364,8 @@ void Fold::enter(BranchId in, NodeIndex node, const Json& given) {
   open(in, node, given);
 }
 
-// The last branch to arrive joins all of them, merged in edge order: the result does not depend on which was last.
+// The last branch to arrive joins all of them, merged in edge order: the result does not depend on which was last. Sums
+// that fit in each branch may be too much together: then the step at the join cannot be run.
 void Fold::arrive(BranchId in, NodeIndex join) {
   Branch& part = branch(in);
   part.at_join = join;
@@ -365,11 +375,14 @@ void Fold::arrive(BranchId in, NodeIndex join) {
   if (static_cast<std::size_t>(++parent.arrived) < parent.fan.size()) return;
   const std::vector<BranchId> fan = std::exchange(parent.fan, {});
   parent.arrived = 0;
+  std::string unfit;
   for (const BranchId id : fan) {
+    if (const Status fits = check_sums(state_, parent.id, branch(id).data); !fits && unfit.empty())
+      unfit = fits.error().message;
     merge(parent, branch(id));
     state_.branches.erase(id);
   }
-  open(parent.id, join, nullptr);
+  open(parent.id, join, nullptr, std::move(unfit));
 }
 
 // The parts' untaken sub-goals come after the parent's: `next_untaken` stays at or before the first of them.
@@ -383,7 +396,16 @@ void Fold::merge(Branch& parent, Branch& part) {
 
 // --- step ---------------------------------------------------------------------------------------------------------
 
+// A sub-goal's step is closed with its sub-goal, a map after its sub-goals, an ask after its question.
+void Fold::must_be_closable(const Step& step) const {
+  const std::string name = "step " + std::to_string(step.id);
+  if (step.goal >= 0) corrupt(state_, event_, name + " is a sub-goal's");
+  if (step.map.open_goals > 0) corrupt(state_, event_, name + " has open sub-goals");
+  if (state_.questions.contains(step.question)) corrupt(state_, event_, name + " has an open question");
+}
+
 void Fold::operator()(const StepSucceeded& succeeded) {
+  must_be_closable(open_step());
   Step step = std::move(open_step());
   state_.steps.erase(event_.step);
   Branch& in = branch(step.branch);
@@ -412,7 +434,7 @@ void Fold::operator()(const StepFailed& failed) {
   // A retry keeps the step, its branch and its number open; only the attempt is another (fenced by its number).
   if (failed.retry_at) {
     ++step.attempt;
-    ++(failed.error == "lost" ? step.losses : step.errors);
+    ++(failed.error == lost_error ? step.losses : step.errors);
     step.run_at = *failed.retry_at;
     return;
   }
@@ -420,6 +442,7 @@ void Fold::operator()(const StepFailed& failed) {
     step.failed_final = true;
     return;
   }
+  must_be_closable(step);
   const BranchId in = step.branch;
   const Json given = {{"node", failed.node}, {"error", failed.error}, {"message", failed.message}};
   state_.steps.erase(event_.step);
@@ -439,6 +462,8 @@ void Fold::operator()(const SignalReceived& received) {
 
 void Fold::operator()(const QuestionAsked& asked) {
   Step& step = open_step();
+  if (state_.questions.contains(asked.question) || state_.questions.contains(step.question))
+    corrupt(state_, event_, "the question is open already, or another one of its step");
   step.question = asked.question;
   state_.questions[asked.question] = {asked.question, step.id,        asked.kind,      asked.prompt,
                                       asked.schema,   asked.fallback, asked.expires_at};
@@ -446,7 +471,10 @@ void Fold::operator()(const QuestionAsked& asked) {
 }
 
 void Fold::close_question(const std::string& id, std::string label) {
-  if (state_.questions.erase(id) == 0) corrupt(state_, event_, "question " + id + " is not open");
+  const auto question = state_.questions.find(id);
+  if (question == state_.questions.end()) corrupt(state_, event_, "question " + id + " is not open");
+  if (question->second.step != event_.step) corrupt(state_, event_, "question " + id + " is another step's");
+  state_.questions.erase(question);
   Step& step = open_step();
   step.closing_label = std::move(label);
   touch(step.branch);
@@ -499,7 +527,9 @@ void Fold::operator()(const SubGoalClosed& closed) {
 void Fold::close_goal(Branch& map_branch, std::int32_t place, const SubGoalClosed& closed) {
   SubGoal& goal = map_branch.plan.goals[static_cast<std::size_t>(place)];
   if (goal.status != GoalStatus::open) corrupt(state_, event_, "sub-goal " + goal.id + " is not open");
-  MapProgress& map = state_.steps.at(goal.map).map;
+  const auto map_step = state_.steps.find(goal.map);
+  if (map_step == state_.steps.end()) corrupt(state_, event_, "sub-goal " + goal.id + " is of no open map");
+  MapProgress& map = map_step->second.map;
   const bool succeeded = closed.status == GoalStatus::succeeded;
   goal.status = closed.status;
   goal.attempts = closed.attempt;

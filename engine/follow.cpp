@@ -115,7 +115,8 @@ class Following {
   }
 
   EventBody exhausted() const {
-    const BudgetUse& use = state_.budgets.find(node().spends)->second;
+    const auto found = state_.budgets.find(node().spends);  // a run that was moved since may have none of that name
+    const BudgetUse use = found == state_.budgets.end() ? BudgetUse{0, 0, true} : found->second;
     if (!use.is_reported) return BudgetExhausted{node().spends, use.cap, use.used};
     if (!next_nodes("exhausted").empty()) return closed_by("exhausted", "{}", "");
     return failed_step(state_, step(), closed_by_engine(step()), "exhausted",

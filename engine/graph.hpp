@@ -24,7 +24,7 @@ enum class Reducer : std::uint8_t { last, append, merge, sum, max };
 // Delay before attempt n+1: min(max_ms, backoff_ms * factor^(n-1)) * (1 - jitter * draw), draw in [0,1).
 struct Retry {
   int attempts = 1;  // errors allowed in all, the first try included
-  int lost = 5;      // losses allowed: the worker died or the step lapsed
+  int lost = 5;      // losses allowed where the step ran alone: the worker died or the step lapsed; 0: none at all
   std::int64_t backoff_ms = 0;
   double factor = 2;
   std::int64_t max_ms = 60'000;

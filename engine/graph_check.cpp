@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/bounds.hpp"
 #include "engine/graph.hpp"
 #include "engine/graph_walk.hpp"
 #include "engine/id.hpp"
@@ -124,8 +125,16 @@ class GraphCheck {
   }
 
   void name(const std::string& what, const Json& value) {
+    bounded(what, value);
     if (value.is_string() && is_name(value.get_ref<const std::string&>())) return;
     expected(what + " to be lower-case letters, digits and _", value);
+  }
+
+  // A name of any kind, if it is one.
+  void bounded(const std::string& what, const Json& value) {
+    if (!value.is_string()) return;
+    const std::string& text = value.get_ref<const std::string&>();
+    if (const Status fits = check_name(text, what); !fits) faults_.push_back(fits.error().message);
   }
 
   void integer(const std::string& what, const Json& value, std::int64_t lowest, std::int64_t highest) {
@@ -149,6 +158,7 @@ class GraphCheck {
     if (!optional_object("the graph's channels", channels)) return;
     for (const auto& entry : channels.items()) {
       const std::string what = "channel " + in_quotes(entry.key());
+      bounded("the name of a channel", entry.key());
       if (!is_channel_name(entry.key())) fault(what + " to have a name without / and without $ in front", "it has not");
       if (!object(what, entry.value())) continue;
       keys(entry.value(), what, {"reducer"});
@@ -171,6 +181,7 @@ class GraphCheck {
     if (!optional_object("the graph's budgets", budgets)) return;
     for (const auto& entry : budgets.items()) {
       const std::string what = "budget " + in_quotes(entry.key());
+      bounded("the name of a budget", entry.key());
       if (!is_name(entry.key())) fault(what + " to be named by lower-case letters, digits and _", "it is not");
       if (!object(what, entry.value())) continue;
       keys(entry.value(), what, {"cap"});
@@ -222,6 +233,7 @@ class GraphCheck {
   // --- a node ---------------------------------------------------------------------------------------------------
   void node(Place& place, const Json& json) {
     const std::string what = "node " + in_quotes(place.name);
+    bounded("the name of a node", place.name);
     if (!is_name(place.name)) fault(what + " to be named by lower-case letters, digits and _", "it is not");
     if (!object(what, json) || !one_verb(what, json)) {
       walkable_ = false;
@@ -275,7 +287,9 @@ class GraphCheck {
     if (!queue.is_discarded() && !is_free) {
       expected("the queue of " + what + " to be a name that does not begin with cairn.", queue);
     }
+    bounded("the queue of a node", queue);
     const Json& into = member(json, "into");
+    bounded("the channel of \"into\"", into);
     const bool is_channel = into.is_string() && is_channel_name(into.get_ref<const std::string&>());
     if (!into.is_discarded() && !is_channel) expected("\"into\" of " + what + " to be a channel", into);
     optional_object("\"with\" of " + what, member(json, "with"));
@@ -317,6 +331,7 @@ class GraphCheck {
     }
     for (const auto& entry : on.items()) {
       const std::string edge = "edge " + in_quotes(entry.key()) + " of " + what;
+      bounded("the label of an edge", entry.key());
       if (!is_name(entry.key())) fault(edge + " to be labelled by lower-case letters, digits and _", "it is not");
       place.edges.push_back({entry.key(), targets(edge, entry.value())});
     }
@@ -368,6 +383,7 @@ class GraphCheck {
   void do_node(const std::string& what, const Json& json) {
     keys(json, what, {"do", "on", "join", "cache", "queue", "timeout_ms", "spends", "retry", "labels", "with"});
     const Json& handler = json["do"];
+    bounded("the name of a handler", handler);
     if (!handler.is_string() || !is_handler_name(handler.get_ref<const std::string&>())) {
       return expected("the handler of " + what + " to be a name like planner.node", handler);
     }
@@ -399,7 +415,10 @@ class GraphCheck {
       }
       return Words(labels.begin(), labels.end());
     }
-    if (is_list) return own.get<Words>();
+    if (is_list) {
+      for (const Json& label : own) bounded("the label of a handler", label);
+      return own.get<Words>();
+    }
     if (known != handlers_.end() && !known->second.labels.empty())
       return Words(known->second.labels.begin(), known->second.labels.end());
     if (known != handlers_.end()) {
@@ -416,6 +435,7 @@ class GraphCheck {
     if (object("the question of " + what, ask)) {
       keys(ask, "the question of " + what, {"kind", "prompt", "schema", "default"});
       const Json& kind = member(ask, "kind");
+      bounded("the kind of a question", kind);
       if (!kind.is_discarded() && !is_text(kind))
         expected("the kind of the question of " + what + " to be a text", kind);
       const Json& schema = member(ask, "schema");
@@ -449,6 +469,7 @@ class GraphCheck {
     keys(wait, "the wait of " + what, {"ms", "until", "signal", "timeout_ms"});
     wait_times(what, wait);
     const Json& signal = member(wait, "signal");
+    bounded("the signal of a node", signal);
     if (!signal.is_discarded() && !is_text(signal)) expected("the signal of " + what + " to be a text", signal);
     const bool can_time_out = wait.contains("timeout_ms");
     if (can_time_out && signal.is_discarded())

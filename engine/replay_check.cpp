@@ -221,21 +221,25 @@ StartRun ReplayCheck::start_of(std::span<const Event> rest) const {
 Command ReplayCheck::report_again(StepReport report) const {
   if (!report.result) {
     Failure failure = std::move(report.result).error();
-    failure.retryable = failure.retryable || was_last_try(report.step);
-    return FailStep{report.step, report.attempt, std::move(failure), report.worker, report.started_at};
+    failure.retryable = failure.retryable || was_last_try(report.step, failure.error);
+    const bool is_lost = failure.error == lost_error;  // and counted: it is on record
+    return FailStep{report.step, report.attempt, std::move(failure), report.worker, report.started_at, is_lost};
   }
   if (report.cached_from != 0) report.result->cache_key = key_of_outcome(report.step, report.cached_from);
   return CompleteStep{report.step,   report.attempt,    *std::move(report.result),
                       report.worker, report.started_at, report.cached_from};
 }
 
-// The recorded graph allowed no other attempt: whether one was worth it is not on record.
-bool ReplayCheck::was_last_try(StepId id) const {
+// The recorded graph allowed no other attempt: whether one was worth it is not on record. (An earlier release allowed
+// fewer losses than this one.)
+bool ReplayCheck::was_last_try(StepId id, const std::string& error) const {
   const Step* step = find_step(state_, id);
   const GraphRef& then = recorded_graph_ == nullptr ? state_.graph : recorded_graph_;
   if (step == nullptr) return false;
   const NodeIndex node = then->find(state_.node(*step).name);
-  return node >= 0 && step->errors + 1 >= then->node(node).retry.attempts;
+  if (node < 0) return false;
+  const Retry& retry = then->node(node).retry;
+  return error == lost_error ? !may_lose_again(*step, retry) : step->errors + 1 >= retry.attempts;
 }
 
 // It is on record where the outcome was recorded.

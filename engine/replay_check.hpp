@@ -59,7 +59,7 @@ class ReplayCheck {
   std::optional<Derived> derive(std::span<const Event> rest) const;
   StartRun start_of(std::span<const Event> rest) const;
   Command report_again(StepReport report) const;
-  bool was_last_try(StepId id) const;
+  bool was_last_try(StepId id, const std::string& error) const;
   std::string key_of_outcome(StepId id, StepId recorded_by) const;
   bool rerun_agrees(const Event& at, const Command& command);
   bool matches(const Event& recorded, const Event& again) const;

@@ -57,6 +57,8 @@ Json question_json(const Question& question) {
   return shown;
 }
 
+}  // namespace
+
 Json plan_json(const RunState& state) {
   Json plan = Json::array();
   for (const auto& [id, branch] : state.branches) {
@@ -66,8 +68,6 @@ Json plan_json(const RunState& state) {
   }
   return plan;
 }
-
-}  // namespace
 
 Json state_json(const RunState& state) {
   Json shown = {{"run", to_string(state.id)},        {"graph", state.graph->name}, {"version", state.graph->version},

@@ -11,6 +11,9 @@ namespace cairn {
 // `cairn show`: run graph status seq channels steps plan budgets questions, and reason, output once it has ended.
 Json state_json(const RunState& state);
 
+// Its part `plan`.
+Json plan_json(const RunState& state);
+
 // One line of `cairn events --json`: run, seq, type, at, step, actor, then the payload's own fields.
 Json event_json(const RunId& run, const Event& event);
 

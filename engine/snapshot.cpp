@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/state_check.hpp"
+
 namespace cairn {
 namespace {
 
@@ -195,7 +197,7 @@ class Loader {
       T value;
       load(element, value);
       const Key key = value.id;
-      values.emplace(key, std::move(value));
+      must(values.emplace(key, std::move(value)).second, Json(key));  // one of each id
     }
   }
   template <class T>
@@ -387,6 +389,13 @@ Result<RunState> restore_snapshot(const Json& snapshot, const Graphs& graphs) {
   } catch (const NoSnapshot& none) {
     return Error{Code::corrupt, "Expected a snapshot of a run, but " + none.says + "."};
   }
+}
+
+Result<RunState> carried_state(const Json& snapshot, const Graphs& graphs) {
+  Result<RunState> state = restore_snapshot(snapshot, graphs);
+  if (!state) return state;
+  if (const Status whole = check_references(*state); !whole) return whole.error();
+  return state;
 }
 
 std::string state_fingerprint(const RunState& state) { return canonical(snapshot_json(state)); }

@@ -14,12 +14,14 @@ namespace cairn {
 // Raised whenever evolve would fold the same events to another state, or the format changes; cached snapshots of
 // another version are not read, and the run is folded again. A golden test fails if the fold changes without it. A
 // fork's first event holds a snapshot for good, so everything that an older version held stays readable (versions.md).
-inline constexpr std::int32_t fold_version = 3;
+inline constexpr std::int32_t fold_version = 4;
 
 Json snapshot_json(const RunState& state);
 
 // Refuses `unsupported` if the graph version is unknown, `corrupt` if it is no snapshot.
 Result<RunState> restore_snapshot(const Json& snapshot, const Graphs& graphs);
+// The same for a state to go on from. Refuses `corrupt` as well if its parts do not fit together (state_check.hpp).
+Result<RunState> carried_state(const Json& snapshot, const Graphs& graphs);
 
 // Equal states have equal fingerprints: what tests and `cairn rebuild --check` compare.
 std::string state_fingerprint(const RunState& state);

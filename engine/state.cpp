@@ -1,6 +1,7 @@
 #include "engine/state.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -68,6 +69,8 @@ Status check_channel(Reducer reducer, const std::string& channel, const Json& be
       if (!patch.is_number()) return unfit(channel, "a number to add", patch);
       if (before.is_number_integer() && patch.is_number_integer() && !sum_of(before, patch).is_number_integer())
         return unfit(channel, "a number whose sum fits 64 bits", patch);
+      if (before.is_number() && !std::isfinite(sum_of(before, patch).get<double>()))
+        return unfit(channel, "a number whose sum is finite", patch);
       return Done{};
   }
   return Done{};
@@ -218,6 +221,20 @@ Json read_channels(const RunState& state, BranchId branch) {
   return all;
 }
 
+Status check_sums(const RunState& state, BranchId branch, const Data& part) {
+  Json before = Json::object();
+  Json sums = Json::object();
+  for (const auto& [channel, reducer] : state.graph->channels) {
+    if (reducer != Reducer::sum) continue;
+    const Json& patch = part.composed(*state.graph);
+    const auto found = patch.find(channel);
+    if (found == patch.end() || !found->is_number()) continue;
+    before[channel] = read_channel(state, branch, channel);
+    sums[channel] = *found;
+  }
+  return check_patch(before, sums, *state.graph);
+}
+
 const SubGoal* find_goal(const RunState& state, BranchId branch, std::string_view id) {
   while (branch != 0) {
     const Branch& part = branch_of(state, branch);
@@ -241,6 +258,41 @@ std::vector<const RejectedGoal*> rejected_of(const RunState& state, BranchId bra
     for (const RejectedGoal& goal : part->plan.rejected) goals.push_back(&goal);
   return goals;
 }
+
+namespace {
+
+// Equal values have equal hashes, as those of the JSON library have not: 5 read from a text differs there from 5
+// counted.
+std::size_t hash_of(const Json& value) {
+  if (value.is_number()) return std::hash<double>{}(value.get<double>());
+  if (!value.is_structured()) return std::hash<Json>{}(value);
+  std::size_t hash = value.size();
+  for (auto part = value.begin(); part != value.end(); ++part) {
+    hash = hash * 31 + hash_of(*part);
+    if (value.is_object()) hash = hash * 31 + std::hash<std::string>{}(part.key());
+  }
+  return hash;
+}
+
+std::size_t digest_of(const std::string& tool, const Json& inputs) {
+  return std::hash<std::string>{}(tool) ^ (hash_of(inputs) * 31);
+}
+
+// In plan order: ancestors' first.
+EarlierSuccesses earlier_successes(const RunState& state, BranchId branch, StepId map, const auto& inputs_of) {
+  EarlierSuccesses earlier;
+  for (const Branch* part : lineage(state, branch)) {
+    for (std::int32_t at = 0; at < std::ssize(part->plan.goals); ++at) {
+      const SubGoal& goal = part->plan.goals[static_cast<std::size_t>(at)];
+      if (goal.status != GoalStatus::succeeded || goal.map >= map) continue;
+      if (const Result<Json> inputs = inputs_of(goal))
+        earlier.by_digest[digest_of(goal.tool, *inputs)].push_back({part->id, at});
+    }
+  }
+  return earlier;
+}
+
+}  // namespace
 
 const CachedOutcome* find_cached(const RunState& state, BranchId branch, std::string_view key) {
   while (branch != 0) {
@@ -273,12 +325,17 @@ const SubGoal* find_same_success(const RunState& state, const Step& step) {
     CompositionBound bound;
     return resolved(state, branch, goal.inputs, bound, 0);
   };
+  const Step* map = find_step(state, wanted.map);
   const Result<Json> inputs = inputs_of(wanted);
-  if (!inputs) return nullptr;
-  for (const SubGoal* goal : plan_of(state, branch)) {
-    const bool may = goal->status == GoalStatus::succeeded && goal->tool == wanted.tool && goal->map < wanted.map;
-    if (!may) continue;
-    if (const Result<Json> same = inputs_of(*goal); same && *same == *inputs) return goal;
+  if (map == nullptr || !inputs) return nullptr;
+  std::optional<EarlierSuccesses>& earlier = map->map.earlier;
+  if (!earlier) earlier = earlier_successes(state, branch, wanted.map, inputs_of);
+  const auto found = earlier->by_digest.find(digest_of(wanted.tool, *inputs));
+  if (found == earlier->by_digest.end()) return nullptr;
+  for (const EarlierSuccesses::Place& place : found->second) {
+    const SubGoal& goal = branch_of(state, place.branch).plan.goals[static_cast<std::size_t>(place.goal)];
+    if (goal.tool != wanted.tool) continue;
+    if (const Result<Json> same = inputs_of(goal); same && *same == *inputs) return &goal;
   }
   return nullptr;
 }

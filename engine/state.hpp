@@ -20,7 +20,8 @@
 namespace cairn {
 
 // A part of a run's data: a composed patch, and patches that are still unread text (decision 0001).
-// Composing is associative for every reducer, so a branch's patches become one when they are read.
+// Composing is associative for every reducer, so a branch's patches become one when they are read (sums of doubles may
+// differ in their last digits).
 class Data {
  public:
   void add(JsonText patch);
@@ -40,6 +41,10 @@ void apply_patch(Json& data, const Json& patch, const Graph& graph);
 
 // Whether every channel of the patch fits its reducer over `data`. Refuses `invalid`.
 Status check_patch(const Json& data, const Json& patch, const Graph& graph);
+
+struct RunState;
+// Whether the sums of a part's patches fit what the branch holds, so that both may become one. Refuses `invalid`.
+Status check_sums(const RunState& state, BranchId branch, const Data& part);
 
 struct SubGoal {
   std::string id;
@@ -95,10 +100,20 @@ struct Branch {
   std::map<std::string, CachedOutcome, std::less<>> cache;  // its own recorded outcomes, by key
 };
 
+// The sub-goals of earlier maps that succeeded, as a caching map sees them, by a digest of tool and resolved inputs.
+struct EarlierSuccesses {
+  struct Place {
+    BranchId branch = 0;
+    std::int32_t goal = 0;  // position in its plan
+  };
+  std::unordered_map<std::size_t, std::vector<Place>> by_digest;
+};
+
 struct MapProgress {              // of an open step at a map
   std::int32_t open_goals = 0;    // not yet closed
   bool partial = false;           // one failed or was skipped
   std::set<std::int32_t> doomed;  // positions of goals that depend on a failure: follow closes them as skipped
+  mutable std::optional<EarlierSuccesses> earlier = {};  // derived when first asked for; no more are added meanwhile
 };
 
 struct Step {
@@ -178,6 +193,16 @@ struct RunState {
   const Node& node(const Step& step) const { return graph->node(step.node); }
 };
 
+// Whether a worker executes the step's next attempt with nothing else in flight: the step was lost twice, so it may be
+// the one that kills workers, or have been held together with that one (decision 0037).
+inline constexpr std::int32_t losses_together_max = 2;
+inline bool runs_alone(const Step& step) { return step.losses >= losses_together_max; }
+// Whether a step that is lost once more is tried again. The first losses, together with other steps, may be the fault
+// of one of those: only the later ones use up what is allowed, unless nothing is.
+inline bool may_lose_again(const Step& step, const Retry& retry) {
+  return retry.lost > 0 && step.losses - losses_together_max < retry.lost;
+}
+
 // --- reading --------------------------------------------------------------------------------------------------------
 // REQUIRES for all: the branch exists.
 
@@ -207,7 +232,8 @@ Result<Json> resolved_inputs(const RunState& state, const Step& step);
 Status check_slots(const RunState& state, const Step& step);
 
 // The sub-goal whose outputs a sub-goal's step may take for its own: of the same tool, with the same resolved inputs,
-// succeeded, and taken by an earlier map, so that nothing depends on who finished first. Null if there is none.
+// succeeded, and taken by an earlier map, so that nothing depends on who finished first. Null if there is none. Costs
+// the plan once for each map, then only what fits.
 const SubGoal* find_same_success(const RunState& state, const Step& step);
 
 // running but with nothing open except questions, waits and calls.

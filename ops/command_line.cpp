@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <functional>
 #include <iostream>
+#include <new>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "engine/corrupt_history.hpp"
@@ -16,6 +18,7 @@
 #include "ops/service/database.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -24,11 +27,11 @@ namespace {
 
 // Every command, in the order of `cairn --help`.
 constexpr void (*commands[])(CommandLine&) = {
-    add_up,     add_down,    add_migrate,  add_work,    add_serve,        add_queue,      add_workers,
-    add_doctor, add_graph,   add_dataset,  add_corpus,  add_start,        add_fork,       add_batch,
-    add_runs,   add_report,  add_show,     add_events,  add_explain,      add_plan,       add_answer,
-    add_signal, add_control, add_verify,   add_rebuild, add_export,       add_import,     add_archive,
-    add_diff,   add_replay,  add_simulate, add_bench,   add_bench_worker, add_bench_model};
+    add_up,      add_down,   add_migrate, add_work,     add_serve,   add_token,        add_queue,
+    add_workers, add_doctor, add_graph,   add_dataset,  add_corpus,  add_start,        add_fork,
+    add_batch,   add_runs,   add_report,  add_show,     add_events,  add_explain,      add_plan,
+    add_answer,  add_signal, add_control, add_verify,   add_rebuild, add_export,       add_import,
+    add_archive, add_diff,   add_replay,  add_simulate, add_bench,   add_bench_worker, add_bench_model};
 
 void add_commands(CommandLine& line) {
   line.app.require_subcommand(1);
@@ -89,6 +92,14 @@ int run_chosen(const std::function<Exit()>& chosen) {
     return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
   } catch (const CorruptHistory& fault) {
     return report({Code::corrupt, fault.what()});
+  } catch (const std::bad_alloc&) {
+    return say(exit_finding, "Expected memory enough for the command (`ulimit -a`), but it is used up.");
+  } catch (const std::system_error& fault) {
+    if (!is_shortage(fault.code()))
+      return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
+    return say(exit_finding,
+               std::string("Expected descriptors, threads and memory enough for the command (`ulimit -a`), but: ") +
+                   fault.what());
   } catch (const std::exception& fault) {
     return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
   }

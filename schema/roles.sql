@@ -25,15 +25,18 @@ begin
     grant insert, delete on cairn.passage to cairn_app;
     grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import to cairn_app;
     revoke update, delete, truncate on cairn.event from cairn_app, public;
+    revoke insert, update, delete, truncate on cairn.token from cairn_app, public;  -- a server reads them
   end if;
   if exists (select from pg_roles where rolname = 'cairn_read') then
     grant usage on schema cairn to cairn_read;
     grant select on all tables in schema cairn to cairn_read;
+    revoke all on cairn.token from cairn_read;
   end if;
   -- The one role that may remove a history. `cairn archive` takes it on for that alone; who runs it must be a member.
   if exists (select from pg_roles where rolname = 'cairn_archive') then
     grant usage on schema cairn to cairn_archive;
     grant select on all tables in schema cairn to cairn_archive;
+    revoke all on cairn.token from cairn_archive;
     grant update, delete on cairn.run to cairn_archive;
     grant delete on cairn.event, cairn.job, cairn.snapshot, cairn.question, cairn.import to cairn_archive;
     grant insert, update on cairn.tombstone to cairn_archive;

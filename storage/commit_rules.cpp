@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "engine/bounds.hpp"
 #include "storage/chain.hpp"
 
 namespace cairn {
@@ -141,6 +142,7 @@ TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_u
 
 Status check_queue(const QueueSettings& settings) {
   if (settings.name.empty()) return Error{Code::invalid, "Expected the name of a queue, but got an empty text."};
+  if (Status fits = check_name(settings.name, "the name of a queue"); !fits) return fits;
   if (settings.name == timer_queue && settings.is_limited()) {
     return Error{Code::invalid, "Expected a queue of steps, but " + settings.name +
                                     " is where time waits: it can be neither limited nor paused."};

@@ -62,6 +62,13 @@ struct QuestionRow {
   TimeUs asked_at = 0;
 };
 
+// A called run whose end was committed without its caller.
+struct LooseEnd {
+  RunId run;
+  bool caller_is_open = false;
+  friend bool operator==(const LooseEnd&, const LooseEnd&) = default;
+};
+
 struct SnapshotRow {
   std::int64_t seq = 0;
   std::int32_t fold_version = 0;

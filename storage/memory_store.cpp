@@ -283,6 +283,11 @@ class MemoryStore final : public Store {
     ++found->second.counter;
     found->second.beat_at = clock_();
   }
+  void set_alone(SessionId session, const std::string& hold) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(session);
+    if (found != sessions_.end()) found->second.alone = hold;
+  }
   void close_session(SessionId session) override {
     const std::lock_guard lock(mutex_);
     sessions_.erase(session);
@@ -349,6 +354,25 @@ class MemoryStore final : public Store {
       if (n + 1 == limit) mark = {child->first.first, child->first.second};
     }
     return found;
+  }
+
+  std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<LooseEnd> ends;
+    const auto place = [this](const RunId& id) { return std::pair(shard_of(id, shards_), id); };
+    for (const RunId& id : loose_ends_) {
+      if (!after.is_nil() && place(id) <= place(after)) continue;
+      const auto caller = runs_.find(*runs_.at(id).row.parent);
+      ends.push_back({id, caller != runs_.end() && !is_ended(caller->second.row.status)});
+    }
+    std::sort(ends.begin(), ends.end(),
+              [&](const LooseEnd& a, const LooseEnd& b) { return place(a.run) < place(b.run); });
+    cut(ends, limit);
+    return ends;
+  }
+  void tie_ends(std::span<const RunId> runs) override {
+    const std::lock_guard lock(mutex_);
+    for (const RunId& run : runs) loose_ends_.erase(run);
   }
 
   void notify() override {
@@ -445,6 +469,8 @@ class MemoryStore final : public Store {
     run.row.reason = entry.run.reason;
     run.row.head = entry.events.back().seq;
     run.row.chain_hash = hashes.back();
+    const bool is_loose = run.row.parent && is_ended(run.row.status) && !entry.caller_knows;
+    is_loose ? void(loose_ends_.insert(entry.run.id)) : void(loose_ends_.erase(entry.run.id));
     for (const JobWrite& job : entry.jobs) write_job(run, entry, job);
     for (const std::string& question : entry.closed_questions) run.questions.erase(question);
     for (const QuestionRow& question : entry.asked) {
@@ -518,8 +544,10 @@ class MemoryStore final : public Store {
   }
 
   static bool is_wanted(const ClaimRequest& request, const RunId& run) {
-    return request.only_runs.empty() ||
-           std::find(request.only_runs.begin(), request.only_runs.end(), run) != request.only_runs.end();
+    const auto names = [&run](const std::vector<RunId>& runs) {
+      return std::find(runs.begin(), runs.end(), run) != runs.end();
+    };
+    return (request.only_runs.empty() || names(request.only_runs)) && !names(request.not_of);
   }
 
   HeldJob with_head(const HeldJob& job) const {
@@ -575,6 +603,7 @@ class MemoryStore final : public Store {
   std::uint64_t notifications_ = 0;
   std::map<std::thread::id, std::uint64_t> seen_;
   std::map<RunId, StoredRun> runs_;
+  std::set<RunId> loose_ends_;
   std::map<RunId, FoundTombstone> archived_;
   std::map<std::pair<Shard, Hash>, std::string> blobs_;
   std::map<std::pair<std::string, std::string>, GraphRow> graphs_;

@@ -59,6 +59,7 @@ struct ClaimRequest {
   TimeUs now_us = 0;                    // only jobs with run_at <= now
   std::int64_t default_timeout_ms = 0;  // deadline = now + the job's timeout (or this) + grace; 0: no deadline
   std::vector<RunId> only_runs;         // not empty: claim from these runs and no others
+  std::vector<RunId> not_of;            // from any runs but these
   std::int64_t short_history_max = 0;   // histories of at most this many events come with the claim
   bool notified_only = false;           // made because of a notification: the one job it names is enough
 };

@@ -25,6 +25,9 @@ struct SessionRow {
   std::optional<std::vector<std::string>> handlers = {};  // nothing: unknown
   std::optional<std::vector<std::string>> tools = {};     // nothing: unknown
   std::string machine = {};                               // where `pid` means something; "": unknown
+  // The one hold that it executes, as "RUN BRANCH EPOCH": none of its others has begun. "": its holds run side by side.
+  // Nothing: unknown, as of a worker of an older release.
+  std::optional<std::string> alone = {};
 };
 
 // One of as many disjoint parts of all runs as there are processes that share work on them.

@@ -90,6 +90,11 @@ class Store {
   // order of their parents, and moves the mark; at their end, the next call begins at the first.
   virtual std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) = 0;
 
+  // Called runs that ended without their callers (Entry::caller_knows), as a program of an older release may leave
+  // them: those after `after`, in the order of shards and ids. tie_ends() says that their callers know.
+  virtual std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) = 0;
+  virtual void tie_ends(std::span<const RunId> runs) = 0;
+
   // Both puts are idempotent: a second one with the same key changes nothing.
   virtual void put_blob(Shard shard, const Hash& hash, std::string_view bytes) = 0;
   virtual std::optional<std::string> blob(Shard shard, const Hash& hash) = 0;
@@ -135,6 +140,8 @@ class Store {
   // Opening a session again updates its queues, handlers and tools, and nothing else.
   virtual void open_session(const SessionRow& session) = 0;
   virtual void beat(SessionId session) = 0;
+  // The hold that the session executes alone (SessionRow::alone); "": none.
+  virtual void set_alone(SessionId session, const std::string& hold) = 0;
   virtual void close_session(SessionId session) = 0;
   virtual std::vector<SessionRow> sessions() = 0;
 

@@ -133,6 +133,11 @@ Client::Client(Store& store, const Catalogue& catalogue, std::string actor)
     : parts_(std::make_unique<Parts>(store, catalogue, std::move(actor))) {}
 Client::~Client() = default;
 
+void Client::act_as(const std::string& actor) {
+  parts_->actor = actor;
+  parts_->committer->set_actor(actor);
+}
+
 // --- graphs ---------------------------------------------------------------------------------------------------------
 
 void Client::load_graphs() {
@@ -451,8 +456,9 @@ Result<std::vector<Event>> Client::events(const RunId& run, std::int64_t after_s
   return events;
 }
 
-Json Client::expand_blobs(Json value, Shard shard) {
-  static_cast<void>(put_back({&value}, [this, shard](const Hash& hash) { return parts_->store.blob(shard, hash); }));
+Json Client::expand_blobs(Json value, Shard shard, std::size_t bytes_max) {
+  const auto read = [this, shard](const Hash& hash) { return blob_text(parts_->store.blob(shard, hash)); };
+  static_cast<void>(put_back({&value}, read, bytes_max));
   return value;
 }
 

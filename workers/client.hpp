@@ -39,6 +39,9 @@ class Client {
   Client(Store& store, const Catalogue& catalogue, std::string actor);
   ~Client();
 
+  // From now on `actor` stands in the events of what is commanded.
+  void act_as(const std::string& actor);
+
   // Stores the built-in graphs that the database lacks and reads the current version of all others. Reads no graph
   // twice. A run's older version is read when the run is.
   void load_graphs();
@@ -88,9 +91,9 @@ class Client {
   // Decoded events after `after_seq`, at most `limit`.
   Result<std::vector<Event>> events(const RunId& run, std::int64_t after_seq, std::int32_t limit);
 
-  // Replaces {"$blob": hash, "bytes": n} anywhere inside by the value it stands for; those beyond composed_bytes_max
+  // Replaces {"$blob": hash, "bytes": n} anywhere inside by the value it stands for; those beyond `bytes_max` together
   // stay as they are.
-  Json expand_blobs(Json value, Shard shard);
+  Json expand_blobs(Json value, Shard shard, std::size_t bytes_max = composed_bytes_max);
 
  private:
   Status prepare(StartRun& command);

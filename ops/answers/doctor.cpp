@@ -5,6 +5,7 @@
 
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/words.hpp"
+#include "ops/requests/listen_address.hpp"
 
 namespace cairn {
 namespace {
@@ -243,6 +244,28 @@ Check disk(const DiskFacts& disk) {
       std::to_string(megabytes) + " MB of " + std::to_string(disk.bytes / 1'000'000) + " MB free at " + disk.directory};
 }
 
+// The ways over a network: to a database elsewhere, and to the model.
+void add_ways(const DoctorFacts& facts, std::vector<Check>& checks) {
+  if (!facts.is_local) {
+    const bool verifies = facts.sslmode == "verify-full" || facts.sslmode == "verify-ca";
+    const bool encrypts = verifies || facts.sslmode == "require";
+    checks.push_back({"database_tls", encrypts,
+                      "sslmode " + facts.sslmode +
+                          (verifies   ? ""
+                           : encrypts ? ", which takes any server for ours; verify-full is safer"
+                                      : ", which may send all in the clear; verify-full is safe")});
+  }
+  if (facts.model_url.empty()) return;
+  const bool is_plain = facts.model_url.starts_with("http://");
+  const std::string rest = is_plain ? facts.model_url.substr(7) : "";
+  const std::optional<HostParts> host = host_parts(rest.substr(0, rest.find('/')));
+  const bool is_here = host && (host->name == "localhost" || is_loopback(host->name));
+  checks.push_back({"model_tls", !is_plain || is_here,
+                    !is_plain ? "https"
+                    : is_here ? "http on this machine"
+                              : "http: prompts and key go in the clear"});
+}
+
 }  // namespace
 
 std::vector<Check> checks_of(const DoctorFacts& facts) {
@@ -254,6 +277,7 @@ std::vector<Check> checks_of(const DoctorFacts& facts) {
   checks.push_back(ahead(facts));
   checks.push_back(writing(facts));
   if (facts.disk) checks.push_back(disk(*facts.disk));
+  add_ways(facts, checks);
   return checks;
 }
 

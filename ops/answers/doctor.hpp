@@ -90,6 +90,9 @@ struct SchemaFacts {
 
 struct DoctorFacts {
   ServerFacts server;
+  bool is_local = true;      // the server, by its DSN
+  std::string sslmode;       // libpq's, for one elsewhere
+  std::string model_url;     // CAIRN_MODEL_URL; "": none
   std::string schema_fault;  // "" if the schema is this program's
   std::int32_t schema_version = 0;
   std::int32_t shards = 1;

@@ -47,10 +47,20 @@ Reason signal_reason(const Step& step, const std::string& name) {
   return reason(Kind::signal, says + ".", std::move(details));
 }
 
+bool is_end_word(const std::string& status) {
+  const auto is_word = [&](RunStatus one) { return status == to_string(one); };
+  return is_word(RunStatus::done) || is_word(RunStatus::failed) || is_word(RunStatus::aborted);
+}
+
 Reason child_reason(const Step& step, const Situation& situation) {
   const auto called = situation.called.find(step.child);
   const std::string status = called == situation.called.end() ? "unknown" : called->second;
   const std::string run = to_string(step.child);
+  if (is_end_word(status))
+    return reason(Kind::child,
+                  "It waits for run " + run + ", which is " + status +
+                      ", but ended without it: the sweep of any worker that can read both lets this one go on.",
+                  {{"child", run}, {"status", status}});
   return reason(Kind::child, "It waits for run " + run + ", which is " + status + ".",
                 {{"child", run}, {"status", status}});
 }
@@ -114,6 +124,7 @@ class Queued {
     if (job_.session != 0) return held();
     if (state_.status == RunStatus::paused) return reason(Kind::paused, "The run is paused.");
     if (step_.run_at > situation_.now_us) return retry();
+    if (job_.job.run_at_us == never_us) return stopped();
     const QueueSettings* set = settings();
     if (set != nullptr && set->paused)
       return reason(Kind::queue_paused, "Queue " + queue() + " is paused.", {{"queue", queue()}});
@@ -183,6 +194,14 @@ class Queued {
               time_text(job_.deadline_us);
     }
     return reason(Kind::held, says + ".", std::move(details));
+  }
+
+  Reason stopped() const {
+    return reason(
+        Kind::stopped,
+        "A worker found the run's history corrupt and took the job out of the queue; once `cairn verify` finds "
+        "nothing more than that, `cairn rebuild " +
+            to_string(state_.id) + "` offers it again.");
   }
 
   Reason retry() const {
@@ -287,9 +306,9 @@ Reason step_reason(const RunState& state, const Step& step, const Situation& sit
 }  // namespace
 
 std::string_view to_string(Reason::Kind kind) {
-  static constexpr std::array<std::string_view, 16> words = {
-      "paused", "ended", "question",    "signal",       "timer",       "retry",     "child", "map",
-      "join",   "held",  "dead_worker", "queue_paused", "queue_limit", "no_worker", "ready", "no_job"};
+  static constexpr std::array<std::string_view, 17> words = {
+      "paused", "ended",       "question",     "signal",      "timer",     "retry", "child",  "map",    "join",
+      "held",   "dead_worker", "queue_paused", "queue_limit", "no_worker", "ready", "no_job", "stopped"};
   return words[static_cast<std::size_t>(kind)];
 }
 

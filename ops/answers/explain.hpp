@@ -41,6 +41,7 @@ struct Reason {
     no_worker,  // no live worker serves its queue, or has its handler or tool
     ready,      // queued, with a worker for it
     no_job,     // the queue lacks the step's job: `cairn rebuild` puts it back
+    stopped,    // taken out of the queue, because a worker found the history corrupt
   };
   Kind kind = Kind::ready;
   StepId step = 0;   // 0: the run as a whole, or a join

@@ -1,47 +1,76 @@
 #include "ops/answers/graph_formats.hpp"
 
-#include <cstdio>
+#include <atomic>
+#include <boost/asio.hpp>
 #include <cstdlib>
-#include <filesystem>
-#include <sys/wait.h>
 
 #include "engine/graph_drawing.hpp"
+#include "workers/ports/tool_process.hpp"
 
 namespace cairn {
 namespace {
 
-// A file in the temporary directory, removed on destruction.
-class TemporaryFile {
+constexpr int drawings_max = 2;  // at once, in this process
+constexpr std::int64_t drawing_ms_max = 10'000;
+constexpr std::size_t drawing_bytes_max = 8 << 20;
+constexpr int program_missing = 127;
+
+// A place among those that draw now.
+class Drawing {
  public:
-  explicit TemporaryFile(std::string_view text) : path_(std::filesystem::temp_directory_path() / "cairn-graph-XXXXXX") {
-    const int file = mkstemp(path_.data());
-    CHECK(file >= 0);
-    std::FILE* stream = fdopen(file, "w");
-    CHECK(stream != nullptr && std::fwrite(text.data(), 1, text.size(), stream) == text.size());
-    CHECK(std::fclose(stream) == 0);
-  }
-  ~TemporaryFile() { std::remove(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
+  Drawing() : is_taken_(count_.fetch_add(1) < drawings_max) {}
+  ~Drawing() { --count_; }
+  Drawing(const Drawing&) = delete;
+  Drawing& operator=(const Drawing&) = delete;
+  bool is_taken() const { return is_taken_; }
 
  private:
-  std::string path_;
+  static inline std::atomic<int> count_ = 0;
+  bool is_taken_;
 };
 
+// `dot` without a shell, with two variables, 10 seconds of processor time and 512 MiB of memory. It writes no file.
+std::vector<std::string> drawing_program() {
+  const char* path = std::getenv("PATH");
+  return {"env",
+          "-i",
+          std::string("PATH=") + (path == nullptr ? "/usr/bin:/bin" : path),
+          "LC_ALL=C.UTF-8",
+          "prlimit",
+          "--cpu=10",
+          "--as=536870912",
+          "--fsize=0",
+          "--core=0",
+          "--",
+          "dot",
+          "-Tsvg"};
+}
+
+ProcessEnd run_here(std::vector<std::string> argv, const std::string& input, const ProcessLimits& limits) {
+  boost::asio::io_context io;
+  ProcessEnd end;
+  // Named, because g++ 12 destroys an unnamed one twice (its bug 107288).
+  auto run = [&]() -> boost::asio::awaitable<void> { end = co_await run_process(std::move(argv), input, limits); };
+  boost::asio::co_spawn(io, run(), boost::asio::detached);
+  io.run();
+  return end;
+}
+
 Result<std::string> svg(const std::string& drawing) {
-  const TemporaryFile file(drawing);
-  std::FILE* dot_program = popen(("dot -Tsvg '" + file.path() + "' 2>/dev/null").c_str(), "r");
-  if (dot_program == nullptr) return Error{Code::unsupported, "Expected to start the program dot, but it cannot be."};
-  std::string picture;
-  char block[4096];
-  for (std::size_t got = 0; (got = std::fread(block, 1, sizeof block, dot_program)) > 0;) picture.append(block, got);
-  const int status = pclose(dot_program);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return picture;
-  return Error{Code::unsupported, "Expected the program dot to draw the graph, but it " +
-                                      std::string(WIFEXITED(status) && WEXITSTATUS(status) == 127
-                                                      ? "is not here: the package graphviz has it."
-                                                      : "failed.")};
+  const Drawing place;
+  if (!place.is_taken())
+    return Error{Code::limit, "Expected fewer than " + std::to_string(drawings_max) +
+                                  " drawings under way, but there are so many; try again."};
+  ProcessEnd end = run_here(drawing_program(), drawing, {drawing_ms_max, drawing_bytes_max});
+  if (end.kind == ProcessEnd::Kind::exited && end.number == 0) return std::move(end.out);
+  const bool is_missing = end.kind == ProcessEnd::Kind::not_started ||
+                          (end.kind == ProcessEnd::Kind::exited && end.number == program_missing);
+  if (is_missing)
+    return Error{Code::unsupported,
+                 "Expected the program dot to draw the graph, but it is not here: the package graphviz has it."};
+  return Error{Code::limit, "Expected the program dot to draw the graph within " +
+                                std::to_string(drawing_ms_max / 1'000) +
+                                " s, 512 MiB of memory and 8 MiB of drawing, but it failed; take the format dot."};
 }
 
 }  // namespace
@@ -50,13 +79,17 @@ Json graph_json(const GraphRow& row) {
   return {{"name", row.name}, {"version", row.version}, {"current", row.current}};
 }
 
+Error no_such_graph(const std::string& name) {
+  return {Code::not_found, "Expected a graph named " + name + ", but there is none: see `cairn graph list`."};
+}
+
 Result<GraphRef> find_graph(Client& client, const std::string& name) {
   GraphRef graph = client.graphs().current(name);
   if (graph) return graph;
   client.load_all_graphs();
   graph = client.graphs().by_version(name);
   if (graph) return graph;
-  return Error{Code::not_found, "Expected a graph named " + name + ", but there is none: see `cairn graph list`."};
+  return no_such_graph(name);
 }
 
 Result<std::string> graph_as(const Graph& graph, const std::string& format) {

@@ -10,11 +10,14 @@ namespace cairn {
 // A list entry: {"name", "version", "current"}.
 Json graph_json(const GraphRow& row);
 
+Error no_such_graph(const std::string& name);  // `not_found`
+
 // By its name (the current version) or a version. Refuses `not_found`.
 Result<GraphRef> find_graph(Client& client, const std::string& name);
 
 // As indented JSON, or drawn: `format` is json, mermaid, dot or svg, which the program dot draws. Refuses
-// `unsupported`: that program is missing.
+// `unsupported`: that program is missing; `limit`: it takes more than 10 s, 512 MiB or 8 MiB of drawing, or two of this
+// process draw now.
 Result<std::string> graph_as(const Graph& graph, const std::string& format);
 
 }  // namespace cairn

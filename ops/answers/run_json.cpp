@@ -1,6 +1,9 @@
 #include "ops/answers/run_json.hpp"
 
+#include <algorithm>
+
 #include "engine/run_json.hpp"
+#include "ops/answers/answer_room.hpp"
 #include "ops/answers/words.hpp"
 
 namespace cairn {
@@ -36,11 +39,25 @@ Result<RunState> state_at(Client& client, const RunId& run, const Moment& at) {
 
 Status for_each_event(Client& client, const RunId& run, Shard shard, const EventsWanted& wanted,
                       const std::function<bool(const Json& line)>& use) {
-  const Result<std::vector<Event>> page = client.events(run, wanted.after, wanted.limit);
-  if (!page) return page.error();
-  for (const Event& event : *page) {
-    Json line = event_json(run, event);
-    if (!use(wanted.raw ? line : client.expand_blobs(std::move(line), shard))) break;
+  constexpr std::int32_t read_first = 16;  // few, because each may be large; more while they are small
+  constexpr std::size_t read_bytes_small = 1 << 20;
+  std::int32_t at_once = read_first;
+  for (std::int64_t after = wanted.after, left = wanted.limit; left > 0;) {
+    const auto asked = static_cast<std::int32_t>(std::min<std::int64_t>(at_once, left));
+    const Result<std::vector<Event>> page = client.events(run, after, asked);
+    if (!page) return page.error();
+    AnswerRoom small(read_bytes_small);
+    bool is_small = true;
+    for (const Event& event : *page) {
+      Json line = event_json(run, event);
+      if (!wanted.raw) line = client.expand_blobs(std::move(line), shard);
+      is_small = is_small && small.take(line);
+      if (!use(line)) return Done{};
+    }
+    if (page->size() < static_cast<std::size_t>(asked)) return Done{};
+    after = page->back().seq;
+    left -= asked;
+    at_once = is_small ? at_once * 4 : read_first;
   }
   return Done{};
 }

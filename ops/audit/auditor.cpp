@@ -235,6 +235,21 @@ class OneAudit {
     for (const std::int64_t seq : snapshots_) find_snapshot(seq, "to be of an event, but the history ends before it");
     audited_.wanted = projection_of(*state, audit_.last_hash());
     if (!is_surplus_) add(projection_findings(*audited_.wanted, record_, now_us_));
+    judge_calls(*state);
+  }
+
+  // A called run's end is committed with its caller's. The end may have been recorded since the run's rows were read.
+  void judge_calls(const RunState& state) {
+    if (is_ended(state.status)) return;
+    for (const auto& [id, step] : state.steps) {
+      const std::optional<RunRow> called = step.child.is_nil() ? std::nullopt : store_.run(step.child);
+      if (!called || !is_ended(called->status)) continue;
+      const std::optional<RunRow> now = store_.run(run_);
+      if (!now || now->head != state.seq) return;
+      find(state.seq, "call",
+           "Expected step " + std::to_string(id) + " to end with run " + to_string(step.child) +
+               ", which it called and which is " + std::string(to_string(called->status)) + ", but it waits for it.");
+    }
   }
 
   bool is_broken_off() const { return is_unreadable_ || audit_.is_enough(); }

@@ -17,7 +17,8 @@ ReplayCheck::Rerun Replayer::rerun(Shard shard) const {
     Prepared prepared = executor.prepare(state, job);
     Work* work = std::get_if<Work>(&prepared);
     if (work == nullptr || work->handler == nullptr || !work->handler->is_pure()) return std::nullopt;
-    if (!work->blobs.empty()) put_back(*work, [this, shard](const Hash& hash) { return store_.blob(shard, hash); });
+    if (!work->blobs.empty())
+      put_back(*work, [this, shard](const Hash& hash) { return blob_text(store_.blob(shard, hash)); });
     std::vector<Blob> large;
     StepResult result = work->answer ? *work->answer : Executor::run_pure(*work);
     Command report = executor.report(job, 0, std::move(result), *state.graph, large);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "ops/requests/run_filter.hpp"
@@ -87,7 +88,10 @@ int audit_threads() { return std::clamp(static_cast<int>(std::thread::hardware_c
 void for_each_page(const RunSource& source, int threads, const std::function<UseRuns()>& begin) {
   Shared shared(source);
   std::vector<std::thread> others;
-  for (int n = 1; n < threads; ++n) others.emplace_back([&] { shared.work(begin); });
+  try {
+    for (int n = 1; n < threads; ++n) others.emplace_back([&] { shared.work(begin); });
+  } catch (const std::system_error&) {  // no more can be started: those that were do it all
+  }
   shared.work(begin);
   for (std::thread& thread : others) thread.join();
   shared.rethrow();

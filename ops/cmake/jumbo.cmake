@@ -1,12 +1,15 @@
-# cairn_jumbo(target): the .cpp files of one room (folder) are compiled together, at most eight at a time, so that the
-# headers they share are read and instantiated once (a "unity build"). Names in unnamed namespaces are therefore unique
-# within a room. CAIRN_JUMBO=OFF compiles each file by itself, as clang-tidy and clangd need it.
+# cairn_jumbo(target [files]): the .cpp files of one room (folder) are compiled together, at most eight (or `files`) at
+# a time, so that the headers they share are read and instantiated once (a "unity build"). Names in unnamed namespaces
+# are therefore unique within a room. CAIRN_JUMBO=OFF compiles each file by itself, as clang-tidy and clangd need it.
 option(CAIRN_JUMBO "Compile the files of a room together" ON)
-set(cairn_jumbo_files 8)
 
 function(cairn_jumbo target)
   if(NOT CAIRN_JUMBO)
     return()
+  endif()
+  set(files_max 8)
+  if(ARGC GREATER 1)
+    set(files_max ${ARGV1})
   endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
@@ -21,7 +24,7 @@ function(cairn_jumbo target)
   list(REMOVE_DUPLICATES rooms)
   foreach(room IN LISTS rooms)
     list(LENGTH files_of_${room} count)
-    math(EXPR groups "(${count} + ${cairn_jumbo_files} - 1) / ${cairn_jumbo_files}")
+    math(EXPR groups "(${count} + ${files_max} - 1) / ${files_max}")
     math(EXPR size "(${count} + ${groups} - 1) / ${groups}")
     set(at 0)
     foreach(source IN LISTS files_of_${room})

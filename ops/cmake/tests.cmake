@@ -1,7 +1,8 @@
 # One program per folder of tests/, labelled `fast` (needs nothing) or `postgres` (starts its own cluster), linked to no
 # more than it tests.
 find_package(GTest REQUIRED)
-set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_DEFINITIONS
+set_source_files_properties(tests/paths.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON
+                            COMPILE_DEFINITIONS
                             "CAIRN_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\";CAIRN_PROGRAMS=\"${CMAKE_BINARY_DIR}\"")
 
 # The precompiled headers of all test programs, which else would wait for one of them.
@@ -26,6 +27,9 @@ function(cairn_tests folder label library)
   # Tests are compiled once and run once: to optimize them takes longer than it saves.
   target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
+  if(NOT folder MATCHES "^(ops|faults)$")  # which see cairn::testing or cairn::program, by their files
+    cairn_jumbo(test_${folder} 4)
+  endif()
   if(NOT cairn_parts_of_${folder})
     add_test(NAME ${folder} COMMAND test_${folder})
     set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds})
@@ -41,6 +45,7 @@ function(cairn_tests folder label library)
 endfunction()
 
 cairn_tests(engine fast cairn_simulation
+  tests/engine/bounds_test.cpp
   tests/engine/branches_test.cpp
   tests/engine/cache_test.cpp
   tests/engine/codec_test.cpp
@@ -56,6 +61,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/random_test.cpp
   tests/engine/replay_check_test.cpp
   tests/engine/snapshot_test.cpp
+  tests/engine/state_check_test.cpp
   tests/engine/trial.cpp
   tests/engine/upcaster_test.cpp
   tests/engine/waiting_test.cpp
@@ -93,6 +99,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/proof/signing_test.cpp
 )
 cairn_tests(workers postgres cairn_workers
+  tests/waiting.cpp
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
   tests/workers/small_graphs.cpp
@@ -124,6 +131,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/ports/untrusted_text_test.cpp
   tests/workers/runtime/checkpointer_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
+  tests/workers/runtime/turn_watch_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/committer_test.cpp
@@ -138,6 +146,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/corpus_tool_test.cpp
   tests/workers/tools/data_question_test.cpp
   tests/workers/tools/page_dom_test.cpp
+  tests/workers/tools/page_guard_test.cpp
   tests/workers/tools/page_tools_test.cpp
   tests/workers/tools/repository_test.cpp
 )
@@ -152,6 +161,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/guide_handlers_test.cpp
   tests/ops/guide_test.cpp
   tests/ops/program.cpp
+  tests/ops/small_disk.cpp
   tests/ops/audit/archive_test.cpp
   tests/ops/audit/as_of_test.cpp
   tests/ops/audit/audited_database.cpp
@@ -177,14 +187,18 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/explain_test.cpp
   tests/ops/commands/fork_test.cpp
   tests/ops/commands/hanging_database_test.cpp
+  tests/ops/commands/losses_test.cpp
   tests/ops/commands/pooler_test.cpp
   tests/ops/commands/set_clock_test.cpp
+  tests/ops/commands/shortage_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
+  tests/ops/http/doors_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
   tests/ops/http/protocol_test.cpp
+  tests/ops/http/tokens_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp
   tests/ops/planners/plan_runner_runs_test.cpp
@@ -196,12 +210,13 @@ cairn_tests(ops postgres cairn_ops
   tests/storage/postgres/transaction_pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
+  tests/fuzz/bombs.cpp
   tests/fuzz/fuzz_test.cpp
   tests/fuzz/history.cpp
   tests/fuzz/targets.cpp
 )
 if(CAIRN_FUZZ)
-  add_executable(cairn_fuzz tests/fuzz/history.cpp tests/fuzz/libfuzzer.cpp tests/fuzz/targets.cpp)
+  add_executable(cairn_fuzz tests/fuzz/bombs.cpp tests/fuzz/history.cpp tests/fuzz/libfuzzer.cpp tests/fuzz/targets.cpp)
   target_link_libraries(cairn_fuzz PRIVATE cairn_workers)
   target_link_options(cairn_fuzz PRIVATE -fsanitize=fuzzer)
 endif()
@@ -215,6 +230,7 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/server.cpp
   tests/faults/server_faults_test.cpp
   tests/ops/program.cpp
+  tests/ops/small_disk.cpp
   tests/storage/test_database.cpp
   tests/storage/postgres/cutting_proxy.cpp
 )
@@ -238,6 +254,7 @@ add_executable(test_tidy
   tests/tidy/rooms_test.cpp
   tests/tidy/semantics_test.cpp
   tests/tidy/sources.cpp
+  tests/tidy/threat_model_test.cpp
 )
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
 add_test(NAME tidy COMMAND test_tidy)

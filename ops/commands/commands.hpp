@@ -27,6 +27,7 @@ void add_down(CommandLine& line);
 void add_migrate(CommandLine& line);
 void add_work(CommandLine& line);
 void add_serve(CommandLine& line);
+void add_token(CommandLine& line);
 void add_queue(CommandLine& line);
 void add_workers(CommandLine& line);
 void add_doctor(CommandLine& line);

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "ops/http/api_options.hpp"
 #include "ops/http/guard.hpp"
 #include "ops/http/message.hpp"
 #include "ops/service/database.hpp"
@@ -12,19 +15,29 @@ namespace cairn {
 
 class Api {
  public:
-  // With a client for each of `threads` threads. `opened` lives longer.
-  Api(Opened& opened, Guard guard, int threads);
+  // With a client for each of the threads. `opened` and `tokens` live longer.
+  Api(Opened& opened, TokenBook& tokens, const ApiOptions& options);
   ~Api();
 
   // Resolves the route from the request's head. Answers at once what needs no work: refusals of the guard, of a path
-  // (404), a method (405) and a type of body (415), and /healthz. Everything else is admitted with its work, which
-  // blocks; at most `threads` of the lane `work` at once. A failure there is an answer too: 503 when the database is
-  // away, otherwise 500, with the reason in the log.
+  // (404), a method (405), a caller without the route's role (403) and a type of body (415), and /healthz. Everything
+  // else is admitted with its work, which blocks. A refusal there may be 429, beyond a quota; a failure is an answer
+  // too: 503 when the database is away or memory runs out, otherwise 500, with the reason in the log.
   Admission admit(const ApiRequest& request);
+  // The same for a listener of probes: /healthz, /readyz and /metrics, which need no token there, and nothing else.
+  Admission admit_probe(const ApiRequest& request);
 
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
+
+// The routes that need a role, for the test that each of them asks for it.
+struct RouteShown {
+  std::string method;
+  std::string path;
+  ApiRole role;
+};
+std::vector<RouteShown> api_routes();
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/bounds.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 
@@ -21,13 +22,11 @@ bool is_one_of(std::string_view name, FieldNames names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::size_t name_bytes_max = 1'000;  // of keys, tags and names, which are looked up in the database
 constexpr std::size_t tags_max = 100;
 
-Status check_name(const std::string& given, const std::string& as) {
-  if (given.size() <= name_bytes_max) return Done{};
-  return bad_request("Expected at most " + std::to_string(name_bytes_max) + " bytes as " + as + ", but found " +
-                     std::to_string(given.size()) + ".");
+Status check_name_here(const std::string& given, const std::string& as) {
+  const Status fits = check_name(given, as);
+  return fits ? fits : Status(bad_request(fits.error().message));
 }
 
 Result<Json> json_body(const ApiRequest& request) {
@@ -80,7 +79,7 @@ class Fields {
   // A text that is looked up in the database.
   std::string name(const char* field) {
     std::string given = text(field);
-    check(check_name(given, field));
+    check(check_name_here(given, field));
     return given;
   }
   std::string needed_name(const char* field) {
@@ -114,8 +113,8 @@ class Fields {
         refuse_kind("tags", "an object of texts");
         break;
       }
-      check(check_name(name, "the name of a tag"));
-      check(check_name(value, "the value of a tag"));
+      check(check_name_here(name, "the name of a tag"));
+      check(check_name_here(value, "the value of a tag"));
       tags[name] = value;
     }
     return tags;
@@ -232,7 +231,7 @@ Status no_body(const ApiRequest& request) { return Fields(request, {}).result(Do
 Result<Json> graph_body(const ApiRequest& request) {
   Result<Json> graph = json_body(request);
   if (!graph || !graph->is_object() || !graph->contains("name") || !(*graph)["name"].is_string()) return graph;
-  if (const Status fine = check_name((*graph)["name"], "the name of a graph"); !fine) return fine.error();
+  if (const Status fine = check_name_here((*graph)["name"], "the name of a graph"); !fine) return fine.error();
   return graph;
 }
 

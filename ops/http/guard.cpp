@@ -1,10 +1,19 @@
 #include "ops/http/guard.hpp"
 
 #include <boost/beast/core/string.hpp>
-#include <cstdlib>
+#include <spdlog/spdlog.h>
 
 namespace cairn {
 namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t token_bytes_min = 16;  // beyond this machine
+constexpr milliseconds delay_first{250};     // two readings of the tokens
+constexpr int delay_doublings_max = 3;
+constexpr std::chrono::minutes forgotten_after{1};
+constexpr std::size_t peers_max = 1'000;
 
 bool names_loopback(const std::string& host) {
   std::optional<HostParts> parts = host_parts(host);
@@ -13,45 +22,103 @@ bool names_loopback(const std::string& host) {
   return boost::beast::iequals(parts->name, "localhost") || is_loopback(parts->name);
 }
 
-// Compares in constant time, so that the time does not reveal the first difference.
-bool is_same_secret(std::string_view given, std::string_view token) {
-  volatile unsigned differences = given.size() == token.size() ? 0 : 1;
-  for (std::size_t i = 0; i < given.size(); ++i)
-    differences = differences | static_cast<unsigned char>(given[i] ^ token[i % token.size()]);
-  return differences == 0;
+// The token of "Bearer TOKEN"; nothing for other credentials.
+std::optional<std::string> bearer_token(const ApiRequest& request) {
+  constexpr std::string_view scheme = "Bearer ";
+  const std::string credentials = request.header("authorization");
+  if (credentials.size() <= scheme.size()) return {};
+  if (!boost::beast::iequals(std::string_view(credentials).substr(0, scheme.size()), scheme)) return {};
+  return credentials.substr(scheme.size());
 }
 
-bool has_token(std::string_view credentials, std::string_view token) {
-  constexpr std::string_view scheme = "Bearer ";
-  return credentials.size() > scheme.size() && boost::beast::iequals(credentials.substr(0, scheme.size()), scheme) &&
-         is_same_secret(credentials.substr(scheme.size()), token);
+// A client on this machine where no token is asked.
+const CallerRef& local_caller() {
+  static const CallerRef caller = std::make_shared<Caller>(Caller{"api", "", {{ApiRole::admin}, {}, {}}});
+  return caller;
 }
+
+// A client that shows no token where none is needed.
+const CallerRef& unknown_caller() {
+  static const CallerRef caller = std::make_shared<Caller>();
+  return caller;
+}
+
+ApiResponse forbidden(const std::string& message) { return error_response(403, "forbidden", message); }
+
+bool is_power_of_two(int number) { return (number & (number - 1)) == 0; }
 
 }  // namespace
 
-Result<Guard> Guard::make(const ListenAddress& address, std::string token) {
-  if (token.empty() && !is_loopback(address.ip))
-    return Error{Code::unsupported, "Expected a token in CAIRN_TOKEN to listen on " + to_string(address) +
-                                        ", which others can reach, but there is none."};
-  return Guard(std::move(token));
+Status check_listening(const ListenAddress& address, const Transport& transport, const std::string& environment,
+                       bool has_tokens) {
+  if (is_loopback(address.ip)) return Done{};
+  const std::string where = " to listen on " + to_string(address) + ", which others can reach, but ";
+  if (environment.empty() && !has_tokens)
+    return Error{Code::unsupported, "Expected a token in CAIRN_TOKEN" + where + "there is none."};
+  if (!environment.empty() && environment.size() < token_bytes_min)
+    return Error{Code::invalid, "Expected at least " + std::to_string(token_bytes_min) + " bytes in CAIRN_TOKEN" +
+                                    where + "found " + std::to_string(environment.size()) + "."};
+  if (!transport.is_tls && !transport.plain_allowed)
+    return Error{Code::unsupported,
+                 "Expected --tls-cert and --tls-key, or --plain-http," + where + "found none of them."};
+  return Done{};
 }
 
-Result<Guard> guard_from_environment(const ListenAddress& address) {
-  const char* token = std::getenv("CAIRN_TOKEN");
-  return Guard::make(address, token == nullptr ? "" : token);
-}
-
-std::optional<ApiResponse> Guard::refusal(const ApiRequest& request, bool is_open) const {
-  if (!token_.empty()) {
-    if (is_open || has_token(request.header("authorization"), token_)) return {};
-    return error_response(401, "unauthorized", "Expected the token as Authorization: Bearer TOKEN, but it is not.");
+Guard::Verdict Guard::judge(const ApiRequest& request, bool is_open) {
+  if (!tokens_.asks()) {
+    if (std::optional<ApiResponse> refusal = foreign(request)) return *std::move(refusal);
+    return local_caller();
   }
+  if (is_open) return unknown_caller();
+  const std::optional<std::string> token = bearer_token(request);
+  if (token) {
+    if (CallerRef caller = tokens_.find(*token)) return caller;
+    if (!request.was_delayed) {
+      tokens_.look_soon();
+      return ApiDelay{delay_of(request.peer)};
+    }
+    note_failure(request.peer);
+  }
+  return error_response(401, "unauthorized", "Expected the token as Authorization: Bearer TOKEN, but it is not.");
+}
+
+// Pages of this machine's other ports are of the "same site", but not of the same origin.
+std::optional<ApiResponse> Guard::foreign(const ApiRequest& request) const {
   const std::string host = request.header("host");
-  if (!names_loopback(host))
-    return error_response(403, "forbidden", "Expected a Host that names this machine's loopback, but it does not.");
-  if (const std::string origin = request.header("origin"); !origin.empty() && origin != "http://" + host)
-    return error_response(403, "forbidden", "Expected a page from here, but its Origin is another.");
+  if (!names_loopback(host)) return forbidden("Expected a Host that names this machine's loopback, but it does not.");
+  const std::string own = (is_tls_ ? "https://" : "http://") + host;
+  if (const std::string origin = request.header("origin"); !origin.empty() && origin != own)
+    return forbidden("Expected a page from here, but its Origin is another.");
+  const std::string site = request.header("sec-fetch-site");
+  if (!site.empty() && site != "same-origin" && site != "none")
+    return forbidden("Expected a page from here, but Sec-Fetch-Site names another.");
   return {};
+}
+
+// REQUIRES: mutex_ is locked. When the map is full, peers without an entry share the one of "".
+Guard::Failures& Guard::failures_of(const std::string& peer) {
+  const auto now = steady_clock::now();
+  if (failures_.size() >= peers_max && !failures_.contains(peer)) {
+    std::erase_if(failures_, [now](const auto& entry) { return now - entry.second.last > forgotten_after; });
+    if (failures_.size() >= peers_max) return failures_[""];
+  }
+  Failures& found = failures_[peer];
+  if (now - found.last > forgotten_after) found = {0, now};
+  return found;
+}
+
+milliseconds Guard::delay_of(const std::string& peer) {
+  const std::lock_guard lock(mutex_);
+  return delay_first * (1 << std::min(failures_of(peer).count, delay_doublings_max));
+}
+
+void Guard::note_failure(const std::string& peer) {
+  ++wrong_tokens_;
+  const std::lock_guard lock(mutex_);
+  Failures& failures = failures_of(peer);
+  failures.last = steady_clock::now();
+  if (is_power_of_two(++failures.count))
+    spdlog::warn("The API refused a wrong token from {}: {} of late.", peer, failures.count);
 }
 
 }  // namespace cairn

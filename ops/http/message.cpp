@@ -74,4 +74,11 @@ ApiResponse error_response(const Error& error) {
   return error_response(status_of(error.code), to_string(error.code), error.message);
 }
 
+ApiResponse later_response(unsigned status, std::int64_t seconds, const std::string& message) {
+  ApiResponse response = error_response(status, to_string(Code::limit), message);
+  std::erase_if(response.headers, [](const auto& header) { return header.first == "Retry-After"; });
+  response.headers.emplace_back("Retry-After", std::to_string(seconds));
+  return response;
+}
+
 }  // namespace cairn

@@ -1,6 +1,7 @@
 // Requests and answers of the API as plain values, independent of sockets. Safe from any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,6 +22,8 @@ struct ApiRequest {
   std::vector<std::pair<std::string, std::string>> query;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
+  std::string peer;          // the client's address
+  bool was_delayed = false;  // asked again after an ApiDelay
 
   std::string header(const std::string& name) const;  // "": it has none
 };
@@ -42,6 +45,8 @@ ApiResponse error_response(unsigned status, std::string_view code, const std::st
 // The one table from refusals to statuses: invalid 400, not_found 404, unavailable 503 (with Retry-After), unsupported
 // 501, corrupt 500, all others 409.
 ApiResponse error_response(const Error& error);
+// The refusal `limit` of what may be asked again later: 429 and 503, with Retry-After.
+ApiResponse later_response(unsigned status, std::int64_t seconds, const std::string& message);
 
 // An answer that is sent piece by piece: `next` is polled for the next piece.
 struct ApiStream {
@@ -66,7 +71,12 @@ struct Admitted {
   std::function<ApiAnswer(const ApiRequest&)> answer;
 };
 
-// The decision on a request's head: an answer at once, or the work to do.
-using Admission = std::variant<ApiResponse, Admitted>;
+// A pause, after which the head is to be decided on again.
+struct ApiDelay {
+  std::chrono::milliseconds time{0};
+};
+
+// The decision on a request's head: an answer at once, the work to do, or a pause.
+using Admission = std::variant<ApiResponse, Admitted, ApiDelay>;
 
 }  // namespace cairn

@@ -1,5 +1,6 @@
 #include "ops/http/metrics.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "ops/answers/sessions.hpp"
@@ -64,6 +65,34 @@ std::string metrics_text(Store& store, const std::string& dsn) {
          metric("cairn_jobs", "Jobs by queue and state.", jobs) +
          metric("cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", oldest) +
          metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us));
+}
+
+std::string plain_metric(const std::string& name, const std::string& says, double value) {
+  return "# HELP " + name + " " + says + "\n# TYPE " + name + " gauge\n" + name + " " + Json(value).dump() + "\n";
+}
+
+std::string CachedMetrics::text() {
+  std::unique_lock counting(counting_, std::try_to_lock);
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_fresh = std::chrono::steady_clock::now() < fresh_until_;
+    if (!text_.empty() && (is_fresh || !counting.owns_lock())) return text_;
+  }
+  if (!counting.owns_lock()) counting.lock();
+  return counted();
+}
+
+// REQUIRES: counting_ is locked.
+std::string CachedMetrics::counted() {
+  constexpr std::chrono::seconds fresh_least{5};
+  constexpr int share = 20;
+  const auto began = std::chrono::steady_clock::now();
+  std::string text = metrics_text(store_, dsn_);
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  text_ = text;
+  fresh_until_ = now + std::max<std::chrono::steady_clock::duration>(fresh_least, (now - began) * share);
+  return text;
 }
 
 }  // namespace cairn

@@ -1,6 +1,8 @@
 // Metrics in Prometheus' text format. Safe from any thread.
 #pragma once
 
+#include <chrono>
+#include <mutex>
 #include <string>
 
 #include "storage/store.hpp"
@@ -9,5 +11,29 @@ namespace cairn {
 
 // Counts every run and every job. Throws PostgresError and StoreUnavailable.
 std::string metrics_text(Store& store, const std::string& dsn);
+
+// The metrics as they were some seconds ago, so that a scrape costs nothing. They are counted again after five seconds,
+// and seldom enough that counting takes at most a twentieth of the time, however many runs there are.
+class CachedMetrics {
+ public:
+  // `store` lives longer.
+  CachedMetrics(Store& store, std::string dsn) : store_(store), dsn_(std::move(dsn)) {}
+
+  // While one caller counts, the others get the text before, if there is one. Throws as metrics_text.
+  std::string text();
+
+ private:
+  std::string counted();
+
+  Store& store_;
+  const std::string dsn_;
+  std::mutex counting_;
+  std::mutex mutex_;
+  std::string text_;
+  std::chrono::steady_clock::time_point fresh_until_;
+};
+
+// One metric without labels.
+std::string plain_metric(const std::string& name, const std::string& says, double value);
 
 }  // namespace cairn

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <csignal>
+#include <map>
+#include <poll.h>
 #include <set>
 #include <spdlog/spdlog.h>
 #include <sstream>
+#include <utility>
+
+#include "workers/ports/threads.hpp"
 
 namespace cairn {
 namespace {
@@ -27,6 +33,7 @@ constexpr Milliseconds poll_longest{500};
 constexpr std::chrono::seconds pulse_after{15};
 constexpr std::chrono::seconds accept_pause{1};
 constexpr std::chrono::seconds stop_grace{5};
+constexpr std::size_t small_answer = 64 * 1024;
 constexpr int send_buffer = 128 * 1024;  // so that a slow client takes a piece now and then
 
 using Parser = http::request_parser<http::string_body>;
@@ -73,6 +80,12 @@ Result<ApiRequest> read_head(const http::request<http::string_body>& message) {
   return request;
 }
 
+std::string peer_of(const tcp::socket& socket) {
+  error_code gone;
+  const tcp::endpoint peer = socket.remote_endpoint(gone);
+  return gone ? "" : peer.address().to_string();
+}
+
 std::string as_chunk(std::string text) {
   std::ostringstream size;
   size << std::hex << text.size() << "\r\n";
@@ -87,23 +100,107 @@ void set_headers(Message& message, const std::string& type, bool keep_alive) {
   message.keep_alive(keep_alive);
 }
 
+using TlsContext = std::shared_ptr<asio::ssl::context>;  // shared: connections outlive a reading of the files
+
+// Throws boost::system::system_error.
+TlsContext read_tls(const TlsFiles& files) {
+  const auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  context->set_options(asio::ssl::context::default_workarounds | SSL_OP_NO_RENEGOTIATION);
+  context->use_certificate_chain_file(files.certificate);
+  context->use_private_key_file(files.key, asio::ssl::context::pem);
+  return context;
+}
+
+// A connection's bytes, with TLS or without: a stream as Asio and Beast have it.
+class Wire {
+ public:
+  using executor_type = beast::tcp_stream::executor_type;
+
+  Wire(tcp::socket socket, TlsContext tls) : tls_(std::move(tls)), plain_(std::move(socket)) {
+    if (tls_) secured_.emplace(plain_, *tls_);
+  }
+
+  template <class Buffers, class Token>
+  BOOST_ASIO_INITFN_RESULT_TYPE(Token, void(error_code, std::size_t))
+  async_read_some(const Buffers& buffers, Token&& token) {
+    const auto begin = [this](auto handler, const Buffers& into) {
+      if (secured_)
+        secured_->async_read_some(into, std::move(handler));
+      else
+        plain_.async_read_some(into, std::move(handler));
+    };
+    return asio::async_initiate<Token, void(error_code, std::size_t)>(begin, token, buffers);
+  }
+
+  template <class Buffers, class Token>
+  BOOST_ASIO_INITFN_RESULT_TYPE(Token, void(error_code, std::size_t))
+  async_write_some(const Buffers& buffers, Token&& token) {
+    const auto begin = [this](auto handler, const Buffers& from) {
+      if (secured_)
+        secured_->async_write_some(from, std::move(handler));
+      else
+        plain_.async_write_some(from, std::move(handler));
+    };
+    return asio::async_initiate<Token, void(error_code, std::size_t)>(begin, token, buffers);
+  }
+
+  // False if it failed.
+  asio::awaitable<bool> shake_hands() {
+    error_code fault;
+    if (secured_)
+      co_await secured_->async_handshake(asio::ssl::stream_base::server,
+                                         asio::redirect_error(asio::use_awaitable, fault));
+    co_return !fault;
+  }
+  // Says that nothing more is written.
+  asio::awaitable<void> finish() {
+    error_code ignored;
+    if (secured_)
+      co_await secured_->async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
+    else
+      plain_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  }
+
+  executor_type get_executor() { return plain_.get_executor(); }
+  bool is_secured() const { return secured_.has_value(); }
+  tcp::socket& socket() { return plain_.socket(); }
+  void expires_after(std::chrono::steady_clock::duration time) { plain_.expires_after(time); }
+  void expires_never() { plain_.expires_never(); }
+  void cancel() { plain_.cancel(); }
+  void close() { plain_.close(); }
+
+ private:
+  TlsContext tls_;
+  beast::tcp_stream plain_;
+  std::optional<asio::ssl::stream<beast::tcp_stream&>> secured_;
+};
+
 }  // namespace
 
 // Everything except `pool` and `probes` is used on the thread of run() alone.
 struct HttpServer::Parts {
-  Parts(const tcp::endpoint& endpoint, ServerLimits limits_of, Admit admit_of)
+  Parts(const tcp::endpoint& endpoint, ServerLimits limits_of, Admit admit_of, const TlsFiles& files)
       : limits(limits_of),
         admit(std::move(admit_of)),
+        tls_files(files),
+        tls(files.certificate.empty() ? nullptr : read_tls(files)),
         acceptor(io, endpoint),
-        pool(static_cast<std::size_t>(limits.threads)),
+        pool(limits.threads),
         probes(1) {}
 
   // One client's connection.
   struct Connection {
-    explicit Connection(tcp::socket socket) : stream(std::move(socket)) {}
-    beast::tcp_stream stream;
+    Connection(tcp::socket socket, std::string peer_of, TlsContext tls)
+        : peer(std::move(peer_of)), delay(socket.get_executor()), stream(std::move(socket), std::move(tls)) {}
+    std::string peer;  // its address
+    asio::steady_timer delay;
+    Wire stream;
     beast::flat_buffer buffer;
-    bool is_head = false;  // of the request that is answered now
+    bool is_head = false;       // of the request that is answered now
+    bool is_new = true;         // no request has begun on it
+    bool is_evicted = false;    // it made room for another one, and counts no more
+    std::uint64_t waiting = 0;  // since when it waits for a whole request, as a number that grows; 0: it does not
   };
 
   // Work of a thread for a connection, which may stop waiting for it.
@@ -115,6 +212,19 @@ struct HttpServer::Parts {
     std::atomic_flag is_taken;  // by the thread that does it, or by the connection that gave it up
     std::optional<ApiAnswer> said;
     asio::steady_timer done;
+  };
+
+  // Bytes of an answer while it is sent.
+  class UnsentBytes {
+   public:
+    UnsentBytes(std::size_t& sum, std::size_t bytes) : sum_(sum), bytes_(bytes) { sum_ += bytes_; }
+    ~UnsentBytes() { sum_ -= bytes_; }
+    UnsentBytes(const UnsentBytes&) = delete;
+    UnsentBytes& operator=(const UnsentBytes&) = delete;
+
+   private:
+    std::size_t& sum_;
+    std::size_t bytes_;
   };
 
   class StreamCount {
@@ -129,7 +239,9 @@ struct HttpServer::Parts {
   };
 
   asio::awaitable<void> accept();
-  asio::awaitable<void> converse(tcp::socket socket);
+  asio::awaitable<bool> await_room();
+  bool admits(const std::string& peer);
+  asio::awaitable<void> converse(tcp::socket socket, std::string peer);
   asio::awaitable<bool> serve_one(Connection& connection);
   asio::awaitable<bool> await_request(Connection& connection);
   asio::awaitable<bool> answer(Connection& connection, Parser& parser, Admitted admitted, ApiRequest request);
@@ -148,62 +260,131 @@ struct HttpServer::Parts {
   asio::awaitable<T> in_pool(std::function<T()> work);
 
   bool is_full() const { return open >= limits.connections; }
+  void begin_waiting(Connection& connection);
+  void end_waiting(Connection& connection);
+  bool evict_one(const std::string* peer);
+  void leave(const Connection& connection);
+  void end(Connection& connection);
   void stop();
   void await_signals();
-  void end_one();
+  void let_go();
+  asio::awaitable<void> reread_tls();
 
   ServerLimits limits;
   Admit admit;
+  TlsFiles tls_files;
+  TlsContext tls;  // of connections from now on; null: none
   asio::io_context io{1};
   tcp::acceptor acceptor;
   asio::steady_timer room{io};
-  asio::thread_pool pool;
-  asio::thread_pool probes;
-  std::set<beast::tcp_stream*> idle;  // that wait for a request
+  asio::signal_set signals{io, SIGINT, SIGTERM};
+  asio::signal_set hangups{io};
+  ThreadPool pool;
+  ThreadPool probes;
+  std::set<Wire*> idle;                          // that wait for a request's first byte
+  std::map<std::uint64_t, Connection*> waiting;  // that wait for a whole request, the longest first
+  std::uint64_t last_waiting = 0;
+  std::map<std::string, int> peers;  // connections by address
   int open = 0;
+  std::size_t unsent = 0;  // bytes of large answers
   int streams = 0;
   bool stopping = false;
   std::function<void()> give_up;
-  asio::signal_set signals{io, SIGINT, SIGTERM};
   asio::steady_timer grace{io};  // of the requests that have begun when it stops
 };
 
+// --- connections -----------------------------------------------------------------------------------------------------
+
 asio::awaitable<void> HttpServer::Parts::accept() {
   while (!stopping) {
-    if (is_full()) {
-      error_code ignored;
-      room.expires_at(asio::steady_timer::time_point::max());
-      co_await room.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-      continue;
-    }
     error_code fault;
-    tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, fault));
+    co_await acceptor.async_wait(tcp::acceptor::wait_read, asio::redirect_error(asio::use_awaitable, fault));
+    if (stopping) break;
+    if (!fault && !co_await await_room()) continue;
+    tcp::socket socket(io);
+    if (!fault) co_await acceptor.async_accept(socket, asio::redirect_error(asio::use_awaitable, fault));
     if (stopping) break;
     if (fault) {
       spdlog::warn("The API cannot accept a connection: {}", fault.message());
       co_await pause(accept_pause);
       continue;
     }
+    std::string peer = peer_of(socket);
+    if (!admits(peer)) continue;
     ++open;
+    ++peers[peer];
     socket.set_option(asio::socket_base::send_buffer_size(send_buffer), fault);
-    asio::co_spawn(io, converse(std::move(socket)), asio::detached);
+    asio::co_spawn(io, converse(std::move(socket), std::move(peer)), asio::detached);
   }
 }
 
-asio::awaitable<void> HttpServer::Parts::converse(tcp::socket socket) {
-  Connection connection(std::move(socket));
+// A newcomer is there. False: no connection could make room for it yet, and something has changed since.
+asio::awaitable<bool> HttpServer::Parts::await_room() {
+  if (!is_full() || evict_one(nullptr)) co_return true;
+  error_code ignored;
+  room.expires_at(asio::steady_timer::time_point::max());
+  co_await room.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  co_return false;
+}
+
+// Whether the address may have another connection; if need be, in place of the one of its own that waits longest.
+bool HttpServer::Parts::admits(const std::string& peer) {
+  if (is_loopback(peer) && !limits.peers_of_here) return true;
+  const auto found = peers.find(peer);
+  return found == peers.end() || found->second < limits.peer_connections || evict_one(&peer);
+}
+
+void HttpServer::Parts::begin_waiting(Connection& connection) {
+  if (connection.waiting != 0 || connection.is_evicted) return;
+  connection.waiting = ++last_waiting;
+  waiting.emplace(connection.waiting, &connection);
+  room.cancel();
+}
+
+void HttpServer::Parts::end_waiting(Connection& connection) { waiting.erase(std::exchange(connection.waiting, 0)); }
+
+// Closes the connection (of this peer) that has waited longest for a whole request. False if none waits.
+bool HttpServer::Parts::evict_one(const std::string* peer) {
+  const auto found = std::find_if(waiting.begin(), waiting.end(),
+                                  [peer](const auto& entry) { return peer == nullptr || entry.second->peer == *peer; });
+  if (found == waiting.end()) return false;
+  Connection& connection = *found->second;
+  end_waiting(connection);
+  leave(connection);
+  connection.is_evicted = true;
+  connection.stream.close();
+  connection.delay.cancel();
+  return true;
+}
+
+void HttpServer::Parts::leave(const Connection& connection) {
+  --open;
+  const auto found = peers.find(connection.peer);
+  if (--found->second == 0) peers.erase(found);
+}
+
+void HttpServer::Parts::end(Connection& connection) {
+  end_waiting(connection);
+  if (!connection.is_evicted) leave(connection);
+  room.cancel();
+  let_go();
+}
+
+asio::awaitable<void> HttpServer::Parts::converse(tcp::socket socket, std::string peer) {
+  Connection connection(std::move(socket), std::move(peer), tls);
   try {
-    while (co_await serve_one(connection)) {
-    }
+    begin_waiting(connection);
+    connection.stream.expires_after(limits.first);
+    bool goes_on = co_await connection.stream.shake_hands();
+    while (goes_on) goes_on = co_await serve_one(connection);
   } catch (const std::exception& gone) {
     spdlog::debug("A connection of the API ended early: {}", gone.what());
   }
-  end_one();
+  end(connection);
 }
 
-void HttpServer::Parts::end_one() {
-  --open;
-  room.cancel();
+// Nothing is waited for any more once it stops and the last connection has ended.
+void HttpServer::Parts::let_go() {
   if (!stopping || open > 0) return;
   grace.cancel();
   signals.cancel();
@@ -224,8 +405,10 @@ void HttpServer::Parts::stop() {
   stopping = true;
   error_code ignored;
   acceptor.close(ignored);
+  hangups.cancel(ignored);
   room.cancel();
-  for (beast::tcp_stream* stream : idle) stream->cancel();
+  let_go();
+  for (Wire* stream : idle) stream->cancel();
 }
 
 asio::awaitable<void> HttpServer::Parts::pause(Milliseconds time) {
@@ -237,14 +420,14 @@ template <class T>
 asio::awaitable<T> HttpServer::Parts::in_pool(std::function<T()> work) {
   // Named, because g++ 12 destroys an unnamed one twice (its bug 107288).
   auto run = [](std::function<T()> of) -> asio::awaitable<T> { co_return of(); };
-  co_return co_await asio::co_spawn(pool, run(std::move(work)), asio::use_awaitable);
+  co_return co_await asio::co_spawn(pool.context(), run(std::move(work)), asio::use_awaitable);
 }
 
 // False when none will come.
 asio::awaitable<bool> HttpServer::Parts::await_request(Connection& connection) {
   if (connection.buffer.size() > 0) co_return true;
   if (stopping) co_return false;
-  connection.stream.expires_after(limits.idle);
+  connection.stream.expires_after(connection.is_new ? std::min(limits.first, limits.idle) : limits.idle);
   idle.insert(&connection.stream);
   error_code fault;
   const std::size_t got = co_await connection.stream.async_read_some(connection.buffer.prepare(read_bytes),
@@ -256,7 +439,9 @@ asio::awaitable<bool> HttpServer::Parts::await_request(Connection& connection) {
 
 // Whether the connection takes another request.
 asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
+  begin_waiting(connection);
   if (!co_await await_request(connection)) co_return false;
+  connection.is_new = false;
   connection.stream.expires_after(limits.request);
   Parser parser;
   parser.header_limit(limits.header_bytes);
@@ -276,7 +461,16 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
     co_return false;
   }
   Result<ApiRequest> request = read_head(parser.get());
+  if (request) request->peer = connection.peer;
   Admission admission = request ? admit(*request) : Admission(error_response(request.error()));
+  if (const auto* delay = std::get_if<ApiDelay>(&admission)) {
+    error_code ended;
+    connection.delay.expires_after(delay->time);
+    co_await connection.delay.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+    if (connection.is_evicted) co_return false;
+    request->was_delayed = true;
+    admission = admit(*request);
+  }
   if (auto* admitted = std::get_if<Admitted>(&admission))
     co_return co_await answer(connection, parser, std::move(*admitted), *std::move(request));
   ApiResponse known = std::get<ApiResponse>(std::move(admission));
@@ -284,7 +478,8 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
     co_await refuse(connection, std::move(known));
     co_return false;
   }
-  const bool goes_on = parser.get().keep_alive() && !is_full() && !stopping;
+  end_waiting(connection);
+  const bool goes_on = parser.get().keep_alive() && !stopping;
   co_await send(connection, std::move(known), goes_on);
   co_return goes_on;
 }
@@ -300,9 +495,10 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
                             asio::redirect_error(asio::use_awaitable, fault));
   if (is_malformed(fault)) co_await refuse(connection, fault_response(fault, limits));
   if (fault) co_return false;
+  end_waiting(connection);
   request.body = std::move(parser.get().body());
   const bool is_1_1 = parser.get().version() >= 11;
-  const bool goes_on = parser.get().keep_alive() && !is_full();
+  const bool goes_on = parser.get().keep_alive();
   connection.stream.expires_never();
   ApiAnswer said = co_await work_out(std::move(admitted), std::move(request));
   if (auto* response = std::get_if<ApiResponse>(&said)) {
@@ -334,7 +530,7 @@ asio::awaitable<void> HttpServer::Parts::wait_for(Work& work, std::chrono::stead
 asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(Admitted admitted, ApiRequest request) {
   const bool is_probe = admitted.lane == Lane::probes;
   const auto work = std::make_shared<Work>(io, std::move(admitted), std::move(request));
-  asio::post(is_probe ? probes : pool, [this, work] {
+  asio::post((is_probe ? probes : pool).context(), [this, work] {
     if (work->is_taken.test_and_set()) return;
     auto finish = [work, said = work->admitted.answer(work->request)]() mutable {
       work->said = std::move(said);
@@ -370,6 +566,10 @@ asio::awaitable<void> HttpServer::Parts::write_bytes(Connection& connection, std
 bool HttpServer::Parts::is_gone(Connection& connection) const {
   error_code fault;
   auto& socket = connection.stream.socket();
+  if (connection.stream.is_secured()) {  // its bytes are not ours to read here
+    pollfd ended{socket.native_handle(), POLLRDHUP, 0};
+    return ::poll(&ended, 1, 0) != 0;
+  }
   socket.non_blocking(true, fault);
   while (!fault && connection.buffer.size() <= limits.header_bytes)
     connection.buffer.commit(socket.read_some(connection.buffer.prepare(read_bytes), fault));
@@ -377,6 +577,9 @@ bool HttpServer::Parts::is_gone(Connection& connection) const {
 }
 
 asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiResponse said, bool keep_alive) {
+  if (said.body.size() > small_answer && unsent + said.body.size() > limits.unsent_bytes)
+    said = later_response(503, 1, "Expected room for a large answer, but many are not taken yet; try again.");
+  const UnsentBytes counted(unsent, said.body.size() > small_answer ? said.body.size() : 0);
   http::response<http::string_body> response{static_cast<http::status>(said.status), 11};
   set_headers(response, said.status == 204 ? "" : said.type, keep_alive);
   for (const auto& [name, value] : said.headers) response.set(name, value);
@@ -391,9 +594,10 @@ asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiRespons
 // reset the connection before the client has read the answer.
 asio::awaitable<void> HttpServer::Parts::refuse(Connection& connection, ApiResponse response) {
   co_await send(connection, std::move(response), false);
+  begin_waiting(connection);
   error_code fault;
-  connection.stream.socket().shutdown(tcp::socket::shutdown_send, fault);
   connection.stream.expires_after(linger_max);
+  co_await connection.stream.finish();
   std::array<char, read_bytes> unread;
   while (!fault)
     co_await connection.stream.async_read_some(asio::buffer(unread), asio::redirect_error(asio::use_awaitable, fault));
@@ -434,13 +638,37 @@ asio::awaitable<bool> HttpServer::Parts::send_chunks(Connection& connection, Api
   co_return true;
 }
 
+// Connections that are open keep what they began with, and all keep it if the files cannot be used.
+asio::awaitable<void> HttpServer::Parts::reread_tls() {
+  hangups.add(SIGHUP);
+  for (error_code ended; !stopping;) {
+    co_await hangups.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+    if (ended) co_return;
+    try {
+      tls = read_tls(tls_files);
+      spdlog::info("The API has read {} again.", tls_files.certificate);
+    } catch (const boost::system::system_error& fault) {
+      spdlog::warn("The API keeps its certificate, because {} cannot be used: {}", tls_files.certificate,
+                   fault.code().message());
+    }
+  }
+}
+
 HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 HttpServer::~HttpServer() = default;
 
-Result<std::unique_ptr<HttpServer>> HttpServer::open(const ListenAddress& address, ServerLimits limits, Admit admit) {
+Result<std::unique_ptr<HttpServer>> HttpServer::open(const ListenAddress& address, ServerLimits limits, Admit admit,
+                                                     const TlsFiles& tls) {
+  try {
+    if (!tls.certificate.empty()) read_tls(tls);
+  } catch (const boost::system::system_error& fault) {
+    return Error{Code::invalid, "Expected a certificate in " + tls.certificate + " and its key in " + tls.key +
+                                    ", but they cannot be used: " + fault.code().message() + "."};
+  }
   try {
     const tcp::endpoint endpoint(asio::ip::make_address(address.ip), address.port);
-    return std::unique_ptr<HttpServer>(new HttpServer(std::make_unique<Parts>(endpoint, limits, std::move(admit))));
+    auto parts = std::make_unique<Parts>(endpoint, limits, std::move(admit), tls);
+    return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
   } catch (const boost::system::system_error& fault) {
     return Error{Code::unavailable,
                  "Expected to listen on " + to_string(address) + ", but it cannot be: " + fault.code().message() + "."};
@@ -452,9 +680,14 @@ ListenAddress HttpServer::address() const {
   return {endpoint.address().to_string(), endpoint.port()};
 }
 
+void HttpServer::stop() {
+  asio::post(parts_->io, [this] { parts_->stop(); });
+}
+
 void HttpServer::run(std::function<void()> give_up) {
   parts_->give_up = std::move(give_up);
   parts_->await_signals();
+  if (parts_->tls) asio::co_spawn(parts_->io, parts_->reread_tls(), asio::detached);
   asio::co_spawn(parts_->io, parts_->accept(), asio::detached);
   parts_->io.run();
   parts_->pool.join();

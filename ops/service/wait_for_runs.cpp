@@ -1,6 +1,7 @@
 #include "ops/service/wait_for_runs.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <thread>
@@ -41,6 +42,7 @@ class OwnWorker {
         worker_.run();
       } catch (...) {
         fault_ = std::current_exception();
+        has_failed_ = true;
       }
     });
   }
@@ -49,6 +51,7 @@ class OwnWorker {
     if (thread_.joinable()) thread_.join();
     signals_.watch(nullptr);
   }
+  bool has_failed() const { return has_failed_; }
   void stop() {
     worker_.stop();
     thread_.join();
@@ -65,6 +68,7 @@ class OwnWorker {
   StopSignals& signals_;
   std::thread thread_;
   std::exception_ptr fault_;
+  std::atomic<bool> has_failed_ = false;
 };
 
 }  // namespace
@@ -85,7 +89,7 @@ bool wait_until(Opened& opened, const std::vector<RunId>& runs, bool execute, co
   StopSignals signals;
   if (!execute) return poll_until(settled, signals);
   OwnWorker worker(opened, runs, signals);
-  const bool done = poll_until(settled, signals);
+  const bool done = poll_until([&] { return worker.has_failed() || settled(); }, signals);
   worker.stop();
   return done;
 }

@@ -9,5 +9,12 @@ exception
     null;  -- another database of this cluster was quicker
 end $$;
 alter role cairn_data set default_transaction_read_only = on;
+do $$
+begin
+  alter role cairn_data set temp_file_limit = '1GB';
+exception
+  when insufficient_privilege then
+    null;  -- only a superuser may
+end $$;
 create schema sample_shop;
 comment on schema sample_shop is 'The sample data set of Cairn, version 1.';

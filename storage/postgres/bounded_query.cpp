@@ -25,7 +25,8 @@ std::string first_line(std::string_view report) {
 Error refused(const PostgresError& failure) {
   const std::string& sqlstate = failure.sqlstate();
   const std::string sentence = "Expected the query to run, but: " + first_line(failure.what());
-  if (sqlstate == "57014") return {Code::limit, sentence};
+  const bool is_at_limit = sqlstate == "57014" || sqlstate == "53200" || sqlstate == "53400";  // time, memory, files
+  if (is_at_limit) return {Code::limit, sentence};
   const bool is_forbidden = sqlstate == "42501" || sqlstate == "25006";  // no right to it, or it would write
   if (is_forbidden) return {Code::closed, sentence};
   return {failure.is_transient() ? Code::unavailable : Code::invalid, sentence};
@@ -39,12 +40,14 @@ class Reader {
     const std::string timeout = std::to_string(limits.timeout_ms);
     const std::string settings =
         "-c default_transaction_read_only=on -c statement_timeout=" + timeout + " -c lock_timeout=" + timeout +
-        " -c max_parallel_workers_per_gather=0 -c work_mem=16MB -c search_path=\"" + query.schema + "\"";
+        " -c max_parallel_workers_per_gather=0 -c work_mem=16MB -c hash_mem_multiplier=1 -c jit=off"
+        " -c client_connection_check_interval=1s -c search_path=\"" +
+        query.schema + "\"";
     PgConnectOptions options{.dsn = query.dsn};
     options.overrides = {{"options", settings}, {"application_name", "cairn data"}, {"connect_timeout", "5"}};
     if (!query.login.empty()) options.overrides.emplace_back("user", query.login);
     try {
-      return Reader(std::make_unique<PgConnection>(options), deadline_us);
+      return Reader(std::make_unique<PgConnection>(options), timeout, deadline_us);
     } catch (const PostgresError& failure) {
       return Error{Code::unavailable, "Expected to reach the data, but: " + first_line(failure.what())};
     }
@@ -53,13 +56,18 @@ class Reader {
   Result<PgResult> run(const std::string& text) {
     return answered([&] { return connection_->ask(text, deadline_us_); });
   }
+  // The query may have changed the settings of its session: the server's limit of time is set again.
+  Result<PgResult> run_timed(const std::string& text) {
+    if (Result<PgResult> set = run("set statement_timeout = " + timeout_); !set) return set;
+    return run(text);
+  }
   Result<PgResult> describe(const std::string& text) {
     return answered([&] { return connection_->describe(text, deadline_us_); });
   }
 
  private:
-  Reader(std::unique_ptr<PgConnection> connection, std::int64_t deadline_us)
-      : connection_(std::move(connection)), deadline_us_(deadline_us) {}
+  Reader(std::unique_ptr<PgConnection> connection, std::string timeout, std::int64_t deadline_us)
+      : connection_(std::move(connection)), timeout_(std::move(timeout)), deadline_us_(deadline_us) {}
 
   template <class Ask>
   Result<PgResult> answered(Ask&& ask) {
@@ -73,6 +81,7 @@ class Reader {
   }
 
   std::unique_ptr<PgConnection> connection_;
+  std::string timeout_;  // in milliseconds
   std::int64_t deadline_us_;
 };
 
@@ -169,7 +178,7 @@ Status check_login(Reader& reader) {
 }
 
 Result<QueryRows> fetched(Reader& reader, QueryRows found, const QueryLimits& limits) {
-  const Result<PgResult> rows = reader.run("fetch forward " + std::to_string(limits.rows + 1) + " from page");
+  const Result<PgResult> rows = reader.run_timed("fetch forward " + std::to_string(limits.rows + 1) + " from page");
   if (!rows) return rows.error();
   const int count = rows->rows();
   found.more = count > limits.rows;
@@ -202,10 +211,10 @@ Result<QueryRows> run_bounded(const BoundedQuery& query, const QueryLimits& limi
   if (!described) return described.error();
   Result<std::vector<QueryColumn>> columns = columns_of(*described, limits);
   if (!columns) return columns.error();
-  const auto declared = reader->run(cursor_over(text, columns->size(), limits));
+  const auto declared = reader->run_timed(cursor_over(text, columns->size(), limits));
   if (!declared) return declared.error();
   if (query.skip > 0) {
-    const auto skipped = reader->run("move forward " + std::to_string(query.skip) + " from page");
+    const auto skipped = reader->run_timed("move forward " + std::to_string(query.skip) + " from page");
     if (!skipped) return skipped.error();
   }
   return fetched(*reader, {*std::move(columns), Json::array(), false}, limits);

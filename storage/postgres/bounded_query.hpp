@@ -1,8 +1,9 @@
 // A sandbox for queries that others wrote. Each query has a connection of its own and a read-only transaction that is
 // always rolled back; it runs as one cursor, from which a bounded number of rows is fetched, within a time limit that
 // the server and this process both enforce. The rights of its login decide what it may read. A login is refused that no
-// right limits (a superuser), or that owns, is a member of, or may look into anything of the schema cairn. Not bounded:
-// the memory of one query, the WAL that functions such as pg_logical_emit_message write, and advisory locks.
+// right limits (a superuser), or that owns, is a member of, or may look into anything of the schema cairn. Not
+// bounded: the memory of one query, the WAL that functions such as pg_logical_emit_message write, and advisory locks.
+// An embedded server bounds the memory of each of its processes, and grants such functions to Cairn's own roles alone.
 // Safe from any thread; each call blocks its own.
 #pragma once
 

@@ -49,12 +49,13 @@ void NewRunRows::add(const Entry& entry, const Hash& chain_hash) {
   tags_.add(tags_text(run.tags));
   origin_.add(run.forked_from ? std::optional(run.forked_from->run) : std::nullopt);
   origin_seq_.add(run.forked_from ? std::optional(run.forked_from->seq) : std::nullopt);
+  caller_knows_.add(entry.caller_knows);
 }
 
 void NewRunRows::send(PgConnection& connection, Shard shard, std::optional<std::int64_t> expected) const {
   send_rows(connection, "insert_runs", PgParameters().add(shard), id_, waiting_, head_, started_at_, updated_at_,
             parent_, continues_, chain_hash_, status_, graph_, version_, reason_, tags_, origin_, origin_seq_,
-            expected);
+            caller_knows_, expected);
 }
 
 void OfferedRows::add(const RunId& of, const Job& job, std::int64_t with_epoch) {
@@ -128,6 +129,7 @@ void Writes::add_run(const Entry& entry, const Hash& chain_hash) {
   runs_.reason.add(entry.run.reason);
   runs_.head_before.add(entry.head_before);
   runs_.chain_before.add(entry.chain_before);
+  runs_.caller_knows.add(entry.caller_knows);
 }
 
 // Without a fence any session may hold the row.
@@ -220,7 +222,8 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
   on_shard.add(shard);
   if (runs_.id.size() > 0) {
     send_rows(connection, "update_runs", on_shard, runs_.id, runs_.head, runs_.chain_hash, runs_.status, runs_.waiting,
-              runs_.updated_at, runs_.version, runs_.reason, runs_.head_before, runs_.chain_before, count_of(runs_.id));
+              runs_.updated_at, runs_.version, runs_.reason, runs_.head_before, runs_.chain_before, runs_.caller_knows,
+              count_of(runs_.id));
   }
   if (unwritten_fences_.run.size() > 0) send_fenced(connection, "check_fences", on_shard, unwritten_fences_);
   if (events_.run.size() > 0) {

@@ -21,7 +21,7 @@ class NewRunRows {
   PgArray id_{PgType::uuid}, waiting_{PgType::boolean}, head_{PgType::int8}, started_at_{PgType::int8},
       updated_at_{PgType::int8}, parent_{PgType::uuid}, continues_{PgType::uuid}, chain_hash_{PgType::bytes},
       status_{PgType::text}, graph_{PgType::text}, version_{PgType::text}, reason_{PgType::text}, tags_{PgType::text},
-      origin_{PgType::uuid}, origin_seq_{PgType::int8};
+      origin_{PgType::uuid}, origin_seq_{PgType::int8}, caller_knows_{PgType::boolean};
 };
 
 // Rows of offer_jobs.sql and of insert_questions.sql. `on_shard`: the shard. send() may be called again.
@@ -71,7 +71,7 @@ class Writes {
   struct Runs {
     PgArray id{PgType::uuid}, head{PgType::int8}, chain_hash{PgType::bytes}, status{PgType::text},
         waiting{PgType::boolean}, updated_at{PgType::int8}, version{PgType::text}, reason{PgType::text},
-        head_before{PgType::int8}, chain_before{PgType::bytes};
+        head_before{PgType::int8}, chain_before{PgType::bytes}, caller_knows{PgType::boolean};
   } runs_;
   struct Keeps {
     PgArray run{PgType::uuid}, branch{PgType::int4}, step{PgType::int4}, attempt{PgType::int4},

@@ -1,5 +1,6 @@
 #include "storage/postgres/dsn.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <libpq-fe.h>
 #include <map>
@@ -43,6 +44,18 @@ std::string in_quotes(std::string_view value) {
     text += letter;
   }
   return text + "'";
+}
+
+// Whether each of a list of hosts or addresses is this machine.
+bool are_local(std::string_view hosts) {
+  while (!hosts.empty()) {
+    const std::string_view host = hosts.substr(0, hosts.find(','));
+    const bool is_local = host.empty() || host.starts_with('/') || host.starts_with('@') || host == "localhost" ||
+                          host.starts_with("127.") || host == "::1";
+    if (!is_local) return false;
+    hosts.remove_prefix(std::min(host.size() + 1, hosts.size()));
+  }
+  return true;
 }
 
 }  // namespace
@@ -98,6 +111,21 @@ Result<Pooler> pooler_of_environment() {
   if (said == "transaction") return Pooler::transaction;
   return Error{Code::invalid,
                "Expected transaction or session in CAIRN_POOLER, but found \"" + std::string(said) + "\"."};
+}
+
+ServerWay way_to_server(const std::string& dsn) {
+  ServerWay way;
+  const Result<DsnOptions> options = parsed(is_bare_name(dsn) && !dsn.empty() ? "dbname=" + in_quotes(dsn) : dsn);
+  if (!options) return way;
+  for (const PQconninfoOption* option = options->get(); option->keyword != nullptr; ++option) {
+    const char* given = option->val;
+    if (given == nullptr && option->envvar != nullptr) given = std::getenv(option->envvar);
+    if (given == nullptr || *given == '\0') continue;
+    const std::string_view keyword = option->keyword;
+    if (keyword == "sslmode") way.sslmode = given;
+    if (keyword == "host" || keyword == "hostaddr") way.is_local = way.is_local && are_local(given);
+  }
+  return way;
 }
 
 std::string socket_folder_of(const std::string& dsn) {

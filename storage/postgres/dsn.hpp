@@ -29,4 +29,11 @@ Result<Pooler> pooler_of_environment();
 // The folder of the server's socket, if the DSN names the server by it; otherwise "".
 std::string socket_folder_of(const std::string& dsn);
 
+// The way to the server that libpq would take, its variables included.
+struct ServerWay {
+  bool is_local = true;  // a socket of this machine, or loopback addresses alone
+  std::string sslmode = "prefer";
+};
+ServerWay way_to_server(const std::string& dsn);
+
 }  // namespace cairn

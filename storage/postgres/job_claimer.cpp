@@ -33,6 +33,16 @@ PgArray id_array(const std::vector<RunId>& ids) {
   return array;
 }
 
+bool contains(const std::vector<RunId>& runs, const RunId& run) {
+  return std::find(runs.begin(), runs.end(), run) != runs.end();
+}
+
+std::vector<RunId> wanted_runs(const ClaimRequest& request) {
+  std::vector<RunId> wanted = request.only_runs;
+  std::erase_if(wanted, [&](const RunId& run) { return contains(request.not_of, run); });
+  return wanted;
+}
+
 // The parameters of all five claim statements: first the scope (the shard and what to claim there), then in one order
 // the claim's time, its session, and what the deadline is made of. A statement's further parameters follow them.
 PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request) {
@@ -129,7 +139,8 @@ JobClaimer::Attempt JobClaimer::claim_unlimited(const ClaimRequest& request) {
   if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
   if (!request.only_runs.empty()) return claim_of_runs(request);
   // Read by every claim, used or not: one that scans everywhere finds the jobs of the earlier notifications as well.
-  if (const std::optional<NotifiedJob> job = notified_.only_one(request.shard); job && request.notified_only) {
+  const std::optional<NotifiedJob> job = notified_.only_one(request.shard);
+  if (job && request.notified_only && !contains(request.not_of, job->run)) {
     Attempt claimed = claim_notified(request, *job);
     if (!claimed || !claimed->jobs.empty()) return claimed;
   }
@@ -157,8 +168,8 @@ JobClaimer::Attempt JobClaimer::claim_limited(const ClaimRequest& request) {
   PgParameters scope;
   scope.add(request.shard).add(text_array(rotated(request.queues))).add(request.limit);
   PgParameters parameters = claim_parameters(std::move(scope), request);
+  parameters.add(id_array(request.only_runs.empty() ? request.not_of : wanted_runs(request)));
   if (request.only_runs.empty()) return execute({"claim_limited", std::move(parameters), true}, request);
-  parameters.add(id_array(request.only_runs));
   return execute({"claim_limited_of_runs", std::move(parameters), true}, request);
 }
 
@@ -166,7 +177,7 @@ JobClaimer::Attempt JobClaimer::claim_of_runs(const ClaimRequest& request) {
   PgParameters scope;
   scope.add(request.shard).add(text_array(request.queues)).add(request.limit);
   PgParameters parameters = claim_parameters(std::move(scope), request);
-  parameters.add(id_array(request.only_runs));
+  parameters.add(id_array(wanted_runs(request)));
   return execute({"claim_of_runs", std::move(parameters)}, request);
 }
 
@@ -214,6 +225,7 @@ PgParameters JobClaimer::scan_parameters(const ClaimRequest& request, ScanFrom f
   parameters.add(std::move(queue)).add(std::move(priority)).add(std::move(run_at)).add(std::move(run));
   parameters.add(std::move(gap_queue)).add(std::move(above)).add(std::move(below));
   parameters.add(from == ScanFrom::everywhere ? std::numeric_limits<std::int32_t>::max() : std::int32_t{1});
+  parameters.add(id_array(request.not_of));
   return parameters;
 }
 

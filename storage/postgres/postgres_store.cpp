@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::int64_t clock_checked_every_us = 5'000'000;
 constexpr int clock_asked = 3;  // each time
+constexpr auto loose_end_columns = std::to_array<std::string_view>({"run_id", "caller_is_open"});
 constexpr std::size_t lineage_max = 10'000;
 constexpr auto import_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest", "key"});
 constexpr std::size_t runs_of_a_piece = 64;  // whose events are read by one statement
@@ -250,12 +251,16 @@ class PostgresStore final : public Store {
     parameters.add(session.id).add(session.counter).add(session.started_at).add(session.beat_at).add(session.pid);
     add_texts(parameters.add(session.host), session.queues).add(session.only_own);
     add_texts(add_texts(parameters, session.handlers), session.tools).add(session.machine);
+    session.alone ? parameters.add(*session.alone) : parameters.add_null(PgType::text);
     pool_.query("open_session", parameters);
   }
 
   void end_stalled(std::int64_t after_ms) override { pool_.query_widely("end_stalled", PgParameters().add(after_ms)); }
 
   void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
+  void set_alone(SessionId session, const std::string& hold) override {
+    pool_.query("set_alone", PgParameters().add(session).add(hold));
+  }
   void close_session(SessionId session) override { pool_.query("close_session", PgParameters().add(session)); }
 
   std::vector<SessionRow> sessions() override { return read_sessions(pool_.query("sessions")); }
@@ -311,6 +316,19 @@ class PostgresStore final : public Store {
     return runs;
   }
 
+  std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) override {
+    const Shard shard = after.is_nil() ? -1 : shard_of(after, shards_);
+    const PgResult rows = pool_.query("loose_ends", PgParameters().add(shard).add(after).add(std::max(limit, 0)));
+    rows.expect_columns(loose_end_columns);
+    std::vector<LooseEnd> ends;
+    for (int row = 0; row < rows.rows(); ++row) ends.push_back({rows.uuid(row, 0), rows.boolean(row, 1)});
+    return ends;
+  }
+  void tie_ends(std::span<const RunId> runs) override {
+    std::map<Shard, PgArray> by_shard;
+    for (const RunId& run : runs) by_shard.try_emplace(shard_of(run, shards_), PgType::uuid).first->second.add(run);
+    for (auto& [shard, ids] : by_shard) pool_.query("tie_ends", PgParameters().add(shard).add(std::move(ids)));
+  }
   void give_up() override { pool_.give_up(); }
 
   void notify() override { notifier_.notify(); }

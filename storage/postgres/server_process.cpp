@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +68,8 @@ class Image {
   const pid_t started = fork();
   if (started == 0) {
     setsid();
+    const rlimit memory{server_memory_max, server_memory_max};
+    setrlimit(RLIMIT_DATA, &memory);  // refused: it is less already
     image.become();
   }
   const bool told = write(tell, &started, sizeof started) == sizeof started;

@@ -2,6 +2,7 @@
 // without our environment; and the one process that is the server of a data directory. Safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -35,8 +36,11 @@ struct ProgramRun {
 ProgramRun run_program(const ServerAccount& account, const std::vector<std::string>& command,
                        const std::filesystem::path& output);
 
+inline constexpr std::uint64_t server_memory_max = 4ull << 30;
+
 // Starts a program in a session of its own, with the log as its output (made 0600); it outlives us and is not our
-// child. Refuses `unavailable`.
+// child. It and each process that it starts get at most `server_memory_max` of memory of their own. Refuses
+// `unavailable`.
 Result<pid_t> start_program(const ServerAccount& account, const std::vector<std::string>& command,
                             const std::filesystem::path& log);
 

@@ -101,7 +101,7 @@ TEST(Commands, results_in_flight_are_recorded_while_paused_and_what_they_open_wa
   for (const auto& [branch, job] : trial.queue) EXPECT_EQ(job.run_at_us, never_us);
   trial.then(Resume{});
   EXPECT_EQ(trial.queue.at(trial.state.steps.at(2).branch).attempt, 2);
-  EXPECT_EQ(trial.queue.at(trial.state.steps.at(2).branch).run_at_us, trial.now_us);
+  EXPECT_EQ(trial.queue.at(trial.state.steps.at(2).branch).run_at_us, trial.now_us + 100'000);
   trial.complete(2, "ok");
   trial.now_us += 9 * Trial::second_us;
   trial.then(Due{4});

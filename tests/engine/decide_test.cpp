@@ -140,10 +140,37 @@ TEST(Decide, losses_are_counted_apart_from_errors_and_each_attempt_number_is_use
   Trial trial(retrying);
   trial.start();
   EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 1 lost again"}));
-  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us) << "a loss is no reason to wait";
   EXPECT_EQ(trial.fail(1), (Lines{"1 step_failed a attempt 2 error again"}));
   EXPECT_EQ(trial.fail(1), (Lines{"1 step_failed a attempt 3 error again"}));
-  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 4 lost error -> sorry"}));
+  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 4 lost again"}));
+  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 5 lost again"})) << "the first that counts";
+  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 6 lost error -> sorry"}));
+}
+
+TEST(Decide, A10_a_lost_step_waits_longer_with_each_loss) {
+  Trial trial(retrying);
+  trial.start();
+  trial.fail(1, "lost");
+  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us + 100'000);
+  trial.draw = 0.5;
+  trial.fail(1, "lost");
+  EXPECT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us + 300'000) << "400 ms less a quarter";
+}
+
+TEST(Decide, A10_a_step_that_runs_alone_loses_nothing_while_it_has_not_begun) {
+  Trial trial(retrying);
+  trial.start();
+  trial.fail(1, "lost");
+  EXPECT_FALSE(runs_alone(trial.state.steps.at(1)));
+  trial.fail(1, "lost");
+  EXPECT_TRUE(runs_alone(trial.state.steps.at(1)));
+  FailStep lost{1, 3, {lost_error, "Its worker died.", true, {}}, 7, 0};
+  const Error refusal = trial.refused(lost);
+  EXPECT_EQ(refusal.code, Code::conflict);
+  EXPECT_EQ(refusal.message.substr(0, 25), "Expected step 1 of run 01") << refusal.message;
+  EXPECT_EQ(trial.queue.at(root_branch).attempt, 3) << "the number is not used";
+  lost.alone = true;
+  EXPECT_EQ(trial.then(lost), (Lines{"1 step_failed a attempt 3 lost again"}));
 }
 
 TEST(Decide, a_late_result_of_an_earlier_attempt_is_stale) {

@@ -6,10 +6,10 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-const char* const kid = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
+const char* const left_kid = R"({"name":"left_kid","start":"k","limits":{"steps":9},"nodes":{
   "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
 
-const char* const asking = R"({"name":"t","start":"a","limits":{"steps":99},"budgets":{"rounds":{"cap":1}},"nodes":{
+const char* const asks_twice = R"({"name":"t","start":"a","limits":{"steps":99},"budgets":{"rounds":{"cap":1}},"nodes":{
   "a":{"do":"x.a","labels":["ok"],"spends":"rounds","on":{"ok":"q","exhausted":"z"}},
   "q":{"ask":{"kind":"question","prompt":"?"},"into":"answer","on":{"answered":"b","expired":"b"}},
   "b":{"do":"x.b","labels":["ok","again"],"on":{"ok":"z","again":"a"}},
@@ -33,7 +33,7 @@ StartRun fork_command(const Trial& origin, const std::string& version = "version
 // A run that continues from where the other one stands, under its graphs.
 class Fork : public Trial {
  public:
-  explicit Fork(const Trial& origin) : Trial(kid) {
+  explicit Fork(const Trial& origin) : Trial(left_kid) {
     graphs = origin.graphs;
     now_us = origin.now_us + second_us;
     state.id = plus(origin.state.id, 77);
@@ -41,7 +41,7 @@ class Fork : public Trial {
 };
 
 TEST(Fork, goes_on_from_where_its_origin_stood_and_leaves_it_as_it_was) {
-  Trial origin(asking);
+  Trial origin(asks_twice);
   origin.start(R"({"n":1})");
   origin.complete(1, "ok", R"({"n":2})");
   const std::string before = state_fingerprint(origin.state);
@@ -60,7 +60,7 @@ TEST(Fork, goes_on_from_where_its_origin_stood_and_leaves_it_as_it_was) {
 }
 
 TEST(Fork, is_edited_and_answered_by_events_of_its_own) {
-  Trial origin(asking);
+  Trial origin(asks_twice);
   origin.start();
   origin.complete(1, "ok", R"({"n":2})");
   Fork fork(origin);
@@ -92,7 +92,7 @@ TEST(Fork, whose_answer_or_edit_does_not_fit_is_refused_whole) {
 }
 
 TEST(Fork, of_a_failed_run_tries_its_failed_steps_again) {
-  Trial origin(asking);
+  Trial origin(asks_twice);
   origin.start();
   origin.fail(1);
   ASSERT_EQ(origin.state.status, RunStatus::failed);
@@ -103,7 +103,7 @@ TEST(Fork, of_a_failed_run_tries_its_failed_steps_again) {
 }
 
 TEST(Fork, of_a_run_that_had_ended_is_refused) {
-  Trial origin(asking);
+  Trial origin(asks_twice);
   origin.start();
   origin.then(Cancel{"enough"});
   Fork fork(origin);
@@ -114,13 +114,13 @@ TEST(Fork, of_a_run_that_had_ended_is_refused) {
 TEST(Fork, calls_a_child_of_its_own) {
   Trial origin(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
     "a":{"do":"x.a","labels":["ok"],"on":{"ok":"c"}},
-    "c":{"call":"kid","on":{"done":"z","failed":"z"}},"z":{"end":"done"}}})");
-  origin.add_graph(kid);
+    "c":{"call":"left_kid","on":{"done":"z","failed":"z"}},"z":{"end":"done"}}})");
+  origin.add_graph(left_kid);
   origin.start();
   origin.complete(1, "ok");
   const RunId child = origin.children.at(0).state.id;
   Fork fork(origin);
-  EXPECT_EQ(fork.then(fork_command(origin)), (Lines{"run_started t {}", "2 child_started kid"}));
+  EXPECT_EQ(fork.then(fork_command(origin)), (Lines{"run_started t {}", "2 child_started left_kid"}));
   EXPECT_NE(fork.children.at(0).state.id, child);
   EXPECT_EQ(fork.children.at(0).state.parent->run, fork.state.id);
   EXPECT_EQ(fork.refused(FinishChild{2, child, RunStatus::done, "", nullptr}).code, Code::conflict);
@@ -141,7 +141,7 @@ TEST(Fork, that_is_recorded_fails_where_the_record_has_no_answer_whatever_edges_
 }
 
 TEST(Fork, alone_may_be_recorded) {
-  Trial trial(asking);
+  Trial trial(asks_twice);
   StartRun start;
   start.run = trial.state.id;
   start.graph = "t";
@@ -150,7 +150,7 @@ TEST(Fork, alone_may_be_recorded) {
 }
 
 TEST(Fork, of_a_child_is_called_by_nobody) {
-  Trial origin(asking);
+  Trial origin(asks_twice);
   StartRun start;
   start.run = origin.state.id;
   start.graph = "t";
@@ -181,7 +181,7 @@ TEST(Fork, under_a_graph_that_lacks_its_nodes_names_them_and_writes_nothing) {
   Trial origin(forking);
   origin.start();
   origin.complete(1, "ok");
-  origin.graphs.add(version_of(asking, "v2"), true);
+  origin.graphs.add(version_of(asks_twice, "v2"), true);
   Fork fork(origin);
   const Error refused = fork.refused(fork_command(origin, "v2"));
   EXPECT_EQ(refused.code, Code::conflict);
@@ -190,11 +190,11 @@ TEST(Fork, under_a_graph_that_lacks_its_nodes_names_them_and_writes_nothing) {
 }
 
 TEST(Fork, goes_on_under_a_changed_graph_that_fits) {
-  Trial origin(asking);
+  Trial origin(asks_twice);
   origin.start();
   origin.complete(1, "ok");
   const std::string changed =
-      replaced(replaced(asking, R"("cap":1)", R"("cap":2)"), R"("ok":"z","again")", R"("ok":"more","again")");
+      replaced(replaced(asks_twice, R"("cap":1)", R"("cap":2)"), R"("ok":"z","again")", R"("ok":"more","again")");
   origin.graphs.add(version_of(replaced(changed, R"("z":{"end":"done"})",
                                         R"("more":{"do":"x.m","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"})"),
                                "v2"),
@@ -282,9 +282,9 @@ TEST(Move, keeps_data_as_the_old_graph_composed_it) {
 }
 
 TEST(Move, whose_channels_do_not_fit_what_the_run_holds_is_refused) {
-  Trial trial(asking);
+  Trial trial(asks_twice);
   trial.start(R"({"n":"text"})");
-  const std::string summing = replaced(asking, R"("budgets")", R"("channels":{"n":{"reducer":"sum"}},"budgets")");
+  const std::string summing = replaced(asks_twice, R"("budgets")", R"("channels":{"n":{"reducer":"sum"}},"budgets")");
   trial.graphs.add(version_of(summing, "v2"), false);
   const Error refused = trial.refused(MoveRun{"v2"});
   EXPECT_EQ(refused.code, Code::conflict);
@@ -292,10 +292,10 @@ TEST(Move, whose_channels_do_not_fit_what_the_run_holds_is_refused) {
 }
 
 TEST(Move, gives_a_budget_that_the_old_graph_lacked_its_cap) {
-  Trial trial(asking);
+  Trial trial(asks_twice);
   trial.start();
   const std::string costly =
-      replaced(replaced(asking, R"("rounds":{"cap":1})", R"("rounds":{"cap":1},"tries":{"cap":3})"),
+      replaced(replaced(asks_twice, R"("rounds":{"cap":1})", R"("rounds":{"cap":1},"tries":{"cap":3})"),
                R"("b":{"do":"x.b",)", R"("b":{"do":"x.b","spends":"tries",)");
   trial.graphs.add(
       version_of(replaced(costly, R"("on":{"ok":"z","again":"a"})", R"("on":{"ok":"z","again":"a","exhausted":"z"})"),
@@ -310,13 +310,13 @@ TEST(Move, gives_a_budget_that_the_old_graph_lacked_its_cap) {
 }
 
 TEST(Move, to_nothing_to_itself_or_to_another_graph_is_refused) {
-  Trial trial(asking);
-  trial.add_graph(kid);
+  Trial trial(asks_twice);
+  trial.add_graph(left_kid);
   EXPECT_EQ(trial.refused(MoveRun{"version of t"}).code, Code::not_found) << "there is no run yet";
   trial.start();
   EXPECT_EQ(trial.refused(MoveRun{"v9"}).code, Code::not_found);
   EXPECT_EQ(trial.refused(MoveRun{"version of t"}).code, Code::conflict);
-  EXPECT_EQ(trial.refused(MoveRun{"version of kid"}).code, Code::invalid);
+  EXPECT_EQ(trial.refused(MoveRun{"version of left_kid"}).code, Code::invalid);
   trial.then(Cancel{""});
   EXPECT_EQ(trial.refused(MoveRun{"version of t"}).code, Code::closed);
 }

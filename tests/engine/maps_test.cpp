@@ -1,4 +1,6 @@
 // Maps: whose sub-goals they take, what their steps are like, what one closing costs; budgets and limits.
+#include <chrono>
+
 #include "tests/engine/trial.hpp"
 
 namespace cairn {
@@ -188,13 +190,13 @@ TEST(Budgets, branches_share_one) {
 
 // --- retry and loss -------------------------------------------------------------------------------------------------
 
-TEST(Losses, one_error_and_five_losses_are_allowed_unless_the_node_says_otherwise) {
+TEST(Losses, A10_one_error_two_losses_beside_others_and_five_alone_are_allowed_unless_the_node_says_otherwise) {
   Trial trial(R"({"name":"t","start":"a","limits":{"steps":6},"nodes":{
     "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
   trial.start();
-  for (int n = 1; n <= 5; ++n)
+  for (int n = 1; n <= 7; ++n)
     EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt " + std::to_string(n) + " lost again"}));
-  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 6 lost for good",
+  EXPECT_EQ(trial.fail(1, "lost"), (Lines{"1 step_failed a attempt 8 lost for good",
                                           "1 run_finished failed (Step 1 (a) failed: lost: it "
                                           "broke) {}"}));
   trial.then(Reopen{});
@@ -238,6 +240,40 @@ TEST(Maps, a_map_that_caches_takes_the_outputs_of_the_same_work_in_an_earlier_ma
   ASSERT_NE(closed, nullptr) << lines.back();
   EXPECT_EQ(closed->reused_from, "a");
   EXPECT_EQ(closed->attempt, 0);
+}
+
+// A19: each sub-goal was compared with every one before it.
+TEST(Maps, A19_what_a_caching_map_takes_over_costs_as_much_as_it_has_sub_goals) {
+  const auto seconds_of = [](int count) {
+    Json graph = looping_map(true);
+    graph["limits"]["steps"] = 100'000;
+    Trial trial(canonical(graph));
+    trial.replay_every = 1'000'000;
+    trial.start();
+    std::vector<Fact> first, again;
+    for (int n = 0; n < count; ++n) {
+      const std::string inputs = "{\"x\":" + std::to_string(n) + "}";
+      first.push_back(sub_goal("a" + std::to_string(n), "echo", {}, inputs));
+      again.push_back(sub_goal("b" + std::to_string(n), "echo", {}, inputs));
+    }
+    Context context;
+    context.now_us = trial.now_us;
+    context.tools = &trial.tools;
+    const auto complete = [&](StepId step, const std::string& label, std::vector<Fact> facts, Json patch) {
+      const CompleteStep command{step, 1, {label, std::move(patch), std::move(facts), ""}, 0, trial.now_us, 0};
+      ASSERT_TRUE(decide(trial.state, command, context, trial.graphs));
+    };
+    complete(1, "more", std::move(first), Json::object());
+    for (int n = 0; n < count; ++n) complete(3 + n, "", {}, {{"v", n}});
+    const auto began = std::chrono::steady_clock::now();
+    complete(3 + count, "more", std::move(again), Json::object());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    const SubGoal* last = find_goal(trial.state, root_branch, "b" + std::to_string(count - 1));
+    EXPECT_EQ(last->outputs, Json({{"v", count - 1}}));
+    return took.count();
+  };
+  const double few = std::min(seconds_of(500), seconds_of(500));
+  EXPECT_LT(std::min(seconds_of(4'000), seconds_of(4'000)), 24 * few) << "eight times as many";
 }
 
 TEST(Maps, a_map_that_does_not_cache_works_again) {

@@ -94,7 +94,7 @@ class Driver {
         for (const auto& [id, step] : trial_.state.steps)
           if (step.goal >= 0 || node(step).verb() == Verb::do_) {
             const CompleteStep late{id, step.attempt, {"ok", Json::object(), {}}, 1, 0, 0};
-            must(FailStep{id, step.attempt, {"lost", "its worker died", true, {}}, 1, 0});
+            must(FailStep{id, step.attempt, {"lost", "its worker died", true, {}}, 1, 0, true});
             trial_.refused(late);
             break;
           }

@@ -145,7 +145,7 @@ void Trial::compare_replay() const {
     evolve(replayed, {event.seq, event.at_us, event.step, event.actor, *std::move(body)}, graphs, touched);
   }
   EXPECT_EQ(state_fingerprint(replayed), state_fingerprint(state)) << "the replay differs";
-  const Result<RunState> restored = restore_snapshot(parse_stored(canonical(snapshot_json(state))), graphs);
+  const Result<RunState> restored = carried_state(parse_stored(canonical(snapshot_json(state))), graphs);
   ASSERT_TRUE(restored.ok()) << restored.error().message;
   EXPECT_EQ(state_fingerprint(*restored), state_fingerprint(state)) << "the snapshot differs";
 }
@@ -186,7 +186,9 @@ std::vector<std::string> Trial::complete(StepId step, const std::string& label, 
 std::vector<std::string> Trial::fail(StepId step, const std::string& error, bool retryable) {
   const Step* open = find_step(state, step);
   EXPECT_NE(open, nullptr) << "step " << step << " is not open";
-  return then(FailStep{step, open == nullptr ? 1 : open->attempt, {error, "it broke", retryable, {}}, 7, now_us});
+  const bool is_lost = error == lost_error;
+  return then(
+      FailStep{step, open == nullptr ? 1 : open->attempt, {error, "it broke", retryable, {}}, 7, now_us, is_lost});
 }
 
 GraphRef version_of(const std::string& text, const std::string& version) {

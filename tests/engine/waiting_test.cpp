@@ -58,6 +58,27 @@ TEST(Waiting, several_signals_at_once_go_to_several_waits_in_their_order) {
   EXPECT_EQ(trial.state.signals.at("go").size(), 1u);
 }
 
+// A19: a run remembers the ids of all its signals, in each snapshot.
+TEST(Waiting, A19_signals_with_an_id_have_a_bound_and_a_double_is_refused_at_it) {
+  Trial trial(R"({"name":"t","start":"w","limits":{"steps":9},"nodes":{
+    "w":{"wait":{"signal":"go"},"on":{"fired":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  Context context;
+  context.now_us = trial.now_us;
+  context.signal_ids_max = 2;
+  const auto code_of = [&](const std::string& id) {
+    RunState state = trial.state;
+    const Result<Decision> decision = decide(state, SendSignal{"other", 1, id}, context, trial.graphs);
+    return decision ? std::string("ok") : std::string(to_string(decision.error().code));
+  };
+  trial.then(SendSignal{"other", 1, "s1"});
+  EXPECT_EQ(code_of("s2"), "ok");
+  trial.then(SendSignal{"other", 1, "s2"});
+  EXPECT_EQ(code_of("s1"), "conflict");
+  EXPECT_EQ(code_of("s3"), "limit");
+  EXPECT_EQ(code_of(""), "ok") << "one without an id is not remembered";
+}
+
 TEST(Waiting, a_signal_without_a_name_is_refused) {
   Trial trial(three_waits);
   trial.start();

@@ -22,7 +22,7 @@ constexpr const char* heading =
     "| Bystanders | Harmed | Recovery p50, p99, max | Rate after / before |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
-std::string milliseconds(double value) { return std::to_string(static_cast<std::int64_t>(value)) + " ms"; }
+std::string ms_text(double value) { return std::to_string(static_cast<std::int64_t>(value)) + " ms"; }
 
 double quantile(const std::vector<double>& sorted, double part) {
   return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
@@ -31,8 +31,7 @@ double quantile(const std::vector<double>& sorted, double part) {
 std::string recovery_text(std::vector<double> values) {
   if (values.empty()) return "–";
   std::sort(values.begin(), values.end());
-  return milliseconds(quantile(values, 0.5)) + ", " + milliseconds(quantile(values, 0.99)) + ", " +
-         milliseconds(values.back());
+  return ms_text(quantile(values, 0.5)) + ", " + ms_text(quantile(values, 0.99)) + ", " + ms_text(values.back());
 }
 
 std::string rate_text(const FaultLine& line) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <pwd.h>
 #include <stdexcept>
-#include <sys/mount.h>
 #include <unistd.h>
 #include <vector>
 
@@ -39,25 +38,6 @@ std::vector<pid_t> children_of(pid_t parent) {
 }
 
 }  // namespace
-
-SmallDisk::SmallDisk(const std::string& name, int megabytes) : place_(directory() / name) {
-  fs::create_directory(place_);
-  const std::string size = "mode=755,size=" + std::to_string(megabytes) + "m";
-  is_there_ = mount("cairn-test", place_.c_str(), "tmpfs", 0, size.c_str()) == 0;
-}
-
-SmallDisk::~SmallDisk() {
-  if (is_there_) umount2(place_.c_str(), MNT_DETACH);
-}
-
-void SmallDisk::fill() const {
-  std::ofstream file(place_ / "filler", std::ios::binary);
-  const std::string block(4096, 'x');
-  while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
-  }
-}
-
-void SmallDisk::empty() const { fs::remove(place_ / "filler"); }
 
 OwnServer::OwnServer(std::string name, fs::path place, fs::path wal)
     : name_(std::move(name)), socket_(own_directory(directory() / (name_ + "_socket"))) {

@@ -9,23 +9,6 @@
 
 namespace cairn::program {
 
-// A file system of its own that can be filled. Mounting is for root alone: without it `is_there` is false.
-class SmallDisk {
- public:
-  SmallDisk(const std::string& name, int megabytes);
-  ~SmallDisk();
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  bool is_there() const { return is_there_; }
-  const std::filesystem::path& place() const { return place_; }
-  void fill() const;
-  void empty() const;
-
- private:
-  std::filesystem::path place_;
-  bool is_there_ = false;
-};
-
 class OwnServer {
  public:
   // Its data lie in `place` (default: the test's directory), its log of changes in `wal` (default: with the data).

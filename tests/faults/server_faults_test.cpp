@@ -10,6 +10,7 @@
 #include "storage/postgres/connection.hpp"
 #include "tests/faults/load.hpp"
 #include "tests/faults/server.hpp"
+#include "tests/ops/small_disk.hpp"
 #include "tests/storage/test_database.hpp"
 
 namespace cairn::program {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "engine/corrupt_history.hpp"
+#include "engine/decide.hpp"
 #include "engine/evolve.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/job.hpp"
@@ -55,6 +56,15 @@ GraphRef graph_here() {
         "z": {"end": "done"}}})"),
                    "v1", {});
   return graph;
+}
+
+const Graphs& graphs_here() {
+  static const Graphs graphs = [] {
+    Graphs made;
+    made.add(graph_here(), true);
+    return made;
+  }();
+  return graphs;
 }
 
 std::vector<std::string> next_of(Choices& choices) {
@@ -208,11 +218,7 @@ EventBody body_of(Choices& choices) {
 }  // namespace
 
 void history(std::string_view bytes) {
-  static const Graphs graphs = [] {
-    Graphs made;
-    made.add(graph_here(), true);
-    return made;
-  }();
+  const Graphs& graphs = graphs_here();
   Choices choices(bytes);
   RunState state;
   std::vector<BranchId> touched;
@@ -229,11 +235,64 @@ void history(std::string_view bytes) {
     }
     jobs_of(state);
     CHECK(state_json(state).is_object());
-    const Result<RunState> restored = restore_snapshot(snapshot_json(state), graphs);
+    const Result<RunState> restored = carried_state(snapshot_json(state), graphs);
     CHECK(restored.ok());
     CHECK(state_fingerprint(*restored) == state_fingerprint(state));
   } catch (const CorruptHistory&) {
   }
+}
+
+std::string state_after(std::string_view bytes) {
+  Choices choices(bytes);
+  RunState state;
+  std::vector<BranchId> touched;
+  Event event;
+  event.seq = 1;
+  event.body = RunStarted{};
+  std::get<RunStarted>(event.body).graph = "g";
+  std::get<RunStarted>(event.body).version = "v1";
+  evolve(state, event, graphs_here(), touched);
+  while (!choices.empty()) {
+    const RunState before = state;
+    ++event.seq;
+    event.step = static_cast<StepId>(choices.below(10));
+    event.body = body_of(choices);
+    try {
+      evolve(state, event, graphs_here(), touched);
+      (void)snapshot_json(state);
+    } catch (const CorruptHistory&) {
+      state = before;
+      --event.seq;
+    }
+  }
+  return snapshot_json(state).dump();
+}
+
+namespace {
+
+// Its values are read late: one may turn out to be none that a history has.
+void go_on_with(RunState& restored) {
+  try {
+    jobs_of(restored);
+    CHECK(state_json(restored).is_object());
+    const Result<RunState> again = carried_state(snapshot_json(restored), graphs_here());
+    CHECK(again.ok() && state_fingerprint(*again) == state_fingerprint(restored));
+    Context context;
+    context.now_us = restored.last_at;
+    for (const Command& command : {Command(Cancel{"enough"}), Command(Reopen{})})
+      (void)decide(restored, command, context, graphs_here());
+  } catch (const CorruptHistory&) {
+  }
+}
+
+}  // namespace
+
+// A restored state can be shown, kept, queued and gone on with.
+void state(std::string_view bytes) {
+  const Result<Json> value = parse_json(bytes, "the state");
+  if (!value) return;
+  Result<RunState> restored = carried_state(*value, graphs_here());
+  if (restored) go_on_with(*restored);
 }
 
 }  // namespace cairn::fuzz

@@ -1,10 +1,14 @@
-// One target for libFuzzer: CAIRN_FUZZ_TARGET names it. Built by ops/fuzz.
+// One target for libFuzzer: CAIRN_FUZZ_TARGET names it, CAIRN_FUZZ_SEEDS a folder that gets its bombs first. Built by
+// ops/fuzz.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
+#include "tests/fuzz/bombs.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace {
@@ -20,6 +24,14 @@ const cairn::fuzz::Target& chosen() {
 }
 
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  const char* folder = std::getenv("CAIRN_FUZZ_SEEDS");
+  if (folder == nullptr) return 0;
+  for (const cairn::fuzz::Bomb& bomb : cairn::fuzz::bombs())
+    if (bomb.target == chosen().name) std::ofstream(std::filesystem::path(folder) / bomb.name) << bomb.bytes;
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const cairn::fuzz::Target& target = chosen();

@@ -32,9 +32,9 @@ bool is_utf8(std::string_view text) {
 }  // namespace
 
 std::span<const Target> targets() {
-  static constexpr std::array all = {Target{"graph", graph},     Target{"codec", codec},
-                                     Target{"history", history}, Target{"plan", plan},
-                                     Target{"foreign", foreign}, Target{"model_reply", model_reply}};
+  static constexpr std::array all = {
+      Target{"graph", graph}, Target{"codec", codec},     Target{"history", history},        Target{"state", state},
+      Target{"plan", plan},   Target{"foreign", foreign}, Target{"model_reply", model_reply}};
   return all;
 }
 

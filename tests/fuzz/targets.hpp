@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace cairn::fuzz {
@@ -13,11 +14,13 @@ struct Target {
 };
 std::span<const Target> targets();
 
-void graph(std::string_view bytes);        // a graph's text
-void codec(std::string_view bytes);        // type, version, payload
-void history(std::string_view bytes);      // any sequence of events, folded
-void plan(std::string_view bytes);         // the input of plan_runner
-void foreign(std::string_view bytes);      // the output of a tool or an endpoint
-void model_reply(std::string_view bytes);  // a model's message, and the schema it is checked against
+void graph(std::string_view bytes);               // a graph's text
+void codec(std::string_view bytes);               // type, version, payload
+void history(std::string_view bytes);             // any sequence of events, folded
+void state(std::string_view bytes);               // a state that a run carries, as an export or a fork has it
+std::string state_after(std::string_view bytes);  // such a one, after those of the events that can follow
+void plan(std::string_view bytes);                // the input of plan_runner
+void foreign(std::string_view bytes);             // the output of a tool or an endpoint
+void model_reply(std::string_view bytes);         // a model's message, and the schema it is checked against
 
 }  // namespace cairn::fuzz

@@ -31,6 +31,8 @@ std::filesystem::path write_file(const std::string& name, const std::string& tex
 std::string read_file(const std::filesystem::path& path);
 std::filesystem::path samples();
 
+inline const std::string nobody = "01890000-0000-7000-8000-000000000000";  // the id of no run
+
 // The DSN of the embedded database's owner, a superuser; it is started first.
 std::string owner_dsn(const std::filesystem::path& data = directory() / "data");
 

@@ -54,8 +54,8 @@ TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
   for (const auto& [what, times] : reached) std::cout << "  " << what << ": " << times << "\n";
   for (const auto& [status, times] : endings) std::cout << "  runs " << status << ": " << times << "\n";
   if (seeds < 100) return;
-  for (const char* what :
-       {"snapshots kept", "snapshots read", "states forgotten", "decided under a lock", "events missed"})
+  for (const char* what : {"snapshots kept", "snapshots read", "states forgotten", "decided under a lock",
+                           "events missed", "steps run alone"})
     EXPECT_GT(reached[what], 0) << what;
 }
 

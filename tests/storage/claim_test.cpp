@@ -243,6 +243,23 @@ TEST_P(ClaimTest, queues_count_what_is_ready_later_and_held) {
   EXPECT_EQ(queues[1].ready, 1);
 }
 
+TEST_P(ClaimTest, A19_a_claim_passes_by_the_runs_that_it_is_told_to) {
+  const TestRun left = started_run();
+  const TestRun other = started_run();
+  for (const bool is_limited : {false, true}) {
+    const Status set = is_limited ? store().set_queue({.name = "default", .concurrency = 5}) : Done{};
+    ASSERT_TRUE(set);
+    ClaimRequest request = claim_request(7, 10, shard_of(other.id(), store().shards()));
+    request.not_of = {left.id()};
+    const std::vector<HeldJob> jobs = store().claim(request).jobs;
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(jobs[0].run, other.id());
+    request.only_runs = {left.id()};
+    EXPECT_TRUE(store().claim(request).jobs.empty());
+    store().release(std::vector{std::pair(jobs[0].run, fence_of(jobs[0]))}, noon);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, ClaimTest, testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace

@@ -38,6 +38,10 @@ class ForwardingStore : public Store {
     return store_.questions(id, limit);
   }
   std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override { return store_.orphans(mark, limit); }
+  std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) override {
+    return store_.loose_ends(after, limit);
+  }
+  void tie_ends(std::span<const RunId> runs) override { store_.tie_ends(runs); }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override { store_.put_blob(shard, hash, bytes); }
   std::optional<std::string> blob(Shard shard, const Hash& hash) override { return store_.blob(shard, hash); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
@@ -60,6 +64,7 @@ class ForwardingStore : public Store {
 
   void open_session(const SessionRow& session) override { store_.open_session(session); }
   void beat(SessionId session) override { store_.beat(session); }
+  void set_alone(SessionId session, const std::string& hold) override { store_.set_alone(session, hold); }
   void close_session(SessionId session) override { store_.close_session(session); }
   std::vector<SessionRow> sessions() override { return store_.sessions(); }
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {

@@ -178,6 +178,31 @@ TEST_P(SessionsTest, A19_open_children_are_looked_at_slice_by_slice) {
   EXPECT_EQ(found, expected);
 }
 
+TEST_P(SessionsTest, A3_called_runs_that_ended_without_their_callers_are_found_until_they_are_tied) {
+  TestRun caller = started_run();
+  TestRun alone = new_run(), together = new_run(), open = new_run();
+  for (TestRun* run : {&alone, &together, &open}) {
+    run->row.parent = caller.id();
+    run->commit(run->entry());
+  }
+  EXPECT_TRUE(store().loose_ends({}, 10).empty());
+  for (TestRun* run : {&alone, &together}) {
+    Entry entry = run->entry();
+    entry.run.status = RunStatus::done;
+    entry.caller_knows = run == &together;
+    run->commit(entry);
+  }
+  EXPECT_EQ(store().loose_ends({}, 10), (std::vector<LooseEnd>{{alone.id(), true}}));
+  EXPECT_TRUE(store().loose_ends(alone.id(), 10).empty()) << "those after it";
+  EXPECT_TRUE(store().loose_ends({}, 0).empty());
+  Entry ending = caller.entry();
+  ending.run.status = RunStatus::aborted;
+  caller.commit(ending);
+  EXPECT_EQ(store().loose_ends({}, 10), (std::vector<LooseEnd>{{alone.id(), false}}));
+  store().tie_ends(std::vector{alone.id(), open.id()});
+  EXPECT_TRUE(store().loose_ends({}, 10).empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, SessionsTest, testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace

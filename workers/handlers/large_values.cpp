@@ -65,7 +65,7 @@ Status move_value(Json& value, std::vector<Blob>& blobs) {
 
 class BlobReplacement {
  public:
-  explicit BlobReplacement(const ReadBlob& read) : read_(read) {}
+  BlobReplacement(const ReadBlob& read, std::size_t bytes_max) : read_(read), left_(bytes_max) {}
 
   void apply(Json& value) {
     if (!value.is_structured()) return;
@@ -75,8 +75,8 @@ class BlobReplacement {
       return;
     }
     if (left_ == 0) return;
-    const std::optional<std::string> bytes = read_(*hash);
-    if (!bytes) return;
+    const BlobText bytes = read_(*hash);
+    if (bytes == nullptr) return;
     const bool fits = bytes->size() <= left_;
     left_ = fits ? left_ - bytes->size() : 0;
     if (fits) value = parse_stored(*bytes);
@@ -90,7 +90,7 @@ class BlobReplacement {
 
  private:
   const ReadBlob& read_;
-  std::size_t left_ = composed_bytes_max;
+  std::size_t left_;
 };
 
 }  // namespace
@@ -126,14 +126,24 @@ Status move_out(std::vector<Fact>& facts, std::vector<Blob>& blobs) {
   return Done{};
 }
 
-void find_blobs(const Json& value, std::vector<Hash>& hashes) {
-  if (!value.is_structured()) return;
-  if (const std::optional<Hash> hash = blob_of(value)) return hashes.push_back(*hash);
-  for (const Json& part : value) find_blobs(part, hashes);
+std::size_t find_blobs(const Json& value, std::vector<Hash>& hashes) {
+  if (!value.is_structured()) return 0;
+  if (const std::optional<Hash> hash = blob_of(value)) {
+    hashes.push_back(*hash);
+    const Json& bytes = value["bytes"];
+    return bytes.is_number_unsigned() ? bytes.get<std::size_t>() : 0;
+  }
+  std::size_t bytes = 0;
+  for (const Json& part : value) bytes += find_blobs(part, hashes);
+  return bytes;
 }
 
-Status put_back(const std::vector<Json*>& values, const ReadBlob& read) {
-  BlobReplacement replacement(read);
+BlobText blob_text(std::optional<std::string> bytes) {
+  return bytes ? std::make_shared<const std::string>(*std::move(bytes)) : nullptr;
+}
+
+Status put_back(const std::vector<Json*>& values, const ReadBlob& read, std::size_t bytes_max) {
+  BlobReplacement replacement(read, bytes_max);
   for (Json* value : values) replacement.apply(*value);
   return replacement.status();
 }

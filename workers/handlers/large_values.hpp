@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,13 +32,15 @@ struct Blob {
 Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs);
 Status move_out(std::vector<Fact>& facts, std::vector<Blob>& blobs);
 
-// Adds the hash of every reference to a blob, at any depth.
-void find_blobs(const Json& value, std::vector<Hash>& hashes);
+// Adds the hash of every reference to a blob, at any depth. Returns how many bytes of text they stand for together.
+std::size_t find_blobs(const Json& value, std::vector<Hash>& hashes);
 
-using ReadBlob = std::function<std::optional<std::string>(const Hash&)>;
+using BlobText = std::shared_ptr<const std::string>;  // shared by the steps that read it; null: it is not known
+BlobText blob_text(std::optional<std::string> bytes);
+using ReadBlob = std::function<BlobText(const Hash&)>;
 
 // Replaces every reference whose bytes `read` knows by the value. Refuses `limit`: together they take more than
-// composed_bytes_max; those beyond that stay as they are.
-Status put_back(const std::vector<Json*>& values, const ReadBlob& read);
+// `bytes_max`; those beyond that stay as they are.
+Status put_back(const std::vector<Json*>& values, const ReadBlob& read, std::size_t bytes_max = composed_bytes_max);
 
 }  // namespace cairn

@@ -1,5 +1,8 @@
 #include "workers/ports/failures.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <utility>
 
 namespace cairn {
@@ -14,6 +17,12 @@ Failure bad_reply(std::string message) { return failure("bad_reply", std::move(m
 
 Failure failure_of(const Error& refusal) {
   return failure(std::string(to_string(refusal.code)), refusal.message, refusal.code == Code::unavailable);
+}
+
+bool is_shortage(const std::error_code& fault) {
+  static constexpr std::array<int, 5> numbers = {EMFILE, ENFILE, EAGAIN, ENOMEM, ENOBUFS};
+  const bool is_errno = fault.category() == std::generic_category() || fault.category() == std::system_category();
+  return is_errno && std::find(numbers.begin(), numbers.end(), fault.value()) != numbers.end();
 }
 
 }  // namespace cairn

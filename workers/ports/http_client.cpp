@@ -14,9 +14,11 @@
 #include <deque>
 #include <map>
 #include <openssl/ssl.h>
+#include <system_error>
 #include <tuple>
 
 #include "engine/result.hpp"
+#include "workers/ports/failures.hpp"
 
 namespace cairn {
 
@@ -176,6 +178,7 @@ struct Exchange {
   tcp::resolver resolver;
   std::unique_ptr<Connection> connection;
   std::optional<HttpResult> result;
+  std::error_code lacking;  // a shortage, besides the result
   bool given_up = false;
 };
 
@@ -233,7 +236,14 @@ asio::awaitable<void> connect(Exchange& exchange) {
       co_await exchange.resolver.async_resolve(destination.host, destination.port, asio::use_awaitable);
   if (exchange.given_up) throw boost::system::system_error(asio::error::operation_aborted);
   exchange.connection = std::make_unique<Connection>(exchange.executor, exchange.context);
-  co_await exchange.connection->tcp().async_connect(endpoints, asio::use_awaitable);
+  error_code error = asio::error::host_not_found;
+  for (const auto& entry : endpoints) {  // one by one: all together hide why no socket could be made
+    co_await exchange.connection->tcp().async_connect(entry.endpoint(),
+                                                      asio::redirect_error(asio::use_awaitable, error));
+    if (!error || exchange.given_up || is_shortage(error)) break;
+    exchange.connection->tcp().close();
+  }
+  if (error) throw boost::system::system_error(error);
   if (!destination.tls) co_return;
   TlsStream& stream = *exchange.connection->tls;
   if (!is_address(destination.host)) SSL_set_tlsext_host_name(stream.native_handle(), destination.host.c_str());
@@ -280,6 +290,7 @@ asio::awaitable<void> run_exchange(std::shared_ptr<Exchange> exchange) {
     exchange->result = std::move(answer);
   } catch (const boost::system::system_error& error) {
     exchange->result = fault_of(*exchange, error.code());
+    if (is_shortage(error.code())) exchange->lacking = error.code();
   }
   exchange->deadline.cancel();
 }
@@ -321,6 +332,8 @@ boost::asio::awaitable<HttpResult> HttpClient::post(HttpRequest request) {
     const std::string ms = std::to_string(exchange->request.timeout_ms);
     co_return fault(*exchange, HttpFault::Kind::timeout, "none came within " + ms + " ms");
   }
+  if (exchange->lacking)
+    throw std::system_error(exchange->lacking, "Expected to call " + exchange->destination.authority);
   HttpResult result = *std::move(exchange->result);
   co_return result;
 }

@@ -51,6 +51,7 @@ class HttpClient {
   HttpClient();
   ~HttpClient();
 
+  // Throws std::system_error if this process lacks what a connection needs: see is_shortage().
   boost::asio::awaitable<HttpResult> post(HttpRequest request);
 
  private:

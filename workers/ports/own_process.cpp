@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <sstream>
 #include <string>
@@ -47,6 +48,15 @@ std::int64_t soft_limit() {
 std::int64_t open_files_at_start() {
   static const std::int64_t files = soft_limit();
   return files;
+}
+
+std::int64_t address_space_left() {
+  rlimit space{};
+  std::int64_t pages = 0;
+  std::ifstream file("/proc/self/statm");
+  const bool is_limited = ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY && file >> pages;
+  return is_limited ? static_cast<std::int64_t>(space.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE)
+                    : std::numeric_limits<std::int64_t>::max();
 }
 
 void raise_open_files() {

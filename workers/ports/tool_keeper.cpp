@@ -93,13 +93,16 @@ bool become_user(char** arguments) {
   ::_exit(127);
 }
 
-// The program's process, or minus the error number.
-pid_t start_program(char** arguments) {
+// The program's process, or -1: the report then says why there is none.
+pid_t start_program(char** arguments, KeeperReport& report) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return -errno;
+  const bool has_line = ::pipe2(ends, O_CLOEXEC) == 0;
   const pid_t keeper = ::getpid();
-  const pid_t program = ::fork();
-  if (program < 0) return -errno;
+  const pid_t program = has_line ? ::fork() : -1;
+  if (program < 0) {
+    report = {KeeperReport::lacking, errno};
+    return program;
+  }
   if (program == 0) become_program(arguments, keeper, ends[1]);
   ::close(ends[1]);
   int error = 0;
@@ -107,7 +110,8 @@ pid_t start_program(char** arguments) {
   ::close(ends[0]);
   if (told != sizeof error) return program;
   ::waitpid(program, nullptr, 0);
-  return -error;
+  report = {KeeperReport::not_started, error};
+  return -1;
 }
 
 // The parent of a process, by /proc/PID/stat: the second field after the name in parentheses; 0 if it is gone.
@@ -201,11 +205,9 @@ int main(int count, char** arguments) {
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   KeeperReport report;
-  const pid_t program = start_program(arguments);
+  const pid_t program = start_program(arguments, report);
   for (int own = 0; own < line; ++own) ::close(own);
-  if (program < 0) {
-    report = {KeeperReport::not_started, -program};
-  } else {
+  if (program >= 0) {
     await_end(program, line, report);
     end_all(program, report);
   }

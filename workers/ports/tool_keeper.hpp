@@ -8,7 +8,7 @@
 namespace cairn {
 
 struct KeeperReport {
-  enum Kind : std::int32_t { running, not_started, exited, signalled };
+  enum Kind : std::int32_t { running, not_started, exited, signalled, lacking };  // lacking: for the keeper itself
   Kind kind = running;
   std::int32_t number = 0;  // errno, exit status, signal
 };

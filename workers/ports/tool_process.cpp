@@ -67,6 +67,13 @@ Descriptor above(Descriptor descriptor) {
   fail("duplicating a descriptor");
 }
 
+// A copy of it there; what was given stays the caller's.
+Descriptor copy_above(int descriptor) {
+  Descriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, own_descriptors_from));
+  if (copy.get() < 0) fail("duplicating a descriptor");
+  return copy;
+}
+
 struct Pipe {
   Pipe() {
     int ends[2];
@@ -258,8 +265,8 @@ class Child : public std::enable_shared_from_this<Child> {
     reap(pid_, is_gone ? 0 : WNOHANG);
   }
 
-  // False: it could not be started, and `end` says why.
-  bool start(const std::vector<std::string>& argv, const ProcessSetting& setting) {
+  // Throws std::system_error if it cannot be started.
+  void start(const std::vector<std::string>& argv, const ProcessSetting& setting) {
     Pipe in;
     Pipe out;
     Pipe err;
@@ -267,11 +274,10 @@ class Child : public std::enable_shared_from_this<Child> {
     std::vector<std::string> environment = environment_of(setting);
     std::vector<std::string> arguments = keeper_arguments(3, argv, limits_, setting);
     SpawnPlan plan({in.from.get(), out.to.get(), err.to.get(), line.its.get()});
-    const int error = plan.start(pid_, arguments, environment);
-    if (error != 0) {
+    errno = plan.start(pid_, arguments, environment);
+    if (errno != 0) {
       pid_ = 0;
-      end.number = error;
-      return false;
+      fail("starting a keeper");
     }
     line_.assign(line.ours.release());
     in_.assign(in.to.release());
@@ -282,7 +288,6 @@ class Child : public std::enable_shared_from_this<Child> {
     listen(out_, out_chunk_);
     listen(err_, err_chunk_);
     await_report();
-    return true;
   }
 
   // Ends it if its end is not known yet; `ended` then has new time, for the keeper's report.
@@ -300,6 +305,7 @@ class Child : public std::enable_shared_from_this<Child> {
 
   asio::steady_timer ended;  // cancelled when there is nothing to wait for any more
   ProcessEnd end;
+  int lacking = 0;  // the errno of its keeper, which could not start it
 
  private:
   using Chunk = std::array<char, chunk_bytes>;
@@ -363,6 +369,7 @@ class Child : public std::enable_shared_from_this<Child> {
     close(line_);
     for (auto* stream : {&in_, &out_, &err_}) close(*stream);
     if (!stopped_) {
+      if (report.kind == KeeperReport::lacking) lacking = report.number;
       end.kind = report.kind == KeeperReport::exited        ? ProcessEnd::Kind::exited
                  : report.kind == KeeperReport::not_started ? ProcessEnd::Kind::not_started
                                                             : ProcessEnd::Kind::signalled;
@@ -432,11 +439,13 @@ LastingProcess::LastingProcess(std::vector<std::string> argv, int from, int to, 
   Line line;
   const Descriptor nothing = above(Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
   const Descriptor said = above(Descriptor(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)));
+  const Descriptor read_by_it = copy_above(from);
+  const Descriptor written_by_it = copy_above(to);
   ProcessLimits limits;
   limits.cpu_seconds = 0;
   std::vector<std::string> environment = environment_of({});
   std::vector<std::string> arguments = keeper_arguments(5, argv, limits, {});
-  SpawnPlan plan({nothing.get(), said.get(), said.get(), from, to, line.its.get()});
+  SpawnPlan plan({nothing.get(), said.get(), said.get(), read_by_it.get(), written_by_it.get(), line.its.get()});
   errno = plan.start(pid_, arguments, environment);
   if (errno != 0) fail("starting a program");
   line_ = line.ours.release();
@@ -456,8 +465,7 @@ boost::asio::awaitable<ProcessEnd> run_process(std::vector<std::string> argv, st
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto child = std::make_shared<Child>(executor, std::move(input), limits);
   child->ended.expires_after(std::chrono::milliseconds(limits.timeout_ms));
-  const bool started = child->start(argv, setting);
-  if (!started) co_return std::move(child->end);
+  child->start(argv, setting);
   const StopAtExit stop_at_exit(*child);
   while (child->runs()) {
     const bool was_stopped = child->is_stopped();
@@ -466,6 +474,8 @@ boost::asio::awaitable<ProcessEnd> run_process(std::vector<std::string> argv, st
     if (!cancelled && was_stopped) break;  // it does not end although it is killed
     if (!cancelled) child->stop(ProcessEnd::Kind::timed_out);
   }
+  errno = child->lacking;
+  if (errno != 0) fail("starting a program");
   co_return std::move(child->end);
 }
 

@@ -49,7 +49,7 @@ Result<ProcessUser> find_user(const std::string& name);
 struct ProcessEnd {
   enum class Kind : std::uint8_t { exited, signalled, timed_out, flooded, not_started };
   Kind kind = Kind::not_started;
-  int number = 0;  // exit status, signal, or the errno of a failed start
+  int number = 0;  // exit status, signal, or the errno of the program's failed start
   std::string out;
   std::string err;  // its last few thousand bytes
 };
@@ -58,7 +58,7 @@ struct ProcessEnd {
 // `input` to it. The call ends when the program has exited and nothing is left of what it started, or when it passes a
 // limit (SIGKILL). It is ended in the same way when the coroutine is destroyed early. It may not gain rights
 // (no_new_privs). REQUIRES: argv is not empty; nothing else reaps the children of this process. Throws
-// std::system_error if a pipe cannot be made.
+// std::system_error if this process cannot make what it needs for that: see is_shortage().
 boost::asio::awaitable<ProcessEnd> run_process(std::vector<std::string> argv, std::string input, ProcessLimits limits,
                                                ProcessSetting setting = {});
 

@@ -11,6 +11,7 @@
 
 #include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
+#include "workers/ports/threads.hpp"
 #include "workers/ports/tool_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -92,11 +93,15 @@ asio::awaitable<ToolAnswer> run_program(const ToolSpec::Exec& exec, ToolCall cal
   ProcessLimits limits = exec.limits;
   limits.timeout_ms = call.timeout_ms;
   ProcessEnd end;
+  std::error_code lacking;
   try {
     end = co_await run_process(exec.argv, document_of(call), limits, exec.setting);
-  } catch (const std::system_error& error) {  // no descriptors left, say
+  } catch (const std::system_error& error) {
+    if (is_shortage(error.code())) lacking = error.code();
     end.number = error.code().value();
   }
+  if (lacking)
+    throw std::system_error(lacking, "Expected to start \"" + exec.argv[0] + "\" for " + tool_named(call.tool));
   co_return read_process(call.tool, exec.argv[0], limits, end);
 }
 
@@ -152,6 +157,9 @@ ToolAnswer run_guarded(const NativeTool& tool, const ToolCall& call) {
     return failure(
         "bad_output",
         "Expected one JSON object from " + tool_named(call.tool) + ", but got " + excerpt(*answer, 100) + ".", false);
+  } catch (const std::system_error& error) {
+    if (is_shortage(error.code())) throw;
+    return failure("error", readable_line(error.what(), shown_bytes_max), true);
   } catch (const std::exception& error) {
     return failure("error", readable_line(error.what(), shown_bytes_max), true);
   } catch (...) {
@@ -170,6 +178,7 @@ struct NativeCall {
   const asio::any_io_executor executor;
   bool started = false;              // the waiter's thread only
   std::optional<ToolAnswer> answer;  // the waiter's thread only
+  std::exception_ptr shortage;       // instead of an answer; likewise
   std::mutex mutex;
   asio::steady_timer* timer = nullptr;  // the waiter's; null without a waiter: then the executor may be gone too
 };
@@ -194,9 +203,16 @@ void work(const std::shared_ptr<NativeCall>& native, const NativeTool& tool) {
     state.started = true;
     timer.expires_after(std::chrono::milliseconds(state.call.timeout_ms));
   });
-  ToolAnswer answer = run_guarded(tool, native->call);
-  post_to_waiter(native, [&state, answer = std::move(answer)](asio::steady_timer& timer) mutable {
+  std::optional<ToolAnswer> answer;
+  std::exception_ptr shortage;
+  try {
+    answer = run_guarded(tool, native->call);
+  } catch (...) {
+    shortage = std::current_exception();
+  }
+  post_to_waiter(native, [&state, answer = std::move(answer), shortage](asio::steady_timer& timer) mutable {
     state.answer = std::move(answer);
+    state.shortage = shortage;
     timer.cancel();
   });
 }
@@ -216,18 +232,20 @@ class Waiter {
 };
 
 // The time for waiting in the pool's line is not counted: the deadline begins with the work.
-asio::awaitable<ToolAnswer> run_native(asio::thread_pool& pool, const NativeTool& tool, ToolCall call) {
+asio::awaitable<ToolAnswer> run_native(ThreadPool& pool, const NativeTool& tool, ToolCall call) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto native = std::make_shared<NativeCall>(executor, std::move(call));
   asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
   const Waiter waiter(*native, timer);
-  asio::post(pool, [native, tool] { work(native, tool); });
-  while (!native->answer) {
+  asio::post(pool.context(), [native, tool] { work(native, tool); });
+  const auto has_ended = [&] { return native->answer.has_value() || native->shortage != nullptr; };
+  while (!has_ended()) {
     error_code error;
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
-    const bool expired = !error && native->started && !native->answer;
+    const bool expired = !error && native->started && !has_ended();
     if (expired) co_return too_late(native->call.tool, native->call.timeout_ms);
   }
+  if (native->shortage) std::rethrow_exception(native->shortage);
   ToolAnswer answer = *std::move(native->answer);
   co_return answer;
 }
@@ -236,7 +254,7 @@ asio::awaitable<ToolAnswer> run_native(asio::thread_pool& pool, const NativeTool
 
 class ToolBox final : public Tools {
  public:
-  ToolBox(std::vector<ToolSpec> specs, int threads) : pool_(static_cast<std::size_t>(std::max(threads, 1))) {
+  ToolBox(std::vector<ToolSpec> specs, int threads) : pool_(std::max(threads, 1)) {
     for (ToolSpec& spec : specs) {
       table_[spec.name] = spec.facts;
       const std::string name = spec.name;
@@ -305,7 +323,7 @@ class ToolBox final : public Tools {
   std::map<std::string, ToolSpec, std::less<>> specs_;
   ToolTable table_;
   HttpClient client_;
-  asio::thread_pool pool_;
+  ThreadPool pool_;
 };
 
 // --- built in -------------------------------------------------------------------------------------------------------

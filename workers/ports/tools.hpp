@@ -53,7 +53,8 @@ std::vector<ToolSpec> builtin_tools();
 // idempotency-key. A non-zero exit or a status of 400 or more is a failed attempt (message: the last line of stderr, or
 // the body); exit 75, 429 and 5xx are retryable, all others are not. A program runs as tool_process.hpp says: under
 // limits, with an environment of allowed names, and ended with all that it started. A
-// fallback's outputs name it in `answered_by`; a fallback has no fallback of its own. `threads`: bound of the
+// fallback's outputs name it in `answered_by`; a fallback has no fallback of its own. A shortage of this
+// process (is_shortage) is no failed attempt: call() throws it, whatever the tool is. `threads`: bound of the
 // pool for native tools. Later specs replace earlier ones of the same name.
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads);
 

@@ -46,7 +46,11 @@ SerialExecutor::Work SerialExecutor::next() {
 }
 
 void SerialExecutor::run_all() {
-  while (const Work work = next()) work();
+  while (const Work work = next()) {
+    ++turns_;
+    work();
+    ++turns_;
+  }
 }
 
 }  // namespace cairn

@@ -5,6 +5,8 @@
 // Safe from any thread. After a task has thrown, no further task is run.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -28,6 +30,9 @@ class SerialExecutor {
 
   bool has_more() const;  // besides the task that is running
 
+  // The beginnings and ends of tasks so far: odd while one runs.
+  std::uint64_t turns() const { return turns_; }
+
   // From now on nothing is run: waiting and new tasks are destroyed. REQUIRES: no thread is draining.
   void close();
 
@@ -41,6 +46,7 @@ class SerialExecutor {
   std::deque<Work> waiting_;
   bool is_draining_ = false;
   bool is_closed_ = false;
+  std::atomic<std::uint64_t> turns_{0};  // raised by the draining thread
 };
 
 }  // namespace cairn

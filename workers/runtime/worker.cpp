@@ -4,12 +4,13 @@
 #include <atomic>
 #include <boost/asio.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <spdlog/spdlog.h>
-#include <thread>
+#include <system_error>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
@@ -18,9 +19,13 @@
 #include "storage/commit_rules.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/ids.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/local_process.hpp"
+#include "workers/ports/own_process.hpp"
+#include "workers/ports/threads.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 #include "workers/runtime/serial_executor.hpp"
+#include "workers/runtime/turn_watch.hpp"
 #include "workers/session/executor.hpp"
 #include "workers/session/session.hpp"
 
@@ -32,8 +37,10 @@ namespace asio = boost::asio;
 constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs rounds_us = 20'000;  // how often stop() and `until` are asked at least
 constexpr TimeUs pause_min_us = 100;
-constexpr std::size_t effects_at_once = 100;  // then their results are committed, while the next ones run
-constexpr std::int64_t wait_ms = 50;          // for a notification; stopping may take as long
+constexpr std::int64_t turns_watched_ms = 500;
+constexpr std::size_t effects_at_once = 100;         // then their results are committed, while the next ones run
+constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
+constexpr std::int64_t wait_ms = 50;                 // for a notification; stopping may take as long
 
 std::string host_name() {
   char name[256] = {};
@@ -75,12 +82,34 @@ void write(const Note& note) {
 StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
   try {
     if (thrown) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    return memory_used_up();
   } catch (const std::exception& fault) {
     return Failure{"error", fault.what(), true, {}};
   } catch (...) {
     return Failure{"error", "The handler threw something that is no exception.", true, {}};
   }
   return result;
+}
+
+// The shortage that the effect threw, if it did.
+std::optional<std::string> shortage_of(const std::exception_ptr& thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const std::system_error& fault) {
+    if (is_shortage(fault.code())) return fault.what();
+  } catch (...) {  // a failed attempt
+  }
+  return std::nullopt;
+}
+
+// With less, the allocator itself may break: a sentence before that is worth more.
+void expect_address_space() {
+  const std::int64_t left = address_space_left() >> 20;
+  if (left < address_space_mib_min)
+    throw std::system_error(ENOMEM, std::generic_category(),
+                            "a worker needs " + std::to_string(address_space_mib_min) + " MiB of address space, and " +
+                                std::to_string(left) + " are left");
 }
 
 // Marks its thread as one that carries out store calls, as long as it lives.
@@ -146,6 +175,7 @@ struct Worker::Parts {
   void hand_over(SerialExecutor::Work work);
   SessionOrigin origin();
   long beat();
+  long watch_turns();
   long await_notification();
 
   void soon();
@@ -191,6 +221,7 @@ struct Worker::Parts {
   int carriers_ = 0;             // threads that carry out one after another
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
+  TurnWatch turn_watch_{options_.turn_max_ms * 1000, 2 * turns_watched_ms * 1000};  // its thread's alone
   std::once_flag broke_;
   std::exception_ptr fault_;  // the first that ended a thread's share of the loop
 
@@ -245,6 +276,16 @@ long Worker::Parts::await_notification() {
   return has_waited ? 0 : static_cast<long>(wait_ms);
 }
 
+// A turn that does not end holds everything up, and no other thread can end it. The log says why before the process is
+// gone; what it held is lost and tried again by others, and after two such losses alone.
+long Worker::Parts::watch_turns() {
+  if (!turn_watch_.is_stuck(serial_.turns(), steady_us())) return turns_watched_ms;
+  spdlog::critical("Expected a turn of the worker to take at most {} ms, but one takes longer; the process ends.",
+                   options_.turn_max_ms);
+  spdlog::default_logger()->flush();
+  std::abort();
+}
+
 // One call is left to this thread, if it is a caller that has nothing else to do here; the others go to as many more
 // threads as are needed and allowed.
 void Worker::Parts::call(std::vector<StoreCall> calls) {
@@ -292,7 +333,7 @@ void Worker::Parts::carry(StoreCall call) {
   }));
 }
 
-// The actions that it leads to are passed on with the call's answer.
+// The actions that follow are passed on with the call's answer.
 LockedDecision Worker::Parts::decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
   return with_session([&](Session& session) {
     session.tick(steady_us());
@@ -327,15 +368,18 @@ void Worker::Parts::complain(const char* purpose, const std::string& fault) {
 // --- the loop -------------------------------------------------------------------------------------------------------
 
 WorkerReport Worker::Parts::run() {
+  expect_address_space();
   const PeriodicThread heartbeat([this] { return beat(); });
+  std::optional<PeriodicThread> watchdog;
+  if (options_.turn_max_ms > 0) watchdog.emplace([this] { return watch_turns(); });
   const PeriodicThread listener([this] { return await_notification(); });
   const auto work = asio::make_work_guard(io_);
   const auto calls = asio::make_work_guard(callers_);
   serial_.post([this] { soon(); });
-  std::vector<std::thread> threads;
-  for (int n = 0; n <= calls_max(options_); ++n) threads.emplace_back([this] { serve(callers_); });
+  Threads callers(
+      calls_max(options_) + 1, [this] { serve(callers_); }, [this] { end(); });
   serve(io_);
-  for (std::thread& thread : threads) thread.join();
+  callers.join();
   if (fault_) std::rethrow_exception(fault_);
   return session_.report();
 }
@@ -430,7 +474,10 @@ void Worker::Parts::start(Effect effect) {
   effects_.emplace(effect.slot, signal);
   const auto on_end = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
     effects_.erase(slot);
-    with_session([&](Session& session) { session.ended(slot, result_of(thrown, std::move(result))); });
+    const std::optional<std::string> lacking = shortage_of(thrown);
+    with_session([&](Session& session) {
+      lacking ? session.fell_short(slot, *lacking) : session.ended(slot, result_of(thrown, std::move(result)));
+    });
     now_or_soon();
   };
   asio::co_spawn(PostingExecutor(io_, serial_), executor_.run_effect(std::move(effect.work)),

@@ -18,7 +18,9 @@ class Worker {
   ~Worker();
 
   // Works until stop() or `until`; then drains: finishes what runs, commits it, offers the rest, closes the session.
-  // Throws nothing when the database goes away: backs off and tries again. Exceptions of `until` are passed on.
+  // Throws nothing when the database goes away: backs off and tries again. Exceptions of `until` are passed on. Throws
+  // std::system_error if there is not memory enough for it, or its threads cannot be started. Ends the process
+  // (SIGABRT, after a line in the log) if a turn takes longer than the options allow.
   WorkerReport run();
 
   // Both are safe from any thread and from a signal handler. stop() lets what runs finish, for a while; hurry() does

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t snapshot_bytes = 1'000'000;
 constexpr std::int64_t open_step_bytes = 500;  // what a snapshot needs for an open step, its branch and its sub-goal
+constexpr std::size_t entry_bytes_max = 512u << 20;  // a parameter of PostgreSQL may have twice as many
+constexpr std::int64_t state_bytes_min = 4'000;      // of memory
 constexpr TimeUs again_us = 200'000;
 constexpr TimeUs again_max_us = 5'000'000;
 constexpr TimeUs conflict_pause_us = 10'000;  // doubled at each conflict without progress
@@ -34,6 +36,11 @@ bool offers(const std::vector<Entry>& entries, TimeUs now_us) {
   });
 }
 
+Error too_large(const RunId& run, std::size_t bytes) {
+  return {Code::corrupt, "Expected one commit to add at most " + std::to_string(entry_bytes_max) + " bytes to run " +
+                             to_string(run) + ", but it would add " + std::to_string(bytes) + "."};
+}
+
 bool contains(const std::vector<BranchId>& branches, BranchId branch) {
   return std::find(branches.begin(), branches.end(), branch) != branches.end();
 }
@@ -41,7 +48,12 @@ bool contains(const std::vector<BranchId>& branches, BranchId branch) {
 }  // namespace
 
 struct Committer::Task {
-  enum class Kind : std::uint8_t { command, await_state, notice };  // notice: FinishChild on behalf of a called run
+  enum class Kind : std::uint8_t {
+    command,
+    await_state,
+    notice,       // FinishChild on behalf of a called run whose end is gathered
+    tell_caller,  // of a called run whose end was committed without its caller
+  };
   Kind kind = Kind::command;
   Submission what;
   std::int64_t min_head = 0;
@@ -105,6 +117,7 @@ struct Committer::Run {
   std::vector<Task> decided;        // in the entry
   std::uint32_t group = 0;          // entries that share a verdict
   bool awaits_parent = false;       // its end is to be decided on the run that called it before it may leave
+  RunId ended_by{};                 // the run that it called, if that one's end ended it; in the entry
   std::int64_t conflict_head = -1;  // the committed head at the last conflict
   int conflicts = 0;                // one after another without a move of that head
   TimeUs not_before = 0;            // when its tasks are decided again
@@ -116,6 +129,9 @@ struct Committer::Run {
   std::int64_t folded_events = 0;   // since the last snapshot
   std::int64_t folded_bytes = 0;
   std::int64_t snapshot_size = 0;  // of the last one known of
+  std::int64_t added_bytes = 0;    // of events, since that snapshot
+  std::int64_t measured = 0;       // its part of states_bytes_
+  std::uint64_t kept_until = 0;    // the draining of actions after which its state is not read any more
   std::size_t open_steps_max = 0;  // since then: what they were about is in the state, though they have ended
   std::list<Run*>::iterator use;
 
@@ -129,7 +145,7 @@ struct Committer::Run {
     head = 0;
     chain = {};
     rows.clear();
-    folded_events = folded_bytes = snapshot_size = 0;
+    folded_events = folded_bytes = snapshot_size = added_bytes = 0;
     open_steps_max = 0;
   }
 };
@@ -139,6 +155,7 @@ struct Committer::Batch {
   Shard shard = 0;
   std::vector<Entry> entries;
   std::vector<Run*> runs;
+  std::size_t bytes = 0;      // of the entries' events
   bool is_undecided = false;  // its runs are to be locked first
   TimeUs locked_at = 0;       // when that was asked for; 0: they are not
   TimeUs retry_at = never_us;
@@ -194,6 +211,7 @@ Committer::Run& Committer::run_of(const RunId& id) {
 
 void Committer::forget(Run& run) {
   CHECK(!run.is_busy());
+  states_bytes_ -= run.measured;
   by_use_.erase(run.use);
   runs_.erase(RunId(run.id));
 }
@@ -202,14 +220,24 @@ void Committer::forget(Run& run) {
 // because a cache full of busy runs would otherwise be walked at every use.
 void Committer::shrink() {
   auto oldest = by_use_.end();
-  for (int tried = 0; runs_.size() > options_.runs_max && tried < 64; ++tried) {
+  const auto is_too_much = [this] {
+    return runs_.size() > options_.runs_max || states_bytes_ > options_.states_bytes_max;
+  };
+  for (int tried = 0; is_too_much() && tried < 64; ++tried) {
     if (oldest == by_use_.begin() || --oldest == by_use_.begin()) return;
     Run& run = **oldest;
-    if (run.is_busy()) continue;
+    if (run.is_busy() || drains_ <= run.kept_until) continue;
     ++oldest;
     forget(run);
     ++counts_.forgotten;
   }
+}
+
+// An estimate: the state is about as large as its last snapshot with the events that followed; parsed values and the
+// parts around them take as much again. Exact sizes would cost a walk through the state for every commit.
+void Committer::measure(Run& run) {
+  const std::int64_t bytes = run.loaded ? state_bytes_min + 2 * (run.snapshot_size + run.added_bytes) : 0;
+  states_bytes_ += bytes - std::exchange(run.measured, bytes);
 }
 
 const RunState* Committer::state(const RunId& id) const {
@@ -234,6 +262,7 @@ void Committer::submit(Submission submission) {
 void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_head) {
   Run& run = run_of(id);
   if (run.loaded && run.head > 0 && run.head >= min_head) {
+    run.kept_until = drains_ + 1;
     actions_.replies.push_back({.ticket = ticket, .status = {}, .is_state = true, .head = run.head, .next = {}});
     return;
   }
@@ -241,6 +270,15 @@ void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_hea
   task.kind = Task::Kind::await_state;
   task.what.ticket = ticket;
   task.min_head = min_head;
+  enqueue(run, std::move(task));
+  process(run);
+}
+
+void Committer::finish_call(Ticket ticket, const RunId& child) {
+  Run& run = run_of(child);
+  Task task;
+  task.kind = Task::Kind::tell_caller;
+  task.what.ticket = ticket;
   enqueue(run, std::move(task));
   process(run);
 }
@@ -274,7 +312,7 @@ void Committer::history(History history) {
   Run* run = find(history.run);
   if (run == nullptr || run->at != Run::At::loading) return;
   run->at = Run::At::idle;
-  const Status folded = fold(*run, history);
+  const Status folded = history.fits ? fold(*run, history) : Status(no_memory());
   if (run->at == Run::At::loading) return;
   if (!folded) return fail(*run, folded.error());
   const bool is_new = !run->loaded;
@@ -285,6 +323,7 @@ void Committer::history(History history) {
     run->folded_events = run->folded_bytes = 0;  // their snapshot is their writers' affair
   run->loaded = true;
   run->fresh = run->asked;
+  measure(*run);
   if (run->head == 0 && !run->waiting.empty() && !std::holds_alternative<StartRun>(run->waiting.front().what.command))
     return fail(*run, no_such_run(to_string(run->id)));
   process(*run);
@@ -298,11 +337,13 @@ Result<bool> Committer::restore(Run& run, const History& history) {
     run.head = history.snapshot->seq;
     run.chain = history.snapshot->chain_hash;
     run.snapshot_size = static_cast<std::int64_t>(history.snapshot->state.size());
+    run.added_bytes = 0;
     run.rows.assign(run.state);
     return true;
   }
   const bool lacks_graph = restored.error().code == Code::unsupported;
-  if (lacks_graph && history.graphs) return restored.error();
+  const bool lacks_memory = restored.error().code == Code::limit;
+  if ((lacks_graph && history.graphs) || lacks_memory) return restored.error();
   load(run, lacks_graph, lacks_graph);
   return false;
 }
@@ -328,6 +369,7 @@ Status Committer::fold(Run& run, const History& history) {
     run.head = history.rows.back().seq;
     run.chain = history.rows.back().chain_hash;
   }
+  run.added_bytes += bytes_of(history.rows);
   return Done{};
 }
 
@@ -343,14 +385,14 @@ void Committer::fail(Run& run, const Error& error) {
   const std::vector<Task> tasks = run.waiting.drain();
   waiting_ -= static_cast<std::int64_t>(tasks.size());
   run.drop_state();
-  for (const Task& task : tasks) {
-    if (task.kind == Task::Kind::notice) {
-      free_child(task);
-    } else {
-      reply(task, run, error);
-    }
-  }
+  for (const Task& task : tasks) refuse(task, run, error);
   if (!run.is_busy()) forget(run);
+}
+
+// `run` cannot be read. A called run's end waits for it, unless there is no such run.
+void Committer::refuse(const Task& task, const Run& run, const Error& error) {
+  if (task.kind != Task::Kind::notice) return reply(task, run, error);
+  error.code == Code::not_found ? free_child(task) : hold_up_child(task, error);
 }
 
 // --- deciding -------------------------------------------------------------------------------------------------------
@@ -376,10 +418,12 @@ bool Committer::process_front(Run& run) {
   }
   run.loaded = true;  // a new run has no history to read; if its id is taken after all, the commit is a conflict
   if (task.kind == Task::Kind::await_state) return answer_front(run);
+  if (task.kind == Task::Kind::tell_caller) return tell_caller(run);
   if (run.at == Run::At::idle && !run.is_locked && has_rivals(run)) await_lock(run);
   if (run.at == Run::At::to_lock) return false;
-  // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end.
-  if (run.at == Run::At::gathered && (run.one_by_one || is_ended(run.state.status))) return false;
+  // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end. Nor a large one.
+  const bool is_full = run.at == Run::At::gathered && run.entry->bytes() >= options_.batch_bytes_max;
+  if (run.at == Run::At::gathered && (is_full || run.one_by_one || is_ended(run.state.status))) return false;
   return decide_front(run);
 }
 
@@ -389,8 +433,22 @@ bool Committer::answer_front(Run& run) {
   if (!seen && run.at == Run::At::idle) load(run, true, false);
   if (!seen) return false;
   reply(task, run, {});
+  run.kept_until = drains_ + 1;
   run.waiting.pop_front();
   --waiting_;
+  return true;
+}
+
+// The decision refuses an end that the caller's history has already.
+bool Committer::tell_caller(Run& run) {
+  if (run.at != Run::At::idle) return false;
+  const Task task = std::move(run.waiting.front());
+  run.waiting.pop_front();
+  --waiting_;
+  if (std::optional<ParentNotice> notice = parent_notice(run.state))
+    submit({.ticket = task.what.ticket, .run = notice->parent, .command = std::move(notice->command)});
+  else
+    reply(task, run, {});
   return true;
 }
 
@@ -412,6 +470,9 @@ bool Committer::decide_front(Run& run) {
   --waiting_;
   try {
     return decide_last(run);
+  } catch (const std::bad_alloc&) {
+    scrap(run, no_memory());
+    return false;
   } catch (const std::exception& bad) {  // CorruptHistory: the state may be half evolved
     scrap(run, {Code::corrupt, bad.what()});
     return false;
@@ -420,6 +481,7 @@ bool Committer::decide_front(Run& run) {
 
 bool Committer::decide_last(Run& run) {
   const Task::Kind kind = run.decided.back().kind;
+  const bool tells_caller = !run.decided.back().what.caller_has_ended;
   const std::optional<Fence> fence = run.decided.back().what.fence;
   const BranchId last_branch = run.state.last_branch;
   // Before deciding: a join removes the branches that it ends.
@@ -433,11 +495,17 @@ bool Committer::decide_last(Run& run) {
     const Task notice = std::move(run.decided.back());
     run.decided.pop_back();  // decided again when the called run's end is
     free_child(notice);
-    link(run, *find(std::get<FinishChild>(notice.what.command).child));
+    const RunId child = std::get<FinishChild>(notice.what.command).child;
+    link(run, *find(child));
+    if (is_ended(run.state.status)) run.ended_by = child;
   }
   const bool may_fuse = options_.pure_steps != nullptr && !run.one_by_one;
   if (fence && fence->session == options_.session && may_fuse) fuse(run, fence->branch);
-  if (is_ended(run.state.status)) notify_parent(run);
+  if (is_ended(run.state.status) && tells_caller) notify_parent(run);
+  if (kind != Task::Kind::notice && run.entry && run.entry->bytes() > entry_bytes_max) {
+    scrap(run, too_large(run.id, run.entry->bytes()));
+    return false;
+  }
   return true;
 }
 
@@ -464,14 +532,10 @@ bool Committer::refuse_last(Run& run, const Error& error) {
 void Committer::scrap(Run& run, const Error& error) {
   const Task culprit = std::move(run.decided.back());
   run.decided.pop_back();
-  if (culprit.kind == Task::Kind::notice) {
-    free_child(culprit);
-  } else {
-    reply(culprit, run, error);
-  }
-  if (run.at == Run::At::idle) return run.drop_state();
-  const std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
-  for (Run* member : members) take_back(*member);
+  refuse(culprit, run, error);
+  if (run.at != Run::At::idle) return take_back_group(run);
+  run.drop_state();
+  again_.push_back(run.id);  // for the tasks that wait behind it
 }
 
 void Committer::gather(Run& run, BranchId last_branch) {
@@ -530,6 +594,25 @@ void Committer::free_child(const Task& notice) {
   if (child != nullptr) child->awaits_parent = false;
 }
 
+// The caller cannot be read here, so that the called run's end waits: it would leave the caller waiting for ever. The
+// task that ended it is decided again alone, so that what went before it passes, and then refused. (A run that was
+// ended by the end of one it had called itself waits with that one.)
+void Committer::hold_up_child(const Task& notice, const Error& error) {
+  Run* child = find(std::get<FinishChild>(notice.what.command).child);
+  if (child == nullptr || !child->awaits_parent) return;
+  Run* ender = child;
+  while (!ender->ended_by.is_nil()) ender = find(ender->ended_by);
+  if (std::exchange(ender->one_by_one, true) && !ender->decided.empty()) {
+    const Task culprit = std::move(ender->decided.back());
+    ender->decided.pop_back();
+    reply(culprit, *ender,
+          Error{Code::unsupported, "Expected to end run " + to_string(child->id) + " together with run " +
+                                       to_string(notice.what.run) +
+                                       ", which called it, but that one cannot be read here: " + error.message});
+  }
+  take_back_group(*child);
+}
+
 // The entries of a group share one verdict, so joining two runs joins all members of their groups.
 void Committer::link(Run& one, Run& other) {
   if (one.group != 0 && one.group == other.group) return;
@@ -549,6 +632,8 @@ void Committer::link(Run& one, Run& other) {
 // --- batches --------------------------------------------------------------------------------------------------------
 
 CommitterActions Committer::drain_actions() {
+  ++drains_;
+  shrink();
   for (const RunId& id : std::exchange(again_, {}))
     if (Run* run = find(id)) process(*run);
   std::erase_if(loads_again_, [this](const std::pair<TimeUs, Load>& again) {
@@ -612,7 +697,9 @@ bool Committer::depart(Shard shard) {
     queue.pop_front();
     if (run->at != Run::At::gathered) continue;  // it has left with its group
     const std::vector<Run*> leaving = leaving_with(*run);
-    if (leaving.empty()) left.push_back(run);
+    const bool fits = has_room(*batch, leaving);
+    if (leaving.empty() || !fits) left.push_back(run);
+    if (!fits) break;
     for (Run* member : leaving) {
       if (member->group != 0) std::erase(queue, member);
       add_to_batch(*member, *batch);
@@ -629,6 +716,13 @@ bool Committer::depart(Shard shard) {
   return true;
 }
 
+// For one entry there always is, however large.
+bool Committer::has_room(const Batch& batch, const std::vector<Run*>& leaving) const {
+  std::size_t bytes = batch.bytes;
+  for (const Run* member : leaving) bytes += member->entry->bytes();
+  return batch.entries.empty() || bytes <= options_.batch_bytes_max;
+}
+
 // All that must share the run's verdict, or nothing while one of them waits for its caller.
 std::vector<Committer::Run*> Committer::leaving_with(Run& run) const {
   std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
@@ -641,8 +735,10 @@ std::vector<Committer::Run*> Committer::leaving_with(Run& run) const {
 
 void Committer::add_to_batch(Run& run, Batch& batch) {
   CHECK(run.at == Run::At::gathered && run.entry);
+  batch.bytes += run.entry->bytes();
   batch.entries.push_back(run.entry->build(run.state, run.rows, options_.session, keep_rules_));
   batch.entries.back().link = run.group;
+  batch.entries.back().caller_knows = run.state.parent && is_ended(run.state.status);
   batch.runs.push_back(&run);
   run.at = Run::At::under_way;
   run.asked = ++serial_;
@@ -704,7 +800,9 @@ void Committer::decide_locked(Run& run, const LockedRun& locked, Batch& batch) {
   }
   run.is_locked = run.processing = false;
   if (run.at != Run::At::gathered) return;  // nothing is to be written
-  for (Run* member : leaving_with(run)) {
+  const std::vector<Run*> leaving = leaving_with(run);
+  if (!has_room(batch, leaving)) return;  // it leaves as others do
+  for (Run* member : leaving) {
     std::erase(gathered_[static_cast<std::size_t>(batch.shard)], member);
     add_to_batch(*member, batch);
   }
@@ -790,6 +888,7 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   run.rows.apply(entry.jobs);
   run.fresh = run.asked;
   count_folded(run, entry.events);
+  run.added_bytes += bytes_of(entry.events);
   if (entry.head_before == 0 && entry.run.parent) actions_.children.emplace_back(*entry.run.parent, run.id);
   for (const JobWrite& write : entry.jobs)
     if (frees(write) && write.job.run_at_us < never_us)
@@ -804,11 +903,13 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   for (HeldJob& job : run.entry->created_held()) actions_.created_held.push_back(std::move(job));
   run.decided.clear();
   run.entry.reset();
+  run.ended_by = {};
   run.one_by_one = run.one_by_one && !run.waiting.empty();
   run.open_steps_max = std::max(run.open_steps_max, run.state.steps.size());
   if (is_ended(run.state.status) && std::exchange(run.snapshot_size, 0) > 0)
     actions_.without_snapshots.push_back(run.id);
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
+  measure(run);
 }
 
 // A large state is not written for fewer bytes of events than it has itself: what snapshots cost stays in proportion to
@@ -829,6 +930,7 @@ void Committer::keep_snapshot(Run& run) {
   row.chain_hash = run.chain;
   row.state = canonical(snapshot_json(run.state));
   run.snapshot_size = static_cast<std::int64_t>(row.state.size());
+  run.added_bytes = 0;
   actions_.snapshots.push_back({run.id, std::move(row)});
 }
 
@@ -880,6 +982,11 @@ void Committer::refuse_entry(Run& run, const std::string& fault) {
   take_back(run);
 }
 
+void Committer::take_back_group(Run& run) {
+  const std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
+  for (Run* member : members) take_back(*member);
+}
+
 void Committer::refuse_decided(Run& run, const Error& error) {
   for (const Task& task : run.decided) reply(task, run, error);
   run.decided.clear();
@@ -898,6 +1005,7 @@ void Committer::take_back(Run& run) {
   groups_.erase(run.group);
   run.group = 0;
   run.awaits_parent = false;
+  run.ended_by = {};
   run.at = Run::At::idle;
   run.entry.reset();
   run.drop_state();

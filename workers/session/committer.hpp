@@ -7,7 +7,7 @@
 // From then on the run has rivals: its commands wait until it is locked, the events that others wrote meanwhile move
 // the cached state forward, and only then are they decided (pessimistic concurrency), all that have come by then at
 // once. While a batch is under way its runs' further commands wait; before it leaves, they join their run's entry. A
-// child run's start and end are committed atomically with its parent.
+// child run's start and end are committed atomically with its parent; where the parent cannot be read, the end waits.
 //
 // Not thread-safe.
 #pragma once
@@ -37,12 +37,14 @@ using Ticket = std::uint64_t;  // names the reply to a submission; 0: no reply i
 
 struct CommitterOptions {
   std::int32_t shards = 1;
-  int lanes = 2;                         // batches under way at once
-  std::size_t batch_max = 500;           // entries
-  std::size_t runs_max = 20'000;         // folded states kept
-  std::int64_t snapshot_events = 2'000;  // a snapshot needs more than this many new events,
-                                         // or a megabyte of them, with as many bytes as the state
-  int fuse_steps = 32;                   // consecutive pure steps of a branch in one entry
+  int lanes = 2;                           // batches under way at once
+  std::size_t batch_max = 500;             // entries
+  std::size_t batch_bytes_max = 8u << 20;  // of a batch's events; a larger entry leaves alone, and gains nothing more
+  std::size_t runs_max = 20'000;           // folded states kept
+  std::int64_t states_bytes_max = 256 << 20;  // the same, by an estimate of their memory
+  std::int64_t snapshot_events = 2'000;       // a snapshot needs more than this many new events,
+                                              // or a megabyte of them, with as many bytes as the state
+  int fuse_steps = 32;                        // consecutive pure steps of a branch in one entry
   std::string actor;
   SessionId session = 0;  // 0: no job stays
   bool keep = true;       // the next step of a held branch may stay with the session
@@ -61,6 +63,7 @@ struct Submission {
   Command command;
   std::optional<Fence> fence = {};
   std::optional<std::string> keep_in = {};  // if the branch's next step may stay: the queue that its row stands in
+  bool caller_has_ended = false;            // of a called run: its end need not be decided on its caller
 };
 
 struct CommitBatch {
@@ -118,6 +121,9 @@ struct CommitterCounts {
 class Committer {
  public:
   explicit Committer(CommitterOptions options, Graphs graphs = {});
+
+  // The actor of commands that are decided from now on.
+  void set_actor(std::string actor) { options_.actor = std::move(actor); }
   ~Committer();
 
   // Waits inside are on the first clock, which never goes back; what is written has the time of the database's.
@@ -129,12 +135,16 @@ class Committer {
   const Graphs& graphs() const { return graphs_; }
 
   // Answered by one Reply: when committed, or refused for good (never because of a state that may be outdated).
-  // Refuses as decide does, and: `stale` and `closed` (the fence), `not_found`, `unsupported`, `corrupt` (the run, or
-  // values that the database never takes).
+  // Refuses as decide does, and: `stale` and `closed` (the fence), `not_found`, `unsupported` (the run; or it would
+  // end, and the run that called it cannot be read), `corrupt` (the run, or values that the database never takes).
   void submit(Submission submission);
 
   // Answered by a Reply with `is_state` when the run is folded at least up to `min_head`.
   void await_state(Ticket ticket, const RunId& run, std::int64_t min_head);
+
+  // Ends the call of a run that ended without its caller. Answered by a Reply: ok, or, where there is
+  // no such call, or none that is open, as decide refuses FinishChild.
+  void finish_call(Ticket ticket, const RunId& child);
 
   // The folded state, which may be ahead of what is committed; null if it is not at hand.
   const RunState* state(const RunId& run) const;
@@ -152,6 +162,7 @@ class Committer {
   int created_held_under_way() const { return keep_rules_.created_held(); }
   TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived; `never_us`: not
   const CommitterCounts& counts() const { return counts_; }
+  std::int64_t states_bytes() const { return states_bytes_; }  // an estimate
 
  private:
   struct Task;
@@ -163,11 +174,13 @@ class Committer {
   Run* find(const RunId& id) const;
   void forget(Run& run);
   void shrink();
+  void measure(Run& run);
   void enqueue(Run& run, Task task);
 
   void process(Run& run);
   bool process_front(Run& run);
   bool answer_front(Run& run);
+  bool tell_caller(Run& run);
   bool decide_front(Run& run);
   bool decide_last(Run& run);
   bool refuse_last(Run& run, const Error& error);
@@ -176,6 +189,7 @@ class Committer {
   Status fold(Run& run, const History& history);
   Result<bool> restore(Run& run, const History& history);
   void fail(Run& run, const Error& error);
+  void refuse(const Task& task, const Run& run, const Error& error);
   bool has_rivals(const Run& run) const;
   void note_rivals(Run& run);
 
@@ -186,6 +200,7 @@ class Committer {
   void start_child(Run& caller, Decision::Child child);
   void notify_parent(Run& child);
   void free_child(const Task& notice);
+  void hold_up_child(const Task& notice, const Error& error);
   void link(Run& one, Run& other);
 
   void depart();
@@ -197,6 +212,7 @@ class Committer {
   void decide_locked(Run& run, const LockedRun& locked, Batch& batch);
   bool catch_up(Run& run, const LockedRun& locked);
   std::vector<Run*> leaving_with(Run& run) const;
+  bool has_room(const Batch& batch, const std::vector<Run*>& leaving) const;
   void add_to_batch(Run& run, Batch& batch);
   void gather_for_a_while(Run& run, TimeUs took_us) const;
   void apply_verdict(Run& run, const Entry& entry, const Verdict& verdict);
@@ -204,6 +220,7 @@ class Committer {
   void back_off(Run& run);
   void give_up(Run& run);
   void refuse_entry(Run& run, const std::string& fault);
+  void take_back_group(Run& run);
   void refuse_decided(Run& run, const Error& error);
   void take_back(Run& run);
   static void count_folded(Run& run, const std::vector<EventRow>& rows);
@@ -218,7 +235,9 @@ class Committer {
   TimeUs database_ = 0;  // the database's clock; it may be set back
   std::uint64_t serial_ = 0;
   std::unordered_map<RunId, std::unique_ptr<Run>> runs_;
-  std::list<Run*> by_use_;                  // latest first
+  std::list<Run*> by_use_;  // latest first
+  std::uint64_t drains_ = 0;
+  std::int64_t states_bytes_ = 0;           // of all runs, as measured
   std::vector<std::deque<Run*>> gathered_;  // of each shard, those whose entry has not left
   std::vector<std::deque<Run*>> to_lock_;   // of each shard, those that are to be locked before they are decided
   bool locked_first_ = false;               // the two take turns

@@ -97,6 +97,7 @@ void EntryBuilder::add(std::vector<Event> events, const std::vector<BranchId>& t
       is_revived_ = is_revived_ || started->forked_from.has_value();
     is_revived_ = is_revived_ || std::holds_alternative<RunReopened>(event.body);
     entry_.events.push_back(row_of(std::move(event)));
+    bytes_ += entry_.events.back().payload.size();
   }
 }
 

@@ -58,6 +58,8 @@ class EntryBuilder {
   // `before`: the run's rows as committed. `session` 0: no job stays.
   Entry build(const RunState& after, const JobRows& before, SessionId session, KeepRules& rules);
 
+  std::size_t bytes() const { return bytes_; }  // of the events' payloads
+
   // After build(): what stays with the session once the entry is committed; the kept ones by their branch.
   std::map<BranchId, HeldJob>& kept() { return kept_; }
   std::vector<HeldJob>& created_held() { return created_held_; }
@@ -72,6 +74,7 @@ class EntryBuilder {
   void write_questions(const RunState& after);
 
   Entry entry_;
+  std::size_t bytes_ = 0;
   const BranchId last_branch_;
   std::map<BranchId, HeldBranch> held_;
   std::set<BranchId> ancestors_;  // of held branches

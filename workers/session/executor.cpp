@@ -27,12 +27,11 @@ std::string utf8(const std::string& text) {
   return parse_stored(quoted).get<std::string>();
 }
 
-void find_blobs_of(const StepInput& input, std::vector<Hash>& hashes) {
-  for (const Json* part : {&input.with, &input.data, &input.given, &input.inputs}) find_blobs(*part, hashes);
-  for (const GoalView& goal : input.plan) {
-    find_blobs(goal.inputs, hashes);
-    find_blobs(goal.outputs, hashes);
-  }
+std::size_t find_blobs_of(const StepInput& input, std::vector<Hash>& hashes) {
+  std::size_t bytes = 0;
+  for (const Json* part : {&input.with, &input.data, &input.given, &input.inputs}) bytes += find_blobs(*part, hashes);
+  for (const GoalView& goal : input.plan) bytes += find_blobs(goal.inputs, hashes) + find_blobs(goal.outputs, hashes);
+  return bytes;
 }
 
 Json plan_json(const StepInput& input) {
@@ -46,6 +45,10 @@ Json plan_json(const StepInput& input) {
 
 }  // namespace
 
+Failure memory_used_up() {
+  return {"limit", "Expected room for what the step does, but the memory is used up.", true, {}};
+}
+
 void put_back(Work& work, const ReadBlob& read) {
   StepInput& input = work.input;
   std::vector<Json*> parts = {&input.with, &input.data, &input.given, &input.inputs};
@@ -57,7 +60,7 @@ void put_back(Work& work, const ReadBlob& read) {
   try {
     whole = put_back(parts, read);
   } catch (const std::bad_alloc&) {
-    whole = Error{Code::limit, "Expected room for the large values that the step reads, but the memory is used up."};
+    work.answer = memory_used_up();
   }
   if (!whole) work.answer = limit_passed(whole.error());
 }
@@ -92,7 +95,7 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
     if (const CachedOutcome* recorded = find_cached(state, step->branch, work.cache_key))
       return reused(*recorded, *step, std::move(work.cache_key));
   }
-  find_blobs_of(work.input, work.blobs);
+  work.blob_bytes = find_blobs_of(work.input, work.blobs);
   const bool is_pure = work.handler != nullptr && work.handler->is_pure();
   if (state.options.recorded && !is_pure) work.recorded = state.forked_from;
   return work;
@@ -109,6 +112,8 @@ StepResult Executor::run_pure(const Work& work) {
     StepResult result = std::get<PureHandler>(work.handler->run)(work.input);
     if (result) result->cache_key = work.cache_key;
     return result;
+  } catch (const std::bad_alloc&) {
+    return memory_used_up();
   } catch (const std::exception& thrown) {
     return failure("error", thrown.what());
   }
@@ -133,6 +138,16 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
 
 Command Executor::report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
                          std::vector<Blob>& blobs) const {
+  try {
+    return report_of(job, started_at, std::move(result), graph, blobs);
+  } catch (const std::bad_alloc&) {
+    blobs.clear();
+    return FailStep{job.step, job.attempt, memory_used_up(), session_, started_at};
+  }
+}
+
+Command Executor::report_of(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
+                            std::vector<Blob>& blobs) const {
   if (result) {
     Status moved = move_out(result->patch, &graph, blobs);
     if (moved) moved = move_out(result->facts, blobs);
@@ -141,6 +156,7 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
     result = failure(std::string(to_string(moved.error().code)), moved.error().message);
   }
   Failure& failed = result.error();
+  if (failed.error == lost_error) failed.error = "error";  // only the sweep knows of losses
   failed.message = utf8(failed.message);
   if (Status moved = move_out(failed.facts, blobs); !moved) failed.facts.clear();
   return FailStep{job.step, job.attempt, std::move(failed), session_, started_at};
@@ -148,10 +164,15 @@ Command Executor::report(const Job& job, TimeUs started_at, StepResult result, c
 
 std::optional<Command> Executor::pure_report(const RunState& state, const Job& job, TimeUs now_us) const {
   const Step* step = find_step(state, job.step);
-  if (step == nullptr || step->goal >= 0) return std::nullopt;
+  if (step == nullptr || step->goal >= 0 || runs_alone(*step)) return std::nullopt;
   const Handler* handler = handlers_.find(state.node(*step).handler());
   if (handler == nullptr || !handler->is_pure()) return std::nullopt;
-  Prepared prepared = prepare(state, job);
+  Prepared prepared = NotOpen{};
+  try {
+    prepared = prepare(state, job);
+  } catch (const std::bad_alloc&) {  // by itself it fails as an attempt
+    return std::nullopt;
+  }
   if (auto* reused = std::get_if<Command>(&prepared)) return std::move(*reused);
   const Work* work = std::get_if<Work>(&prepared);
   if (work == nullptr || !work->blobs.empty()) return std::nullopt;

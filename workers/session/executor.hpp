@@ -24,9 +24,12 @@ struct Work {
   const Handler* handler = nullptr;  // null: the tool `input.tool`
   std::int64_t timeout_ms = 0;
   std::vector<Hash> blobs;
+  std::size_t blob_bytes = 0;              // of text, that its references to them stand for together
   std::optional<ForkPoint> recorded = {};  // the run takes its answers from the record after this moment
   std::optional<StepResult> answer = {};   // known already: the recorded one, or why there is none
 };
+// The failure of an attempt that used up the memory.
+Failure memory_used_up();
 // Replaces each value that stands for a blob, as in large_values.hpp. If they take too much, the answer is a failure.
 void put_back(Work& work, const ReadBlob& read);
 
@@ -61,6 +64,8 @@ class Executor {
   std::optional<Command> pure_report(const RunState& state, const Job& job, TimeUs now_us) const;
 
  private:
+  Command report_of(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,
+                    std::vector<Blob>& blobs) const;
   Command reused(const CachedOutcome& recorded, const Step& step, std::string key) const;
 
   const HandlerTable& handlers_;

@@ -1,6 +1,7 @@
 #include "workers/session/history.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "engine/codec.hpp"
 #include "engine/evolve.hpp"
@@ -65,9 +66,15 @@ GraphRef graph_of(const GraphRow& row, const Graphs& known) {
   return graph != nullptr ? graph : stored_graph(parse_stored(row.text), row.version);
 }
 
+Error no_memory() {
+  return {Code::limit, "Expected room for the state of a run, but the memory is used up; try again later."};
+}
+
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
   try {
-    return restore_snapshot(parse_stored(snapshot.state), graphs);
+    return carried_state(parse_stored(snapshot.state), graphs);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
   } catch (const std::exception& bad) {
     return Error{Code::corrupt, bad.what()};
   }
@@ -78,6 +85,8 @@ Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& 
   try {
     for (const EventRow& row : rows)
       if (Status folded = fold_row(state, row, graphs, touched); !folded) return folded;
+  } catch (const std::bad_alloc&) {
+    return no_memory();
   } catch (const std::exception& bad) {  // CorruptHistory, or JSON of a shape that no event of ours has
     return Error{Code::corrupt, bad.what()};
   }

@@ -31,6 +31,7 @@ struct History {
   std::vector<EventRow> rows;
   bool complete = true;  // false: there are more
   bool graphs = false;   // the graphs were read before
+  bool fits = true;      // false: the memory is used up, and nothing was read
 };
 
 // The answers to the loads, in their order: the first events of each, all of them where they are few. Throws
@@ -43,15 +44,18 @@ std::vector<std::string> graphs_named_by(const EventBody& body);
 // The graph of a stored row: the known one of that version, or else parsed. Throws CorruptHistory if its text is none.
 GraphRef graph_of(const GraphRow& row, const Graphs& known);
 
+// The refusal `limit` where memory ran out: not the history's fault.
+Error no_memory();
+
 // The state that a snapshot holds. Refuses `unsupported` (a graph version that is not known), `corrupt` (it cannot be
-// read; as it is only a cache, the events give the same state).
+// read; as it is only a cache, the events give the same state), no_memory().
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs);
 
 // Decodes one row. Refuses `unsupported`, `corrupt`.
 Result<Event> event_of(const EventRow& row);
 
 // Folds the rows that follow the state; `touched` gains the branches whose job may have changed, with repeats. Refuses
-// `unsupported` (an unknown event or graph version), `corrupt`; then the state must be dropped.
+// `unsupported` (an unknown event or graph version), `corrupt`, no_memory(); then the state must be dropped.
 Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs, std::vector<BranchId>& touched);
 Status fold_rows(RunState& state, std::span<const EventRow> rows, const Graphs& graphs);
 

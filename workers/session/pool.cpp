@@ -8,6 +8,8 @@ namespace {
 constexpr std::size_t due_max = 1'000;  // later ones are found by polling
 constexpr std::int32_t claim_limit_max = 256;
 constexpr std::size_t claim_runs_max = 500;
+constexpr std::size_t left_runs_max = 200;  // named in a claim
+constexpr TimeUs shortage_pause_us = 1'000'000;
 constexpr TimeUs clocks_differ_us = 2'000;  // the clock of an offering session may be ahead of ours by this much
 
 }  // namespace
@@ -15,13 +17,18 @@ constexpr TimeUs clocks_differ_us = 2'000;  // the clock of an offering session 
 Pool::Pool(PoolOptions options)
     : options_(std::move(options)),
       takes_any_run_(options_.only_runs.empty()),
-      sources_(static_cast<std::size_t>(options_.shards)) {
+      sources_(static_cast<std::size_t>(options_.shards)),
+      room_(options_.concurrency) {
   for (const RunId& run : std::exchange(options_.only_runs, {})) add_run(run);
 }
 
 void Pool::tick(TimeUs steady_us, TimeUs database_us) {
   now_ = std::max(now_, steady_us);
   database_ = database_us;
+  if (room_ < options_.concurrency && now_ >= room_grows_at_) {
+    room_ = std::min(options_.concurrency, room_ + std::max(1, room_ / 4));
+    room_grows_at_ = now_ + shortage_pause_us;
+  }
   if (due_.empty() || *due_.begin() > database_) return;
   due_.erase(due_.begin(), due_.upper_bound(database_));
   want_all();
@@ -63,11 +70,15 @@ bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs
 
 // --- what is held ---------------------------------------------------------------------------------------------------
 
-void Pool::start(HeldJob job, std::int64_t kept) {
-  if (draining_) return release(job, database_);
+Pool::Slot Pool::start(HeldJob job, std::int64_t kept) {
+  if (draining_) {
+    release(job, database_);
+    return 0;
+  }
   const Slot slot = ++last_slot_;
   actions_.starts.push_back({slot, job});
   slots_.emplace(slot, Taken{std::move(job), kept});
+  return slot;
 }
 
 void Pool::release(const HeldJob& job, TimeUs run_at_us) {
@@ -98,13 +109,58 @@ void Pool::give_back(Slot slot, TimeUs run_at_us) {
   due(run_at_us);
 }
 
+// At once, as our own claims pass it by. Where too many runs are left for that, after the pause.
+void Pool::leave_run_to_others(Slot slot) {
+  const RunId run = slots_.at(slot).job.run;
+  const TimeUs until = backoff_.pause(run, now_);
+  const bool are_all_named = backoff_.paused(now_, left_runs_max).size() < left_runs_max;
+  leave_to_others(slot, are_all_named ? database_ : database_ + (until - now_));
+}
+
+void Pool::committed(Slot slot) {
+  if (!backoff_.empty()) backoff_.forget(slots_.at(slot).job.run);
+}
+
+void Pool::fell_short(Slot slot, TimeUs run_at_us) {
+  leave_to_others(slot, run_at_us);
+  room_ = std::max(1, std::min(room_, static_cast<std::int32_t>(slots_.size())));
+  room_grows_at_ = claims_from_ = now_ + shortage_pause_us;
+}
+
 bool Pool::may_keep(Slot slot) const {
-  if (!options_.keep || draining_) return false;
+  if (!options_.keep || draining_ || takes_nothing()) return false;
   return slots_.at(slot).kept + 1 < options_.keep_steps || free_slots() > 0;
 }
 
 std::int32_t Pool::free_slots() const {
-  return options_.concurrency - static_cast<std::int32_t>(slots_.size()) - claiming_;
+  if (takes_nothing()) return 0;
+  return room_ - static_cast<std::int32_t>(slots_.size()) - claiming_;
+}
+
+// --- one job with nothing beside it ---------------------------------------------------------------------------------
+
+void Pool::make_room_for(const RunId& run) {
+  if (!room_for_) room_for_ = run;
+}
+
+void Pool::bar(bool is_barred) {
+  if (std::exchange(is_barred_, is_barred) && !is_barred) want_all();
+}
+
+// No other claim is under way.
+void Pool::claim_alone() {
+  is_claiming_alone_ = true;
+  claiming_ = 1;
+  actions_.claims.push_back(
+      {.shard = shard_of(*room_for_, options_.shards), .limit = 1, .only_runs = {*room_for_}, .not_of = {}});
+}
+
+void Pool::claimed_alone(std::vector<HeldJob> jobs) {
+  is_claiming_alone_ = false;
+  claiming_ = 0;
+  room_for_.reset();
+  for (HeldJob& job : jobs) alone_ = start(std::move(job), 0);
+  want_all();
 }
 
 // --- claims ---------------------------------------------------------------------------------------------------------
@@ -133,6 +189,7 @@ void Pool::pass_runs(Source& source) {
 }
 
 void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
+  if (is_claiming_alone_) return claimed_alone(std::move(jobs));
   Source& source = sources_[static_cast<std::size_t>(shard)];
   end_claim(source);
   const bool is_filled = static_cast<std::int32_t>(jobs.size()) == source.limit;
@@ -145,6 +202,7 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
 }
 
 void Pool::claim_failed(Shard shard) {
+  if (is_claiming_alone_) return claimed_alone({});
   Source& source = sources_[static_cast<std::size_t>(shard)];
   end_claim(source);
   source.wants = Wants::nothing;
@@ -162,13 +220,19 @@ void Pool::claim(Shard shard, Source& source) {
   source.wants = Wants::nothing;  // until it is notified or the claim is filled
   source.answers_notification = std::exchange(source.notified, false);
   claiming_ += source.limit;
-  actions_.claims.push_back({shard, source.limit, some_runs(source), source.claims == Wants::notified});
+  actions_.claims.push_back({.shard = shard,
+                             .limit = source.limit,
+                             .only_runs = some_runs(source),
+                             .not_of = backoff_.paused(now_, left_runs_max),
+                             .notified_only = source.claims == Wants::notified});
 }
 
 Pool::Actions Pool::drain_actions() {
+  if (room_for_ && slots_.empty() && claiming_ == 0 && !is_barred_ && !draining_) claim_alone();
   // A claim costs as much as many steps: while steps run here, wait until enough slots are free.
-  const std::int32_t worth_it = std::clamp(options_.concurrency / 4, 1, 64);
-  for (Shard shard = 0; !draining_ && shard < options_.shards; ++shard) {
+  const std::int32_t worth_it = std::clamp(room_ / 4, 1, 64);
+  const bool may_claim = !draining_ && now_ >= claims_from_;
+  for (Shard shard = 0; may_claim && shard < options_.shards; ++shard) {
     Source& source = sources_[static_cast<std::size_t>(shard)];
     const bool is_asked = source.wants != Wants::nothing && (slots_.empty() || free_slots() >= worth_it);
     const bool is_barred = source.claiming || (!takes_any_run_ && source.only_runs.empty());
@@ -183,7 +247,8 @@ TimeUs Pool::due_us() const {
   if (draining_) return never_us;
   // A wait that overflows is for a job that is never due.
   TimeUs due = due_.empty() || *due_.begin() > never_us - now_ ? never_us : now_ + (*due_.begin() - database_);
-  if (free_slots() <= 0) return due;
+  if (room_ < options_.concurrency) due = std::min(due, room_grows_at_);
+  if (free_slots() <= 0 || now_ < claims_from_) return due;
   for (const Source& source : sources_)
     if (!source.claiming && (takes_any_run_ || !source.only_runs.empty())) due = std::min(due, source.poll_at);
   return due;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "storage/store.hpp"
+#include "workers/session/run_backoff.hpp"
 
 namespace cairn {
 
@@ -32,6 +34,7 @@ class Pool {
     Shard shard = 0;
     std::int32_t limit = 0;
     std::vector<RunId> only_runs;
+    std::vector<RunId> not_of;
     bool notified_only = false;  // see ClaimRequest
   };
   struct Start {
@@ -66,6 +69,21 @@ class Pool {
   void done(Slot slot);                     // nothing of it is held any more
   void give_back(Slot slot, TimeUs run_at_us);
   void leave_to_others(Slot slot, TimeUs run_at_us);  // as give_back, but no claim is made here at that time
+
+  // A job of the run is to be executed alone: nothing is claimed until no slot is taken, then one job
+  // of this run, and nothing else until that one is done. If there is none to claim any more, all is as before.
+  void make_room_for(const RunId& run);
+  void bar(bool is_barred);  // while it is, nothing is claimed or kept
+
+  // The run cannot be read here, or not be ended: its jobs are left to others, and not claimed here for a while, which
+  // doubles each time until a step of it is committed here.
+  void leave_run(const RunId& run) { backoff_.pause(run, now_); }
+  void leave_run_to_others(Slot slot);
+  void committed(Slot slot);  // its step
+
+  // This process lacks means for the step: it is left to others, nothing is claimed for a second, and from then on as
+  // many steps as go on here now; a quarter more each second.
+  void fell_short(Slot slot, TimeUs run_at_us);
 
   // May the branch's next step stay? REQUIRES: the slot is taken.
   bool may_keep(Slot slot) const;
@@ -102,7 +120,10 @@ class Pool {
   void want_all();
   void want_all_soon(Wants wants);
   static void want(Source& source, Wants wants);
-  void start(HeldJob job, std::int64_t kept);
+  Slot start(HeldJob job, std::int64_t kept);
+  bool takes_nothing() const { return is_barred_ || room_for_ || slots_.contains(alone_); }
+  void claim_alone();
+  void claimed_alone(std::vector<HeldJob> jobs);
   void release(const HeldJob& job, TimeUs run_at_us);
   void claim(Shard shard, Source& source);
   static std::vector<RunId> some_runs(const Source& source);
@@ -115,12 +136,20 @@ class Pool {
   TimeUs database_ = 0;  // the database's clock; it may be set back
   bool draining_ = false;
   bool found_nothing_ = false;
+  bool is_barred_ = false;
+  std::optional<RunId> room_for_;
+  bool is_claiming_alone_ = false;
+  Slot alone_ = 0;  // the one that the claim for room_for_ brought
   Slot last_slot_ = 0;
   std::unordered_map<Slot, Taken> slots_;
   std::vector<Source> sources_;
   std::unordered_set<RunId> only_runs_;
   std::int32_t claiming_ = 0;  // slots set aside for claims under way
-  std::set<TimeUs> due_;       // the earliest ones, by the database's clock
+  std::int32_t room_;          // slots in use at most: `concurrency`, or what a shortage leaves of it
+  TimeUs room_grows_at_ = 0;
+  TimeUs claims_from_ = 0;  // nothing is claimed before
+  std::set<TimeUs> due_;    // the earliest ones, by the database's clock
+  RunBackoff backoff_;
   Actions actions_;
 };
 

@@ -29,6 +29,7 @@ CommitterOptions committer_options(const SessionOrigin& origin, const WorkerOpti
   made.lanes = std::max(1, options.database_lanes);
   made.fuse_steps = options.fuse_steps;
   made.runs_max = options.runs_max;
+  made.states_bytes_max = options.states_bytes_max;
   made.snapshot_events = options.snapshot_events;
   made.actor = "worker:" + std::to_string(origin.self.id);
   made.session = origin.self.id;
@@ -53,7 +54,10 @@ Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& ex
       options_(std::move(options)),
       tools_(tools),
       pool_(pool_options(origin_, options_)),
-      steps_(executor, {origin_.self.id, origin_.shards, options_.default_timeout_ms}, actions_),
+      steps_(executor,
+             {origin_.self.id, origin_.shards, options_.default_timeout_ms,
+              static_cast<std::size_t>(std::max<std::int64_t>(1, options_.values_bytes_max))},
+             actions_),
       committer_(with_handlers(committer_options(origin_, options_), executor, tools)),
       sweeping_({origin_.self.id, options_.dead_after_ms * 1000, options_.default_timeout_ms,
                  2 * options_.concurrency + strays_max}),
@@ -133,6 +137,7 @@ void Session::write_row() {
   if (std::exchange(is_writing_row_, true)) return;
   written_queues_ = queues_.size();
   SessionRow row = origin_.self;
+  row.alone = steps_.alone();
   row.queues.assign(queues_.begin(), queues_.end());
   call(OpenSession{std::move(row), known_graphs_});
 }
@@ -209,7 +214,8 @@ void Session::note(Note::Level level, std::string text) { actions_.notes.push_ba
 // --- joining the parts ----------------------------------------------------------------------------------------------
 
 void Session::update_capacity() {
-  committer_.set_capacity({.is_accepting = !lifecycle_.is_draining(), .free_slots = pool_.free_slots()});
+  const bool is_accepting = !lifecycle_.is_draining() && !steps_.has_alone();
+  committer_.set_capacity({.is_accepting = is_accepting, .free_slots = pool_.free_slots()});
 }
 
 bool Session::pass_on_commits() {
@@ -244,6 +250,8 @@ bool Session::pass_on_claims() {
 void Session::pass_on_steps() {
   steps_.drain_actions(step_actions_);
   for (const StepsInFlight::Ended& one : step_actions_.ended) leave(one);
+  for (const RunId& run : step_actions_.room_for) pool_.make_room_for(run);
+  pool_.bar(steps_.has_alone());
   for (StepsInFlight::Report& report : step_actions_.reports) submit(std::move(report));
 }
 
@@ -253,6 +261,8 @@ void Session::pass_on_sweeps() {
   release(actions.releases);
   for (Submission& one : actions.submissions) committer_.submit(std::move(one));
   for (const auto& [ticket, run] : actions.to_await) committer_.await_state(ticket, run, 0);
+  for (const auto& [ticket, run] : actions.to_finish) committer_.finish_call(ticket, run);
+  for (const RunId& run : actions.unreadable) pool_.leave_run(run);
 }
 
 void Session::leave(const StepsInFlight::Ended& step) {
@@ -263,6 +273,10 @@ void Session::leave(const StepsInFlight::Ended& step) {
       return pool_.give_back(step.slot, step.run_at_us);
     case StepsInFlight::Ended::How::left_to_others:
       return pool_.leave_to_others(step.slot, step.run_at_us);
+    case StepsInFlight::Ended::How::run_left_to_others:
+      return pool_.leave_run_to_others(step.slot);
+    case StepsInFlight::Ended::How::fell_short:
+      return pool_.fell_short(step.slot, step.run_at_us);
   }
 }
 
@@ -308,6 +322,7 @@ void Session::claim(Pool::Claim claim) {
   request.only_runs = std::move(claim.only_runs);
   request.short_history_max = short_history_events;
   request.notified_only = claim.notified_only;
+  request.not_of = std::move(claim.not_of);
   call(ClaimJobs{std::move(request)});
 }
 
@@ -340,6 +355,7 @@ void Session::replied_to_step(Ticket slot, Reply reply) {
   } else if (!reply.status) {
     steps_.refused(slot, reply.status.error());
   } else {
+    pool_.committed(slot);
     steps_.committed(slot);
     reply.next ? pool_.continues(slot, *std::move(reply.next)) : pool_.done(slot);
   }
@@ -348,6 +364,11 @@ void Session::replied_to_step(Ticket slot, Reply reply) {
 
 void Session::ended(Ticket slot, StepResult result) {
   steps_.ended(slot, std::move(result));
+  pass_on_steps();
+}
+
+void Session::fell_short(Ticket slot, const std::string& lacking) {
+  steps_.fell_short(slot, lacking);
   pass_on_steps();
 }
 

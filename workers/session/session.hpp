@@ -51,6 +51,7 @@ class Session {
   void answered(StoreCall call);       // with its answer in it
   void failed(const StoreCall& call);  // the store was unavailable: it happened or not
   void ended(Ticket slot, StepResult result);
+  void fell_short(Ticket slot, const std::string& lacking);  // of means of this process: instead of ended()
   // The entries of a locked commit, whose call holds its locks meanwhile.
   LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
     return committer_.decide_locked(batch, std::move(runs));

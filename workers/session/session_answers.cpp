@@ -125,6 +125,18 @@ void Session::on_failure(const KeepBlobs& keep) {
   steps_.blobs_failed(keep.slot);
 }
 
+// --- a step with nothing beside it ----------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(SetAlone& set) {
+  const HeldJob* job = steps_.alone_set(set);
+  if (job != nullptr) committer_.await_state(steps_.alone_slot(), job->run, job->run_head);
+}
+template <>
+void Session::on_failure(const SetAlone& set) {
+  steps_.alone_not_set(set);
+}
+
 // --- other sessions -------------------------------------------------------------------------------------------------
 
 template <>
@@ -149,6 +161,11 @@ void Session::on_answer(ReapSession& reap) {
 }
 template <>
 void Session::on_failure(const ReapSession&) {}  // named again by the next scan
+
+template <>
+void Session::on_answer(TieEnds&) {}
+template <>
+void Session::on_failure(const TieEnds&) {}  // found again by a later scan
 
 // --- all calls: after the specializations, which it uses -----------------------------------------------------------
 

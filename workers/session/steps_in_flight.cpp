@@ -1,16 +1,22 @@
 #include "workers/session/steps_in_flight.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "workers/session/history.hpp"
 
 namespace cairn {
 namespace {
 
+constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs lacking_pause_us = 1'000'000;  // a step whose handler is not here
-constexpr TimeUs broken_pause_us = 30'000'000;  // a run that cannot be read
+constexpr TimeUs shortage_pause_us = 1'000'000;
 constexpr TimeUs refused_pause_us = 2'000'000;
+constexpr TimeUs room_wait_max_us = 10'000'000;
+constexpr std::size_t parsed_bytes = 8;  // what a byte of JSON takes once it is parsed: an array of small numbers
 
-std::string step_text(const HeldJob& job) {
-  return "step " + std::to_string(job.job.step) + " of run " + to_string(job.run);
+std::string step_text(const HeldJob& job, const char* word = "step ") {
+  return word + std::to_string(job.job.step) + " of run " + to_string(job.run);
 }
 
 }  // namespace
@@ -32,8 +38,10 @@ const HeldJob* StepsInFlight::job(Ticket slot) const {
 void StepsInFlight::note(Note::Level level, std::string text) { outside_.notes.push_back({level, std::move(text)}); }
 
 void StepsInFlight::drain_actions(Actions& drained) {
+  begin_reading();
   drained.reports.clear();
   drained.ended.clear();
+  drained.room_for.clear();
   std::swap(drained, actions_);
 }
 
@@ -50,6 +58,8 @@ std::vector<Sweeper::Executing> StepsInFlight::executing() const {
 Prepared StepsInFlight::prepared(const Step& step, const RunState& state) const {
   try {
     return executor_.prepare(state, step.job.job);
+  } catch (const std::bad_alloc&) {
+    return Command(FailStep{step.job.job.step, step.job.job.attempt, memory_used_up(), options_.session, now_});
   } catch (const std::exception& thrown) {  // resolved inputs that went missing: the attempt fails
     return Command(FailStep{
         step.job.job.step, step.job.job.attempt, {"invalid", thrown.what(), false, {}}, options_.session, now_});
@@ -62,6 +72,7 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   if (is_draining_) return give_back(slot, now_);
   Step& step = found->second;
   if (state == nullptr) return give_back(slot, now_ + refused_pause_us);  // it has ended
+  if (!may_begin(slot, *state)) return;
   Prepared prepared = this->prepared(step, *state);
   if (std::holds_alternative<NotOpen>(prepared)) return give_back(slot, now_ + refused_pause_us);
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
@@ -72,17 +83,116 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   step.graph = state->graph;
   Work& work = std::get<Work>(prepared);
   if (work.blobs.empty() && !work.recorded) return run_work(slot, std::move(work));
-  const Shard shard = shard_of(step.job.run, options_.shards);
-  Graphs known = work.recorded ? graphs : Graphs{};
-  outside_.calls.emplace_back(ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
-                                        &executor_.handlers(), records_});
+  read_values(slot, std::move(work), graphs);
 }
+
+// --- large values ---------------------------------------------------------------------------------------------------
+
+void StepsInFlight::read_values(Ticket slot, Work work, const Graphs& graphs) {
+  const Shard shard = shard_of(steps_.at(slot).job.run, options_.shards);
+  const std::size_t bytes = work.blob_bytes * parsed_bytes;
+  Graphs known = work.recorded ? graphs : Graphs{};
+  waiting_.push_back({steady_, bytes,
+                      ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
+                                &executor_.handlers(), records_, texts_}});
+  begin_reading();
+}
+
+// In their order. One that is larger than all the room goes alone.
+void StepsInFlight::begin_reading() {
+  while (!waiting_.empty()) {
+    WaitsForRoom& next = waiting_.front();
+    const auto found = steps_.find(next.call.slot);
+    const bool is_gone = found == steps_.end();
+    const bool has_room = values_bytes_ == 0 || values_bytes_ + next.bytes <= options_.values_bytes_max;
+    const bool is_given_back = is_draining_ || (!has_room && steady_ - next.since >= room_wait_max_us);
+    if (!is_gone && !is_given_back && !has_room) return;
+    if (is_given_back) {
+      --begun_;
+      give_back(next.call.slot, is_draining_ ? now_ : now_ + refused_pause_us);
+    } else if (!is_gone) {
+      found->second.started_at = now_;
+      found->second.began = steady_;
+      found->second.values_bytes = next.bytes;
+      values_bytes_ += next.bytes;
+      outside_.calls.emplace_back(std::move(next.call));
+    }
+    waiting_.pop_front();
+  }
+}
+
+void StepsInFlight::drop_values(Step& step) { values_bytes_ -= std::exchange(step.values_bytes, 0); }
+
+TimeUs StepsInFlight::due_us() const {
+  const TimeUs deadline = deadlines_.empty() ? never_us : deadlines_.begin()->first;
+  return waiting_.empty() ? deadline : std::min(deadline, waiting_.front().since + room_wait_max_us);
+}
+
+// --- alone ----------------------------------------------------------------------------------------------------------
+
+std::string StepsInFlight::alone() const { return alone_ ? alone_->hold : ""; }
+
+bool StepsInFlight::is_any_begun() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const auto& entry) { return entry.second.started_at != 0; });
+}
+
+// False: it is given back, or its turn comes once the row says that it runs alone.
+bool StepsInFlight::may_begin(Ticket slot, const RunState& state) {
+  const HeldJob& held = steps_.at(slot).job;
+  if (alone_ && alone_->slot == slot) return alone_->may_begin;
+  const cairn::Step* step = find_step(state, held.job.step);
+  const bool is_for_itself = step != nullptr && runs_alone(*step);
+  if (!alone_ && !is_for_itself) return true;
+  if (alone_ || is_any_begun()) {
+    if (!alone_) actions_.room_for.push_back(held.run);
+    finish(slot, Ended::How::left_to_others, now_);
+    return false;
+  }
+  alone_ = Alone{slot, hold_text(held)};
+  outside_.calls.emplace_back(SetAlone{options_.session, alone_->hold});
+  return false;
+}
+
+const HeldJob* StepsInFlight::alone_set(const SetAlone& call) {
+  if (call.hold.empty()) {
+    alone_.reset();
+    return nullptr;
+  }
+  alone_->may_begin = true;
+  if (const HeldJob* held = job(alone_->slot)) return held;
+  clear_alone();  // it was given back meanwhile
+  return nullptr;
+}
+
+// The row may say the one or the other now.
+void StepsInFlight::alone_not_set(const SetAlone& call) {
+  if (is_draining_ && call.hold.empty()) return alone_.reset();
+  alone_->may_begin = true;
+  if (steps_.contains(alone_->slot)) return give_back(alone_->slot, now_ + refused_pause_us);
+  clear_alone();
+}
+
+void StepsInFlight::clear_alone() { outside_.calls.emplace_back(SetAlone{options_.session, ""}); }
+
+// The step is in flight no more.
+void StepsInFlight::forget(Ticket slot) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end()) return;
+  drop_values(found->second);
+  steps_.erase(found);
+  if (alone_ && alone_->slot == slot && alone_->may_begin) clear_alone();
+}
+
+// --- what it reads ---------------------------------------------------------------------------------------------------
 
 void StepsInFlight::cannot_be_read(Ticket slot, const Error& error) {
   const HeldJob* held = job(slot);
   if (held == nullptr) return;
-  note(Note::Level::error, "Expected to execute " + step_text(*held) + ", but: " + error.message);
-  give_back(slot, now_ + broken_pause_us);
+  const bool is_stopped = error.code == Code::corrupt;
+  const char* const follows =
+      is_stopped ? " The run stops until its history can be read and the queue is rebuilt." : " It is left to others.";
+  note(Note::Level::error, "Expected to execute " + step_text(*held) + ", but: " + error.message + follows);
+  is_stopped ? finish(slot, Ended::How::left_to_others, never_us) : finish(slot, Ended::How::run_left_to_others, now_);
 }
 
 void StepsInFlight::blobs_read(const ReadBlobs& call) {
@@ -113,9 +223,28 @@ void StepsInFlight::ended(Ticket slot, StepResult result) {
   report_result(slot, std::move(result));
 }
 
+void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end() || !found->second.is_running) return;
+  found->second.is_running = false;
+  const bool is_told = shortage_told_at_ == never_us || steady_ - shortage_told_at_ >= second_us;
+  if (is_told) {
+    const std::int64_t others = std::exchange(untold_shortages_, 0);
+    note(Note::Level::warning, lacking + ". " + step_text(found->second.job, "Step ") + " is given back" +
+                                   (others > 0 ? ", as " + std::to_string(others) + " others were" : "") +
+                                   ", and this worker takes fewer steps for a while.");
+    shortage_told_at_ = steady_;
+  } else {
+    ++untold_shortages_;
+  }
+  --begun_;
+  finish(slot, Ended::How::fell_short, now_ + shortage_pause_us);
+}
+
 void StepsInFlight::report_result(Ticket slot, StepResult result) {
   Step& step = steps_.at(slot);
   step.is_running = false;
+  drop_values(step);
   if (step.deadline != never_us) deadlines_.erase({step.deadline, slot});
   std::vector<Blob> blobs;
   Command command = executor_.report(step.job.job, step.started_at, std::move(result), *step.graph, blobs);
@@ -129,28 +258,29 @@ void StepsInFlight::submit(Ticket slot, Command command) {
   if (steps_.contains(slot)) actions_.reports.push_back({slot, std::move(command)});
 }
 
-void StepsInFlight::committed(Ticket slot) { steps_.erase(slot); }
+void StepsInFlight::committed(Ticket slot) { forget(slot); }
 
 void StepsInFlight::refused(Ticket slot, const Error& error) {
   const auto found = steps_.find(slot);
   if (found == steps_.end()) return;
   Step& step = found->second;
-  const bool is_broken = error.code == Code::corrupt || error.code == Code::unsupported;
+  const bool lacks_memory = error.code == Code::limit;
+  const bool is_broken = error.code == Code::corrupt || error.code == Code::unsupported || lacks_memory;
   note(is_broken ? Note::Level::error : Note::Level::debug, error.message);
   if (error.code == Code::stale || error.code == Code::closed) {
     ++late_;
-    steps_.erase(found);
+    forget(slot);
     actions_.ended.push_back({slot, Ended::How::done, 0});
     return;
   }
-  // An outcome that the state cannot take is the handler's fault: the attempt fails, so that the graph's retry applies.
-  // A second time it is the history that cannot be written to.
-  if (error.code == Code::corrupt && !std::exchange(step.was_unfit, true)) {
+  // An outcome that the state cannot take, or the memory, is the handler's fault: the attempt fails, so that the
+  // graph's retry applies. A second time it is the history that cannot be written to.
+  if (error.code != Code::unsupported && is_broken && !std::exchange(step.was_unfit, true)) {
     const Job& job = step.job.job;
-    return submit(
-        slot, FailStep{job.step, job.attempt, {"invalid", error.message, true, {}}, options_.session, step.started_at});
+    Failure failure{lacks_memory ? "limit" : "invalid", error.message, true, {}};
+    return submit(slot, FailStep{job.step, job.attempt, std::move(failure), options_.session, step.started_at});
   }
-  give_back(slot, now_ + (is_broken ? broken_pause_us : refused_pause_us));
+  is_broken ? finish(slot, Ended::How::run_left_to_others, now_) : give_back(slot, now_ + refused_pause_us);
 }
 
 // --- ending ---------------------------------------------------------------------------------------------------------
@@ -160,7 +290,7 @@ void StepsInFlight::finish(Ticket slot, Ended::How how, TimeUs run_at_us) {
   CHECK(found != steps_.end());
   if (found->second.is_running) outside_.cancelled.push_back(slot);
   deadlines_.erase({found->second.deadline, slot});
-  steps_.erase(found);
+  forget(slot);
   actions_.ended.push_back({slot, how, run_at_us});
 }
 

@@ -1,9 +1,11 @@
 // The steps that a session executes, each from its held job to the report of its outcome: prepared, run with a
-// deadline, reported; or let go. A state machine without I/O: it is given states, results and refusals. Effects,
-// calls and notes go straight into the session's actions, as every step makes some; actions that concern the other
-// parts are drained. Not thread-safe.
+// deadline, reported; or let go. Steps that read large values begin one after another as there is room for these; one
+// that has waited for long is given back. A state machine without I/O: it is given states, results and refusals.
+// Effects, calls and notes go straight into the session's actions, as every step makes some; actions that concern the
+// other parts are drained. Not thread-safe.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,6 +24,7 @@ struct StepOptions {
   SessionId session = 0;
   std::int32_t shards = 1;
   std::int64_t default_timeout_ms = 0;
+  std::size_t values_bytes_max = 256u << 20;  // memory of the large values that steps have before them, by an estimate
 };
 
 class StepsInFlight {
@@ -34,9 +37,11 @@ class StepsInFlight {
   // A branch that is held no more by this session, or will not be.
   struct Ended {
     enum class How : std::uint8_t {
-      done,            // nothing of it is held any more
-      given_back,      // offered again at that time, also to us
-      left_to_others,  // the same, but not for us
+      done,                // nothing of it is held any more
+      given_back,          // offered again at that time, also to us
+      left_to_others,      // the same, but not for us
+      run_left_to_others,  // the same at once, and no job of its run is claimed here for a growing while
+      fell_short,          // left to others, and fewer jobs are claimed here
     };
     Ticket slot = 0;
     How how = How::done;
@@ -45,6 +50,7 @@ class StepsInFlight {
   struct Actions {
     std::vector<Report> reports;
     std::vector<Ended> ended;
+    std::vector<RunId> room_for;  // given back, because others run: to be claimed again when none does
   };
 
   // The executor and `outside` outlive this.
@@ -62,11 +68,23 @@ class StepsInFlight {
   const HeldJob* job(Ticket slot) const;  // null: it is not in flight
   // `state` null: the run has ended.
   void execute(Ticket slot, const RunState* state, const Graphs& graphs);
-  void cannot_be_read(Ticket slot, const Error& error);  // its run
+  // Its run. One whose history is `corrupt` stops: no worker claims its steps until the queue is rebuilt.
+  void cannot_be_read(Ticket slot, const Error& error);
   void blobs_read(const ReadBlobs& call);
   void blobs_kept(const KeepBlobs& call);
   void blobs_failed(Ticket slot);
   void ended(Ticket slot, StepResult result);  // of an effect
+  // The effect could not do its work, because this process lacks means for it: no attempt, and a line once a second.
+  void fell_short(Ticket slot, const std::string& lacking);
+
+  // A step that was lost twice is executed alone: what is held then and has not begun is left to others, and the
+  // session's row says which hold it is (SetAlone), so that a worker that dies of it charges no other.
+  bool has_alone() const { return alone_.has_value(); }  // it executes one, or its row may still say so
+  std::string alone() const;                             // as SessionRow::alone has it
+  Ticket alone_slot() const { return alone_ ? alone_->slot : 0; }
+  // Returns the job whose state execute() is to be called with again, if it may begin now.
+  const HeldJob* alone_set(const SetAlone& call);
+  void alone_not_set(const SetAlone& call);
 
   void committed(Ticket slot);
   void refused(Ticket slot, const Error& error);
@@ -78,8 +96,7 @@ class StepsInFlight {
 
   // Into `drained`, which is emptied first and keeps its memory from one call to the next.
   void drain_actions(Actions& drained);
-  // Steady.
-  TimeUs due_us() const { return deadlines_.empty() ? never_us : deadlines_.begin()->first; }
+  TimeUs due_us() const;  // steady
   bool has_deadlines() const { return !deadlines_.empty(); }
   std::vector<Sweeper::Executing> executing() const;
   std::int64_t begun() const { return begun_; }  // attempts run
@@ -93,9 +110,27 @@ class StepsInFlight {
     TimeUs began = 0;       // the same moment, steady, as the deadline is
     TimeUs deadline = never_us;
     bool is_running = false;
-    bool was_unfit = false;  // its outcome could not be written; the attempt is reported as failed
+    std::size_t values_bytes = 0;  // its part of values_bytes_
+    bool was_unfit = false;        // its outcome could not be written; the attempt is reported as failed
   };
+  struct WaitsForRoom {
+    TimeUs since = 0;  // steady
+    std::size_t bytes = 0;
+    ReadBlobs call;
+  };
+  struct Alone {
+    Ticket slot = 0;
+    std::string hold;
+    bool may_begin = false;  // the row says it
+  };
+  bool may_begin(Ticket slot, const RunState& state);
+  bool is_any_begun() const;
+  void clear_alone();
+  void forget(Ticket slot);
   Prepared prepared(const Step& step, const RunState& state) const;
+  void read_values(Ticket slot, Work work, const Graphs& graphs);
+  void begin_reading();
+  void drop_values(Step& step);
   void run_work(Ticket slot, Work work);
   void report_result(Ticket slot, StepResult result);
   void submit(Ticket slot, Command command);
@@ -108,11 +143,17 @@ class StepsInFlight {
   const StepOptions options_;
   SessionActions& outside_;
   const std::shared_ptr<RecordedAnswersCache> records_ = std::make_shared<RecordedAnswersCache>();
+  const std::shared_ptr<BlobTexts> texts_ = std::make_shared<BlobTexts>();
   TimeUs steady_ = 0;
   TimeUs now_ = 0;  // the database's
   bool is_draining_ = false;
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
+  std::optional<Alone> alone_;  // until the row says otherwise again
+  std::deque<WaitsForRoom> waiting_;
+  std::size_t values_bytes_ = 0;
+  TimeUs shortage_told_at_ = never_us;  // steady; `never_us`: not yet
+  std::int64_t untold_shortages_ = 0;
   std::int64_t begun_ = 0;
   std::int64_t late_ = 0;
   Actions actions_;

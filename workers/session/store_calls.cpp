@@ -7,7 +7,18 @@
 namespace cairn {
 namespace {
 
+constexpr std::int32_t loose_ends_max = 50;  // each may cost two histories
+constexpr const char* no_memory_for_entry = "the memory for it is used up";
 constexpr std::int32_t orphans_max = 1'000;  // open children looked at by one scan
+
+// The report of the same attempt, without what takes room.
+Command failed_instead(const Command& report) {
+  if (const auto* complete = std::get_if<CompleteStep>(&report))
+    return FailStep{complete->step, complete->attempt, memory_used_up(), complete->worker, complete->started_at};
+  FailStep failed = std::get<FailStep>(report);
+  failed.failure.facts.clear();
+  return failed;
+}
 
 }  // namespace
 
@@ -23,7 +34,42 @@ void OpenSession::carry_out(const CallSite& at) {
 void ReadHistories::carry_out(const CallSite& at) {
   const bool wants_graphs = std::any_of(loads.begin(), loads.end(), [](const Load& one) { return one.graphs; });
   if (wants_graphs) answer.graphs = new_graphs(at.store, known);
-  answer.histories = read_histories(at.store, loads);
+  try {
+    answer.histories = read_histories(at.store, loads);
+  } catch (const std::bad_alloc&) {
+    if (loads.size() > 1) throw;  // each is read alone then
+    answer.histories = {History{.run = loads.front().run, .snapshot = {}, .rows = {}, .fits = false}};
+  }
+}
+
+void Commit::carry_out(const CallSite& at) {
+  try {
+    answer = at.store.commit(batch.shard, *batch.entries, {.notify = batch.notify});
+  } catch (const std::bad_alloc&) {
+    commit_apart(at.store);
+  }
+}
+
+// Each unit, an entry or several that are linked, for itself: one that there is no memory for is refused, and the
+// others are committed. In doubt: the answer for all may be what there was no memory for.
+void Commit::commit_apart(Store& store) {
+  answer.assign(batch.entries->size(), {});
+  const auto is_linked = [](const Entry& one, const Entry& other) { return one.link != 0 && one.link == other.link; };
+  for (std::size_t from = 0, to = 0; from < batch.entries->size(); from = to) {
+    for (to = from + 1; to < batch.entries->size() && is_linked((*batch.entries)[from], (*batch.entries)[to]);) ++to;
+    const auto first = answer.begin() + static_cast<std::ptrdiff_t>(from);
+    try {
+      const auto begin = batch.entries->begin();
+      std::vector<Entry> unit(begin + static_cast<std::ptrdiff_t>(from), begin + static_cast<std::ptrdiff_t>(to));
+      for (Entry& entry : unit) entry.in_doubt = entry.commit != 0;
+      std::ranges::move(store.commit(batch.shard, unit, {.notify = batch.notify}), first);
+    } catch (const std::bad_alloc&) {
+      std::for_each(first, answer.begin() + static_cast<std::ptrdiff_t>(to), [](Verdict& verdict) {
+        verdict.kind = Verdict::Kind::refused;
+        verdict.fault = no_memory_for_entry;
+      });
+    }
+  }
 }
 
 void CommitLocked::carry_out(const CallSite& at) {
@@ -39,13 +85,21 @@ void LetGo::carry_out(const CallSite& at) const {
 
 // The record is asked first: its keys are made of inputs in which large values are still references.
 void ReadBlobs::carry_out(const CallSite& at) const {
-  if (work->recorded)
-    work->answer = records->answer(at.store, *work->recorded, work->input, work->handler, *handlers, graphs);
-  put_back(*work, [&](const Hash& hash) { return at.store.blob(shard, hash); });
+  try {
+    if (work->recorded)
+      work->answer = records->answer(at.store, *work->recorded, work->input, work->handler, *handlers, graphs);
+    put_back(*work, [&](const Hash& hash) { return texts->read(at.store, shard, hash); });
+  } catch (const std::bad_alloc&) {
+    work->answer = memory_used_up();
+  }
 }
 
-void KeepBlobs::carry_out(const CallSite& at) const {
-  for (const Blob& blob : blobs) at.store.put_blob(shard, blob.hash, blob.bytes);
+void KeepBlobs::carry_out(const CallSite& at) {
+  try {
+    for (const Blob& blob : blobs) at.store.put_blob(shard, blob.hash, blob.bytes);
+  } catch (const std::bad_alloc&) {
+    command = failed_instead(command);
+  }
 }
 
 void ScanSessions::carry_out(const CallSite& at) {
@@ -60,6 +114,8 @@ void ScanSessions::carry_out(const CallSite& at) {
   answer.steady_us = at.steady();
   answer.sessions = at.store.sessions();
   answer.orphans = at.store.orphans(orphans_from, orphans_max);
+  answer.loose_ends = at.store.loose_ends(loose_after, loose_ends_max);
+  answer.are_last = std::ssize(answer.loose_ends) < loose_ends_max;
   answer.queue_settings = at.store.queue_settings();
   if (!at.has_exited) return;
   for (const SessionRow& row : answer.sessions)

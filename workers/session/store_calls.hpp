@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/store.hpp"
+#include "workers/session/blob_texts.hpp"
 #include "workers/session/committer.hpp"
 #include "workers/session/executor.hpp"
 #include "workers/session/history.hpp"
@@ -73,9 +74,10 @@ struct Commit {
   CommitBatch batch;
   std::vector<Verdict> answer = {};
   static const char* purpose() { return "commit"; }
-  void carry_out(const CallSite& at) {
-    answer = at.store.commit(batch.shard, *batch.entries, {.notify = batch.notify});
-  }
+  void carry_out(const CallSite& at);
+
+ private:
+  void commit_apart(Store& store);
 };
 
 // Its decision is asked of the session while the locks are held.
@@ -121,6 +123,7 @@ struct ReadBlobs {
   Graphs graphs;               // for a record, with the handlers
   const HandlerTable* handlers = nullptr;
   std::shared_ptr<RecordedAnswersCache> records = {};
+  std::shared_ptr<BlobTexts> texts = {};
   static const char* purpose() { return "read large values"; }
   void carry_out(const CallSite& at) const;
 };
@@ -128,9 +131,18 @@ struct KeepBlobs {
   Ticket slot = 0;
   Shard shard = 0;
   std::vector<Blob> blobs;
-  Command command;  // the report that names them
+  Command command;  // the report that names them; that of a failure if there is no memory to keep them
   static const char* purpose() { return "keep large values"; }
-  void carry_out(const CallSite& at) const;
+  void carry_out(const CallSite& at);
+};
+
+// Says which hold the session executes alone, written before that begins and after it has ended: if the worker
+// dies, those who take over its holds know which of them had begun.
+struct SetAlone {
+  SessionId session = 0;
+  std::string hold;  // as SessionRow::alone has it; "": none
+  static const char* purpose() { return "say what runs alone"; }
+  void carry_out(const CallSite& at) const { at.store.set_alone(session, hold); }
 };
 
 // A scan of all sessions, and if asked of all jobs that are held: no index knows those (a held row moves to its next
@@ -142,12 +154,15 @@ struct ScanSessions {
   TimeUs asked_us = 0;  // steady
   OrphanMark orphans_from = {};
   bool scans_jobs = true;
+  RunId loose_after = {};  // where the look for loose ends goes on
   struct Answer {
     std::vector<SessionRow> sessions;
     std::vector<SessionId> exited;  // of these, those whose process has exited
     HeldScan held;
     TimeUs jobs_took_us = 0;  // to scan; steady
     std::vector<RunId> orphans;
+    std::vector<LooseEnd> loose_ends;
+    bool are_last = true;  // of the loose ends
     std::vector<QueueSettings> queue_settings;
     TimeUs database_us = 0;
     TimeUs steady_us = 0;  // at that moment
@@ -167,8 +182,16 @@ struct ReapSession {
   void carry_out(const CallSite& at);
 };
 
-using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                               DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, ScanSessions, ReapSession>;
+// The callers of these ended runs know of their ends.
+struct TieEnds {
+  std::vector<RunId> runs;
+  static const char* purpose() { return "tie the ends of called runs"; }
+  void carry_out(const CallSite& at) const { at.store.tie_ends(runs); }
+};
+
+using StoreCall =
+    std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
+                 DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, SetAlone, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

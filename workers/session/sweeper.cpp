@@ -26,12 +26,19 @@ std::vector<SessionId> SessionWatch::scanned(std::span<const SessionRow> session
   return dead;
 }
 
-Loss loss_of(const HeldJob& held, const std::string& message) {
+std::string hold_text(const HeldJob& job) {
+  return to_string(job.run) + " " + std::to_string(job.job.branch) + " " + std::to_string(job.epoch);
+}
+
+// An older release does not say what runs alone: then every loss counts, as it did there.
+Loss loss_of(const HeldJob& held, const std::string& message, const std::optional<std::string>& alone) {
   Loss loss;
   loss.run = held.run;
   loss.fence = {held.job.branch, held.session, held.epoch, held.job.step};
-  if (held.job.queue == timer_queue) return loss;
-  loss.command = FailStep{held.job.step, held.job.attempt, {"lost", message, true, {}}, held.session, 0};
+  const bool is_alone = !alone || *alone == hold_text(held);
+  const bool has_not_begun = !is_alone && !alone->empty();
+  if (held.job.queue == timer_queue || has_not_begun) return loss;
+  loss.command = FailStep{held.job.step, held.job.attempt, {lost_error, message, true, {}}, held.session, 0, is_alone};
   return loss;
 }
 
@@ -55,6 +62,8 @@ Sweeper::Sweeper(SessionId self, TimeUs dead_after_us)
 Sweeper::Findings Sweeper::scanned(const ScanSessions& scan, std::span<const Executing> executing, TimeUs steady_us) {
   Findings findings;
   const ScanSessions::Answer& found = scan.answer;
+  alone_.clear();
+  for (const SessionRow& row : found.sessions) alone_.emplace(row.id, row.alone);
   if (found.held.is_all) {  // a hold missing from a list that was cut off is perhaps not gone
     find_stopped(scan, executing, findings);
     find_strays(scan, executing, findings);
@@ -91,9 +100,10 @@ void Sweeper::find_strays(const ScanSessions& scan, std::span<const Executing> e
 Sweeper::Lost Sweeper::losses_of(const std::vector<HeldJob>& jobs, const std::string& message, TimeUs now_us) {
   Lost lost;
   for (const HeldJob& job : jobs) {
-    Loss loss = loss_of(job, message);
+    const auto session = alone_.find(job.session);
+    Loss loss = loss_of(job, message, session == alone_.end() ? "" : session->second);
     if (!loss.command) {
-      lost.timers.push_back(release_of(job, now_us));
+      lost.releases.push_back(release_of(job, now_us));
     } else if (under_way_.insert(hold_of(job)).second) {
       lost.losses.push_back(std::move(loss));
     }

@@ -49,9 +49,13 @@ class SessionWatch {
 struct Loss {
   RunId run;
   Fence fence;
-  std::optional<FailStep> command;  // nothing: a timer, which is only let go
+  std::optional<FailStep> command;  // nothing: a timer, or a step that had not begun, which is only let go
 };
-Loss loss_of(const HeldJob& job, const std::string& message);
+// `alone`: what the holder's session says (SessionRow::alone).
+Loss loss_of(const HeldJob& job, const std::string& message, const std::optional<std::string>& alone);
+
+// The hold as SessionRow::alone names it.
+std::string hold_text(const HeldJob& job);
 
 class Sweeper {
  public:
@@ -77,11 +81,11 @@ class Sweeper {
   };
   Findings scanned(const ScanSessions& scan, std::span<const Executing> executing, TimeUs steady_us);
 
-  // The losses among the holds, each of which must be committed and then reported_lost(); and timers, which are only
-  // released. Those that are under way already are left out.
+  // The losses among the holds, each of which must be committed and then reported_lost(); and timers and steps that had
+  // not begun, which are only released. Those that are under way already are left out.
   struct Lost {
     std::vector<Loss> losses;
-    std::vector<Pool::Release> timers;
+    std::vector<Pool::Release> releases;
   };
   Lost losses_of(const std::vector<HeldJob>& jobs, const std::string& message, TimeUs now_us);
   void reported_lost(const Hold& hold);
@@ -97,8 +101,9 @@ class Sweeper {
   SessionId self_;
   TimeUs stray_after_us_;
   SessionWatch watch_;
-  std::set<Hold> under_way_;       // through the committer; an orphan's: branch and epoch 0
-  std::map<Hold, TimeUs> strays_;  // and when we saw them first; steady
+  std::set<Hold> under_way_;                               // through the committer; an orphan's: branch and epoch 0
+  std::map<Hold, TimeUs> strays_;                          // and when we saw them first; steady
+  std::map<SessionId, std::optional<std::string>> alone_;  // what the sessions of the last scan execute alone
 };
 
 }  // namespace cairn

@@ -10,12 +10,14 @@ namespace {
 constexpr TimeUs scan_failed_pause_us = 1'000'000;
 constexpr TimeUs scan_pause_min_us = 20'000;
 constexpr TimeUs scan_pause_max_us = 2'000'000;
-constexpr TimeUs unreadable_pause_us = 30'000'000;  // a lost step of a run that cannot be read
-constexpr TimeUs jobs_scan_share = 50;              // scanning all held jobs may take one part in this many of the time
+constexpr TimeUs refused_loss_pause_us = 30'000'000;
+constexpr TimeUs jobs_scan_share = 50;  // scanning all held jobs may take one part in this many of the time
 constexpr TimeUs jobs_scan_pause_max_us = 60'000'000;
 constexpr std::size_t children_at_once = 50;
 constexpr TimeUs children_every_us = 500'000;
 constexpr Ticket internal_tickets = Ticket{1} << 63;  // not a slot's
+
+bool is_unreadable(const Error& error) { return error.code == Code::unsupported || error.code == Code::corrupt; }
 
 }  // namespace
 
@@ -43,6 +45,7 @@ void Sweeping::scan_if_due() {
   scan.asked_us = steady_;
   scan.orphans_from = orphans_from_;
   scan.scans_jobs = steady_ >= next_jobs_scan_;
+  scan.loose_after = loose_after_;
   actions_.calls.emplace_back(std::move(scan));
 }
 
@@ -65,6 +68,7 @@ Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, std::span<const Sw
   report_lost(judged_overdue(scan.answer.held.overdue), "Its worker did not report in time.");
   report_lost(scan.answer.held.unowned, "Its worker is gone.");
   cancel_orphans(scan.answer.orphans);
+  finish_calls(scan.answer);
   return found;
 }
 
@@ -135,16 +139,29 @@ std::int64_t Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::
     actions_.submissions.push_back(
         {.ticket = ticket, .run = loss.run, .command = *std::move(loss.command), .fence = loss.fence});
   }
-  actions_.releases.insert(actions_.releases.end(), lost.timers.begin(), lost.timers.end());
+  actions_.releases.insert(actions_.releases.end(), lost.releases.begin(), lost.releases.end());
   return std::ssize(lost.losses);
 }
 
 void Sweeping::cancel_orphans(const std::vector<RunId>& orphans) {
   for (const RunId& run : orphans)
-    if (sweeper_.begin_cancel(run))
+    if (!backoff_.is_paused(run, steady_) && sweeper_.begin_cancel(run))
       actions_.submissions.push_back({.ticket = new_submission(InternalSubmission::Kind::orphan, run),
                                       .run = run,
-                                      .command = Cancel{"The run that called it has ended."}});
+                                      .command = Cancel{"The run that called it has ended."},
+                                      .caller_has_ended = true});
+}
+
+void Sweeping::finish_calls(const ScanSessions::Answer& found) {
+  loose_after_ = found.are_last ? RunId{} : found.loose_ends.back().run;
+  std::vector<RunId> unasked;  // their callers have ended and need no more
+  for (const LooseEnd& end : found.loose_ends) {
+    if (!end.caller_is_open)
+      unasked.push_back(end.run);
+    else if (!backoff_.is_paused(end.run, steady_) && finishing_.insert(end.run).second)
+      actions_.to_finish.emplace_back(new_submission(InternalSubmission::Kind::loose_end, end.run), end.run);
+  }
+  if (!unasked.empty()) actions_.calls.emplace_back(TieEnds{std::move(unasked)});
 }
 
 std::optional<RunId> Sweeping::replied(const Reply& reply) {
@@ -156,17 +173,40 @@ std::optional<RunId> Sweeping::replied(const Reply& reply) {
       return what.run;
     case InternalSubmission::Kind::orphan:
       sweeper_.cancelled(what.run);
+      if (!reply.status && is_unreadable(reply.status.error())) backoff_.pause(what.run, steady_);
+      return std::nullopt;
+    case InternalSubmission::Kind::loose_end:
+      replied_to_loose_end(what.run, reply);
       return std::nullopt;
     case InternalSubmission::Kind::loss:
-      sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
-      lost_ += reply.status ? 1 : 0;
-      committed_loss(what.fence.session);
-      // Refused otherwise than by its fence: the run cannot be read. Its job is offered again, but not at once.
-      if (!reply.status && reply.status.error().code != Code::stale)
-        actions_.releases.push_back({what.run, what.fence, now_ + unreadable_pause_us});
+      replied_to_loss(what, reply);
       return std::nullopt;
   }
   return std::nullopt;
+}
+
+// A step that had not begun (`conflict`) is offered again at once, and so is one of a run that cannot be read here, to
+// the processes that can. A job whose loss was refused otherwise than by its fence is offered again a little later.
+void Sweeping::replied_to_loss(const InternalSubmission& what, const Reply& reply) {
+  sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
+  lost_ += reply.status ? 1 : 0;
+  committed_loss(what.fence.session);
+  if (reply.status || reply.status.error().code == Code::stale) return;
+  const bool is_left = is_unreadable(reply.status.error());
+  if (is_left) actions_.unreadable.push_back(what.run);
+  const bool is_at_once = is_left || reply.status.error().code == Code::conflict;
+  actions_.releases.push_back({what.run, what.fence, is_at_once ? now_ : now_ + refused_loss_pause_us});
+}
+
+// Refused otherwise: the caller has heard of the end, or has ended, or is gone.
+void Sweeping::replied_to_loose_end(const RunId& run, const Reply& reply) {
+  finishing_.erase(run);
+  if (!reply.status && is_unreadable(reply.status.error())) {
+    backoff_.pause(run, steady_);
+  } else {
+    backoff_.forget(run);
+    actions_.calls.emplace_back(TieEnds{{run}});
+  }
 }
 
 // --- children -------------------------------------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 // The sweeping part of a session: when all sessions and held jobs are scanned, and what follows from a scan: dead
-// sessions are reaped, losses committed, orphans cancelled, the children of a session's own runs found. A state machine
+// sessions are reaped, losses committed, orphans cancelled, calls finished whose child has ended, the children of a
+// session's own runs found. A state machine
 // without I/O: it is given scans and replies, and gives calls and submissions. Not thread-safe.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "workers/session/committer.hpp"
+#include "workers/session/run_backoff.hpp"
 #include "workers/session/store_calls.hpp"
 #include "workers/session/sweeper.hpp"
 
@@ -29,9 +32,14 @@ class Sweeping {
   struct Actions {
     std::vector<StoreCall> calls;  // answered by scanned(), scan_failed() or reaped()
     std::vector<Pool::Release> releases;
-    std::vector<Submission> submissions;             // answered by replied()
-    std::vector<std::pair<Ticket, RunId>> to_await;  // states to be awaited; likewise
-    bool empty() const { return calls.empty() && releases.empty() && submissions.empty() && to_await.empty(); }
+    std::vector<Submission> submissions;              // answered by replied()
+    std::vector<std::pair<Ticket, RunId>> to_await;   // states to be awaited; likewise
+    std::vector<std::pair<Ticket, RunId>> to_finish;  // loose ends whose calls are to be ended; likewise
+    std::vector<RunId> unreadable;                    // runs that this process cannot read
+    bool empty() const {
+      return calls.empty() && releases.empty() && submissions.empty() && to_await.empty() && to_finish.empty() &&
+             unreadable.empty();
+    }
   };
 
   explicit Sweeping(SweepOptions options);
@@ -63,7 +71,7 @@ class Sweeping {
 
  private:
   struct InternalSubmission {
-    enum class Kind : std::uint8_t { loss, orphan, child_state };
+    enum class Kind : std::uint8_t { loss, orphan, loose_end, child_state };
     Kind kind = Kind::loss;
     RunId run;
     Fence fence;
@@ -73,6 +81,9 @@ class Sweeping {
   void committed_loss(SessionId session);
   std::int64_t report_lost(const std::vector<HeldJob>& jobs, const std::string& message);
   void cancel_orphans(const std::vector<RunId>& orphans);
+  void finish_calls(const ScanSessions::Answer& found);
+  void replied_to_loss(const InternalSubmission& what, const Reply& reply);
+  void replied_to_loose_end(const RunId& run, const Reply& reply);
   void record_jobs_scan(TimeUs took_us);
   std::vector<HeldJob> judged_overdue(const std::vector<HeldJob>& overdue) const;
 
@@ -96,6 +107,9 @@ class Sweeping {
   std::map<SessionId, Reaping> reaping_;  // the dead ones of the last scan
   std::unordered_map<Ticket, InternalSubmission> submissions_;
   Ticket last_ticket_;
+  RunId loose_after_{};
+  std::set<RunId> finishing_;  // loose ends under way
+  RunBackoff backoff_;         // of loose ends whose callers cannot be read, and of orphans
   std::int64_t lost_ = 0;
   Actions actions_;
 };

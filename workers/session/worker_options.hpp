@@ -27,10 +27,15 @@ struct WorkerOptions {
   std::int32_t database_lanes = 2;  // commits and claims under way at once
   std::int32_t fuse_steps = 32;     // consecutive pure steps in one commit; 1: none
   std::size_t runs_max = 20'000;    // folded states kept
+  // Memory, by estimates: of folded states, which are read again when they are needed again; of the large values that
+  // steps have before them, for which further steps wait.
+  std::int64_t states_bytes_max = std::int64_t{256} << 20;
+  std::int64_t values_bytes_max = std::int64_t{256} << 20;
   std::int64_t snapshot_events = 2'000;
-  bool keep = true;              // keep the next step of a branch; off: offer every step
-  std::vector<RunId> only_runs;  // execute these (and their children) and no others
-  std::function<bool()> until;   // called now and then, by one thread at a time: return true to drain and stop
+  std::int64_t turn_max_ms = 60'000;  // a turn that takes longer ends the process (turn_watch.hpp); 0: none does
+  bool keep = true;                   // keep the next step of a branch; off: offer every step
+  std::vector<RunId> only_runs;       // execute these (and their children) and no others
+  std::function<bool()> until;        // called now and then, by one thread at a time: return true to drain and stop
 };
 
 struct WorkerReport {

@@ -53,12 +53,24 @@ Fault random_fault(Chance& chance, const Scenario& of, bool may_stall) {
   return fault;
 }
 
+// One after another, so that the same steps are lost again and again.
+void add_deploys(Scenario& scenario, Chance& chance) {
+  TimeUs at_us = chance.between(5 * ms, 200 * ms);
+  for (std::int64_t n = chance.between(3, 6); n > 0; --n) {
+    const TimeUs lasts_us = chance.between(10 * ms, 100 * ms);
+    scenario.faults.push_back({.kind = FaultKind::deploy, .at_us = at_us, .lasts_us = lasts_us});
+    at_us += chance.between(1'300 * ms, 2'600 * ms);
+  }
+  scenario.faults_end_us = std::max(scenario.faults_end_us, at_us);
+}
+
 void add_surroundings(Scenario& scenario, Chance& chance, bool may_stall, bool may_cancel) {
   const std::int64_t sessions = chance.one_in(3) ? chance.between(3, 5) : chance.between(1, 2);
   for (std::int64_t n = 0; n < sessions; ++n) scenario.sessions.push_back(random_session(chance, n == 0));
   scenario.faults_end_us = chance.between(100 * ms, 2'500 * ms);
   const std::uint64_t faults = chance.one_in(4) ? 0 : 1 + chance.below(6);
   for (std::uint64_t n = 0; n < faults; ++n) scenario.faults.push_back(random_fault(chance, scenario, may_stall));
+  if (chance.one_in(4)) add_deploys(scenario, chance);
   const std::uint64_t commands = chance.below(4);
   for (std::uint64_t n = 0; n < commands; ++n) {
     static constexpr CommandKind kinds[] = {CommandKind::pause,        CommandKind::resume, CommandKind::stray_answer,
@@ -120,7 +132,7 @@ std::string lasting(TimeUs us) {
 
 std::string_view to_string(Fault::Kind kind) {
   static constexpr std::string_view names[] = {"lost request", "lost answer", "late landing", "slow call", "crash",
-                                               "drain",        "stall",       "outage",       "deafness"};
+                                               "drain",        "stall",       "outage",       "deafness",  "deploy"};
   return names[static_cast<std::size_t>(kind)];
 }
 

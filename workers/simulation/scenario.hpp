@@ -53,9 +53,10 @@ struct Fault {
     stall,         // the session stands still for so long, and goes on
     outage,        // every store call fails for so long; some land
     deafness,      // no notification arrives for so long
+    deploy,        // all sessions die at once, and as many begin so much later
   };
   Kind kind = Kind::crash;
-  std::size_t session = 0;  // of the scenario's; not of outage and deafness
+  std::size_t session = 0;  // of the scenario's; not of outage, deafness and deploy
   std::int64_t call = 0;    // the session's n-th store call; 0: by time
   TimeUs at_us = 0;
   TimeUs lasts_us = 0;

@@ -65,6 +65,7 @@ void SimulatedWorker::begin() {
   executor_.emplace(world_.handlers, ports_, of.self.id);
   session_ = std::make_unique<Session>(std::move(of), options(), *executor_, world_.tools);
   stalled_until_ = 0;
+  executing_.clear();
   next_advance_ = never_us;
   back_after_.reset();
   if (world_.keeps_story) world_.write(name(), "begins");
@@ -143,7 +144,9 @@ void SimulatedWorker::advance() {
   SessionActions actions = session_->drain_actions();
   for (StoreCall& call : actions.calls)
     if (!send(std::move(call))) return;
+  for (const Ticket slot : actions.cancelled) executing_.erase(slot);
   for (Effect& effect : actions.effects) start(std::move(effect));
+  for (const Ticket slot : actions.cancelled) executing_.erase(slot);
   if (world_.keeps_story)
     for (const Note& note : actions.notes) world_.write(name(), "notes: " + note.text);
   if (session_->is_finished()) {
@@ -214,6 +217,19 @@ void SimulatedWorker::answered(StoreCall call, bool is_answered) {
 
 // --- effects --------------------------------------------------------------------------------------------------------
 
+// While a step runs alone, no other effect is under way in its session (A10).
+void SimulatedWorker::check_alone(const Effect& effect) {
+  const RunState* state = world_.checker.state(effect.work.input.run);
+  const Step* step = state == nullptr ? nullptr : find_step(*state, effect.work.input.step);
+  const bool is_alone = step != nullptr && step->attempt == effect.work.input.attempt && runs_alone(*step);
+  if (is_alone) ++world_.reached["steps run alone"];
+  const bool has_lonely = std::any_of(executing_.begin(), executing_.end(), [](const auto& one) { return one.second; });
+  if ((is_alone && !executing_.empty()) || has_lonely)
+    found("Step " + std::to_string(effect.work.input.step) + " of run " +
+          to_string(effect.work.input.run).substr(0, 8) + " does not run alone in " + name() + ".");
+  executing_.emplace(effect.slot, is_alone);
+}
+
 // A cancelled effect may end all the same, and an end may be reported twice.
 void SimulatedWorker::start(Effect effect) {
   if (world_.keeps_story)
@@ -221,6 +237,7 @@ void SimulatedWorker::start(Effect effect) {
                              to_string(effect.work.input.run).substr(0, 8) + ", attempt " +
                              std::to_string(effect.work.input.attempt) + " (" + effect.work.input.node +
                              effect.work.input.sub_goal + ")");
+  check_alone(effect);
   Act act = world_.act(effect.work.input, effect.work.timeout_ms);
   const auto report = [this, gone = gone_, slot = effect.slot, result = std::move(act.result)] {
     if (!*gone) ended(slot, result);
@@ -241,6 +258,7 @@ void SimulatedWorker::ended(Ticket slot, const StepResult& result) {
     return;
   }
   session_->tick(steady());
+  executing_.erase(slot);
   session_->ended(slot, result);
   advance_at(world_.agenda.now() + advance_us);
 }

@@ -39,6 +39,7 @@ class SimulatedWorker {
   void answered(StoreCall call, bool is_answered);
   void start(Effect effect);
   void ended(Ticket slot, const StepResult& result);
+  void check_alone(const Effect& effect);
   void beat();
   void end();
   void begin_again(TimeUs pause);
@@ -55,6 +56,7 @@ class SimulatedWorker {
   TimeUs stalled_until_ = 0;
   TimeUs next_advance_ = never_us;
   std::int64_t advances_ = 0;
+  std::map<Ticket, bool> executing_;  // effects under way; true: it runs alone
   bool is_leaving_ = false;
   std::optional<TimeUs> back_after_;
 };

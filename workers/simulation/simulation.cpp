@@ -140,6 +140,9 @@ void Simulation::befall(const Fault& fault) {
     case Fault::Kind::outage:
       world_.outage_until = world_.agenda.now() + fault.lasts_us;
       break;
+    case Fault::Kind::deploy:
+      for (SimulatedWorker& worker : workers_) worker.crash(fault.lasts_us);
+      break;
     case Fault::Kind::deafness:
       world_.deaf_until = world_.agenda.now() + fault.lasts_us;
       break;

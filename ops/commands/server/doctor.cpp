@@ -154,6 +154,10 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     if (facts.schema) read_ahead(database, facts);
     facts.write_fault = find_write_fault(database);
     facts.disk = read_disk(choice);
+    const ServerWay way = way_to_server(dsn);
+    facts.is_local = way.is_local;
+    facts.sslmode = way.sslmode;
+    facts.model_url = catalogue_options_from_environment().model_url;
     return facts;
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to ask the database how it is, but: ") + failure.what()};

@@ -1,9 +1,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <thread>
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/server/transport_options.hpp"
 #include "ops/http/api.hpp"
+#include "ops/http/guard.hpp"
 #include "ops/http/server.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
@@ -11,30 +14,78 @@
 namespace cairn {
 namespace {
 
+constexpr int probe_threads = 1;
+
 struct ServeOptions {
   ListenAddress listen{"127.0.0.1", 8080};
+  std::optional<ListenAddress> probes = {};
+  Transport transport;
+  TlsFiles tls;
+  GraphLimits graphs;
   ServerLimits limits;
 };
 
-void print_listening(const Settings& settings, const std::string& address) {
-  if (settings.json)
-    print_json({{"ready", true}, {"listen", address}});
-  else
-    print_line("The API listens on http://" + address + ".");
+// A server of its own for probes, on a thread of its own, until the end of its life.
+class ProbeListener {
+ public:
+  ProbeListener(std::unique_ptr<HttpServer> server, std::function<void()> give_up)
+      : server_(std::move(server)), thread_([this, give_up = std::move(give_up)] { server_->run(give_up); }) {}
+  ~ProbeListener() {
+    server_->stop();
+    thread_.join();
+  }
+  std::string address() const { return to_string(server_->address()); }
+  ProbeListener(const ProbeListener&) = delete;
+  ProbeListener& operator=(const ProbeListener&) = delete;
+
+ private:
+  std::unique_ptr<HttpServer> server_;
+  std::thread thread_;
+};
+
+// Nothing if none is wanted. Refuses as HttpServer::open.
+Result<std::unique_ptr<ProbeListener>> listen_for_probes(const ServeOptions& options, Api& api,
+                                                         const std::function<void()>& give_up) {
+  if (!options.probes) return std::unique_ptr<ProbeListener>();
+  ServerLimits limits = options.limits;
+  limits.threads = probe_threads;
+  Result<std::unique_ptr<HttpServer>> server =
+      HttpServer::open(*options.probes, limits, [&api](const ApiRequest& request) { return api.admit_probe(request); });
+  if (!server) return server.error();
+  return std::make_unique<ProbeListener>(*std::move(server), give_up);
+}
+
+void print_listening(const Settings& settings, const ServeOptions& options, const std::string& address,
+                     const std::string& probes) {
+  const std::string scheme = options.transport.is_tls ? "https://" : "http://";
+  if (settings.json) {
+    Json said = {{"ready", true}, {"listen", address}};
+    if (!probes.empty()) said["probes"] = probes;
+    print_json(said);
+  } else {
+    print_line("The API listens on " + scheme + address + ".");
+    if (!probes.empty()) print_line("Probes are answered on http://" + probes + ".");
+  }
   std::cout.flush();
 }
 
 Exit serve(const Settings& settings, const ServeOptions& options) {
-  Result<Guard> guard = guard_from_environment(options.listen);
-  if (!guard) return guard.error();
+  const std::string environment = token_of_environment();
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  Api api(*opened, *std::move(guard), options.limits.threads);
+  const Result<std::unique_ptr<TokenBook>> tokens = TokenBook::open(opened->dsn, environment);
+  if (!tokens) return tokens.error();
+  if (const Status may = check_listening(options.listen, options.transport, environment, (*tokens)->asks()); !may)
+    return may.error();
+  Api api(*opened, **tokens, {options.transport.is_tls, options.limits.threads + probe_threads, options.graphs});
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(
-      options.listen, options.limits, [&api](const ApiRequest& request) { return api.admit(request); });
+      options.listen, options.limits, [&api](const ApiRequest& request) { return api.admit(request); }, options.tls);
   if (!server) return server.error();
-  print_listening(settings, to_string((*server)->address()));
-  (*server)->run([&opened] { opened->store->give_up(); });
+  const auto give_up = [&opened] { opened->store->give_up(); };
+  const Result<std::unique_ptr<ProbeListener>> probes = listen_for_probes(options, api, give_up);
+  if (!probes) return probes.error();
+  print_listening(settings, options, to_string((*server)->address()), *probes ? (*probes)->address() : "");
+  (*server)->run(give_up);
   return exit_ok;
 }
 
@@ -54,17 +105,41 @@ void add_serve(CommandLine& line) {
       add_command(line, "serve", "Answer the commands over HTTP until SIGINT or SIGTERM; /api/v1/runs and so on",
                   [&](const Settings& settings) { return serve(settings, options); });
   ServerLimits& limits = options.limits;
-  add_listen(command,
-             "Where (default 127.0.0.1:8080; port 0: a free one); any but a loopback address needs CAIRN_TOKEN",
+  add_listen(command, "Where (default 127.0.0.1:8080; port 0: a free one); any but a loopback address needs a token",
              [&](const ListenAddress& address) { options.listen = address; });
+  add_text(command, "--probe-listen", "ADDRESS",
+           "Also answer /healthz, /readyz and /metrics there, without a token and whatever happens to the others",
+           [&](const std::string& text) { return assign(options.probes, listen_argument(text)); });
+  add_transport(command, options.transport, options.tls);
   command.add_option("--body-bytes", limits.body_bytes, "The longest body of a request")
       ->check(CLI::Range(1, 16'777'216))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--connections", limits.connections, "Connections at once; others wait until one ends")
+  command
+      .add_option("--connections", limits.connections,
+                  "Connections at once; a newcomer takes the place of the one that waits longest for a request")
       ->check(CLI::Range(1, 10'000))
       ->type_name("N")
       ->capture_default_str();
+  command
+      .add_option_function<int>(
+          "--peer-connections",
+          [&limits](int count) {
+            limits.peer_connections = count;
+            limits.peers_of_here = true;
+          },
+          "Connections at once of one address (default 64; this machine's are then not counted)")
+      ->check(CLI::Range(1, 10'000))
+      ->type_name("N");
+  command.add_option("--unsent-bytes", limits.unsent_bytes, "Bytes of larger answers that clients have not taken yet")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))
+      ->type_name("N")
+      ->capture_default_str();
+  const auto add_graph_limit = [&command](const std::string& name, std::int64_t& limit, const std::string& says) {
+    command.add_option(name, limit, says)->check(CLI::Range(1, 1'000'000'000))->type_name("N")->capture_default_str();
+  };
+  add_graph_limit("--graph-steps", options.graphs.steps, "limits.steps of graphs that are no admin's, at most");
+  add_graph_limit("--graph-attempts", options.graphs.attempts, "retry.attempts of graphs that are no admin's, at most");
   add_seconds(command, "--request-seconds", "How long a request may take to arrive (default 10)", limits.request);
   add_seconds(command, "--idle-seconds", "How long a connection may wait for its next request (default 60)",
               limits.idle);

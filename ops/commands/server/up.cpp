@@ -7,6 +7,7 @@
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/server/transport_options.hpp"
 #include "ops/http/guard.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/child_process.hpp"
@@ -27,6 +28,8 @@ constexpr std::chrono::seconds server_pause_max{30};
 struct UpOptions {
   int workers = 2;
   std::optional<ListenAddress> listen = {};  // with a process that serves the API there
+  Transport transport = {};                  // of that
+  TlsFiles tls = {};
 };
 
 // A child process that is kept alive: when it has ended, it is started again after a pause.
@@ -120,7 +123,7 @@ Result<ApiProcess> start_api(const ChildCommand& command, const ListenAddress& l
 }
 
 void print_up(const Settings& settings, const DatabaseChoice& choice, const std::string& dsn, int workers,
-              const std::string& address) {
+              const std::string& address, const std::string& scheme) {
   if (settings.json) {
     Json said = {{"up", true}, {"dsn", public_dsn(dsn)}, {"data", choice.directory}, {"workers", workers}};
     if (!address.empty()) said["listen"] = address;
@@ -129,19 +132,20 @@ void print_up(const Settings& settings, const DatabaseChoice& choice, const std:
     if (choice.is_embedded()) print_line("PostgreSQL  in " + choice.directory);
     print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : public_dsn(dsn)));
     print_line("Workers     " + std::to_string(workers) + " processes");
-    if (!address.empty()) print_line("API         http://" + address + "/api/v1/");
+    if (!address.empty()) print_line("API         " + scheme + "://" + address + "/api/v1/");
     print_line("Ctrl-C drains the workers" +
                std::string(choice.is_embedded() ? "; `cairn down` stops PostgreSQL." : "."));
   }
   std::cout.flush();
 }
 
-// The preconditions of a start: an address that may be listened on, and tools that can be read.
-Status check_start(const Settings& settings, const UpOptions& options) {
-  if (options.listen)
-    if (const Result<Guard> guard = guard_from_environment(*options.listen); !guard) return guard.error();
-  const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
-  return catalogue ? Status(Done{}) : catalogue.error();
+// The address may be listened on. Refuses as check_listening, so that nothing is started.
+Status check_address(const UpOptions& options, const std::string& dsn) {
+  if (!options.listen) return Done{};
+  const std::string environment = token_of_environment();
+  const Result<std::vector<TokenRow>> rows = Tokens(dsn).list();
+  if (!rows) return rows.error();
+  return check_listening(*options.listen, options.transport, environment, !rows->empty());
 }
 
 Status supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, std::optional<WatchedServer>& server,
@@ -178,11 +182,12 @@ void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, con
 
 Exit up(const Settings& settings, const UpOptions& options) {
   const StopSignals signals;
-  if (const Status may = check_start(settings, options); !may) return may.error();
+  if (const Result<std::unique_ptr<Catalogue>> tools = open_catalogue(settings); !tools) return tools.error();
   const DatabaseChoice choice = choose_database(settings);
   const Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();
   if (const Result<std::unique_ptr<Store>> store = open_store(*dsn); !store) return store.error();
+  if (const Status may = check_address(options, *dsn); !may) return may.error();
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
   if (!checkpoints) return checkpoints.error();
   const auto child = [&](const std::string& command) {
@@ -192,11 +197,15 @@ Exit up(const Settings& settings, const UpOptions& options) {
   };
   std::optional<ApiProcess> api;
   if (options.listen) {
-    Result<ApiProcess> started = start_api(child("serve"), *options.listen);
+    ChildCommand serve = child("serve");
+    const std::vector<std::string> more = transport_arguments(options.transport, options.tls);
+    serve.arguments.insert(serve.arguments.end(), more.begin(), more.end());
+    Result<ApiProcess> started = start_api(serve, *options.listen);
     if (!started) return started.error();
     api = *std::move(started);
   }
-  print_up(settings, choice, *dsn, options.workers, api ? api->address : "");
+  const std::string scheme = options.transport.is_tls ? "https" : "http";
+  print_up(settings, choice, *dsn, options.workers, api ? api->address : "", scheme);
   std::vector<Supervised> workers;
   for (int i = 0; i < options.workers; ++i) workers.emplace_back("Worker process", child("work"));
   std::optional<WatchedServer> server;
@@ -219,6 +228,7 @@ void add_up(CommandLine& line) {
       ->capture_default_str();
   add_listen(command, "Also answer the commands over HTTP there, as `cairn serve` does",
              [&](const ListenAddress& address) { options.listen = address; });
+  add_transport(command, options.transport, options.tls);
   add_tools(line, command);
 }
 

@@ -17,6 +17,8 @@ namespace {
 struct WorkOptions {
   std::vector<std::string> queues;
   int concurrency = 256;
+  int turn_seconds = 60;
+  std::int64_t memory = 512;  // MiB
 };
 
 void print_ready(const Settings& settings, const WorkOptions& options) {
@@ -63,6 +65,8 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;
+  worker_options.turn_max_ms = options.turn_seconds * 1'000;
+  worker_options.states_bytes_max = worker_options.values_bytes_max = (options.memory << 20) / 2;
   Worker worker(*opened->store, *opened->catalogue, worker_options);
   signals.watch(&worker);
   print_ready(settings, options);
@@ -86,6 +90,18 @@ void add_work(CommandLine& line) {
   command.add_option("--concurrency", options.concurrency, "Branches held at once")
       ->check(CLI::Range(1, 100'000))
       ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--turn-seconds", options.turn_seconds,
+                  "End the process if one turn of it takes longer, so that others take over; 0: never")
+      ->check(CLI::Range(0, 86'400))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--memory", options.memory,
+                  "Room for folded runs and for the large values that steps read, half each, by an estimate")
+      ->check(CLI::Range(16, 1'000'000))
+      ->type_name("MIB")
       ->capture_default_str();
   add_tools(line, command);
 }

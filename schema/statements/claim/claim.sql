@@ -2,7 +2,7 @@
 -- marks, so that held and dead index entries in front are not walked again. Unknown priorities are found by hopping
 -- along the index, at most $14 of them in each gap between known ones. Each priority has one bounded scan.
 -- $1 shard, $2 limit, $3 now, $4 session, $5 default timeout (ms), $6 grace (ms),
--- $7..$10 marks (queue, priority, run_at, run_id), $11..$13 gaps (queue, above, below).
+-- $7..$10 marks (queue, priority, run_at, run_id), $11..$13 gaps (queue, above, below), $15 runs that are passed by.
 with recursive gap (queue, below, place, hops, priority) as (
   select g.queue, g.below, g.place, 1,
          (select j.priority from cairn.job j
@@ -31,6 +31,7 @@ with recursive gap (queue, below, place, hops, priority) as (
     from cairn.job j
     where j.shard = $1::int and j.queue = l.queue and j.priority = l.priority and j.run_at <= $3::bigint
       and (j.run_at, j.run_id) >= (l.run_at, l.run_id) and j.offered and j.session is null
+      and j.run_id <> all ($15::uuid[])
     order by j.shard, j.queue, j.priority, j.run_at, j.run_id, j.branch
     limit $2::int
     for update skip locked

@@ -1,6 +1,7 @@
 -- After lock_queues and retire_permits: due jobs by priority, then by run_at, from each queue no more than its
 -- concurrency leaves free, and from a paused one nothing. The priorities in use are found by hopping along the index.
--- $1 shard, $2 queues, $3 limit, $4 now, $5 session, $6 default timeout (ms), $7 grace (ms).
+-- $1 shard, $2 queues, $3 limit, $4 now, $5 session, $6 default timeout (ms), $7 grace (ms),
+-- $8 runs that are passed by.
 with recursive room (queue, place, free) as materialized (
   select q.name, u.place,
          least($3::int, q.concurrency - (select count(*) from cairn.permit p where p.queue = q.name))::int
@@ -26,7 +27,7 @@ with recursive room (queue, place, free) as materialized (
     select j.shard, j.run_id, j.branch, j.queue, j.priority, j.run_at
     from cairn.job j
     where j.shard = $1::int and j.queue = l.queue and j.priority = l.priority and j.run_at <= $4::bigint
-      and j.offered and j.session is null
+      and j.offered and j.session is null and j.run_id <> all ($8::uuid[])
     order by j.shard, j.queue, j.priority, j.run_at, j.run_id, j.branch
     limit l.free
     for update skip locked

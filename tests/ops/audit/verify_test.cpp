@@ -1,8 +1,10 @@
 // Alterations by an attacker with every right over the database: `cairn verify` finds each at the run and the event it
 // was made to, except those that only checkpoints can find. Nothing is found in what runs did themselves.
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
@@ -17,8 +19,6 @@
 
 namespace cairn::program {
 namespace {
-
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
 
 class Verify : public AuditedDatabase {
  protected:
@@ -91,6 +91,47 @@ TEST_F(Verify, nothing_is_found_in_failed_and_retried_runs_and_in_those_that_cal
   cairn_ok(on_it({"answer", calling, "--value", "\"south\""}));
   EXPECT_EQ(found_by({"verify", "--all"}), "");
   EXPECT_EQ(cairn_ok(on_it({"verify", "--all", "--json"})).json()["runs"], 3);
+}
+
+// A3, E3: an event of a newer release, a child answered, the release put back.
+TEST_F(Verify, A3_a_called_run_waits_for_a_caller_that_cannot_be_read_and_an_end_without_it_is_found_and_swept) {
+  add_graph(Json::parse(R"({"name": "asked", "start": "region", "limits": {"steps": 9}, "nodes": {
+      "region": {"ask": {"kind": "question", "prompt": "Which?"}, "on": {"answered": "finish", "expired": "finish"}},
+      "finish": {"end": "done"}}})"));
+  add_graph(Json::parse(R"({"name": "calling", "start": "call", "limits": {"steps": 9}, "nodes": {
+      "call": {"call": "asked", "on": {"done": "finish", "failed": "finish"}}, "finish": {"end": "done"}}})"));
+  const std::string caller = start("calling");
+  const std::string child = sql_text("SELECT run_id FROM cairn.run WHERE parent = '" + caller + "'");
+  const auto status = [&](const std::string& run) {
+    return sql_text("SELECT status FROM cairn.run WHERE run_id = '" + run + "'");
+  };
+  const std::string version = sql_text("SELECT version FROM cairn.event WHERE seq = 1 AND run_id = '" + caller + "'");
+  change_event(caller, 1, "version = 9");
+  const Ran refused = cairn(on_it({"answer", child, "--value", "\"north\""}));
+  EXPECT_NE(refused.exit, 0);
+  EXPECT_NE(refused.err.find("cannot be read here"), std::string::npos) << refused.err;
+  EXPECT_EQ(status(child), "running");
+  change_event(caller, 1, "version = " + version);
+  const std::string head = sql_text("SELECT head FROM cairn.run WHERE run_id = '" + caller + "'");
+  cairn_ok(on_it({"answer", child, "--value", "\"north\""}));
+  EXPECT_EQ(status(caller), "done");
+  EXPECT_EQ(found_by({"verify", "--all"}), "");
+
+  sql("DELETE FROM cairn.event WHERE run_id = '" + caller + "' AND seq > " + head);
+  set_head(caller, std::stoi(head));
+  change_run(caller, "status = 'running', waiting = true");
+  forget_checkpoints();
+  EXPECT_EQ(found(caller), "call " + head);
+  const std::string says = cairn_ok(on_it({"explain", caller})).out;
+  EXPECT_NE(says.find("ended without it"), std::string::npos) << says;
+  change_run(child, "caller_knows = false");  // as an older release leaves it
+  Beside worker(on_it({"work"}));
+  for (int looks = 0; status(caller) == "running" && looks < 1'000; ++looks)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0);
+  EXPECT_EQ(status(caller), "done");
+  EXPECT_EQ(found_by({"verify", "--all"}), "");
 }
 
 TEST_F(Verify, nothing_is_found_while_workers_write) {

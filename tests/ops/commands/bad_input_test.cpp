@@ -2,18 +2,16 @@
 #include <csignal>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 
 #include "storage/chain.hpp"
 #include "storage/postgres/connection.hpp"
 #include "tests/ops/program.hpp"
+#include "tests/ops/small_disk.hpp"
 
 namespace cairn::program {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
 
 std::string repeated(const std::string& text, std::size_t times) {
   std::string all;
@@ -417,16 +415,16 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
   const std::string dsn = new_database("older");
   cairn_ok({"migrate", "--dsn", dsn});
   const int newest = cairn_ok({"migrate", "--dsn", dsn, "--json"}).json()["to"];
-  run_sql(
-      dsn,
-      "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
-      "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
-      "DROP COLUMN machine; ALTER TABLE cairn.job DROP COLUMN offered, DROP COLUMN on_release; "
-      "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
-      "cairn.tombstone, cairn.import; DROP INDEX cairn.checkpoint_at; ALTER TABLE cairn.run "
-      "DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT run_head_check CHECK (head >= 1), "
-      "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
-      "ALTER TABLE cairn.checkpoint DROP COLUMN key");
+  run_sql(dsn,
+          "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
+          "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
+          "DROP COLUMN machine, DROP COLUMN alone; ALTER TABLE cairn.job DROP COLUMN offered, DROP COLUMN on_release; "
+          "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
+          "cairn.tombstone, cairn.import, cairn.token; DROP INDEX cairn.checkpoint_at; ALTER TABLE cairn.run "
+          "DROP COLUMN caller_knows, DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT "
+          "run_head_check CHECK (head >= 1), "
+          "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
+          "ALTER TABLE cairn.checkpoint DROP COLUMN key");
   expect_refused(cairn({"runs", "--dsn", dsn}), 5, "found version 2: `cairn migrate` moves it forward");
   EXPECT_EQ(cairn({"doctor", "--dsn", dsn}).exit, 1);
   const Json moved = cairn_ok({"migrate", "--dsn", dsn, "--json"}).json();
@@ -504,42 +502,12 @@ TEST(BadInput, a_place_where_nothing_can_be_written_is_refused) {
   expect_refused(cairn({"runs", "--data", "/proc/cairn"}), 4, "/proc/cairn");
 }
 
-// A file system of its own that can be filled. Mounting is for root alone: without it `is_there` is false.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& megabytes) : place_(directory() / "small_disk") {
-    fs::create_directory(place_);
-    is_there_ = mount("cairn-test", place_.c_str(), "tmpfs", 0, ("mode=755,size=" + megabytes + "m").c_str()) == 0;
-  }
-  ~SmallDisk() {
-    if (is_there_) umount2(place_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  bool is_there() const { return is_there_; }
-  const fs::path& place() const { return place_; }
-  void grow(const std::string& megabytes) const {
-    EXPECT_EQ(mount("cairn-test", place_.c_str(), "tmpfs", MS_REMOUNT, ("size=" + megabytes + "m").c_str()), 0);
-  }
-  void fill() const {
-    std::ofstream file(place_ / "filler", std::ios::binary);
-    const std::string block(4096, 'x');
-    while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
-    }
-  }
-  void empty() const { fs::remove(place_ / "filler"); }
-
- private:
-  fs::path place_;
-  bool is_there_ = false;
-};
-
 TEST(BadInput, a_disk_that_is_full_loses_nothing_that_was_told_and_stands_in_nobodys_way_later) {
-  const SmallDisk disk("20");
+  const SmallDisk disk("small_disk", 20);
   if (!disk.is_there()) return;
   const std::string data = disk.place() / "data";
   expect_refused(cairn({"runs", "--data", data}), 5, "");
-  disk.grow("400");
+  disk.grow(400);
   cairn_ok({"graph", "add", write_file("asking.json", ask_graph("asking")), "--data", data});
   std::set<std::string> told;
   told.insert(cairn_ok({"start", "asking", "--data", data, "--json"}).json()["run"]);

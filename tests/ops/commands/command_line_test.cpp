@@ -7,8 +7,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
-
 std::set<std::string> keys_of(const Json& object) {
   std::set<std::string> keys;
   for (const auto& [key, value] : object.items()) keys.insert(key);

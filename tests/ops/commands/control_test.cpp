@@ -11,8 +11,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
-
 void add_graph(const Json& graph) {
   cairn_ok({"graph", "add", write_file(graph["name"].get<std::string>() + ".json", graph.dump())});
 }

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class CorpusCommands : public testing::Test {
+class CorpusCommands : public ::testing::Test {
  protected:
   CorpusCommands() {
     fs::create_directories(folder);

@@ -79,6 +79,13 @@ TEST(Explain, a_queued_step_is_ready_behind_those_before_it) {
   EXPECT_EQ(waiting_jobs(situation).size(), 1u);
 }
 
+TEST(Explain, A19_a_job_taken_out_of_the_queue_stands_still_until_it_is_rebuilt) {
+  const Trial trial = started(work_graph);
+  Situation situation = now(trial);
+  situation.jobs.at(0).job.run_at_us = never_us;
+  expect_reason(only(trial, situation), Reason::Kind::stopped, "cairn rebuild");
+}
+
 TEST(Explain, a_queue_that_no_live_worker_serves_has_no_worker) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);
@@ -267,6 +274,8 @@ TEST(Explain, a_call_waits_for_its_run) {
   expect_reason(reason, Reason::Kind::child, to_string(child) + ", which is running");
   EXPECT_EQ(reason.details["child"], to_string(child));
   EXPECT_EQ(reason.details["status"], "running");
+  situation.called[child] = "done";
+  expect_reason(only(trial, situation), Reason::Kind::child, "ended without it");  // A3
   situation.called.clear();
   expect_reason(only(trial, situation), Reason::Kind::child, "which is unknown");
 }

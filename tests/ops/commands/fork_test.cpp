@@ -9,8 +9,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
-
 // Two pure steps around a question: counts what it heard.
 Json asking_graph(const std::string& name) {
   return Json::parse(R"({"name": ")" + name + R"(", "start": "note", "limits": {"steps": 20},

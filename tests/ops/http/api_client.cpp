@@ -1,7 +1,10 @@
 #include "tests/ops/http/api_client.hpp"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+
+#include "storage/postgres/connection.hpp"
 
 namespace cairn::program {
 namespace {
@@ -129,6 +132,27 @@ std::optional<StreamedEvent> ApiStreamReader::next() {
     return StreamedEvent{piece.substr(4, data - 4), Json::parse(piece.substr(data + 7))};
   }
 }
+
+std::string new_database() {
+  static int count = 0;
+  const std::string name = "api_" + std::to_string(++count);
+  const std::string first = owner_dsn();
+  PgConnection({first, "a test", false}).execute("create database " + name);
+  const std::string dsn = first + " dbname=" + name;
+  cairn_ok({"migrate", "--dsn", dsn});
+  return dsn;
+}
+
+std::string new_token(const std::string& dsn, const std::string& name, const Arguments& options) {
+  Arguments arguments = {"token", "add", name, "--dsn", dsn, "--json"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return cairn_ok(arguments).json()["token"];
+}
+
+Headers bearer(const std::string& token) { return {{"Authorization", "Bearer " + token}}; }
+
+Variable::Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+Variable::~Variable() { unsetenv(name_); }
 
 Server::Server(const Arguments& more) : process_(serve_arguments(more)) {
   EXPECT_TRUE(wait_until([this] { return process_.out().ends_with('\n'); }));

@@ -15,6 +15,8 @@
 
 namespace cairn::program {
 
+inline const std::string runs = "/api/v1/runs";  // the path
+
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Reply {
@@ -68,12 +70,32 @@ class ApiStreamReader : ApiConnection {
   std::string type_;
 };
 
+// The DSN, as its owner, of a new, migrated database in the tests' cluster: its tokens are asked of no other test.
+std::string new_database();
+
+// A token of that database, made by `cairn token add`.
+std::string new_token(const std::string& dsn, const std::string& name, const Arguments& options);
+Headers bearer(const std::string& token);
+
+// A variable of the programs that are started meanwhile.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value);
+  ~Variable();
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
 // `cairn serve` on a free port.
 class Server {
  public:
   explicit Server(const Arguments& more = {});
   std::uint16_t port() const { return port_; }
   Beside& process() { return process_; }
+  const Beside& process() const { return process_; }
   Reply get(const std::string& target, const Headers& more = {}) const;
   Reply post(const std::string& target, const Json& body = Json::object(), const Headers& more = {}) const;
 

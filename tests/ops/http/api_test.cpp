@@ -9,9 +9,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string nobody = "01890000-0000-7000-8000-000000000000";
-const std::string runs = "/api/v1/runs";
-
 Json signal_graph(const std::string& name) {
   return {{"name", name},
           {"start", "wait"},

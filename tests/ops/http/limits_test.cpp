@@ -1,5 +1,6 @@
 // The limits of `cairn serve`: on what clients send and open, on who may ask, when the database goes away, and at its
 // end.
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -10,20 +11,7 @@
 namespace cairn::program {
 namespace {
 
-const std::string runs = "/api/v1/runs";
 const Headers as_json = {{"Content-Type", "application/json"}};
-
-// A variable of the programs that are started meanwhile.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
 
 std::string error_code_of(const Reply& reply) { return reply.json().at("error").at("code"); }
 
@@ -66,20 +54,87 @@ TEST(ApiLimits, a_request_that_does_not_arrive_and_a_connection_without_one_are_
   EXPECT_TRUE(half.is_ended());
 }
 
-TEST(ApiLimits, connections_beyond_the_limit_wait_until_one_ends) {
+// The time that the server needs for a request on a new connection, and its answer.
+std::chrono::milliseconds time_of(const Server& server, const std::string& path) {
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(server.get(path).status, 200) << path;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+}
+
+TEST(ApiLimits, H6_probes_and_requests_are_answered_while_256_connections_say_nothing) {
+  const Server server;
+  std::vector<std::unique_ptr<ApiConnection>> silent;
+  for (int i = 0; i < 256; ++i) {
+    silent.push_back(std::make_unique<ApiConnection>(server.port()));
+    if (i % 2 == 0) silent.back()->send("GET /healthz HTTP/1.1\r\nHost: ");
+  }
+  for (const char* path : {"/healthz", "/readyz", "/api/v1/graphs"})
+    EXPECT_LT(time_of(server, path), std::chrono::seconds(5)) << path;
+}
+
+TEST(ApiLimits, H6_the_connection_that_waits_longest_makes_room) {
   const Server server({"--connections", "2"});
-  auto first = std::make_unique<ApiConnection>(server.port());
+  ApiConnection first(server.port());
   ApiConnection second(server.port());
+  EXPECT_EQ(first.ask("GET", "/healthz").status, 200);
+  EXPECT_EQ(second.ask("GET", "/healthz").status, 200);
+  EXPECT_EQ(first.ask("GET", "/healthz").status, 200);  // so that the second has waited longer
   ApiConnection third(server.port());
-  first->send("GET /healthz HTTP/1.1\r\n");  // is being served
-  const std::string body = R"({"graph": "plan_runner", "tags": {"of": "third"}})";
-  third.send("POST " + runs + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
-             std::to_string(body.size()) + "\r\n\r\n" + body);
-  const Reply listed = second.ask("GET", runs + "?tag=of=third");
-  EXPECT_EQ(listed.body, "[]\n");
-  EXPECT_EQ(listed.header("Connection"), "close");
-  first.reset();
-  EXPECT_EQ(third.read_reply().status, 201);
+  EXPECT_EQ(third.ask("GET", "/healthz").status, 200);
+  EXPECT_TRUE(second.is_ended());
+  EXPECT_EQ(first.ask("GET", "/healthz").status, 200);
+}
+
+TEST(ApiLimits, H6_a_connection_without_a_first_request_ends_after_ten_seconds) {
+  const Server server;
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(ApiConnection(server.port()).is_ended());
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+}
+
+TEST(ApiLimits, H6_one_address_has_its_share_of_the_connections) {
+  const Server server({"--peer-connections", "2"});
+  ApiConnection first(server.port());
+  ApiConnection second(server.port());
+  EXPECT_EQ(second.ask("GET", "/healthz").status, 200);
+  ApiConnection third(server.port());
+  EXPECT_EQ(third.ask("GET", "/healthz").status, 200);
+  EXPECT_TRUE(first.is_ended());
+  EXPECT_EQ(second.ask("GET", "/healthz").status, 200);
+}
+
+TEST(ApiLimits, H17_probes_have_a_listener_of_their_own_without_a_token_and_with_nothing_else) {
+  const Variable token("CAIRN_TOKEN", "a secret that nobody knows");
+  Server server({"--probe-listen", "127.0.0.1:0"});
+  const std::string address = Json::parse(server.process().out()).at("probes");
+  const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  const auto status = [](std::uint16_t of, const std::string& path) {
+    return ApiConnection(of).ask("GET", path).status;
+  };
+  for (const char* path : {"/healthz", "/readyz", "/metrics"}) EXPECT_EQ(status(port, path), 200) << path;
+  EXPECT_EQ(status(port, runs), 404);
+  EXPECT_EQ(status(server.port(), "/metrics"), 401);
+  ApiConnection silent(port);
+  EXPECT_EQ(silent.ask("GET", "/healthz").status, 200);
+  server.process().signal(SIGTERM);
+  EXPECT_EQ(server.process().wait(), 0);
+}
+
+TEST(ApiLimits, H17_a_scrape_counts_nothing_that_was_counted_just_before) {
+  const Server server;
+  const std::string before = server.get("/metrics").body;
+  const std::string run = server.post(runs, {{"graph", "plan_runner"}}).json().at("run");
+  EXPECT_EQ(server.get("/metrics").body, before);
+  EXPECT_TRUE(wait_until([&] { return server.get("/metrics").body != before; }, std::chrono::seconds(20)));
+  cairn_ok({"cancel", run});
+}
+
+TEST(ApiGuard, H17_a_page_of_another_site_gets_nothing_even_without_an_origin) {
+  const Server server;
+  for (const char* site : {"cross-site", "same-site"})
+    for (const char* path : {"/metrics", "/api/v1/runs", "/api/v1/graphs/seven_node?format=svg"})
+      EXPECT_EQ(server.get(path, {{"Sec-Fetch-Site", site}}).status, 403) << site << " " << path;
+  for (const char* site : {"same-origin", "none"}) EXPECT_EQ(server.get(runs, {{"Sec-Fetch-Site", site}}).status, 200);
 }
 
 TEST(ApiGuard, an_address_that_others_reach_needs_a_token) {
@@ -94,7 +149,7 @@ TEST(ApiGuard, an_address_that_others_reach_needs_a_token) {
 
 TEST(ApiGuard, a_token_is_asked_of_everybody_but_probes) {
   const Variable token("CAIRN_TOKEN", "a secret that nobody knows");
-  const Server server({"--listen", "0.0.0.0:0"});
+  const Server server({"--listen", "0.0.0.0:0", "--plain-http"});
   const auto with = [&](const std::string& given) {
     return server.get(runs, {{"Host", "cairn.example"}, {"Authorization", given}}).status;
   };
@@ -105,7 +160,8 @@ TEST(ApiGuard, a_token_is_asked_of_everybody_but_probes) {
   EXPECT_EQ(with("Basic a secret that nobody knows"), 401);
   EXPECT_EQ(server.get(runs).header("WWW-Authenticate"), "Bearer");
   EXPECT_EQ(error_code_of(server.get("/api/v1/nothing")), "unauthorized");
-  for (const char* open : {"/healthz", "/readyz", "/metrics"}) EXPECT_EQ(server.get(open).status, 200) << open;
+  for (const char* open : {"/healthz", "/readyz"}) EXPECT_EQ(server.get(open).status, 200) << open;
+  EXPECT_EQ(server.get("/metrics").status, 401);
 }
 
 TEST(ApiGuard, without_a_token_a_foreign_page_gets_nothing) {

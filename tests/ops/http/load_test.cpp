@@ -11,7 +11,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string runs = "/api/v1/runs";
 constexpr int big_values = 20;
 constexpr std::size_t big_bytes = 900'000;
 

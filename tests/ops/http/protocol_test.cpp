@@ -8,7 +8,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string runs = "/api/v1/runs";
 const std::string hidden = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 std::string message_of(const Reply& reply) { return reply.json().at("error").at("message"); }

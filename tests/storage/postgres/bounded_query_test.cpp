@@ -143,6 +143,19 @@ TEST(BoundedQuery, a_query_cannot_run_long) {
   }
 }
 
+// The query of a page is one statement, the rows before it another.
+TEST(BoundedQuery, H13_a_page_is_limited_in_time_whatever_the_rows_before_it_set) {
+  QueryLimits limits;
+  limits.timeout_ms = 300;
+  const std::string slow =
+      "select set_config('statement_timeout', '0', false), case when n > 3 then pg_sleep(60)::text else '' end "
+      "from generate_series(1, 9) n";
+  const Result<QueryRows> rows = run_bounded({database(), sample_login, sample_schema, slow, 2}, limits);
+  ASSERT_FALSE(rows);
+  EXPECT_EQ(rows.error().code, Code::limit);
+  EXPECT_NE(rows.error().message.find("statement timeout"), std::string::npos) << rows.error().message;
+}
+
 TEST(BoundedQuery, a_query_returns_with_a_bound) {
   QueryLimits limits;
   limits.rows = 3;

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "storage/chain.hpp"
+#include "storage/data/dataset.hpp"
+#include "storage/postgres/connection.hpp"
 #include "storage/postgres/schema.hpp"
 #include "storage/postgres/server_process.hpp"
 #include "tests/storage/test_database.hpp"
@@ -313,6 +315,47 @@ TEST_F(ClusterTest, H10_commands_come_in_by_a_login_that_owns_nothing_and_the_ow
   EXPECT_THROW(ask(cluster->dsn, "copy (select 1) to program 'true'"), PostgresError);
   EXPECT_THROW(ask(cluster->dsn + " user=postgres", "select 1"), PostgresError) << "without the password";
   EXPECT_EQ(ask_number(cluster->owner_dsn, "select 1"), 1);
+}
+
+TEST_F(ClusterTest, H13_who_reads_the_sample_may_not_change_its_limits_write_wal_or_take_locks) {
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  ASSERT_TRUE(migrate(cluster->owner_dsn, 1));
+  ASSERT_TRUE(let_commands_in(*cluster));
+  ASSERT_TRUE(load_sample(cluster->owner_dsn));
+  const auto query = [&](const std::string& text) {
+    return run_bounded({cluster->dsn, sample_login, sample_schema, text, 0}, {});
+  };
+  EXPECT_TRUE(query("select count(*) from orders"));
+  for (const char* text :
+       {"select set_config('work_mem', '1GB', false)", "select pg_logical_emit_message(false, 'x', repeat('x', 1000))",
+        "select pg_advisory_lock(4702111234474983745)", "select pg_try_advisory_xact_lock_shared(1, 2)",
+        "select lo_from_bytea(0, 'x')", "select query_to_xml('select lo_creat(-1)', true, true, '')"}) {
+    const Result<QueryRows> rows = query(text);
+    ASSERT_FALSE(rows) << text;
+    EXPECT_EQ(rows.error().code, Code::closed) << rows.error().message;
+  }
+  EXPECT_EQ(ask_text(cluster->dsn, "select set_config('work_mem', '5MB', false)"), "5MB") << "Cairn itself may";
+  EXPECT_EQ(ask_text(cluster->owner_dsn,
+                     "select array_to_string(setconfig, ' ') from pg_db_role_setting "
+                     "where setrole = 'cairn_data'::regrole"),
+            "default_transaction_read_only=on temp_file_limit=1GB");
+}
+
+TEST_F(ClusterTest, H13_a_query_gets_no_more_memory_and_files_than_it_may) {
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  ASSERT_TRUE(migrate(cluster->owner_dsn, 1));
+  ASSERT_TRUE(let_commands_in(*cluster));
+  ASSERT_TRUE(load_sample(cluster->owner_dsn));
+  const PgConnection query({.dsn = cluster->dsn});
+  const std::string limits = read_text(fs::path("/proc") / std::to_string(query.backend()) / "limits");
+  EXPECT_NE(limits.find("Max data size             " + std::to_string(server_memory_max)), std::string::npos) << limits;
+  ask(cluster->owner_dsn, "alter role cairn_data set temp_file_limit = '1MB'");
+  const Result<QueryRows> sorted = run_bounded(
+      {cluster->dsn, sample_login, sample_schema, "select n from generate_series(1, 1000000) n order by n % 7", 0}, {});
+  ASSERT_FALSE(sorted);
+  EXPECT_EQ(sorted.error().code, Code::limit) << sorted.error().message;
 }
 
 // A cluster of an older release asks for no password, and goes on to do so until its server is started again.

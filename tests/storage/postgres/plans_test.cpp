@@ -113,6 +113,8 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"runs_tagged", {"run_tags"}},
       {"runs_coming_from", {"run_continues", "run_origin"}},
       {"orphans", {"run_open_child_of", "run_pkey"}},
+      {"loose_ends", {"run_loose_end", "run_pkey"}},
+      {"tie_ends", {"run_pkey"}},
       {"questions", {"question_asked_at"}},
       {"offer_stranded", {"job_pkey"}},
       {"beat", {"worker_pkey"}},
@@ -239,6 +241,7 @@ TEST_F(Plans, a_claim_among_many_touches_few_pages) {
   parameters.add(std::int64_t{0}).add(std::int64_t{0}).add(PgArray(PgType::text)).add(PgArray(PgType::int4));
   parameters.add(PgArray(PgType::int8)).add(PgArray(PgType::uuid));
   parameters.add(std::move(queues)).add(std::move(above)).add(std::move(below)).add(std::int32_t{10});
+  parameters.add(PgArray(PgType::uuid));
   const auto pages = [&] {
     return pool.run([&](PgConnection& connection) {
       const PgStatement sql{"pages",

@@ -547,6 +547,8 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   store->questions({}, 1);
   OrphanMark mark;
   store->orphans(mark, 1);
+  store->loose_ends({}, 1);
+  store->tie_ends({});
   store->held_by(7, 1);
   store->scan_held(7, noon, 1);
   store->held_counts();
@@ -564,6 +566,18 @@ TEST_F(Roles, an_application_login_cannot_change_history) {
   EXPECT_EQ(refusal("drop table cairn.event"), "42501");
   EXPECT_EQ(refusal("update cairn.checkpoint set n = 1"), "42501");
   EXPECT_EQ(refusal("select count(*) from cairn.event"), "done");
+}
+
+// A server looks a token up; its login can make none.
+TEST_F(Roles, H7_an_application_login_reads_tokens_and_makes_none) {
+  ask(dsn_, "insert into cairn.token values ('ann', 'x', '{admin}', '{}', '{}', 1, 'user:ann')");
+  EXPECT_EQ(refusal("select name, hash from cairn.token"), "done");
+  EXPECT_EQ(refusal("insert into cairn.token values ('bob', 'y', '{admin}', '{}', '{}', 1, 'user:bob')"), "42501");
+  EXPECT_EQ(refusal("update cairn.token set roles = '{admin}'"), "42501");
+  EXPECT_EQ(refusal("delete from cairn.token"), "42501");
+  ask(dsn_, "revoke cairn_app from ann");
+  ask(dsn_, "grant cairn_read to ann");
+  EXPECT_EQ(refusal("select name from cairn.token"), "42501");
 }
 
 TEST_F(Roles, a_reading_login_reads_and_no_more) {

@@ -20,9 +20,9 @@ Json after_the_way(const Json& fields) {
   EXPECT_TRUE(move_out(moved, nullptr, blobs));
   std::map<Hash, std::string> kept = {{sha256("\"mine\""), "\"mine\""}};
   for (const Blob& blob : blobs) kept[blob.hash] = blob.bytes;
-  const Status whole = put_back({&moved}, [&](const Hash& hash) -> std::optional<std::string> {
+  const Status whole = put_back({&moved}, [&](const Hash& hash) {
     const auto found = kept.find(hash);
-    return found == kept.end() ? std::nullopt : std::optional(found->second);
+    return blob_text(found == kept.end() ? std::nullopt : std::optional(found->second));
   });
   EXPECT_TRUE(whole.ok());
   return moved;
@@ -38,13 +38,13 @@ TEST(LargeValues, references_that_multiply_one_are_put_back_up_to_a_bound) {
   const std::string text = canonical(Json(std::string(900'000, 'x')));
   const Json one = {{"$blob", hex(sha256(text))}, {"bytes", text.size()}};
   Json many(1'000, one);
-  const Status whole = put_back({&many}, [&](const Hash&) { return std::optional(text); });
+  const Status whole = put_back({&many}, [&](const Hash&) { return blob_text(text); });
   ASSERT_FALSE(whole);
   EXPECT_EQ(whole.error().code, Code::limit);
   EXPECT_TRUE(many[0].is_string());
   EXPECT_EQ(many[999], one);
   Json few(30, one);
-  EXPECT_TRUE(put_back({&few}, [&](const Hash&) { return std::optional(text); }).ok());
+  EXPECT_TRUE(put_back({&few}, [&](const Hash&) { return blob_text(text); }).ok());
 }
 
 TEST(LargeValues, what_looks_like_one_is_not_taken_for_one) {

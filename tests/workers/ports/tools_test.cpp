@@ -9,11 +9,13 @@
 #include <set>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 #include "tests/workers/ports/loopback.hpp"
+#include "workers/ports/failures.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/tool_process.hpp"
 #include "workers/ports/tools_file.hpp"
@@ -228,6 +230,51 @@ TEST_F(Programs, one_that_does_not_exist_is_not_started) {
   EXPECT_EQ(failure.error, "not_started");
   EXPECT_FALSE(failure.retryable);
   EXPECT_TRUE(says(failure, "no-such-program-here")) << failure.message;
+}
+
+// D5: a worker that was short of descriptors failed other people's runs.
+class FewDescriptors {  // while it lives, this process opens none
+ public:
+  FewDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(STDIN_FILENO);
+    ::close(next);
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(next);
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ToolsShortOfDescriptors, D5_throw_for_every_kind_of_tool_instead_of_failing_the_attempt) {
+  LoopbackServer server([](const LoopbackServer::Request&) { return Reply{.body = "{}"}; });
+  std::vector<ToolSpec> specs(3);
+  specs[0].name = "program";
+  specs[0].does = ToolSpec::Exec{{"sh", "-c", "echo '{}'"}};
+  specs[1].name = "url";
+  specs[1].does = ToolSpec::Http{server.url("/")};
+  specs[2].name = "native";
+  specs[2].does = NativeTool([](const ToolCall&) -> ToolAnswer {
+    return Json{{"is_empty", std::filesystem::is_empty("/")}};  // opens it
+  });
+  const auto tools = make_tools(std::move(specs), 1);
+  asio::io_context io;
+  for (const char* name : {"program", "url", "native"}) {
+    EXPECT_TRUE(testing::run(io, tools->call(call_of(name)))) << name;  // also opens what is opened once
+    const FewDescriptors few;
+    try {
+      const ToolAnswer answer = testing::run(io, tools->call(call_of(name)));
+      ADD_FAILURE() << name << (answer ? " succeeded" : " failed: " + answer.error().message);
+    } catch (const std::system_error& fault) {
+      EXPECT_TRUE(is_shortage(fault.code())) << fault.what();
+      EXPECT_NE(std::string(fault.what()).find("Too many open files"), std::string::npos) << fault.what();
+    }
+  }
 }
 
 // H5: a list of what is allowed, because secrets have any name.

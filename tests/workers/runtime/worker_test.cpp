@@ -429,6 +429,74 @@ TEST_P(WorkerTest, A7_a_decision_under_the_lock_waits_for_no_handler) {
   EXPECT_TRUE(was_decided);
 }
 
+// Has no memory for what says "too much".
+class SmallStore final : public test::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
+    for (const Entry& entry : batch)
+      for (const EventRow& event : entry.events) check(event.payload);
+    return store_.commit(shard, batch, options);
+  }
+  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
+    check(bytes);
+    store_.put_blob(shard, hash, bytes);
+  }
+  std::atomic<int> refused{0};
+
+ private:
+  void check(std::string_view text) {
+    if (text.find("too much") == std::string_view::npos) return;
+    ++refused;
+    throw std::bad_alloc();
+  }
+};
+
+// It was "trying again" without end, for all that was committed together, and then the end of the worker.
+TEST_P(WorkerTest, H24_memory_that_is_used_up_ends_the_attempt_that_asked_for_it_and_harms_no_other_run) {
+  SmallStore small(*store_);
+  const auto add = [&](const std::string& name, auto run) {
+    catalogue_->handlers.add(Handler{"t." + name, {"ok"}, false, {}, false, 1, std::move(run)});
+    const Json graph = {{"name", name},
+                        {"start", "a"},
+                        {"limits", {{"steps", 9}}},
+                        {"nodes", {{"a", {{"do", "t." + name}, {"on", {{"ok", "z"}}}}}, {"z", {{"end", "done"}}}}}};
+    ASSERT_TRUE(client_->add_graph(graph));
+  };
+  const auto leaving = [](std::size_t bytes) {
+    return EffectHandler([bytes](StepInput, Ports&) -> boost::asio::awaitable<StepResult> {
+      co_return Outcome{"ok", {{"text", "too much " + std::string(bytes, 'x')}}, {}};
+    });
+  };
+  add("full_event", leaving(10));
+  add("full_value", leaving(100'000));
+  add("full_pure", PureHandler([](const StepInput&) -> StepResult { throw std::bad_alloc(); }));
+  add("full_effect", EffectHandler([](StepInput, Ports&) -> boost::asio::awaitable<StepResult> {
+        throw std::bad_alloc();
+        co_return Outcome{};
+      }));
+  std::vector<RunId> poor, others;
+  for (int n = 0; n < 3; ++n) {
+    for (const char* graph : {"full_event", "full_value", "full_pure", "full_effect"}) poor.push_back(start(graph));
+    for (const char* graph : {"linear", "fan", "call"}) others.push_back(start(graph, {{"text", "x"}}));
+  }
+  WorkerOptions options;
+  const auto have_ended = [&](const std::vector<RunId>& runs) {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); });
+  };
+  options.until = [&, limit = Clock::now() + std::chrono::seconds(20)] {
+    return Clock::now() > limit || (have_ended(poor) && have_ended(others));
+  };
+  Worker(small, *catalogue_, options).run();
+  EXPECT_GT(small.refused, 0);
+  for (const RunId& run : others) EXPECT_EQ(status(run), RunStatus::done) << history_text(*client_, run);
+  for (const RunId& run : poor) {
+    EXPECT_EQ(status(run), RunStatus::failed) << history_text(*client_, run);
+    EXPECT_EQ(count(run, "step_failed"), 1);
+    EXPECT_NE(history_text(*client_, run).find("is used up"), std::string::npos) << history_text(*client_, run);
+  }
+}
+
 // Fails now and then, before or after it has done what was asked.
 class FlakyStore final : public test::ForwardingStore {
  public:

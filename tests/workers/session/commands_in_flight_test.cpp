@@ -9,6 +9,7 @@
 
 #include "storage/memory_store.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "tests/storage/forwarding_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/handlers/large_values.hpp"
@@ -142,6 +143,47 @@ TEST_P(InFlight, cancelling_descends_level_by_level_and_every_child_is_in_its_pa
   EXPECT_TRUE(wait_until([&] { return has_ended(middle) && has_ended(inner); }));
   for (const RunId& run : {outer, middle, inner}) EXPECT_EQ(status(run), RunStatus::aborted);
   EXPECT_TRUE(store_->orphans(mark, 10).empty());
+}
+
+// As a release that commits the end of a called run alone when it cannot read its caller.
+class OlderRelease final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
+    std::vector<Verdict> verdicts;
+    for (Entry entry : batch) {
+      const bool is_caller = entry.link != 0 && !entry.run.parent;
+      if (is_caller && entry.head_before > 0) {
+        verdicts.emplace_back().head = entry.events.back().seq;
+        continue;
+      }
+      entry.link = 0;
+      entry.caller_knows = false;
+      verdicts.push_back(ForwardingStore::commit(shard, {&entry, 1}, options).front());
+    }
+    return verdicts;
+  }
+  std::vector<LooseEnd> loose_ends(const RunId&, std::int32_t) override { return {}; }
+};
+
+// A3: nothing ever repaired it.
+TEST_P(InFlight, A3_a_call_whose_run_has_ended_without_it_is_finished_by_the_sweep) {
+  const RunId run = start("call", {{"word", "hi"}});
+  const RunId child = children_of(run).at(0);
+  OlderRelease older(*store_);
+  {
+    Worker worker(older, *catalogue_, {});
+    std::thread thread([&] { worker.run(); });
+    EXPECT_TRUE(wait_until([&] { return has_ended(child); }));
+    worker.stop();
+    thread.join();
+  }
+  ASSERT_EQ(status(run), RunStatus::running);
+  EXPECT_EQ(store_->loose_ends({}, 10), (std::vector<LooseEnd>{{child, true}}));
+  work(*catalogue_);
+  EXPECT_TRUE(wait_until([&] { return has_ended(run); }));
+  EXPECT_TRUE(wait_until([&] { return store_->loose_ends({}, 10).empty(); }));
+  EXPECT_EQ(count(run, "child_finished"), 1);
 }
 
 TEST_P(InFlight, a_run_paused_with_a_step_in_flight_records_it_and_begins_nothing_until_it_is_resumed) {

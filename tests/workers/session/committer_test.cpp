@@ -1,6 +1,7 @@
 // The one way into a history: conflicts, fences, linked runs, an unavailable store; driven without threads.
 #include "workers/session/committer.hpp"
 
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -10,6 +11,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
+#include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
@@ -21,13 +23,12 @@ namespace {
 
 using namespace test;
 
-constexpr TimeUs noon = 1'700'000'000'000'000;
-
 // A committer with a store, whose actions are carried out one by one in an order the test chooses.
 class Driven {
  public:
-  Driven(Store& store, SessionId session, std::int64_t snapshot_events = 2'000)
-      : store_(store), committer_(options(store, session, snapshot_events)) {
+  using Change = std::function<void(CommitterOptions&)>;
+  Driven(Store& store, SessionId session, std::int64_t snapshot_events = 2'000, const Change& change = {})
+      : store_(store), committer_(options(store, session, snapshot_events, change)) {
     for (const GraphRow& row : store.graphs())
       committer_.add_graph(stored_graph(parse_stored(row.text), row.version), row.current);
     committer_.tick(noon);
@@ -106,7 +107,7 @@ class Driven {
   bool keeps = true;
 
  private:
-  CommitterOptions options(Store& store, SessionId session, std::int64_t snapshot_events) {
+  CommitterOptions options(Store& store, SessionId session, std::int64_t snapshot_events, const Change& change) {
     CommitterOptions of;
     of.snapshot_events = snapshot_events;
     of.shards = store.shards();
@@ -116,6 +117,7 @@ class Driven {
     of.new_id = new_run_id;
     of.draw = [] { return 0.5; };
     of.new_commit = next_commit_id;
+    if (change) change(of);
     return of;
   }
   template <class T>
@@ -134,6 +136,26 @@ class Driven {
   std::vector<CommitBatch> commits_;
   std::vector<LockedCommit> locked_commits_;
 };
+
+// A store in which one run is of a newer release, until it is readable.
+class NewerRelease final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
+    std::vector<StoredHistory> found = ForwardingStore::histories(requests, limit);
+    for (std::size_t at = 0; at < requests.size(); ++at)
+      if (requests[at].run == newer)
+        for (EventRow& row : found[at].events) row.version = 9;
+    return found;
+  }
+  RunId newer;
+};
+
+std::size_t bytes_of(const Entry& entry) {
+  std::size_t bytes = 0;
+  for (const EventRow& row : entry.events) bytes += row.payload.size();
+  return bytes;
+}
 
 class CommitterTest : public testing::Test {
  protected:
@@ -641,6 +663,191 @@ TEST_F(CommitterTest, a_called_run_ends_although_its_caller_moved_on_meanwhile) 
   EXPECT_EQ(driven->counts().conflicts, 2);  // both of the link
   EXPECT_EQ(status(job.run), RunStatus::done);
   EXPECT_EQ(status(run), RunStatus::done);
+}
+
+// A3: the child left alone, and its caller waited for ever.
+TEST_F(CommitterTest, A3_a_called_run_does_not_end_while_its_caller_cannot_be_read) {
+  const RunId run = start("call", {{"word", "hi"}});
+  NewerRelease store(*store_);
+  store.newer = run;
+  Driven driven(store, 5);
+  const HeldJob job = claim(5);
+  const Ticket before = driven.submit(job.run, SendSignal{"note", 1, "s1"});
+  Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(before).status) << "what went before it passes";
+  ASSERT_FALSE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.reply(ticket).status.error().code, Code::unsupported);
+  EXPECT_EQ(status(job.run), RunStatus::running);
+  EXPECT_EQ(status(run), RunStatus::running);
+  store.newer = {};
+  ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(ticket).status);
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_TRUE(store_->loose_ends({}, 10).empty());
+}
+
+TEST_F(CommitterTest, A3_nor_does_the_run_that_a_called_run_called) {
+  ASSERT_TRUE(client_->add_graph(parse_stored(R"({"name": "outer", "start": "c", "limits": {"steps": 9}, "nodes": {
+      "c": {"call": "call", "with": {"word": "$word"}, "on": {"done": "z", "failed": "z"}}, "z": {"end": "done"}}})")));
+  const RunId outer = start("outer", {{"word", "hi"}});
+  NewerRelease store(*store_);
+  store.newer = outer;
+  Driven driven(store, 5);
+  const HeldJob job = claim(5);
+  const RunId middle = *store_->run(job.run)->parent;
+  ASSERT_NE(middle, outer);
+  Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  ASSERT_FALSE(driven.reply(ticket).status);
+  for (const RunId& run : {job.run, middle, outer}) EXPECT_EQ(status(run), RunStatus::running);
+  store.newer = {};
+  ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  for (const RunId& run : {job.run, middle, outer}) EXPECT_EQ(status(run), RunStatus::done);
+}
+
+// A3 and A7: the end is decided under the called run's lock, and its caller is read after that.
+TEST_F(CommitterTest, A3_nor_does_a_called_run_that_others_write_too) {
+  ASSERT_TRUE(client_->add_graph(parse_stored(R"({"name": "outer", "start": "c", "limits": {"steps": 9}, "nodes": {
+      "c": {"call": "fan", "on": {"done": "z", "failed": "z"}}, "z": {"end": "done"}}})")));
+  const RunId outer = start("outer");
+  NewerRelease store(*store_);
+  Driven one(*store_, 6), two(store, 5);
+  one.keeps = two.keeps = false;
+  HeldJob job = claim(6);
+  one.submit(job.run, complete(job), fence(job));
+  one.settle();
+  two->await_state(900, job.run, 1);
+  two.settle();
+  two->tick(noon + 10'000'000);  // as if no other had written it for long
+  const auto report = [&](Driven& driven, SessionId session) {
+    job = claim(session);
+    const Ticket ticket = driven.submit(job.run, complete(job), fence(job));
+    driven.settle();
+    return ticket;
+  };
+  EXPECT_TRUE(one.reply(report(one, 6)).status);
+  for (int step = 0; step < 3; ++step) EXPECT_TRUE(two.reply(report(two, 5)).status);
+  store.newer = outer;
+  job = claim(5);
+  Ticket ticket = two.submit(job.run, complete(job), fence(job));
+  ASSERT_TRUE(two.collect());
+  ASSERT_EQ(two.locked_commits().size(), 1u);
+  two.settle();
+  ASSERT_FALSE(two.reply(ticket).status);
+  EXPECT_EQ(two.reply(ticket).status.error().code, Code::unsupported);
+  for (const RunId& run : {job.run, outer}) EXPECT_EQ(status(run), RunStatus::running);
+  store.newer = {};
+  ticket = two.submit(job.run, complete(job), fence(job));
+  two.settle();
+  EXPECT_TRUE(two.reply(ticket).status);
+  for (const RunId& run : {job.run, outer}) EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_TRUE(store_->loose_ends({}, 10).empty());
+}
+
+TEST_F(CommitterTest, A3_a_caller_that_has_not_heard_of_an_end_is_told) {
+  const RunId run = start("call", {{"word", "hi"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  driven->submit(
+      {.ticket = 900, .run = job.run, .command = complete(job), .fence = fence(job), .caller_has_ended = true});
+  driven.settle();
+  ASSERT_EQ(status(job.run), RunStatus::done);
+  ASSERT_EQ(status(run), RunStatus::running);
+  driven->finish_call(901, job.run);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(901).status);
+  EXPECT_EQ(status(run), RunStatus::done);
+  driven->finish_call(902, job.run);
+  driven.settle();
+  ASSERT_FALSE(driven.reply(902).status);
+  EXPECT_EQ(driven.reply(902).status.error().code, Code::closed);
+}
+
+// A19: other tasks of the run waited until the next submission to it.
+TEST_F(CommitterTest, A19_what_waits_behind_a_command_that_cannot_be_decided_is_decided) {
+  const RunId run = start("wait");
+  int draws = 0;
+  Driven driven(*store_, 5, 2'000, [&](CommitterOptions& of) {
+    of.draw = [&] { return draws++ == 0 ? throw std::runtime_error("it cannot be decided") : 0.5; };
+  });
+  const Ticket culprit = driven.submit(run, SendSignal{"a", 1, "s1"});
+  const Ticket behind = driven.submit(run, SendSignal{"a", 1, "s2"});
+  driven.settle();
+  ASSERT_FALSE(driven.reply(culprit).status);
+  EXPECT_TRUE(driven.reply(behind).status);
+}
+
+TEST_F(CommitterTest, H24_a_decision_that_there_is_no_memory_for_is_refused_and_the_next_one_is_made) {
+  const RunId run = start("wait");
+  int draws = 0;
+  Driven driven(*store_, 5, 2'000,
+                [&](CommitterOptions& of) { of.draw = [&] { return draws++ == 0 ? throw std::bad_alloc() : 0.5; }; });
+  const Ticket culprit = driven.submit(run, SendSignal{"a", 1, "s1"});
+  const Ticket behind = driven.submit(run, SendSignal{"a", 1, "s2"});
+  driven.settle();
+  ASSERT_FALSE(driven.reply(culprit).status);
+  EXPECT_EQ(driven.reply(culprit).status.error().code, Code::limit);
+  EXPECT_TRUE(driven.reply(behind).status);
+}
+
+TEST_F(CommitterTest, H24_a_run_that_there_is_no_memory_for_is_refused_and_not_read_again_without_end) {
+  const RunId run = start("wait");
+  Driven driven(*store_, 5);
+  const Ticket ticket = driven.submit(run, SendSignal{"a", 1, "s1"});
+  ASSERT_TRUE(driven.collect());
+  ASSERT_EQ(driven.loads().size(), 1u);
+  driven.loads().clear();
+  History history;
+  history.run = run;
+  history.fits = false;
+  driven->history(std::move(history));
+  driven.settle();
+  ASSERT_FALSE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.reply(ticket).status.error().code, Code::limit);
+}
+
+TEST_F(CommitterTest, A9_folded_states_are_bounded_by_bytes) {
+  Driven driven(*store_, 5, 2'000, [](CommitterOptions& of) { of.states_bytes_max = 200'000; });
+  for (Ticket ticket = 900; ticket < 920; ++ticket) {
+    const RunId run = start("wait", {{"text", std::string(30'000, 'x')}});
+    driven->await_state(ticket, run, 1);
+    driven.settle();
+    ASSERT_TRUE(driven.reply(ticket).status);
+    EXPECT_NE(driven->state(run), nullptr) << "its step reads it next";
+    (void)driven.collect();
+    EXPECT_LE(driven->states_bytes(), 200'000 + 70'000);
+  }
+  EXPECT_GT(driven->counts().forgotten, 10);
+}
+
+TEST_F(CommitterTest, A9_batches_and_entries_are_bounded_by_bytes) {
+  constexpr std::size_t bytes_max = 50'000, one = 20'000;
+  std::vector<RunId> runs;
+  for (int n = 0; n < 5; ++n) runs.push_back(start("wait"));
+  Driven driven(*store_, 5, 2'000, [](CommitterOptions& of) { of.batch_bytes_max = bytes_max; });
+  std::vector<Ticket> tickets;
+  const auto send = [&](const RunId& run) {
+    const std::string id = "s" + std::to_string(tickets.size());
+    tickets.push_back(driven.submit(run, SendSignal{"a", std::string(one, 'x'), id}));
+  };
+  for (const RunId& run : runs) send(run);
+  for (int n = 0; n < 10; ++n) send(runs[0]);
+  std::mt19937 random(1);
+  int batches = 0;
+  for (; driven.collect(); driven.step(random)) {
+    for (const CommitBatch& batch : driven.commits()) {
+      std::size_t bytes = 0;
+      for (const Entry& entry : *batch.entries) bytes += bytes_of(entry);
+      EXPECT_LT(bytes, batch.entries->size() == 1 ? bytes_max + one + 1'000 : bytes_max);
+      ++batches;
+    }
+  }
+  EXPECT_GT(batches, 4);
+  for (const Ticket ticket : tickets) EXPECT_TRUE(driven.reply(ticket).status);
 }
 
 TEST_F(CommitterTest, a_called_run_ends_alone_when_its_caller_has_ended) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/memory_store.hpp"
+#include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 
 namespace cairn {
@@ -11,8 +12,6 @@ namespace {
 
 using namespace test;
 using Op = JobWrite::Op;
-
-constexpr TimeUs noon = 1'700'000'000'000'000;
 
 // One run, decided and built entry after entry as the committer does it.
 class EntryBuilderTest : public testing::Test {

@@ -53,6 +53,86 @@ TEST(Pool, an_idle_pool_claims_all_its_slots_once) {
   EXPECT_TRUE(pool.drain_actions().empty());
 }
 
+// A19: a run that no worker could read was claimed again and again.
+TEST(Pool, A19_a_run_left_to_others_is_passed_by_for_a_pause_that_doubles_until_a_step_of_it_is_committed) {
+  Pool pool(options());
+  const auto claim = [&](TimeUs at) {
+    pool.tick(at, at);
+    const Pool::Actions actions = pool.drain_actions();
+    EXPECT_EQ(actions.claims.size(), 1u);
+    return actions.claims.empty() ? Pool::Claim{} : actions.claims[0];
+  };
+  const auto start = [&] {
+    pool.claimed(0, jobs(1));
+    return pool.drain_actions().starts.at(0).slot;
+  };
+  const RunId run = job().run;
+  TimeUs now = 1'000'000;
+  EXPECT_TRUE(claim(now).not_of.empty());
+  for (TimeUs pause = RunBackoff::first_us; pause <= 4 * RunBackoff::first_us; pause *= 2) {
+    pool.leave_run_to_others(start());
+    const Pool::Actions left = pool.drain_actions();
+    ASSERT_EQ(left.releases.size(), 1u);
+    EXPECT_EQ(left.releases[0].run_at_us, now) << "others need not wait";
+    EXPECT_EQ(claim(now + pause - 1).not_of, std::vector{run});
+    pool.claimed(0, {});
+    now += pause + 2'000;
+    EXPECT_TRUE(claim(now).not_of.empty());
+  }
+  const Pool::Slot slot = start();
+  pool.committed(slot);
+  pool.done(slot);
+  (void)claim(now += 2'000);
+  pool.leave_run_to_others(start());
+  (void)pool.drain_actions();
+  EXPECT_TRUE(claim(now + RunBackoff::first_us + 2'000).not_of.empty()) << "the first pause again";
+}
+
+// D5: who fails fast took the most.
+TEST(Pool, D5_a_process_that_is_short_of_something_claims_nothing_for_a_second_and_then_a_little_more_each_second) {
+  constexpr TimeUs second = 1'000'000;
+  Pool pool(options(256));
+  TimeUs now = second;
+  const auto claims = [&] {
+    pool.tick(now, now);
+    const Pool::Actions actions = pool.drain_actions();
+    return actions.claims.empty() ? 0 : actions.claims[0].limit;
+  };
+  EXPECT_EQ(claims(), 256);
+  pool.claimed(0, jobs(256));
+  const std::vector<Pool::Start> starts = pool.drain_actions().starts;
+  for (std::size_t at = 8; at < starts.size(); ++at) pool.fell_short(starts[at].slot, now + second);
+  const Pool::Actions left = pool.drain_actions();
+  EXPECT_EQ(left.releases.size(), 248u);
+  EXPECT_EQ(left.releases.at(0).run_at_us, now + second);
+  EXPECT_TRUE(left.claims.empty());
+  for (std::size_t at = 0; at < 8; ++at) pool.done(starts[at].slot);
+  EXPECT_EQ(pool.due_us(), now + second);
+  now += second - 1;
+  EXPECT_EQ(claims(), 0) << "whatever is free";
+  now += 1;
+  EXPECT_EQ(claims(), 10) << "the eight that went on, and a quarter more";
+  pool.claimed(0, {});
+  for (int seconds = 0; seconds < 30; ++seconds, now += second) pool.tick(now, now);
+  EXPECT_EQ(claims(), 256);
+}
+
+TEST(Pool, D5_where_nothing_can_be_done_one_step_is_tried_each_second) {
+  constexpr TimeUs second = 1'000'000;
+  Pool pool(options());
+  int tried = 0;
+  for (TimeUs now = second; now < 11 * second; now += second / 100) {
+    pool.tick(now, now);
+    if (const Pool::Actions actions = pool.drain_actions(); !actions.claims.empty()) {
+      EXPECT_TRUE(tried == 0 || actions.claims[0].limit <= 2);
+      pool.claimed(0, jobs(1));
+      pool.fell_short(pool.drain_actions().starts.at(0).slot, now + second);
+      ++tried;
+    }
+  }
+  EXPECT_EQ(tried, 10);
+}
+
 TEST(Pool, what_is_claimed_is_started_and_the_rest_is_free_again) {
   Pool pool(options());
   (void)pool.drain_actions();
@@ -385,7 +465,7 @@ TEST(Sweep, an_outage_in_which_nobody_could_look_kills_nobody) {
 }
 
 TEST(Sweep, a_loss_carries_the_fence_of_the_dead_and_a_timer_is_no_loss) {
-  const Loss loss = loss_of(job(3, 4), "gone");
+  const Loss loss = loss_of(job(3, 4), "gone", "");
   ASSERT_TRUE(loss.command);
   EXPECT_EQ(loss.command->failure.error, "lost");
   EXPECT_EQ(loss.command->step, 4);
@@ -393,7 +473,42 @@ TEST(Sweep, a_loss_carries_the_fence_of_the_dead_and_a_timer_is_no_loss) {
   EXPECT_EQ(loss.fence.epoch, 2);
   HeldJob timer = job();
   timer.job.queue = timer_queue;
-  EXPECT_FALSE(loss_of(timer, "gone").command);
+  EXPECT_FALSE(loss_of(timer, "gone", "").command);
+}
+
+TEST(Sweep, A10_a_hold_that_had_not_begun_is_only_let_go_and_a_loss_says_whether_it_ran_alone) {
+  const HeldJob held = job(3, 4);
+  HeldJob other = held;
+  other.job.branch = 9;
+  EXPECT_FALSE(loss_of(held, "gone", "").command->alone) << "its session ran it beside others, if at all";
+  EXPECT_TRUE(loss_of(held, "gone", hold_text(held)).command->alone);
+  EXPECT_FALSE(loss_of(held, "gone", hold_text(other)).command) << "its session executed nothing but the other";
+  EXPECT_TRUE(loss_of(held, "gone", std::nullopt).command->alone) << "an earlier release does not say: it counts";
+}
+
+TEST(Pool, A10_room_is_made_for_one_job_and_nothing_is_claimed_or_kept_beside_it) {
+  Pool pool({.shards = 1, .concurrency = 4, .only_runs = {}});
+  pool.tick(1, 1);
+  ASSERT_EQ(pool.drain_actions().claims.size(), 1u);
+  pool.claimed(0, {job(1, 1), job(2, 2)});
+  const std::vector<Pool::Start> starts = pool.drain_actions().starts;
+  ASSERT_EQ(starts.size(), 2u);
+  pool.leave_to_others(starts[1].slot, 1);
+  pool.make_room_for(starts[1].job.run);
+  pool.something_ready();
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
+  EXPECT_FALSE(pool.may_keep(starts[0].slot));
+  pool.done(starts[0].slot);
+  const std::vector<Pool::Claim> claims = pool.drain_actions().claims;
+  ASSERT_EQ(claims.size(), 1u);
+  EXPECT_EQ(claims[0].limit, 1);
+  EXPECT_EQ(claims[0].only_runs, std::vector<RunId>{starts[1].job.run});
+  pool.claimed(0, {job(2, 2)});
+  const std::vector<Pool::Start> alone = pool.drain_actions().starts;
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(pool.free_slots(), 0);
+  pool.done(alone[0].slot);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u) << "all is as before";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/memory_store.hpp"
+#include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/session/keep_rules.hpp"
 #include "workers/session/session_lifecycle.hpp"
@@ -13,9 +14,6 @@ namespace {
 
 using namespace test;
 using State = SessionLifecycle::State;
-
-constexpr TimeUs second = 1'000'000;
-constexpr TimeUs noon = 1'700'000'000'000'000;
 
 // --- lifecycle ------------------------------------------------------------------------------------------------------
 
@@ -244,6 +242,31 @@ TEST_F(StepsInFlightTest, a_step_whose_handler_is_not_here_is_left_to_others) {
   EXPECT_EQ(steps_.begun(), 0) << "that is no attempt";
 }
 
+// D5: "Too many open files" was a failed attempt, and three of them passed in a second.
+TEST_F(StepsInFlightTest,
+       D5_a_step_that_this_process_has_no_means_for_is_given_back_unattempted_and_told_once_a_second) {
+  for (int step = 0; step < 3; ++step) {
+    (void)begin("linear");
+    steps_.fell_short(1, "Expected to start \"sh\": Too many open files");
+    const StepsInFlight::Actions actions = drain_actions();
+    EXPECT_TRUE(actions.reports.empty());
+    ASSERT_EQ(actions.ended.size(), 1u);
+    EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::fell_short);
+    EXPECT_EQ(actions.ended[0].run_at_us, noon + second);
+    EXPECT_EQ(steps_.begun(), 0);
+    EXPECT_FALSE(steps_.has_deadlines());
+  }
+  EXPECT_TRUE(outside_.cancelled.empty());
+  ASSERT_EQ(outside_.notes.size(), 1u);
+  EXPECT_EQ(outside_.notes[0].level, Note::Level::warning);
+  EXPECT_NE(outside_.notes[0].text.find("Too many open files. Step 1 of run"), std::string::npos);
+  steps_.tick(noon + second, noon + second);
+  (void)begin("linear");
+  steps_.fell_short(1, "Expected to start \"sh\": Too many open files");
+  ASSERT_EQ(outside_.notes.size(), 2u);
+  EXPECT_NE(outside_.notes[1].text.find("as 2 others were"), std::string::npos) << outside_.notes[1].text;
+}
+
 TEST_F(StepsInFlightTest, a_stale_report_ends_its_step_and_an_unfit_one_fails_the_attempt_once) {
   (void)begin("linear");
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
@@ -251,7 +274,7 @@ TEST_F(StepsInFlightTest, a_stale_report_ends_its_step_and_an_unfit_one_fails_th
   steps_.refused(1, {Code::corrupt, "it does not fit"});
   EXPECT_EQ(drain_actions().reports.size(), 1u);
   steps_.refused(1, {Code::corrupt, "nor does this"});
-  EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::given_back);
+  EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::run_left_to_others);
 
   (void)begin("linear");
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
@@ -259,6 +282,91 @@ TEST_F(StepsInFlightTest, a_stale_report_ends_its_step_and_an_unfit_one_fails_th
   steps_.refused(1, {Code::stale, "too late"});
   EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::done);
   EXPECT_EQ(steps_.late(), 1);
+}
+
+// It was given back and begun again, without end and without using up an attempt.
+TEST_F(StepsInFlightTest, H24_a_report_that_there_was_no_memory_for_fails_the_attempt) {
+  (void)begin("linear");
+  steps_.ended(1, Outcome{"ok", Json::object(), {}});
+  (void)drain_actions();
+  steps_.refused(1, {Code::limit, "the memory is used up"});
+  const StepsInFlight::Actions actions = drain_actions();
+  ASSERT_EQ(actions.reports.size(), 1u);
+  EXPECT_EQ(std::get<FailStep>(actions.reports[0].command).failure.error, "limit");
+  steps_.refused(1, {Code::limit, "the memory is used up"});
+  EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::run_left_to_others);
+}
+
+TEST_F(StepsInFlightTest, A19_a_run_of_another_release_is_left_to_others_and_a_corrupt_one_stops) {
+  (void)begin("linear");
+  steps_.cannot_be_read(1, {Code::unsupported, "an event of version 9"});
+  StepsInFlight::Ended ended = drain_actions().ended.at(0);
+  EXPECT_EQ(ended.how, StepsInFlight::Ended::How::run_left_to_others);
+  (void)begin("linear");
+  steps_.cannot_be_read(1, {Code::corrupt, "it cannot follow"});
+  ended = drain_actions().ended.at(0);
+  EXPECT_EQ(ended.how, StepsInFlight::Ended::How::left_to_others);
+  EXPECT_EQ(ended.run_at_us, never_us);
+  EXPECT_NE(outside_.notes.back().text.find("stops"), std::string::npos);
+}
+
+// A9: values were expanded for every step that was held.
+class RoomForValues : public StepsInFlightTest {
+ protected:
+  // Each reads 160 KB of text, by two references, for which there is room once.
+  RoomForValues() : room_(executor_, {5, 1, 60'000, 2'000'000}, outside_) { room_.tick(noon, noon); }
+  void begin_large(Ticket slot) {
+    StartRun command;
+    command.graph = "linear";
+    command.input = {{"text", std::string(80'000, 'x')}};
+    const RunId run = client_->start(std::move(command), "")->run;
+    room_.begin(slot, HeldJob{run, store_->jobs(run).at(0).job, 5, 1, never_us, 1});
+    const RunState state = *client_->state(run);
+    room_.execute(slot, &state, client_->graphs());
+  }
+  StepsInFlight::Actions drain() {
+    StepsInFlight::Actions drained;
+    room_.drain_actions(drained);
+    return drained;
+  }
+  // The slots whose values are read since the last time.
+  std::vector<Ticket> reading() {
+    std::vector<Ticket> slots;
+    for (StoreCall& call : std::exchange(outside_.calls, {})) {
+      const auto& read = std::get<ReadBlobs>(call);
+      slots.push_back(read.slot);
+      room_.blobs_read(read);
+    }
+    return slots;
+  }
+  StepsInFlight room_;
+};
+
+TEST_F(RoomForValues, A9_steps_that_read_large_values_begin_as_there_is_room) {
+  for (const Ticket slot : {1, 2, 3}) begin_large(slot);
+  EXPECT_EQ(reading(), std::vector<Ticket>{1});
+  room_.ended(1, Outcome{"ok", Json::object(), {}});
+  EXPECT_EQ(drain().reports.size(), 1u);
+  EXPECT_EQ(reading(), std::vector<Ticket>{2});
+  room_.stop(2);
+  (void)drain();
+  EXPECT_EQ(reading(), std::vector<Ticket>{3});
+}
+
+TEST_F(RoomForValues, A9_a_step_that_finds_no_room_for_long_is_given_back_and_so_are_all_when_the_session_drains) {
+  for (const Ticket slot : {1, 2}) begin_large(slot);
+  EXPECT_EQ(reading(), std::vector<Ticket>{1});
+  EXPECT_EQ(room_.due_us(), noon + 10 * second);
+  room_.tick(noon + 10 * second, noon + 10 * second);
+  StepsInFlight::Actions actions = drain();
+  ASSERT_EQ(actions.ended.size(), 1u);
+  EXPECT_EQ(actions.ended[0].slot, 2u);
+  EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::given_back);
+  begin_large(3);
+  room_.drain();
+  actions = drain();
+  ASSERT_EQ(actions.ended.size(), 1u);
+  EXPECT_EQ(actions.ended[0].slot, 3u);
 }
 
 TEST_F(StepsInFlightTest, draining_executes_nothing_and_stops_what_runs) {
@@ -288,7 +396,8 @@ class SweepingTest : public testing::Test {
  protected:
   SweepingTest() : sweeping_({.session = 5, .dead_after_us = 10 * second, .held_max = 100}) {}
   // One scan that finds this.
-  Sweeping::Actions scan(const std::vector<HeldJob>& overdue, const std::vector<RunId>& orphans = {}) {
+  Sweeping::Actions scan(const std::vector<HeldJob>& overdue, const std::vector<RunId>& orphans = {},
+                         const std::vector<LooseEnd>& loose_ends = {}) {
     steady_ += 2 * second;
     sweeping_.tick(steady_, noon + steady_);
     sweeping_.scan_if_due();
@@ -297,6 +406,7 @@ class SweepingTest : public testing::Test {
     ScanSessions found = std::get<ScanSessions>(asked.calls.at(0));
     found.answer.held.overdue = overdue;
     found.answer.orphans = orphans;
+    found.answer.loose_ends = loose_ends;
     (void)sweeping_.scanned(found, {}, false);
     return sweeping_.drain_actions();
   }
@@ -328,13 +438,35 @@ TEST_F(SweepingTest, a_loss_is_submitted_once_until_it_is_answered) {
   EXPECT_EQ(scan({lost_job()}).submissions.size(), 1u);
 }
 
-TEST_F(SweepingTest, a_loss_of_a_run_that_cannot_be_read_is_released_for_later) {
+TEST_F(SweepingTest, a_loss_of_a_run_that_cannot_be_read_is_released_for_others) {
   Reply reply;
   reply.ticket = scan({lost_job()}).submissions.at(0).ticket;
   reply.status = Error{Code::corrupt, "it cannot be read"};
   (void)sweeping_.replied(reply);
-  EXPECT_EQ(sweeping_.drain_actions().releases.size(), 1u);
+  const Sweeping::Actions actions = sweeping_.drain_actions();
+  ASSERT_EQ(actions.releases.size(), 1u);
+  EXPECT_EQ(actions.releases[0].run_at_us, noon + steady_) << "for others, at once";
+  EXPECT_EQ(actions.unreadable, std::vector{lost_job().run}) << "for us, after a while";
   EXPECT_EQ(sweeping_.lost(), 0);
+}
+
+TEST_F(SweepingTest, A3_a_call_whose_run_has_ended_is_finished_and_then_tied) {
+  const RunId run{{7}}, of_ended{{8}};
+  const Sweeping::Actions first = scan({}, {}, {{run, true}, {of_ended, false}});
+  ASSERT_EQ(first.calls.size(), 1u);
+  EXPECT_EQ(std::get<TieEnds>(first.calls[0]).runs, std::vector{of_ended}) << "its caller needs nothing";
+  ASSERT_EQ(first.to_finish.size(), 1u);
+  EXPECT_EQ(first.to_finish[0].second, run);
+  EXPECT_TRUE(scan({}, {}, {{run, true}}).to_finish.empty()) << "it is under way";
+  Reply reply;
+  reply.ticket = first.to_finish[0].first;
+  reply.status = Error{Code::unsupported, "its caller cannot be read"};
+  (void)sweeping_.replied(reply);
+  EXPECT_TRUE(sweeping_.drain_actions().calls.empty());
+  reply.ticket = scan({}, {}, {{run, true}}).to_finish.at(0).first;  // a pause of one second has passed
+  reply.status = Done{};
+  (void)sweeping_.replied(reply);
+  EXPECT_EQ(std::get<TieEnds>(sweeping_.drain_actions().calls.at(0)).runs, std::vector{run});
 }
 
 // 10,000 holds of a worker that died: its runs are shared out, and each share is taken over without a pause.

@@ -6,6 +6,7 @@
 
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
+#include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/ids.hpp"
 
@@ -14,8 +15,6 @@ namespace {
 
 using namespace test;
 
-constexpr TimeUs noon = 1'700'000'000'000'000;
-constexpr TimeUs second = 1'000'000;
 constexpr TimeUs advance_us = 50'000;
 
 class SessionTest : public testing::Test {

@@ -22,7 +22,7 @@ using test::PlannerRun;
 const std::string source = testing::source_dir();
 const std::string register_page = source + "/workers/tools/page/pages/patient_register.html";
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool shows(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::unique_ptr<Tools> browser_tools(PageToolOptions options = {"file://" + source, ""}) {
   return make_tools(page_tools(std::move(options)), 2);
@@ -35,7 +35,7 @@ int browser_processes() {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
     const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    count += has(line, mark) ? 1 : 0;
+    count += shows(line, mark) ? 1 : 0;
   }
   return count;
 }
@@ -90,18 +90,18 @@ TEST(PageTools, a_page_is_told_and_acted_upon) {
     Calls calls(*tools);
     Json page = calls.observe();
     EXPECT_EQ(page["title"], "Patient register");
-    EXPECT_TRUE(has(page["dom"], "<td>Ada Brown</td>")) << page["dom"];
-    EXPECT_FALSE(has(page["dom"], "<form")) << "what is hidden is not told";
+    EXPECT_TRUE(shows(page["dom"], "<td>Ada Brown</td>")) << page["dom"];
+    EXPECT_FALSE(shows(page["dom"], "<form")) << "what is hidden is not told";
     page = calls.act("click(" + number_of(page, "New patient") + ")", page, 2);
     EXPECT_EQ(page["performed"], true);
     page = calls.act("setValue(" + number_of(page, "Name") + ", \"Jäs <b>\")", page, 3);
     page = calls.act("setValue(" + number_of(page, "Date of birth") + ", \"1990-01-02\")", page, 4);
     page = calls.act("setValue(" + number_of(page, "Ward") + ", \"surgery\")", page, 5);
-    EXPECT_TRUE(has(page["dom"], "value=\"Jäs &lt;b&gt;\"")) << page["dom"];
-    EXPECT_TRUE(has(page["dom"], "value=\"1990-01-02\"")) << page["dom"];
-    EXPECT_TRUE(has(page["dom"], "value=\"Surgery\"")) << page["dom"];
+    EXPECT_TRUE(shows(page["dom"], "value=\"Jäs &lt;b&gt;\"")) << page["dom"];
+    EXPECT_TRUE(shows(page["dom"], "value=\"1990-01-02\"")) << page["dom"];
+    EXPECT_TRUE(shows(page["dom"], "value=\"Surgery\"")) << page["dom"];
     page = calls.act("click(" + number_of(page, "Save") + ")", page, 6);
-    EXPECT_TRUE(has(page["dom"], "<td>Jäs &lt;b&gt;</td>\n<td>1990-01-02</td>\n<td>Surgery</td>")) << page["dom"];
+    EXPECT_TRUE(shows(page["dom"], "<td>Jäs &lt;b&gt;</td>\n<td>1990-01-02</td>\n<td>Surgery</td>")) << page["dom"];
   }
   EXPECT_TRUE(wait_until_no_browser());
 }
@@ -113,8 +113,8 @@ TEST(PageTools, one_key_acts_once_and_what_is_not_there_is_not_touched) {
   const std::string open = "click(" + number_of(page, "New patient") + ")";
   const Json opened = calls.act(open, page, 2);
   const Json save = calls.act("click(" + number_of(opened, "Save") + ")", opened, 3);
-  EXPECT_TRUE(has(save["dom"], "A patient needs a name.")) << save["dom"];
-  EXPECT_TRUE(has(save["dom"], " invalid"));
+  EXPECT_TRUE(shows(save["dom"], "A patient needs a name.")) << save["dom"];
+  EXPECT_TRUE(shows(save["dom"], " invalid"));
   EXPECT_EQ(calls.act(open, opened, 3), save) << "the same step: what it answered before";
   const Json other = calls.act("click(1)", {{"dom", "<button id=1>Elsewhere</button>"}, {"url", page["url"]}}, 4);
   EXPECT_EQ(other["performed"], false);
@@ -132,7 +132,7 @@ TEST(PageTools, a_lost_browser_is_opened_again_and_nothing_is_performed) {
   const Json again = calls.act("click(" + number_of(page, "New patient") + ")", page, 2);
   EXPECT_EQ(again["performed"], false);
   EXPECT_EQ(again["reopened"], true);
-  EXPECT_FALSE(has(again["dom"], "<form"));
+  EXPECT_FALSE(shows(again["dom"], "<form"));
 }
 
 TEST(PageTools, only_pages_that_the_worker_allows_are_opened) {
@@ -157,7 +157,7 @@ TEST(PageTools, a_page_that_leads_elsewhere_is_left) {
   const auto answer = calls.call("page.act", {{"url", page["url"]}, {"action", "click(1)"}, {"element", ""}}, 2);
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().error, "refused");
-  EXPECT_FALSE(has(answer.error().message, "secret"));
+  EXPECT_FALSE(shows(answer.error().message, "secret"));
 }
 
 // --- the planner on it -----------------------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ std::unique_ptr<Model> rules() { return make_rule_model("rules", answer_page_pro
 void expect_jas(PlannerRun& planner, const RunId& run) {
   EXPECT_EQ(planner.state(run).status, RunStatus::done) << planner.state(run).reason;
   const std::string dom = planner.channel(run, "page")["dom"];
-  EXPECT_TRUE(has(dom, "<td>Jas</td>")) << dom;
-  EXPECT_TRUE(has(dom, "Jas was added to the register.")) << dom;
+  EXPECT_TRUE(shows(dom, "<td>Jas</td>")) << dom;
+  EXPECT_TRUE(shows(dom, "Jas was added to the register.")) << dom;
 }
 
 TEST(PageAgentInBrowser, a_new_patient_is_in_the_register) {
@@ -198,7 +198,7 @@ TEST(PageAgentInBrowser, all_fields_of_the_form_are_filled_in) {
   const RunId run = planner.run("page_agent", input);
   EXPECT_EQ(planner.state(run).status, RunStatus::done) << planner.state(run).reason;
   const std::string dom = planner.channel(run, "page")["dom"];
-  EXPECT_TRUE(has(dom, "<td>Jas</td>\n<td>1990-01-02</td>\n<td>Surgery</td>")) << dom;
+  EXPECT_TRUE(shows(dom, "<td>Jas</td>\n<td>1990-01-02</td>\n<td>Surgery</td>")) << dom;
 }
 
 // Hands calls on; before the third act the run's browser is gone, as after the death of its worker.

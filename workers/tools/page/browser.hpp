@@ -1,49 +1,51 @@
-// A headless Chromium over WebDriver: one process group of chromedriver and Chromium with an empty profile of its own.
-// It ends with the object and with the process that holds it. Blocks; for one thread at a time.
+// A headless Chromium with one page and an empty profile of its own, which this object alone can command, and
+// whose requests go to allowed places only. It ends with the object and with the process that holds it. Blocks; for one
+// thread at a time.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 
 #include "engine/json.hpp"
-#include "engine/result.hpp"
-#include "workers/ports/http_client.hpp"
-#include "workers/ports/tool_process.hpp"
+#include "workers/tools/page/allowed_pages.hpp"
+#include "workers/tools/page/devtools.hpp"
+#include "workers/tools/page/request_guard.hpp"
 
 namespace cairn {
 
-// A command that WebDriver did not carry out. `word` is WebDriver's ("no such element"), or "gone": the browser has
-// ended.
-struct BrowserFault {
-  std::string word;
-  std::string says;
-};
+// The script of that name in pages/, as run() takes it. REQUIRES: there is one. Safe from any thread.
+const std::string& page_script(std::string_view name);
 
 class Browser {
  public:
-  Browser();  // throws std::system_error or std::runtime_error with a sentence if there is none to start
+  // `pages` outlives it. Throws std::system_error or std::runtime_error with a sentence if there is none to start.
+  explicit Browser(const AllowedPages& pages);
   Browser(const Browser&) = delete;
   Browser& operator=(const Browser&) = delete;
   ~Browser();
 
-  // The command's value.
-  using Answer = Result<Json, BrowserFault>;
+  using Answer = DevTools::Answer;
   Answer open(const std::string& url);
-  Answer run(const std::string& script, Json arguments);  // as the body of a function in the page
-  Answer click(const Json& element);                      // an element as run() gave it
+  // As the body of a function in a world of its own, apart from the page's scripts: its value, or the handle of its
+  // object.
+  Answer run(const std::string& script, Json arguments);
+  Answer find(const std::string& script, Json arguments);
+  // The same with an element as find() gave it as `arguments[0]`, before the others.
+  Answer run_on(const Json& element, const std::string& script, Json arguments);
+  Answer click(const Json& element);
   Answer type(const Json& element, const std::string& text);
   Answer screenshot();  // a PNG in base64
 
  private:
-  Answer command(const std::string& path, const Json& body);
+  Answer in_page(const std::string& method, Json params = Json::object());
+  Answer call_function(const std::string& script, Json arguments, bool by_value);
+  Answer settled(Answer answer);
 
   std::filesystem::path profile_;
-  std::unique_ptr<LastingProcess> driver_;
-  HttpClient http_;
-  std::string session_;  // the URL of the WebDriver session
+  RequestGuard guard_;
+  std::unique_ptr<DevTools> chromium_;
 };
 
 }  // namespace cairn

@@ -8,15 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <openssl/evp.h>
-#include <sstream>
-#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "engine/embedded.hpp"
 #include "storage/private_file.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/tools/page/allowed_pages.hpp"
 #include "workers/tools/page/browser.hpp"
 #include "workers/tools/page/dom.hpp"
 
@@ -29,27 +27,7 @@ constexpr auto settle_pause = std::chrono::milliseconds(100);
 constexpr int settle_looks_max = 30;
 constexpr auto idle_max = std::chrono::minutes(10);
 
-std::string script_named(std::string_view name) {
-  for (const EmbeddedFile& file : page_files()) {
-    if (file.name == name) return std::string(file.text);
-  }
-  CHECK(false);
-}
-
 // --- which pages -----------------------------------------------------------------------------------------------------
-std::string without_percents(std::string_view text) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::string digits(text[at] == '%' && at + 2 < text.size() ? text.substr(at + 1, 2) : "");
-    char* end = nullptr;
-    const long byte = digits.empty() ? 0 : std::strtol(digits.c_str(), &end, 16);
-    const bool is_escape = !digits.empty() && end == digits.c_str() + 2;
-    plain += is_escape ? static_cast<char>(byte) : text[at];
-    if (is_escape) at += 2;
-  }
-  return plain;
-}
-
 std::string escaped(const std::string& path) {
   static constexpr std::string_view digits = "0123456789ABCDEF";
   std::string text;
@@ -68,28 +46,6 @@ std::string escaped(const std::string& path) {
   return text;
 }
 
-// Symbolic links are resolved before the path is checked.
-bool is_own_file(const std::string& url) {
-  static constexpr std::string_view scheme = "file://";
-  if (!url.starts_with(scheme)) return false;
-  std::error_code error;
-  const std::string rest = url.substr(scheme.size());
-  const fs::path path = fs::weakly_canonical(without_percents(rest.substr(0, rest.find_first_of("?#"))), error);
-  if (error || (path.extension() != ".html" && path.extension() != ".htm")) return false;
-  const fs::path below = path.lexically_relative(fs::current_path(error));
-  return !error && !below.empty() && *below.begin() != "..";
-}
-
-bool may_open(const std::string& url, const std::string& pages) {
-  if (is_own_file(url)) return true;
-  std::istringstream beginnings(pages);
-  for (std::string beginning; beginnings >> beginning;) {
-    if (!beginning.ends_with('/')) beginning += '/';
-    if (url.starts_with(beginning) || url + "/" == beginning) return true;
-  }
-  return false;
-}
-
 // A path becomes a URL.
 std::string url_of(const std::string& place) {
   if (place.find("://") != std::string::npos) return place;
@@ -100,13 +56,13 @@ std::string url_of(const std::string& place) {
 }
 
 // --- one run's browser -----------------------------------------------------------------------------------------------
-// Thrown when there is no browser any more.
-struct BrowserGone : std::runtime_error {
-  using std::runtime_error::runtime_error;
+// Thrown when there is no browser any more, or when there must not be.
+struct BrowserGone {
+  BrowserFault fault;
 };
 
 Json value_of(Browser::Answer answer) {
-  if (!answer) throw BrowserGone(answer.error().says);
+  if (!answer) throw BrowserGone{std::move(answer).error()};
   return *std::move(answer);
 }
 
@@ -114,14 +70,16 @@ Json fault_of(const std::string& kind, const std::string& says) { return {{"kind
 
 class OpenPage {
  public:
+  explicit OpenPage(const AllowedPages& pages) : browser_(pages) {}
   void open(const std::string& url) { value_of(browser_.open(url)); }
 
   // The page once it is stable: loaded, and the same twice in a row.
   Json observe() {
-    static const std::string script = script_named("observe.js");
     Json before;
-    for (int looks = 0; looks < settle_looks_max; ++looks) {
-      Json now = value_of(browser_.run(script, {0}));
+    for (int looks = 1; looks <= settle_looks_max; ++looks) {
+      Browser::Answer seen = browser_.run(page_script("observe.js"), {0});
+      const bool is_between_pages = !seen && seen.error().word == "failed" && looks < settle_looks_max;
+      Json now = is_between_pages ? Json::object() : value_of(std::move(seen));
       if (now == before && now.value("ready", false)) break;
       before = std::move(now);
       std::this_thread::sleep_for(settle_pause);
@@ -139,11 +97,9 @@ class OpenPage {
       return fault_of("element_missing", "Expected element " + std::to_string(action.number) +
                                              " to be as it was seen, but it is not there.");
     }
-    static const std::string script = script_named("observe.js");
-    const Json handle = value_of(browser_.run(script, {action.number}));
+    const Json handle = value_of(browser_.find(page_script("observe.js"), {action.number}));
     if (action.kind == PageAction::Kind::click) return fault_in(browser_.click(handle));
-    static const std::string chooser = script_named("set_value.js");
-    const Json is_set = value_of(browser_.run(chooser, {handle, action.value}));
+    const Json is_set = value_of(browser_.run_on(handle, page_script("set_value.js"), {action.value}));
     if (is_set == true) return nullptr;
     if (is_set.is_null())
       return fault_of("value_refused", "Expected the field to take \"" + action.value + "\", but it does not.");
@@ -160,7 +116,7 @@ class OpenPage {
  private:
   static Json fault_in(const Browser::Answer& answer) {
     if (answer) return nullptr;
-    if (answer.error().word == "gone") throw BrowserGone(answer.error().says);
+    if (answer.error().word != "failed") throw BrowserGone{answer.error()};
     return fault_of("not_interactable", answer.error().says);
   }
 
@@ -170,7 +126,7 @@ class OpenPage {
 // --- all of them -----------------------------------------------------------------------------------------------------
 class OpenPages {
  public:
-  explicit OpenPages(PageToolOptions options) : options_(std::move(options)) {}
+  explicit OpenPages(PageToolOptions options) : options_(std::move(options)), allowed_(options_.pages) {}
 
   ToolAnswer observe(const ToolCall& call) {
     return with_page(call, [&](const std::string& url) {
@@ -213,13 +169,16 @@ class OpenPages {
     if (!place.is_string())
       return invalid_input("Expected {\"url\": TEXT}, but got " + excerpt(call.inputs, 100) + ".");
     const std::string url = url_of(place.get<std::string>());
-    if (!may_open(url, options_.pages)) return refused(url);
+    if (!allowed_.may_open(url)) return refused(url);
     try {
       return work(url);
     } catch (const BrowserGone& gone) {
       drop(call.run);
-      return failure("browser_lost", gone.what(), true);
+      if (gone.fault.word == "refused") return refused(gone.fault.says);
+      if (gone.fault.word == "excess") return failure("refused", gone.fault.says, false);
+      return failure("browser_lost", gone.fault.says, true);
     } catch (const std::system_error& error) {
+      if (is_shortage(error.code())) throw;
       return failure("not_started", std::string("Expected a browser, but: ") + error.what() + ".", false);
     }
   }
@@ -236,7 +195,7 @@ class OpenPages {
   ToolAnswer seen(const ToolCall& call, OpenPage& page, Json more) {
     Json observed = page.observe();
     const std::string url = observed.value("url", "");
-    if (!may_open(url, options_.pages)) {
+    if (!allowed_.may_open(url)) {
       drop(call.run);
       return refused(url);
     }
@@ -270,7 +229,7 @@ class OpenPages {
       const auto found = pages_.find(run);
       if (found != pages_.end() || !make) return found == pages_.end() ? nullptr : found->second;
     }
-    auto page = std::make_shared<OpenPage>();
+    auto page = std::make_shared<OpenPage>(allowed_);
     std::vector<std::shared_ptr<OpenPage>> ended = make_room();
     const std::lock_guard lock(mutex_);
     return pages_[run] = std::move(page);
@@ -301,6 +260,7 @@ class OpenPages {
   }
 
   PageToolOptions options_;
+  AllowedPages allowed_;
   std::mutex mutex_;
   std::map<RunId, std::shared_ptr<OpenPage>> pages_;
 };

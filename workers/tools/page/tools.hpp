@@ -19,7 +19,7 @@
 namespace cairn {
 
 struct PageToolOptions {
-  std::string pages;        // beginnings of the URLs that may be opened, separated by spaces; "": only the files below
+  std::string pages;        // what may be reached (workers/tools/page/allowed_pages.hpp); "": only the files below
   std::string screenshots;  // a folder for a picture of each answer; "": none
 };
 

@@ -168,7 +168,7 @@ std::unique_ptr<Model> http_model(const std::string& url) {
   return make_http_model(endpoint);
 }
 
-Json prompt_of(const LoopbackServer::Request& request) {
+Json sent_prompt(const LoopbackServer::Request& request) {
   return Json::parse(Json::parse(request.body())["messages"].back()["content"].get<std::string>());
 }
 
@@ -177,7 +177,7 @@ class Endpoint {
  public:
   explicit Endpoint(std::map<std::string, LoopbackServer::Reply> first) : first_(std::move(first)) {}
   LoopbackServer::Reply operator()(const LoopbackServer::Request& request) {
-    const Json prompt = prompt_of(request);
+    const Json prompt = sent_prompt(request);
     const std::string target = prompt["target_task"]["id"];
     if (const auto found = first_.find(target); found != first_.end()) {
       const LoopbackServer::Reply first = found->second;

@@ -1,0 +1,32 @@
+#include "ops/commands/server/transport_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "ops/commands/command_options.hpp"
+#include "ops/requests/arguments.hpp"
+
+namespace cairn {
+
+void add_transport(CLI::App& command, Transport& transport, TlsFiles& files) {
+  const auto add_file = [&command](const std::string& name, const std::string& says, std::string& path) {
+    return add_text(command, name, "FILE", says, [&path, name](const std::string& text) {
+      return assign(path, path_argument(text, "a file in " + name));
+    });
+  };
+  CLI::Option* certificate = add_file(
+      "--tls-cert", "The API's certificate and its chain, as PEM; with SIGHUP it is read again", files.certificate);
+  CLI::Option* key = add_file("--tls-key", "The certificate's private key, as PEM", files.key);
+  certificate->needs(key);
+  key->needs(certificate)->each([&transport](const std::string&) { transport.is_tls = true; });
+  command.add_flag("--plain-http", transport.plain_allowed,
+                   "Also listen without TLS on an address that others reach, as behind a proxy that has it");
+}
+
+std::vector<std::string> transport_arguments(const Transport& transport, const TlsFiles& files) {
+  std::vector<std::string> arguments;
+  if (transport.is_tls) arguments = {"--tls-cert", files.certificate, "--tls-key", files.key};
+  if (transport.plain_allowed) arguments.emplace_back("--plain-http");
+  return arguments;
+}
+
+}  // namespace cairn

@@ -1,0 +1,22 @@
+// The options of `cairn serve` and `cairn up` for the way to the API: TLS by files, or plain HTTP by name. Used from
+// one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/http/guard.hpp"
+#include "ops/http/server.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace cairn {
+
+void add_transport(CLI::App& command, Transport& transport, TlsFiles& files);
+
+// The options that give the same again, for a child process.
+std::vector<std::string> transport_arguments(const Transport& transport, const TlsFiles& files);
+
+}  // namespace cairn

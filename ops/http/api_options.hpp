@@ -1,0 +1,20 @@
+// The settings of the API. Plain values.
+#pragma once
+
+#include <cstdint>
+
+namespace cairn {
+
+// The largest graphs that a caller without the role admin may bring.
+struct GraphLimits {
+  std::int64_t steps = 1'000'000;  // `limits.steps`
+  std::int64_t attempts = 1'000;   // `retry.attempts` of a node
+};
+
+struct ApiOptions {
+  bool is_tls = false;
+  int threads = 4;  // that answer at once
+  GraphLimits graphs = {};
+};
+
+}  // namespace cairn

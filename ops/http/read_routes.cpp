@@ -1,0 +1,239 @@
+#include "ops/http/read_routes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <spdlog/spdlog.h>
+#include <tuple>
+
+#include "ops/answers/bounded_state.hpp"
+#include "ops/answers/explain_facts.hpp"
+#include "ops/answers/graph_formats.hpp"
+#include "ops/answers/plan_status.hpp"
+#include "ops/answers/queues.hpp"
+#include "ops/answers/sessions.hpp"
+#include "ops/http/bodies.hpp"
+#include "ops/http/event_stream.hpp"
+#include "ops/http/metrics.hpp"
+#include "ops/requests/run_filter.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view event_stream = "text/event-stream";
+
+// Nothing if it broke: the client asks again, after the last event it got.
+template <class Next>
+std::optional<ApiStream::Chunk> next_chunk(Next&& next) {
+  try {
+    Result<ApiStream::Chunk> chunk = next();
+    if (chunk) return *std::move(chunk);
+    spdlog::warn("A stream of the API ends: {}", chunk.error().message);
+  } catch (const std::exception& failure) {
+    spdlog::warn("A stream of the API ends: {}", failure.what());
+  }
+  return {};
+}
+
+// The filter within the scope: one for each graph of the scope that it may ask for; none if nothing can be found.
+std::vector<RunFilter> covered_filters(RunFilter filter, const Scope& scope) {
+  for (const auto& [key, value] : scope.tags)
+    if (filter.tags.emplace(key, value).first->second != value) return {};
+  if (scope.graphs.empty()) return {std::move(filter)};
+  if (!filter.graph.empty()) return scope.covers_graph(filter.graph) ? std::vector{filter} : std::vector<RunFilter>();
+  std::vector<RunFilter> filters;
+  for (const std::string& graph : scope.graphs) {
+    filter.graph = graph;
+    filters.push_back(filter);
+  }
+  return filters;
+}
+
+void keep_newest(std::vector<RunRow>& rows, std::int32_t limit) {
+  const auto is_newer = [](const RunRow& one, const RunRow& other) {
+    return std::tie(one.started_at, one.id) > std::tie(other.started_at, other.id);
+  };
+  std::sort(rows.begin(), rows.end(), is_newer);
+  if (rows.size() > static_cast<std::size_t>(limit)) rows.erase(rows.begin() + limit, rows.end());
+}
+
+Result<GraphRef> covered_graph(const RouteCall& call) {
+  Result<GraphRef> graph = find_graph(call.client, call.name);
+  if (!graph || call.scope().covers_graph((*graph)->name)) return graph;
+  return no_such_graph(call.name);
+}
+
+// The session with the queues that the scope covers; nothing if it serves none of them.
+std::optional<SessionRow> covered_session(SessionRow session, const Scope& scope) {
+  if (scope.queues.empty()) return session;
+  std::erase_if(session.queues, [&scope](const std::string& queue) { return !scope.covers_queue(queue); });
+  if (session.queues.empty()) return {};
+  return session;
+}
+
+}  // namespace
+
+RouteReply list_runs(RouteCall& call) {
+  const Result<RunFilter> filter = filter_query(call.request);
+  if (!filter) return filter.error();
+  std::vector<RunRow> rows;
+  for (const RunFilter& part : covered_filters(*filter, call.scope())) {
+    for_each_page(call.store(), part,
+                  [&rows](std::span<const RunRow> page) { rows.insert(rows.end(), page.begin(), page.end()); });
+    keep_newest(rows, filter->limit);
+  }
+  std::vector<Json> lines;
+  for (const RunRow& row : rows) lines.push_back(run_json(row));
+  return list_response(call.request, lines);
+}
+
+RouteReply show_run(RouteCall& call) {
+  if (const Status known = only_query(call.request, {"at", "raw", "channel"}); !known) return known.error();
+  const Result<RunId> run = run_of(call);
+  if (!run) return run.error();
+  const Result<Moment> at = moment_query(call.request);
+  if (!at) return at.error();
+  const Result<RunState> state = state_at(call.client, *run, *at);
+  if (!state) return state.error();
+  const Result<bool> raw = query_flag(call.request, "raw");
+  if (!raw) return raw.error();
+  const std::string channel = query_text(call.request, "channel");
+  const Result<Json> shown = channel.empty() ? bounded_state(call.client, *state, call.shard(*run), *raw)
+                                             : bounded_channel(call.client, *state, call.shard(*run), channel);
+  if (!shown) return shown.error();
+  return json_response(*shown);
+}
+
+RouteReply show_plan(RouteCall& call) {
+  if (const Status known = only_query(call.request, {"at"}); !known) return known.error();
+  const Result<RunId> run = run_of(call);
+  if (!run) return run.error();
+  const Result<Moment> at = moment_query(call.request);
+  if (!at) return at.error();
+  Result<RunState> state = state_at(call.client, *run, *at);
+  if (!state) return state.error();
+  if (const Status known = project_plan_status(call.client, *state); !known) return known.error();
+  const Result<Json> plan = bounded_plan(call.client, *state, call.shard(*run));
+  if (!plan) return plan.error();
+  return json_response(*plan);
+}
+
+RouteReply explain_run(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  const Result<RunId> run = run_of(call);
+  if (!run) return run.error();
+  const Result<Explained> seen = read_explained(call.client, call.store(), call.parts.opened.dsn, *run);
+  if (!seen) return seen.error();
+  return json_response(explained_json(*seen));
+}
+
+RouteReply list_graphs(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  std::vector<Json> lines;
+  for (const GraphRow& row : call.store().graph_names())
+    if (call.scope().covers_graph(row.name)) lines.push_back(graph_json(row));
+  return list_response(call.request, lines);
+}
+
+RouteReply show_graph(RouteCall& call) {
+  if (const Status known = only_query(call.request, {"format"}); !known) return known.error();
+  const std::string format = query_text(call.request, "format");
+  if (!format.empty() && format != "json" && format != "mermaid" && format != "dot" && format != "svg")
+    return Error{Code::invalid, "Expected a format json, mermaid, dot or svg, but found \"" + format + "\"."};
+  call.client.load_graphs();
+  const Result<GraphRef> graph = covered_graph(call);
+  if (!graph) return graph.error();
+  if (format.empty() || format == "json") return json_response(parse_stored((*graph)->text));
+  Result<std::string> text = graph_as(**graph, format);
+  if (!text && text.error().code == Code::limit) return later_response(503, 5, text.error().message);
+  if (!text) return text.error();
+  return ApiResponse{200, *std::move(text), format == "svg" ? "image/svg+xml" : "text/plain; charset=utf-8"};
+}
+
+RouteReply list_queues(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  std::vector<Json> lines;
+  for (const auto& [name, line] : queue_lines(call.store()))
+    if (call.scope().covers_queue(name)) lines.push_back(queue_json(name, line));
+  return list_response(call.request, lines);
+}
+
+RouteReply list_workers(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  const TimeUs now_us = call.store().database_time();
+  std::vector<Json> lines;
+  std::map<SessionId, std::int64_t> held = call.store().held_counts();
+  for (const SessionRow& row : call.store().sessions())
+    if (const auto session = covered_session(row, call.scope()))
+      lines.push_back(session_json(*session, held[row.id], now_us));
+  return list_response(call.request, lines);
+}
+
+RouteReply show_metrics(RouteCall& call) {
+  if (!call.scope().covers_all_runs() || !call.scope().queues.empty())
+    return forbidden_response("Expected a token without a scope for the metrics, but " + call.caller->token +
+                              " has one.");
+  const double wrong = static_cast<double>(call.parts.guard.wrong_tokens());
+  return ApiResponse{
+      200,
+      call.parts.metrics.text() +
+          plain_metric("cairn_api_wrong_tokens", "Wrong tokens that this process was shown since it started.", wrong),
+      "text/plain; version=0.0.4; charset=utf-8"};
+}
+
+namespace {
+
+// The stream outlives the call; each piece is read with whichever client is free.
+RouteReply stream_of(const RouteCall& call, const EventCursor& from) {
+  std::shared_ptr<void> place = call.parts.quotas.take_stream(*call.caller);
+  if (place == nullptr)
+    return later_response(429, 5, "Expected fewer streams at once of token " + call.caller->token + ".");
+  ApiStream stream{std::string(event_stream), ": nothing new\n\n", {}};
+  stream.next = [&parts = call.parts, caller = call.caller, place = std::move(place),
+                 cursor = from]() mutable -> std::optional<ApiStream::Chunk> {
+    if (!parts.tokens.knows(*caller)) return {};  // it was revoked
+    return next_chunk([&] { return next_events(*ClientPool::Loan(parts.clients), *parts.opened.store, cursor); });
+  };
+  return stream;
+}
+
+// The link from a full page to the next one, relative to itself.
+std::string next_page(const EventsWanted& wanted, std::int64_t from) {
+  const std::string limit = wanted.limit == events_page ? "" : "&limit=" + std::to_string(wanted.limit);
+  return "<?from=" + std::to_string(from) + limit + (wanted.raw ? "&raw=true" : "") + ">; rel=\"next\"";
+}
+
+RouteReply page_of_events(RouteCall& call, const RunId& run, const EventsWanted& wanted) {
+  constexpr std::size_t bytes_max = 8 << 20;
+  const bool is_array = !accepts(call.request, json_lines);
+  ApiResponse page{200, is_array ? "[" : "", std::string(is_array ? "application/json" : json_lines)};
+  std::int64_t last = 0;
+  std::int32_t count = 0;
+  const Status read = for_each_event(call.client, run, call.shard(run), wanted, [&](const Json& line) {
+    page.body += (is_array && count > 0 ? "," : "") + canonical(line) + (is_array ? "" : "\n");
+    last = line["seq"];
+    return ++count < wanted.limit && page.body.size() < bytes_max;
+  });
+  if (!read) return read.error();
+  if (is_array) page.body += "]\n";
+  if (count == wanted.limit || page.body.size() >= bytes_max)
+    page.headers.emplace_back("Link", next_page(wanted, last + 1));
+  return page;
+}
+
+}  // namespace
+
+RouteReply show_events(RouteCall& call) {
+  const Result<EventsWanted> wanted = events_query(call.request);
+  if (!wanted) return wanted.error();
+  const Result<RunId> run = run_of(call);
+  if (!run) return run.error();
+  const Result<bool> follow = query_flag(call.request, "follow");
+  if (!follow) return follow.error();
+  if (!*follow && !accepts(call.request, event_stream)) return page_of_events(call, *run, *wanted);
+  if (const auto none = call.client.events(*run, wanted->after, 1); !none) return none.error();
+  const bool is_again = !call.request.header("last-event-id").empty();
+  if (is_again && has_ended_by(call.store(), *run, wanted->after)) return ApiResponse{204, "", ""};
+  return stream_of(call, {*run, call.shard(*run), wanted->after, wanted->raw});
+}
+
+}  // namespace cairn

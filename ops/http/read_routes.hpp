@@ -1,0 +1,20 @@
+// Routes that read: runs, their events, graphs, queues, workers, metrics, with what the caller's scope covers. Each
+// function is safe from any thread, with a call of its own.
+#pragma once
+
+#include "ops/http/route_call.hpp"
+
+namespace cairn {
+
+RouteReply list_runs(RouteCall& call);
+RouteReply show_run(RouteCall& call);
+RouteReply show_plan(RouteCall& call);
+RouteReply explain_run(RouteCall& call);
+RouteReply show_events(RouteCall& call);
+RouteReply list_graphs(RouteCall& call);
+RouteReply show_graph(RouteCall& call);
+RouteReply list_queues(RouteCall& call);
+RouteReply list_workers(RouteCall& call);
+RouteReply show_metrics(RouteCall& call);
+
+}  // namespace cairn

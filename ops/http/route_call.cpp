@@ -1,0 +1,47 @@
+#include "ops/http/route_call.hpp"
+
+#include "ops/answers/bounded_state.hpp"
+#include "ops/requests/arguments.hpp"
+
+namespace cairn {
+
+Status check_run(const RouteCall& call, const RunId& run) {
+  if (call.scope().covers_all_runs()) return Done{};
+  const std::optional<RunRow> row = call.store().run(run);
+  if (row && call.scope().covers(*row)) return Done{};
+  return no_such_run(to_string(run));
+}
+
+Result<RunId> run_of(const RouteCall& call) {
+  Result<RunId> run = run_argument(call.name);
+  if (!run) return run;
+  if (const Status covered = check_run(call, *run); !covered) return covered.error();
+  return run;
+}
+
+ApiResponse forbidden_response(const std::string& message) { return error_response(403, "forbidden", message); }
+
+ApiResponse role_refusal(const Caller& caller, ApiRole role) {
+  return forbidden_response("Expected a token with the role " + std::string(to_string(role)) + ", but " +
+                            (caller.token.empty() ? "there is none" : caller.token + " has it not") + ".");
+}
+
+bool accepts(const ApiRequest& request, std::string_view type) {
+  return request.header("accept").find(type) != std::string::npos;
+}
+
+RouteReply list_response(const ApiRequest& request, const std::vector<Json>& lines) {
+  const bool is_array = !accepts(request, json_lines);
+  ApiResponse response{200, is_array ? "[" : "", std::string(is_array ? "application/json" : json_lines)};
+  for (const Json& line : lines) {
+    if (is_array && response.body.size() > 1) response.body += ",";
+    response.body += canonical(line) + (is_array ? "" : "\n");
+    if (response.body.size() > answer_bytes_max)
+      return Error{Code::limit, "Expected a list of at most " + std::to_string(answer_bytes_max) +
+                                    " bytes, but it takes more; ask for fewer with limit."};
+  }
+  if (is_array) response.body += "]\n";
+  return response;
+}
+
+}  // namespace cairn

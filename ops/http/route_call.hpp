@@ -1,0 +1,72 @@
+// A request on its way through a route's function: what was asked, by whom, and with what it is answered. Used by one
+// thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/http/api_options.hpp"
+#include "ops/http/client_pool.hpp"
+#include "ops/http/guard.hpp"
+#include "ops/http/message.hpp"
+#include "ops/http/metrics.hpp"
+#include "ops/http/quota_book.hpp"
+#include "ops/http/token_book.hpp"
+#include "ops/service/database.hpp"
+
+namespace cairn {
+
+// An answer, or the refusal that becomes one.
+class RouteReply : public Result<ApiAnswer> {
+ public:
+  RouteReply(ApiResponse response) : Result(ApiAnswer(std::move(response))) {}
+  RouteReply(ApiStream stream) : Result(ApiAnswer(std::move(stream))) {}
+  RouteReply(Error error) : Result(std::move(error)) {}
+};
+
+// The parts that all calls share. Safe from any thread.
+struct ApiParts {
+  ApiParts(Opened& opened_of, TokenBook& tokens_of, const ApiOptions& options)
+      : opened(opened_of),
+        tokens(tokens_of),
+        graphs(options.graphs),
+        guard(tokens_of, options.is_tls),
+        clients(opened_of, "api", options.threads),
+        metrics(*opened_of.store, opened_of.dsn) {}
+
+  Opened& opened;
+  TokenBook& tokens;
+  const GraphLimits graphs;
+  Guard guard;
+  QuotaBook quotas;
+  ClientPool clients;
+  CachedMetrics metrics;
+};
+
+struct RouteCall {
+  const ApiRequest& request;
+  std::string name;  // the part of the path that is {run} or {name}
+  ApiParts& parts;
+  CallerRef caller;
+  Client& client;  // lent for this call; it acts as the caller
+
+  Store& store() const { return *parts.opened.store; }
+  const Scope& scope() const { return caller->access.scope; }
+  Shard shard(const RunId& run) const { return shard_of(run, parts.opened.store->shards()); }
+};
+
+// The id in the path. Refuses `not_found`: it is none, or the caller's scope does not cover the run, as if there were
+// no such run.
+Result<RunId> run_of(const RouteCall& call);
+Status check_run(const RouteCall& call, const RunId& run);
+
+// 403, as for a caller without the role.
+ApiResponse forbidden_response(const std::string& message);
+ApiResponse role_refusal(const Caller& caller, ApiRole role);
+
+bool accepts(const ApiRequest& request, std::string_view type);
+inline constexpr std::string_view json_lines = "application/x-ndjson";
+// An array, or as the command line does it, one to a line. Refuses `limit`: more than answer_bytes_max.
+RouteReply list_response(const ApiRequest& request, const std::vector<Json>& lines);
+
+}  // namespace cairn

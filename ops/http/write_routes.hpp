@@ -1,0 +1,19 @@
+// Routes that ask for something: runs, answers, signals, controls, graphs, within the caller's scope and under its
+// name. Each function is safe from any thread, with a call of its own.
+#pragma once
+
+#include "ops/http/route_call.hpp"
+
+namespace cairn {
+
+RouteReply start_run(RouteCall& call);
+RouteReply fork_run(RouteCall& call);
+RouteReply answer_question(RouteCall& call);
+RouteReply signal_run(RouteCall& call);
+RouteReply cancel_run(RouteCall& call);
+RouteReply pause_run(RouteCall& call);
+RouteReply resume_run(RouteCall& call);
+RouteReply retry_run(RouteCall& call);
+RouteReply add_graph(RouteCall& call);
+
+}  // namespace cairn

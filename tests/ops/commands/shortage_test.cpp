@@ -1,0 +1,81 @@
+// The program where the machine gives it too little: descriptors, threads, memory.
+#include <algorithm>
+#include <chrono>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace program;
+
+std::string one_goal(const std::string& tool) {
+  return Json{{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", tool}, {"inputs", Json::object()}}}}}.dump();
+}
+
+// A worker that was short of descriptors failed 39 of 40 runs that a healthy one shared with it, and its log had no
+// line.
+TEST(Shortage, D5_a_worker_without_descriptors_fails_nobodys_step_and_says_so_once_a_second) {
+  constexpr rlim_t few = 4;  // it has more open already
+  const std::string data = directory() / "shortage";
+  const std::string tools = write_file("shortage.json", R"({"tools": {"quick": {"exec": ["sh", "-c", "echo '{}'"]}}})");
+  cairn_ok({"runs", "--data", data});
+  Beside worker({"work", "--data", data, "--tools", tools});
+  ASSERT_TRUE(wait_until([&] { return worker.out().find("ready") != std::string::npos; }));
+  const std::string pid = std::to_string(worker.pid());
+  ASSERT_TRUE(wait_until([&] { return cairn({"workers", "--data", data}).out.find(pid) != std::string::npos; }));
+  rlimit before{};
+  ASSERT_EQ(prlimit(worker.pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+  const rlimit short_of{few, before.rlim_max};
+  ASSERT_EQ(prlimit(worker.pid(), RLIMIT_NOFILE, &short_of, nullptr), 0);
+  std::vector<std::string> runs;
+  for (int n = 0; n < 8; ++n)
+    runs.push_back(cairn_ok({"start", "plan_runner", "--input", one_goal("quick"), "--no-work", "--json", "--data",
+                             data, "--tools", tools})
+                       .json()["run"]);
+  const auto told = [&] {
+    const std::string log = worker.err();
+    std::ptrdiff_t lines = 0;
+    for (std::size_t at = 0; (at = log.find("Too many open files", at)) != std::string::npos; ++at) ++lines;
+    return lines;
+  };
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(wait_until([&] { return told() >= 3; })) << worker.err();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  EXPECT_GT(took.count(), 1) << "one line a second";
+  ASSERT_EQ(prlimit(worker.pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+  for (const std::string& run : runs) {
+    EXPECT_TRUE(wait_until([&] {
+      return cairn({"show", run, "--json", "--data", data}).json()["status"] == "done";
+    })) << run;
+    const std::string events = cairn_ok({"events", run, "--json", "--data", data}).out;
+    EXPECT_EQ(events.find("step_failed"), std::string::npos) << events;
+  }
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0);
+  cairn_ok({"down", "--data", data});
+}
+
+// It waited for ever, was terminated, or broke in its allocator.
+TEST(Shortage, D13_a_program_with_too_little_memory_or_threads_says_so_and_exits_with_1) {
+  const std::string dsn = owner_dsn();
+  int refused = 0;
+  for (const int megabytes : {60, 70, 80, 100, 120, 140, 160, 180, 200, 240, 280, 320, 400, 500, 600}) {
+    const std::string limit = "ulimit -v " + std::to_string(megabytes * 1000) + "; exec \"$0\" \"$@\"";
+    const Ran ran = run_program("/bin/sh", {"-c", limit, testing::cairn_program(), "start", "plan_runner", "--input",
+                                            one_goal("echo"), "--wait", "--dsn", dsn});
+    SCOPED_TRACE(std::to_string(megabytes) + " MB: exit " + std::to_string(ran.exit) + " " + ran.out + ran.err);
+    if (ran.exit == 0) continue;
+    ++refused;
+    EXPECT_EQ(ran.exit, 1);
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);
+    EXPECT_NE(ran.err.find("cairn: Expected"), std::string::npos);
+  }
+  EXPECT_GT(refused, 0);
+}
+
+}  // namespace
+}  // namespace cairn

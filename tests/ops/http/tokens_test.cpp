@@ -1,0 +1,246 @@
+// Tokens of the API (H7): names, roles and scopes, who stands as the actor, and what a wrong one costs. Each test has a
+// database of its own, because a token that was ever made is asked of everyone.
+#include <chrono>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "ops/http/api.hpp"
+#include "storage/postgres/connection.hpp"
+#include "tests/ops/http/api_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+using std::chrono::steady_clock;
+
+const std::string graphs = "/api/v1/graphs";
+
+Json waiting_graph(const std::string& name, const std::string& queue = "default") {
+  return {{"name", name},
+          {"start", "ask"},
+          {"limits", {{"steps", 10}}},
+          {"nodes",
+           {{"ask", {{"ask", {{"prompt", "Go?"}}}, {"on", {{"answered", "set"}, {"expired", "end"}}}}},
+            {"set", {{"do", "data.set"}, {"with", {{"x", 1}}}, {"queue", queue}, {"on", {{"ok", "end"}}}}},
+            {"end", {{"end", "done"}}}}}};
+}
+
+std::string path_of(const Reply& started) { return runs + "/" + started.json().at("run").get<std::string>(); }
+
+Reply ask(const Server& server, const std::string& method, const std::string& path, const std::string& token) {
+  Headers headers = bearer(token);
+  headers.emplace_back("Content-Type", "application/json");
+  return ApiConnection(server.port()).ask(method, path, method == "GET" ? "" : "{}", headers);
+}
+
+TEST(ApiTokens, H7_a_token_is_shown_once_kept_as_a_hash_listed_and_revoked) {
+  const std::string dsn = new_database();
+  const std::string token = new_token(dsn, "ann", {"--role", "read", "--role", "answer", "--scope", "tag=team=a=b"});
+  EXPECT_EQ(token.size(), 70U);
+  PgConnection database({dsn, "a test", false});
+  const PgResult row = database.query({"whole", "select t::text || encode(hash, 'hex') from cairn.token t"});
+  EXPECT_EQ(row.text(0, 0).find(token.substr(6)), std::string::npos);
+  const Json shown = cairn_ok({"token", "list", "--dsn", dsn, "--json"}).lines().at(0);
+  EXPECT_EQ(shown["name"], "ann");
+  EXPECT_EQ(shown["roles"], (Json{"read", "answer"}));
+  EXPECT_EQ(shown["scopes"], (Json{"tag=team=a=b"}));
+  EXPECT_TRUE(shown["revoked_at"].is_null());
+  expect_refused(cairn({"token", "add", "ann", "--role", "read", "--dsn", dsn}), 4, "ann was used");
+  cairn_ok({"token", "revoke", "ann", "--dsn", dsn});
+  EXPECT_FALSE(cairn_ok({"token", "list", "--dsn", dsn, "--json"}).lines().at(0)["revoked_at"].is_null());
+  expect_refused(cairn({"token", "revoke", "bob", "--dsn", dsn}), 3, "bob");
+  expect_refused(cairn({"token", "add", "ann", "--role", "read", "--dsn", dsn}), 4, "ann was used");
+  for (const Arguments& bad : {Arguments{"--role", "king"}, Arguments{}, Arguments{"--role", "read", "--scope", "all"},
+                               Arguments{"--role", "read", "--quota", "runs=none"}}) {
+    Arguments arguments = {"token", "add", "eve", "--dsn", dsn};
+    arguments.insert(arguments.end(), bad.begin(), bad.end());
+    EXPECT_EQ(cairn(arguments).exit, 2);
+  }
+  expect_refused(cairn({"token", "add", "environment", "--role", "read", "--dsn", dsn}), 2, "environment");
+}
+
+TEST(ApiTokens, H7_every_route_refuses_every_role_that_is_not_enough) {
+  const std::string dsn = new_database();
+  std::map<std::string, std::string> tokens;
+  for (const char* role : {"read", "answer", "run", "operate", "worker", "admin"})
+    tokens[role] = new_token(dsn, role, {"--role", role});
+  const Server server({"--dsn", dsn});
+  int refused = 0;
+  for (const RouteShown& route : api_routes()) {
+    std::string path = route.path;
+    if (const std::size_t at = path.find("{run}"); at != std::string::npos)
+      path.replace(at, 5, "00000000-0000-7000-8000-000000000000");
+    if (const std::size_t at = path.find("{name}"); at != std::string::npos) path.replace(at, 6, "none");
+    EXPECT_EQ(server.get(path).status, 401) << path;
+    for (const auto& [role, token] : tokens) {
+      const Reply reply = ask(server, route.method, path, token);
+      const bool is_enough = role == to_string(route.role) || role == "admin";
+      EXPECT_EQ(reply.status == 403, !is_enough) << route.method << " " << path << " " << role << " " << reply.body;
+      EXPECT_NE(reply.status, 401) << path;
+      refused += reply.status == 403 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(refused, 19 * 4);
+}
+
+TEST(ApiTokens, H7_the_actor_is_the_token_whatever_by_says) {
+  const std::string dsn = new_database();
+  const std::string token = new_token(dsn, "web", {"--role", "run", "--role", "answer", "--role", "operate"});
+  const Server server({"--dsn", dsn});
+  ASSERT_EQ(server.post(graphs, waiting_graph("asks"), bearer(token)).status, 201);
+  const Reply started = server.post(runs, {{"graph", "asks"}}, bearer(token));
+  const std::string run = started.json().at("run");
+  for (const char* by : {"token:cfo", "user:root", "worker:1"})
+    EXPECT_EQ(server.post(path_of(started) + "/answers", {{"value", "yes"}, {"by", by}}, bearer(token)).status, 400);
+  const Json answer = {{"value", "yes"}, {"by", "cfo@example.com"}};
+  EXPECT_EQ(server.post(path_of(started) + "/answers", answer, bearer(token)).status, 200);
+  EXPECT_EQ(server.post(path_of(started) + "/signals", {{"name", "n"}, {"value", 1}}, bearer(token)).status, 200);
+  for (const char* what : {"/pause", "/resume", "/cancel"})
+    EXPECT_EQ(server.post(path_of(started) + what, Json::object(), bearer(token)).status, 200) << what;
+  const Reply forked = server.post(path_of(started) + "/fork", {{"at", 2}}, bearer(token));
+  EXPECT_EQ(forked.status, 201) << forked.body;
+  std::set<std::string> seen;
+  for (const std::string& of : {run, forked.json().at("run").get<std::string>()})
+    for (const Json& event : cairn_ok({"events", of, "--json", "--dsn", dsn}).lines()) {
+      const std::string type = event["type"];
+      if (event["step"] != 0 && type != "question_answered") continue;  // else a step is its cause
+      seen.insert(type);
+      EXPECT_EQ(event["actor"], "token:web") << event;
+      EXPECT_EQ(event.value("by", "cfo@example.com"), "cfo@example.com") << event;
+    }
+  EXPECT_EQ(seen, (std::set<std::string>{"question_answered", "run_finished", "run_paused", "run_resumed",
+                                         "run_started", "signal_received"}));
+}
+
+TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
+  const std::string dsn = new_database();
+  const std::string all = new_token(dsn, "all", {"--role", "admin"});
+  const std::string some = new_token(dsn, "some",
+                                     {"--role", "read", "--role", "run", "--role", "answer", "--role", "operate",
+                                      "--scope", "graph=mine", "--scope", "tag=team=a", "--scope", "queue=here"});
+  const Server server({"--dsn", dsn});
+  for (const char* name : {"mine", "yours"})
+    ASSERT_EQ(server.post(graphs, waiting_graph(name, "here"), bearer(all)).status, 201);
+  const auto start = [&](const std::string& graph, const Json& tags, const std::string& token) {
+    return server.post(runs, {{"graph", graph}, {"tags", tags}}, bearer(token));
+  };
+  const Reply own = start("mine", Json::object(), some);  // gets the tag of the scope
+  ASSERT_EQ(own.status, 201) << own.body;
+  EXPECT_EQ(start("mine", {{"team", "b"}}, some).status, 403);
+  EXPECT_EQ(start("yours", Json::object(), some).status, 404);
+  const Reply other_team = start("mine", {{"team", "b"}}, all);
+  const Reply other_graph = start("yours", {{"team", "a"}}, all);
+  const Json listed = server.get(runs, bearer(some)).json();
+  ASSERT_EQ(listed.size(), 1U) << listed;
+  EXPECT_EQ(listed[0]["run"], own.json()["run"]);
+  EXPECT_EQ(listed[0]["tags"], (Json{{"team", "a"}}));
+  EXPECT_EQ(server.get(runs + "?graph=yours", bearer(some)).body, "[]\n");
+  EXPECT_EQ(server.get(runs + "?tag=team=b", bearer(some)).body, "[]\n");
+  EXPECT_EQ(server.get(path_of(own), bearer(some)).status, 200);
+  for (const Reply& hidden : {other_team, other_graph}) {
+    const Reply shown = server.get(path_of(hidden), bearer(some));
+    const Reply nobody = server.get(runs + "/00000000-0000-7000-8000-000000000000", bearer(some));
+    EXPECT_EQ(shown.status, 404);
+    EXPECT_EQ(shown.body.substr(0, 50), nobody.body.substr(0, 50));
+    for (const char* what : {"/plan", "/explain", "/events"})
+      EXPECT_EQ(server.get(path_of(hidden) + what, bearer(some)).status, 404) << what;
+    for (const char* what : {"/cancel", "/pause", "/resume", "/retry"})
+      EXPECT_EQ(server.post(path_of(hidden) + what, Json::object(), bearer(some)).status, 404) << what;
+    EXPECT_EQ(server.post(path_of(hidden) + "/answers", {{"value", "x"}}, bearer(some)).status, 404);
+    EXPECT_EQ(server.post(path_of(hidden) + "/signals", {{"name", "n"}, {"value", 1}}, bearer(some)).status, 404);
+    EXPECT_EQ(server.post(path_of(hidden) + "/fork", {{"at", 1}}, bearer(some)).status, 404);
+    EXPECT_EQ(server.post(runs, {{"graph", "mine"}, {"continues", hidden.json()["run"]}}, bearer(some)).status, 404);
+  }
+  EXPECT_EQ(server.get(graphs, bearer(some)).json().size(), 1U);
+  EXPECT_EQ(server.get(graphs + "/yours", bearer(some)).status, 404);
+  EXPECT_EQ(server.post(graphs, waiting_graph("yours", "here"), bearer(some)).status, 403);
+  EXPECT_EQ(server.post(graphs, waiting_graph("mine", "elsewhere"), bearer(some)).status, 403);
+  EXPECT_EQ(server.get("/metrics", bearer(some)).status, 403);
+  ASSERT_EQ(server.post(graphs, waiting_graph("mine", "elsewhere"), bearer(all)).status, 201);
+  EXPECT_EQ(start("mine", Json::object(), some).status, 403);
+  cairn_ok({"queue", "set", "elsewhere", "--concurrency", "3", "--dsn", dsn});
+  cairn_ok({"queue", "set", "here", "--concurrency", "3", "--dsn", dsn});
+  for (const Json& queue : server.get("/api/v1/queues", bearer(some)).json()) EXPECT_EQ(queue["queue"], "here");
+}
+
+TEST(ApiTokens, H7_a_key_of_a_run_beyond_the_scope_says_nothing_of_it) {
+  const std::string dsn = new_database();
+  const std::string all = new_token(dsn, "all", {"--role", "admin"});
+  const std::string some = new_token(dsn, "some", {"--role", "run", "--scope", "tag=team=a"});
+  const Server server({"--dsn", dsn});
+  const Json order = {{"graph", "plan_runner"}, {"key", "order"}, {"tags", {{"team", "b"}}}};
+  const std::string hidden = server.post(runs, order, bearer(all)).json().at("run");
+  const Reply again = server.post(runs, {{"graph", "plan_runner"}, {"key", "order"}}, bearer(some));
+  EXPECT_EQ(again.status, 409);
+  EXPECT_EQ(again.body.find(hidden), std::string::npos) << again.body;
+}
+
+TEST(ApiTokens, H7_only_an_admin_replaces_a_built_in_graph) {
+  const std::string dsn = new_database();
+  const std::string operates = new_token(dsn, "operates", {"--role", "operate", "--role", "read", "--role", "run"});
+  const std::string admin = new_token(dsn, "admin", {"--role", "admin"});
+  const Server server({"--dsn", dsn});
+  const Reply refused = server.post(graphs, waiting_graph("seven_node"), bearer(operates));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_NE(refused.body.find("admin"), std::string::npos) << refused.body;
+  EXPECT_EQ(server.post(graphs, waiting_graph("own"), bearer(operates)).status, 201);
+  EXPECT_EQ(server.post(graphs, waiting_graph("seven_node"), bearer(admin)).status, 201);
+  const std::string only_runs = new_token(dsn, "runs", {"--role", "run"});
+  const Reply started = server.post(runs, {{"graph", "own"}}, bearer(only_runs));
+  const Json fork = {{"at", 2}, {"graph", waiting_graph("own")}};
+  EXPECT_EQ(server.post(path_of(started) + "/fork", fork, bearer(only_runs)).status, 403);
+}
+
+TEST(ApiTokens, H7_what_is_added_and_revoked_counts_in_a_running_server_within_seconds) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  EXPECT_EQ(server.get(runs).status, 200);  // no token was ever made
+  const std::string token = new_token(dsn, "late", {"--role", "read", "--role", "run"});
+  EXPECT_EQ(server.get(runs, bearer(token)).status, 200);
+  EXPECT_TRUE(wait_until([&] { return server.get(runs).status == 401; }, std::chrono::seconds(5)));
+  const Reply started =
+      server.post(runs, {{"graph", "tool_agent"}, {"input", {{"messages", Json::array()}}}}, bearer(token));
+  ApiConnection stream(server.port());
+  stream.send("GET " + path_of(started) + "/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n" +
+              "Authorization: Bearer " + token + "\r\n\r\n");
+  EXPECT_TRUE(stream.read_line().starts_with("HTTP/1.1 200"));
+  cairn_ok({"token", "revoke", "late", "--dsn", dsn});
+  EXPECT_TRUE(wait_until([&] { return server.get(runs, bearer(token)).status == 401; }, std::chrono::seconds(5)));
+  EXPECT_TRUE(stream.is_ended());
+  EXPECT_EQ(server.get(runs).status, 401);  // the last one is revoked, and the door stays shut
+}
+
+TEST(ApiTokens, H7_wrong_tokens_are_counted_delayed_and_logged_without_the_token) {
+  const std::string dsn = new_database();
+  const std::string token = new_token(dsn, "right", {"--role", "read"});
+  const Server server({"--dsn", dsn});
+  const auto began = steady_clock::now();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(server.get(runs, bearer("cairn_guessed_secret")).status, 401);
+  EXPECT_GE(steady_clock::now() - began, std::chrono::milliseconds(250 + 500 + 1'000));
+  const auto then = steady_clock::now();
+  EXPECT_EQ(server.get(runs, bearer(token)).status, 200);
+  EXPECT_LT(steady_clock::now() - then, std::chrono::milliseconds(250));
+  const std::string metrics = server.get("/metrics", bearer(token)).body;
+  EXPECT_NE(metrics.find("cairn_api_wrong_tokens 3"), std::string::npos) << metrics;
+  EXPECT_NE(server.process().err().find("wrong token from 127.0.0.1"), std::string::npos) << server.process().err();
+  EXPECT_EQ(server.process().err().find("guessed"), std::string::npos);
+}
+
+TEST(ApiTokens, H7_the_token_of_the_environment_is_an_admin_and_no_short_one_beyond_this_machine) {
+  const std::string dsn = new_database();
+  const std::string long_one = "sixteen bytes or more";
+  {
+    const Variable variable("CAIRN_TOKEN", "short");
+    expect_refused(cairn({"serve", "--listen", "0.0.0.0:0", "--plain-http", "--dsn", dsn}), 4, "at least 16 bytes");
+    const Server server({"--dsn", dsn});
+    EXPECT_EQ(server.get(runs, bearer("short")).status, 200);
+  }
+  const Variable variable("CAIRN_TOKEN", long_one);
+  const Server server({"--dsn", dsn, "--listen", "0.0.0.0:0", "--plain-http"});
+  EXPECT_EQ(server.post(graphs, waiting_graph("seven_node"), bearer(long_one)).status, 201);
+  const std::string run = server.post(runs, {{"graph", "seven_node"}}, bearer(long_one)).json().at("run");
+  EXPECT_EQ(cairn_ok({"events", run, "--json", "--dsn", dsn}).lines().at(0)["actor"], "token:environment");
+}
+
+}  // namespace
+}  // namespace cairn::program

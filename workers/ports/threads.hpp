@@ -1,0 +1,43 @@
+// Threads that begin and end together: if one of them cannot be started, those that were are ended, and no one
+// waits for them for ever. Constructed and destroyed by the same thread; a pool takes work from any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace cairn {
+
+class Threads {
+ public:
+  // `stop` makes each `work` return soon. Throws std::system_error (is_shortage) if one cannot be started.
+  Threads(int count, const std::function<void()>& work, const std::function<void()>& stop);
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() { join(); }
+
+  void join();  // REQUIRES: each `work` returns
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+class ThreadPool {
+ public:
+  explicit ThreadPool(int threads);  // throws as Threads does
+  ~ThreadPool();                     // what has begun is finished, what has not is dropped
+
+  boost::asio::io_context& context();  // takes the work
+  void join();                         // when all that was posted is done
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace cairn
