@@ -243,7 +243,7 @@ TEST(Maps, a_map_that_caches_takes_the_outputs_of_the_same_work_in_an_earlier_ma
   EXPECT_EQ(closed->attempt, 0);
 }
 
-// Processor time of this thread, whatever runs beside it.
+// Processor time of this thread, however busy the machine is.
 double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
