@@ -1,11 +1,9 @@
 #include "storage/data/corpus.hpp"
 
 #include <map>
-#include <mutex>
 
 #include "storage/chain.hpp"
-#include "storage/postgres/administration.hpp"
-#include "storage/postgres/connection.hpp"
+#include "storage/postgres/shared_administration.hpp"
 
 namespace cairn {
 namespace {
@@ -53,38 +51,14 @@ CorpusLoad replace(Administration& database, const std::string& corpus, const st
 
 }  // namespace
 
-struct Corpora::Parts {
-  std::function<Result<std::string>()> dsn;
-  std::mutex mutex;
-  std::unique_ptr<Administration> database;
-
-  // A connection that failed is not used again; the next call opens another.
-  template <class Use>
-  auto use(Use&& work) -> decltype(work(*database)) {
-    const std::lock_guard lock(mutex);
-    try {
-      if (!database) {
-        const Result<std::string> found = dsn();
-        if (!found) return found.error();
-        database = std::make_unique<Administration>(*found, "cairn corpus", load_limit_ms);
-      }
-      return work(*database);
-    } catch (const PostgresError& failure) {
-      database.reset();
-      return Error{Code::unavailable, std::string("Expected to reach the corpora, but: ") + failure.what()};
-    }
-  }
-};
-
-Corpora::Corpora(std::function<Result<std::string>()> dsn) : parts_(std::make_unique<Parts>()) {
-  parts_->dsn = std::move(dsn);
-}
+Corpora::Corpora(std::function<Result<std::string>()> dsn)
+    : database_(std::make_unique<SharedAdministration>(std::move(dsn), "cairn corpus", "the corpora", load_limit_ms)) {}
 
 Corpora::~Corpora() = default;
 
 Result<CorpusLoad> Corpora::load(const std::string& corpus, const std::string& folder,
                                  const std::vector<Document>& documents) {
-  return parts_->use([&](Administration& database) -> Result<CorpusLoad> {
+  return database_->use([&](Administration& database) -> Result<CorpusLoad> {
     database.begin();
     database.query("lock_corpus", {corpus});
     const CorpusLoad report = replace(database, corpus, folder, documents);
@@ -94,7 +68,7 @@ Result<CorpusLoad> Corpora::load(const std::string& corpus, const std::string& f
 }
 
 Result<std::vector<FoundPassage>> Corpora::search(const CorpusQuery& query) {
-  return parts_->use([&](Administration& database) -> Result<std::vector<FoundPassage>> {
+  return database_->use([&](Administration& database) -> Result<std::vector<FoundPassage>> {
     const AdminRows rows = database.query("corpus_search", {query.corpus, query.words, std::to_string(query.limit)});
     if (rows.size() == 0 && !database.query("corpus_exists", {query.corpus}).boolean(0, 0))
       return no_corpus(query.corpus);
@@ -107,7 +81,7 @@ Result<std::vector<FoundPassage>> Corpora::search(const CorpusQuery& query) {
 }
 
 Status Corpora::drop(const std::string& corpus) {
-  return parts_->use([&](Administration& database) -> Status {
+  return database_->use([&](Administration& database) -> Status {
     if (!database.query("corpus_exists", {corpus}).boolean(0, 0)) return no_corpus(corpus);
     database.query("delete_corpus", {corpus});
     return Done{};
@@ -115,7 +89,7 @@ Status Corpora::drop(const std::string& corpus) {
 }
 
 Result<std::vector<CorpusRow>> Corpora::list() {
-  return parts_->use([&](Administration& database) -> Result<std::vector<CorpusRow>> {
+  return database_->use([&](Administration& database) -> Result<std::vector<CorpusRow>> {
     const AdminRows rows = database.query("corpora");
     rows.expect_columns({"corpus", "", "", ""});
     std::vector<CorpusRow> found;

@@ -12,6 +12,8 @@
 
 namespace cairn {
 
+class SharedAdministration;
+
 struct Document {
   std::string source;  // "FOLDER/path/of/file.md"
   std::string title;
@@ -63,8 +65,7 @@ class Corpora {
   Result<std::vector<CorpusRow>> list();
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<SharedAdministration> database_;
 };
 
 }  // namespace cairn

@@ -1,13 +1,11 @@
 #include "storage/data/tokens.hpp"
 
 #include <array>
-#include <mutex>
 #include <span>
 #include <sys/random.h>
 
 #include "engine/json.hpp"
-#include "storage/postgres/administration.hpp"
-#include "storage/postgres/connection.hpp"
+#include "storage/postgres/shared_administration.hpp"
 
 namespace cairn {
 namespace {
@@ -37,30 +35,13 @@ std::string new_secret() {
   return "cairn_" + hex(bytes);
 }
 
-struct Tokens::Parts {
-  std::string dsn;
-  std::mutex mutex;
-  std::unique_ptr<Administration> database;
-
-  // A connection that failed is not used again; the next call opens another.
-  template <class Use>
-  auto use(Use&& work) -> decltype(work(*database)) {
-    const std::lock_guard lock(mutex);
-    try {
-      if (!database) database = std::make_unique<Administration>(dsn, "cairn tokens", opening_limit_ms);
-      return work(*database);
-    } catch (const PostgresError& failure) {
-      database.reset();
-      return Error{Code::unavailable, std::string("Expected to reach the tokens, but: ") + failure.what()};
-    }
-  }
-};
-
-Tokens::Tokens(std::string dsn) : parts_(std::make_unique<Parts>()) { parts_->dsn = std::move(dsn); }
+Tokens::Tokens(std::string dsn)
+    : database_(std::make_unique<SharedAdministration>([dsn = std::move(dsn)]() -> Result<std::string> { return dsn; },
+                                                       "cairn tokens", "the tokens", opening_limit_ms)) {}
 Tokens::~Tokens() = default;
 
 Status Tokens::add(const TokenRow& token) {
-  return parts_->use([&](Administration& database) -> Status {
+  return database_->use([&](Administration& database) -> Status {
     const AdminRows added =
         database.query("add_token", {token.name, hex(token.hash), Json(token.roles).dump(), Json(token.scopes).dump(),
                                      Json(token.quotas).dump(), token.created_by});
@@ -70,7 +51,7 @@ Status Tokens::add(const TokenRow& token) {
 }
 
 Result<std::vector<TokenRow>> Tokens::list() {
-  return parts_->use([&](Administration& database) -> Result<std::vector<TokenRow>> {
+  return database_->use([&](Administration& database) -> Result<std::vector<TokenRow>> {
     const AdminRows rows = database.query("tokens");
     rows.expect_columns({"name", "hash", "roles", "scopes", "quotas", "created_at", "created_by", "revoked_at"});
     std::vector<TokenRow> found;
@@ -80,7 +61,7 @@ Result<std::vector<TokenRow>> Tokens::list() {
 }
 
 Status Tokens::revoke(const std::string& name) {
-  return parts_->use([&](Administration& database) -> Status {
+  return database_->use([&](Administration& database) -> Status {
     if (database.query("revoke_token", {name}).size() == 1) return Done{};
     return Error{Code::not_found, "Expected a token named " + name + ", but there is none: see `cairn token list`."};
   });

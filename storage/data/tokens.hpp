@@ -13,6 +13,8 @@
 
 namespace cairn {
 
+class SharedAdministration;
+
 struct TokenRow {
   std::string name;
   Hash hash{};                     // SHA-256 of the secret
@@ -43,8 +45,7 @@ class Tokens {
   Status revoke(const std::string& name);
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<SharedAdministration> database_;
 };
 
 }  // namespace cairn

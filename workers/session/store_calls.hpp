@@ -24,7 +24,7 @@ struct CallSite {
   const std::function<TimeUs()>& steady;  // a monotonic clock
   // Whether the session's process, as seen from here, has exited; empty: none can be seen.
   std::function<bool(const SessionRow&)> has_exited = {};
-  // Where the session decides what was locked; may throw StoreUnavailable.
+  // The session's decision about what was locked; called while the store holds its locks, so it waits for nothing.
   std::function<LockedDecision(std::uint64_t batch, std::vector<LockedRun> runs)> decide_locked = {};
 };
 

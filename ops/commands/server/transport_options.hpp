@@ -16,7 +16,7 @@ namespace cairn {
 
 void add_transport(CLI::App& command, Transport& transport, TlsFiles& files);
 
-// The options that give the same again, for a child process.
+// Command-line options that pass the same transport to a child process.
 std::vector<std::string> transport_arguments(const Transport& transport, const TlsFiles& files);
 
 }  // namespace cairn
