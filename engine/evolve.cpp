@@ -398,10 +398,10 @@ void Fold::merge(Branch& parent, Branch& part) {
 
 // A sub-goal's step is closed with its sub-goal, a map after its sub-goals, an ask after its question.
 void Fold::must_be_closable(const Step& step) const {
-  const std::string name = "step " + std::to_string(step.id);
-  if (step.goal >= 0) corrupt(state_, event_, name + " is a sub-goal's");
-  if (step.map.open_goals > 0) corrupt(state_, event_, name + " has open sub-goals");
-  if (state_.questions.contains(step.question)) corrupt(state_, event_, name + " has an open question");
+  const auto refuse = [&](const char* why) { corrupt(state_, event_, "step " + std::to_string(step.id) + why); };
+  if (step.goal >= 0) refuse(" is a sub-goal's");
+  if (step.map.open_goals > 0) refuse(" has open sub-goals");
+  if (!step.question.empty() && state_.questions.contains(step.question)) refuse(" has an open question");
 }
 
 void Fold::operator()(const StepSucceeded& succeeded) {

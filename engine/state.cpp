@@ -328,8 +328,9 @@ const SubGoal* find_same_success(const RunState& state, const Step& step) {
   const Step* map = find_step(state, wanted.map);
   const Result<Json> inputs = inputs_of(wanted);
   if (map == nullptr || !inputs) return nullptr;
-  std::optional<EarlierSuccesses>& earlier = map->map.earlier;
-  if (!earlier) earlier = earlier_successes(state, branch, wanted.map, inputs_of);
+  std::shared_ptr<const EarlierSuccesses>& earlier = map->map.earlier;  // no more are added while the map is open
+  if (earlier == nullptr)
+    earlier = std::make_shared<const EarlierSuccesses>(earlier_successes(state, branch, wanted.map, inputs_of));
   const auto found = earlier->by_digest.find(digest_of(wanted.tool, *inputs));
   if (found == earlier->by_digest.end()) return nullptr;
   for (const EarlierSuccesses::Place& place : found->second) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -113,7 +114,7 @@ struct MapProgress {              // of an open step at a map
   std::int32_t open_goals = 0;    // not yet closed
   bool partial = false;           // one failed or was skipped
   std::set<std::int32_t> doomed;  // positions of goals that depend on a failure: follow closes them as skipped
-  mutable std::optional<EarlierSuccesses> earlier = {};  // derived when first asked for; no more are added meanwhile
+  mutable std::shared_ptr<const EarlierSuccesses> earlier;  // derived when first asked for; null: not yet
 };
 
 struct Step {
