@@ -15,9 +15,15 @@
 
 namespace cairn::program {
 
-// Whether the server lost what it had not written to disk. Claims do not wait for the disk (decision 0010): a lost
-// claim is made again, and its attempt executed again.
-enum class Server { remembers, forgets };
+// The server's latest writes that a fault takes away. Claims do not wait for the disk (decision 0010): a lost claim is
+// made again, and its attempt executed again. A standby may lack commits as well: what was acknowledged then is gone.
+enum class Unwritten { claims, commits };
+
+struct Execution {  // a line of the ledger
+  std::string key;  // run/step
+  int attempt = 0;
+  TimeUs at = 0;
+};
 
 struct LoadOptions {
   std::string name;
@@ -52,14 +58,16 @@ class Load {
   // Each time: starts two plans, calls `fault`, pauses; so there is always work in progress.
   void under(int times, std::chrono::milliseconds pause, const std::function<void()>& fault);
   void fault_ended();  // from now on work should go on
+  // A fault that loses the server's latest writes. Ends when `fault` returns.
+  void lose(Unwritten what, const std::function<void()>& fault);
   void wait_until_ended();
   bool have_ended() const;
 
   // Drains the workers, then expects: each acknowledged run exists once and is done; each sub-goal is closed once and
-  // in the ledger; each attempt was executed at most once, except those whose first end was refused because the server
-  // had lost their claim; no attempt's end is recorded twice; runs next to a poisonous one are done. Adds one line
-  // to the table.
-  void expect_nothing_lost_or_doubled(const std::string& fault, int injected, Server server = Server::remembers);
+  // in the ledger; each attempt was executed at most once, except those first executed while the server lost its
+  // latest writes; no attempt's end is recorded twice; runs next to a poisonous one are done. Where commits were lost,
+  // a run acknowledged then may be gone: `verify` names each. Adds one line to the table.
+  void expect_nothing_lost_or_doubled(const std::string& fault, int injected);
 
   std::int64_t stale() const { return line_.stale; }  // late writes that were refused, as the drained workers report
 
@@ -72,19 +80,34 @@ class Load {
   double rate(std::chrono::seconds window) const;
   void drain_workers();
   void read_log(const std::string& text);
-  void compare(Server server);
+  struct Lapse {  // of the server's memory
+    Unwritten what = Unwritten::claims;
+    TimeUs from = 0;
+    TimeUs until = 0;
+  };
+  struct Start {
+    std::string run;
+    TimeUs acknowledged_at = 0;
+  };
+  bool is_in_lapse(TimeUs at, Unwritten what) const;
+  std::vector<std::string> runs() const;
+  void compare();
+  void count_executions(const std::vector<Execution>& ledger);
+  void note_start(std::string run);
   void check_database() const;
 
   LoadOptions options_;
   std::filesystem::path ledger_;
   std::string tools_;
   std::vector<Beside> workers_;
-  std::vector<std::string> runs_;    // whose start was acknowledged
+  std::vector<Start> runs_;          // whose start was acknowledged
   std::vector<std::string> poison_;  // likewise
+  std::vector<std::string> gone_;    // acknowledged runs that went with lost commits
   int keys_ = 0;
   int batches_ = 0;
   FaultLine line_;
   std::vector<TimeUs> ended_at_;  // the faults
+  std::vector<Lapse> lapses_;
 };
 
 // The embedded cluster under the load.

@@ -59,7 +59,6 @@ TEST(Faults, tools_that_misbehave_harm_no_run_beside_them) {
   }
   load.wait_until_ended();
   load.fault_ended();
-  if (is_full()) load.start_batch(300);
   load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("tools that crash, hang, flood or answer nonsense", injected);

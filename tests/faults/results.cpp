@@ -42,11 +42,16 @@ std::string rate_text(const FaultLine& line) {
   return text.str();
 }
 
+std::string lost_text(const FaultLine& line) {
+  const std::string lost = std::to_string(line.lost);
+  return line.gone == 0 ? lost : lost + " (" + std::to_string(line.gone) + " by the database, each named)";
+}
+
 std::string text_of(const FaultLine& line) {
   std::ostringstream text;
-  text << "| " << line.fault << " | " << line.injected << " | " << line.acknowledged << " | " << line.lost << " | "
-       << line.recorded_twice << " | " << line.executed_twice << " | " << line.landed << ", " << line.not_landed
-       << " | " << line.stale << " | " << line.bystanders << " | " << line.harmed << " | "
+  text << "| " << line.fault << " | " << line.injected << " | " << line.acknowledged << " | " << lost_text(line)
+       << " | " << line.recorded_twice << " | " << line.executed_twice << " | " << line.landed << ", "
+       << line.not_landed << " | " << line.stale << " | " << line.bystanders << " | " << line.harmed << " | "
        << recovery_text(line.recovery_ms) << " | " << rate_text(line) << " |";
   return text.str();
 }

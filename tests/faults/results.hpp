@@ -13,6 +13,7 @@ struct FaultLine {
   int injected = 0;
   std::int64_t acknowledged = 0;    // starts that were answered
   std::int64_t lost = 0;            // of these, runs that are not there or did not end with all that they should
+  std::int64_t gone = 0;            // acknowledged, and then lost with the database's own commits; named by `verify`
   std::int64_t recorded_twice = 0;  // ends of one attempt, closings of one sub-goal
   std::int64_t executed_twice = 0;  // one attempt, called twice
   std::int64_t landed = 0;          // commits whose answer was lost, and which were there

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/snapshot.hpp"
+#include "storage/chain.hpp"
 #include "workers/session/executor.hpp"
 
 namespace cairn {
@@ -21,7 +22,7 @@ constexpr TimeUs rivals_us = 2'000'000;       // after the last event of another
 constexpr TimeUs lock_pause_share = 8;        // of the time that locking and writing took
 constexpr TimeUs lock_pause_max_us = 10'000;
 
-std::int64_t bytes_of(const std::vector<EventRow>& rows) {
+std::int64_t bytes_of(std::span<const EventRow> rows) {
   std::int64_t bytes = 0;
   for (const EventRow& row : rows) bytes += static_cast<std::int64_t>(row.payload.size());
   return bytes;
@@ -299,26 +300,52 @@ void Committer::load(Run& run, bool snapshot, bool graphs) {
   // Now, not when the answer comes: what is read may be older than a task that arrives meanwhile, and a refusal of that
   // task must not rest on it.
   run.asked = ++serial_;
-  actions_.loads.push_back({run.id, run.state.seq, snapshot, graphs, false});
+  // The last known event is read again: a server that took over without it, or a restored backup, has another one or
+  // none, and then the state is of a history that is no more.
+  if (run.state.seq == 1) run.drop_state();
+  actions_.loads.push_back({run.id, std::max<std::int64_t>(run.state.seq - 1, 0), snapshot, graphs, false});
+}
+
+void Committer::load_anew(Run& run) {
+  run.drop_state();
+  load(run, true, false);
+}
+
+void Committer::doubt(const RunId& id) {
+  Run* run = find(id);
+  if (run == nullptr || run->at != Run::At::idle) return;
+  run->drop_state();
+  if (!run->is_busy()) forget(*run);
+}
+
+// Whether the rows, read after the state or from its last event on, are of the history that the state was folded from.
+bool Committer::continues(const Run& run, std::span<const EventRow> rows, Shard shard) {
+  if (run.head == 0 || rows.empty()) return true;
+  const EventRow& first = rows.front();
+  if (first.seq == run.head) return first.chain_hash == run.chain;
+  return first.seq == run.head + 1 && first.chain_hash == chain_next(run.chain, shard, run.id, first);
 }
 
 void Committer::load_failed(const RunId& id) {
   Run* run = find(id);
   if (run == nullptr || run->at != Run::At::loading) return;
-  loads_again_.push_back({now_ + again_us, {id, run->state.seq, true, false, true}});
+  loads_again_.push_back({now_ + again_us, {id, std::max<std::int64_t>(run->state.seq - 1, 0), true, false, true}});
 }
 
 void Committer::history(History history) {
   Run* run = find(history.run);
   if (run == nullptr || run->at != Run::At::loading) return;
   run->at = Run::At::idle;
+  const std::int64_t head_before = run->head;
+  // At least the last known event was asked for.
+  if (history.fits && run->head > 0 && history.rows.empty()) return load_anew(*run);
   const Status folded = history.fits ? fold(*run, history) : Status(no_memory());
   if (run->at == Run::At::loading) return;
   if (!folded) return fail(*run, folded.error());
   const bool is_new = !run->loaded;
   if (is_new) count_folded(*run, history.rows);
   if (!history.complete) return load(*run, false, false);
-  if (is_new || !history.rows.empty()) note_rivals(*run);
+  if (is_new || run->head > head_before) note_rivals(*run);
   if (is_new && has_rivals(*run))
     run->folded_events = run->folded_bytes = 0;  // their snapshot is their writers' affair
   run->loaded = true;
@@ -350,13 +377,19 @@ Result<bool> Committer::restore(Run& run, const History& history) {
 
 // ok: folded, or loading again.
 Status Committer::fold(Run& run, const History& history) {
+  if (!continues(run, history.rows, shard_of(run.id, options_.shards))) {
+    load_anew(run);
+    return Done{};
+  }
   if (history.snapshot && run.state.seq == 0) {
     const Result<bool> restored = restore(run, history);
     if (!restored) return restored.error();
     if (!*restored) return Done{};
   }
+  std::span<const EventRow> rows = history.rows;
+  if (!rows.empty() && rows.front().seq == run.head) rows = rows.subspan(1);
   std::vector<BranchId> touched;
-  if (const Status folded = fold_rows(run.state, history.rows, graphs_, touched); !folded) {
+  if (const Status folded = fold_rows(run.state, rows, graphs_, touched); !folded) {
     if (folded.error().code != Code::unsupported || history.graphs) return folded.error();
     run.drop_state();
     load(run, true, true);
@@ -365,11 +398,11 @@ Status Committer::fold(Run& run, const History& history) {
   std::sort(touched.begin(), touched.end());
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
   run.rows.assign(run.state, touched);
-  if (!history.rows.empty()) {
-    run.head = history.rows.back().seq;
-    run.chain = history.rows.back().chain_hash;
+  if (!rows.empty()) {
+    run.head = rows.back().seq;
+    run.chain = rows.back().chain_hash;
   }
-  run.added_bytes += bytes_of(history.rows);
+  run.added_bytes += bytes_of(rows);
   return Done{};
 }
 
@@ -816,8 +849,7 @@ bool Committer::catch_up(Run& run, const LockedRun& locked) {
   if (!is_whole || chain != locked.chain_hash) {
     ++counts_.conflicts;
     back_off(run);
-    if (is_whole || locked.head < run.head) run.drop_state();
-    load(run, true, false);
+    is_whole || locked.head < run.head ? load_anew(run) : load(run, true, false);
     return false;
   }
   run.has_missed = !locked.missed.empty();

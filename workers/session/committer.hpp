@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -146,6 +147,10 @@ class Committer {
   // no such call, or none that is open, as decide refuses FinishChild.
   void finish_call(Ticket ticket, const RunId& child);
 
+  // The folded state contradicts the store: it is read again, from the beginning, by the next that needs it. Commands
+  // that are under way tell by a conflict.
+  void doubt(const RunId& run);
+
   // The folded state, which may be ahead of what is committed; null if it is not at hand.
   const RunState* state(const RunId& run) const;
 
@@ -186,6 +191,8 @@ class Committer {
   bool refuse_last(Run& run, const Error& error);
   void scrap(Run& run, const Error& error);
   void load(Run& run, bool snapshot, bool graphs);
+  void load_anew(Run& run);
+  static bool continues(const Run& run, std::span<const EventRow> rows, Shard shard);
   Status fold(Run& run, const History& history);
   Result<bool> restore(Run& run, const History& history);
   void fail(Run& run, const Error& error);

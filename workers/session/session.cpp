@@ -251,6 +251,7 @@ void Session::pass_on_steps() {
   steps_.drain_actions(step_actions_);
   for (const StepsInFlight::Ended& one : step_actions_.ended) leave(one);
   for (const RunId& run : step_actions_.room_for) pool_.make_room_for(run);
+  for (const RunId& run : step_actions_.doubted) committer_.doubt(run);
   pool_.bar(steps_.has_alone());
   for (StepsInFlight::Report& report : step_actions_.reports) submit(std::move(report));
 }

@@ -42,6 +42,7 @@ void StepsInFlight::drain_actions(Actions& drained) {
   drained.reports.clear();
   drained.ended.clear();
   drained.room_for.clear();
+  drained.doubted.clear();
   std::swap(drained, actions_);
 }
 
@@ -74,7 +75,10 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   if (state == nullptr) return give_back(slot, now_ + refused_pause_us);  // it has ended
   if (!may_begin(slot, *state)) return;
   Prepared prepared = this->prepared(step, *state);
-  if (std::holds_alternative<NotOpen>(prepared)) return give_back(slot, now_ + refused_pause_us);
+  if (std::holds_alternative<NotOpen>(prepared)) {
+    actions_.doubted.push_back(step.job.run);
+    return give_back(slot, now_ + refused_pause_us);
+  }
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
   ++begun_;
   step.started_at = now_;

@@ -51,6 +51,7 @@ class StepsInFlight {
     std::vector<Report> reports;
     std::vector<Ended> ended;
     std::vector<RunId> room_for;  // given back, because others run: to be claimed again when none does
+    std::vector<RunId> doubted;   // the store offered a step that is not open in the folded state
   };
 
   // The executor and `outside` outlive this.

@@ -151,6 +151,28 @@ class NewerRelease final : public ForwardingStore {
   RunId newer;
 };
 
+// Another server that takes over, with a history of its own of the same run.
+class TakenOver final : public ForwardingStore {
+ public:
+  TakenOver(Store& before, Store& after) : ForwardingStore(before), after_(after) {}
+  void take_over() { has_taken_over_ = true; }
+
+  std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
+    return has_taken_over_ ? after_.histories(requests, limit) : ForwardingStore::histories(requests, limit);
+  }
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
+    return has_taken_over_ ? after_.commit(shard, batch, options) : ForwardingStore::commit(shard, batch, options);
+  }
+  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    return has_taken_over_ ? after_.commit_locked(shard, runs, decide)
+                           : ForwardingStore::commit_locked(shard, runs, decide);
+  }
+
+ private:
+  Store& after_;
+  bool has_taken_over_ = false;
+};
+
 std::size_t bytes_of(const Entry& entry) {
   std::size_t bytes = 0;
   for (const EventRow& row : entry.events) bytes += row.payload.size();
@@ -168,12 +190,13 @@ class CommitterTest : public testing::Test {
     command.input = std::move(input);
     return client_->start(std::move(command), "")->run;
   }
-  HeldJob claim(SessionId session) {
+  HeldJob claim(SessionId session) { return claim(*store_, session); }
+  static HeldJob claim(Store& store, SessionId session) {
     ClaimRequest request;
     request.queues = {"default", std::string(timer_queue)};
     request.session = session;
     request.now_us = noon + 1'000'000'000;
-    std::vector<HeldJob> jobs = store_->claim(request).jobs;
+    std::vector<HeldJob> jobs = store.claim(request).jobs;
     EXPECT_EQ(jobs.size(), 1u);
     return jobs.empty() ? HeldJob{} : jobs[0];
   }
@@ -634,6 +657,88 @@ TEST_F(CommitterTest, what_was_read_before_a_look_or_a_command_came_is_not_taken
   driven.settle();
   EXPECT_GE(driven.reply(901).head, job.run_head);
   EXPECT_TRUE(driven.reply(ticket).status) << driven.reply(ticket).status.error().message;
+}
+
+// --- a server that takes over without the last events ----------------------------------------------------------------
+
+class Standby : public CommitterTest {
+ protected:
+  Standby()
+      : standby(make_memory_store(1, [this] { return now_; })),
+        their_client(client_with_graphs(*standby, *catalogue_)),
+        store(*store_, *standby),
+        one(store, 5),
+        run(new_run_id()) {
+    one.keeps = false;
+    StartRun start;
+    start.run = run;
+    start.graph = "fan";
+    one.submit(run, start);
+    one.settle();
+    Driven there(*standby, 7);
+    there.keeps = false;
+    there.submit(run, start);
+    there.settle();
+  }
+
+  std::unique_ptr<Store> standby;
+  std::unique_ptr<Client> their_client;
+  TakenOver store;
+  Driven one;
+  const RunId run;
+};
+
+TEST_F(Standby, a_step_that_is_open_there_is_executed_although_the_cached_state_has_closed_it) {
+  const HeldJob first = claim(*store_, 5);
+  one.submit(run, complete(first), fence(first));
+  one.settle();
+  store.take_over();
+  const HeldJob again = claim(*standby, 5);
+  ASSERT_EQ(again.job.step, first.job.step);
+  const Ticket ticket = one.submit(run, complete(again), fence(again));
+  one.settle();
+  EXPECT_TRUE(one.reply(ticket).status) << one.reply(ticket).status.error().message;
+}
+
+TEST_F(Standby, a_doubted_state_is_read_again) {
+  const HeldJob first = claim(*store_, 5);
+  one.submit(run, complete(first), fence(first));
+  one.settle();
+  store.take_over();
+  one->await_state(900, run, 1);
+  one.settle();
+  EXPECT_EQ(one.reply(900).head, 2) << "it is at hand";
+  one->doubt(run);
+  one->await_state(901, run, 1);
+  one.settle();
+  EXPECT_EQ(one.reply(901).head, 1);
+}
+
+TEST_F(Standby, events_of_another_history_are_not_folded_onto_the_cached_state) {
+  Driven other(*store_, 6);
+  other.keeps = false;
+  const HeldJob first = claim(*store_, 6);
+  other.submit(run, complete(first, {{"word", "lost"}}), fence(first));
+  other.settle();
+  one->await_state(900, run, 2);  // so it has rivals, and locks the run before it decides
+  one.settle();
+
+  Driven there(*standby, 7);
+  there.keeps = false;
+  const HeldJob theirs = claim(*standby, 7);
+  there.submit(run, complete(theirs, {{"word", "kept"}}), fence(theirs));
+  there.settle();
+  const HeldJob left = claim(*standby, 7);
+  there.submit(run, complete(left), fence(left));
+  there.settle();
+
+  store.take_over();
+  const HeldJob right = claim(*standby, 5);
+  const Ticket ticket = one.submit(run, complete(right), fence(right));
+  one.settle();
+  EXPECT_TRUE(one.reply(ticket).status);
+  ASSERT_NE(one->state(run), nullptr);
+  EXPECT_EQ(read_channels(*one->state(run), 1)["word"], "kept");
 }
 
 TEST_F(CommitterTest, a_called_run_ends_in_one_commit_with_its_step) {
