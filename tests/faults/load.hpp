@@ -100,6 +100,7 @@ class Load {
   std::filesystem::path ledger_;
   std::string tools_;
   std::vector<Beside> workers_;
+  bool are_killed_ = false;          // some of them
   std::vector<Start> runs_;          // whose start was acknowledged
   std::vector<std::string> poison_;  // likewise
   std::vector<std::string> gone_;    // acknowledged runs that went with lost commits

@@ -41,13 +41,14 @@ bool is_readable(int file, int timeout_ms) {
 bool has(const std::string& bytes, std::string_view part) { return bytes.find(part) != std::string::npos; }
 
 // The bytes that a client sends until it says that it wants an answer. They commit if they have a COMMIT, or events
-// outside of any BEGIN: by a statement's text, or by the name of a prepared one.
+// outside of a transaction that is open already: by a statement's text, or by the name of a prepared one.
 class Message {
  public:
-  void add(const std::string& bytes) {
+  void add(const std::string& bytes, bool in_transaction) {
     if (is_whole_) *this = Message();
-    commits_ = commits_ || has(bytes, {"COMMIT\0", 7}) || has(bytes, {"commit\0", 7}) || has(bytes, "insert_events") ||
-               has(bytes, "insert into cairn.event");
+    const bool has_events = has(bytes, "insert_events") || has(bytes, "insert into cairn.event");
+    commits_ =
+        commits_ || has(bytes, {"COMMIT\0", 7}) || has(bytes, {"commit\0", 7}) || (has_events && !in_transaction);
     is_whole_ = bytes.ends_with(std::string_view("S\0\0\0\4", 5));
   }
   bool commits() const { return is_whole_ && commits_; }
@@ -59,6 +60,8 @@ class Message {
 
 // The server is done, and outside of any transaction.
 bool is_ready(const std::string& bytes) { return bytes.ends_with(std::string_view("Z\0\0\0\5I", 6)); }
+// It waits for more statements of one.
+bool is_in_transaction(const std::string& bytes) { return bytes.ends_with(std::string_view("Z\0\0\0\5T", 6)); }
 
 }  // namespace
 
@@ -110,6 +113,7 @@ void CuttingProxy::relay(int client) {
   }
   std::string seen;
   Message message;
+  bool in_transaction = false;
   while (!stop_) {
     std::array<pollfd, 2> waits{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
     if (poll(waits.data(), waits.size(), 20) <= 0) continue;
@@ -119,10 +123,13 @@ void CuttingProxy::relay(int client) {
       if (waits[1].revents != 0 && !forward(server, -1, seen)) break;
       continue;
     }
-    if (waits[1].revents != 0 && !forward(server, client, seen)) break;
+    if (waits[1].revents != 0) {
+      if (!forward(server, client, seen)) break;
+      in_transaction = is_in_transaction(seen);
+    }
     if (waits[0].revents == 0) continue;
     if (!forward(client, -1, seen)) break;
-    message.add(seen);
+    message.add(seen, in_transaction);
     const Cut cut = message.commits() ? cut_.exchange(Cut::none) : Cut::none;
     if (cut == Cut::before_it_arrives) {
       ++cuts_;
