@@ -343,7 +343,7 @@ class RoomForValues : public StepsInFlightTest {
 };
 
 TEST_F(RoomForValues, A9_steps_that_read_large_values_begin_as_there_is_room) {
-  for (const Ticket slot : {1, 2, 3}) begin_large(slot);
+  for (const Ticket slot : {1U, 2U, 3U}) begin_large(slot);
   EXPECT_EQ(reading(), std::vector<Ticket>{1});
   room_.ended(1, Outcome{"ok", Json::object(), {}});
   EXPECT_EQ(drain().reports.size(), 1u);
@@ -354,7 +354,7 @@ TEST_F(RoomForValues, A9_steps_that_read_large_values_begin_as_there_is_room) {
 }
 
 TEST_F(RoomForValues, A9_a_step_that_finds_no_room_for_long_is_given_back_and_so_are_all_when_the_session_drains) {
-  for (const Ticket slot : {1, 2}) begin_large(slot);
+  for (const Ticket slot : {1U, 2U}) begin_large(slot);
   EXPECT_EQ(reading(), std::vector<Ticket>{1});
   EXPECT_EQ(room_.due_us(), noon + 10 * second);
   room_.tick(noon + 10 * second, noon + 10 * second);
