@@ -14,8 +14,8 @@
 #include "workers/handlers/large_values.hpp"
 #include "workers/ids.hpp"
 #include "workers/ports/schema_check.hpp"
-#include "workers/session/committer.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/committer.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 namespace {

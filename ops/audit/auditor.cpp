@@ -14,7 +14,7 @@
 #include "ops/audit/run_audit.hpp"
 #include "storage/chain.hpp"
 #include "workers/handlers/large_values.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 namespace {

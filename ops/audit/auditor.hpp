@@ -15,7 +15,7 @@
 #include "storage/proof/checkpoint.hpp"
 #include "storage/proof/run_records.hpp"
 #include "storage/store.hpp"
-#include "workers/session/projection.hpp"
+#include "workers/runs/projection.hpp"
 
 namespace cairn {
 

@@ -6,7 +6,7 @@
 #include "engine/event.hpp"
 #include "ops/audit/run_source.hpp"
 #include "workers/handlers/large_values.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 namespace {

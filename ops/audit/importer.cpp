@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ops/requests/input_lines.hpp"
-#include "workers/session/projection.hpp"
+#include "workers/runs/projection.hpp"
 
 namespace cairn {
 

@@ -6,7 +6,7 @@
 
 #include "ops/audit/finding.hpp"
 #include "storage/proof/run_records.hpp"
-#include "workers/session/projection.hpp"
+#include "workers/runs/projection.hpp"
 
 namespace cairn {
 

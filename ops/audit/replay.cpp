@@ -4,8 +4,8 @@
 
 #include "ops/answers/usage_report.hpp"
 #include "ops/audit/run_source.hpp"
-#include "workers/session/executor.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/executor.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 

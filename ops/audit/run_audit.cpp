@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 

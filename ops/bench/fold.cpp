@@ -9,7 +9,7 @@
 #include "ops/bench/rig/handler_clock.hpp"
 #include "ops/bench/rig/traffic.hpp"
 #include "storage/chain.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 namespace {

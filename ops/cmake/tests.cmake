@@ -129,14 +129,14 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/ports/schema_check_test.cpp
   tests/workers/ports/tools_test.cpp
   tests/workers/ports/untrusted_text_test.cpp
+  tests/workers/runs/committer_test.cpp
+  tests/workers/runs/entry_builder_test.cpp
+  tests/workers/runs/executor_test.cpp
   tests/workers/runtime/checkpointer_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
   tests/workers/runtime/turn_watch_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
-  tests/workers/session/committer_test.cpp
-  tests/workers/session/entry_builder_test.cpp
-  tests/workers/session/executor_test.cpp
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
   tests/workers/session/same_history_test.cpp

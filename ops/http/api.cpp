@@ -9,7 +9,7 @@
 #include "ops/http/write_routes.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/reachable.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 namespace {

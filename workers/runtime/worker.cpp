@@ -26,7 +26,7 @@
 #include "workers/runtime/periodic_thread.hpp"
 #include "workers/runtime/serial_executor.hpp"
 #include "workers/runtime/turn_watch.hpp"
-#include "workers/session/executor.hpp"
+#include "workers/runs/executor.hpp"
 #include "workers/session/session.hpp"
 
 namespace cairn {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "storage/clock.hpp"
-#include "workers/session/committer.hpp"
-#include "workers/session/executor.hpp"
+#include "workers/runs/committer.hpp"
+#include "workers/runs/executor.hpp"
 #include "workers/session/pool.hpp"
 #include "workers/session/session_actions.hpp"
 #include "workers/session/session_lifecycle.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 namespace {

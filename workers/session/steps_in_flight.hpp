@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "workers/session/executor.hpp"
+#include "workers/runs/executor.hpp"
 #include "workers/session/session_actions.hpp"
 #include "workers/session/sweeper.hpp"
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "storage/store.hpp"
-#include "workers/session/blob_texts.hpp"
-#include "workers/session/committer.hpp"
-#include "workers/session/executor.hpp"
-#include "workers/session/history.hpp"
-#include "workers/session/recorded_answers.hpp"
+#include "workers/runs/blob_texts.hpp"
+#include "workers/runs/committer.hpp"
+#include "workers/runs/executor.hpp"
+#include "workers/runs/history.hpp"
+#include "workers/runs/recorded_answers.hpp"
 
 namespace cairn {
 

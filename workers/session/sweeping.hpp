@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "workers/session/committer.hpp"
+#include "workers/runs/committer.hpp"
 #include "workers/session/run_backoff.hpp"
 #include "workers/session/store_calls.hpp"
 #include "workers/session/sweeper.hpp"

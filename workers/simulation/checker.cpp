@@ -9,7 +9,7 @@
 #include "engine/replay_check.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn::simulation {
 namespace {

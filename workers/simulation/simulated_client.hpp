@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "workers/session/committer.hpp"
+#include "workers/runs/committer.hpp"
 #include "workers/simulation/world.hpp"
 
 namespace cairn::simulation {

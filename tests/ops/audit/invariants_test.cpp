@@ -15,8 +15,8 @@
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 #include "workers/ids.hpp"
-#include "workers/session/entry_builder.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/entry_builder.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn::program {
 namespace {

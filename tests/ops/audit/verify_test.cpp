@@ -15,7 +15,7 @@
 #include "tests/paths.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn::program {
 namespace {

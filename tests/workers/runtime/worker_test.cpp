@@ -21,7 +21,7 @@
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/ids.hpp"
-#include "workers/session/recorded_answers.hpp"
+#include "workers/runs/recorded_answers.hpp"
 
 namespace cairn {
 namespace {

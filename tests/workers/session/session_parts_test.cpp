@@ -4,7 +4,7 @@
 #include "storage/memory_store.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
-#include "workers/session/keep_rules.hpp"
+#include "workers/runs/keep_rules.hpp"
 #include "workers/session/session_lifecycle.hpp"
 #include "workers/session/steps_in_flight.hpp"
 #include "workers/session/sweeping.hpp"

@@ -19,7 +19,7 @@
 #include "workers/planners/page_agent/rules.hpp"
 #include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn::test::paging {

@@ -1,4 +1,4 @@
-#include "workers/session/blob_texts.hpp"
+#include "workers/runs/blob_texts.hpp"
 
 namespace cairn {
 

@@ -1,4 +1,4 @@
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 #include <algorithm>
 #include <new>

@@ -1,5 +1,5 @@
 // The write of a branch's row, derived from the job before the entry and the job after it.
-#include "workers/session/entry_builder.hpp"
+#include "workers/runs/entry_builder.hpp"
 
 #include <gtest/gtest.h>
 

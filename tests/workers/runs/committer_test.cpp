@@ -1,5 +1,5 @@
 // The one way into a history: conflicts, fences, linked runs, an unavailable store; driven without threads.
-#include "workers/session/committer.hpp"
+#include "workers/runs/committer.hpp"
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 #include "workers/ids.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 namespace {

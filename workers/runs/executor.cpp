@@ -1,4 +1,4 @@
-#include "workers/session/executor.hpp"
+#include "workers/runs/executor.hpp"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // The executor: recorded outcomes of nodes that say `cache`, and what their keys depend on.
-#include "workers/session/executor.hpp"
+#include "workers/runs/executor.hpp"
 
 #include <gtest/gtest.h>
 #include <optional>

@@ -11,7 +11,7 @@
 
 #include "engine/decide.hpp"
 #include "storage/store.hpp"
-#include "workers/session/keep_rules.hpp"
+#include "workers/runs/keep_rules.hpp"
 
 namespace cairn {
 

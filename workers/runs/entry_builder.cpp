@@ -1,10 +1,10 @@
-#include "workers/session/entry_builder.hpp"
+#include "workers/runs/entry_builder.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "engine/codec.hpp"
-#include "workers/session/projection.hpp"
+#include "workers/runs/projection.hpp"
 
 namespace cairn {
 namespace {

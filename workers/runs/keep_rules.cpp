@@ -1,4 +1,4 @@
-#include "workers/session/keep_rules.hpp"
+#include "workers/runs/keep_rules.hpp"
 
 #include "engine/result.hpp"
 #include "storage/commit_rules.hpp"

@@ -26,9 +26,9 @@
 
 #include "engine/decide.hpp"
 #include "storage/store.hpp"
-#include "workers/session/entry_builder.hpp"
-#include "workers/session/history.hpp"
-#include "workers/session/keep_rules.hpp"
+#include "workers/runs/entry_builder.hpp"
+#include "workers/runs/history.hpp"
+#include "workers/runs/keep_rules.hpp"
 
 namespace cairn {
 

@@ -1,4 +1,4 @@
-#include "workers/session/projection.hpp"
+#include "workers/runs/projection.hpp"
 
 namespace cairn {
 

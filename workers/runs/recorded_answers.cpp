@@ -1,4 +1,4 @@
-#include "workers/session/recorded_answers.hpp"
+#include "workers/runs/recorded_answers.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include "engine/reported_outcome.hpp"
 #include "storage/chain.hpp"
-#include "workers/session/history.hpp"
+#include "workers/runs/history.hpp"
 
 namespace cairn {
 namespace {

@@ -1,0 +1,105 @@
+// Runs that others write, too. An entry that was decided on a head that others move is mostly in vain, and so is the
+// state that it evolved: nothing is decided before the run is locked.
+#include "workers/runs/committer_records.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs lock_pause_share = 8;  // of the time that locking and writing took
+constexpr TimeUs lock_pause_max_us = 10'000;
+
+}  // namespace
+
+void Committer::await_lock(Run& run) {
+  run.at = Run::At::to_lock;
+  to_lock_[static_cast<std::size_t>(shard_of(run.id, options_.shards))].push_back(&run);
+}
+
+// One lane stays free for runs without rivals, as the others wait for locks. A run waits until its tasks have gathered.
+bool Committer::depart_locked(Shard shard) {
+  std::deque<Run*>& queue = to_lock_[static_cast<std::size_t>(shard)];
+  const auto waiting =
+      std::count_if(batches_.begin(), batches_.end(), [](const auto& entry) { return entry.second->is_undecided; });
+  if (queue.empty() || waiting >= std::max(options_.lanes - 1, 1)) return false;
+  auto batch = std::make_unique<Batch>();
+  std::erase_if(queue, [&](Run* run) {
+    if (run->lock_after > now_ || batch->runs.size() >= options_.batch_max) return false;
+    run->at = Run::At::under_way;
+    batch->runs.push_back(run);
+    return true;
+  });
+  if (batch->runs.empty()) return false;
+  batch->id = ++last_batch_;
+  batch->shard = shard;
+  batch->is_undecided = true;
+  batch->locked_at = now_;
+  ++counts_.batches;
+  send(*batch);
+  batches_.emplace(batch->id, std::move(batch));
+  return true;
+}
+
+LockedDecision Committer::decide_locked(std::uint64_t id, std::vector<LockedRun> locked) {
+  const auto found = batches_.find(id);
+  if (found == batches_.end() || !found->second->is_undecided || found->second->retry_at != never_us) return {};
+  Batch& batch = *found->second;
+  batch.is_undecided = false;
+  const std::vector<Run*> runs = std::exchange(batch.runs, {});
+  CHECK(locked.size() == runs.size());
+  for (std::size_t place = 0; place < runs.size(); ++place) decide_locked(*runs[place], locked[place], batch);
+  set_commit_id(batch);
+  return {batch.entries, {.notify = offers(batch.entries, database_)}};
+}
+
+void Committer::decide_locked(Run& run, const LockedRun& locked, Batch& batch) {
+  CHECK(run.at == Run::At::under_way && !run.entry);
+  run.at = Run::At::idle;
+  again_.push_back(run.id);
+  if (!catch_up(run, locked)) return;
+  run.is_locked = run.processing = true;
+  while (!run.waiting.empty() && process_front(run)) {
+  }
+  run.is_locked = run.processing = false;
+  if (run.at != Run::At::gathered) return;  // nothing is to be written
+  const std::vector<Run*> leaving = leaving_with(run);
+  if (!has_room(batch, leaving)) return;  // it leaves as others do
+  for (Run* member : leaving) {
+    std::erase(gathered_[static_cast<std::size_t>(batch.shard)], member);
+    add_to_batch(*member, batch);
+  }
+}
+
+// False: the run cannot be decided now. It is read again, because its lock brought too many events for one answer or
+// contradicts what is known of it; or it cannot be read.
+bool Committer::catch_up(Run& run, const LockedRun& locked) {
+  const Hash chain = locked.missed.empty() ? run.chain : locked.missed.back().chain_hash;
+  const bool is_whole = locked.head == run.head + std::ssize(locked.missed);
+  if (!is_whole || chain != locked.chain_hash) {
+    ++counts_.conflicts;
+    back_off(run);
+    is_whole || locked.head < run.head ? load_anew(run) : load(run, true, false);
+    return false;
+  }
+  run.has_missed = !locked.missed.empty();
+  if (run.has_missed) run.rivals_until = now_ + rivals_us;
+  const Status folded = fold(run, {run.id, {}, locked.missed, true, false});
+  if (run.at == Run::At::loading) return false;
+  run.fresh = ++serial_;
+  if (!folded) fail(run, folded.error());
+  return folded.ok();
+}
+
+bool Committer::has_rivals(const Run& run) const { return now_ < run.rivals_until; }
+
+// Others have written it, and there is more than one branch for them to go on with.
+void Committer::note_rivals(Run& run) {
+  if (run.rows.size() > 1) run.rivals_until = now_ + rivals_us;
+}
+
+// The dearer its lock, the longer do its tasks gather before the next one: the writers of a run share its row, and none
+// of them spends most of its time on it.
+void Committer::gather_for_a_while(Run& run, TimeUs took_us) const {
+  run.lock_after = now_ + std::min(lock_pause_share * took_us, lock_pause_max_us);
+}
+
+}  // namespace cairn
