@@ -332,7 +332,7 @@ void Load::check_database() const {
   EXPECT_EQ(runs.lines().size() + gone_.size(), static_cast<std::size_t>(keys_))
       << "a key that was used again made another run";
   EXPECT_EQ(cairn(with_dsn({"rebuild", "--check"})).exit, 0) << "rows differ from the history";
-  // What a killed worker committed last is sound and unsigned; an operator signs it by hand, and so does this.
+  // The last commits of a killed worker are sound and unsigned; an operator signs them by hand, and so does this.
   const Ran verified =
       cairn(with_dsn(are_killed_ ? Arguments{"verify", "--all", "--accept"} : Arguments{"verify", "--all"}));
   const bool lost_commits =

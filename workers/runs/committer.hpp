@@ -148,7 +148,7 @@ class Committer {
   void finish_call(Ticket ticket, const RunId& child);
 
   // The folded state contradicts the store: it is read again, from the beginning, by the next that needs it. Commands
-  // that are under way tell by a conflict.
+  // that are under way show it by a conflict.
   void doubt(const RunId& run);
 
   // The folded state, which may be ahead of what is committed; null if it is not at hand.

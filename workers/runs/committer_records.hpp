@@ -1,5 +1,5 @@
-// The committer's own records: what waits for a run, a run as it is cached, a batch under way. Included by the
-// committer's sources alone.
+// The committer's own records: the tasks of a run, a run as it is cached, a batch under way. Included by the
+// committer's sources alone. Not thread-safe.
 #pragma once
 
 #include <algorithm>

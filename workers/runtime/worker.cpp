@@ -23,10 +23,10 @@
 #include "workers/ports/local_process.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/threads.hpp"
+#include "workers/runs/executor.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 #include "workers/runtime/serial_executor.hpp"
 #include "workers/runtime/turn_watch.hpp"
-#include "workers/runs/executor.hpp"
 #include "workers/session/session.hpp"
 
 namespace cairn {
