@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <gtest/gtest.h>
 #include <map>
 #include <mutex>
@@ -296,21 +297,23 @@ TEST(PageGuard, H16_nothing_leaves_for_what_is_not_allowed) {
   const int datagrams = loopback_socket(SOCK_DGRAM, datagrams_port);
   std::map<std::string, std::string> words = {{"OTHER", "127.0.0.1:" + other.port()},
                                               {"DATAGRAMS", std::to_string(datagrams_port)}};
-  std::string here;
+  std::promise<std::string> own;
+  const std::shared_future<std::string> here = own.get_future().share();
   const CountingServer server([&](const std::string& path) {
     Page page;
     page.headers +=
         "Link: </no/linked>; rel=preload; as=image\r\nSpeculation-Rules: \"/no/speculation_file\"\r\n"
         "Content-Security-Policy-Report-Only: img-src 'none'; report-uri /no/report\r\n"
         "Reporting-Endpoints: default=\"/no/report_of_network\"\r\n";
-    if (path == "/app/") page.body = replaced(replaced(hostile_page, words), {{"HERE", here}});
+    if (path == "/app/") page.body = replaced(replaced(hostile_page, words), {{"HERE", here.get()}});
     if (path.starts_with("/app/worker.js")) page.headers = "Content-Type: text/javascript\r\n";
-    if (path.starts_with("/app/worker.js")) page.body = replaced(replaced(worker_script, words), {{"HERE", here}});
+    if (path.starts_with("/app/worker.js"))
+      page.body = replaced(replaced(worker_script, words), {{"HERE", here.get()}});
     if (path == "/app/redirect") page.status = "302 Found";
     if (path == "/app/redirect") page.headers = "Location: /no/redirected\r\n";
     return page;
   });
-  here = "127.0.0.1:" + server.port();
+  own.set_value("127.0.0.1:" + server.port());
   PageCalls calls(server.url("/app"));
   const ToolAnswer page = calls.observe(server.url("/app/"));
   ASSERT_TRUE(page.ok()) << page.error().message;
