@@ -50,12 +50,15 @@ TEST(ApiDoors, H8_drawings_have_limits_and_leave_threads_to_others) {
   }
   EXPECT_EQ(server.get(graphs).status, 200);
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(5));
+  int refused = 0;  // at once: two are under way
   for (const auto& connection : drawing) {
     const Reply reply = connection->read_reply();
     EXPECT_EQ(reply.status, 503);
     EXPECT_EQ(reply.json()["error"]["code"], "limit") << reply.body;
     EXPECT_NE(reply.header("Retry-After"), "");
+    refused += reply.body.find("drawings under way") != std::string::npos ? 1 : 0;
   }
+  EXPECT_EQ(refused, 2);
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(30));
   expect_refused(cairn({"graph", "show", "dense", "--format", "svg"}), 4, "within 10 s");
   EXPECT_EQ(server.get(graphs + "/plan_runner?format=svg").type, "image/svg+xml");
@@ -162,6 +165,7 @@ TEST(ApiDoors, H18_quotas_of_runs_bytes_and_streams_are_429_with_when_to_come_ag
   const std::string runner =
       new_token(dsn, "runner", {"--role", "run", "--role", "read", "--quota", "runs=2/1h", "--quota", "streams=1"});
   const std::string talker = new_token(dsn, "talker", {"--role", "run", "--quota", "bytes=1000/1h"});
+  const std::string other = new_token(dsn, "other", {"--role", "run", "--quota", "runs=2/1h"});
   const Server server({"--dsn", dsn});
   const auto start = [&](const std::string& token, const std::string& text) {
     const Json body = {{"graph", "tool_agent"}, {"input", {{"messages", Json::array()}, {"text", text}}}};
@@ -173,6 +177,7 @@ TEST(ApiDoors, H18_quotas_of_runs_bytes_and_streams_are_429_with_when_to_come_ag
   const Reply third = start(runner, "");
   EXPECT_EQ(third.status, 429);
   EXPECT_EQ(third.json()["error"]["code"], "limit");
+  EXPECT_EQ(start(other, "").status, 201);  // each token has its own
   EXPECT_NEAR(std::stoi(third.header("Retry-After")), 1'800, 60);
   EXPECT_EQ(start(talker, std::string(500, 'x')).status, 201);
   EXPECT_EQ(start(talker, std::string(500, 'x')).status, 429);
@@ -321,6 +326,7 @@ TEST(ApiDoors, H22_plain_http_beyond_this_machine_is_asked_for_by_name) {
   expect_refused(cairn({"serve", "--listen", "0.0.0.0:0", "--tls-cert", "/nowhere", "--tls-key", "/nowhere"}), 4,
                  "Expected a certificate");
   EXPECT_EQ(cairn({"serve", "--tls-cert", "/nowhere"}).exit, 2);
+  EXPECT_EQ(cairn({"serve", "--tls-key", "/nowhere", "--listen", "0.0.0.0:0"}).exit, 2);
 }
 
 TEST(ApiDoors, H22_doctor_looks_at_the_ways_to_the_database_and_the_model) {

@@ -59,6 +59,13 @@ TEST(ApiTokens, H7_a_token_is_shown_once_kept_as_a_hash_listed_and_revoked) {
   expect_refused(cairn({"token", "add", "environment", "--role", "read", "--dsn", dsn}), 2, "environment");
 }
 
+// As the guide has it.
+std::string role_by_guide(const RouteShown& route) {
+  if (route.method == "GET") return "read";
+  if (route.path.ends_with("/answers") || route.path.ends_with("/signals")) return "answer";
+  return route.path.ends_with("/runs") || route.path.ends_with("/fork") ? "run" : "operate";
+}
+
 TEST(ApiTokens, H7_every_route_refuses_every_role_that_is_not_enough) {
   const std::string dsn = new_database();
   std::map<std::string, std::string> tokens;
@@ -68,6 +75,7 @@ TEST(ApiTokens, H7_every_route_refuses_every_role_that_is_not_enough) {
   int refused = 0;
   for (const RouteShown& route : api_routes()) {
     std::string path = route.path;
+    EXPECT_EQ(to_string(route.role), role_by_guide(route)) << route.method << " " << path;
     if (const std::size_t at = path.find("{run}"); at != std::string::npos)
       path.replace(at, 5, "00000000-0000-7000-8000-000000000000");
     if (const std::size_t at = path.find("{name}"); at != std::string::npos) path.replace(at, 6, "none");
@@ -155,12 +163,24 @@ TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
   EXPECT_EQ(server.get(graphs + "/yours", bearer(some)).status, 404);
   EXPECT_EQ(server.post(graphs, waiting_graph("yours", "here"), bearer(some)).status, 403);
   EXPECT_EQ(server.post(graphs, waiting_graph("mine", "elsewhere"), bearer(some)).status, 403);
+  const Json calls = {
+      {"name", "mine"},
+      {"start", "c"},
+      {"limits", {{"steps", 10}}},
+      {"nodes",
+       {{"c", {{"call", "yours"}, {"on", {{"done", "end"}, {"failed", "end"}}}}}, {"end", {{"end", "done"}}}}}};
+  EXPECT_EQ(server.post(graphs, calls, bearer(some)).status, 403);
+  const Json fork = {{"at", 1}, {"tags", {{"team", "b"}}}};
+  EXPECT_EQ(server.post(path_of(own) + "/fork", fork, bearer(some)).status, 403);
   EXPECT_EQ(server.get("/metrics", bearer(some)).status, 403);
   ASSERT_EQ(server.post(graphs, waiting_graph("mine", "elsewhere"), bearer(all)).status, 201);
   EXPECT_EQ(start("mine", Json::object(), some).status, 403);
   cairn_ok({"queue", "set", "elsewhere", "--concurrency", "3", "--dsn", dsn});
   cairn_ok({"queue", "set", "here", "--concurrency", "3", "--dsn", dsn});
   for (const Json& queue : server.get("/api/v1/queues", bearer(some)).json()) EXPECT_EQ(queue["queue"], "here");
+  const Beside worker({"work", "--queue", "elsewhere", "--dsn", dsn});
+  EXPECT_TRUE(wait_until([&] { return server.get("/api/v1/workers", bearer(all)).json().size() == 1; }));
+  EXPECT_EQ(server.get("/api/v1/workers", bearer(some)).body, "[]\n");
 }
 
 TEST(ApiTokens, H7_a_key_of_a_run_beyond_the_scope_says_nothing_of_it) {
@@ -207,7 +227,9 @@ TEST(ApiTokens, H7_what_is_added_and_revoked_counts_in_a_running_server_within_s
   cairn_ok({"token", "revoke", "late", "--dsn", dsn});
   EXPECT_TRUE(wait_until([&] { return server.get(runs, bearer(token)).status == 401; }, std::chrono::seconds(5)));
   EXPECT_TRUE(stream.is_ended());
-  EXPECT_EQ(server.get(runs).status, 401);  // the last one is revoked, and the door stays shut
+  EXPECT_EQ(server.get(runs).status, 401);                  // the last one is revoked, and the door stays shut
+  for (const char* name : {"one", "two", "three", "four"})  // a token that is not known yet is looked up at once
+    EXPECT_EQ(server.get(runs, bearer(new_token(dsn, name, {"--role", "read"}))).status, 200) << name;
 }
 
 TEST(ApiTokens, H7_wrong_tokens_are_counted_delayed_and_logged_without_the_token) {
