@@ -113,9 +113,11 @@ class Admission {
   }
 
   Json value_of(const std::string& need) const {
-    const Result<Json> value = resolve_channels(
-        Json(need), [&](std::string_view channel) { return data_.value(std::string(channel), Json()); });
-    return value ? *value : Json();
+    const auto read = [&](std::string_view channel) -> std::optional<Json> {
+      const auto found = data_.find(channel);
+      return found == data_.end() ? std::nullopt : std::optional<Json>(*found);
+    };
+    return referred(std::string_view(need).substr(1), read).value_or(Json());
   }
 
   void check_references(Proposal& proposal) const {

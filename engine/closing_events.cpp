@@ -19,6 +19,10 @@ StepFailed failed_step(const RunState& state, const Step& step, const Attempt& a
 }
 
 void route_error(StepFailed& failed, const RunState& state, const Step& step) {
+  if (step.item >= 0) {  // its map goes on
+    failed.label = "error";
+    return;
+  }
   failed.next = state.graph->next_names(step.node, "error");
   if (!failed.next.empty()) failed.label = "error";
 }

@@ -31,7 +31,10 @@ struct Failure {
   std::string message;
   bool retryable = true;
   std::vector<Fact> facts;  // only records of what was used are kept
+  // The next attempt comes no earlier, as the other side has asked; at most pause_ms_max. 0: it has not asked.
+  std::int64_t pause_ms = 0;
 };
+inline constexpr std::int64_t pause_ms_max = 3'600'000;
 
 struct StartRun {
   RunId run;
@@ -46,6 +49,7 @@ struct StartRun {
   std::optional<Origin> forked_from;         // then `input` is the origin's, and what follows counts
   std::optional<Json> edit = {};             // channels set before anything else happens
   std::map<std::string, Json> answers = {};  // to questions that are open there, by id
+  std::int32_t language = language_now;      // of a fork: its origin's, whatever stands here
 };
 struct CompleteStep {
   StepId step = 0;

@@ -44,7 +44,7 @@ Status expect_open(const RunState& state, StepId step, std::int32_t attempt) {
 
 // Only a handler's steps are reported by workers; the engine closes all others by itself.
 Status expect_handled(const RunState& state, const Step& step) {
-  if (step.goal >= 0 || state.node(step).verb() == Verb::do_) return Done{};
+  if (step.goal >= 0 || work_of(state, step) != nullptr) return Done{};
   return refusal(Code::invalid, "Expected a step that a handler executes, but step " + std::to_string(step.id) +
                                     " stands at " + state.node(step).name + ".");
 }
@@ -107,7 +107,8 @@ class Deciding {
             .reason = "limit: Expected at most " + std::to_string(context_.events_max) +
                       " events of one decision, but more would follow.",
             .output = "{}",
-            .closed = left_open(state_)};
+            .closed = left_open(state_),
+            .cause = {}};
   }
 
   Decision decision() && {
@@ -143,6 +144,7 @@ class Deciding {
   void fail_call(StepId step, std::string error, std::string message);
   Status check_reuse(const Step& step, const CompleteStep& complete) const;
   Status check_outcome(const Step& step, const Outcome& outcome) const;
+  static Status check_item(const Outcome& outcome);
   Status check_revisions(const std::vector<Fact>& facts) const;
   Status check_budgets(const std::vector<Fact>& facts) const;
   Json data_after(const Step& step, const Json& patch) const;
@@ -187,8 +189,8 @@ Status Deciding::operator()(const StartRun& start) {
     return refusal(Code::invalid,
                    "Expected a priority from 0 to 9, but found " + std::to_string(start.options.priority) + ".");
   state_.id = start.run;
-  RunStarted started{graph->name,  graph->version,  canonical(start.input), start.options,    start.tags,
-                     start.parent, start.continues, std::nullopt,           start.forked_from};
+  RunStarted started{graph->name,  graph->version,  canonical(start.input), start.options,     start.tags,
+                     start.parent, start.continues, std::nullopt,           start.forked_from, start.language};
   if (start.history) started.history = canonical(*start.history);
   if (start.forked_from) return start_fork(start, std::move(started), *graph);
   emit(0, std::move(started));
@@ -222,6 +224,7 @@ Status Deciding::start_fork(const StartRun& start, RunStarted started, const Gra
   if (start.edit)
     if (Status fits = check_patch(Json::object(), *start.edit, graph); !fits) return fits;
   Status done = Done{};
+  started.language = origin->language;
   emit(0, std::move(started));
   if (start.edit) emit(0, ChannelsEdited{canonical(*start.edit)});
   if (state_.status == RunStatus::failed) done = (*this)(Reopen{});
@@ -277,6 +280,7 @@ Status Deciding::check_outcome(const Step& step, const Outcome& outcome) const {
   if (Status fits = check_value(outcome.patch, "what the handler left"); !fits) return fits;
   if (Status fits = check_facts(outcome.facts); !fits) return fits;
   if (step.goal >= 0) return Done{};
+  if (step.item >= 0) return check_item(outcome);
   if (Status fits = check_revisions(outcome.facts); !fits) return fits;
   if (Status fits = check_budgets(outcome.facts); !fits) return fits;
   const Node& node = state_.node(step);
@@ -291,6 +295,16 @@ Status Deciding::check_outcome(const Step& step, const Outcome& outcome) const {
   for (const auto& [channel, value] : outcome.patch.items())
     if (state_.graph->reducer(channel) == Reducer::sum) before[channel] = read_channel(state_, step.branch, channel);
   return check_patch(before, outcome.patch, *state_.graph);
+}
+
+// An item's label is not routed; its branch ends with it, and so would what it planned.
+Status Deciding::check_item(const Outcome& outcome) {
+  if (outcome.label == "error" || outcome.label == "exhausted")
+    return refusal(Code::invalid,
+                   "Expected an item to leave by a label of its handler, but it left by " + outcome.label + ".");
+  const auto is_record = [](const Fact& fact) { return std::holds_alternative<Record>(fact); };
+  if (std::all_of(outcome.facts.begin(), outcome.facts.end(), is_record)) return Done{};
+  return refusal(Code::invalid, "Expected an item of a map to leave records alone, but its handler planned.");
 }
 
 // A revision is made for the plan as it was read (optimistic concurrency): after another revision it would change a
@@ -351,7 +365,7 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   succeeded.node = node.name;
   succeeded.label = complete.outcome.label;
   succeeded.patch = canonical(complete.outcome.patch);
-  succeeded.next = state_.graph->next_names(step.node, complete.outcome.label);
+  if (step.item < 0) succeeded.next = state_.graph->next_names(step.node, complete.outcome.label);
   succeeded.attempt = complete.attempt;
   succeeded.worker = complete.worker;
   succeeded.started_at = complete.started_at;
@@ -404,9 +418,11 @@ void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   StepFailed failed = failed_step(state_, step, attempt, failure.error, failure.message);
   if (may_retry(step, fail)) {
     const TimeUs now = std::max(context_.now_us, state_.last_at);
-    failed.retry_at =
-        now + (failure.error == lost_error ? delay_after_loss_us(step.losses, context_.draw)
-                                           : delay_us(state_.node(step).retry, step.errors + 1, context_.draw));
+    const TimeUs asked = std::clamp<std::int64_t>(fail.failure.pause_ms, 0, pause_ms_max) * 1'000;
+    const TimeUs delay = failure.error == lost_error
+                             ? delay_after_loss_us(step.losses, context_.draw)
+                             : delay_us(state_.node(step).retry, step.errors + 1, context_.draw);
+    failed.retry_at = now + std::max(asked, delay);
     return emit(id, std::move(failed));
   }
   if (failure.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
@@ -587,11 +603,10 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   start.run = child.child = plus(context_.id_base, static_cast<std::uint32_t>(decision_.children.size()));
   start.graph = child.graph;
   start.version = child.version = graph->version;
-  Result<Json> input =
-      resolve_channels(std::get<CallNode>(state_.node(step).settings).with,
-                       [&](std::string_view channel) { return read_channel(state_, step.branch, channel); });
-  if (!input) return fail_call(id, "limit", input.error().message);
+  Result<Json> input = resolved(state_, step.branch, call_of(state_, step)->with);
+  if (!input) return fail_call(id, std::string(to_string(input.error().code)), input.error().message);
   start.input = *std::move(input);
+  start.language = state_.language;
   start.options.autonomous = state_.options.autonomous;
   start.options.priority = state_.options.priority;
   start.parent = Parent{state_.id, id, state_.parent ? state_.parent->depth + 1 : 1};

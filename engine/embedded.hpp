@@ -16,5 +16,6 @@ std::span<const EmbeddedFile> graph_files();           // in `engine/graphs`
 std::span<const EmbeddedFile> page_files();            // in `workers/tools/page/pages`
 std::span<const EmbeddedFile> profile_files();         // in `workers/planners/venture_scope/profiles`
 std::span<const EmbeddedFile> example_corpus_files();  // in `workers/tools/corpus/example_corpus`
+std::span<const EmbeddedFile> document_schemas();      // `ops/guide/*.schema.json`
 
 }  // namespace cairn

@@ -32,4 +32,23 @@ std::optional<GoalStatus> parse_goal_status(std::string_view word) {
   return enum_in<GoalStatus>(goal_status_words, word);
 }
 
+Json cause_json(const CauseOfFailure& cause) {
+  return {{"error", cause.error},
+          {"message", cause.message},
+          {"node", cause.node},
+          {"step", cause.step},
+          {"attempt", cause.attempt}};
+}
+
+std::optional<CauseOfFailure> read_cause(const Json& cause) {
+  if (!cause.is_object()) return std::nullopt;
+  try {
+    return CauseOfFailure{cause.at("error").get<std::string>(), cause.at("message").get<std::string>(),
+                          cause.at("node").get<std::string>(), cause.at("step").get<StepId>(),
+                          cause.at("attempt").get<std::int32_t>()};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace cairn

@@ -69,6 +69,22 @@ struct Origin {  // where a fork begins
   bool operator==(const Origin&) const = default;
 };
 
+// The rules by which a run reads the references of its graph (references.hpp); it keeps those that it began under.
+// Under 1 a missing value is null, and "$channel" is the only form.
+inline constexpr std::int32_t language_now = 2;
+
+// Why a branch left by an edge for failures: what "$error" reads.
+struct CauseOfFailure {
+  std::string error;  // one word, as in step_failed; exhausted, partial; failed or aborted of a call
+  std::string message;
+  std::string node;
+  StepId step = 0;
+  std::int32_t attempt = 0;
+  bool operator==(const CauseOfFailure&) const = default;
+};
+Json cause_json(const CauseOfFailure& cause);
+std::optional<CauseOfFailure> read_cause(const Json& cause);  // nothing: it is none
+
 // --- run ---------------------------------------------------------------------------------------------------------
 struct RunStarted {
   std::string graph;
@@ -80,6 +96,7 @@ struct RunStarted {
   std::optional<RunId> continues;
   std::optional<JsonText> history;  // with `continues`: becomes the channel `history`
   std::optional<Origin> forked_from;
+  std::int32_t language = language_now;
 };
 struct RunPaused {};
 struct RunResumed {};
@@ -101,6 +118,7 @@ struct RunFinished {
   std::string reason;
   JsonText output = "{}";
   Closed closed;
+  std::optional<CauseOfFailure> cause;  // of an end that is not done; language 2
 };
 
 // --- step --------------------------------------------------------------------------------------------------------

@@ -37,6 +37,14 @@ void event_fields(auto& field, Is<PlanChild> auto& e) {
   field.json("context", e.context);
 }
 
+void event_fields(auto& field, Is<CauseOfFailure> auto& e) {
+  field("error", e.error);
+  field("message", e.message);
+  field("node", e.node);
+  field("step", e.step);
+  field("attempt", e.attempt);
+}
+
 void event_fields(auto& field, Is<RunStarted> auto& e) {
   field("graph", e.graph);
   field("version", e.version);
@@ -47,6 +55,7 @@ void event_fields(auto& field, Is<RunStarted> auto& e) {
   field.present("continues", e.continues);
   field.raw_if("history", e.history);
   field.present("forked_from", e.forked_from);
+  field("language", e.language);  // since version 2
 }
 void event_fields(auto&, Is<RunPaused> auto&) {}
 void event_fields(auto&, Is<RunResumed> auto&) {}
@@ -58,6 +67,7 @@ void event_fields(auto& field, Is<RunFinished> auto& e) {
   field("reason", e.reason);
   field.raw("output", e.output);
   field("closed", e.closed);
+  field.present("cause", e.cause);
 }
 void event_fields(auto& field, Is<StepSucceeded> auto& e) {
   field("node", e.node);

@@ -13,7 +13,7 @@ template <class Body>
 inline constexpr EventType event_type_of;
 
 template <>
-inline constexpr EventType event_type_of<RunStarted>{1, 1, "run_started"};
+inline constexpr EventType event_type_of<RunStarted>{1, 2, "run_started"};
 template <>
 inline constexpr EventType event_type_of<RunPaused>{2, 1, "run_paused"};
 template <>

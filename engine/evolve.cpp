@@ -30,6 +30,10 @@ const DueSetting* due_of(const Node& node) {
   return wait != nullptr && wait->due ? &*wait->due : nullptr;
 }
 
+bool is_place(std::int32_t place, const Json& list) {
+  return place >= 0 && static_cast<std::size_t>(place) < list.size();
+}
+
 // One event's effect. Lives for one call of evolve.
 class Fold {
  public:
@@ -74,6 +78,7 @@ class Fold {
     Step& step = open_step();
     step.closing_label = to_string(finished.status);
     step.brought = finished.output;
+    step.message = finished.reason;
     touch(step.branch);
   }
 
@@ -126,6 +131,8 @@ class Fold {
   }
 
   void begin_as_fork(RunState origin, const Origin& from);
+  std::optional<CauseOfFailure> cause_of(const Step& step, const StepSucceeded& closed) const;
+  std::string unsuccessful_goals(const Step& map) const;
   void must_be_closable(const Step& step) const;
   Step& new_step(Branch& in, NodeIndex node);
   void open(BranchId in, NodeIndex node, const Json& given, std::string unfit = "");
@@ -134,6 +141,12 @@ class Fold {
   void set_due(Step& step, const DueSetting& setting);
   void take_goals(BranchId in, StepId map);
   void open_goal(BranchId in, std::int32_t place);
+  void take_items(Step& map, const MapNode::Items& settings);
+  void open_items(StepId map);
+  void open_item(BranchId in, Step& map);
+  void close_item(const Step& item, std::optional<Json> result, std::string error, std::string message);
+  void item_succeeded(const StepSucceeded& succeeded);
+  Json mapped_patch(const Step& map) const;
   void go_on(BranchId from, const std::vector<std::string>& next, const Json& given);
   void enter(BranchId in, NodeIndex node, const Json& given);
   void arrive(BranchId in, NodeIndex join);
@@ -154,6 +167,8 @@ class Fold {
 
 void Fold::operator()(const RunStarted& started) {
   if (event_.seq != 1) corrupt(state_, event_, "run_started stands first or nowhere");
+  if (started.language < 1 || started.language > language_now)
+    corrupt(state_, event_, "language " + std::to_string(started.language) + " is unknown");
   const GraphRef graph = graphs_.by_version(started.version);
   if (graph == nullptr) corrupt(state_, event_, "graph version " + started.version + " is unknown");
   if (started.forked_from) {
@@ -165,6 +180,7 @@ void Fold::operator()(const RunStarted& started) {
   } else {
     state_.graph = graph;
     state_.started_at = event_.at_us;
+    state_.language = started.language;
     state_.input = started.input;
     state_.parent = started.parent;
     state_.continues = started.continues;
@@ -201,6 +217,7 @@ void Fold::begin_as_fork(RunState origin, const Origin& from) {
 void Fold::operator()(const RunReopened&) {
   state_.status = RunStatus::running;
   state_.reason.clear();
+  state_.cause.reset();
   state_.output = nullptr;
   for (auto& [id, step] : state_.steps) {
     step.child = RunId{};  // an open call starts a new child
@@ -226,6 +243,7 @@ void Fold::operator()(const RunFinished& finished) {
   touch_all();
   state_.status = finished.status;
   state_.reason = finished.reason;
+  state_.cause = finished.cause;
   state_.output = parse_stored(finished.output);
   if (finished.status == RunStatus::failed) return;  // its steps stay, for a retry
   state_.steps.clear();
@@ -250,11 +268,12 @@ void Fold::open(BranchId in, NodeIndex node, const Json& given, std::string unfi
   Step& step = new_step(branch(in), node);
   const Node& at = state_.node(step);
   step.given = given;
-  charge(step, at);  // first: the step sees the counts with its own use
+  if (at.items() == nullptr) charge(step, at);  // first: the step sees the counts with its own use
   for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
   if (step.exhausted) return;
   if (!unfit.empty()) return make_unfit(step, std::move(unfit));
   if (const DueSetting* due = due_of(at)) set_due(step, *due);
+  if (const MapNode::Items* items = at.items()) return take_items(step, *items);
   if (at.verb() == Verb::map) take_goals(in, step.id);
 }
 
@@ -271,9 +290,9 @@ void Fold::charge(Step& step, const Node& node) {
 // makes the step unfit instead of failing the fold, because folding is total; follow closes it by its error.
 void Fold::set_due(Step& step, const DueSetting& setting) {
   const bool is_moment = setting.kind == DueSetting::Kind::at_time;
-  const Result<Json> resolved = resolve_channels(
-      setting.value, [&](std::string_view channel) { return read_channel(state_, step.branch, channel); });
-  const Json value = resolved ? *resolved : Json();
+  const Result<Json> found = resolved(state_, step.branch, setting.value);
+  if (!found && state_.language > 1) return make_unfit(step, found.error().message);
+  const Json value = found ? *found : Json();
   const std::int64_t ms_max = (never_us - event_.at_us) / 1000 - 1;
   if (is_moment && value.is_string()) step.due = parse_time(value.get_ref<const std::string&>());
   if (!is_moment && value.is_number_integer() && value >= 0 && value <= ms_max)
@@ -337,6 +356,44 @@ void Fold::open_goal(BranchId in, std::int32_t place) {
   }
 }
 
+// The list is fixed when the map opens: a later change of the channel is not seen.
+void Fold::take_items(Step& map, const MapNode::Items& settings) {
+  Result<Json> items = resolved(state_, map.branch, settings.over);
+  if (!items) return make_unfit(map, items.error().message);
+  if (!items->is_array()) return make_unfit(map, "Expected a list to map over, but found " + excerpt(*items, 60) + ".");
+  if (items->size() > map_items_max)
+    return make_unfit(map, "Expected at most " + std::to_string(map_items_max) + " items to map over, but found " +
+                               std::to_string(items->size()) + ".");
+  map.map.results = Json::array();
+  map.map.results.get_ref<Json::array_t&>().resize(items->size());
+  map.map.items = *std::move(items);
+  open_items(map.id);
+}
+
+// As many as may be open at once.
+void Fold::open_items(StepId id) {
+  Step& map = state_.steps.at(id);
+  const MapNode::Items* settings = state_.node(map).items();
+  const std::int32_t open_max = settings == nullptr ? 1 : settings->concurrency;
+  while (map.map.open_items < open_max && static_cast<std::size_t>(map.map.next_item) < map.map.items.size())
+    open_item(map.branch, map);
+}
+
+void Fold::open_item(BranchId in, Step& map) {
+  const std::int32_t place = map.map.next_item++;
+  ++map.map.open_items;
+  const BranchId id = ++state_.last_branch;
+  Branch& part = state_.branches[id];
+  part.id = id;
+  part.parent = in;
+  part.place = place;
+  part.data.set({{"item", map.map.items[static_cast<std::size_t>(place)]}, {"index", place}}, *state_.graph);
+  Step& step = new_step(part, map.node);
+  step.item = place;
+  charge(step, state_.node(step));
+  for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
+}
+
 // --- routing ------------------------------------------------------------------------------------------------------
 
 void Fold::go_on(BranchId from, const std::vector<std::string>& next, const Json& given) {
@@ -379,6 +436,7 @@ void Fold::arrive(BranchId in, NodeIndex join) {
   for (const BranchId id : fan) {
     if (const Status fits = check_sums(state_, parent.id, branch(id).data); !fits && unfit.empty())
       unfit = fits.error().message;
+    if (branch(id).cause) parent.cause = std::move(branch(id).cause);
     merge(parent, branch(id));
     state_.branches.erase(id);
   }
@@ -401,16 +459,97 @@ void Fold::must_be_closable(const Step& step) const {
   const auto refuse = [&](const char* why) { corrupt(state_, event_, "step " + std::to_string(step.id) + why); };
   if (step.goal >= 0) refuse(" is a sub-goal's");
   if (step.map.open_goals > 0) refuse(" has open sub-goals");
+  if (step.map.open_items > 0) refuse(" has open items");
   if (!step.question.empty() && state_.questions.contains(step.question)) refuse(" has an open question");
+}
+
+// REQUIRES: the step is a map's.
+std::string Fold::unsuccessful_goals(const Step& map) const {
+  int failed = 0;
+  int skipped = 0;
+  const SubGoal* first = nullptr;
+  for (const SubGoal& goal : state_.branches.at(map.branch).plan.goals) {
+    if (goal.map != map.id) continue;
+    if (goal.status == GoalStatus::skipped) ++skipped;
+    if (goal.status != GoalStatus::failed) continue;
+    ++failed;
+    if (first == nullptr) first = &goal;
+  }
+  std::string said = std::to_string(failed) + " failed, " + std::to_string(skipped) + " skipped";
+  if (first == nullptr) return said + ".";
+  return said + "; the first was " + first->id + ": " + first->error + ": " + first->message;
+}
+
+std::string failed_items(const Step& map) {
+  const FailedItem& first = map.map.failed.begin()->second;
+  return std::to_string(map.map.failed.size()) + " of " + std::to_string(map.map.items.size()) +
+         " items failed; the first was item " + std::to_string(first.id) + ": " + first.error + ": " + first.message;
+}
+
+// An edge that stands for a failure, though the step itself did what it is there for.
+std::optional<CauseOfFailure> Fold::cause_of(const Step& step, const StepSucceeded& closed) const {
+  const Node& node = state_.node(step);
+  std::string message;
+  if (node.verb() == Verb::call && (closed.label == "failed" || closed.label == "aborted"))
+    message = step.message;
+  else if (node.verb() == Verb::map && closed.label == "partial")
+    message = step.map.items.is_null() ? unsuccessful_goals(step) : failed_items(step);
+  else if (closed.label == "exhausted" && step.exhausted)
+    message = "Budget " + node.spends + " is used up.";
+  else
+    return std::nullopt;
+  return CauseOfFailure{closed.label, std::move(message), node.name, step.id, step.attempt};
+}
+
+// The result of an item is what it left: a handler's patch, a run's output.
+void Fold::item_succeeded(const StepSucceeded& succeeded) {
+  const Step item = open_step();
+  if (call_of(state_, item) == nullptr) return close_item(item, parse_stored_object(succeeded.patch), "", "");
+  if (succeeded.label == "done") return close_item(item, item.brought.value_or(Json()), "", "");
+  close_item(item, std::nullopt, succeeded.label, item.message);
+}
+
+// Without a result it failed. The next item opens in its place.
+void Fold::close_item(const Step& item, std::optional<Json> result, std::string error, std::string message) {
+  const BranchId in = branch(item.branch).parent;
+  const auto map_step = state_.steps.find(branch(in).step);
+  if (map_step == state_.steps.end() || !is_place(item.item, map_step->second.map.items))
+    corrupt(state_, event_, "step " + std::to_string(item.id) + " is an item of no open map");
+  MapProgress& map = map_step->second.map;
+  if (result)
+    map.results[static_cast<std::size_t>(item.item)] = *std::move(result);
+  else
+    map.failed[item.item] = {item.item, std::move(error), std::move(message)};
+  --map.open_items;
+  state_.branches.erase(item.branch);
+  state_.steps.erase(event_.step);
+  touch(item.branch);
+  touch(in);
+  open_items(map_step->first);
+}
+
+// The channels that a map over items writes when it closes.
+Json Fold::mapped_patch(const Step& map) const {
+  Json patch = Json::object();
+  const Node& node = state_.node(map);
+  if (!node.into.empty()) patch[node.into] = map.map.results;
+  if (node.items() == nullptr || node.items()->failures.empty()) return patch;
+  Json& failures = patch[node.items()->failures] = Json::array();
+  for (const auto& [place, failed] : map.map.failed)
+    failures.push_back({{"index", place}, {"error", failed.error}, {"message", failed.message}});
+  return patch;
 }
 
 void Fold::operator()(const StepSucceeded& succeeded) {
   must_be_closable(open_step());
+  if (open_step().item >= 0) return item_succeeded(succeeded);
   Step step = std::move(open_step());
   state_.steps.erase(event_.step);
   Branch& in = branch(step.branch);
   in.step = 0;
+  if (auto cause = cause_of(step, succeeded)) in.cause = std::move(cause);
   in.data.add(succeeded.patch);
+  if (!step.map.items.is_null()) in.data.add(mapped_patch(step), *state_.graph);
   if (!succeeded.cache_key.empty())
     in.cache.emplace(succeeded.cache_key, CachedOutcome{step.id, succeeded.label, succeeded.patch});
   Json given;
@@ -443,8 +582,10 @@ void Fold::operator()(const StepFailed& failed) {
     return;
   }
   must_be_closable(step);
+  if (step.item >= 0) return close_item(Step(step), std::nullopt, failed.error, failed.message);
   const BranchId in = step.branch;
   const Json given = {{"node", failed.node}, {"error", failed.error}, {"message", failed.message}};
+  branch(in).cause = CauseOfFailure{failed.error, failed.message, failed.node, step.id, failed.attempt};
   state_.steps.erase(event_.step);
   branch(in).step = 0;
   go_on(in, failed.next, given);

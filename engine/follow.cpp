@@ -19,10 +19,11 @@ class Following {
     if (branch_.step == 0) return std::nullopt;
     if (step().id > state_.graph->steps_max)
       return failed("Expected at most " + limit() + " steps, but another opened.");
-    if (step().failed_final) return failed(failure());
+    if (step().failed_final) return failed_by_step();
     if (step().goal >= 0) return sub_goal();
     if (step().exhausted) return exhausted();
     if (step().unfit) return closed_by_error();
+    if (step().item >= 0) return call_of(state_, step()) == nullptr ? std::nullopt : call();
     switch (node().verb()) {
       case Verb::ask:
         return ask();
@@ -52,27 +53,46 @@ class Following {
            step().message;
   }
 
-  Result<Json> data(const Json& value) const {
-    return resolve_channels(value, [&](std::string_view channel) { return read_channel(state_, branch_.id, channel); });
-  }
+  Result<Json> data(const Json& value) const { return resolved(state_, branch_.id, value); }
 
+  // An item's branch ends with its step.
   std::vector<std::string> next_nodes(std::string_view label) const {
+    if (step().item >= 0) return {};
     return state_.graph->next_names(step().node, label);
   }
 
   EventBody ended_by(const EndNode& end) const {
     const Result<Json> reason = data(end.reason);
-    if (!reason) return failed("limit: " + reason.error().message);
+    if (!reason) return failed(unreadable(reason.error()));
     const Result<Json> output = end.output ? data(*end.output) : Result<Json>(read_channels(state_, branch_.id));
-    if (!output) return failed("limit: " + output.error().message);
-    return RunFinished{.status = end.status,
-                       .reason = reason->is_string() ? reason->get<std::string>() : canonical(*reason),
-                       .output = canonical(*output),
-                       .closed = {}};
+    if (!output) return failed(unreadable(output.error()));
+    RunFinished finished{.status = end.status,
+                         .reason = reason->is_string() ? reason->get<std::string>() : canonical(*reason),
+                         .output = canonical(*output),
+                         .closed = {},
+                         .cause = {}};
+    if (const CauseOfFailure* cause = find_cause(state_, branch_.id); cause != nullptr && is_told(end.status))
+      finished.cause = *cause;
+    return finished;
+  }
+  static std::string unreadable(const Error& error) {
+    return std::string(to_string(error.code)) + ": " + error.message;
+  }
+  bool is_told(RunStatus status) const { return state_.language > 1 && status != RunStatus::done; }
+
+  EventBody failed(std::string reason, std::optional<CauseOfFailure> cause = {}) const {
+    return RunFinished{.status = RunStatus::failed,
+                       .reason = std::move(reason),
+                       .output = "{}",
+                       .closed = {},
+                       .cause = std::move(cause)};
   }
 
-  EventBody failed(std::string reason) const {
-    return RunFinished{.status = RunStatus::failed, .reason = std::move(reason), .output = "{}", .closed = {}};
+  EventBody failed_by_step() const {
+    std::optional<CauseOfFailure> cause;
+    if (is_told(RunStatus::failed))
+      cause = CauseOfFailure{step().error, step().message, node().name, step().id, step().attempt};
+    return failed(failure(), std::move(cause));
   }
 
   // The engine's own closing of a step: by an edge if the label has one, else for good.
@@ -119,14 +139,16 @@ class Following {
     const BudgetUse use = found == state_.budgets.end() ? BudgetUse{0, 0, true} : found->second;
     if (!use.is_reported) return BudgetExhausted{node().spends, use.cap, use.used};
     if (!next_nodes("exhausted").empty()) return closed_by("exhausted", "{}", "");
-    return failed_step(state_, step(), closed_by_engine(step()), "exhausted",
-                       "Budget " + node().spends + " is used up: " + std::to_string(use.used) + " of " +
-                           std::to_string(use.cap) + ".");
+    StepFailed closed = failed_step(state_, step(), closed_by_engine(step()), "exhausted",
+                                    "Budget " + node().spends + " is used up: " + std::to_string(use.used) + " of " +
+                                        std::to_string(use.cap) + ".");
+    if (step().item >= 0) route_error(closed, state_, step());
+    return closed;
   }
 
   // A node's `into` also stores the value that arrived under that channel.
   JsonText into() const {
-    if (node().into.empty() || !step().brought) return "{}";
+    if (node().into.empty() || !step().brought || step().item >= 0) return "{}";
     return canonical(Json{{node().into, *step().brought}});
   }
 
@@ -168,6 +190,8 @@ class Following {
   }
 
   std::optional<EventBody> map() const {
+    if (step().map.open_items > 0) return std::nullopt;
+    if (!step().map.items.is_null()) return closed_by(step().map.failed.empty() ? "joined" : "partial", "{}", "");
     if (!step().map.doomed.empty())
       return skipped(branch_.plan.goals[static_cast<std::size_t>(*step().map.doomed.begin())]);
     if (step().map.open_goals > 0) return std::nullopt;
@@ -188,7 +212,7 @@ class Following {
   std::optional<EventBody> call() const {
     if (!step().closing_label.empty()) return closed_by(step().closing_label, into(), "");
     if (!step().child.is_nil()) return std::nullopt;
-    return ChildStarted{RunId{}, settings<CallNode>().graph, ""};  // decide names the child and its version
+    return ChildStarted{RunId{}, call_of(state_, step())->graph, ""};  // decide names the child and its version
   }
 
   const RunState& state_;

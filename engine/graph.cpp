@@ -12,10 +12,20 @@ constexpr std::array<std::string_view, 5> reducer_words{"last", "append", "merge
 
 }  // namespace
 
+const MapNode::Items* Node::items() const {
+  const auto* map = as<MapNode>();
+  return map != nullptr && map->items ? &*map->items : nullptr;
+}
+
+const DoNode* Node::work() const { return items() == nullptr ? as<DoNode>() : std::get_if<DoNode>(&items()->each); }
+
+const CallNode* Node::call() const {
+  return items() == nullptr ? as<CallNode>() : std::get_if<CallNode>(&items()->each);
+}
+
 const std::string& Node::handler() const {
   static const std::string none;
-  const auto* work = as<DoNode>();
-  return work == nullptr ? none : work->handler;
+  return work() == nullptr ? none : work()->handler;
 }
 
 NodeIndex Graph::find(std::string_view node) const {

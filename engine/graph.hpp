@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -56,14 +57,24 @@ struct AskNode {
   std::optional<Json> fallback;       // wire: "default"
   std::optional<DueSetting> expires;  // wire: "expires_ms"
 };
-struct MapNode {};  // over the plan's sub-goals, the only list there is to map
-struct WaitNode {   // for a signal, or for `due` alone
+struct WaitNode {  // for a signal, or for `due` alone
   std::optional<std::string> signal;
   std::optional<DueSetting> due;  // wire: "ms" or "until"; "timeout_ms" of a signal
 };
 struct CallNode {
   std::string graph;
   Json with = Json::object();  // the child's input
+};
+// Over the plan's sub-goals; or over the items of a list: each is a branch with a step of its own, which reads the
+// channels `item` and `index`.
+struct MapNode {
+  struct Items {
+    Json over;                            // "$channel" that gives the list, or the list
+    std::variant<DoNode, CallNode> each;  // executes one item; its labels are not routed
+    std::int32_t concurrency = 100;       // items open at once
+    std::string failures;                 // channel for [{"index", "error", "message"}]; "" none
+  };
+  std::optional<Items> items;  // nothing: sub-goals
 };
 struct EndNode {
   RunStatus status = RunStatus::done;
@@ -92,7 +103,12 @@ struct Node {
   const Settings* as() const {
     return std::get_if<Settings>(&settings);
   }
-  // "" for every verb but `do`.
+  // The settings of a map over items, else null.
+  const MapNode::Items* items() const;
+  // The handler or the run that executes a step of the node or of its items; null if none does.
+  const DoNode* work() const;
+  const CallNode* call() const;
+  // "" if no handler does.
   const std::string& handler() const;
 };
 
@@ -108,7 +124,9 @@ struct Graph {
   std::vector<Node> nodes;  // by name
   std::map<std::string, Reducer> channels;
   std::map<std::string, Budget> budgets;
+  std::set<std::string, std::less<>> mapped;  // channels that a map goes over: they hold lists
   std::int32_t steps_max = 0;
+  Json input;                     // JSON Schema of a run's input; null: any object
   Json context = Json::object();  // what a run that continues another takes over: {"keep_last": n}
 
   // -1 if there is none.

@@ -83,11 +83,15 @@ class GraphCheck {
       expected("the graph to be an object", graph_);
       return faults_;
     }
-    keys(graph_, "the graph", {"name", "start", "channels", "limits", "budgets", "context", "nodes", "description"});
+    keys(graph_, "the graph",
+         {"name", "start", "input", "channels", "limits", "budgets", "context", "nodes", "description", "$schema"});
     name("the graph's name", member(graph_, "name"));
     if (graph_.contains("description") && !graph_["description"].is_string()) {
       expected("the graph's description to be a text", graph_["description"]);
     }
+    input();
+    const Json& schema = member(graph_, "$schema");  // for editors
+    if (!schema.is_discarded() && !schema.is_string()) expected("the graph's $schema to be a text", schema);
     channels();
     limits();
     budgets();
@@ -167,6 +171,11 @@ class GraphCheck {
                             reducer == "max" || reducer.is_discarded();
       if (!is_known) expected("the reducer of " + what + " to be last, append, merge, sum or max", reducer);
     }
+  }
+
+  void input() {
+    const Json& input = member(graph_, "input");
+    if (!input.is_discarded() && !input.is_object()) expected("the graph's input to be a JSON Schema", input);
   }
 
   void limits() {
@@ -455,9 +464,64 @@ class GraphCheck {
   }
 
   void map_node(const std::string& what, const Json& json) {
+    const Json& map = json["map"];
     keys(json, what, {"map", "on", "join", "cache", "timeout_ms", "spends", "retry"});
-    if (json["map"] != "sub_goals") expected(what + " to map \"sub_goals\"", json["map"]);
+    if (map.is_object()) {
+      map_items("the map of " + what, map);
+      if (json.contains("cache")) fault(what + " to cache the outcomes of sub-goals", "it maps items");
+    } else if (map != "sub_goals") {
+      expected(what + " to map \"sub_goals\" or the items of a list", map);
+    }
     labels(what, json, {"joined"}, {"partial"});
+  }
+
+  void map_items(const std::string& what, const Json& map) {
+    keys(map, what, {"over", "do", "call", "with", "queue", "labels", "concurrency", "into", "failures"});
+    if (map.contains("do") == map.contains("call"))
+      fault(what + " to have one of do and call", map.contains("do") ? "it has both" : "it has none");
+    const Json& over = member(map, "over");
+    if (!over.is_array() && !over.is_object() && !is_from_channel(over))
+      expected(what + " to go \"over\" a list or a $channel that gives one", over);
+    if (map.contains("do")) map_handler(what, map);
+    if (map.contains("call")) {
+      name("the graph that " + what + " calls", map["call"]);
+      for (const char* key : {"queue", "labels"})
+        if (map.contains(key)) fault(what + " to have " + in_quotes(key) + " only with \"do\"", "it has \"call\"");
+    }
+    settings(what, map);
+    if (map.contains("concurrency"))
+      integer("\"concurrency\" in " + what, map["concurrency"], 1, map.contains("call") ? 1'000 : 10'000);
+    map_channels(what, map);
+  }
+
+  void map_handler(const std::string& what, const Json& map) {
+    const Json& handler = map["do"];
+    bounded("the name of a handler", handler);
+    if (!handler.is_string() || !is_handler_name(handler.get_ref<const std::string&>()))
+      return expected("the handler of " + what + " to be a name like planner.node", handler);
+    declared_labels(what, map, handler.get_ref<const std::string&>());
+  }
+
+  // The results are a list: so a channel that takes them must take lists. An item's own channels are set, not reduced.
+  void map_channels(const std::string& what, const Json& map) {
+    const Json& failures = member(map, "failures");
+    bounded("the channel of \"failures\"", failures);
+    if (!failures.is_discarded() && !(failures.is_string() && is_channel_name(failures.get_ref<const std::string&>())))
+      expected("\"failures\" of " + what + " to be a channel", failures);
+    const auto reducer_of = [&](const Json& channel) -> const Json& {
+      const Json& channels = member(graph_, "channels");
+      if (!channel.is_string() || !channels.is_object()) return member(map, "");
+      const Json& settings = member(channels, channel.get_ref<const std::string&>().c_str());
+      return settings.is_object() ? member(settings, "reducer") : member(map, "");
+    };
+    for (const char* key : {"into", "failures"}) {
+      const Json& reducer = reducer_of(member(map, key));
+      if (reducer.is_discarded() || reducer == "last" || reducer == "append") continue;
+      expected("the channel of " + in_quotes(key) + " of " + what + " to take lists (last or append)", reducer);
+    }
+    for (const char* own : {"item", "index"})
+      if (const Json& reducer = reducer_of(own); !reducer.is_discarded() && reducer != "last")
+        expected("channel " + in_quotes(own) + ", which " + what + " sets, to have no reducer but last", reducer);
   }
 
   void wait_node(const std::string& what, const Json& json) {

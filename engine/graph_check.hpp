@@ -2,7 +2,9 @@
 // to meet. Pure functions, safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,11 +13,31 @@
 
 namespace cairn {
 
-// A handler as the check sees it: the labels it may leave by.
+// One key of a handler's "with".
+struct HandlerSetting {
+  enum class Means : std::uint8_t {
+    value,     // anything
+    channel,   // the channel that is written
+    channels,  // {CHANNEL: value}: channels that are written
+    tool,      // the name of a tool
+    schema,    // a JSON Schema
+    label,     // a label that the node may be left by
+    labels,    // {TEXT: LABEL}
+    cases,     // [{"if", "label"}]
+  };
+  std::string name;
+  Means means = Means::value;
+  bool is_required = false;
+  std::string otherwise = {};  // the channel if the key is missing; "": none
+};
+
+// A handler as the check sees it.
 struct HandlerLabels {
-  std::set<std::string> labels;
+  std::set<std::string> labels;   // that it may leave by
   bool declared_by_node = false;  // a node's own "labels" are the list; `labels` if it has none
   bool is_pure = true;            // only a pure handler may be cached
+  // All keys of its "with"; it then writes no channel but those they name. Nothing: any key, any channel.
+  std::optional<std::vector<HandlerSetting>> settings = {};
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
 

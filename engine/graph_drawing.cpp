@@ -58,7 +58,12 @@ Json wait_json(const WaitNode& wait) {
 struct Subtitle {
   std::string operator()(const DoNode& work) const { return "do " + work.handler; }
   std::string operator()(const AskNode& ask) const { return "ask " + excerpt(ask.kind, 40); }
-  std::string operator()(const MapNode&) const { return "map sub_goals"; }
+  std::string operator()(const MapNode& map) const {
+    if (!map.items) return "map sub_goals";
+    const auto* work = std::get_if<DoNode>(&map.items->each);
+    return "map " + excerpt(map.items->over, 40) + ": " +
+           (work == nullptr ? (*this)(std::get<CallNode>(map.items->each)) : (*this)(*work));
+  }
   std::string operator()(const WaitNode& wait) const { return "wait " + excerpt(wait_json(wait), 40); }
   std::string operator()(const CallNode& call) const { return "call " + call.graph; }
   std::string operator()(const EndNode& end) const { return "end " + excerpt(std::string(to_string(end.status)), 40); }

@@ -45,6 +45,11 @@ std::set<NodeIndex> joins_ahead(const Graph& graph, NodeIndex from) {
   return joins;
 }
 
+std::string kind_of_map(const Node& node) {
+  if (node.items() == nullptr) return "sub-goals";
+  return node.work() == nullptr ? "items by a call" : "items by a handler";
+}
+
 class Hindrances {
  public:
   Hindrances(const RunState& state, const Graph& to) : state_(state), to_(to) {}
@@ -67,7 +72,10 @@ class Hindrances {
       return;
     }
     const Node& node = to_.node(there);
-    if (node.verb() != here.verb())
+    if (node.verb() == Verb::map && kind_of_map(node) != kind_of_map(here))
+      says_.push_back("Expected node " + name + ", where " + who + " stands, to map " + kind_of_map(here) + " in " +
+                      title(to_) + " as well, but it maps " + kind_of_map(node) + ".");
+    else if (node.verb() != here.verb())
       says_.push_back("Expected node " + name + ", where " + who + " stands, to be " +
                       std::string(to_string(here.verb())) + " in " + title(to_) + " as well, but it is " +
                       std::string(to_string(node.verb())) + ".");

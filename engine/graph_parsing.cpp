@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/corrupt_history.hpp"
+#include "engine/references.hpp"
 
 namespace cairn {
 namespace {
@@ -84,12 +85,6 @@ AskNode built_ask(const Json& node) {
   return ask;
 }
 
-MapNode built_map(const Json& node) {
-  if (node.at("map") != "sub_goals")
-    throw CorruptHistory("Expected a map of sub_goals, but found " + excerpt(node.at("map"), 40) + ".");
-  return {};
-}
-
 // With a signal, "timeout_ms" is its timeout; a moment counts before a duration.
 WaitNode built_wait(const Json& node) {
   const Json& json = settings_at(node, "wait");
@@ -105,6 +100,20 @@ CallNode built_call(const Json& node) {
   call.graph = node.at("call").get<std::string>();
   read(node, "with", call.with);
   return call;
+}
+
+MapNode built_map(const Json& node) {
+  if (node.at("map") == "sub_goals") return {};
+  const Json& json = settings_at(node, "map");
+  MapNode::Items items;
+  items.over = json.at("over");
+  if (json.contains("do"))
+    items.each = built_do(json);
+  else
+    items.each = built_call(json);
+  read(json, "concurrency", items.concurrency);
+  read(json, "failures", items.failures);
+  return {std::move(items)};
 }
 
 RunStatus built_status(const Json& word) {
@@ -151,7 +160,8 @@ std::vector<NodeIndex> built_edge(const Graph& graph, const Json& edge) {
 
 void build_node(const Graph& graph, const Json& json, Node& node) {
   node.settings = built_settings(json);
-  read(json, "into", node.into);
+  const bool maps_items = node.items() != nullptr;
+  read(maps_items ? json.at("map") : json, "into", node.into);
   read(json, "join", node.join);
   read(json, "cache", node.cache);
   read(json, "timeout_ms", node.timeout_ms);
@@ -167,6 +177,7 @@ GraphRef built_graph(const Json& json, std::string version) {
   graph->version = std::move(version);
   graph->text = canonical(json);
   graph->steps_max = json.at("limits").at("steps").get<std::int32_t>();
+  read(json, "input", graph->input);
   read(json, "context", graph->context);
   for (const auto& [channel, settings] : object_at(json, "channels").items()) {
     graph->channels[channel] = reducer_in(settings.value("reducer", Json("last")));
@@ -177,27 +188,27 @@ GraphRef built_graph(const Json& json, std::string version) {
   const Json& nodes = json.at("nodes");
   for (const auto& [name, settings] : nodes.items()) graph->nodes.emplace_back().name = name;
   for (Node& node : graph->nodes) build_node(*graph, nodes.at(node.name), node);
+  for (const Node& node : graph->nodes)
+    if (const MapNode::Items* items = node.items())
+      each_reference(items->over, [&](std::string_view list, bool) { graph->mapped.emplace(list); });
   graph->start = graph->find(json.at("start").get_ref<const std::string&>());
   if (graph->start < 0) throw CorruptHistory("Expected the start of graph " + graph->name + " to be a node.");
   return graph;
 }
 
-std::string first_of(const std::vector<std::string>& faults) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(faults.size(), faults_named_max); ++i) text += (i == 0 ? "" : " ") + faults[i];
-  if (faults.size() > faults_named_max) {
-    text += " (" + std::to_string(faults.size() - faults_named_max) + " more faults.)";
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<GraphRef> parse_graph(const Json& graph, std::string version, const Handlers& handlers) {
-  if (const auto faults = graph_faults(graph, handlers); !faults.empty()) {
-    return Error{Code::invalid, first_of(faults)};
-  }
+  if (const auto faults = graph_faults(graph, handlers); !faults.empty()) return faulty_graph(faults);
   return built_graph(graph, std::move(version));
+}
+
+Error faulty_graph(const std::vector<std::string>& faults) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(faults.size(), faults_named_max); ++i) text += (i == 0 ? "" : " ") + faults[i];
+  if (faults.size() > faults_named_max)
+    text += " (" + std::to_string(faults.size() - faults_named_max) + " more faults.)";
+  return {Code::invalid, std::move(text)};
 }
 
 GraphRef stored_graph(const Json& graph, std::string version) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/graph.hpp"
 #include "engine/graph_check.hpp"
@@ -14,6 +15,9 @@ namespace cairn {
 // Refuses `invalid` with the first faults. `version` is the hash of canonical(graph), made by the caller
 // (the engine does not hash).
 Result<GraphRef> parse_graph(const Json& graph, std::string version, const Handlers& handlers);
+
+// The refusal of a graph with these faults: `invalid`, the first ones and how many more. REQUIRES: there is one.
+Error faulty_graph(const std::vector<std::string>& faults);
 
 // A graph that was checked when it was stored: built without a second check. Throws CorruptHistory if it is none, a
 // setting of another kind included.

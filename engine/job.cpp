@@ -24,7 +24,7 @@ std::optional<Job> job_of(const RunState& state, BranchId branch) {
   if (found == state.branches.end() || found->second.step == 0) return std::nullopt;
   const Step& step = state.steps.at(found->second.step);
   if (step.goal >= 0) return job_for(state, step, goal_of(state, step).queue, step.run_at);
-  if (const auto* work = state.node(step).as<DoNode>()) return job_for(state, step, work->queue, step.run_at);
+  if (const auto* work = work_of(state, step)) return job_for(state, step, work->queue, step.run_at);
   if (step.due) return job_for(state, step, std::string(timer_queue), *step.due);
   return std::nullopt;
 }

@@ -105,26 +105,19 @@ class CheckedBuilder final : public nlohmann::json_sax<Json> {
   std::size_t fault_byte_ = 0;
 };
 
-Error not_json(std::string_view what, const std::string& found, std::size_t byte) {
-  return {Code::invalid, "Expected " + std::string(what) + " to be JSON, but found " + found + " at byte " +
-                             std::to_string(byte) + "."};
+// "byte 7", or of a text with several lines "line 2, column 3"; both count from 1, a column in bytes.
+std::string place_in(std::string_view text, std::size_t byte) {
+  if (text.find('\n') == std::string_view::npos) return "byte " + std::to_string(byte);
+  const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::size_t last = before.rfind('\n');
+  const std::size_t column = before.size() - (last == std::string_view::npos ? 0 : last + 1) + 1;
+  return "line " + std::to_string(lines + 1) + ", column " + std::to_string(column);
 }
 
-Json pointed_at(const Json& value, std::string_view pointer) {
-  try {
-    return value.at(Json::json_pointer(std::string(pointer)));
-  } catch (const Json::exception&) {
-    return nullptr;
-  }
-}
-
-Json resolve_text(const std::string& text, const std::function<Json(std::string_view)>& read) {
-  if (text.size() < 2 || text[0] != '$') return text;
-  if (text[1] == '$') return text.substr(1);
-  const std::string_view path = std::string_view(text).substr(1);
-  const std::size_t slash = path.find('/');
-  if (slash == std::string_view::npos) return read(path);
-  return pointed_at(read(path.substr(0, slash)), path.substr(slash));
+Error not_json(std::string_view what, const std::string& found, std::string_view text, std::size_t byte) {
+  return {Code::invalid,
+          "Expected " + std::string(what) + " to be JSON, but found " + found + " at " + place_in(text, byte) + "."};
 }
 
 // --- writing ---------------------------------------------------------------------------------------------------------
@@ -199,11 +192,11 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
   CheckedBuilder builder(value);
   const char* at = nullptr;
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {  // the parser would take it for the end
-    return not_json(what, "the character NUL", nul + 1);
+    return not_json(what, "the character NUL", text, nul + 1);
   }
   if (read_json(text, at, builder)) return value;
   const auto read = static_cast<std::size_t>(at - text.data());
-  return not_json(what, builder.fault(), builder.fault_byte() != 0 ? builder.fault_byte() : read);
+  return not_json(what, builder.fault(), text, builder.fault_byte() != 0 ? builder.fault_byte() : read);
 }
 
 Json parse_stored(std::string_view text) {
@@ -261,33 +254,6 @@ Status CompositionBound::add(const Json& part, int level) {
   return Error{Code::limit, "Expected a value composed of references to take at most " +
                                 std::to_string(composed_bytes_max) + " bytes and " + std::to_string(json_depth_max) +
                                 " levels, but this one takes more."};
-}
-
-namespace {
-
-using ReadChannel = std::function<Json(std::string_view channel)>;
-
-Result<Json> resolve(const Json& value, const ReadChannel& read, CompositionBound& bound, int level) {
-  if (value.is_string()) {
-    Json found = resolve_text(value.get_ref<const std::string&>(), read);
-    if (Status fits = bound.add(found, level); !fits) return fits.error();
-    return found;
-  }
-  if (!value.is_structured()) return value;
-  Json resolved = value;
-  for (Json& member : resolved) {
-    Result<Json> inner = resolve(member, read, bound, level + 1);
-    if (!inner) return inner.error();
-    member = *std::move(inner);
-  }
-  return resolved;
-}
-
-}  // namespace
-
-Result<Json> resolve_channels(const Json& value, const ReadChannel& read) {
-  CompositionBound bound;
-  return resolve(value, read, bound, 0);
 }
 
 }  // namespace cairn

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -47,10 +46,5 @@ class CompositionBound {
   bool take(const Json& part, int level);
   std::size_t left_ = composed_bytes_max;
 };
-
-// Replaces every string "$channel" or "$channel/json/pointer" that is a whole value by what `read` gives for the
-// channel; a pointer that leads nowhere gives null. "$$x" stands for the string "$x". Refuses `limit`, as
-// CompositionBound says.
-Result<Json> resolve_channels(const Json& value, const std::function<Json(std::string_view channel)>& read);
 
 }  // namespace cairn

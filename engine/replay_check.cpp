@@ -206,6 +206,7 @@ StartRun ReplayCheck::start_of(std::span<const Event> rest) const {
   start.tags = started.tags;
   start.parent = started.parent;
   start.continues = started.continues;
+  start.language = started.language;
   if (started.history) start.history = parse_stored(*started.history);
   start.forked_from = started.forked_from;
   if (!start.forked_from) return start;

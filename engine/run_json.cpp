@@ -8,7 +8,9 @@ namespace {
 // An open step's obstacle as far as the state alone shows it: the words of `cairn explain`, and "worker".
 std::string_view waits_for(const RunState& state, const Step& step) {
   const Node& node = state.node(step);
-  if (step.goal < 0) {
+  if (step.item >= 0) {
+    if (call_of(state, step) != nullptr) return "child";
+  } else if (step.goal < 0) {
     if (node.verb() == Verb::ask) return "question";
     if (const auto* wait = node.as<WaitNode>()) return wait->signal ? "signal" : "timer";
     if (node.verb() == Verb::map) return "map";
@@ -31,6 +33,12 @@ Json step_json(const RunState& state, const Step& step) {
   if (!step.question.empty()) shown["question"] = step.question;
   if (!step.child.is_nil()) shown["child"] = to_string(step.child);
   if (step.map.open_goals > 0) shown["open_sub_goals"] = step.map.open_goals;
+  if (step.item >= 0) shown["item"] = step.item;
+  if (!step.map.items.is_null())
+    shown["items"] = Json{{"of", step.map.items.size()},
+                          {"opened", step.map.next_item},
+                          {"open", step.map.open_items},
+                          {"failed", step.map.failed.size()}};
   return shown;
 }
 
@@ -74,6 +82,12 @@ Json state_json(const RunState& state) {
                 {"status", to_string(state.status)}, {"seq", state.seq},           {"steps", Json::array()},
                 {"plan", plan_json(state)},          {"budgets", Json::object()},  {"questions", Json::array()}};
   if (is_waiting(state)) shown["status"] = "waiting";
+  shown["input"] = parse_stored(state.input);
+  shown["tags"] = state.tags;
+  shown["started_at"] = time_text(state.started_at);
+  shown["updated_at"] = time_text(state.last_at);
+  shown["parent"] = state.parent ? Json(to_string(state.parent->run)) : Json(nullptr);
+  shown["continues"] = state.continues ? Json(to_string(*state.continues)) : Json(nullptr);
   if (state.forked_from)
     shown["forked_from"] = Json{{"run", to_string(state.forked_from->run)}, {"seq", state.forked_from->seq}};
   shown["channels"] = read_channels(state, root_branch);
@@ -83,12 +97,17 @@ Json state_json(const RunState& state) {
   if (is_ended(state.status)) {
     shown["reason"] = state.reason;
     shown["output"] = state.output;
+    if (state.cause) shown["cause"] = cause_json(*state.cause);
   }
   return shown;
 }
 
 Json event_json(const RunId& run, const Event& event) {
   Json line = parse_stored(encode_payload(event.body));
+  for (const char* time : {"started_at", "retry_at", "expires_at"})
+    if (line.contains(time) && line[time].is_number_integer()) line[time] = time_text(line[time].get<TimeUs>());
+  if (std::holds_alternative<PlanCreated>(event.body) || std::holds_alternative<PlanRevised>(event.body))
+    line["plan_version"] = line["version"];
   line["run"] = to_string(run);
   line["seq"] = event.seq;
   line["type"] = type_of(event.body);

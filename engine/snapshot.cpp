@@ -30,6 +30,10 @@ class Saver {
   void unless_empty(const char* key, const T& value) {
     if (!value.empty()) (*this)(key, value);
   }
+  template <class T>
+  void unless_is(const char* key, const T& value, const T& absent) {
+    if (value != absent) (*this)(key, value);
+  }
   void flag(const char* key, bool is_set) {
     if (is_set) object_[key] = true;
   }
@@ -109,6 +113,11 @@ class Loader {
   }
   template <class T>
   void unless_empty(const char* key, T& value) {
+    if (object_.contains(key)) load(object_.at(key), value);
+  }
+  template <class T>
+  void unless_is(const char* key, T& value, const T& absent) {
+    value = absent;
     if (object_.contains(key)) load(object_.at(key), value);
   }
   void flag(const char* key, bool& is_set) {
@@ -262,6 +271,13 @@ void state_fields(auto& field, Is<CachedOutcome> auto& e) {
   field("label", e.label);
   field.text("patch", e.patch);
 }
+void state_fields(auto& field, Is<CauseOfFailure> auto& e) {
+  field("error", e.error);
+  field("message", e.message);
+  field("node", e.node);
+  field("step", e.step);
+  field("attempt", e.attempt);
+}
 void state_fields(auto& field, Is<Branch> auto& e) {
   field("id", e.id);
   field("parent", e.parent);
@@ -274,6 +290,12 @@ void state_fields(auto& field, Is<Branch> auto& e) {
   field.node("at_join", e.at_join);
   field.node("at_end", e.at_end);
   field.unless_empty("cache", e.cache);  // since fold version 2
+  field.present("cause", e.cause);       // since fold version 5
+}
+void state_fields(auto& field, Is<FailedItem> auto& e) {
+  field("id", e.id);
+  field("error", e.error);
+  field("message", e.message);
 }
 void state_fields(auto& field, Is<Step> auto& e) {
   field("id", e.id);
@@ -300,6 +322,12 @@ void state_fields(auto& field, Is<Step> auto& e) {
   field("unfit", e.unfit);
   field("came", e.closing_label);
   field.present("brought", e.brought);
+  field.unless_is("item", e.item, std::int32_t{-1});  // this and the rest since fold version 6
+  field.unless_is("items", e.map.items, Json());
+  field.unless_is("next_item", e.map.next_item, std::int32_t{0});
+  field.unless_is("open_items", e.map.open_items, std::int32_t{0});
+  field.unless_is("results", e.map.results, Json());
+  field.unless_empty("failed_items", e.map.failed);
 }
 void state_fields(auto& field, Is<Question> auto& e) {
   field("id", e.id);
@@ -325,9 +353,11 @@ void state_fields(auto& field, Is<RunState> auto& e) {  // but its graph
   field("seq", e.seq);
   field("status", e.status);
   field("reason", e.reason);
+  field.present("cause", e.cause);  // since fold version 5
   field("output", e.output);
   field("started_at", e.started_at);
   field("last_at", e.last_at);
+  field.unless_is("language", e.language, std::int32_t{1});  // since fold version 5
   field.text("input", e.input);
   field("options", e.options);
   field("tags", e.tags);

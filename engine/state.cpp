@@ -205,14 +205,35 @@ const Json& Data::composed(const Graph& graph) const {
 
 // --- reading ------------------------------------------------------------------------------------------------------
 
-Json read_channel(const RunState& state, BranchId branch, std::string_view channel) {
-  Json value;
+std::optional<Json> find_channel(const RunState& state, BranchId branch, std::string_view channel) {
+  std::optional<Json> value;
   for (const Branch* part : lineage(state, branch)) {
     const Json& patch = part->data.composed(*state.graph);
     if (const auto found = patch.find(channel); found != patch.end())
-      value = reduced(state.graph->reducer(channel), std::move(value), *found);
+      value = reduced(state.graph->reducer(channel), value ? *std::move(value) : Json(), *found);
   }
   return value;
+}
+
+Json read_channel(const RunState& state, BranchId branch, std::string_view channel) {
+  return find_channel(state, branch, channel).value_or(Json());
+}
+
+const CauseOfFailure* find_cause(const RunState& state, BranchId branch) {
+  for (; branch != 0; branch = branch_of(state, branch).parent)
+    if (const auto& cause = branch_of(state, branch).cause) return &*cause;
+  return nullptr;
+}
+
+Result<Json> resolved(const RunState& state, BranchId branch, const Json& setting) {
+  const auto read = [&](std::string_view channel) -> std::optional<Json> {
+    std::optional<Json> value = find_channel(state, branch, channel);
+    const CauseOfFailure* cause =
+        value || channel != "error" || state.language < 2 ? nullptr : find_cause(state, branch);
+    if (cause == nullptr) return value;
+    return cause_json(*cause);
+  };
+  return resolve_references(setting, read, state.language);
 }
 
 Json read_channels(const RunState& state, BranchId branch) {
@@ -346,11 +367,32 @@ const Step* find_step(const RunState& state, StepId step) {
   return found == state.steps.end() ? nullptr : &found->second;
 }
 
+namespace {
+
+// The step's node if its verb is what the step does, whether for itself or for an item.
+const Node* executed_at(const RunState& state, const Step& step) {
+  const Node& node = state.node(step);
+  const bool is_executed = step.goal < 0 && (step.item >= 0 || node.verb() != Verb::map);
+  return is_executed ? &node : nullptr;
+}
+
+}  // namespace
+
+const DoNode* work_of(const RunState& state, const Step& step) {
+  const Node* node = executed_at(state, step);
+  return node == nullptr ? nullptr : node->work();
+}
+
+const CallNode* call_of(const RunState& state, const Step& step) {
+  const Node* node = executed_at(state, step);
+  return node == nullptr ? nullptr : node->call();
+}
+
 bool is_waiting(const RunState& state) {
   if (state.status != RunStatus::running) return false;
   return std::none_of(state.steps.begin(), state.steps.end(), [&](const auto& entry) {
     const Step& step = entry.second;
-    return step.goal >= 0 || state.node(step).verb() == Verb::do_;
+    return step.goal >= 0 || work_of(state, step) != nullptr;
   });
 }
 

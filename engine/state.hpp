@@ -17,6 +17,7 @@
 #include "engine/event.hpp"
 #include "engine/graph.hpp"
 #include "engine/id.hpp"
+#include "engine/references.hpp"
 
 namespace cairn {
 
@@ -99,6 +100,7 @@ struct Branch {
   NodeIndex at_join = -1;     // the join it waits at
   NodeIndex at_end = -1;      // the end it reached: follow finishes the run
   std::map<std::string, CachedOutcome, std::less<>> cache;  // its own recorded outcomes, by key
+  std::optional<CauseOfFailure> cause;                      // of the last failure that it left by an edge
 };
 
 // The sub-goals of earlier maps that succeeded, as a caching map sees them, by a digest of tool and resolved inputs.
@@ -110,11 +112,23 @@ struct EarlierSuccesses {
   std::unordered_map<std::size_t, std::vector<Place>> by_digest;
 };
 
+struct FailedItem {
+  std::int32_t id = 0;  // its position in the list
+  std::string error;
+  std::string message;
+  bool operator==(const FailedItem&) const = default;
+};
+
 struct MapProgress {              // of an open step at a map
   std::int32_t open_goals = 0;    // not yet closed
   bool partial = false;           // one failed or was skipped
   std::set<std::int32_t> doomed;  // positions of goals that depend on a failure: follow closes them as skipped
   mutable std::shared_ptr<const EarlierSuccesses> earlier;  // derived when first asked for; null: not yet
+  Json items;                                               // array; null: it maps sub-goals
+  std::int32_t next_item = 0;                               // all before it were opened
+  std::int32_t open_items = 0;
+  Json results;                               // array like `items`: what each item left; null: not yet, or it failed
+  std::map<std::int32_t, FailedItem> failed;  // by position
 };
 
 struct Step {
@@ -140,6 +154,7 @@ struct Step {
   bool unfit = false;         // cannot be run as it stands (`error`, `message`): follow closes it
   std::string closing_label;  // engine label (answered, expired, fired, done ...) by which follow closes it; "" not yet
   std::optional<Json> brought;  // the answer, the child's output
+  std::int32_t item = -1;       // position in the list that its branch's map goes over; -1: no item's step
 };
 
 struct Question {
@@ -170,9 +185,11 @@ struct RunState {
   std::int64_t seq = 0;  // 0: no event yet
   RunStatus status = RunStatus::running;
   std::string reason;
+  std::optional<CauseOfFailure> cause;  // of an end that is not done
   Json output = nullptr;
   TimeUs started_at = 0;
   TimeUs last_at = 0;
+  std::int32_t language = language_now;
   JsonText input = "{}";
   Options options;
   Tags tags;
@@ -194,6 +211,13 @@ struct RunState {
   const Node& node(const Step& step) const { return graph->node(step.node); }
 };
 
+// The most items that a map goes over.
+inline constexpr std::size_t map_items_max = 100'000;
+
+// The handler, or the run, that executes the step; null: none. A map's own step is executed by neither.
+const DoNode* work_of(const RunState& state, const Step& step);
+const CallNode* call_of(const RunState& state, const Step& step);
+
 // Whether a worker executes the step's next attempt with nothing else in flight: the step was lost twice, so it may be
 // the one that kills workers, or have been held together with that one (decision 0037).
 inline constexpr std::int32_t losses_together_max = 2;
@@ -207,8 +231,17 @@ inline bool may_lose_again(const Step& step, const Retry& retry) {
 // --- reading --------------------------------------------------------------------------------------------------------
 // REQUIRES for all: the branch exists.
 
-// One channel as the branch sees it; null if nothing was written.
+// One channel as the branch sees it; nothing if nothing was written.
+std::optional<Json> find_channel(const RunState& state, BranchId branch, std::string_view channel);
+// The same; null if nothing was written.
 Json read_channel(const RunState& state, BranchId branch, std::string_view channel);
+
+// Why the branch, else the nearest of its ancestors, last left by an edge for failures; null if none did.
+const CauseOfFailure* find_cause(const RunState& state, BranchId branch);
+
+// A setting of a node with its references replaced (references.hpp), under the rules that the run began with. "$error"
+// reads the branch's cause, unless a channel of that name was written. Refuses as resolve_references().
+Result<Json> resolved(const RunState& state, BranchId branch, const Json& setting);
 
 // All channels as the branch sees them.
 Json read_channels(const RunState& state, BranchId branch);

@@ -20,7 +20,7 @@ void must(bool holds, const std::string& otherwise) {
 }
 
 template <class T>
-bool is_place(std::int64_t place, const std::vector<T>& in) {
+bool is_place(std::int64_t place, const T& in) {
   return place >= 0 && place < static_cast<std::int64_t>(in.size());
 }
 
@@ -61,6 +61,7 @@ class References {
     must((state_.seq == 0) == (state_.graph == nullptr), "it has events without a graph, or a graph without events");
     must(state_.seq >= 0 && state_.seq <= long_max && state_.last_at <= long_max,
          "its events are too many or too late");
+    must(state_.language >= 1 && state_.language <= language_now, "its language is unknown");
     must(state_.last_step >= 0 && state_.last_step <= count_max, "its steps are too many");
     must(state_.last_branch >= 0 && state_.last_branch <= count_max, "its branches are too many");
     must(!state_.parent || (state_.parent->depth > 0 && state_.parent->depth <= call_depth_max),
@@ -88,7 +89,7 @@ class References {
   }
   bool is_of_goal(const Branch& part) const {
     const Step* open = find_step(state_, part.step);
-    return open != nullptr && open->goal >= 0;
+    return open != nullptr && (open->goal >= 0 || open->item >= 0);
   }
 
   void fan(const Branch& part) const {
@@ -144,6 +145,7 @@ class References {
          name + " has been tried too often");
     must(one.errors >= 0 && one.losses >= 0, name + " has been tried less than never");
     if (one.goal >= 0) return goal_step(one, *in);
+    if (one.item >= 0) return item_step(one, *in);
     must(state_.node(one).verb() != Verb::end, name + " stands at an end");
     const bool asks = !one.question.empty() && one.closing_label.empty() && !one.failed_final;
     const auto question = state_.questions.find(one.question);
@@ -159,7 +161,35 @@ class References {
     must(one.map.open_goals == 0 && one.map.doomed.empty(), name_of(one) + " is for a sub-goal and has some itself");
   }
 
+  void item_step(const Step& one, const Branch& in) const {
+    const Branch* map_branch = find_branch(in.parent);
+    const Step* map = map_branch == nullptr ? nullptr : find_step(state_, map_branch->step);
+    must(map != nullptr && map->map.items.is_array() && one.item < map->map.next_item && map->node == one.node,
+         name_of(one) + " is for an item that is not there");
+    must(state_.node(one).items() != nullptr, name_of(one) + " is for an item of a node that maps none");
+    must(one.map.items.is_null() && one.map.open_items == 0, name_of(one) + " is for an item and has some itself");
+  }
+
+  void item_map(const Step& one) const {
+    const MapProgress& map = one.map;
+    if (map.items.is_null()) return must(map.open_items == 0, name_of(one) + " has open items of no list");
+    must(map.items.is_array() && map.results.is_array() && map.results.size() == map.items.size(),
+         name_of(one) + " has results for other items than it has");
+    must(map.next_item == 0 || is_place(map.next_item - 1, map.items),
+         name_of(one) + " opened items that are not there");
+    const auto is_open = [&](const auto& entry) {
+      const Branch* in = find_branch(entry.second.branch);
+      return entry.second.item >= 0 && in != nullptr && in->parent == one.branch;
+    };
+    const auto open = std::count_if(state_.steps.begin(), state_.steps.end(), is_open);
+    must(map.open_items == open, name_of(one) + " counts " + std::to_string(map.open_items) +
+                                     " open items, but there are " + std::to_string(open));
+    for (const auto& [place, failed] : map.failed)
+      must(is_place(place, map.items), name_of(one) + " has a failed item that is not there");
+  }
+
   void map_step(const Step& one, const Branch& in) const {
+    item_map(one);
     const std::vector<SubGoal>& goals = in.plan.goals;
     for (const std::int32_t place : one.map.doomed)
       must(is_place(place, goals), name_of(one) + " is to skip a sub-goal that is not there");

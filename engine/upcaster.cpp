@@ -1,11 +1,19 @@
 #include "engine/upcaster.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace cairn {
 
-Upcasters shipped_upcasters() { return {}; }
+namespace {
+
+// Version 2 says by which rules the run reads references.
+constexpr std::array shipped = {Upcaster{1, 1, [](Json& run_started) { run_started["language"] = 1; }}};
+
+}  // namespace
+
+Upcasters shipped_upcasters() { return shipped; }
 
 Result<std::string> upcast(std::string_view payload, std::int16_t version, const EventType& now, Upcasters upcasters) {
   std::vector<const Upcaster*> steps;

@@ -22,7 +22,7 @@ struct Upcaster {
 };
 using Upcasters = std::span<const Upcaster>;
 
-// The steps that this program ships. There are none yet: every event that was ever shipped is still of version 1.
+// The steps that this program ships.
 Upcasters shipped_upcasters();
 
 // The payload as version `now` writes it. Refuses `unsupported` if a step is missing (a version that no program wrote,

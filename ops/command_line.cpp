@@ -1,24 +1,26 @@
 #include "ops/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <functional>
 #include <iostream>
 #include <new>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <system_error>
 #include <unistd.h>
 
 #include "engine/corrupt_history.hpp"
 #include "ops/bench/bench.hpp"
+#include "ops/command_help.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/ports/log.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -27,11 +29,11 @@ namespace {
 
 // Every command, in the order of `cairn --help`.
 constexpr void (*commands[])(CommandLine&) = {
-    add_up,      add_down,   add_migrate, add_work,     add_serve,   add_token,        add_queue,
-    add_workers, add_doctor, add_graph,   add_dataset,  add_corpus,  add_start,        add_fork,
-    add_batch,   add_runs,   add_report,  add_show,     add_events,  add_explain,      add_plan,
-    add_answer,  add_signal, add_control, add_verify,   add_rebuild, add_export,       add_import,
-    add_archive, add_diff,   add_replay,  add_simulate, add_bench,   add_bench_worker, add_bench_model};
+    add_start,   add_batch,  add_wait,         add_answer,     add_signal,  add_runs,   add_show,    add_events,
+    add_explain, add_plan,   add_report,       add_control,    add_fork,    add_diff,   add_graph,   add_simulate,
+    add_up,      add_down,   add_work,         add_serve,      add_migrate, add_token,  add_queue,   add_workers,
+    add_doctor,  add_verify, add_replay,       add_rebuild,    add_export,  add_import, add_archive, add_dataset,
+    add_corpus,  add_bench,  add_bench_worker, add_bench_model};
 
 void add_commands(CommandLine& line) {
   line.app.require_subcommand(1);
@@ -43,6 +45,7 @@ void add_commands(CommandLine& line) {
       "Try:  cairn start seven_node --input '{\"repository\": \".\", \"question\": \"Who owns engine?\"}' --wait");
   add_settings(line.app, line.settings);
   for (const auto add : commands) add(line);
+  add_help(line.app);
 }
 
 // A standard descriptor (0, 1 or 2) that the caller closed would be reused for a file or a connection, and output would
@@ -55,14 +58,26 @@ void occupy_standard_streams() {
   }
 }
 
-// False for an unknown level.
-bool log_to_stderr() {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("cairn"));
-  const char* given = std::getenv("CAIRN_LOG");
-  const std::string level = given == nullptr || *given == '\0' ? "warn" : given;
-  const auto found = spdlog::level::from_str(level);  // `off` for an unknown word
-  spdlog::set_level(found);
-  return found != spdlog::level::off || level == "off";
+// "" where a variable is not set or empty.
+std::string variable(const char* name) {
+  const char* given = std::getenv(name);
+  return given == nullptr ? "" : given;
+}
+
+Error unknown_word(const std::string& name, const std::string& known, const std::string& found) {
+  return {Code::invalid, "Expected " + name + " to be " + known + ", but it is \"" + found + "\"."};
+}
+
+// Refuses `invalid`: an unknown level or form.
+Status log_to_stderr() {
+  const std::string given = variable("CAIRN_LOG");
+  const std::string level = given.empty() ? "warn" : given;
+  const std::optional<LogLevel> found = parse_log_level(level);
+  if (!found) return unknown_word("CAIRN_LOG", "debug, info, warn or error", level);
+  const std::string form = variable("CAIRN_LOG_FORM");
+  if (!form.empty() && form != "text" && form != "json") return unknown_word("CAIRN_LOG_FORM", "text or json", form);
+  open_log(form == "json" ? LogForm::json : LogForm::text, *found);
+  return Done{};
 }
 
 constexpr std::size_t sentence_bytes_max = 2'000;
@@ -105,17 +120,6 @@ int run_chosen(const std::function<Exit()>& chosen) {
   }
 }
 
-std::string usage_sentence(const CLI::App& app, std::string fault) {
-  std::string command = "cairn";
-  const CLI::App* at = &app;
-  for (; !at->get_subcommands().empty(); at = at->get_subcommands().front())
-    command += " " + at->get_subcommands().front()->get_name();
-  const std::vector<std::string> left = at->remaining();
-  if (at->get_require_subcommand_min() > 0 && !left.empty())
-    fault = "Expected a command, but \"" + left.front() + "\" is none";
-  return fault + (fault.ends_with('.') ? " See `" : ": see `") + command + " --help`.";
-}
-
 // Settings from the environment that are malformed are usage errors, as those of the arguments are.
 Status check_environment(const Settings& settings) {
   const DatabaseChoice choice = choose_database(settings);
@@ -130,15 +134,18 @@ int run_command_line(int argc, const char* const* argv) {
   occupy_standard_streams();
   hide_from_other_processes();
   raise_open_files();
-  if (!log_to_stderr()) return say(exit_usage, "Expected CAIRN_LOG to be debug, info, warn or error, but it is not.");
+  if (const Status log = log_to_stderr(); !log) return say(exit_usage, log.error().message);
   for (int i = 1; i < argc; ++i)
     if (!is_utf8(argv[i]))
       return say(exit_usage, "Expected arguments in UTF-8, but argument " + std::to_string(i) + " is not.");
   CLI::App app{"Cairn: an event-sourced workflow engine with a persistent job queue, for planners.", "cairn"};
   CommandLine line(app);
   add_commands(line);
+  Result<std::vector<std::string>> arguments = help_first(app, {argv + 1, argv + argc});
+  if (!arguments) return say(exit_usage, arguments.error().message);
   try {
-    app.parse(argc, argv);
+    std::reverse(arguments->begin(), arguments->end());  // as the parser takes them
+    app.parse(*std::move(arguments));
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& fault) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <map>
 #include <random>
@@ -77,6 +78,12 @@ void refuse_linked(std::span<const Entry> batch, std::span<const Found> found, s
     verdicts[at].head = found[at].run->head;
     verdicts[at].chain_hash = found[at].run->chain_hash;
   }
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
 }
 
 }  // namespace
@@ -159,6 +166,12 @@ bool matches(const RunFilter& filter, const RunRow& run) {
   if (filter.status && run.status != *filter.status) return false;
   if (filter.waiting && run.waiting != *filter.waiting) return false;
   if (filter.since && run.started_at < *filter.since) return false;
+  if (filter.until && run.started_at >= *filter.until) return false;
+  if (filter.lasted_us > 0 && run.updated_at - run.started_at < filter.lasted_us) return false;
+  if (!run.version.starts_with(filter.version)) return false;
+  if (lower(run.reason).find(lower(filter.reason)) == std::string::npos) return false;
+  if (!filter.error.empty() && (!run.cause || run.cause->error != filter.error)) return false;
+  if (!filter.node.empty() && (!run.cause || run.cause->node != filter.node)) return false;
   if (filter.after && std::pair(run.started_at, run.id) >= *filter.after) return false;
   for (const auto& [key, value] : filter.tags) {
     const auto tag = run.tags.find(key);

@@ -43,6 +43,7 @@ struct RunRow {
   TimeUs updated_at = 0;
   std::string reason;
   Tags tags;
+  std::optional<CauseOfFailure> cause = {};  // of a run that failed or was aborted; read from its last event
 };
 
 // The run before this one in its lineage: the origin of a fork, otherwise the run it continues.
@@ -93,6 +94,13 @@ struct RunFilter {
   std::optional<bool> waiting;
   Tags tags;                                           // all must match
   std::optional<TimeUs> since;                         // started at or after
+  std::optional<TimeUs> until = {};                    // started before
+  std::string version = {};                            // of the graph, or how it begins
+  std::string reason = {};                             // stands in the reason, in any case of letters
+  std::string error = {};                              // of the cause
+  std::string node = {};                               // of the cause
+  std::string tool = {};                               // a call of it is on record; not with `lineage`
+  TimeUs lasted_us = 0;                                // from the start to the last event at least
   std::optional<RunId> lineage;                        // this run, its predecessors, and all successors of one of them
   std::optional<std::pair<TimeUs, RunId>> after = {};  // start and id of the last run of the page before
   std::int32_t limit = 100;

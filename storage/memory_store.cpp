@@ -9,6 +9,7 @@
 #include <thread>
 #include <tuple>
 
+#include "engine/event_types.hpp"
 #include "storage/chain.hpp"
 #include "storage/commit_rules.hpp"
 
@@ -62,6 +63,24 @@ template <class T>
 void cut(std::vector<T>& values, std::int32_t limit) {
   const auto size_max = static_cast<std::size_t>(std::max(limit, 0));
   if (values.size() > size_max) values.erase(values.begin() + static_cast<std::ptrdiff_t>(size_max), values.end());
+}
+
+// With the cause of its failure, as its last event has it.
+RunRow with_cause(const StoredRun& run) {
+  RunRow row = run.row;
+  if (row.status != RunStatus::failed && row.status != RunStatus::aborted) return row;
+  const EventRow& last = run.events.back();
+  if (last.type == event_type_of<RunFinished>.number)
+    row.cause = read_cause(parse_stored(last.payload).value("cause", Json()));
+  return row;
+}
+
+// "" is called by every run.
+bool has_called(const StoredRun& run, const std::string& tool) {
+  return tool.empty() || std::any_of(run.events.begin(), run.events.end(), [&](const EventRow& event) {
+           return record_kind(event.type) == RecordKind::tool_called &&
+                  parse_stored(event.payload).value("tool", Json()) == tool;
+         });
 }
 
 class MemoryStore final : public Store {
@@ -132,7 +151,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     const auto found = runs_.find(id);
     if (found == runs_.end()) return std::nullopt;
-    return found->second.row;
+    return with_cause(found->second);
   }
 
   std::vector<RunRow> runs(const RunFilter& filter) override {
@@ -141,13 +160,34 @@ class MemoryStore final : public Store {
     std::vector<RunRow> rows;
     for (const auto& [id, run] : runs_) {
       if (filter.lineage && !lineage.contains(id)) continue;
-      if (matches(filter, run.row)) rows.push_back(run.row);
+      if (RunRow row = with_cause(run); matches(filter, row) && has_called(run, filter.tool))
+        rows.push_back(std::move(row));
     }
     std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
       return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id);
     });
     cut(rows, filter.limit);
     return rows;
+  }
+
+  std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) override {
+    const std::lock_guard lock(mutex_);
+    RunFilter all = filter;
+    all.after.reset();
+    std::int64_t count = 0;
+    for (const auto& [id, run] : runs_)
+      if (matches(all, with_cause(run)) && has_called(run, all.tool)) ++count;
+    return std::min(count, at_most);
+  }
+
+  std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<RunId> found;
+    for (auto run = runs_.lower_bound(first); run != runs_.end() && !(last < run->first); ++run) {
+      if (found.size() >= static_cast<std::size_t>(std::max(limit, 0))) break;
+      found.push_back(run->first);
+    }
+    return found;
   }
 
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {

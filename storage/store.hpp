@@ -68,6 +68,10 @@ class Store {
 
   virtual std::optional<RunRow> run(const RunId& id) = 0;
   virtual std::vector<RunRow> runs(const RunFilter& filter) = 0;  // newest first
+  // How many runs match, `limit` and `after` aside; `at_most` if there are as many or more. REQUIRES: no lineage.
+  virtual std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) = 0;
+  // The ids from `first` to `last`, in order, at most `limit`.
+  virtual std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) = 0;
   // Where the run was imported from; nothing: it began here, or before imports were recorded.
   virtual std::optional<ImportOrigin> imported(const RunId&) { return std::nullopt; }
 

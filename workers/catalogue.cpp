@@ -13,6 +13,7 @@
 #include "workers/handlers/builtin_handlers.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/ports/http_client.hpp"
+#include "workers/ports/schema_check.hpp"
 #include "workers/ports/text_file.hpp"
 #include "workers/ports/tools_file.hpp"
 #include "workers/rule_book.hpp"
@@ -198,6 +199,24 @@ Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& option
   if (!tools) return tools.error();
   catalogue->tools = *std::move(tools);
   return catalogue;
+}
+
+Surroundings surroundings_of(const Catalogue& catalogue) {
+  Surroundings around;
+  around.handlers = catalogue.handlers.labels();
+  around.check_schema = check_schema;
+  around.check_value = check_value;
+  around.tools.emplace();
+  if (catalogue.tools != nullptr)
+    for (const auto& [name, facts] : catalogue.tools->table()) around.tools->push_back(name);
+  around.graphs.emplace();
+  for (const GraphRef& graph : catalogue.graphs) around.graphs->push_back(graph->name);
+  around.find_graph = [&catalogue](const std::string& name) -> GraphRef {
+    for (const GraphRef& graph : catalogue.graphs)
+      if (graph->name == name) return graph;
+    return nullptr;
+  };
+  return around;
 }
 
 }  // namespace cairn

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/graph.hpp"
+#include "engine/graph_review.hpp"
 #include "storage/data/dataset.hpp"
 #include "workers/handlers/handler.hpp"
 #include "workers/ports/models.hpp"
@@ -48,6 +49,10 @@ struct Catalogue {
   // ours, its owner loads the sample at its first use; "": it is not loaded. REQUIRES: no tool has run yet.
   void use_database(const std::string& dsn, const std::string& owner_dsn);
 };
+
+// The knowledge of this program around a graph: its handlers, tools and built-in graphs, and the check of JSON Schemas.
+// REQUIRES: the catalogue outlives it.
+Surroundings surroundings_of(const Catalogue& catalogue);
 
 // Refuses `invalid`, `not_found` (a file) with one sentence.
 Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options);

@@ -156,7 +156,8 @@ void Client::load_all_graphs() { parts_->learn(new_graphs(parts_->store, parts_-
 const Graphs& Client::graphs() const { return parts_->committer->graphs(); }
 
 Result<GraphRef> Client::try_graph(const Json& graph) {
-  Result<GraphRef> parsed = parse_graph(graph, graph_version(canonical(graph)), parts_->catalogue.handlers.labels());
+  Surroundings around = surroundings_of(parts_->catalogue);
+  Result<GraphRef> parsed = parse_reviewed_graph(graph, graph_version(canonical(graph)), around);
   if (parsed) parts_->committer->add_graph(*parsed, false);
   return parsed;
 }
@@ -174,9 +175,18 @@ Result<GraphRef> Client::add_graph(const Json& graph) {
 
 // --- starting -------------------------------------------------------------------------------------------------------
 
+Status Client::check_input(const std::string& graph, const Json& input) const {
+  const GraphRef current = graphs().current(graph);
+  if (current == nullptr || current->input.is_null()) return Done{};
+  const Status fits = check_value(current->input, input);
+  if (fits) return Done{};
+  return Error{Code::invalid, "In the input of graph " + graph + ": " + fits.error().message};
+}
+
 Status Client::prepare(StartRun& command) {
   const Graphs& known = graphs();
   const GraphRef graph = command.version.empty() ? known.current(command.graph) : known.by_version(command.version);
+  if (Status fits = check_input(command.graph, command.input); !fits) return fits;
   const Shard shard = shard_of(command.run, parts_->store.shards());
   std::vector<Blob> blobs;
   if (command.continues) {
@@ -225,7 +235,8 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
     command.run = key.empty() ? new_run_id() : keyed_run_id(command.graph, key);
     results.emplace_back(Started{command.run, false});
     if (Status prepared = prepare(command); !prepared) {
-      results[place] = prepared.error();
+      const bool existed = !key.empty() && parts_->store.run(command.run).has_value();
+      results[place] = existed ? started_before(command) : Result<Started>(prepared.error());
       continue;
     }
     places.emplace(++parts_->last_ticket, place);

@@ -55,6 +55,9 @@ class Client {
   // Both, as the current one.
   Result<GraphRef> add_graph(const Json& graph);
 
+  // Refuses `invalid`: an input that does not fit the "input" of the graph's current version.
+  Status check_input(const std::string& graph, const Json& input) const;
+
   // `key`: the run's id is derived from graph and key; the same input again returns that run, another is `conflict`, a
   // key whose run was archived `closed`. Without a key the id is new. `command.run` is set by this call; large values
   // go to blobs. `command.continues`: the new run's channel `history` is the earlier one's final data without its own

@@ -66,6 +66,15 @@ Reason child_reason(const Step& step, const Situation& situation) {
 }
 
 Reason map_reason(const RunState& state, const Step& step) {
+  if (const MapProgress& map = step.map; !map.items.is_null())
+    return reason(Kind::map,
+                  std::to_string(map.open_items) + " of " + count_text(map.items.size(), "item is", "items are") +
+                      " open, " + std::to_string(map.next_item - map.open_items) + " have ended, of which " +
+                      std::to_string(map.failed.size()) + " failed.",
+                  {{"open", map.open_items},
+                   {"of", map.items.size()},
+                   {"ended", map.next_item - map.open_items},
+                   {"failed", map.failed.size()}});
   const Plan& plan = state.branches.at(step.branch).plan;
   const auto of =
       std::count_if(plan.goals.begin(), plan.goals.end(), [&](const SubGoal& goal) { return goal.map == step.id; });
@@ -80,7 +89,13 @@ Reason run_reason(const RunState& state) {
     return reason(Kind::paused, "The run is paused: nothing new begins until it is resumed.");
   std::string says = "The run has ended as " + std::string(to_string(state.status));
   says += state.reason.empty() ? "." : ": " + state.reason;
-  return reason(Kind::ended, says, {{"status", to_string(state.status)}});
+  Json details = {{"status", to_string(state.status)}};
+  if (!state.cause) return reason(Kind::ended, says, std::move(details));
+  const CauseOfFailure& cause = *state.cause;
+  says += " Cause: step " + std::to_string(cause.step) + " (" + cause.node + "), attempt " +
+          std::to_string(cause.attempt) + ": " + cause.error + ": " + cause.message;
+  details["cause"] = cause_json(cause);
+  return reason(Kind::ended, says, std::move(details));
 }
 
 // --- joins -----------------------------------------------------------------------------------------------------------
@@ -237,12 +252,25 @@ class Queued {
   }
 
   std::optional<Reason> nobody_has_it(const std::vector<const SessionRow*>& serving) const {
-    const bool is_goal = step_.goal >= 0;
-    if (!is_goal && node_of(state_, step_).verb() != Verb::do_) return std::nullopt;  // a timer needs nothing
-    const std::string kind = is_goal ? "tool" : "handler";
-    const std::string& name = is_goal ? goal_of(state_, step_).tool : node_of(state_, step_).handler();
+    if (step_.goal >= 0) return nobody_has(serving, "tool", goal_of(state_, step_).tool);
+    const DoNode* work = work_of(state_, step_);
+    if (work == nullptr) return std::nullopt;  // a timer needs nothing
+    if (auto lacking = nobody_has(serving, "handler", work->handler)) return lacking;
+    const std::string tool = work->handler == "tool.call" ? named_tool(*work) : "";
+    return tool.empty() ? std::nullopt : nobody_has(serving, "tool", tool);
+  }
+
+  // The name of the tool in the settings of a step; "" if it cannot be read.
+  std::string named_tool(const DoNode& work) const {
+    const Json tool = work.with.value("tool", Json());
+    const Result<Json> named = resolved(state_, step_.branch, tool);
+    return named && named->is_string() ? named->get<std::string>() : "";
+  }
+
+  std::optional<Reason> nobody_has(const std::vector<const SessionRow*>& serving, const std::string& kind,
+                                   const std::string& name) const {
     const auto may_have = [&](const SessionRow* row) {
-      const auto& names = is_goal ? row->tools : row->handlers;
+      const auto& names = kind == "tool" ? row->tools : row->handlers;
       return !names || std::find(names->begin(), names->end(), name) != names->end();
     };
     if (std::any_of(serving.begin(), serving.end(), may_have)) return std::nullopt;
@@ -283,6 +311,8 @@ Reason timed_reason(const RunState& state, const Step& step, const Situation& si
 
 Reason step_reason(const RunState& state, const Step& step, const Situation& situation) {
   if (step.goal >= 0) return queued_reason(state, step, situation);
+  if (call_of(state, step) != nullptr) return child_reason(step, situation);
+  if (step.item >= 0) return queued_reason(state, step, situation);
   const Node& node = node_of(state, step);
   const bool is_overdue = step.due && *step.due <= situation.now_us && state.status != RunStatus::paused;
   switch (node.verb()) {
@@ -292,11 +322,10 @@ Reason step_reason(const RunState& state, const Step& step, const Situation& sit
       if (const auto* wait = node.as<WaitNode>(); wait->signal && !is_overdue)
         return signal_reason(step, *wait->signal);
       return timed_reason(state, step, situation);
-    case Verb::call:
-      return child_reason(step, situation);
     case Verb::map:
       return map_reason(state, step);
     case Verb::do_:
+    case Verb::call:
     case Verb::end:
       break;
   }
@@ -321,6 +350,7 @@ std::vector<Reason> explain(const RunState& state, const Situation& situation) {
     found.step = id;
     found.node = node_of(state, step).name;
     if (step.goal >= 0) found.details["sub_goal"] = goal_of(state, step).id;
+    if (step.item >= 0) found.details["item"] = step.item;
     reasons.push_back(std::move(found));
   }
   for (const auto& [id, branch] : state.branches)

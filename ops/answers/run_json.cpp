@@ -20,6 +20,7 @@ Json run_json(const RunRow& row) {
       {"version", row.version},
       {"status", status_word(row)},
       {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
+      {"cause", row.cause ? cause_json(*row.cause) : Json(nullptr)},
       {"events", row.head},
       {"started_at", time_text(row.started_at)},
       {"updated_at", time_text(row.updated_at)},

@@ -23,6 +23,13 @@ double model_cost(const EventBody& body) {
   return number_at<double>(parse_stored(record->fields), "cost");
 }
 
+void ModelUse::add(const ModelUse& other) {
+  calls += other.calls;
+  tokens_in += other.tokens_in;
+  tokens_out += other.tokens_out;
+  cost += other.cost;
+}
+
 void RunUse::add(const Event& event) {
   const auto* record = std::get_if<Record>(&event.body);
   if (record == nullptr) return;
@@ -30,13 +37,17 @@ void RunUse::add(const Event& event) {
   if (record->kind == RecordKind::tool_called) ++tool_calls;
   if (record->kind != RecordKind::model_called) return;
   const Json fields = parse_stored(record->fields);
-  ++model_calls;
-  tokens_in += number_at<std::int64_t>(fields, "tokens_in");
-  tokens_out += number_at<std::int64_t>(fields, "tokens_out");
-  cost += model_cost(event.body);
+  const ModelUse use{1, number_at<std::int64_t>(fields, "tokens_in"), number_at<std::int64_t>(fields, "tokens_out"),
+                     model_cost(event.body)};
+  const Json model = fields.value("model", Json());
+  model_use.add(use);
+  models[model.is_string() ? model.get<std::string>() : ""].add(use);
 }
 
 void RunUse::add(const RunState& state) {
+  graph = state.graph->name;
+  tags = state.tags;
+  day = time_text(state.started_at).substr(0, 10);
   status = is_waiting(state) ? "waiting" : to_string(state.status);
   if (is_ended(state.status)) latency_us = state.last_at - state.started_at;
   for (const auto& [name, use] : state.budgets) budgets[name] = use.used;
@@ -51,11 +62,17 @@ void UseReport::add(const RunUse& use) {
   blocked_ += use.guardrail_blocks > 0 ? 1 : 0;
   failed_ += use.has_failed() ? 1 : 0;
   latency_us_ += use.latency_us.value_or(0);
-  sum_.model_calls += use.model_calls;
-  sum_.tool_calls += use.tool_calls;
-  sum_.tokens_in += use.tokens_in;
-  sum_.tokens_out += use.tokens_out;
-  sum_.cost += use.cost;
+  cancelled_ += use.status == "aborted" ? 1 : 0;
+  tool_calls_ += use.tool_calls;
+  const auto add_to = [](Total& total, const ModelUse& more) {
+    ++total.runs;
+    total.use.add(more);
+  };
+  add_to(total_, use.model_use);
+  for (const auto& [model, of_model] : use.models) add_to(by_model_[model], of_model);
+  add_to(by_graph_[use.graph], use.model_use);
+  add_to(by_day_[use.day], use.model_use);
+  for (const auto& [key, value] : use.tags) add_to(by_tag_[key + "=" + value], use.model_use);
   for (const auto& [name, used] : use.budgets) {
     BudgetSum& budget = budgets_[name];
     ++budget.runs;
@@ -66,6 +83,20 @@ void UseReport::add(const RunUse& use) {
   ++statuses_[use.status];
 }
 
+Json UseReport::total_json(const Total& total) {
+  return {{"runs", total.runs},
+          {"calls", total.use.calls},
+          {"tokens_in", total.use.tokens_in},
+          {"tokens_out", total.use.tokens_out},
+          {"cost", total.use.cost}};
+}
+
+Json UseReport::totals_json(const std::map<std::string, Total>& totals) {
+  Json all = Json::object();
+  for (const auto& [name, total] : totals) all[name] = total_json(total);
+  return all;
+}
+
 Json UseReport::json() const {
   Json budgets = Json::object();
   for (const auto& [name, budget] : budgets_)
@@ -73,13 +104,19 @@ Json UseReport::json() const {
   return {{"runs", runs_},
           {"ended", ended_},
           {"avg_latency_ms", average(static_cast<double>(latency_us_) / 1000, ended_)},
-          {"avg_cost", average(sum_.cost, runs_)},
-          {"avg_model_calls", average(sum_.model_calls, runs_)},
-          {"avg_tool_calls", average(sum_.tool_calls, runs_)},
-          {"avg_tokens_in", average(sum_.tokens_in, runs_)},
-          {"avg_tokens_out", average(sum_.tokens_out, runs_)},
+          {"avg_cost", average(total_.use.cost, runs_)},
+          {"avg_model_calls", average(total_.use.calls, runs_)},
+          {"avg_tool_calls", average(tool_calls_, runs_)},
+          {"avg_tokens_in", average(total_.use.tokens_in, runs_)},
+          {"avg_tokens_out", average(total_.use.tokens_out, runs_)},
           {"guardrail_blocks", blocked_},
           {"failures", failed_},
+          {"cancelled", cancelled_},
+          {"total", total_json(total_)},
+          {"by_model", totals_json(by_model_)},
+          {"by_graph", totals_json(by_graph_)},
+          {"by_tag", totals_json(by_tag_)},
+          {"by_day", totals_json(by_day_)},
           {"budgets", budgets},
           {"outcomes", outcomes_},
           {"statuses", statuses_}};

@@ -53,8 +53,9 @@ class UnsignedEnd {
   }
 
   // An event's time is what its writer says: one that lies ahead is as suspicious as an old one.
+  bool is_there() const { return last_ > covered_; }
   bool is_suspicious(TimeUs now_us) const {
-    if (last_ <= covered_) return false;
+    if (!is_there()) return false;
     return is_after_end_ || first_at_us_ < until_.at_us - until_.patience_us ||
            first_at_us_ > now_us + until_.patience_us;
   }
@@ -216,9 +217,9 @@ class OneAudit {
 
   // Only of a sound history: of another one there is more to say than that.
   void judge_signatures() {
-    if (!unsigned_ || audit_.state() == nullptr || is_broken_off() || !unsigned_->is_suspicious(now_us_)) return;
-    find(unsigned_->first(), "unsigned", unsigned_->says());
+    if (!unsigned_ || audit_.state() == nullptr || is_broken_off() || !unsigned_->is_there()) return;
     audited_.unsigned_head = Head{run_, audit_.state()->seq, audit_.last_hash()};
+    if (unsigned_->is_suspicious(now_us_)) find(unsigned_->first(), "unsigned", unsigned_->says());
   }
 
   void judge_rows() {

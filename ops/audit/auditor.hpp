@@ -33,7 +33,8 @@ struct Audited {
   std::optional<Projection> wanted;  // none if the history has a fault
   std::vector<std::int64_t> wrong_snapshots;
   bool is_leftover = false;                // rows of a run that does not exist
-  std::optional<Head> unsigned_head = {};  // the end of a sound history that is reported as `unsigned`
+  std::optional<Head> unsigned_head = {};  // the end of a sound history that no signature covers; reported as
+                                           // `unsigned` when it has been so for long
 };
 
 class Auditor {

@@ -1,7 +1,13 @@
-# cairn_embed(target function folder): every file under `folder` becomes part of `target`, which then has
-# `std::span<const cairn::EmbeddedFile> cairn::function()` (declared in engine/embedded.hpp), in order of names.
+# cairn_embed(target function folder [pattern]): every file under `folder`, or those of the pattern, becomes part of
+# `target`, which then has `std::span<const cairn::EmbeddedFile> cairn::function()` (in engine/embedded.hpp), in the
+# order of names.
 function(cairn_embed target function folder)
-  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${folder} ${CMAKE_SOURCE_DIR}/${folder}/*)
+  set(pattern *)
+  if(ARGC GREATER 3)
+    set(pattern ${ARGV3})
+  endif()
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${folder}
+       ${CMAKE_SOURCE_DIR}/${folder}/${pattern})
   list(SORT files)
   set(rows "")
   foreach(file IN LISTS files)

@@ -48,22 +48,26 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/bounds_test.cpp
   tests/engine/branches_test.cpp
   tests/engine/cache_test.cpp
-  tests/engine/codec_test.cpp
+  tests/engine/causes_test.cpp
+  tests/engine/stored/codec_test.cpp
   tests/engine/commands_test.cpp
   tests/engine/data_test.cpp
   tests/engine/decide_test.cpp
   tests/engine/fork_test.cpp
-  tests/engine/golden_history_test.cpp
+  tests/engine/stored/golden_history_test.cpp
   tests/engine/graph_test.cpp
   tests/engine/id_test.cpp
   tests/engine/json_test.cpp
+  tests/engine/map_items_test.cpp
   tests/engine/maps_test.cpp
+  tests/engine/nearest_test.cpp
   tests/engine/random_test.cpp
+  tests/engine/references_test.cpp
   tests/engine/replay_check_test.cpp
-  tests/engine/snapshot_test.cpp
-  tests/engine/state_check_test.cpp
+  tests/engine/stored/snapshot_test.cpp
+  tests/engine/stored/state_check_test.cpp
   tests/engine/trial.cpp
-  tests/engine/upcaster_test.cpp
+  tests/engine/stored/upcaster_test.cpp
   tests/engine/waiting_test.cpp
 )
 cairn_tests(storage postgres cairn_storage
@@ -102,8 +106,10 @@ cairn_tests(workers postgres cairn_workers
   tests/waiting.cpp
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
+  tests/workers/broken_graphs_test.cpp
   tests/workers/small_graphs.cpp
   tests/workers/handlers/builtin_handlers_test.cpp
+  tests/workers/handlers/data_logic_test.cpp
   tests/workers/handlers/large_values_test.cpp
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
@@ -158,6 +164,7 @@ cairn_tests(ops postgres cairn_ops
   tests/waiting.cpp
   tests/engine/trial.cpp
   tests/ops/graph_schema_test.cpp
+  tests/ops/patterns_test.cpp
   tests/ops/guide_handlers_test.cpp
   tests/ops/guide_test.cpp
   tests/ops/program.cpp
@@ -187,10 +194,15 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/explain_test.cpp
   tests/ops/commands/fork_test.cpp
   tests/ops/commands/hanging_database_test.cpp
+  tests/ops/commands/lists_test.cpp
+  tests/ops/commands/log_test.cpp
   tests/ops/commands/losses_test.cpp
   tests/ops/commands/pooler_test.cpp
+  tests/ops/commands/map_items_test.cpp
+  tests/ops/commands/second_try_test.cpp
   tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/shortage_test.cpp
+  tests/ops/commands/graph_check_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp

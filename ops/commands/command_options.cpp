@@ -145,8 +145,15 @@ void add_run_filter(CLI::App& app, RunFilter& runs) {
     })->excludes(where);
   };
   add("graph", "G", "Of this graph");
+  add("version", "V", "Of this version of a graph, or of those that begin so");
   add("status", "S", "running, waiting, paused, done, failed or aborted");
-  add("since", "TIME", "Started at or after");
+  add("since", "TIME", "Started at or after: 2026-11-21, 2026-11-21T22:23:47Z, or 2h or 30d ago");
+  add("until", "TIME", "Started before");
+  add("lasted", "TIME", "So long at least, from the start to the last event: 90s, 10m, 2h");
+  add("reason", "TEXT", "With this text in the reason");
+  add("error", "E", "Failed by this error: timeout, unknown_tool, ...");
+  add("node", "N", "Failed at this node");
+  add("tool", "T", "Called this tool");
   add("lineage", "RUN", "This run, those it came from (by a fork, by --continues) and all that came from them");
   add_list(app, "--tag", "K=V", "With this tag (repeatable: with all of them)",
            [&runs](const std::vector<std::string>& texts) -> Status {

@@ -16,9 +16,10 @@ void add_show(CommandLine& line);
 void add_events(CommandLine& line);
 void add_explain(CommandLine& line);
 void add_plan(CommandLine& line);
+void add_wait(CommandLine& line);
 void add_answer(CommandLine& line);
 void add_signal(CommandLine& line);
-void add_control(CommandLine& line);  // pause, resume, retry, cancel, move
+void add_control(CommandLine& line);  // pause, resume, retry, reset, cancel, move
 void add_diff(CommandLine& line);
 
 // commands/server

@@ -1,14 +1,18 @@
 #include "ops/http/api.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <spdlog/spdlog.h>
 
 #include "engine/corrupt_history.hpp"
+#include "ops/http/bulk_route.hpp"
 #include "ops/http/client_pool.hpp"
 #include "ops/http/read_routes.hpp"
 #include "ops/http/write_routes.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/reachable.hpp"
+#include "workers/ports/log.hpp"
+#include "workers/ports/untrusted_text.hpp"
 #include "workers/runs/history.hpp"
 
 namespace cairn {
@@ -91,9 +95,12 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/runs/{run}/pause", pause_run, ApiRole::operate},
     {"POST", "/api/v1/runs/{run}/resume", resume_run, ApiRole::operate},
     {"POST", "/api/v1/runs/{run}/retry", retry_run, ApiRole::operate},
+    {"POST", "/api/v1/bulk", command_many_runs, ApiRole::operate},
+    {"POST", "/api/v1/runs/{run}/reset", reset_a_run, ApiRole::operate},
     {"POST", "/api/v1/runs/{run}/fork", fork_run, ApiRole::run},
     {"GET", "/api/v1/graphs", list_graphs, ApiRole::read},
     {"POST", "/api/v1/graphs", add_graph, ApiRole::operate},
+    {"POST", "/api/v1/graphs/check", check_a_graph, ApiRole::operate},
     {"GET", "/api/v1/graphs/{name}", show_graph, ApiRole::read},
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
@@ -148,6 +155,23 @@ bool has_body(const ApiRequest& request) {
   return (!length.empty() && length != "0") || !request.header("transfer-encoding").empty();
 }
 
+// A line for each request, without its query and body, which may hold secrets.
+void note_request(const ApiRequest& request, const Caller& caller, const ApiAnswer& answer,
+                  std::chrono::steady_clock::duration took) {
+  if (!is_logged(LogLevel::info)) return;
+  std::string path;
+  for (const std::string& segment : request.segments) path += "/" + segment;
+  const auto* response = std::get_if<ApiResponse>(&answer);
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  log_about(LogLevel::info, "A request was answered.",
+            {{"method", request.method},
+             {"path", readable_line(path, 300)},
+             {"status", response == nullptr ? 200 : response->status},
+             {"actor", caller.actor},
+             {"peer", request.peer},
+             {"took_ms", ms}});
+}
+
 bool is_json(std::string type) {
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) type.pop_back();
@@ -161,6 +185,14 @@ struct Api::Parts : ApiParts {
   using ApiParts::ApiParts;
 
   ApiAnswer answer(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
+    const auto began = std::chrono::steady_clock::now();
+    ApiAnswer given = answer_quietly(routed, caller, request);
+    if (routed.route->kind == Kind::asked)
+      note_request(request, *caller, given, std::chrono::steady_clock::now() - began);
+    return given;
+  }
+
+  ApiAnswer answer_quietly(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     return guarded([&]() -> RouteReply {
       if (routed.route->kind == Kind::ready) return readiness(opened.dsn);
       if (std::optional<ApiResponse> refusal = beyond_quota(*routed.route, *caller, request))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "engine/bounds.hpp"
 #include "ops/requests/arguments.hpp"
@@ -183,7 +184,7 @@ Result<StartRequest> start_body(const ApiRequest& request) {
   StartRequest start;
   start.graph = body.needed_name("graph");
   start.input = body.object("input");
-  start.key = body.name("key");
+  if (body.has("key")) start.key = body.needed_name("key");
   start.tags = body.tags();
   start.options = body.options();
   start.continues = body.name("continues");
@@ -226,6 +227,48 @@ Result<std::string> reason_body(const ApiRequest& request) {
   return body.result(body.text("reason"));
 }
 
+Result<std::string> reset_body(const ApiRequest& request) {
+  Fields body(request, {"to"});
+  const std::string to = body.needed_name("to");
+  return body.result(to);
+}
+
+Result<BulkRequest> bulk_body(const ApiRequest& request) {
+  using Kind = ControlRequest::Kind;
+  static const std::map<std::string, Kind> kinds = {{"cancel", Kind::cancel},
+                                                    {"pause", Kind::pause},
+                                                    {"resume", Kind::resume},
+                                                    {"retry", Kind::retry},
+                                                    {"reset", Kind::reset}};
+  constexpr std::int64_t runs_max = 10'000;
+  Fields body(request, {"command", "where", "after", "limit", "reason", "to", "dry_run"});
+  BulkRequest bulk;
+  const std::string command = body.needed_name("command");
+  bulk.control.reason = body.text("reason");
+  bulk.control.to = body.name("to");
+  bulk.control.dry_run = body.flag("dry_run");
+  bulk.where.limit = 1'000;
+  if (body.has("limit")) bulk.where.limit = static_cast<std::int32_t>(std::min(body.number("limit"), runs_max));
+  const Json where = body.object("where");
+  const std::string after = body.text("after");
+  if (const auto read = body.result(Done{}); !read) return read.error();
+  const auto kind = kinds.find(command);
+  if (kind == kinds.end())
+    return bad_request("Expected a command cancel, pause, resume, retry or reset, but found \"" + command + "\".");
+  bulk.control.kind = kind->second;
+  if (kind->second == Kind::reset && bulk.control.to.empty())
+    return bad_request("Expected to in the body of a reset, but it is missing.");
+  if (where.empty()) return bad_request("Expected a filter as where, but found none.");
+  for (const auto& [key, value] : where.items()) {
+    if (!value.is_string())
+      return bad_request("Expected texts in where, but found " + excerpt(value, 60) + " as " + key + ".");
+    if (const Status added = add_term(bulk.where, key, value); !added) return bad_request(added.error().message);
+  }
+  if (after.empty()) return bulk;
+  const Status added = add_cursor(bulk.where, after);
+  return added ? Result<BulkRequest>(bulk) : Result<BulkRequest>(bad_request(added.error().message));
+}
+
 Status no_body(const ApiRequest& request) { return Fields(request, {}).result(Done{}); }
 
 Result<Json> graph_body(const ApiRequest& request) {
@@ -262,13 +305,15 @@ Result<bool> query_flag(const ApiRequest& request, std::string_view name) {
 
 Result<RunFilter> filter_query(const ApiRequest& request) {
   constexpr std::int64_t runs_max = 1'000;
-  const Status known = only_query(request, {"graph", "status", "tag", "since", "lineage", "limit"});
+  const Status known = only_query(request, {"graph", "version", "status", "tag", "since", "until", "lasted", "reason",
+                                            "error", "node", "tool", "lineage", "limit", "after"});
   if (!known) return known.error();
   RunFilter filter;
   for (const auto& [name, value] : request.query) {
-    const Status added = name == "limit" ? set_limit(filter.limit, value, runs_max)
-                         : name == "tag" ? add_tag(filter, value)
-                                         : add_term(filter, name, value);
+    const Status added = name == "limit"   ? set_limit(filter.limit, value, runs_max)
+                         : name == "after" ? add_cursor(filter, value)
+                         : name == "tag"   ? add_tag(filter, value)
+                                           : add_term(filter, name, value);
     if (!added) return added.error();
   }
   return filter;

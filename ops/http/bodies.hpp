@@ -20,8 +20,10 @@ Result<ForkRequest> fork_body(const ApiRequest& request);      // without the ru
 Result<AnswerRequest> answer_body(const ApiRequest& request);  // without the run
 Result<SignalRequest> signal_body(const ApiRequest& request);  // without the run
 Result<std::string> reason_body(const ApiRequest& request);    // {"reason"?}
-Status no_body(const ApiRequest& request);                     // {} or nothing
-Result<Json> graph_body(const ApiRequest& request);            // any JSON; the client checks that it is a graph
+Result<std::string> reset_body(const ApiRequest& request);     // {"to"}
+Result<BulkRequest> bulk_body(const ApiRequest& request);
+Status no_body(const ApiRequest& request);           // {} or nothing
+Result<Json> graph_body(const ApiRequest& request);  // any JSON; the client checks that it is a graph
 
 Status only_query(const ApiRequest& request, FieldNames known);             // each at most once, except `tag`
 std::string query_text(const ApiRequest& request, std::string_view name);   // "": it has none

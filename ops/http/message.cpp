@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/url/parse.hpp>
+#include <boost/url/url.hpp>
 #include <boost/url/url_view.hpp>
 
 #include "workers/ports/untrusted_text.hpp"
@@ -58,6 +59,12 @@ Result<ApiRequest> request_of(const std::string& method, const std::string& targ
     for (const auto& parameter : url->params()) request.query.emplace_back(parameter.key, parameter.value);
   if (const Status texts = check_texts(request); !texts) return texts.error();
   return request;
+}
+
+std::string query_of(const std::vector<std::pair<std::string, std::string>>& parameters) {
+  boost::urls::url url;
+  for (const auto& [name, value] : parameters) url.params().append({name, value});
+  return url.buffer();
 }
 
 ApiResponse json_response(const Json& document, unsigned status) { return {status, canonical(document) + "\n"}; }

@@ -31,6 +31,9 @@ struct ApiRequest {
 // Refuses `invalid`: a target that is no path, or whose path or query is not UTF-8 or has a NUL.
 Result<ApiRequest> request_of(const std::string& method, const std::string& target);
 
+// "?name=value&...", encoded.
+std::string query_of(const std::vector<std::pair<std::string, std::string>>& parameters);
+
 struct ApiResponse {
   unsigned status = 200;
   std::string body;

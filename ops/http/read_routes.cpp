@@ -12,6 +12,7 @@
 #include "ops/answers/queues.hpp"
 #include "ops/answers/sessions.hpp"
 #include "ops/http/bodies.hpp"
+#include "ops/http/covered_runs.hpp"
 #include "ops/http/event_stream.hpp"
 #include "ops/http/metrics.hpp"
 #include "ops/requests/run_filter.hpp"
@@ -34,28 +35,6 @@ std::optional<ApiStream::Chunk> next_chunk(Next&& next) {
   return {};
 }
 
-// The filter within the scope: one for each graph of the scope that it may ask for; none if nothing can be found.
-std::vector<RunFilter> covered_filters(RunFilter filter, const Scope& scope) {
-  for (const auto& [key, value] : scope.tags)
-    if (filter.tags.emplace(key, value).first->second != value) return {};
-  if (scope.graphs.empty()) return {std::move(filter)};
-  if (!filter.graph.empty()) return scope.covers_graph(filter.graph) ? std::vector{filter} : std::vector<RunFilter>();
-  std::vector<RunFilter> filters;
-  for (const std::string& graph : scope.graphs) {
-    filter.graph = graph;
-    filters.push_back(filter);
-  }
-  return filters;
-}
-
-void keep_newest(std::vector<RunRow>& rows, std::int32_t limit) {
-  const auto is_newer = [](const RunRow& one, const RunRow& other) {
-    return std::tie(one.started_at, one.id) > std::tie(other.started_at, other.id);
-  };
-  std::sort(rows.begin(), rows.end(), is_newer);
-  if (rows.size() > static_cast<std::size_t>(limit)) rows.erase(rows.begin() + limit, rows.end());
-}
-
 Result<GraphRef> covered_graph(const RouteCall& call) {
   Result<GraphRef> graph = find_graph(call.client, call.name);
   if (!graph || call.scope().covers_graph((*graph)->name)) return graph;
@@ -70,20 +49,27 @@ std::optional<SessionRow> covered_session(SessionRow session, const Scope& scope
   return session;
 }
 
+// The link to the runs after a full page, relative to itself.
+std::string next_runs(const ApiRequest& request, const std::string& cursor) {
+  auto query = request.query;
+  std::erase_if(query, [](const auto& parameter) { return parameter.first == "after"; });
+  query.emplace_back("after", cursor);
+  return "<" + query_of(query) + ">; rel=\"next\"";
+}
+
 }  // namespace
 
 RouteReply list_runs(RouteCall& call) {
   const Result<RunFilter> filter = filter_query(call.request);
   if (!filter) return filter.error();
-  std::vector<RunRow> rows;
-  for (const RunFilter& part : covered_filters(*filter, call.scope())) {
-    for_each_page(call.store(), part,
-                  [&rows](std::span<const RunRow> page) { rows.insert(rows.end(), page.begin(), page.end()); });
-    keep_newest(rows, filter->limit);
-  }
+  const std::vector<RunRow> rows = covered_runs(call, *filter);
   std::vector<Json> lines;
   for (const RunRow& row : rows) lines.push_back(run_json(row));
-  return list_response(call.request, lines);
+  RouteReply reply = list_response(call.request, lines);
+  const bool may_be_more = static_cast<std::int64_t>(rows.size()) == filter->limit;
+  if (reply && may_be_more && !filter->lineage)
+    std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_runs(call.request, cursor_of(rows.back())));
+  return reply;
 }
 
 RouteReply show_run(RouteCall& call) {

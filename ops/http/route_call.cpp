@@ -2,6 +2,7 @@
 
 #include "ops/answers/bounded_state.hpp"
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/run_ids.hpp"
 
 namespace cairn {
 
@@ -13,7 +14,8 @@ Status check_run(const RouteCall& call, const RunId& run) {
 }
 
 Result<RunId> run_of(const RouteCall& call) {
-  Result<RunId> run = run_argument(call.name);
+  // A caller who may not see all runs must not learn of others by the letters they begin with.
+  Result<RunId> run = call.scope().covers_all_runs() ? run_meant(call.store(), call.name) : run_argument(call.name);
   if (!run) return run;
   if (const Status covered = check_run(call, *run); !covered) return covered.error();
   return run;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/answers/graph_formats.hpp"
+#include "ops/answers/graph_surroundings.hpp"
 #include "ops/http/bodies.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/run_commands.hpp"
@@ -87,10 +88,17 @@ Refusal check_graph(const RouteCall& call, const Graph& graph) {
   if (Refusal refusal = check_limits(call, graph)) return refusal;
   if (Refusal outside = check_queues(call.scope(), graph)) return outside;
   for (const Node& node : graph.nodes)
-    if (const auto* calls = node.as<CallNode>(); calls != nullptr && !call.scope().covers_graph(calls->graph))
+    if (const auto* calls = node.call(); calls != nullptr && !call.scope().covers_graph(calls->graph))
       return forbidden_response("Expected calls within this token's scope, but node " + node.name + " calls " +
                                 calls->graph + ".");
   return {};
+}
+
+// Names of graphs beyond the scope are left out.
+Surroundings surroundings(RouteCall& call) {
+  Surroundings around = deployed_surroundings(*call.parts.opened.catalogue, call.client, call.store());
+  std::erase_if(*around.graphs, [&call](const std::string& name) { return !call.scope().covers_graph(name); });
+  return around;
 }
 
 // --- under whose name ------------------------------------------------------------------------------------------------
@@ -162,29 +170,37 @@ RouteReply signal_run(RouteCall& call) {
 
 namespace {
 
-RouteReply control(RouteCall& call, const Command& command) {
+// The run that goes on, and its status; 201 if it is another one.
+RouteReply control(RouteCall& call, const ControlRequest& request) {
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
-  const Result<std::string> status = statuses_after(call.client, call.store(), {*run}, command).front();
-  if (!status) return status.error();
-  return json_response({{"run", call.name}, {"status", *status}});
+  const Result<Controlled> done = control_runs(call.client, call.store(), {*run}, request).front();
+  if (!done) return done.error();
+  if (!done->fork) return json_response({{"run", to_string(*run)}, {"status", done->status}});
+  return json_response(
+      {{"run", to_string(done->fork->run)}, {"status", done->status}, {"forked_at", *done->fork->forked_at}}, 201);
 }
 
-RouteReply control_without_body(RouteCall& call, const Command& command) {
+RouteReply control_without_body(RouteCall& call, ControlRequest::Kind kind) {
   const Status none = no_body(call.request);
-  return none ? control(call, command) : none.error();
+  return none ? control(call, {.kind = kind}) : none.error();
 }
 
 }  // namespace
 
 RouteReply cancel_run(RouteCall& call) {
   const Result<std::string> reason = reason_body(call.request);
-  return reason ? control(call, Cancel{*reason}) : reason.error();
+  return reason ? control(call, {.kind = ControlRequest::Kind::cancel, .reason = *reason}) : reason.error();
 }
 
-RouteReply pause_run(RouteCall& call) { return control_without_body(call, Pause{}); }
-RouteReply resume_run(RouteCall& call) { return control_without_body(call, Resume{}); }
-RouteReply retry_run(RouteCall& call) { return control_without_body(call, Reopen{}); }
+RouteReply pause_run(RouteCall& call) { return control_without_body(call, ControlRequest::Kind::pause); }
+RouteReply resume_run(RouteCall& call) { return control_without_body(call, ControlRequest::Kind::resume); }
+RouteReply retry_run(RouteCall& call) { return control_without_body(call, ControlRequest::Kind::retry); }
+
+RouteReply reset_a_run(RouteCall& call) {
+  const Result<std::string> to = reset_body(call.request);
+  return to ? control(call, {.kind = ControlRequest::Kind::reset, .to = *to}) : to.error();
+}
 
 RouteReply add_graph(RouteCall& call) {
   const Result<Json> graph = graph_body(call.request);
@@ -194,7 +210,14 @@ RouteReply add_graph(RouteCall& call) {
   if (!added) return added.error();
   if (Refusal refusal = check_graph(call, **added)) return *std::move(refusal);
   call.client.store_graph(*added, true);
-  return json_response({{"name", (*added)->name}, {"version", (*added)->version}}, 201);
+  const GraphReview review = review_graph(*graph, surroundings(call));
+  return json_response({{"name", (*added)->name}, {"version", (*added)->version}, {"warnings", review.warnings}}, 201);
+}
+
+RouteReply check_a_graph(RouteCall& call) {
+  const Result<Json> graph = graph_body(call.request);
+  if (!graph) return graph.error();
+  return json_response(review_json(review_graph(*graph, surroundings(call))), 200);
 }
 
 }  // namespace cairn

@@ -14,6 +14,8 @@ RouteReply cancel_run(RouteCall& call);
 RouteReply pause_run(RouteCall& call);
 RouteReply resume_run(RouteCall& call);
 RouteReply retry_run(RouteCall& call);
+RouteReply reset_a_run(RouteCall& call);
 RouteReply add_graph(RouteCall& call);
+RouteReply check_a_graph(RouteCall& call);
 
 }  // namespace cairn

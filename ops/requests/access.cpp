@@ -100,7 +100,7 @@ bool Scope::covers(const RunRow& run) const {
 
 std::optional<std::string> queue_outside(const Scope& scope, const Graph& graph) {
   for (const Node& node : graph.nodes)
-    if (const auto* work = node.as<DoNode>(); work != nullptr && !scope.covers_queue(work->queue)) return work->queue;
+    if (const auto* work = node.work(); work != nullptr && !scope.covers_queue(work->queue)) return work->queue;
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "ops/requests/arguments.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -20,6 +21,15 @@ Result<Json> parsed(const Result<std::string>& text, const std::string& what) {
   Result<Json> value = parse_json(*text, what);
   if (!value) return invalid(value.error().message);
   return value;
+}
+
+// For the two mistakes that are made most: a file without its @, and a text without its quotes.
+std::string hint_of(const std::string& text) {
+  std::error_code none;
+  if (!text.empty() && std::filesystem::is_regular_file(text, none)) return "A file is read with @" + text + ".";
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-' || c == ' '; };
+  const bool is_word = !text.empty() && std::all_of(text.begin(), text.end(), is_plain);
+  return is_word ? "A text needs its quotes: '\"" + text + "\"'." : "";
 }
 
 bool is_number(const std::string& text) {
@@ -63,7 +73,10 @@ Result<Json> json_file(const std::string& path, const std::string& what) {
 Result<Json> json_argument(const std::string& text, const std::string& what) {
   if (text == "@-") return parsed(read_text(STDIN_FILENO, what), what);
   if (text.starts_with('@')) return json_file(text.substr(1), what);
-  return parsed(text, what);
+  Result<Json> value = parsed(text, what);
+  if (value) return value;
+  const std::string hint = hint_of(text);
+  return hint.empty() ? value : invalid(value.error().message + " " + hint);
 }
 
 Result<Json> object_argument(const std::string& text, const std::string& what) {
@@ -93,13 +106,20 @@ Result<Options> options_argument(const std::string& text) {
   return given ? options_of(*given) : given.error();
 }
 
+Result<std::string> key_argument(const std::string& text) {
+  if (text.empty()) return invalid("Expected a key, but it is empty; without one leave it out.");
+  return text;
+}
+
 Result<Tags> tags_argument(const std::vector<std::string>& texts) {
   Tags tags;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos)
       return invalid("Expected a tag as KEY=VALUE, but found \"" + text + "\".");
-    tags[text.substr(0, equals)] = text.substr(equals + 1);
+    const std::string key = text.substr(0, equals);
+    if (!tags.emplace(key, text.substr(equals + 1)).second)
+      return invalid("Expected the tag " + key + " once, but found it twice.");
   }
   return tags;
 }

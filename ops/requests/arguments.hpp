@@ -28,6 +28,7 @@ Result<std::string> output_argument(const std::string& path);
 // {"autonomy": "full", "priority": 0..9, "budgets": {NAME: CAP}}
 Result<Options> options_of(const Json& given);  // REQUIRES: an object
 Result<Options> options_argument(const std::string& text);
+Result<std::string> key_argument(const std::string& text);  // not empty, as an unset variable is
 Result<Tags> tags_argument(const std::vector<std::string>& texts);
 // A number from 1 to 1,000,000, or "none".
 Result<std::string> concurrency_argument(const std::string& text);

@@ -69,6 +69,22 @@ struct AnswerRequest {
   std::string by;
 };
 
+// An operator's command to one run or to very many.
+struct ControlRequest {
+  enum class Kind : std::uint8_t { pause, resume, retry, reset, cancel, move };
+  Kind kind = Kind::pause;
+  std::string reason = {};   // of a cancel
+  std::string to = {};       // of a reset: a node, or an event's number
+  std::string version = {};  // of a move: of the graph to go on with
+  bool dry_run = false;      // decide, and write nothing
+};
+
+// The same to all runs that match a filter, some at a time.
+struct BulkRequest {
+  ControlRequest control;
+  RunFilter where;  // its limit bounds this request
+};
+
 struct SignalRequest {
   std::string run;
   std::string name;

@@ -1,8 +1,12 @@
 #include "ops/requests/run_filter.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <iterator>
 #include <limits>
 
+#include "engine/nearest.hpp"
 #include "ops/requests/arguments.hpp"
 
 namespace cairn {
@@ -42,12 +46,60 @@ Status add_graph_name(RunFilter& filter, const std::string& name) {
   return Done{};
 }
 
-Status add_since(RunFilter& filter, const std::string& text) {
-  if (const Status first = once(!filter.since, "since"); !first) return first;
-  const Result<TimeUs> since = time_argument(text);
-  if (!since) return since.error();
-  filter.since = *since;
+TimeUs now_us() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+// A time, or how long ago.
+Status add_time(std::optional<TimeUs>& time, const std::string& key, const std::string& text) {
+  if (const Status first = once(!time, key); !first) return first;
+  const Result<Age> age = age_argument(text);
+  if (!age) return age.error();
+  time = age->at_us ? *age->at_us : now_us() - age->age_us;
   return Done{};
+}
+
+Status add_lasted(RunFilter& filter, const std::string& text) {
+  if (const Status first = once(filter.lasted_us == 0, "lasted"); !first) return first;
+  const Result<Age> age = age_argument(text);
+  if (!age || age->at_us || age->age_us == 0)
+    return bad_filter("Expected a duration like 2h, 30m or 10s in lasted, but found \"" + text + "\".");
+  filter.lasted_us = age->age_us;
+  return Done{};
+}
+
+Status add_text_of(std::string& wanted, const std::string& key, const std::string& text) {
+  if (const Status first = once(wanted.empty(), key); !first) return first;
+  if (text.empty()) return bad_filter("Expected a text in " + key + ", but found none.");
+  wanted = text;
+  return Done{};
+}
+
+// Runs that came of one another are few, and which tools they called is not looked up.
+Status check_together(const RunFilter& filter) {
+  if (!filter.lineage || filter.tool.empty()) return Done{};
+  return bad_filter("Expected a filter with either lineage or tool, but found both.");
+}
+
+Status add_one(RunFilter& filter, const std::string& key, const std::string& value) {
+  if (key.starts_with("tag.") && key.size() > 4) return once(filter.tags.emplace(key.substr(4), value).second, key);
+  if (key == "graph") return add_graph_name(filter, value);
+  if (key == "status") return add_status(filter, value);
+  if (key == "since") return add_time(filter.since, key, value);
+  if (key == "until") return add_time(filter.until, key, value);
+  if (key == "lasted") return add_lasted(filter, value);
+  if (key == "version") return add_text_of(filter.version, key, value);
+  if (key == "reason") return add_text_of(filter.reason, key, value);
+  if (key == "error") return add_text_of(filter.error, key, value);
+  if (key == "node") return add_text_of(filter.node, key, value);
+  if (key == "tool") return add_text_of(filter.tool, key, value);
+  if (key == "lineage") return add_lineage(filter, value);
+  const std::vector<std::string> known(std::begin(filter_keys), std::end(filter_keys));
+  std::string keys;
+  for (const std::string& one : known) keys += one + ", ";
+  return bad_filter("Expected a filter of " + keys + "and tag.NAME, but found \"" + key + "\"" +
+                    did_you_mean(key, known) + ".");
 }
 
 // Splits at each comma that no backslash precedes; the backslash is removed.
@@ -67,12 +119,21 @@ std::vector<std::string> terms_of(const std::string& text) {
 }  // namespace
 
 Status add_term(RunFilter& filter, const std::string& key, const std::string& value) {
-  if (key.starts_with("tag.") && key.size() > 4) return once(filter.tags.emplace(key.substr(4), value).second, key);
-  if (key == "graph") return add_graph_name(filter, value);
-  if (key == "status") return add_status(filter, value);
-  if (key == "since") return add_since(filter, value);
-  if (key == "lineage") return add_lineage(filter, value);
-  return bad_filter("Expected a filter of graph, status, tag.NAME, since and lineage, but found \"" + key + "\".");
+  const Status added = add_one(filter, key, value);
+  return added ? check_together(filter) : added;
+}
+
+std::string cursor_of(const RunRow& last) { return std::to_string(last.started_at) + "." + to_string(last.id); }
+
+Status add_cursor(RunFilter& filter, const std::string& cursor) {
+  const std::size_t dot = cursor.find('.');
+  TimeUs started_at = 0;
+  const auto read = std::from_chars(cursor.data(), cursor.data() + std::min(dot, cursor.size()), started_at);
+  const std::optional<RunId> run = dot == std::string::npos ? std::nullopt : parse_run_id(cursor.substr(dot + 1));
+  if (!run || read.ec != std::errc{} || read.ptr != cursor.data() + dot)
+    return bad_filter("Expected the cursor that an earlier list ended with in after, but found \"" + cursor + "\".");
+  filter.after = {started_at, *run};
+  return Done{};
 }
 
 Result<RunFilter> filter_argument(const std::string& text) {

@@ -13,8 +13,13 @@ namespace cairn {
 
 // As --help says it.
 inline constexpr std::string_view filter_says =
-    "Runs that match all of KEY=VALUE,...: graph=G, status=S, tag.K=V, since=TIME, lineage=RUN; "
-    "a comma in a value is \\,";
+    "Runs that match all of KEY=VALUE,...: graph=G, version=V, status=S, tag.K=V, since=TIME, until=TIME (a time, or "
+    "2h "
+    "or 30d ago), lasted=2h, reason=TEXT, error=E, node=N, tool=T, lineage=RUN; a comma in a value is \\,";
+
+// The term's keys, but for tag.K.
+inline constexpr std::string_view filter_keys[] = {"graph",  "version", "status", "since", "until",  "lasted",
+                                                   "reason", "error",   "node",   "tool",  "lineage"};
 
 // Adds one term to the filter. Refuses `invalid`: an unknown key, a value that does not fit its key, a key for the
 // second time.
@@ -22,6 +27,11 @@ Status add_term(RunFilter& filter, const std::string& key, const std::string& va
 
 // "graph=seven_node,status=failed,tag.team=a,since=2026-01-01". Refuses as add_term, and a text without a term.
 Result<RunFilter> filter_argument(const std::string& text);
+
+// Where a list that ended with this run goes on: the filter's `after`. Opaque to its readers; it stays valid if the run
+// is archived. Refuses `invalid`.
+std::string cursor_of(const RunRow& last);
+Status add_cursor(RunFilter& filter, const std::string& cursor);
 
 // The same filter without a limit.
 RunFilter unlimited(RunFilter filter);

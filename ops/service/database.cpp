@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/run_ids.hpp"
 #include "ops/service/embedded_database.hpp"
 #include "storage/postgres/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
@@ -145,10 +146,10 @@ std::string current_actor() {
 }
 
 Result<OpenedRun> find_run(const Settings& settings, const std::string& text) {
-  const Result<RunId> run = run_argument(text);
-  if (!run) return run.error();
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
+  const Result<RunId> run = run_meant(*opened->store, text);
+  if (!run) return run.error();
   const Shard shard = shard_of(*run, opened->store->shards());
   return OpenedRun{*std::move(opened), *run, shard};
 }

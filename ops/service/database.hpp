@@ -61,7 +61,7 @@ Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice);
 // "user:NAME" of the user who runs this program.
 std::string current_actor();
 
-// A well-formed run id and the opened database to read it from. Refuses as run_argument and open_database.
+// A run and the opened database to read it from. Refuses as run_meant and open_database.
 struct OpenedRun {
   Opened opened;
   RunId run;

@@ -4,6 +4,40 @@
 #include "ops/requests/arguments.hpp"
 
 namespace cairn {
+namespace {
+
+// Decided on the current state if it is dry.
+std::vector<Result<Controlled>> commanded(Client& client, Store& store, const std::vector<RunId>& runs,
+                                          const Command& command, bool is_dry) {
+  std::vector<Status> done;
+  if (!is_dry) done = client.command_many(runs, command);
+  std::vector<Result<Controlled>> all;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (is_dry) {
+      const Result<RunState> state = client.state_if(runs[i], command);
+      all.push_back(state ? Result<Controlled>(Controlled{status_word(*state)}) : Result<Controlled>(state.error()));
+      continue;
+    }
+    if (!done[i]) {
+      all.emplace_back(done[i].error());
+      continue;
+    }
+    const std::optional<RunRow> row = store.run(runs[i]);
+    CHECK(row.has_value());
+    all.emplace_back(Controlled{status_word(*row)});
+  }
+  return all;
+}
+
+Result<Controlled> controlled(Store& store, const Result<SecondTry>& second) {
+  if (!second) return second.error();
+  if (second->forked_at) return Controlled{"forked", *second};
+  const std::optional<RunRow> row = store.run(second->run);
+  const bool is_open = row && !is_ended(row->status);
+  return Controlled{is_open ? status_word(*row) : std::string(to_string(RunStatus::running))};
+}
+
+}  // namespace
 
 Result<StartRun> start_command(const StartRequest& request) {
   StartRun command;
@@ -39,20 +73,31 @@ Result<std::string> question_meant(Client& client, const RunId& run, const std::
   return state->questions.size() == 1 ? state->questions.begin()->first : std::string();
 }
 
-std::vector<Result<std::string>> statuses_after(Client& client, Store& store, const std::vector<RunId>& runs,
-                                                const Command& command) {
-  std::vector<Result<std::string>> statuses;
-  const std::vector<Status> done = client.command_many(runs, command);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!done[i]) {
-      statuses.emplace_back(done[i].error());
-      continue;
+std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const std::vector<RunId>& runs,
+                                             const ControlRequest& request) {
+  switch (request.kind) {
+    case ControlRequest::Kind::pause:
+      return commanded(client, store, runs, Pause{}, request.dry_run);
+    case ControlRequest::Kind::resume:
+      return commanded(client, store, runs, Resume{}, request.dry_run);
+    case ControlRequest::Kind::cancel:
+      return commanded(client, store, runs, Cancel{request.reason}, request.dry_run);
+    case ControlRequest::Kind::move:
+      return commanded(client, store, runs, MoveRun{request.version}, request.dry_run);
+    case ControlRequest::Kind::retry: {
+      std::vector<Result<Controlled>> all;
+      for (const Result<SecondTry>& second : try_again(client, store, runs, request.dry_run))
+        all.push_back(controlled(store, second));
+      return all;
     }
-    const std::optional<RunRow> row = store.run(runs[i]);
-    CHECK(row.has_value());
-    statuses.emplace_back(status_word(*row));
+    case ControlRequest::Kind::reset: {
+      std::vector<Result<Controlled>> all;
+      for (const RunId& run : runs)
+        all.push_back(controlled(store, reset_run(client, store, run, request.to, request.dry_run)));
+      return all;
+    }
   }
-  return statuses;
+  CHECK(false);
 }
 
 }  // namespace cairn

@@ -2,10 +2,12 @@
 // Not thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ops/requests/requests.hpp"
+#include "ops/service/second_try.hpp"
 #include "workers/client.hpp"
 
 namespace cairn {
@@ -19,8 +21,14 @@ Result<ForkOptions> fork_options(Client& client, const ForkRequest& request);
 // `question` if it is given, else the only open one; "" if none or several are open. Refuses as Client::state.
 Result<std::string> question_meant(Client& client, const RunId& run, const std::string& question);
 
-// Carries the command out on each run; the status of each afterwards, or the refusal.
-std::vector<Result<std::string>> statuses_after(Client& client, Store& store, const std::vector<RunId>& runs,
-                                                const Command& command);
+// The status word of a run after a command, or as it would be; "forked" for one that goes on as another run.
+struct Controlled {
+  std::string status;
+  std::optional<SecondTry> fork = {};
+};
+
+// Carries the command out on each run, in few commits; a refusal of one stops no other. In order.
+std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const std::vector<RunId>& runs,
+                                             const ControlRequest& request);
 
 }  // namespace cairn

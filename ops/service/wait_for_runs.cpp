@@ -18,9 +18,9 @@ constexpr std::chrono::milliseconds poll_longest{100};
 bool is_left_to_others(Client& client, const RunState& state, const Step& step) {
   if (step.goal >= 0) return false;
   const Node& node = state.node(step);
+  if (call_of(state, step) != nullptr) return !step.child.is_nil() && only_questions_left(client, step.child);
   if (node.verb() == Verb::ask) return !step.question.empty();
-  if (node.verb() == Verb::wait) return !step.due;
-  return node.verb() == Verb::call && !step.child.is_nil() && only_questions_left(client, step.child);
+  return node.verb() == Verb::wait && !step.due;
 }
 
 bool poll_until(const std::function<bool()>& settled, const StopSignals& signals) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ops/answers/words.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -47,18 +48,6 @@ bool is_colour_wanted() {
   return wanted;
 }
 
-// Columns that a text takes on a terminal: code points outside of colours.
-std::size_t shown_width(std::string_view text) {
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == paint_begins)
-      ++i;
-    else if (text[i] != paint_ends && (static_cast<unsigned char>(text[i]) & 0xC0u) != 0x80u)
-      ++width;
-  }
-  return width;
-}
-
 // Cut to at most this many bytes on a code point's boundary, on one line, with foreign control characters as blanks.
 std::string cut(std::string text, std::size_t bytes_max) {
   std::replace_if(
@@ -67,6 +56,26 @@ std::string cut(std::string text, std::size_t bytes_max) {
   std::size_t end = bytes_max - 3;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
   return text.substr(0, end) + "...";
+}
+
+// Lines of at most this many columns, broken at blanks, or within a word that is longer. At least one line.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+  std::vector<std::string> lines;
+  std::string_view rest = text;
+  while (shown_width(rest) > columns) {
+    std::size_t end = 0;    // bytes of the columns that fit
+    std::size_t blank = 0;  // the last blank in them
+    for (std::size_t column = 0; column < columns; ++column) {
+      if (rest[end] == ' ') blank = end;
+      for (++end; end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0u) == 0x80u;) ++end;
+    }
+    if (rest[end] == ' ') blank = end;
+    const std::size_t at = blank > 0 ? blank : end;
+    lines.emplace_back(rest.substr(0, at));
+    rest.remove_prefix(blank > 0 ? at + 1 : at);
+  }
+  lines.emplace_back(rest);
+  return lines;
 }
 
 std::string value_text(const Json& value, std::size_t bytes_max) {
@@ -78,6 +87,7 @@ void print_title(std::string_view title) { print_line("\n" + painted(title, Pain
 
 std::string step_place(const RunState& state, const Step& step) {
   if (step.goal >= 0) return "sub-goal " + goal_of(state, step).id;
+  if (step.item >= 0) return state.node(step).name + " item " + std::to_string(step.item);
   return state.node(step).name;
 }
 
@@ -86,7 +96,8 @@ std::string step_waits_for(const Step& step, const std::string& word) {
   if (!step.question.empty()) return "the answer to " + step.question;
   if (!step.child.is_nil()) return "run " + to_string(step.child);
   if (step.map.open_goals > 0) return std::to_string(step.map.open_goals) + " sub-goals";
-  if (step.due) return "until " + time_text(*step.due);
+  if (step.map.open_items > 0) return std::to_string(step.map.items.size()) + " items";
+  if (step.due) return "until " + local_time(*step.due);
   if (!step.message.empty()) return "another try: " + step.message;
   return "a " + word;
 }
@@ -97,8 +108,8 @@ void print_steps(const RunState& state, const Json& shown) {
   Table table({"STEP", "AT", "ATTEMPT", "SINCE", "WAITS FOR"});
   for (const Json& one : shown) {
     const Step& step = state.steps.at(one["step"].get<StepId>());
-    table.add({one["step"].dump(), step_place(state, step), std::to_string(step.attempt),
-               time_text(step.opened_at).substr(0, 19), step_waits_for(step, one["waits_for"])});
+    table.add({one["step"].dump(), step_place(state, step), std::to_string(step.attempt), local_time(step.opened_at),
+               step_waits_for(step, one["waits_for"])});
   }
   table.print();
 }
@@ -185,6 +196,17 @@ std::size_t line_width() {
   return width_when_unknown;
 }
 
+std::size_t shown_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == paint_begins)
+      ++i;
+    else if (text[i] != paint_ends && (static_cast<unsigned char>(text[i]) & 0xC0u) != 0x80u)
+      ++width;
+  }
+  return width;
+}
+
 std::string painted(std::string_view text, Paint paint) {
   if (!is_colour_wanted()) return std::string(text);
   return std::string{paint_begins, static_cast<char>('0' + static_cast<int>(paint))} + std::string(text) + paint_ends;
@@ -211,7 +233,11 @@ void Progress::wipe() {
   if (shown_at_ != std::chrono::steady_clock::time_point{}) std::cerr << "\r\033[K" << std::flush;
 }
 
-void Table::print() const {
+void Table::print() const { print(false); }
+void Table::print_wrapped() const { print(true); }
+
+void Table::print(bool wraps) const {
+  constexpr std::size_t last_width_min = 20;
   if (is_empty()) return print_line(painted("None.", Paint::dim));
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_)
@@ -221,9 +247,12 @@ void Table::print() const {
     for (std::size_t i = 0; i + 1 < row.size(); ++i)
       line += row[i] + std::string(widths[i] - shown_width(row[i]) + 2, ' ');
     const std::size_t used = shown_width(line);
-    line += cut(row.back(), line_width() > used + 10 ? line_width() - used : 10);
+    const std::size_t room = std::max(line_width() > used ? line_width() - used : 0, last_width_min);
+    const std::vector<std::string> last = wraps ? wrapped(row.back(), room) : std::vector{cut(row.back(), room)};
+    line += last.front();
     line.erase(line.find_last_not_of(' ') + 1);
     print_line(&row == &rows_.front() ? painted(line, Paint::bold) : line);
+    for (std::size_t i = 1; i < last.size(); ++i) print_line(std::string(used, ' ') + last[i]);
   }
 }
 
@@ -256,21 +285,71 @@ void print_plan(const RunState& state) {
   }
 }
 
+// The values that are allowed, the default, and until when it is open.
+static std::vector<std::string> question_terms(const Json& question) {
+  std::vector<std::string> lines;
+  const Json schema = question.value("schema", Json());
+  const Json choices = schema.is_object() ? schema.value("enum", Json()) : Json();
+  if (choices.is_array() && !choices.empty()) {
+    std::string all;
+    for (const Json& choice : choices) all += (all.empty() ? "" : ", ") + excerpt(choice, 60);
+    lines.push_back("one of " + all);
+  } else if (!schema.is_null() && schema != true) {
+    lines.push_back("as " + excerpt(schema, 200));
+  }
+  if (question.contains("default")) lines.push_back("else " + excerpt(question["default"], 200));
+  if (question.contains("expires_at"))
+    lines.push_back("until " + local_time(*parse_time(question["expires_at"].get<std::string>())));
+  return lines;
+}
+
+// A value that a shell takes.
+static std::string example_answer(const Json& schema) {
+  const Json choices = schema.is_object() ? schema.value("enum", Json()) : Json();
+  if (choices.is_array() && !choices.empty() && canonical(choices[0]).find('\'') == std::string::npos)
+    return "'" + canonical(choices[0]) + "'";
+  return schema.is_object() && schema.value("type", Json()) == "string" ? "'\"TEXT\"'" : "JSON";
+}
+
 void print_questions(const RunState& state, const Json& shown) {
   if (shown.empty()) return;
   print_title("Questions");
   for (const Json& question : shown) {
     const std::string id = question["id"];
     print_line("  " + id + " (" + question["kind"].get<std::string>() + ")  " + value_text(question["prompt"], 400));
-    print_line(painted("  cairn answer " + to_string(state.id) + " --question " + id + " --value JSON", Paint::dim));
+    for (const std::string& line : question_terms(question)) print_line("    " + line);
+    print_line(painted("  cairn answer " + to_string(state.id) + " --question " + id + " --value " +
+                           example_answer(question.value("schema", Json())),
+                       Paint::dim));
   }
+}
+
+std::string cause_text(const CauseOfFailure& cause) {
+  return cause.node + ": " + cause.error + (cause.message.empty() ? "" : ": " + cause.message);
+}
+
+// When it began, with what, and where it came from.
+static void print_origin(const RunState& state, const Json& shown) {
+  std::string line = "Started " + local_time(state.started_at) + " " + zone_name(state.started_at);
+  for (const auto& [key, value] : state.tags) line += "  " + key + "=" + value;
+  print_line(line);
+  if (state.parent) print_line("Called by " + to_string(state.parent->run));
+  if (state.continues) print_line("Continues " + to_string(*state.continues));
+  if (state.forked_from)
+    print_line("Forked from " + to_string(state.forked_from->run) + " at event " +
+               std::to_string(state.forked_from->seq));
+  const Json& input = shown["input"];
+  if (!input.empty()) print_line("Input " + painted(excerpt(input, 400), Paint::dim));
 }
 
 void print_state(const RunState& state, const Json& shown) {
   print_line(painted(to_string(state.id), Paint::bold) + "  " + state.graph->name + "  " +
              painted_status(status_word(state)) + "  at event " + std::to_string(state.seq) + ", " +
-             time_text(state.last_at));
+             local_time(state.last_at));
   if (!state.reason.empty()) print_line("Because: " + state.reason);
+  if (state.cause && state.reason.find(state.cause->message) == std::string::npos)
+    print_line("Cause: " + cause_text(*state.cause));
+  print_origin(state, shown);
   print_channels(shown["channels"]);
   print_steps(state, shown["steps"]);
   if (has_plan(state)) {

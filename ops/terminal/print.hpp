@@ -24,6 +24,8 @@ bool is_terminal();        // stdout
 bool is_read();            // false when stdout is closed, or a pipe whose reader is gone
 std::size_t line_width();  // of the terminal; generous when there is none
 
+std::size_t shown_width(std::string_view text);  // columns on a terminal, colours aside
+
 // "a, b"; `none` for an empty list.
 std::string list_text(const std::vector<std::string>& words, const std::string& none);
 
@@ -40,20 +42,26 @@ class Progress {
   std::chrono::steady_clock::time_point shown_at_{};
 };
 
-// A table with columns as wide as their widest cell; the last one is cut to the line.
+// A table with columns as wide as their widest cell; the last one is cut to the line, or wrapped.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool is_empty() const { return rows_.size() == 1; }
   void print() const;
+  // The same, with a last column that goes on in further lines.
+  void print_wrapped() const;
 
  private:
+  void print(bool wraps) const;
+
   std::vector<std::vector<std::string>> rows_;
 };
 
 // An event in at most `width_max` columns: the most informative fields of its JSON, in a fixed order.
 std::string event_summary(const Json& event, std::size_t width_max);
+
+std::string cause_text(const CauseOfFailure& cause);  // NODE: ERROR: MESSAGE
 
 void print_plan(const RunState& state);
 void print_state(const RunState& state, const Json& shown);  // `shown`: its JSON

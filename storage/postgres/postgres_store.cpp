@@ -125,15 +125,40 @@ class PostgresStore final : public Store {
   std::vector<RunRow> runs(const RunFilter& filter) override {
     if (filter.limit <= 0) return {};
     if (filter.lineage) return runs_of_lineage(filter);
+    if (filter.tags.empty()) return read_runs(pool_.query("runs", filtered(filter)));
+    return read_runs(pool_.query("runs_tagged", filtered(filter).add(canonical(Json(filter.tags)))));
+  }
+
+  std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) override {
+    RunFilter all = filter;
+    all.after.reset();
+    all.limit = static_cast<std::int32_t>(std::min<std::int64_t>(at_most, std::numeric_limits<std::int32_t>::max()));
+    PgParameters parameters = filtered(all);
+    all.tags.empty() ? parameters.add_null(PgType::text) : parameters.add(canonical(Json(all.tags)));
+    return pool_.query("count_runs", parameters).int8(0, 0);
+  }
+
+  std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) override {
+    const PgResult rows =
+        pool_.query("runs_between", PgParameters().add(first).add(last).add(shards_).add(std::max(limit, 0)));
+    std::vector<RunId> found;
+    for (int row = 0; row < rows.rows(); ++row) found.push_back(rows.uuid(row, 0));
+    return found;
+  }
+
+  // The parameters of runs.sql.
+  static PgParameters filtered(const RunFilter& filter) {
     PgParameters parameters;
     filter.graph.empty() ? parameters.add_null(PgType::text) : parameters.add(filter.graph);
     filter.status ? parameters.add(to_string(*filter.status)) : parameters.add_null(PgType::text);
     filter.waiting ? parameters.add(*filter.waiting) : parameters.add_null(PgType::boolean);
     parameters.add(filter.since.value_or(std::numeric_limits<TimeUs>::min())).add(filter.limit);
     const auto [started_at, id] = filter.after.value_or(std::pair(never_us, RunId{}));
-    parameters.add(started_at).add(id);
-    if (filter.tags.empty()) return read_runs(pool_.query("runs", parameters));
-    return read_runs(pool_.query("runs_tagged", parameters.add(canonical(Json(filter.tags)))));
+    parameters.add(started_at).add(id).add(filter.until.value_or(never_us));
+    filter.lasted_us > 0 ? parameters.add(filter.lasted_us) : parameters.add_null(PgType::int8);
+    for (const std::string* text : {&filter.version, &filter.reason, &filter.error, &filter.node, &filter.tool})
+      text->empty() ? parameters.add_null(PgType::text) : parameters.add(*text);
+    return parameters;
   }
 
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {

@@ -33,6 +33,12 @@ Tags read_tags(std::string_view text) {
 constexpr auto run_names = std::to_array<std::string_view>({"run_id", "graph", "version", "status", "waiting", "head",
                                                             "chain_hash", "parent", "continues", "started_at",
                                                             "updated_at", "reason", "tags", "origin", "origin_seq"});
+constexpr auto listed_run_names = [] {
+  std::array<std::string_view, run_names.size() + 1> names{};
+  std::copy(run_names.begin(), run_names.end(), names.begin());
+  names.back() = "cause";
+  return names;
+}();
 constexpr auto event_names = std::to_array<std::string_view>(
     {"seq", "at", "type", "version", "step", "actor", "payload", "commit", "chain_hash"});
 constexpr auto job_names = std::to_array<std::string_view>(
@@ -69,6 +75,13 @@ SessionRow read_session(const PgResult& rows, int row) {
   session.machine = rows.text(row, 10);
   if (!rows.is_null(row, 11)) session.alone = rows.text(row, 11);
   return session;
+}
+
+RunRow read_listed_run(const PgResult& rows, int row) {
+  RunRow run = read_run(rows, row);
+  const auto cause = static_cast<int>(run_names.size());
+  if (!rows.is_null(row, cause)) run.cause = read_cause(parse_stored(rows.text(row, cause)));
+  return run;
 }
 
 }  // namespace
@@ -141,7 +154,7 @@ QuestionRow read_question(const PgResult& rows, int row) {
   return question;
 }
 
-std::vector<RunRow> read_runs(const PgResult& rows) { return read_all(rows, run_columns, read_run); }
+std::vector<RunRow> read_runs(const PgResult& rows) { return read_all(rows, listed_run_names, read_listed_run); }
 std::vector<EventRow> read_events(const PgResult& rows) { return read_all(rows, event_columns, read_event); }
 std::vector<QuestionRow> read_questions(const PgResult& rows) {
   return read_all(rows, question_columns, read_question);

@@ -121,6 +121,25 @@ TEST(Decide, a_failed_attempt_is_tried_again_after_its_delay) {
   EXPECT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us + 112'500) << "150 ms less a quarter";
 }
 
+TEST(Decide, F29_a_pause_that_is_asked_for_is_kept_if_it_is_the_longer_one) {
+  Trial trial(retrying);
+  trial.start();
+  const auto fail = [&](std::int32_t attempt, std::int64_t pause_ms) {
+    Failure failure{"error", "it broke", true, {}};
+    failure.pause_ms = pause_ms;
+    trial.then(FailStep{1, attempt, std::move(failure), 7, trial.now_us});
+    return trial.queue.at(root_branch).run_at_us - trial.now_us;
+  };
+  EXPECT_EQ(fail(1, 3'000), 3'000'000);
+  EXPECT_EQ(fail(2, 50), 150'000) << "the node's own is longer";
+  Trial other(retrying);
+  other.start();
+  Failure endless{"error", "it broke", true, {}};
+  endless.pause_ms = std::numeric_limits<std::int64_t>::max();
+  other.then(FailStep{1, 1, std::move(endless), 7, other.now_us});
+  EXPECT_EQ(other.queue.at(root_branch).run_at_us, other.now_us + pause_ms_max * 1'000) << "an hour at most";
+}
+
 TEST(Decide, used_up_attempts_leave_by_error_and_tell_the_next_step_why) {
   Trial trial(retrying);
   trial.start();
@@ -205,7 +224,7 @@ const char* const channels = R"({"name":"t","start":"a","limits":{"steps":10},
   "channels":{"list":{"reducer":"append"},"map":{"reducer":"merge"},"sum":{"reducer":"sum"},"top":{"reducer":"max"}},
   "nodes":{"a":{"do":"x.a","labels":["ok"],"on":{"ok":"a2"}},
            "a2":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},
-           "z":{"end":{"status":"done","output":{"list":"$list","first":"$list/0","gone":"$list/7","all":"$map"}}}}})";
+           "z":{"end":{"status":"done","output":{"list":"$list","first":"$list/0","gone":{"$":"list/7","default":null},"all":"$map"}}}}})";
 
 TEST(Decide, patches_go_through_the_reducers) {
   Trial trial(channels);
@@ -358,18 +377,18 @@ TEST(Decide, a_question_waits_for_one_answer_which_the_next_step_is_given) {
 
 TEST(Decide, an_answer_against_the_schema_leaves_the_question_open) {
   Trial trial(asking);
-  trial.start();
+  trial.start(R"({"topic":"Which?"})");
   EXPECT_EQ(trial.refused(Answer{"q1", 7, "ann", "Expected a string, but found 7."}).code, Code::invalid);
   EXPECT_EQ(trial.state.questions.size(), 1u);
 }
 
 TEST(Decide, a_question_expires_when_it_is_due_and_not_before) {
   Trial trial(asking);
-  trial.start();
+  trial.start(R"({"topic":"Which?"})");
   EXPECT_EQ(trial.refused(Due{1}).code, Code::invalid);
   trial.now_us += 60 * Trial::second_us;
-  EXPECT_EQ(trial.then(Due{1}),
-            (Lines{"1 question_expired q1", "1 step_succeeded a expired -> z took q1", "run_finished done {}"}));
+  EXPECT_EQ(trial.then(Due{1}), (Lines{"1 question_expired q1", "1 step_succeeded a expired -> z took q1",
+                                       R"(run_finished done {"topic":"Which?"})"}));
 }
 
 TEST(Decide, a_default_answers_at_expiry) {
@@ -385,8 +404,9 @@ TEST(Decide, full_autonomy_asks_nobody) {
   Options options;
   options.autonomous = true;
   Trial trial(asking);
-  EXPECT_EQ(trial.start("{}", options), (Lines{"run_started t {}", "1 question_asked q1 null", "1 question_expired q1",
-                                               "1 step_succeeded a expired -> z took q1", "run_finished done {}"}));
+  EXPECT_EQ(trial.start(R"({"topic":"Which?"})", options),
+            (Lines{R"(run_started t {"topic":"Which?"})", R"(1 question_asked q1 "Which?")", "1 question_expired q1",
+                   "1 step_succeeded a expired -> z took q1", R"(run_finished done {"topic":"Which?"})"}));
 }
 
 // --- wait and signals ------------------------------------------------------------------------------------------------
@@ -658,7 +678,7 @@ TEST(Decide, a_later_map_takes_only_what_no_map_has_taken) {
 // --- call -----------------------------------------------------------------------------------------------------------
 
 const char* const caller = R"({"name":"t","start":"c","limits":{"steps":9},"nodes":{
-  "c":{"call":"kid","with":{"n":"$x"},"into":"from_kid","on":{"done":"z","failed":"y"}},
+  "c":{"call":"kid","with":{"n":{"$":"x","default":null}},"into":"from_kid","on":{"done":"z","failed":"y"}},
   "y":{"end":"failed"},"z":{"end":"done"}}})";
 const char* const called_graph = R"({"name":"kid","start":"k","limits":{"steps":9},"nodes":{
   "k":{"do":"x.k","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";

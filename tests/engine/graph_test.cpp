@@ -185,8 +185,8 @@ TEST(GraphFaults, the_graph_is_no_object) {
 TEST(GraphFaults, an_unknown_key) {
   EXPECT_EQ(
       faults_with("/edges", 1),
-      Faults{"Expected the graph to have only the keys name, start, channels, limits, budgets, context, nodes and "
-             "description, but it has \"edges\"."});
+      Faults{"Expected the graph to have only the keys name, start, input, channels, limits, budgets, context, nodes, "
+             "description and $schema, but it has \"edges\"."});
 }
 
 TEST(GraphFaults, the_name) {
@@ -423,7 +423,7 @@ TEST(GraphFaults, ask) {
 
 TEST(GraphFaults, map_and_call) {
   EXPECT_EQ(faults_with("/nodes/goals/map", "items"),
-            Faults{"Expected node \"goals\" to map \"sub_goals\", but it is \"items\"."});
+            Faults{"Expected node \"goals\" to map \"sub_goals\" or the items of a list, but it is \"items\"."});
   EXPECT_EQ(
       faults_with("/nodes/child/call", 1),
       Faults{"Expected the graph that node \"child\" calls to be lower-case letters, digits and _, but it is 1."});
@@ -475,7 +475,7 @@ TEST(GraphFaults, several_are_told_at_once) {
   graph["nodes"]["lonely"] = {{"end", "done"}};
   EXPECT_EQ(graph_faults(graph, handlers),
             (Faults{"Expected the limit of steps to be an integer from 1 to 1000000000, but it is missing.",
-                    "Expected node \"goals\" to map \"sub_goals\", but it is \"items\".",
+                    "Expected node \"goals\" to map \"sub_goals\" or the items of a list, but it is \"items\".",
                     "Expected node \"lonely\" to be reachable from \"work\", but no edge leads there."}));
 }
 

@@ -194,56 +194,6 @@ TEST(Json, an_excerpt_is_cut_between_characters) {
   for (std::size_t size = 0; size < 20; ++size) EXPECT_LE(excerpt("ää😀ää", size).size(), size);
 }
 
-TEST(Json, channels_stand_for_their_values) {
-  const auto read = [](std::string_view channel) -> Json {
-    if (channel == "plan") return Json{{"steps", {"a", "b"}}, {"n/m", 7}};
-    return nullptr;
-  };
-  const Json value = {{"whole", "$plan"},
-                      {"part", "$plan/steps/1"},
-                      {"escaped", "$plan/n~1m"},
-                      {"nowhere", "$plan/x/y"},
-                      {"none", "$other"},
-                      {"beyond", "$plan/steps/9"},
-                      {"faulty", "$plan/~2"},
-                      {"inside", "is $plan"},
-                      {"dollars", "$$plan"},
-                      {"list", {"$plan/steps", {{"deep", "$plan/steps/0"}}}},
-                      {"alone", "$"}};
-  const Json expected = {{"whole", {{"steps", {"a", "b"}}, {"n/m", 7}}},
-                         {"part", "b"},
-                         {"escaped", 7},
-                         {"nowhere", nullptr},
-                         {"none", nullptr},
-                         {"beyond", nullptr},
-                         {"faulty", nullptr},
-                         {"inside", "is $plan"},
-                         {"dollars", "$plan"},
-                         {"list", {{"a", "b"}, {{"deep", "a"}}}},
-                         {"alone", "$"}};
-  EXPECT_EQ(*resolve_channels(value, read), expected);
-}
-
-// H3: a graph of 48 KB composed gigabytes from one channel.
-TEST(Json, a_composed_value_has_a_bound_of_bytes) {
-  const auto read = [](std::string_view) { return Json(std::string(900'000, 'x')); };
-  EXPECT_TRUE(resolve_channels(Json(37, "$a"), read).ok());
-  const Result<Json> refused = resolve_channels(Json(8'000, "$a"), read);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::limit);
-  const auto read_numbers = [](std::string_view) { return Json(1'000'000, 7); };
-  EXPECT_FALSE(resolve_channels(Json(5, "$a"), read_numbers));
-}
-
-// A2: each step wrapped the value of the one before, until a worker's stack was full.
-TEST(Json, a_composed_value_has_a_bound_of_levels) {
-  const auto read = [](std::string_view) { return nested(199); };
-  EXPECT_EQ(depth_of(*resolve_channels(Json::array({"$a"}), read)), 200);
-  const Result<Json> refused = resolve_channels(Json::array({Json::array({"$a"})}), read);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::limit);
-}
-
 // Versions of graphs and cache keys are hashes of these bytes.
 TEST(Json, canonical_text_is_what_the_library_writes) {
   const std::string words =

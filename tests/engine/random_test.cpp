@@ -50,27 +50,29 @@ class Driver {
     trouble();
     std::vector<StepId> open;
     for (const auto& [id, step] : trial_.state.steps)
-      if (step.map.open_goals == 0) open.push_back(id);
+      if (step.map.open_goals == 0 && step.map.open_items == 0) open.push_back(id);
     ASSERT_FALSE(open.empty()) << "nothing is open";
     const Step& step = trial_.state.steps.at(open[random_.below(open.size())]);
     trial_.now_us += static_cast<TimeUs>(random_.below(30'000));
     if (step.goal >= 0) return run_goal(step);
+    if (work_of(trial_.state, step) != nullptr) return run_handler(step);
+    if (call_of(trial_.state, step) != nullptr)
+      return must(FinishChild{step.id, step.child, RunStatus::done, "", kid(step)});
     switch (node(step).verb()) {
-      case Verb::do_:
-        return run_handler(step);
       case Verb::ask:
         must(Answer{step.question, "answer to " + node(step).name, "ann", {}});
         return;
       case Verb::wait:
         return end_wait(step);
+      case Verb::do_:
       case Verb::call:
-        must(FinishChild{step.id, step.child, RunStatus::done, "", Json{{"kid", node(step).name}}});
-        return;
       case Verb::map:
       case Verb::end:
-        FAIL() << "a map without open sub-goals, or an end, is never open";
+        FAIL() << "a map without open sub-goals or items, or an end, is never open";
     }
   }
+
+  Json kid(const Step& step) const { return {{"kid", identity(step)}}; }
 
   void expect_each_step_closed_once() const {
     std::map<StepId, int> closings;
@@ -92,7 +94,7 @@ class Driver {
     switch (random_.below(12)) {
       case 0:
         for (const auto& [id, step] : trial_.state.steps)
-          if (step.goal >= 0 || node(step).verb() == Verb::do_) {
+          if (step.goal >= 0 || work_of(trial_.state, step) != nullptr) {
             const CompleteStep late{id, step.attempt, {"ok", Json::object(), {}}, 1, 0, 0};
             must(FailStep{id, step.attempt, {"lost", "its worker died", true, {}}, 1, 0, true});
             trial_.refused(late);
@@ -115,7 +117,7 @@ class Driver {
       return;
     }
     CompleteStep complete{step.id, step.attempt, {"ok", patch(step, sees), {}}, 1, 0, 0};
-    const auto& labels = std::get<DoNode>(node(step).settings).labels;
+    const auto& labels = work_of(trial_.state, step)->labels;
     if (labels.size() > 1 && fate(sees + "label", salt_) % 3 == 0) complete.outcome.label = labels[1];
     if (node(step).name.starts_with("plan")) complete.outcome.facts = goals(sees, node(step).name);
     report(complete);

@@ -42,7 +42,8 @@ const Handlers& known_handlers() {
 // Every setting of every verb stands in it once.
 Json full_graph() {
   return Json::parse(R"({
-    "name": "full", "start": "work", "description": "One of each.",
+    "$schema": "graph.schema.json", "name": "full", "start": "work", "description": "One of each.",
+    "input": {"type": "object", "properties": {"plain": {"type": "string"}}},
     "channels": {"total": {"reducer": "sum"}},
     "limits": {"steps": 100}, "budgets": {"tries": {"cap": 3}},
     "context": {"keep_last": 5, "max_bytes": 10, "summary_template": "s"},
@@ -54,7 +55,11 @@ Json full_graph() {
       "left": {"do": "elsewhere.left", "labels": ["ok"], "on": {"ok": "meet"}},
       "right": {"do": "elsewhere.right", "labels": ["ok"], "on": {"ok": "meet"}},
       "meet": {"do": "elsewhere.meet", "labels": ["ok"], "join": true, "on": {"ok": "far"}},
-      "far": {"do": "elsewhere.far", "labels": ["ok"], "on": {"ok": "goals"}},
+      "far": {"do": "elsewhere.far", "labels": ["ok"], "on": {"ok": "each"}},
+      "each": {"map": {"over": "$plain", "do": "test.work", "with": {"a": "$item"}, "labels": ["ok", "no"],
+                       "queue": "model", "concurrency": 5, "into": "plain", "failures": "lost"},
+               "on": {"joined": "children", "partial": "over"}},
+      "children": {"map": {"over": [1], "call": "other", "concurrency": 5}, "on": {"joined": "goals"}},
       "goals": {"map": "sub_goals", "retry": {"attempts": 2}, "cache": true, "timeout_ms": 9, "spends": "tries",
                 "join": false, "on": {"joined": "pause", "partial": "over", "error": "over", "exhausted": "over"}},
       "pause": {"wait": {"ms": 10}, "on": {"fired": "signal"}},
@@ -158,7 +163,7 @@ std::optional<Names> keys_of_the_check(const Json& graph, const Pointer& object)
 // Where the schema describes the object at a place of the full graph; "" for one of the graph's own maps (names to
 // values), for data, and for edges, whose labels the check explains otherwise.
 std::string place_in_schema(const Json& graph, const std::string& at) {
-  static const std::regex node("/nodes/([a-z]+)(/(ask|wait|end|retry))?");
+  static const std::regex node("/nodes/([a-z]+)(/(ask|wait|end|retry|map))?");
   static const std::regex part("/(limits|context)");
   static const std::regex entry("/(channel|budget)s/[a-z]+");
   std::smatch found;
@@ -167,6 +172,7 @@ std::string place_in_schema(const Json& graph, const std::string& at) {
   if (std::regex_match(at, found, entry)) return "/definitions/" + found[1].str() + "/properties";
   if (!std::regex_match(at, found, node)) return "";
   if (found[3] == "retry") return "/definitions/retry/properties";
+  if (found[3] == "map") return "/definitions/map_items/properties";
   const Json& settings = graph["nodes"][found[1].str()];
   for (const char* verb : {"do", "ask", "map", "wait", "call", "end"}) {
     if (!settings.contains(verb)) continue;
@@ -193,7 +199,7 @@ TEST(GraphSchema, knows_the_settings_that_the_engine_knows_and_no_others) {
     EXPECT_EQ(*keys, described) << "at \"" << at.to_string() << "\"";
     ++compared;
   }
-  EXPECT_EQ(compared, 27u);
+  EXPECT_EQ(compared, 31u);
 }
 
 TEST(GraphSchema, the_full_graph_has_every_setting_of_the_schema) {
@@ -243,6 +249,8 @@ TEST(GraphSchema, gives_the_defaults_of_the_engine) {
   EXPECT_EQ(definitions["with"]["default"], DoNode().with);
   EXPECT_EQ(definitions["with"]["default"], CallNode().with);
   EXPECT_EQ(definitions["do"]["properties"]["queue"]["default"], DoNode().queue);
+  EXPECT_EQ(definitions["map_items"]["properties"]["queue"]["default"], DoNode().queue);
+  EXPECT_EQ(definitions["map_items"]["properties"]["concurrency"]["default"], MapNode::Items().concurrency);
   const Json& question = definitions["ask"]["properties"]["ask"]["properties"];
   EXPECT_EQ(question["kind"]["default"], AskNode().kind);
   EXPECT_EQ(question["schema"]["default"], AskNode().schema);
@@ -302,7 +310,10 @@ TEST(GraphSchema, refuses_bad_graphs_as_the_engine_does) {
     ["/nodes/over/end/status", "finished"], ["/nodes/pause/wait/until", "$plain"], ["/nodes/pause/wait", {}],
     ["/nodes/signal/wait/timeout_ms", "soon"], ["/nodes/signal/on", {"fired": "until"}],
     ["/nodes/until/wait/until", "tomorrow"], ["/nodes/work/queue", "cairn.timer"], ["/nodes/work/retry/jitter", 2],
-    ["/nodes/work/retry/atempts", 3], ["/nodes/work/expires_ms", 1], ["/nodes/goals/queue", "fast"],
+    ["/nodes/each/map/call", "other"],
+    ["/nodes/each/map/over", "plain"], ["/nodes/children/map/concurrency", 1001], ["/nodes/children/map/queue", "q"],
+    ["/nodes/children/cache", true], ["/nodes/each/map/into", "$x"], ["/nodes/work/retry/atempts", 3],
+    ["/nodes/work/expires_ms", 1], ["/nodes/goals/queue", "fast"],
     ["/nodes/question/retry", {}], ["/nodes/question/ask/promt", "?"], ["/nodes/question/ask/schema", "boolean"],
     ["/nodes/open/on", {"answered": "over"}], ["/nodes/open/on", {"answered": "over", "expired": "over", "exhausted": "over"}],
     ["/nodes/child/call", "Other"], ["/nodes/work/do", "work"], ["/nodes/work/ask", {}], ["/nodes/work/on/ok", []],

@@ -185,7 +185,8 @@ std::string ask_graph(const std::string& name) {
          {{"ask", {{"kind", "question"}, {"prompt", "Which region?"}, {"schema", {{"type", "string"}}}}},
           {"into", "region"},
           {"on", {{"answered", "finish"}, {"expired", "finish"}}}}},
-        {"finish", {{"end", {{"status", "done"}, {"output", {{"region", "$region"}}}}}}}}}};
+        {"finish",
+         {{"end", {{"status", "done"}, {"output", {{"region", {{"$", "region"}, {"default", nullptr}}}}}}}}}}}};
   return graph.dump();
 }
 

@@ -33,7 +33,7 @@ class Simulation : public testing::Test {
 TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
   const bool is_one = std::getenv("CAIRN_SEED") != nullptr;
   const std::uint64_t first = is_one ? number_from("CAIRN_SEED", 0) : std::random_device{}();
-  const std::uint64_t seeds = is_one ? 1 : number_from("CAIRN_SEEDS", 400);
+  const std::uint64_t seeds = is_one ? 1 : number_from("CAIRN_SEEDS", 1000);
   std::cout << "seeds " << first << " to " << first + seeds - 1 << "\n";
   std::map<std::string, std::int64_t> faults;
   std::map<std::string, std::int64_t> reached;

@@ -23,6 +23,12 @@ class ForwardingStore : public Store {
   }
   std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
   std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
+  std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) override {
+    return store_.count_runs(filter, at_most);
+  }
+  std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) override {
+    return store_.runs_between(first, last, limit);
+  }
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
     return store_.events(id, after_seq, limit);
   }

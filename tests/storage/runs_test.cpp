@@ -59,6 +59,101 @@ TEST_P(RunsTest, runs_are_found_by_each_filter_newest_first) {
             "2");
 }
 
+// The cause and the tools stand in the events, the rest in the row.
+TEST_P(RunsTest, failures_are_found_by_cause_reason_tool_duration_and_version) {
+  const auto end_of = [](EventRow& event, const std::string& payload, std::int16_t type) {
+    event.payload = payload;
+    event.type = type;
+  };
+  std::vector<TestRun> runs;
+  for (int n = 0; n < 4; ++n) {
+    runs.push_back(new_run());
+    TestRun& run = runs.back();
+    run.row.started_at = noon + n;
+    run.row.version = n < 2 ? "aa11" : "aa22";
+    run.row.tags = {{"all", "yes"}};
+    Entry entry = run.entry(2);
+    entry.run.updated_at = noon + n + n * 1'000'000;
+    entry.run.reason = n == 1 ? "No Coffee today." : n == 2 ? "100% of it_" : "";
+    entry.run.status = n == 3 ? RunStatus::done : RunStatus::failed;
+    const std::string cause =
+        n == 1   ? R"(,"cause":{"attempt":2,"error":"timeout","message":"Slow.","node":"make","step":3})"
+        : n == 2 ? R"(,"cause":{"attempt":1,"error":"down","message":"x\u0000","node":"make","step":1})"
+                 : "";
+    end_of(entry.events.front(), n == 0 ? R"({"tool":"echo"})" : R"({"tool":"fetch"})", 111);
+    end_of(entry.events.back(), R"({"output":null)" + cause + "}", 7);
+    run.commit(entry);
+  }
+  const auto found = [&](const std::function<void(RunFilter&)>& set) {
+    RunFilter filter;
+    set(filter);
+    std::string places;
+    for (const RunId& id : ids_of(store().runs(filter)))
+      for (std::size_t n = 0; n < runs.size(); ++n)
+        if (runs[n].id() == id) places += std::to_string(n);
+    EXPECT_EQ(store().count_runs(filter, 100), static_cast<std::int64_t>(places.size()));
+    const std::size_t untagged = store().runs(filter).size();
+    filter.tags = {{"all", "yes"}};  // another statement, with the same filters
+    EXPECT_EQ(store().runs(filter).size(), untagged);
+    EXPECT_EQ(store().count_runs(filter, 100), static_cast<std::int64_t>(untagged));
+    return places;
+  };
+  EXPECT_EQ(found([](RunFilter&) {}), "3210");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.error = "timeout"; }), "1");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.node = "make"; }), store().identity() == "memory" ? "21" : "1")
+      << "jsonb cannot hold the NUL of run 2";
+  EXPECT_EQ(found([](RunFilter& filter) { filter.error = "time"; }), "") << "the whole word";
+  EXPECT_EQ(found([](RunFilter& filter) { filter.reason = "coffee"; }), "1");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.reason = "0%"; }), "2") << "no pattern";
+  EXPECT_EQ(found([](RunFilter& filter) { filter.tool = "echo"; }), "0");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.tool = "fetch"; }), "321");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.lasted_us = 2'000'000; }), "32");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.until = noon + 2; }), "10");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.version = "aa1"; }), "10");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.version = "aa"; }), "3210");
+  EXPECT_EQ(found([](RunFilter& filter) {
+              filter.version = "aa1";
+              filter.tool = "fetch";
+            }),
+            "1");
+  const std::optional<RunRow> row = store().run(runs[1].id());
+  ASSERT_TRUE(row && row->cause);
+  EXPECT_EQ(*row->cause, (CauseOfFailure{"timeout", "Slow.", "make", 3, 2}));
+  EXPECT_FALSE(store().run(runs[3].id())->cause);
+}
+
+TEST_P(RunsTest, runs_are_counted_up_to_a_bound_whatever_the_page) {
+  for (int n = 0; n < 5; ++n) {
+    TestRun run = new_run();
+    run.row.started_at = noon + n;
+    run.row.tags = {{"half", n % 2 == 0 ? "first" : "second"}};
+    run.commit(run.entry());
+  }
+  RunFilter filter;
+  filter.limit = 2;
+  filter.after = {noon + 1, RunId{}};
+  EXPECT_EQ(store().count_runs(filter, 100), 5);
+  EXPECT_EQ(store().count_runs(filter, 3), 3);
+  filter.tags = {{"half", "first"}};
+  EXPECT_EQ(store().count_runs(filter, 100), 3);
+}
+
+TEST_P(RunsTest, ids_are_found_between_two_in_their_order) {
+  std::set<RunId> ids;
+  for (int n = 0; n < 6; ++n) {
+    TestRun run = new_run();
+    run.commit(run.entry());
+    ids.insert(run.id());
+  }
+  const std::vector<RunId> sorted(ids.begin(), ids.end());
+  RunId highest;
+  highest.bytes.fill(0xff);
+  EXPECT_EQ(store().runs_between(RunId{}, highest, 100), sorted);
+  EXPECT_EQ(store().runs_between(sorted[1], sorted[3], 100), (std::vector{sorted[1], sorted[2], sorted[3]}));
+  EXPECT_EQ(store().runs_between(sorted[1], sorted[3], 2), (std::vector{sorted[1], sorted[2]}));
+  EXPECT_EQ(store().runs_between(highest, highest, 2), std::vector<RunId>{});
+}
+
 TEST_P(RunsTest, runs_are_read_page_by_page_also_when_they_started_at_once) {
   std::set<RunId> expected;
   for (int n = 0; n < 7; ++n) {

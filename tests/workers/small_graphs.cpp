@@ -81,7 +81,7 @@ Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, 
 const std::map<std::string, std::string>& graph_texts() {
   static const std::map<std::string, std::string> texts = {
       {"linear", R"({"name": "linear", "start": "a", "limits": {"steps": 50}, "nodes": {
-          "a": {"do": "t.ok", "with": {"set": {"seen": "$text"}}, "on": {"ok": "b"}},
+          "a": {"do": "t.ok", "with": {"set": {"seen": {"$": "text", "default": null}}}, "on": {"ok": "b"}},
           "b": {"do": "t.ok", "on": {"ok": "c"}}, "c": {"do": "t.ok", "on": {"ok": "z"}}, "z": {"end": "done"}}})"},
       {"mixed", R"({"name": "mixed", "start": "a", "limits": {"steps": 50}, "channels": {"count": {"reducer": "sum"}},
           "nodes": {"a": {"do": "t.pure", "on": {"ok": "b"}}, "b": {"do": "t.pure", "on": {"ok": "c"}},
@@ -94,7 +94,7 @@ const std::map<std::string, std::string>& graph_texts() {
           "c2": {"do": "t.pure", "on": {"ok": "j"}}, "d": {"do": "t.pure", "on": {"ok": "j"}},
           "j": {"do": "t.ok", "join": true, "on": {"ok": "z"}}, "z": {"end": "done"}}})"},
       {"map", R"({"name": "map", "start": "plan", "limits": {"steps": 500}, "nodes": {
-          "plan": {"do": "t.plan", "with": {"goals": "$goals"}, "on": {"ok": "work"}},
+          "plan": {"do": "t.plan", "with": {"goals": {"$": "goals", "default": null}}, "on": {"ok": "work"}},
           "work": {"map": "sub_goals", "on": {"joined": "collect"}},
           "collect": {"do": "t.collect", "on": {"ok": "z"}}, "z": {"end": "done"}}})"},
       {"ask", R"({"name": "ask", "start": "q", "limits": {"steps": 50}, "nodes": {
@@ -104,9 +104,11 @@ const std::map<std::string, std::string>& graph_texts() {
       {"wait", R"({"name": "wait", "start": "w", "limits": {"steps": 50}, "nodes": {
           "w": {"wait": {"ms": 30}, "on": {"fired": "a"}}, "a": {"do": "t.ok", "on": {"ok": "z"}}, "z": {"end": "done"}}})"},
       {"child", R"({"name": "child", "start": "a", "limits": {"steps": 50}, "nodes": {
-          "a": {"do": "t.ok", "on": {"ok": "z"}}, "z": {"end": {"status": "done", "output": {"said": "$word"}}}}})"},
+          "a": {"do": "t.ok", "on": {"ok": "z"}}, "z": {"end": {"status": "done", "output": {
+              "said": {"$": "word", "default": null}}}}}})"},
       {"call", R"({"name": "call", "start": "c", "limits": {"steps": 50}, "nodes": {
-          "c": {"call": "child", "with": {"word": "$word"}, "into": "heard", "on": {"done": "z", "failed": "z"}},
+          "c": {"call": "child", "with": {"word": {"$": "word", "default": null}}, "into": "heard",
+                "on": {"done": "z", "failed": "z"}},
           "z": {"end": "done"}}})"},
       {"slow", R"({"name": "slow", "start": "s", "limits": {"steps": 50}, "nodes": {
           "s": {"do": "t.hang", "timeout_ms": 40, "retry": {"attempts": 2}, "on": {"ok": "z", "error": "z"}},
@@ -121,7 +123,8 @@ const std::map<std::string, std::string>& graph_texts() {
       {"bulk", R"({"name": "bulk", "start": "b", "limits": {"steps": 50}, "channels": {"parts": {"reducer": "append"}},
           "nodes": {"b": {"do": "t.bulk", "with": {"bytes": 100000}, "on": {"ok": "m"}},
           "m": {"do": "t.measure", "on": {"ok": "z"}},
-          "z": {"end": {"status": "done", "output": {"bytes": "$bytes", "part": "$part"}}}}})"},
+          "z": {"end": {"status": "done", "output": {
+              "bytes": {"$": "bytes", "default": null}, "part": {"$": "part", "default": null}}}}}})"},
       {"lacking", R"({"name": "lacking", "start": "l", "limits": {"steps": 50}, "nodes": {
           "l": {"do": "t.never", "labels": ["ok"], "on": {"ok": "z"}}, "z": {"end": "done"}}})"}};
   return texts;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "workers/handlers/chat_calls.hpp"
+#include "workers/handlers/data_logic.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/tool_call.hpp"
 #include "workers/ports/failures.hpp"
@@ -216,28 +217,103 @@ StepResult pick(const StepInput& input) {
   return bad_setting(input, "a label for every \"value\" or a \"default\"", value);
 }
 
+Failure bad_value(const StepInput& input, const Error& error) {
+  return invalid_input(error.message.substr(0, error.message.size() - 1) + ", in the \"with\" of node \"" + input.node +
+                       "\".");
+}
+
+StepResult test_one(const StepInput& input) {
+  const Result<bool> is_so = holds(setting(input, "if"));
+  if (!is_so) return bad_value(input, is_so.error());
+  return Outcome{*is_so ? "true" : "false", Json::object(), {}};
+}
+
+// The label of the first case that holds.
+StepResult test(const StepInput& input) {
+  const Json cases = setting(input, "cases");
+  if (cases.is_null()) return test_one(input);
+  if (!cases.is_array()) return bad_setting(input, "a list as \"cases\"", cases);
+  for (const Json& one : cases) {
+    if (!one.is_object() || one.size() != 2 || !one.contains("if") || !one.value("label", Json()).is_string())
+      return bad_setting(input, "an \"if\" and a \"label\" in each case", one);
+    const Result<bool> is_so = holds(one["if"]);
+    if (!is_so) return bad_value(input, is_so.error());
+    if (*is_so) return Outcome{one["label"].get<std::string>(), Json::object(), {}};
+  }
+  const Json otherwise = setting(input, "default");
+  if (!otherwise.is_string()) return bad_setting(input, "a case that holds or a \"default\"", otherwise);
+  return Outcome{otherwise.get<std::string>(), Json::object(), {}};
+}
+
+StepResult compute_data(const StepInput& input) {
+  const Json set = setting(input, "set");
+  if (!set.is_object()) return bad_setting(input, "an object of channels as \"set\"", set);
+  Outcome outcome{"ok", Json::object(), {}};
+  for (const auto& [channel, operation] : set.items()) {
+    Result<Json> value = compute(operation);
+    if (!value) return bad_value(input, value.error());
+    outcome.patch[channel] = *std::move(value);
+  }
+  return outcome;
+}
+
+StepResult map_data(const StepInput& input) {
+  auto into = text_setting(input, "into", "result");
+  if (!into) return std::move(into).error();
+  const Json take = setting(input, "take");
+  Result<Json> list = map_list(setting(input, "over"), take.is_null() ? Json("") : take, setting(input, "default"),
+                               setting(input, "where"));
+  if (!list) return bad_value(input, list.error());
+  return Outcome{"ok", {{*into, *std::move(list)}}, {}};
+}
+
 enum class Leaves { by_ok, by_its_nodes_labels, by_ok_or_its_nodes_labels };
 
-Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, Leaves leaves) {
+using Means = HandlerSetting::Means;
+using Settings = std::vector<HandlerSetting>;
+constexpr bool is_required = true;
+
+Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, Leaves leaves, Settings settings) {
   Handler handler;
   handler.name = std::move(name);
   if (leaves != Leaves::by_its_nodes_labels) handler.labels = {"ok"};
   handler.labels_from_node = leaves != Leaves::by_ok;
+  handler.settings = std::move(settings);
   handler.run = std::move(run);
   return handler;
+}
+
+// A channel that is written: by another name than `otherwise` if the node says so.
+HandlerSetting into(std::string otherwise) { return {"into", Means::channel, false, std::move(otherwise)}; }
+
+Settings of_a_request(Settings others) {
+  for (const char* name : {"prompt", "messages", "system", "model"}) others.push_back({name});
+  return others;
 }
 
 }  // namespace
 
 void add_builtin_handlers(HandlerTable& table) {
-  table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels));
-  table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels));
-  table.add(handler("tool.call", EffectHandler(call_named_tool), Leaves::by_ok));
-  Handler results = handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok);
+  table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels,
+                    of_a_request({into("reply"), {"append_to", Means::channel}, {"tools"}})));
+  table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels,
+                    of_a_request({into("decision"), {"schema", Means::schema, is_required}, {"label_field"}})));
+  table.add(handler("tool.call", EffectHandler(call_named_tool), Leaves::by_ok,
+                    {{"tool", Means::tool, is_required}, {"inputs"}, into("result")}));
+  Handler results = handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok,
+                            {{"messages", Means::value, is_required}, into("messages")});
   results.reads_plan = true;
   table.add(std::move(results));
-  table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok));
-  table.add(handler("data.pick", PureHandler(pick), Leaves::by_its_nodes_labels));
+  table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok, {{"set", Means::channels, is_required}}));
+  table.add(handler("data.pick", PureHandler(pick), Leaves::by_its_nodes_labels,
+                    {{"value", Means::value, is_required}, {"labels", Means::labels}, {"default", Means::label}}));
+  Handler testing = handler("data.test", PureHandler(test), Leaves::by_its_nodes_labels,
+                            {{"if"}, {"cases", Means::cases}, {"default", Means::label}});
+  testing.labels = {"true", "false"};
+  table.add(std::move(testing));
+  table.add(handler("data.compute", PureHandler(compute_data), Leaves::by_ok, {{"set", Means::channels, is_required}}));
+  table.add(handler("data.map", PureHandler(map_data), Leaves::by_ok,
+                    {{"over", Means::value, is_required}, {"take"}, {"default"}, {"where"}, into("result")}));
 }
 
 }  // namespace cairn

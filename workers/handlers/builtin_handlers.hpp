@@ -26,6 +26,12 @@ namespace cairn {
 //   data.pick     {"value", "labels"?: {TEXT: LABEL}, "default"?: LABEL}
 //                 leaves by the label of the value's text (a string itself, else its JSON); without "labels" by the
 //                 text of a string. The node declares its "labels".
+//   data.test     {"if": CONDITION}                                                    -> true | false
+//                 {"cases": [{"if": CONDITION, "label"}, ...], "default"?: LABEL}
+//                 leaves by the label of the first case that holds. The node declares its "labels".
+//   data.compute  {"set": {CHANNEL: OPERATION}}                                        -> ok
+//   data.map      {"over": list, "take"?: POINTER | {NAME: POINTER}, "default"?, "where"?, "into"?: "result"} -> ok
+//                 one value for each element that is kept. CONDITION, OPERATION and `where`: data_logic.hpp
 //
 // The objects above are the node's "with"; "$channel" is replaced by data as everywhere. "prompt" is a text or a list
 // of parts that are joined. After a bad reply the next attempt's messages end with the reason; with "tools" they are

@@ -71,7 +71,8 @@ const Handler* HandlerTable::find(std::string_view name) const {
 Handlers HandlerTable::labels() const {
   Handlers labels;
   for (const auto& [name, handler] : by_name_) {
-    labels[name] = {{handler.labels.begin(), handler.labels.end()}, handler.labels_from_node, handler.is_pure()};
+    labels[name] = {
+        {handler.labels.begin(), handler.labels.end()}, handler.labels_from_node, handler.is_pure(), handler.settings};
   }
   return labels;
 }
@@ -100,9 +101,8 @@ Result<StepInput> step_input(const RunState& state, const Step& step, const Hand
     if (Status added = add_sub_goal(input, state, step); !added) return added.error();
     return input;
   }
-  const auto read = [&state, &step](std::string_view channel) { return read_channel(state, step.branch, channel); };
-  const auto* work = node.as<DoNode>();
-  Result<Json> with = work == nullptr ? Result<Json>(Json::object()) : resolve_channels(work->with, read);
+  const DoNode* work = work_of(state, step);
+  Result<Json> with = work == nullptr ? Result<Json>(Json::object()) : resolved(state, step.branch, work->with);
   if (!with) return with.error();
   input.with = *std::move(with);
   input.data = data_of(state, step, handler);

@@ -6,6 +6,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -85,6 +86,7 @@ struct Handler {
   bool reads_plan = false;
   std::int32_t version = 1;  // raised when its meaning changes; part of the cache's key
   std::variant<PureHandler, EffectHandler> run;
+  std::optional<std::vector<HandlerSetting>> settings = {};  // all keys of its "with"; nothing: any
 
   bool is_pure() const { return std::holds_alternative<PureHandler>(run); }
 };

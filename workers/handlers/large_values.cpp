@@ -101,8 +101,9 @@ Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs) {
     return Error{Code::invalid, "Expected fields, but found what stands for a large value: " + fields.dump() + "."};
   for (auto& [name, value] : fields.items()) {
     const Reducer reducer = graph == nullptr ? Reducer::last : graph->reducer(name);
-    const bool in_parts =
-        (reducer == Reducer::append && value.is_array()) || (reducer == Reducer::merge && value.is_object());
+    const bool is_mapped = graph != nullptr && graph->mapped.contains(name);
+    const bool in_parts = ((reducer == Reducer::append || is_mapped) && value.is_array()) ||
+                          (reducer == Reducer::merge && value.is_object());
     if (!in_parts) {
       if (Status moved = move_value(value, blobs); !moved) return moved;
       continue;

@@ -2,7 +2,8 @@
 // holds {"$blob": hash, "bytes": n} in its place. Pure functions, safe from any thread.
 //
 // The unit is one top-level value: a channel of a patch or input, a field of a record, of outputs. For a channel that
-// appends it is each element, for one that merges each field, so that the reducer finds the form it takes. A
+// appends, and for a list that a map goes over, it is each element, for one that merges each field, so that the reducer
+// finds the form it takes. A
 // "$channel/pointer" does not reach into a blob. A value from outside that has the form of a reference to a blob is
 // moved out whatever its size, so that it is never read as one of ours.
 #pragma once

@@ -11,6 +11,7 @@
 #include <boost/url/url_view.hpp>
 #include <charconv>
 #include <chrono>
+#include <ctime>
 #include <deque>
 #include <map>
 #include <openssl/ssl.h>
@@ -262,6 +263,20 @@ asio::awaitable<error_code> ask(Exchange& exchange, Parser& parser) {
   co_return error;
 }
 
+// Seconds, or a date of the form that RFC 9110 wants ("Wed, 21 Oct 2015 07:28:00 GMT").
+std::int64_t retry_after_ms(std::string_view text) {
+  constexpr std::int64_t seconds_max = 365 * 86'400;
+  std::int64_t seconds = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size())
+    return std::clamp<std::int64_t>(seconds, 0, seconds_max) * 1'000;
+  std::tm date{};
+  const std::string copy(text);
+  const char* end = strptime(copy.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date);
+  if (end == nullptr || *end != '\0') return 0;
+  return std::clamp<std::int64_t>(timegm(&date) - std::time(nullptr), 0, seconds_max) * 1'000;
+}
+
 // A kept connection may end just when it is used again: then, and before a word of an answer, a new one is tried.
 asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
   KeptConnections& kept = KeptConnections::of(exchange.executor);
@@ -278,7 +293,9 @@ asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
     error = co_await ask(exchange, parser.emplace());
     if (error) throw boost::system::system_error(error);
   }
-  HttpAnswer answer{static_cast<int>(parser->get().result_int()), std::move(parser->get().body())};
+  const auto retry_after = parser->get()[http::field::retry_after];
+  HttpAnswer answer{static_cast<int>(parser->get().result_int()), std::move(parser->get().body()),
+                    retry_after_ms({retry_after.data(), retry_after.size()})};
   const bool goes_on = parser->keep_alive() && exchange.connection->buffer.size() == 0;
   if (goes_on && !exchange.given_up) kept.keep(peer, std::move(exchange.connection));
   co_return answer;

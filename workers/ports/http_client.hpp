@@ -30,6 +30,7 @@ struct HttpRequest {
 struct HttpAnswer {
   int status = 0;
   std::string body;
+  std::int64_t retry_after_ms = 0;  // as its Retry-After says, in seconds or as a date; 0: it does not, or not so
 };
 
 // A request without an answer. The sentence names the host, never the target or a header: those may carry secrets.

@@ -157,10 +157,12 @@ class HttpModel final : public Model {
 
   static Failure refusal(const HttpAnswer& answer) {
     const bool retryable = answer.status == 429 || answer.status == 408 || answer.status >= 500;
-    return failure("refused",
-                   "Expected a completion from the model endpoint, but it answered with status " +
-                       std::to_string(answer.status) + ": " + readable_line(answer.body, shown_bytes_max),
-                   retryable);
+    Failure refused = failure("refused",
+                              "Expected a completion from the model endpoint, but it answered with status " +
+                                  std::to_string(answer.status) + ": " + readable_line(answer.body, shown_bytes_max),
+                              retryable);
+    refused.pause_ms = std::min(answer.retry_after_ms, pause_ms_max);
+    return refused;
   }
 
   ModelAnswer read_completion(const ModelRequest& request, const std::string& model, const Json& body) const {

@@ -117,7 +117,9 @@ ToolAnswer read_answer(const std::string& tool, std::int64_t timeout_ms, const H
   if (result->status < 400) return read_outputs(tool, result->body);
   std::string message = readable_line(result->body, shown_bytes_max);
   if (message.empty()) message = "status " + std::to_string(result->status);
-  return failure("error", std::move(message), result->status == 429 || result->status >= 500);
+  Failure failed = failure("error", std::move(message), result->status == 429 || result->status >= 500);
+  failed.pause_ms = std::min(result->retry_after_ms, pause_ms_max);
+  return failed;
 }
 
 asio::awaitable<ToolAnswer> ask_url(HttpClient& client, std::string url, ToolCall call) {

@@ -230,7 +230,8 @@ ToolSpec refused_tool(const std::string& name) {
 
 Result<ToolsFile> parse_tools(const Json& document) {
   const bool has_tools = document.is_object() && document.contains("tools") && document["tools"].is_object();
-  const std::size_t keys = has_tools && document.contains("builtin") ? 2 : 1;
+  std::size_t keys = has_tools && document.contains("builtin") ? 2 : 1;
+  if (has_tools && document.contains("$schema") && document["$schema"].is_string()) ++keys;  // for editors
   if (!has_tools || document.size() != keys) {
     return Error{Code::invalid,
                  "Expected a tools file like {\"tools\": {\"NAME\": {...}}}, but got " + excerpt(document, 200) + "."};

@@ -6,6 +6,7 @@
 //                     "file_bytes": 4294967296, "open_files": 1024, "processes": 100, "output_bytes": 16777216}},
 //            "OTHER": {"http": "http://127.0.0.1:9000/x", "gives": ["slot"], "about": "What it does, for planners.",
 //                      "attempts": 2, "fallback": "NAME"}},
+//  "$schema": "tools.schema.json",
 //  "builtin": {"allow": ["echo", "page.*"], "repositories": ["/srv/git"], "corpora": ["handbook"]}}
 #pragma once
 

@@ -82,10 +82,10 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
     const std::string& tool = goal_of(state, *step).tool;
     if (!ports_.tools().table().contains(tool)) return Missing{"tool " + tool};
   } else {
-    const Node& node = state.node(*step);
-    if (node.verb() != Verb::do_) return Command(Due{job.step});
-    work.handler = handlers_.find(node.handler());
-    if (work.handler == nullptr) return Missing{"handler " + node.handler()};
+    const DoNode* node = work_of(state, *step);
+    if (node == nullptr) return Command(Due{job.step});
+    work.handler = handlers_.find(node->handler);
+    if (work.handler == nullptr) return Missing{"handler " + node->handler};
   }
   Result<StepInput> input = step_input(state, *step, work.handler);
   if (!input) return Command(FailStep{step->id, step->attempt, limit_passed(input.error()), session_, step->opened_at});
@@ -99,6 +99,17 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
   const bool is_pure = work.handler != nullptr && work.handler->is_pure();
   if (state.options.recorded && !is_pure) work.recorded = state.forked_from;
   return work;
+}
+
+std::optional<std::string> Executor::lacking_tool(const Work& work) const {
+  if (work.handler == nullptr || !work.handler->settings || !work.input.with.is_object()) return std::nullopt;
+  for (const HandlerSetting& setting : *work.handler->settings) {
+    if (setting.means != HandlerSetting::Means::tool) continue;
+    const Json tool = work.input.with.value(setting.name, Json());
+    if (tool.is_string() && !ports_.tools().table().contains(tool.get_ref<const std::string&>()))
+      return tool.get<std::string>();
+  }
+  return std::nullopt;
 }
 
 // The report of a step whose outcome is known: nothing was run, so it began when it opened.

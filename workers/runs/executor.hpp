@@ -52,6 +52,9 @@ class Executor {
 
   Prepared prepare(const RunState& state, const Job& job) const;
 
+  // The tool that the step's settings name, if this worker has none of that name.
+  std::optional<std::string> lacking_tool(const Work& work) const;
+
   static StepResult run_pure(const Work& work);
   boost::asio::awaitable<StepResult> run_effect(Work work);
 

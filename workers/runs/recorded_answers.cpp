@@ -31,7 +31,8 @@ std::string key_in(const RunState& state, StepId id, const HandlerTable& handler
   if (step == nullptr) return "";
   const Handler* handler = nullptr;
   if (step->goal < 0) {
-    handler = handlers.find(state.node(*step).handler());
+    const DoNode* work = work_of(state, *step);
+    handler = work == nullptr ? nullptr : handlers.find(work->handler);
     if (handler == nullptr || handler->is_pure()) return "";
   }
   const Result<StepInput> input = step_input(state, *step, handler);

@@ -21,6 +21,7 @@
 #include "workers/ids.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/local_process.hpp"
+#include "workers/ports/log.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/threads.hpp"
 #include "workers/runs/executor.hpp"
@@ -68,16 +69,7 @@ bool has_exited(const SessionRow& row) {
   return !row.machine.empty() && row.machine == machine_id() && is_gone(row.pid);
 }
 
-void write(const Note& note) {
-  switch (note.level) {
-    case Note::Level::debug:
-      return spdlog::debug("{}", note.text);
-    case Note::Level::warning:
-      return spdlog::warn("{}", note.text);
-    case Note::Level::error:
-      return spdlog::error("{}", note.text);
-  }
-}
+void write(const Note& note) { log_about(note.level, note.text, note.fields.is_null() ? Json::object() : note.fields); }
 
 StepResult result_of(const std::exception_ptr& thrown, StepResult result) {
   try {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/graph_parsing.hpp"
@@ -53,12 +54,13 @@ Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& ex
     : origin_(std::move(origin)),
       options_(std::move(options)),
       tools_(tools),
+      known_tools_(tools),
       pool_(pool_options(origin_, options_)),
       steps_(executor,
              {origin_.self.id, origin_.shards, options_.default_timeout_ms,
               static_cast<std::size_t>(std::max<std::int64_t>(1, options_.values_bytes_max))},
              actions_),
-      committer_(with_handlers(committer_options(origin_, options_), executor, tools)),
+      committer_(with_handlers(committer_options(origin_, options_), executor, known_tools_)),
       sweeping_({origin_.self.id, options_.dead_after_ms * 1000, options_.default_timeout_ms,
                  2 * options_.concurrency + strays_max}),
       queues_(options_.queues.begin(), options_.queues.end()) {}
@@ -131,6 +133,16 @@ WorkerReport Session::report() const {
           .forgotten = counts.forgotten};
 }
 
+// A sub-goal on a tool that another session has is no mistake of its plan.
+void Session::learn_tools(const std::vector<SessionRow>& sessions) {
+  std::set<std::string> others;
+  for (const SessionRow& row : sessions)
+    if (row.id != id() && row.tools) others.insert(row.tools->begin(), row.tools->end());
+  known_tools_ = tools_;
+  for (const std::string& tool : others) known_tools_.try_emplace(tool);
+  steps_.others_have(std::move(others));
+}
+
 // --- opening and learning -------------------------------------------------------------------------------------------
 
 void Session::write_row() {
@@ -183,7 +195,7 @@ void Session::learn(const std::vector<GraphRow>& rows, KnownGraphs known) {
     committer_.add_graph(graph, row.current);
     if (!options_.queues.empty() || !graph_versions_.insert(row.version).second) continue;
     for (const Node& node : graph->nodes)
-      if (const auto* work = node.as<DoNode>()) queues_.insert(work->queue);
+      if (const auto* work = node.work()) queues_.insert(work->queue);
   }
   if (options_.queues.empty()) {
     queues_.insert({"default", std::string(timer_queue)});
@@ -209,7 +221,7 @@ void Session::open_queues_changed() {
 
 void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
 
-void Session::note(Note::Level level, std::string text) { actions_.notes.push_back({level, std::move(text)}); }
+void Session::note(Note::Level level, std::string text) { actions_.notes.push_back({level, std::move(text), nullptr}); }
 
 // --- joining the parts ----------------------------------------------------------------------------------------------
 

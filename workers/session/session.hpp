@@ -78,6 +78,7 @@ class Session {
   void open_queues_changed();
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
+  void learn_tools(const std::vector<SessionRow>& sessions);
 
   // --- joining the parts: the actions of each are passed on; true: there were any ---
   bool pass_on_commits();
@@ -105,6 +106,7 @@ class Session {
   SessionOrigin origin_;
   WorkerOptions options_;
   const ToolTable& tools_;
+  ToolTable known_tools_;  // with those of the other sessions, of which the names alone are known
   DatabaseClock clock_;
   TimeUs steady_ = 0;
   TimeUs now_ = 0;              // the database's

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "workers/ports/log.hpp"
 #include "workers/session/store_calls.hpp"
 
 namespace cairn {
@@ -15,9 +16,10 @@ struct Effect {
 };
 
 struct Note {  // for the log
-  enum class Level : std::uint8_t { debug, warning, error };
+  using Level = LogLevel;
   Level level = Level::debug;
   std::string text;
+  Json fields = nullptr;  // the run, step, node ... that it is about; null: none
 };
 
 struct SessionActions {

@@ -143,6 +143,7 @@ template <>
 void Session::on_answer(ScanSessions& scan) {
   observe_clock(scan.answer.database_us, scan.answer.steady_us);
   learn(scan.answer.queue_settings);
+  learn_tools(scan.answer.sessions);
   const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
   for (const Ticket slot : found.stopped) steps_.stop(slot);
   if (!found.is_forgotten || lifecycle_.is_draining()) return;
@@ -157,6 +158,9 @@ void Session::on_failure(const ScanSessions&) {
 
 template <>
 void Session::on_answer(ReapSession& reap) {
+  if (!reap.answer.empty())
+    note(Note::Level::info, "Session " + std::to_string(reap.session) + " is gone; " +
+                                std::to_string(reap.answer.size()) + " steps that it held are taken over.");
   sweeping_.reaped(reap);
 }
 template <>

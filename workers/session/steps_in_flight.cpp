@@ -35,7 +35,9 @@ const HeldJob* StepsInFlight::job(Ticket slot) const {
   return found == steps_.end() ? nullptr : &found->second.job;
 }
 
-void StepsInFlight::note(Note::Level level, std::string text) { outside_.notes.push_back({level, std::move(text)}); }
+void StepsInFlight::note(Note::Level level, std::string text) {
+  outside_.notes.push_back({level, std::move(text), nullptr});
+}
 
 void StepsInFlight::drain_actions(Actions& drained) {
   begin_reading();
@@ -80,11 +82,15 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
     return give_back(slot, now_ + refused_pause_us);
   }
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
+  if (const auto* work = std::get_if<Work>(&prepared))
+    if (const auto tool = executor_.lacking_tool(*work); tool && may_be_others(*tool))
+      return leave_to_others(slot, {"tool " + *tool});
   ++begun_;
   step.started_at = now_;
   step.began = steady_;
   if (auto* command = std::get_if<Command>(&prepared)) return submit(slot, std::move(*command));
   step.graph = state->graph;
+  step.node = find_step(*state, step.job.job.step)->node;
   Work& work = std::get<Work>(prepared);
   if (work.blobs.empty() && !work.recorded) return run_work(slot, std::move(work));
   read_values(slot, std::move(work), graphs);
@@ -245,11 +251,30 @@ void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
   finish(slot, Ended::How::fell_short, now_ + shortage_pause_us);
 }
 
+// A failed attempt and a slow one are worth a line; all others are in the history.
+void StepsInFlight::note_result(const Step& step, const StepResult& result) {
+  constexpr TimeUs slow_us = 10 * second_us;
+  const TimeUs took = steady_ - step.began;
+  if (result && took < slow_us) return;
+  const Job& job = step.job.job;
+  Json fields = {{"run", to_string(step.job.run)},
+                 {"graph", step.graph->name},
+                 {"node", step.graph->node(step.node).name},
+                 {"step", job.step},
+                 {"attempt", job.attempt},
+                 {"took_ms", took / 1'000}};
+  std::string text = result ? "A step was slow." : "An attempt failed: " + result.error().message;
+  if (!result) fields["error"] = result.error().error;
+  if (!result) fields["retryable"] = result.error().retryable;
+  outside_.notes.push_back({Note::Level::info, std::move(text), std::move(fields)});
+}
+
 void StepsInFlight::report_result(Ticket slot, StepResult result) {
   Step& step = steps_.at(slot);
   step.is_running = false;
   drop_values(step);
   if (step.deadline != never_us) deadlines_.erase({step.deadline, slot});
+  note_result(step, result);
   std::vector<Blob> blobs;
   Command command = executor_.report(step.job.job, step.started_at, std::move(result), *step.graph, blobs);
   if (blobs.empty()) return submit(slot, std::move(command));
@@ -300,6 +325,10 @@ void StepsInFlight::finish(Ticket slot, Ended::How how, TimeUs run_at_us) {
 
 void StepsInFlight::give_back(Ticket slot, TimeUs run_at_us) {
   if (steps_.contains(slot)) finish(slot, Ended::How::given_back, run_at_us);
+}
+
+bool StepsInFlight::may_be_others(const std::string& tool) const {
+  return !tools_of_others_ || tools_of_others_->contains(tool);
 }
 
 void StepsInFlight::leave_to_others(Ticket slot, const Missing& missing) {

@@ -63,6 +63,9 @@ class StepsInFlight {
     now_ = database_us;
   }
   void drain() { is_draining_ = true; }  // from now on nothing is executed
+  // The tools of the other sessions on record. A step that needs a tool of theirs, which this worker lacks, is left to
+  // them; before this is known, any.
+  void others_have(std::set<std::string> tools) { tools_of_others_ = std::move(tools); }
 
   // A new step; execute() is called when its run's state is at hand. Returns the job.
   const HeldJob& begin(Ticket slot, HeldJob job);
@@ -109,6 +112,7 @@ class StepsInFlight {
     GraphRef graph;
     TimeUs started_at = 0;  // the database's
     TimeUs began = 0;       // the same moment, steady, as the deadline is
+    NodeIndex node = -1;    // of `graph`
     TimeUs deadline = never_us;
     bool is_running = false;
     std::size_t values_bytes = 0;  // its part of values_bytes_
@@ -137,8 +141,10 @@ class StepsInFlight {
   void submit(Ticket slot, Command command);
   void give_back(Ticket slot, TimeUs run_at_us);
   void leave_to_others(Ticket slot, const Missing& missing);
+  bool may_be_others(const std::string& tool) const;
   void finish(Ticket slot, Ended::How how, TimeUs run_at_us);
   void note(Note::Level level, std::string text);
+  void note_result(const Step& step, const StepResult& result);
 
   const Executor& executor_;
   const StepOptions options_;
@@ -158,6 +164,7 @@ class StepsInFlight {
   std::int64_t begun_ = 0;
   std::int64_t late_ = 0;
   Actions actions_;
+  std::optional<std::set<std::string>> tools_of_others_;
 };
 
 }  // namespace cairn

@@ -136,7 +136,9 @@ void Checker::check_event(const RunId& run, Known& known, const Event& event) {
     if (done->attempt > 0 && done->worker != 0)
       check_report(run, known, event, done->attempt, done->cached_from == 0 && done->node != "");
   } else if (const auto* failed = std::get_if<StepFailed>(&event.body)) {
-    if (failed->attempt > 0) check_report(run, known, event, failed->attempt, failed->error == "error");
+    const bool is_by_engine = failed->error == "exhausted" && failed->worker == 0;
+    if (failed->attempt > 0 && !is_by_engine)
+      check_report(run, known, event, failed->attempt, failed->error == "error");
   } else if (const auto* closed = std::get_if<SubGoalClosed>(&event.body)) {
     if (closed->attempt > 0 && closed->worker != 0)
       check_report(run, known, event, closed->attempt, closed->status == GoalStatus::succeeded);

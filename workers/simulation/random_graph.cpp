@@ -41,7 +41,7 @@ class GraphMaker {
       case 3:
         return call(next);
       case 4:
-        return map(next);
+        return chance_.one_in(2) ? map(next) : items(next, depth);
       case 5:
         return depth == 0 ? budgeted(next) : step(next);
       case 6:
@@ -114,6 +114,24 @@ class GraphMaker {
     nodes_[plan] = worker(work, {"ok"});
     nodes_[plan]["on"]["error"] = work;
     return plan;
+  }
+  std::string items(const std::string& next, int depth) {
+    const std::string name = fresh("each");
+    Json map = {{"over", Json::array()}, {"into", name}, {"failures", name + "_failed"}};
+    for (std::uint64_t n = chance_.below(6); n > 0; --n) map["over"].push_back(n);
+    map["concurrency"] = 1 + chance_.below(4);
+    if (chance_.one_in(3)) {
+      map["call"] = "kid";
+      map["with"] = {{"n", "$item"}};
+    } else {
+      map["do"] = what_.has_pure && chance_.one_in(2) ? "x.pure" : "x.y";
+      map["labels"] = {"ok"};
+    }
+    nodes_[name] = {{"map", map},
+                    {"retry", {{"attempts", 1 + chance_.below(2)}, {"lost", 1000}}},
+                    {"on", {{"joined", next}, {"partial", next}}}};
+    if (depth == 0 && chance_.one_in(3)) nodes_[name]["spends"] = "coins";
+    return name;
   }
   std::string fan(const std::string& next, int depth) {
     const std::string join = fresh("join");

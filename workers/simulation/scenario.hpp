@@ -24,6 +24,8 @@ struct SessionPlan {
   bool keep = true;
   bool is_for_first_run = false;   // it executes that one, and those it calls, alone
   bool lacks_other_queue = false;  // it does not serve the queue "other"
+  std::int64_t default_timeout_ms = 100'000;
+  std::int64_t slowness = 1;  // how many times slower than usual it polls and beats, for long times
 };
 
 struct RunPlan {
@@ -53,7 +55,7 @@ struct Fault {
     stall,         // the session stands still for so long, and goes on
     outage,        // every store call fails for so long; some land
     deafness,      // no notification arrives for so long
-    deploy,        // all sessions die at once, and as many begin so much later
+    deploy,        // all sessions die at once, while one executes if it can be; as many begin so much later
   };
   Kind kind = Kind::crash;
   std::size_t session = 0;  // of the scenario's; not of outage, deafness and deploy
@@ -75,6 +77,7 @@ struct Scenario {
   std::int64_t reopens_max = 0;  // of each failed run
   std::int32_t other_limit = 0;  // of the queue "other", across all sessions; 0: none
   bool is_bulky = false;         // some outcomes are too large for an event
+  bool may_rest = false;         // a run may wait for what never comes; its history is kept
   bool is_comparable = false;    // comes to the same end without its faults
 };
 

@@ -15,8 +15,9 @@ class Fateful {
   Fateful(std::uint64_t salt, bool is_bulky) : salt_(salt), is_bulky_(is_bulky) {}
 
   Act operator()(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms) const {
-    const std::string sees = input.tool.empty() ? input.node + input.data.value("trace", Json::array()).dump()
-                                                : input.sub_goal + canonical(input.inputs);
+    std::string sees = input.tool.empty() ? input.node + input.data.value("trace", Json::array()).dump()
+                                          : input.sub_goal + canonical(input.inputs);
+    if (input.data.contains("index")) sees += input.data["index"].dump();
     const std::uint64_t roll = fate(sees + "fail" + std::to_string(errors), salt_);
     Act act;
     act.takes_us = static_cast<TimeUs>(100 + roll / 7 % (roll / 5 % 4 == 0 ? 60'000 : 3'000));
@@ -87,7 +88,7 @@ const Json* entries_for(const Json& says, const char* kind, const std::string& n
 }
 
 std::vector<std::string> labels_of(const Node& node, const HandlerTable& handlers) {
-  const auto& work = std::get<DoNode>(node.settings);
+  const DoNode& work = *node.work();
   const Handler* handler = handlers.find(work.handler);
   std::vector<std::string> labels = handler == nullptr || handler->labels_from_node ? work.labels : handler->labels;
   if (labels.empty())
@@ -102,7 +103,7 @@ class Drawn {
       : salt_(salt), says_(std::move(says)), graphs_(std::move(graphs)) {
     for (const GraphRef& graph : graphs_)
       for (const Node& node : graph->nodes)
-        if (node.verb() == Verb::do_) labels_[{graph->name, node.name}] = labels_of(node, handlers);
+        if (node.work() != nullptr) labels_[{graph->name, node.name}] = labels_of(node, handlers);
   }
 
   Act operator()(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms) const {
@@ -112,8 +113,7 @@ class Drawn {
     const bool is_tool = !input.tool.empty();
     const Json* entries = is_tool ? entries_for(says_, "tools", input.tool) : entries_for(says_, "nodes", input.node);
     if (entries != nullptr) {
-      apply(drawn_from(*entries, chance), is_tool, act);
-      return act;
+      return scripted_act(drawn_from(*entries, chance), is_tool, act.takes_us);
     }
     act.hangs = timeout_ms > 0 && chance.one_in(20);
     if (chance.one_in(6)) {
@@ -128,26 +128,6 @@ class Drawn {
   }
 
  private:
-  static void apply(const Json& entry, bool is_tool, Act& act) {
-    if (entry.contains("takes_ms")) act.takes_us = entry["takes_ms"].get<TimeUs>() * 1000;
-    if (entry.contains("error")) {
-      act.result = Failure{entry["error"], entry.value("message", ""), entry.value("retryable", true), {}};
-      return;
-    }
-    Outcome outcome;
-    outcome.label = entry.value("label", "");
-    outcome.patch = entry.value(is_tool ? "outputs" : "patch", Json::object());
-    for (const Json& goal : entry.value("sub_goals", Json::array())) {
-      SubGoalOpened opened;
-      opened.sub_goal = goal.at("id");
-      opened.tool = goal.value("tool", "");
-      opened.inputs = goal.value("inputs", Json::object());
-      opened.after = goal.value("after", std::vector<std::string>());
-      outcome.facts.emplace_back(std::move(opened));
-    }
-    act.result = std::move(outcome);
-  }
-
   std::uint64_t salt_;
   Json says_;
   std::vector<GraphRef> graphs_;
@@ -213,12 +193,54 @@ Json value_for(const Json& schema) {
   return type == "null" ? Json() : Json("simulated");
 }
 
+// A value for the question that the node asks, or the signal of that name.
+Json drawn_answer(const Json& says, const Node& node, Chance& chance) {
+  if (const Json* values = entries_for(says, "answers", node.name)) return (*values)[chance.below(values->size())];
+  return value_for(std::get<AskNode>(node.settings).schema);
+}
+
+Json drawn_signal(const Json& says, const std::string& name, Chance& chance) {
+  if (const Json* values = entries_for(says, "signals", name)) return (*values)[chance.below(values->size())];
+  return "simulated";
+}
+
 }  // namespace
 
-Script fateful_script(std::uint64_t salt, bool is_bulky) { return Fateful(salt, is_bulky); }
+Act scripted_act(const Json& entry, bool is_tool, TimeUs takes_us) {
+  Act act;
+  act.takes_us = entry.contains("takes_ms") ? entry["takes_ms"].get<TimeUs>() * 1000 : takes_us;
+  if (entry.contains("error")) {
+    act.result = Failure{entry["error"], entry.value("message", ""), entry.value("retryable", true), {}};
+    return act;
+  }
+  Outcome outcome;
+  outcome.label = entry.value("label", "");
+  outcome.patch = entry.value(is_tool ? "outputs" : "patch", Json::object());
+  for (const Json& goal : entry.value("sub_goals", Json::array())) {
+    SubGoalOpened opened;
+    opened.sub_goal = goal.at("id");
+    opened.tool = goal.value("tool", "");
+    opened.inputs = goal.value("inputs", Json::object());
+    opened.after = goal.value("after", std::vector<std::string>());
+    outcome.facts.emplace_back(std::move(opened));
+  }
+  act.result = std::move(outcome);
+  return act;
+}
 
-Script drawn_script(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers) {
-  return Drawn(salt, std::move(says), std::move(graphs), handlers);
+Conduct fateful_conduct(std::uint64_t salt, bool is_bulky) {
+  return {Fateful(salt, is_bulky),
+          [](const RunId&, const std::string&, const Node& node) { return Json("answer to " + node.name); },
+          [](const RunId&, StepId, const std::string& signal) { return Json("heard by " + signal); }};
+}
+
+Conduct drawn_conduct(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers,
+                      Chance& chance) {
+  const auto said = std::make_shared<const Json>(says);
+  return {
+      Drawn(salt, std::move(says), std::move(graphs), handlers),
+      [said, &chance](const RunId&, const std::string&, const Node& node) { return drawn_answer(*said, node, chance); },
+      [said, &chance](const RunId&, StepId, const std::string& signal) { return drawn_signal(*said, signal, chance); }};
 }
 
 Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const HandlerTable& handlers) {
@@ -232,7 +254,7 @@ Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const
     const Node* node = nullptr;
     for (const GraphRef& graph : graphs)
       if (const NodeIndex at = graph->find(name); at >= 0) node = &graph->node(at);
-    if (node == nullptr || node->verb() != Verb::do_)
+    if (node == nullptr || node->work() == nullptr)
       return invalid("Expected the handlers to name a node with \"do\", but got \"" + name + "\".");
     const std::vector<std::string> labels = labels_of(*node, handlers);
     for (const Json& entry : entries)
@@ -241,16 +263,6 @@ Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const
                        entry.value("label", "") + "\".");
   }
   return Done{};
-}
-
-Json scripted_answer(const Json& says, const Node& node, Chance& chance) {
-  if (const Json* values = entries_for(says, "answers", node.name)) return (*values)[chance.below(values->size())];
-  return value_for(std::get<AskNode>(node.settings).schema);
-}
-
-Json scripted_signal(const Json& says, const std::string& name, Chance& chance) {
-  if (const Json* values = entries_for(says, "signals", name)) return (*values)[chance.below(values->size())];
-  return "simulated";
 }
 
 }  // namespace cairn::simulation

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/graph.hpp"
@@ -23,8 +25,16 @@ struct Act {
 // what the lost one did. For a pure handler, which cannot know it, it is minus the attempt's number.
 using Script = std::function<Act(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms)>;
 
+// All that others do around the sessions. An answer or a signal that is missing does not come, or not yet; the same
+// question or step may be asked about again and then has the same one.
+struct Conduct {
+  Script act;
+  std::function<std::optional<Json>(const RunId& run, const std::string& question, const Node& node)> answer;
+  std::function<std::optional<Json>(const RunId& run, StepId step, const std::string& signal)> signal;
+};
+
 // For random graphs: fails, hangs (where there is a timeout), loops and plans by what it sees.
-Script fateful_script(std::uint64_t salt, bool is_bulky);
+Conduct fateful_conduct(std::uint64_t salt, bool is_bulky);
 
 // For graphs of users: a node leaves by each of its labels, and fails now and then, as drawn. `says` (or null) gives
 // outcomes by node and tool, answers and signals: {"nodes": {NODE: [{"label", "patch"?, "sub_goals"?, "takes_ms"?,
@@ -32,10 +42,9 @@ Script fateful_script(std::uint64_t salt, bool is_bulky);
 // "answers": {NODE: [VALUE]}, "signals": {NAME: [VALUE]}}.
 // Refuses `invalid` with one sentence.
 Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const HandlerTable& handlers);
-Script drawn_script(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers);
-
-// A value for the question that the node asks, or the signal of that name.
-Json scripted_answer(const Json& says, const Node& node, Chance& chance);
-Json scripted_signal(const Json& says, const std::string& name, Chance& chance);
+// The act of an outcome as check_script knows them; `takes_us` if it does not say.
+Act scripted_act(const Json& entry, bool is_tool, TimeUs takes_us = 0);
+Conduct drawn_conduct(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers,
+                      Chance& chance);
 
 }  // namespace cairn::simulation

@@ -30,11 +30,11 @@ TimeUs SimulatedWorker::from_steady(TimeUs steady_us) const {
 WorkerOptions SimulatedWorker::options() const {
   WorkerOptions of;
   of.concurrency = plan().concurrency;
-  of.poll_ms = 400;
-  of.beat_ms = 250;
-  of.dead_after_ms = 1'200;
+  of.poll_ms = 400 * plan().slowness;
+  of.beat_ms = 250 * plan().slowness;
+  of.dead_after_ms = 1'200 * plan().slowness;
   of.keep_steps = 8;
-  of.default_timeout_ms = 100'000;
+  of.default_timeout_ms = plan().default_timeout_ms;
   of.database_lanes = plan().lanes;
   of.fuse_steps = plan().fuse_steps;
   of.runs_max = plan().runs_max;

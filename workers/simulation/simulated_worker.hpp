@@ -23,6 +23,7 @@ class SimulatedWorker {
   void crash(TimeUs pause);
   void stall(TimeUs pause);
   bool is_alive() const { return session_ != nullptr; }
+  bool is_executing() const { return !executing_.empty(); }
   std::string name() const;
 
  private:

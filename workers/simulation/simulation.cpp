@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <deque>
+#include <limits>
 #include <utility>
 
 #include "workers/simulation/simulated_client.hpp"
@@ -63,6 +64,7 @@ class Simulation {
       const RunState& state = *world_.checker.state(run);
       course.events += state.seq;
       ++course.endings[std::string(to_string(state.status))];
+      if (scenario_.may_rest) course.histories.push_back(history_of(run));
     }
     return course;
   }
@@ -72,14 +74,19 @@ class Simulation {
   void plan_all();
   void plan(const Fault& fault);
   void befall(const Fault& fault);
+  bool waits_for_work(const Fault& fault);
   void notify_workers();
   void start(std::size_t run);
   void give(const OutsideCommand& command);
   void care();
+  void care_for_all();
+  bool is_cared_for(TimeUs last);
   void care_for(const RunState& state);
   void ask(const RunId& run, Command command);
   bool is_settled() const;
+  bool is_due_later() const;
   Json end_of(const RunId& run) const;
+  Course::History history_of(const RunId& run) const;
   std::string stuck() const;
 
   const Scenario& scenario_;
@@ -92,6 +99,7 @@ class Simulation {
   std::map<RunId, std::int64_t> reopened_;
   std::int64_t asked_ = 0;
   bool is_over_ = false;
+  TimeUs cared_us_ = 0;  // for the last time before a rest
 };
 
 void Simulation::plan_all() {
@@ -107,11 +115,22 @@ void Simulation::plan_all() {
   world_.agenda.after(care_us, [this] { care(); });
 }
 
+// Before a rest each run is looked after once more; false when that has brought nothing.
+bool Simulation::is_cared_for(TimeUs last) {
+  if (cared_us_ > last) return world_.agenda.now() < cared_us_ + second_us;
+  care_for_all();
+  cared_us_ = world_.agenda.now();
+  return true;
+}
+
 void Simulation::play() {
   plan_all();
   while (!is_over_) {
     const TimeUs last = std::max(world_.moved_us, scenario_.faults_end_us);
-    if (world_.agenda.now() > last + heals_within_us) found(stuck());
+    if (world_.agenda.now() > last + heals_within_us && !is_due_later()) {
+      if (!scenario_.may_rest) found(stuck());
+      if (!is_cared_for(last)) return;
+    }
     if (world_.agenda.done() > happenings_max) found("Too much happens: nobody waits for anything.");
     world_.agenda.step();
   }
@@ -124,6 +143,16 @@ void Simulation::play() {
   }
   world_.checker.at_the_end();
   world_.ledger.check();
+}
+
+// All sessions die while one of them executes an effect, if that comes to pass soon: else steps are seldom lost, and
+// almost never twice.
+bool Simulation::waits_for_work(const Fault& fault) {
+  const auto is_busy = [](const SimulatedWorker& worker) { return worker.is_executing(); };
+  const bool is_any_busy = std::any_of(workers_.begin(), workers_.end(), is_busy);
+  if (is_any_busy || is_over_ || world_.agenda.now() > fault.at_us + second_us) return false;
+  world_.agenda.after(1'000, [this, &fault] { befall(fault); });
+  return true;
 }
 
 void Simulation::befall(const Fault& fault) {
@@ -141,6 +170,7 @@ void Simulation::befall(const Fault& fault) {
       world_.outage_until = world_.agenda.now() + fault.lasts_us;
       break;
     case Fault::Kind::deploy:
+      if (waits_for_work(fault)) return;
       for (SimulatedWorker& worker : workers_) worker.crash(fault.lasts_us);
       break;
     case Fault::Kind::deafness:
@@ -199,11 +229,16 @@ void Simulation::give(const OutsideCommand& command) {
 // The acts of people over time: runs that did not begin are started again, questions answered, signals sent, paused
 // runs resumed, failed ones tried again. After the faults nothing is left out any more.
 void Simulation::care() {
+  care_for_all();
+  const TimeUs quiet_us = world_.agenda.now() - world_.moved_us;  // a run that waits long is looked after less often
+  world_.agenda.after(scenario_.may_rest ? std::max(care_us, quiet_us / 10) : care_us, [this] { care(); });
+}
+
+void Simulation::care_for_all() {
   for (std::size_t n = 0; n < world_.runs.size(); ++n)
     if (world_.checker.state(world_.runs[n]) == nullptr && world_.agenda.now() > scenario_.runs[n].starts_us) start(n);
   for (const RunId& run : world_.checker.runs()) care_for(*world_.checker.state(run));
   is_over_ = is_settled();
-  world_.agenda.after(care_us, [this] { care(); });
 }
 
 void Simulation::care_for(const RunState& state) {
@@ -217,17 +252,15 @@ void Simulation::care_for(const RunState& state) {
   if (state.status == RunStatus::paused && wants()) ask(state.id, Resume{});
   for (const auto& [id, question] : state.questions) {
     const Node& node = state.node(state.steps.at(question.step));
-    const Json value =
-        world_.says.is_null() ? Json("answer to " + node.name) : scripted_answer(world_.says, node, world_.chance);
-    if (wants()) ask(state.id, Answer{id, value, "answered " + id + " " + std::to_string(++asked_), {}});
+    const std::optional<Json> value = world_.conduct.answer(state.id, id, node);
+    if (value && wants()) ask(state.id, Answer{id, *value, "answered " + id + " " + std::to_string(++asked_), {}});
   }
   for (const auto& [id, step] : state.steps) {
     const auto* wait = state.node(step).as<WaitNode>();
     const std::string name = wait == nullptr ? "" : wait->signal.value_or("");
     if (name.empty() || !step.closing_label.empty() || !wants()) continue;
-    const Json value =
-        world_.says.is_null() ? Json("heard by " + name) : scripted_signal(world_.says, name, world_.chance);
-    ask(state.id, SendSignal{name, value, "signal for step " + std::to_string(id)});
+    if (const std::optional<Json> value = world_.conduct.signal(state.id, id, name))
+      ask(state.id, SendSignal{name, *value, "signal for step " + std::to_string(id)});
   }
 }
 
@@ -248,6 +281,16 @@ bool Simulation::is_settled() const {
   return true;
 }
 
+// A job is executed, or waits for a time that is still to come or has just come.
+bool Simulation::is_due_later() const {
+  if (!scenario_.may_rest) return false;
+  for (const RunId& run : world_.checker.runs())
+    for (const HeldJob& job : world_.store->jobs(run))
+      if (job.session != 0 || (job.job.run_at_us > world_.now() - heals_within_us && job.job.run_at_us != never_us))
+        return true;
+  return false;
+}
+
 Json Simulation::end_of(const RunId& run) const {
   const RunState& state = *world_.checker.state(run);
   Json goals = Json::array();
@@ -263,6 +306,16 @@ Json Simulation::end_of(const RunId& run) const {
           {"steps", state.last_step},
           {"budgets", budgets},
           {"plan", goals}};
+}
+
+Course::History Simulation::history_of(const RunId& run) const {
+  Course::History history{world_.checker.state(run)->graph, {}};
+  for (const EventRow& row : world_.store->events(run, 0, std::numeric_limits<std::int32_t>::max())) {
+    const Result<Event> event = event_of(row);
+    CHECK(event.ok());
+    history.events.push_back(*event);
+  }
+  return history;
 }
 
 std::string Simulation::stuck() const {

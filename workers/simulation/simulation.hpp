@@ -14,6 +14,10 @@ namespace cairn::simulation {
 
 // The course of one simulation.
 struct Course {
+  struct History {
+    GraphRef graph;
+    std::vector<Event> events;
+  };
   std::string finding;                          // one sentence; "" if all that must hold held
   std::map<std::string, std::int64_t> faults;   // that happened, by kind
   std::map<std::string, std::int64_t> reached;  // what not every course reaches, by its name
@@ -23,6 +27,7 @@ struct Course {
   std::int64_t events = 0;  // in the log
   TimeUs lasted_us = 0;
   std::vector<std::string> story;  // if it is kept
+  std::vector<History> histories;  // of a scenario whose runs may rest: of its runs, in order, and of those they called
 };
 
 // The handlers and tools of random graphs.

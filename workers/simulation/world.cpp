@@ -36,8 +36,7 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
       store(make_memory_store(of.shards, [this] { return now(); })),
       graphs(graphs_of(*store, of.graphs)),
       checker(*store, graphs),
-      tools(cast.tools),
-      says(cast.says) {
+      tools(cast.tools) {
   add_handlers(cast);
   for (std::size_t n = 0; n < scenario.runs.size(); ++n) runs.push_back(new_run());
   if (scenario.other_limit > 0) {
@@ -47,18 +46,21 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
   }
   std::vector<GraphRef> all;
   for (const Json& graph : scenario.graphs) all.push_back(graphs.current(graph.at("name").get<std::string>()));
-  script = says.is_null() ? fateful_script(scenario.seed, scenario.is_bulky)
-                          : drawn_script(scenario.seed, says, all, handlers);
+  if (cast.conduct)
+    conduct = cast.conduct(all);
+  else
+    conduct = cast.says.is_null() ? fateful_conduct(scenario.seed, scenario.is_bulky)
+                                  : drawn_conduct(scenario.seed, cast.says, all, handlers, chance);
 }
 
 void World::add_handlers(const Cast& cast) {
   const auto scripted = [this](const StepInput& input) {
     checker.executed(input.run, input.step, input.attempt);
-    return script(input, -input.attempt, 0).result;
+    return conduct.act(input, -input.attempt, 0).result;
   };
   for (const Json& graph : scenario.graphs) {
     for (const Node& node : graphs.current(graph.at("name").get<std::string>())->nodes) {
-      if (node.verb() != Verb::do_ || handlers.find(node.handler()) != nullptr) continue;
+      if (node.work() == nullptr || handlers.find(node.handler()) != nullptr) continue;
       Handler handler;
       if (const Handler* known = cast.handlers.find(node.handler())) handler = *known;
       handler.labels_from_node = handler.name.empty() || handler.labels_from_node;
@@ -85,7 +87,7 @@ RunId World::new_run() {
 
 Act World::act(const StepInput& input, std::int64_t timeout_ms) {
   checker.executed(input.run, input.step, input.attempt);
-  return script(input, checker.errors(input.run, input.step), timeout_ms);
+  return conduct.act(input, checker.errors(input.run, input.step), timeout_ms);
 }
 
 void World::write(const std::string& who, const std::string& what) {

@@ -27,6 +27,7 @@ struct Cast {
   HandlerTable handlers;  // their names, labels and whether they are pure; what they do is scripted
   ToolTable tools;
   Json says;  // what the user wants of the script; null: random graphs, by fate
+  std::function<Conduct(const std::vector<GraphRef>& graphs)> conduct = {};  // in place of either
 };
 
 inline constexpr TimeUs epoch_us = 1'700'000'000'000'000;  // the database's time when a simulation begins
@@ -69,8 +70,7 @@ class World {
   Ledger ledger;
   HandlerTable handlers;
   ToolTable tools;
-  Script script;
-  Json says;
+  Conduct conduct;
   std::vector<RunId> runs;                // of the scenario
   std::function<void()> on_notification;  // a job may be ready
   TimeUs outage_until = 0;

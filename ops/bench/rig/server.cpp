@@ -133,7 +133,9 @@ FreshDatabase::FreshDatabase(const std::string& dsn) : server_dsn_(dsn) {
   Administration(with_database(dsn, "postgres"), "cairn bench", no_limit).execute("CREATE DATABASE " + name_);
 }
 
-std::string FreshDatabase::checkpoints() const { return std::filesystem::temp_directory_path() / name_; }
+std::string FreshDatabase::folder() const { return std::filesystem::temp_directory_path() / name_; }
+
+std::string FreshDatabase::checkpoints() const { return folder() + "/checkpoints"; }
 
 FreshDatabase::Runs FreshDatabase::runs() {
   const AdminRows found = administration().query("bench_runs");
@@ -155,7 +157,7 @@ Administration& FreshDatabase::administration() {
 FreshDatabase::~FreshDatabase() {
   inside_.reset();
   std::error_code ignored;
-  std::filesystem::remove_all(checkpoints(), ignored);
+  std::filesystem::remove_all(folder(), ignored);
   try {
     Administration server(with_database(server_dsn_, "postgres"), "cairn bench", no_limit);
     server.execute("DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");

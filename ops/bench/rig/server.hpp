@@ -49,7 +49,7 @@ class FreshDatabase {
   FreshDatabase& operator=(const FreshDatabase&) = delete;
   const std::string& name() const { return name_; }
   std::string dsn() const { return with_database(server_dsn_, name_); }
-  std::string checkpoints() const;
+  std::string checkpoints() const;  // in a folder of its own, where the key that signs them is, too
   // The environment of a child process that works on it.
   std::map<std::string, std::string> settings() const { return {{"CAIRN_CHECKPOINTS", checkpoints()}}; }
 
@@ -65,6 +65,8 @@ class FreshDatabase {
   Administration& administration();
 
  private:
+  std::string folder() const;
+
   std::string server_dsn_;
   std::string name_;
   std::unique_ptr<Administration> inside_;

@@ -92,7 +92,9 @@ void audit_signatures(AuditedDatabase& database, const RunSource& source, const 
         std::make_shared<Auditor>(*database.store, *database.records, Auditor::Extent::with_values_and_origin, &until);
     return [auditor, accepted, &report](const std::vector<RunPlace>& page) {
       auditor->audit(page, [&](const RunPlace&, Audited audited) {
-        if (accepted != nullptr && audited.unsigned_head && audited.findings.size() == 1) {
+        const bool is_sound = std::all_of(audited.findings.begin(), audited.findings.end(),
+                                          [](const Finding& one) { return one.kind == "unsigned"; });
+        if (accepted != nullptr && audited.unsigned_head && is_sound) {
           accepted->note(*audited.unsigned_head);
           report.count_accepted();
           audited.findings.clear();

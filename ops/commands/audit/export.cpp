@@ -9,6 +9,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
 #include "storage/proof/checkpoint_table.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -27,7 +28,7 @@ constexpr std::size_t runs_at_once = 100;
 Result<std::vector<RunRow>> named_runs(Store& store, const std::vector<std::string>& names) {
   std::vector<RunRow> rows;
   for (const std::string& name : names) {
-    const Result<RunId> id = run_argument(name);
+    const Result<RunId> id = run_meant(store, name);
     if (!id) return id.error();
     std::optional<RunRow> row = store.run(*id);
     if (!row) return no_such_run(name);

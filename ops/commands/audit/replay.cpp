@@ -9,6 +9,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "workers/catalogue.hpp"
@@ -45,7 +46,7 @@ Result<RunSource> replayed_runs(Store& store, const RunSelection& selection) {
   if (selection.runs.empty()) return matching_runs(store, unlimited(selection.where.value_or(RunFilter{})));
   std::vector<RunPlace> places;
   for (const std::string& text : selection.runs) {
-    const Result<RunId> run = run_argument(text);
+    const Result<RunId> run = run_meant(store, text);
     if (!run) return run.error();
     if (!store.run(*run)) return no_such_run(text);
     places.push_back({*run, shard_of(*run, store.shards())});

@@ -8,6 +8,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
 
 namespace cairn {
@@ -28,7 +29,7 @@ Result<std::vector<RunPlace>> named_places(AuditedDatabase& database, const std:
   Auditor auditor(*database.store, *database.records, Auditor::Extent::rows_only);
   std::vector<RunPlace> runs;
   for (const std::string& text : texts) {
-    const Result<RunId> run = run_argument(text);
+    const Result<RunId> run = run_meant(*database.store, text);
     if (!run) return run.error();
     const RunPlace place{*run, shard_of(*run, database.store->shards())};
     if (std::any_of(runs.begin(), runs.end(), [&](const RunPlace& named) { return named.run == place.run; })) continue;

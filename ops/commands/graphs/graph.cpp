@@ -1,10 +1,15 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 
-#include "engine/graph_check.hpp"
+#include "engine/embedded.hpp"
+#include "engine/graph_review.hpp"
 #include "ops/answers/graph_formats.hpp"
+#include "ops/answers/graph_surroundings.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/graphs/graph_test.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
@@ -16,6 +21,12 @@ namespace {
 struct GraphShowOptions {
   std::string name;
   std::string format = "json";
+};
+
+struct GraphCheckOptions {
+  Json graph;
+  bool is_strict = false;
+  bool is_deployed = false;
 };
 
 Exit graph_list(const Settings& settings) {
@@ -46,17 +57,32 @@ Exit graph_show(const Settings& settings, const GraphShowOptions& options) {
   return exit_ok;
 }
 
-Exit graph_check(const Settings& settings, const Json& graph) {
-  const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
-  if (!catalogue) return catalogue.error();
-  const std::vector<std::string> faults = graph_faults(graph, (*catalogue)->handlers.labels());
-  if (settings.json)
-    print_json({{"ok", faults.empty()}, {"faults", faults}});
-  else if (faults.empty())
-    print_line("The graph may run.");
-  if (!settings.json)
-    for (const std::string& fault : faults) print_line(fault);
-  return faults.empty() ? exit_ok : exit_finding;
+// Faults first. `is_strict`: a warning is a fault.
+Exit print_review(const Settings& settings, GraphReview review, bool is_strict) {
+  if (is_strict) {
+    std::move(review.warnings.begin(), review.warnings.end(), std::back_inserter(review.faults));
+    review.warnings.clear();
+  }
+  if (settings.json) {
+    print_json(review_json(review));
+  } else {
+    for (const std::string& fault : review.faults) print_line(fault);
+    for (const std::string& warning : review.warnings) print_line("Warning: " + warning);
+    if (review.faults.empty()) print_line("The graph may run.");
+  }
+  return review.faults.empty() ? exit_ok : exit_finding;
+}
+
+Exit graph_check(const Settings& settings, const GraphCheckOptions& options) {
+  if (!options.is_deployed) {
+    const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
+    if (!catalogue) return catalogue.error();
+    return print_review(settings, review_graph(options.graph, surroundings_of(**catalogue)), options.is_strict);
+  }
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Surroundings around = deployed_surroundings(*opened->catalogue, *opened->client, *opened->store);
+  return print_review(settings, review_graph(options.graph, around), options.is_strict);
 }
 
 Exit graph_add(const Settings& settings, const Json& graph) {
@@ -64,10 +90,21 @@ Exit graph_add(const Settings& settings, const Json& graph) {
   if (!opened) return opened.error();
   const Result<GraphRef> added = opened->client->add_graph(graph);
   if (!added) return added.error();
-  if (settings.json)
-    print_json({{"name", (*added)->name}, {"version", (*added)->version}});
-  else
+  const Surroundings around = deployed_surroundings(*opened->catalogue, *opened->client, *opened->store);
+  const std::vector<std::string> warnings = review_graph(graph, around).warnings;
+  if (settings.json) {
+    print_json({{"name", (*added)->name}, {"version", (*added)->version}, {"warnings", warnings}});
+  } else {
+    for (const std::string& warning : warnings) std::cerr << visible("Warning: " + warning) << '\n';
     print_line((*added)->name + " " + (*added)->version);
+  }
+  return exit_ok;
+}
+
+// The text of `ops/guide/KIND.schema.json`.
+Exit graph_schema(const Settings&, const std::string& kind) {
+  for (const EmbeddedFile& file : document_schemas())
+    if (file.name == kind + ".schema.json") std::cout << file.text;
   return exit_ok;
 }
 
@@ -81,8 +118,10 @@ void add_graph_file(CLI::App& command, Json& graph) {
 
 void add_graph(CommandLine& line) {
   auto& show_options = line.keep<GraphShowOptions>();
+  auto& check_options = line.keep<GraphCheckOptions>();
   auto& graph = line.keep<Json>();
-  CLI::App& group = add_group(line, "graph", "List, show, check and add graphs");
+  auto& kind = line.keep<std::string>() = "graph";
+  CLI::App& group = add_group(line, "graph", "List, show, check, test and add graphs; their JSON Schema");
   add_command(line, group, "list", "The graphs and their versions", graph_list);
   CLI::App& show = add_command(line, group, "show", "A graph as JSON or as a drawing",
                                [&](const Settings& settings) { return graph_show(settings, show_options); });
@@ -91,9 +130,21 @@ void add_graph(CommandLine& line) {
       ->check(CLI::IsMember({"json", "mermaid", "dot", "svg"}))
       ->type_name("FORMAT")
       ->capture_default_str();
-  add_graph_file(add_command(line, group, "check", "Every fault of a graph, one sentence each; exit 1 if there is one",
-                             [&](const Settings& settings) { return graph_check(settings, graph); }),
-                 graph);
+  CLI::App& check =
+      add_command(line, group, "check", "Every fault of a graph, one sentence each; exit 1 if there is one",
+                  [&](const Settings& settings) { return graph_check(settings, check_options); });
+  add_graph_file(check, check_options.graph);
+  check.add_flag("--strict", check_options.is_strict, "A warning is a fault");
+  check.add_flag("--deployed", check_options.is_deployed,
+                 "Look at the graphs of the database too, and at what its workers have");
+  add_graph_test(line, group);
+  CLI::App& schema =
+      add_command(line, group, "schema", "The JSON Schema of a graph file, a tools file or a file of cases",
+                  [&](const Settings& settings) { return graph_schema(settings, kind); });
+  schema.add_option("KIND", kind, "graph, tools or cases")
+      ->check(CLI::IsMember({"graph", "tools", "cases"}))
+      ->type_name("")
+      ->capture_default_str();
   add_graph_file(add_command(line, group, "add", "Store a graph as the current version of its name",
                              [&](const Settings& settings) { return graph_add(settings, graph); }),
                  graph);

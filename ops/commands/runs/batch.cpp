@@ -187,7 +187,13 @@ void print_counts(const Starter& starter, const Counts& counts) {
   print_line(line + "; tag batch=" + starter.tag());
 }
 
-Status start_all(Starter& starter, const BatchOptions& options) {
+// Every line is looked at before the first run is started.
+Status start_all(Client& client, Starter& starter, const BatchOptions& options) {
+  const Status fit = for_each_input(options.inputs, [&](std::int64_t line, const Json& input) {
+    const Status fits = client.check_input(options.graph, input);
+    return fits ? fits : Status(Error{fits.error().code, "Line " + std::to_string(line) + ": " + fits.error().message});
+  });
+  if (!fit) return fit;
   const Status added = for_each_input(
       options.inputs, [&](std::int64_t line, Json input) { return starter.add(line, std::move(input)); });
   return added ? starter.flush() : added;
@@ -205,7 +211,7 @@ Exit start_batch(const Settings& settings, const BatchOptions& options) {
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   Starter starter(*opened->client, options);
-  if (const Status started = start_all(starter, options); !started) return started.error();
+  if (const Status started = start_all(*opened->client, starter, options); !started) return started.error();
   const bool settled = !options.waiting.wait || wait_for_all(*opened, starter, !options.waiting.no_work);
   if (!settled) std::cerr << "cairn: Interrupted; the same command goes on with the batch.\n";
   const Result<Counts> counts = write_results(*opened, starter.runs(), options, settings.json);

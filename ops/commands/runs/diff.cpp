@@ -8,6 +8,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 
@@ -22,7 +23,7 @@ struct DiffOptions {
 };
 
 Result<DiffSide> side_of(Opened& opened, const std::string& text, std::optional<std::int64_t> seq) {
-  const Result<RunId> run = run_argument(text);
+  const Result<RunId> run = run_meant(*opened.store, text);
   if (!run) return run.error();
   Result<RunState> state = opened.client->state(*run, seq);
   if (!state) return state.error();

@@ -4,12 +4,14 @@
 #include <iostream>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "engine/run_json.hpp"
 #include "ops/answers/run_json.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
 
@@ -25,22 +27,31 @@ struct EventsOptions {
   bool raw = false;
 };
 
-void print_event(const Json& event) {
-  std::string at = event.at("at").get<std::string>();
-  if (at.size() > 23) at = at.substr(11, 12);
+// A line for each day that is not today.
+void print_day(TimeUs at, std::string& day) {
+  const std::string of = local_day(at);
+  if (of == std::exchange(day, of)) return;
+  print_line(painted(of + " " + zone_name(at), Paint::dim));
+}
+
+void print_event(const Json& event, std::string& day) {
+  const TimeUs at_us = parse_time(event.at("at").get<std::string>()).value_or(0);
+  print_day(at_us, day);
+  const std::string ms = std::to_string(1'000 + at_us / 1'000 % 1'000).substr(1);
+  const std::string at = local_clock(at_us) + "." + ms;
   const std::string seq = std::to_string(event.at("seq").get<std::int64_t>());
   const std::string step = event.contains("step") ? event.at("step").dump() : "";
   const std::string type = event.at("type");
   std::string line = std::string(seq.size() < 5 ? 5 - seq.size() : 0, ' ') + seq + "  " + painted(at, Paint::dim) +
                      "  " + std::string(step.size() < 4 ? 4 - step.size() : 0, ' ') + step + "  " + type +
                      std::string(type.size() < 20 ? 20 - type.size() : 1, ' ');
-  const std::size_t used = 40 + seq.size();
+  const std::size_t used = shown_width(line);
   print_line(line + event_summary(event, line_width() > used ? line_width() - used : 20));
 }
 
 // Prints the events after `after`; the number of the last event printed.
 Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settings, const EventsOptions& options,
-                                        std::int64_t after) {
+                                        std::int64_t after, std::string& day) {
   for (;;) {
     const Result<std::vector<Json>> page =
         event_lines(*found.opened.client, found.run, found.shard, {after, events_page, options.raw});
@@ -49,7 +60,7 @@ Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settin
       if (settings.json)
         print_json(line);
       else
-        print_event(line);
+        print_event(line, day);
       after = line["seq"];
     }
     if (page->size() < static_cast<std::size_t>(events_page)) return after;
@@ -62,13 +73,15 @@ Exit show_events(const Settings& settings, const EventsOptions& options) {
   if (!found->opened.store->run(found->run))
     return Error{Code::not_found, "Expected a run " + options.run + ", but there is none."};
   const StopSignals signals;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::string day = local_day(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   Result<std::int64_t> last =
-      print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1);
+      print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1, day);
   while (last && options.follow && !signals.arrived() && !has_ended_by(*found->opened.store, found->run, *last)) {
     std::cout.flush();
     if (!is_read()) break;
     std::this_thread::sleep_for(follow_pause);
-    last = print_events_after(*found, settings, options, *last);
+    last = print_events_after(*found, settings, options, *last, day);
   }
   if (!last) return last.error();
   return exit_ok;

@@ -22,7 +22,7 @@ void print_reasons(const RunState& state, const std::vector<Reason>& reasons) {
   for (const Reason& reason : reasons)
     table.add({reason.step == 0 ? "" : std::to_string(reason.step), place_of(reason),
                std::string(to_string(reason.kind)), reason.says});
-  table.print();
+  table.print_wrapped();
 }
 
 Exit explain_run(const Settings& settings, const std::string& run) {

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "ops/answers/run_json.hpp"
@@ -41,6 +42,18 @@ std::string share_text(const Json& count, const Json& of) {
   return all > 0 ? text + " (" + number_text(100 * count.get<double>() / all, "%.1f") + " %)" : text;
 }
 
+// The sums of a part in which any model was called.
+void print_totals(const std::string& title, const Json& totals) {
+  const auto has_calls = [](const Json& total) { return total["calls"] != 0; };
+  if (std::none_of(totals.begin(), totals.end(), has_calls)) return;
+  print_line("");
+  Table table({title, "RUNS", "CALLS", "TOKENS IN", "TOKENS OUT", "COST"});
+  for (const auto& [name, total] : totals.items())
+    table.add({name, total["runs"].dump(), total["calls"].dump(), total["tokens_in"].dump(), total["tokens_out"].dump(),
+               number_text(total["cost"], "%.4f")});
+  table.print();
+}
+
 void print_report(const Json& report) {
   Table table({"METRIC", "VALUE"});
   const Json& runs = report["runs"];
@@ -53,12 +66,16 @@ void print_report(const Json& report) {
   table.add({"avg tool calls", number_text(report["avg_tool_calls"], "%.1f")});
   table.add({"avg tokens in, out",
              number_text(report["avg_tokens_in"], "%.0f") + ", " + number_text(report["avg_tokens_out"], "%.0f")});
-  table.add({"guardrail blocks", share_text(report["guardrail_blocks"], runs)});
+  if (report["guardrail_blocks"] != 0) table.add({"guardrail blocks", share_text(report["guardrail_blocks"], runs)});
   for (const auto& [name, budget] : report["budgets"].items())
     table.add({name + " > 1", share_text(budget["over_1"], runs)});
   table.add({"failures", share_text(report["failures"], runs)});
+  if (report["cancelled"] != 0) table.add({"cancelled", share_text(report["cancelled"], runs)});
   for (const auto& [name, count] : report["outcomes"].items()) table.add({"outcome " + name, share_text(count, runs)});
   table.print();
+  for (const auto& [part, title] :
+       {std::pair{"by_model", "MODEL"}, {"by_graph", "GRAPH"}, {"by_tag", "TAG"}, {"by_day", "DAY"}})
+    print_totals(title, report[part]);
 }
 
 Exit report_use(const Settings& settings, const RunFilter& filter) {

@@ -11,6 +11,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "ops/service/database.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 
 namespace cairn {
@@ -51,6 +52,61 @@ void print_lineage(std::vector<RunRow> rows) {
   table.print();
 }
 
+// The reason, the cause if the reason does not name it, and the tags.
+std::string remarks_of(const RunRow& row) {
+  std::string text = row.reason;
+  if (row.cause && row.reason.find(row.cause->message) == std::string::npos)
+    text += (text.empty() ? "" : " ") + std::string("(") + cause_text(*row.cause) + ")";
+  const std::string tags = tags_text(row.tags);
+  return text + (text.empty() || tags.empty() ? "" : "  ") + tags;
+}
+
+// As many letters of an id as distinguish these runs, on a terminal; elsewhere all of them.
+std::size_t letters_of_ids(const std::vector<RunRow>& rows) {
+  constexpr std::size_t letters_min = 13;
+  const std::size_t all = to_string(RunId{}).size();
+  if (!is_terminal()) return all;
+  std::vector<std::string> ids;
+  for (const RunRow& row : rows) ids.push_back(to_string(row.id));
+  std::sort(ids.begin(), ids.end());
+  std::size_t letters = letters_min;
+  for (std::size_t i = 1; i < ids.size(); ++i) {
+    const auto differ = std::mismatch(ids[i - 1].begin(), ids[i - 1].end(), ids[i].begin()).first;
+    letters = std::max(letters, static_cast<std::size_t>(differ - ids[i - 1].begin()) + 1);
+  }
+  return std::min(letters, all);
+}
+
+void print_runs(const std::vector<RunRow>& rows, TimeUs now_us) {
+  const std::size_t letters = letters_of_ids(rows);
+  const std::string zone = rows.empty() ? "" : " (" + zone_name(rows.front().started_at) + ")";
+  Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "STARTED" + zone, "REASON AND TAGS"});
+  for (const RunRow& row : rows)
+    table.add({to_string(row.id).substr(0, letters), row.graph, painted_status(status_word(row)),
+               std::to_string(row.head),
+               is_terminal() ? local_short(row.started_at, now_us) : local_time(row.started_at), remarks_of(row)});
+  table.print();
+}
+
+// 10,001
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+// Said if there are more runs than were listed.
+void print_rest(Store& store, const RunFilter& filter, const std::vector<RunRow>& rows) {
+  constexpr std::int64_t counted_max = 1'000'000;
+  if (filter.lineage || static_cast<std::int64_t>(rows.size()) < filter.limit) return;
+  const std::int64_t count = store.count_runs(filter, counted_max);
+  if (!filter.after && count <= static_cast<std::int64_t>(rows.size())) return;
+  print_line(painted(grouped(static_cast<std::int64_t>(rows.size())) + " of " + grouped(count) +
+                         (count == counted_max ? " or more" : "") + ". The next ones: --after " +
+                         cursor_of(rows.back()),
+                     Paint::dim));
+}
+
 Exit list_runs(const Settings& settings, const RunFilter& filter) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
@@ -58,19 +114,14 @@ Exit list_runs(const Settings& settings, const RunFilter& filter) {
     print_lineage(opened->store->runs(filter));
     return exit_ok;
   }
-  Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "STARTED", "TAGS AND REASON"});
+  std::vector<RunRow> rows;
   for_each_page(*opened->store, filter, [&](std::span<const RunRow> page) {
-    for (const RunRow& row : page) {
-      if (settings.json) {
-        print_json(run_json(row));
-        continue;
-      }
-      const std::string tags = tags_text(row.tags);
-      table.add({to_string(row.id), row.graph, painted_status(status_word(row)), std::to_string(row.head),
-                 time_text(row.started_at).substr(0, 19), tags + (tags.empty() ? "" : " ") + row.reason});
-    }
+    if (!settings.json) return void(rows.insert(rows.end(), page.begin(), page.end()));
+    for (const RunRow& row : page) print_json(run_json(row));
   });
-  if (!settings.json) table.print();
+  if (settings.json) return exit_ok;
+  print_runs(rows, opened->store->database_time());
+  print_rest(*opened->store, filter, rows);
   return exit_ok;
 }
 
@@ -81,6 +132,8 @@ void add_runs(CommandLine& line) {
   CLI::App& command = add_command(line, "runs", "The runs, newest first",
                                   [&](const Settings& settings) { return list_runs(settings, filter); });
   add_run_filter(command, filter);
+  add_text(command, "--after", "CURSOR", "Go on where an earlier list ended",
+           [&](const std::string& cursor) { return add_cursor(filter, cursor); });
   command.add_option("--limit", filter.limit, "At most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N")

@@ -1,25 +1,49 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
 
+#include "engine/nearest.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/runs/started_run.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
+
+constexpr std::size_t hint_bytes_max = 2'000;
+
+// A signal that no wait of the graph takes is kept for nothing.
+void hint_at_signal(Opened& opened, const RunId& run, const std::string& name) {
+  const Result<RunState> state = opened.client->state(run);
+  if (!state) return;
+  std::vector<std::string> known;
+  for (const Node& node : state->graph->nodes)
+    if (const auto* wait = node.as<WaitNode>(); wait != nullptr && wait->signal) known.push_back(*wait->signal);
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    std::cerr << "cairn: "
+              << readable_line("No node of graph " + state->graph->name + " waits for a signal " + name +
+                                   did_you_mean(name, known) + "; it is kept for nothing.",
+                               hint_bytes_max)
+              << '\n';
+  else
+    hint_at_workers(*opened.store);
+}
 
 Exit send_signal(const Settings& settings, const SignalRequest& request) {
   Result<OpenedRun> found = find_run(settings, request.run);
   if (!found) return found.error();
   const SendSignal command{request.name, request.value, request.id};
   if (const Result<Done> done = found->opened.client->command(found->run, command); !done) return done.error();
+  const std::string run = to_string(found->run);
   if (settings.json)
-    print_json({{"run", request.run},
-                {"signal", request.name},
-                {"id", request.id.empty() ? Json(nullptr) : Json(request.id)}});
+    print_json({{"run", run}, {"signal", request.name}, {"id", request.id.empty() ? Json(nullptr) : Json(request.id)}});
   else
-    print_line("Sent the signal " + request.name + " to " + request.run + ".");
+    print_line("Sent the signal " + request.name + " to " + run + ".");
+  if (!settings.json) hint_at_signal(found->opened, found->run, request.name);
   return exit_ok;
 }
 

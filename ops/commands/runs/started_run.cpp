@@ -1,12 +1,21 @@
 #include "ops/commands/runs/started_run.hpp"
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <iostream>
+#include <thread>
+#include <unistd.h>
+#include <utility>
 
+#include "engine/nearest.hpp"
 #include "engine/run_json.hpp"
+#include "ops/answers/explain_facts.hpp"
+#include "ops/answers/sessions.hpp"
 #include "ops/answers/words.hpp"
+#include "ops/requests/arguments.hpp"
 #include "ops/service/wait_for_runs.hpp"
 #include "ops/terminal/print.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -30,10 +39,46 @@ void print_outcome(const RunState& state, const Json& outcome) {
   print_line(last);
 }
 
-Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, bool execute) {
-  const bool settled = wait_until(opened, {run}, execute, [&] {
+using Clock = std::chrono::steady_clock;
+
+// Says on stderr what a run waits for: first after a few seconds, then when that has changed, a few seconds apart.
+class WaitingLines {
+ public:
+  WaitingLines(Opened& opened, const RunId& run) : opened_(opened), run_(run) {}
+
+  void look() {
+    constexpr std::chrono::seconds pause{5};
+    if (Clock::now() - looked_at_ < pause) return;
+    looked_at_ = Clock::now();
+    const Result<Explained> explained = read_explained(*opened_.client, *opened_.store, opened_.dsn, run_);
+    if (!explained || is_ended(explained->state.status)) return;
+    const std::vector<Reason> reasons = explain(explained->state, explained->situation);
+    if (reasons.empty()) return;
+    const Reason& reason = reasons.front();
+    const std::string says = (reason.node.empty() ? "" : reason.node + ": ") + reason.says;
+    if (says == std::exchange(said_, says)) return;
+    std::cerr << "cairn: Waiting. " << readable_line(says, 400) << std::endl;
+  }
+
+ private:
+  Opened& opened_;
+  const RunId run_;
+  Clock::time_point looked_at_ = Clock::now();
+  std::string said_;
+};
+
+}  // namespace
+
+Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting) {
+  const auto began = Clock::now();
+  bool is_late = false;
+  WaitingLines lines(opened, run);
+  const bool settled = wait_until(opened, {run}, !waiting.no_work, [&] {
     const std::optional<RunRow> row = opened.store->run(run);
-    return !row || is_settled(*opened.client, *row);
+    if (!row || is_settled(*opened.client, *row)) return true;
+    lines.look();
+    is_late = waiting.timeout_us && Clock::now() - began >= std::chrono::microseconds(*waiting.timeout_us);
+    return is_late;
   });
   const Result<RunState> state = opened.client->state(run);
   if (!state) return state.error();
@@ -42,23 +87,61 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
     print_json(outcome);
   else
     print_outcome(*state, outcome);
+  if (is_late)
+    std::cerr << "cairn: Expected the run to end within " << duration_text(*waiting.timeout_us)
+              << ", but it did not; it goes on where a worker is.\n";
   if (!settled) std::cerr << "cairn: Interrupted; `cairn work` executes what is left of the run.\n";
-  return !settled || state->status == RunStatus::failed || state->status == RunStatus::aborted ? exit_finding : exit_ok;
+  return !settled || is_late || state->status == RunStatus::failed || state->status == RunStatus::aborted ? exit_finding
+                                                                                                          : exit_ok;
 }
 
-}  // namespace
+Error with_nearest_graph(Store& store, const std::string& graph, Error error) {
+  if (error.code != Code::not_found) return error;
+  std::vector<std::string> names;
+  for (const GraphRow& row : store.graph_names()) names.push_back(row.name);
+  const std::string hint = did_you_mean(graph, names);
+  if (!hint.empty() && error.message.ends_with('.')) error.message.insert(error.message.size() - 1, hint);
+  return error;
+}
+
+// One that was started a moment ago has time to open its session.
+void hint_at_workers(Store& store) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  constexpr std::chrono::milliseconds patience{700};
+  for (const auto began = Clock::now(); Clock::now() - began < patience;) {
+    const TimeUs now = store.database_time();
+    for (const SessionRow& session : store.sessions())
+      if (!is_silent(session, now) && !session.only_own) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  std::cerr << "cairn: No worker is there to go on; `cairn work` starts one, or wait with --wait.\n";
+}
+
+void add_timeout(CLI::App& command, Waiting& waiting) {
+  add_text(
+      command, "--timeout", "TIME", "Wait so long at most (90s, 10m); exit 1 if the run has not ended by then",
+      [&waiting](const std::string& text) -> Status {
+        const Result<Age> age = age_argument(text);
+        if (!age || age->at_us || age->age_us == 0)
+          return Error{Code::invalid, "Expected a duration like 90s or 10m in --timeout, but found \"" + text + "\"."};
+        waiting.timeout_us = age->age_us;
+        return Done{};
+      });
+}
 
 void add_waiting(CommandLine& line, CLI::App& command, const std::string& wait_says, Waiting& waiting) {
   command.add_flag("--wait", waiting.wait, wait_says);
   command.add_flag("--no-work", waiting.no_work, "With --wait: leave the execution to other workers");
+  add_timeout(command, waiting);
   add_tools(line, command);
 }
 
 Exit print_started(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting) {
   if (!settings.json) print_line(to_string(run));
   std::cout.flush();
-  if (waiting.wait) return wait_and_print(opened, settings, run, !waiting.no_work);
+  if (waiting.wait) return wait_and_print(opened, settings, run, waiting);
   if (settings.json) print_json({{"run", to_string(run)}});
+  if (!settings.json) hint_at_workers(*opened.store);
   return exit_ok;
 }
 

@@ -2,6 +2,8 @@
 // outcome. Used from one thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "ops/commands/command_options.hpp"
@@ -12,12 +14,25 @@ namespace cairn {
 struct Waiting {
   bool wait = false;
   bool no_work = false;
+  std::optional<std::int64_t> timeout_us = {};  // then the waiting ends, and the run goes on
 };
 
-// --wait, with what the help says of it, --no-work and --tools.
+// --timeout.
+void add_timeout(CLI::App& command, Waiting& waiting);
+// --wait, with what the help says of it, --no-work, --timeout and --tools.
 void add_waiting(CommandLine& line, CLI::App& command, const std::string& wait_says, Waiting& waiting);
 
 // The finding of `waiting` is a run that failed, was aborted or was interrupted here.
 Exit print_started(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting);
+
+// Waits until the run has ended or only an answer or a signal moves it on, and prints what became of it. After a few
+// seconds a line on stderr says what it waits for, and again when that has changed.
+Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting);
+
+// The refusal to start a graph that is unknown, with the one that was probably meant; any other as it is.
+Error with_nearest_graph(Store& store, const std::string& graph, Error error);
+
+// A sentence on stderr, if that is a terminal, when no worker is alive that could go on with a run.
+void hint_at_workers(Store& store);
 
 }  // namespace cairn

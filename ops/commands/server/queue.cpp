@@ -1,5 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
 
+#include "engine/nearest.hpp"
 #include "ops/answers/queues.hpp"
 #include "ops/answers/words.hpp"
 #include "ops/commands/command_options.hpp"
@@ -7,6 +10,7 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -44,6 +48,22 @@ Exit show_queues(const Settings& settings) {
   return exit_ok;
 }
 
+// A setting stays for a queue that is used later; a name that is probably misspelt is reported now.
+void hint_at_queue(Store& store, const std::string& name) {
+  std::vector<std::string> known{"default"};
+  for (const auto& [queue, line] : queue_lines(store))
+    if (queue != name || line.row.ready + line.row.later + line.row.held > 0) known.push_back(queue);
+  for (const SessionRow& session : store.sessions())
+    known.insert(known.end(), session.queues.begin(), session.queues.end());
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  constexpr std::size_t bytes_max = 2'000;
+  std::cerr << "cairn: "
+            << readable_line(
+                   "No worker serves a queue " + name + did_you_mean(name, known) + ", and nothing waits in it.",
+                   bytes_max)
+            << '\n';
+}
+
 Exit set_queue(const Settings& settings, const QueueSetOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
@@ -55,6 +75,7 @@ Exit set_queue(const Settings& settings, const QueueSetOptions& options) {
   queue.paused = options.pause || (queue.paused && !options.resume);
   if (const Status set = opened->store->set_queue(queue); !set) return set.error();
   opened->store->notify();
+  hint_at_queue(*opened->store, queue.name);
   if (settings.json)
     print_json({{"queue", queue.name},
                 {"concurrency", queue.concurrency ? Json(*queue.concurrency) : Json(nullptr)},

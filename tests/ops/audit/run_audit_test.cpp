@@ -110,7 +110,8 @@ TEST_F(RunAudited, every_field_is_in_the_hash) {
 }
 
 // The hashes are over the stored bytes and the stored version, whatever the event is lifted to when it is decoded. The
-// program ships no step yet, so the older version and the step are the test's (see tests/engine/upcaster_test.cpp).
+// program ships no step yet, so the older version and the step are the test's (see
+// tests/engine/stored/upcaster_test.cpp).
 TEST_F(RunAudited, an_event_of_an_older_version_verifies_as_it_is_stored_and_not_as_it_is_lifted) {
   const std::vector<EventRow> as_of_today = rows_;
   row(5).version = 0;

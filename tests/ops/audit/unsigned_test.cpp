@@ -126,6 +126,14 @@ TEST_F(Unsigned, a_killed_process_leaves_what_an_operator_may_accept_by_hand) {
   EXPECT_EQ(found_by({"verify", "--all"}, run), "unsigned " + head_of(run));
 }
 
+// The dead process will not sign it, however new it is.
+TEST_F(Unsigned, an_end_that_is_too_new_to_be_found_is_accepted_as_well) {
+  const std::string run = forge(done_run(), 1'000'000);
+  EXPECT_EQ(found_by({"verify", "--all"}), "");
+  EXPECT_EQ(cairn_ok(on_it({"verify", "--all", "--accept", "--json"})).json()["accepted"], 1) << run;
+  EXPECT_EQ(sql_text("SELECT count(*) FROM cairn.checkpoint WHERE process < 0"), "1");
+}
+
 TEST_F(Unsigned, a_history_with_another_fault_is_not_accepted) {
   const std::string run = forge(done_run(), hour_us);
   sql("UPDATE cairn.run SET reason = 'none' WHERE run_id = '" + run + "'");

@@ -57,6 +57,16 @@ TEST(Bench, the_latency_case_says_how_long_one_run_takes) {
   EXPECT_LT(line["start_p50_ms"], line["p50_ms"]);
 }
 
+// The key that signs checkpoints stands next to their folder.
+TEST(Bench, nothing_is_left_where_files_are_temporary) {
+  const std::filesystem::path temporary = directory() / "temporary";
+  std::filesystem::create_directories(temporary);
+  setenv("TMPDIR", temporary.c_str(), 1);
+  measured({"latency", "--runs", "20"});
+  unsetenv("TMPDIR");
+  for (const auto& left : std::filesystem::directory_iterator(temporary)) ADD_FAILURE() << left.path();
+}
+
 TEST(Bench, the_fan_out_case_joins_100_and_10_000_branches) {
   const Json line = measured({"fan_out", "--runs", "1"});
   EXPECT_EQ(line["map_100"]["branches"], 100);

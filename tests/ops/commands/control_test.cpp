@@ -17,12 +17,13 @@ void add_graph(const Json& graph) {
 
 // Graph `name` waits for the signal `go` and ends with what it carried.
 std::string add_signal_graph(const std::string& name) {
-  add_graph({{"name", name},
-             {"start", "wait"},
-             {"limits", {{"steps", 10}}},
-             {"nodes",
-              {{"wait", {{"wait", {{"signal", "go"}}}, {"into", "went"}, {"on", {{"fired", "finish"}}}}},
-               {"finish", {{"end", {{"status", "done"}, {"output", {{"went", "$went"}}}}}}}}}});
+  add_graph(
+      {{"name", name},
+       {"start", "wait"},
+       {"limits", {{"steps", 10}}},
+       {"nodes",
+        {{"wait", {{"wait", {{"signal", "go"}}}, {"into", "went"}, {"on", {{"fired", "finish"}}}}},
+         {"finish", {{"end", {{"status", "done"}, {"output", {{"went", {{"$", "went"}, {"default", nullptr}}}}}}}}}}}});
   return name;
 }
 

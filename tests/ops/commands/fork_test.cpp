@@ -17,8 +17,10 @@ Json asking_graph(const std::string& name) {
       "note": {"do": "data.set", "with": {"set": {"log": ["noted"]}}, "on": {"ok": "ask"}},
       "ask": {"ask": {"kind": "question", "prompt": "Which region?", "schema": {"type": "string"}},
               "into": "region", "on": {"answered": "pick", "expired": "finish"}},
-      "pick": {"do": "data.set", "with": {"set": {"picked": "$region"}}, "on": {"ok": "finish"}},
-      "finish": {"end": {"status": "done", "output": {"region": "$region", "picked": "$picked", "log": "$log"}}}}})");
+      "pick": {"do": "data.set", "with": {"set": {"picked": {"$": "region", "default": null}}}, "on": {"ok": "finish"}},
+      "finish": {"end": {"status": "done", "output": {
+        "region": {"$": "region", "default": null}, "picked": {"$": "picked", "default": null},
+        "log": {"$": "log", "default": null}}}}}})");
 }
 
 std::string file_of(const Json& graph, const std::string& name) {

@@ -74,6 +74,10 @@ TEST(SetClock, A17_D9_neither_direction_fails_a_step_lapses_a_hold_or_stops_a_wo
   const auto tells = [&](const std::string& how) { return worker.err().find("set " + how) != std::string::npos; };
   const std::string sleeping = start("sleep", {{"ms", 25'000}});
   EXPECT_TRUE(wait_until([&] { return worker.out().find("ready") != std::string::npos; }));
+  const auto is_held = [&] {  // only then the worker has seen the clock as it was
+    return cairn_ok({"explain", sleeping, "--json", "--dsn", server.dsn()}).out.find("\"held\"") != std::string::npos;
+  };
+  EXPECT_TRUE(wait_until(is_held));
   server.set("+3600");
   EXPECT_TRUE(wait_until([&] { return tells("forward"); })) << worker.err();
   const std::string ahead = start("echo", {{"x", 1}});

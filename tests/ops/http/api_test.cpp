@@ -10,12 +10,13 @@ namespace cairn::program {
 namespace {
 
 Json signal_graph(const std::string& name) {
-  return {{"name", name},
-          {"start", "wait"},
-          {"limits", {{"steps", 10}}},
-          {"nodes",
-           {{"wait", {{"wait", {{"signal", "go"}}}, {"into", "went"}, {"on", {{"fired", "finish"}}}}},
-            {"finish", {{"end", {{"status", "done"}, {"output", {{"went", "$went"}}}}}}}}}};
+  return {
+      {"name", name},
+      {"start", "wait"},
+      {"limits", {{"steps", 10}}},
+      {"nodes",
+       {{"wait", {{"wait", {{"signal", "go"}}}, {"into", "went"}, {"on", {{"fired", "finish"}}}}},
+        {"finish", {{"end", {{"status", "done"}, {"output", {{"went", {{"$", "went"}, {"default", nullptr}}}}}}}}}}}};
 }
 
 // A worker calls a tool, then the question of ask_graph is asked.
@@ -176,6 +177,14 @@ TEST_F(Api, graphs_are_added_shown_and_drawn) {
     EXPECT_EQ(server.get(std::string("/api/v1/graphs/api_drawn?format=") + format).body,
               cairn_ok({"graph", "show", "api_drawn", "--format", format}).out);
   EXPECT_EQ(server.get("/api/v1/graphs/api_drawn?format=svg").type, "image/svg+xml");
+  Json unknown = first;
+  unknown["nodes"]["w"] = {{"do", "data.pik"}, {"labels", {"ok"}}, {"on", {{"ok", unknown["start"]}}}};
+  unknown["start"] = "w";
+  const Json review = server.post("/api/v1/graphs/check", unknown).json();
+  EXPECT_EQ(review["ok"], true) << review;
+  EXPECT_NE(review["warnings"].dump().find("did you mean data.pick?"), std::string::npos) << review;
+  EXPECT_EQ(server.post("/api/v1/graphs/check", {{"name", "bad"}}).json()["ok"], false);
+  EXPECT_EQ(added.json()["warnings"], Json::array());
   expect_error(server.post("/api/v1/graphs", {{"name", "bad"}}), 400, "invalid", "");
   expect_error(server.get("/api/v1/graphs/none"), 404, "not_found", "Expected a graph named none");
 }

@@ -200,14 +200,16 @@ TEST(ApiDoors, H18_only_an_admin_brings_a_graph_of_very_many_steps_or_attempts) 
   const std::string admin = new_token(dsn, "admin", {"--role", "admin"});
   const Server server({"--dsn", dsn, "--graph-steps", "1000", "--graph-attempts", "10"});
   const auto graph = [](int steps, int attempts) {
-    return Json{
-        {"name", "g"},
-        {"start", "set"},
-        {"limits", {{"steps", steps}}},
-        {"nodes",
-         {{"set",
-           {{"do", "data.set"}, {"with", {{"x", 1}}}, {"retry", {{"attempts", attempts}}}, {"on", {{"ok", "end"}}}}},
-          {"end", {{"end", "done"}}}}}};
+    return Json{{"name", "g"},
+                {"start", "set"},
+                {"limits", {{"steps", steps}}},
+                {"nodes",
+                 {{"set",
+                   {{"do", "data.set"},
+                    {"with", {{"set", {{"x", 1}}}}},
+                    {"retry", {{"attempts", attempts}}},
+                    {"on", {{"ok", "end"}}}}},
+                  {"end", {{"end", "done"}}}}}};
   };
   EXPECT_EQ(server.post(graphs, graph(1'000, 10), bearer(author)).status, 201);
   EXPECT_EQ(server.post(graphs, graph(1'001, 10), bearer(author)).status, 403);

@@ -21,7 +21,7 @@ Json waiting_graph(const std::string& name, const std::string& queue = "default"
           {"limits", {{"steps", 10}}},
           {"nodes",
            {{"ask", {{"ask", {{"prompt", "Go?"}}}, {"on", {{"answered", "set"}, {"expired", "end"}}}}},
-            {"set", {{"do", "data.set"}, {"with", {{"x", 1}}}, {"queue", queue}, {"on", {{"ok", "end"}}}}},
+            {"set", {{"do", "data.set"}, {"with", {{"set", {{"x", 1}}}}}, {"queue", queue}, {"on", {{"ok", "end"}}}}},
             {"end", {{"end", "done"}}}}}};
 }
 

@@ -194,7 +194,7 @@ Json shown(const std::string& run) { return cairn_ok({"show", run, "--json"}).js
 
 Json comparable(const std::string& run) {
   Json state = shown(run);
-  for (const char* key : {"run", "seq", "forked_from"}) state.erase(key);
+  for (const char* key : {"run", "seq", "forked_from", "started_at", "updated_at"}) state.erase(key);
   for (Json& goal : state["plan"]) goal.erase("step");
   if (const Json::json_pointer task("/channels/task"); state.contains(task)) state[task].erase("id");  // the run's
   for (const char* at : {"/channels/result/stats", "/output/result/stats"})

@@ -72,7 +72,7 @@ Json record_of(const std::vector<Fact>& facts) {
 
 TEST_F(BuiltinHandlers, declare_their_labels) {
   const Handlers labels = table_.labels();
-  EXPECT_EQ(labels.size(), 6u);
+  EXPECT_EQ(labels.size(), 9u);
   EXPECT_EQ(labels.at("model.chat").labels, std::set<std::string>{"ok"});
   EXPECT_TRUE(labels.at("model.chat").declared_by_node) << "may be";
   EXPECT_FALSE(labels.at("tool.call").declared_by_node);
@@ -311,6 +311,34 @@ TEST_F(BuiltinHandlers, pick_leaves_by_the_values_label) {
   EXPECT_EQ(outcome("data.pick", {{"value", 5}, {"default", "other"}}).label, "other");
 }
 
+TEST_F(BuiltinHandlers, F21_test_leaves_by_whether_it_holds_or_by_the_first_case) {
+  EXPECT_EQ(outcome("data.test", {{"if", {{"gt", {7, 5}}}}}).label, "true");
+  EXPECT_EQ(outcome("data.test", {{"if", {{"gt", {3, 5}}}}}).label, "false");
+  const auto size = [&](int grams) {
+    const Json cases = {{{"if", {{"lt", {grams, 10}}}}, {"label", "small"}},
+                        {{"if", {{"lt", {grams, 20}}}}, {"label", "middle"}}};
+    return outcome("data.test", {{"cases", cases}, {"default", "large"}}).label;
+  };
+  EXPECT_EQ(size(5), "small");
+  EXPECT_EQ(size(15), "middle");
+  EXPECT_EQ(size(25), "large");
+  EXPECT_EQ(failure("data.test", {{"if", {{"gt", {1, "a"}}}}}).message,
+            "Expected two numbers or two texts to compare, but found [1,\"a\"], in the \"with\" of node \"n\".");
+}
+
+TEST_F(BuiltinHandlers, F21_compute_sets_channels) {
+  const Json set = {{"total", {{"sum", {1, 2.5}}}}, {"names", {{"join", {{"a", "b"}, ", "}}}}};
+  EXPECT_EQ(outcome("data.compute", {{"set", set}}).patch, (Json{{"total", 3.5}, {"names", "a, b"}}));
+  EXPECT_EQ(failure("data.compute", {{"set", {{"x", {{"quotient", {1, 0}}}}}}}).message,
+            "Expected a divisor that is not 0, but found [1,0], in the \"with\" of node \"n\".");
+}
+
+TEST_F(BuiltinHandlers, F21_map_takes_a_part_of_each_element) {
+  const Json people = {{{"name", "Ann"}, {"age", 30}}, {{"name", "Bob"}, {"age", 17}}};
+  EXPECT_EQ(outcome("data.map", {{"over", people}, {"take", "/name"}, {"where", {{"at", "/age"}, {"ge", 18}}}}).patch,
+            (Json{{"result", {"Ann"}}}));
+}
+
 TEST_F(BuiltinHandlers, wrong_settings_fail_for_good_and_name_the_node) {
   struct Row {
     const char* handler;
@@ -327,6 +355,13 @@ TEST_F(BuiltinHandlers, wrong_settings_fail_for_good_and_name_the_node) {
            Row{"model.chat", R"({"messages": [], "tools": []})"},
            Row{"model.chat", R"({"messages": [{"content": "a"}], "tools": []})"},
            Row{"model.chat", R"({"messages": [{"role": "user", "content": "a"}], "tools": 5})"},
+           Row{"data.test", "{}"},
+           Row{"data.test", R"({"cases": 5})"},
+           Row{"data.test", R"({"cases": [{"if": {"eq": [1, 1]}}]})"},
+           Row{"data.test", R"({"cases": []})"},
+           Row{"data.compute", "{}"},
+           Row{"data.compute", R"({"set": {"a": {"cube": 3}}})"},
+           Row{"data.map", "{}"},
            Row{"tool.results", "{}"},
            Row{"tool.results", R"({"messages": [{"role": "assistant", "tool_calls": [{"id": 5}]}]})"},
            Row{"tool.results", R"({"messages": [{"role": "user"}], "into": 5})"},

@@ -56,6 +56,18 @@ TEST(LargeValues, what_looks_like_one_is_not_taken_for_one) {
   }
 }
 
+TEST(LargeValues, a_list_that_a_map_goes_over_stays_a_list) {
+  Graph graph;
+  graph.mapped = {"items"};
+  Json fields = {{"items", Json(2'000, "an item of some length")}, {"others", Json(2'000, "an item of some length")}};
+  fields["items"][1] = std::string(40'000, 'x');
+  std::vector<Blob> blobs;
+  ASSERT_TRUE(move_out(fields, &graph, blobs));
+  EXPECT_EQ(fields["items"].size(), 2'000U);
+  EXPECT_TRUE(fields["items"][1].contains("$blob"));
+  EXPECT_TRUE(fields["others"].contains("$blob"));
+}
+
 TEST(LargeValues, fields_that_look_like_one_as_a_whole_are_refused) {
   Json fields = reference(others);
   std::vector<Blob> blobs;

@@ -138,6 +138,7 @@ bool LoopbackServer::serve_one(Stream& stream, boost::beast::flat_buffer& buffer
   if (reply.gone) return false;
   http::response<http::string_body> response{static_cast<http::status>(reply.status), 11};
   response.body() = reply.body;
+  if (!reply.retry_after.empty()) response.set(http::field::retry_after, reply.retry_after);
   response.keep_alive(reply.kept);
   response.prepare_payload();
   std::ostringstream text;

@@ -72,12 +72,13 @@ class LoopbackServer {
   struct Reply {
     unsigned status = 200;
     std::string body;
-    bool never = false;        // keeps the connection open and sends nothing
-    bool cut = false;          // promises the whole body, gives half of it and ends the connection
-    bool kept = false;         // takes the next request over the same connection
-    bool gone = false;         // ends the connection without sending anything
-    bool apart = false;        // sends `unasked` later, and ends the connection
-    std::string unasked = {};  // bytes sent after the answer
+    bool never = false;            // keeps the connection open and sends nothing
+    bool cut = false;              // promises the whole body, gives half of it and ends the connection
+    bool kept = false;             // takes the next request over the same connection
+    bool gone = false;             // ends the connection without sending anything
+    bool apart = false;            // sends `unasked` later, and ends the connection
+    std::string unasked = {};      // bytes sent after the answer
+    std::string retry_after = {};  // a header; "": none
   };
   using Answers = std::function<Reply(const Request&)>;
 

@@ -202,6 +202,12 @@ TEST(HttpModel, a_bad_status_is_refused_and_says_whether_to_try_again) {
   }
 }
 
+TEST(HttpModel, F29_the_pause_that_the_endpoint_asks_for_comes_along) {
+  Reply reply{429, "slower", false};
+  reply.retry_after = "2";
+  EXPECT_EQ(failure_of(ask(reply, request_of())).pause_ms, 2'000);
+}
+
 TEST(HttpModel, the_key_never_reaches_a_message) {
   const std::string body = std::string("Incorrect API key provided: ") + api_key;
   const Failure failure = failure_of(ask(Reply{401, body, false}, request_of()));

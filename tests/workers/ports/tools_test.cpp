@@ -527,6 +527,23 @@ TEST(UrlTools, a_status_of_400_or_more_fails_with_the_body) {
   EXPECT_EQ(failure_of(call_server({500, "", false})).message, "status 500");
 }
 
+TEST(UrlTools, F29_the_pause_that_the_server_asks_for_comes_along) {
+  const auto pause_of = [](unsigned status, const std::string& retry_after) {
+    Reply reply{status, "busy", false};
+    reply.retry_after = retry_after;
+    return failure_of(call_server(reply)).pause_ms;
+  };
+  EXPECT_EQ(pause_of(503, "3"), 3'000);
+  EXPECT_EQ(pause_of(429, "0"), 0);
+  EXPECT_EQ(pause_of(503, ""), 0);
+  EXPECT_EQ(pause_of(503, "soon"), 0);
+  EXPECT_EQ(pause_of(503, "-5"), 0);
+  EXPECT_EQ(pause_of(503, "99999999999999999999"), 0) << "no number of 64 bits";
+  EXPECT_EQ(pause_of(503, "86400"), pause_ms_max) << "an hour at most";
+  EXPECT_EQ(pause_of(503, "Wed, 21 Oct 2015 07:28:00 GMT"), 0) << "that is past";
+  EXPECT_EQ(pause_of(503, "Wed, 21 Oct 2199 07:28:00 GMT"), pause_ms_max);
+}
+
 TEST(UrlTools, garbage_is_bad_output) {
   for (const char* body : {"", "garbage", "[]", "{} {}", "{\"a\":\"\xFF\"}"}) {
     const Failure failure = failure_of(call_server({200, body, false}));

@@ -290,7 +290,7 @@ TEST_P(InFlight, a_value_of_16_mib_is_kept_and_one_byte_more_fails_the_attempt) 
   add(R"({"name":"big","start":"b","limits":{"steps":9},"channels":{"parts":{"reducer":"append"}},"nodes":{
       "b":{"do":"t.bulk","with":{"bytes":"$bytes"},"on":{"ok":"m","error":"y"}},
       "m":{"do":"t.measure","on":{"ok":"z"}},"y":{"end":{"status":"failed","output":{}}},
-      "z":{"end":{"status":"done","output":{"bytes":"$bytes"}}}}})");
+      "z":{"end":{"status":"done","output":{"bytes":{"$": "bytes", "default": null}}}}}})");
   work(*catalogue_);
   for (const bool fits : {true, false}) {
     const std::size_t bytes = json_bytes_max - (fits ? 2 : 1);

@@ -51,8 +51,9 @@ class Proposing {
     for (const std::string& need : facts.needs) {
       const std::string name = need.substr(need.find_last_of("$/") + 1);
       if (!need.starts_with("$") || inputs.contains(name)) continue;
-      Result<Json> value = resolve_channels(Json(need), [this](std::string_view channel) {
-        return view_.input.data.value(std::string(channel), Json());
+      std::optional<Json> value = referred(std::string_view(need).substr(1), [this](std::string_view channel) {
+        const auto found = view_.input.data.find(channel);
+        return found == view_.input.data.end() ? std::nullopt : std::optional<Json>(*found);
       });
       if (value && !value->is_null()) inputs[name] = *std::move(value);
     }

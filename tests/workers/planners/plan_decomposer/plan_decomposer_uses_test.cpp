@@ -179,14 +179,17 @@ TEST(PlanDecomposer, S1_32_the_plan_that_is_read_is_the_fold_of_the_events) {
 const Json owner_graph = Json::parse(R"({ "name": "owner", "start": "create", "limits": { "steps": 50 },
   "budgets": { "decompositions": { "cap": 2 } },
   "nodes": {
-    "create": { "do": "plan.create", "with": { "plan": "$draft", "auto_on_create": "$auto_on_create" },
+    "create": { "do": "plan.create", "with": {
+        "plan": {"$": "draft", "default": null}, "auto_on_create": {"$": "auto_on_create", "default": null} },
       "on": { "decompose": "decompose", "created": "kept", "error": "refused" } },
-    "decompose": { "call": "plan_decomposer", "with": { "plan": "$plan", "node_id": "$node", "options": "$options" },
+    "decompose": { "call": "plan_decomposer", "with": {
+        "plan": "$plan", "node_id": {"$": "node", "default": null}, "options": {"$": "options", "default": null} },
       "into": "decomposition", "spends": "decompositions",
       "on": { "done": "merge", "failed": "kept", "exhausted": "kept" } },
-    "merge": { "do": "plan.merge", "with": { "decomposition": "$decomposition" },
+    "merge": { "do": "plan.merge", "with": { "decomposition": {"$": "decomposition", "default": null} },
       "on": { "merged": "kept", "conflict": "decompose" } },
-    "kept": { "end": { "status": "done", "output": { "plan": "$plan", "decomposition": "$decomposition" } } },
+    "kept": { "end": { "status": "done", "output": {
+      "plan": "$plan", "decomposition": {"$": "decomposition", "default": null} } } },
     "refused": { "end": { "status": "failed", "reason": "No plan." } } } })");
 
 void add_graph(PlannerRun& planner, const Json& graph) {

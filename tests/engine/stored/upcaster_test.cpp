@@ -28,7 +28,8 @@ void lift_failure(Json& payload) {
   payload.erase("failure");
 }
 
-const std::array<Upcaster, 4> upcasters{{{9, 0, lift_failure},
+const std::array<Upcaster, 5> upcasters{{shipped_upcasters().front(),
+                                         {9, 0, lift_failure},
                                          {10, 0, [](Json& payload) { rename(payload, "signal", "name"); }},
                                          {14, -1, [](Json& payload) { rename(payload, "asks", "kind"); }},
                                          {14, 0, [](Json& payload) { rename(payload, "text", "prompt"); }}}};

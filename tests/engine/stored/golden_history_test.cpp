@@ -75,6 +75,27 @@ std::vector<Event> made_history(bool ended) {
   return trial.history;
 }
 
+const char* const over_items = R"({"name":"t","start":"f","limits":{"steps":99},"budgets":{"coins":{"cap":3}},"nodes":{
+  "f":{"do":"x.f","labels":["ok"],"on":{"ok":["m","c"]}},
+  "m":{"map":{"over":"$list","do":"x.m","labels":["ok","odd"],"with":{"of":"$item","at":"$index"},"concurrency":2,
+              "into":"results","failures":"failed"},"retry":{"attempts":2},"spends":"coins","on":{"joined":"j"}},
+  "c":{"map":{"over":[7,8],"call":"kid","with":{"n":"$item"},"into":"ran"},"on":{"joined":"j","partial":"j"}},
+  "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
+
+// Maps over items, by a handler and by calls: with a retry, a failure and a budget that runs out. Since fold version 6.
+std::vector<Event> items_history() {
+  Trial trial(over_items);
+  trial.add_graph(golden_kid);
+  trial.start(R"({"list":["a","b",{"c":1},"d"]})");
+  trial.complete(1, "ok");
+  trial.fail(3, "busy");
+  trial.complete(4, "odd", R"({"n":2})");
+  trial.fail(3, "busy");
+  const auto child_of = [&](StepId step) { return trial.state.steps.at(step).child; };
+  trial.then(FinishChild{7, child_of(7), RunStatus::failed, "no", {}});
+  return trial.history;
+}
+
 Json event_file_json(const Event& event) {
   const EventType type = event_type(event.body);
   return {{"seq", event.seq},
@@ -109,13 +130,19 @@ Json read_golden(const fs::path& path) {
   return text.str().empty() ? Json() : Json::parse(text.str());
 }
 
+struct GoldenFile {
+  const char* name;
+  const char* graph;
+  std::vector<Event> (*history)();
+};
+
 // A history that is not there yet, and the state of a fold version that is not in it yet.
-void add_what_is_missing(const fs::path& path, bool ended) {
+void add_what_is_missing(const fs::path& path, const GoldenFile& file) {
   Json golden = read_golden(path);
   if (golden.is_null()) {
     golden = {{"run", "01900000-0000-7000-8000-000000000000"}, {"states", Json::object()}, {"events", Json::array()}};
-    golden["graphs"] = {Json::parse(everything), Json::parse(golden_kid)};
-    for (const Event& event : made_history(ended)) golden["events"].push_back(event_file_json(event));
+    golden["graphs"] = {Json::parse(file.graph), Json::parse(golden_kid)};
+    for (const Event& event : file.history()) golden["events"].push_back(event_file_json(event));
   }
   const std::string version = std::to_string(fold_version);
   if (golden["states"].contains(version)) return;
@@ -126,9 +153,12 @@ void add_what_is_missing(const fs::path& path, bool ended) {
 
 TEST(GoldenHistory, events_once_written_fold_to_the_states_they_folded_to_then) {
   const fs::path folder = fs::path(testing::source_dir()) / "tests/golden/histories";
-  for (const bool ended : {false, true}) {
-    const fs::path path = folder / (ended ? "everything_ended.json" : "everything_open.json");
-    if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr) add_what_is_missing(path, ended);
+  const GoldenFile files[] = {{"everything_open.json", everything, [] { return made_history(false); }},
+                              {"everything_ended.json", everything, [] { return made_history(true); }},
+                              {"map_items.json", over_items, items_history}};
+  for (const GoldenFile& file : files) {
+    const fs::path path = folder / file.name;
+    if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr) add_what_is_missing(path, file);
     const Json golden = read_golden(path);
     ASSERT_TRUE(golden.is_object()) << path << " is missing; CAIRN_UPDATE_GOLDEN=1 makes it";
     const std::string version = std::to_string(fold_version);

@@ -50,7 +50,9 @@ std::vector<EventBody> run_samples() {
   RunStarted plain;
   plain.graph = "plain";
   plain.version = "v";
-  RunFinished failed{RunStatus::failed, "It \\ failed: \x01.", "null", {{3, 4}, {"q3"}, {other_run}}};
+  RunFinished failed{RunStatus::failed, "It \\ failed: \x01.", "null", {{3, 4}, {"q3"}, {other_run}}, {}};
+  RunFinished caused = failed;
+  caused.cause = CauseOfFailure{"no_water", "Out of water.", "make", 1, 2};
   return {plain,
           a_fork(),
           RunPaused{},
@@ -60,6 +62,7 @@ std::vector<EventBody> run_samples() {
           ChannelsEdited{R"({"a":1})"},
           RunFinished{},
           failed,
+          caused,
           ChildStarted{other_run, "sub", "v1"},
           ChildFinished{other_run, RunStatus::aborted, "Cancelled.", nullptr}};
 }

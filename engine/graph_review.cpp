@@ -1,0 +1,407 @@
+#include "engine/graph_review.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/graph_parsing.hpp"
+#include "engine/graph_walk.hpp"
+#include "engine/nearest.hpp"
+#include "engine/references.hpp"
+
+namespace cairn {
+namespace {
+
+using Means = HandlerSetting::Means;
+
+bool contains(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Null if it is no object or lacks the key.
+const Json* member(const Json& object, std::string_view key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+// A text that stands for itself; null if it is something else, or known only when the step runs.
+const std::string* constant(const Json* value) {
+  const bool is_constant = value != nullptr && value->is_string() && !has_reference(*value);
+  return is_constant ? &value->get_ref<const std::string&>() : nullptr;
+}
+
+std::string node_named(const std::string& node) { return "node " + in_quotes(node); }
+
+// --- the parts of a graph, one by one -------------------------------------------------------------------------------
+
+class Parts {
+ public:
+  Parts(const Json& graph, const Surroundings& around, GraphReview& review)
+      : graph_(graph), around_(around), review_(review) {}
+
+  void look() {
+    if (const Json* input = member(graph_, "input")) schema("the graph's input", *input);
+    const Json* nodes = member(graph_, "nodes");
+    if (nodes == nullptr || !nodes->is_object()) return;
+    for (const auto& [name, node] : nodes->items()) {
+      if (!node.is_object()) continue;
+      if (const Json* ask = member(node, "ask")) question(node_named(name), *ask);
+      executed(name, node);
+      if (const Json* map = member(node, "map"); map != nullptr) executed(name, *map);
+    }
+  }
+
+ private:
+  // A node or the map of one: `do` or `call`, with the settings that come with it.
+  void executed(const std::string& name, const Json& json) {
+    if (const Json* work = member(json, "do"); work != nullptr && work->is_string()) do_node(name, json, *work);
+    if (const Json* called = member(json, "call"); called != nullptr && called->is_string())
+      call(name, json, called->get_ref<const std::string&>());
+  }
+
+  void fault(std::string says) { review_.faults.push_back(std::move(says)); }
+  void warn(std::string says) { review_.warnings.push_back(std::move(says)); }
+
+  // False if it cannot be used, or is not known before a step runs.
+  bool schema(const std::string& what, const Json& schema) {
+    if (!around_.check_schema || has_reference(schema)) return false;
+    const Status usable = around_.check_schema(schema);
+    if (!usable) fault("In " + what + ": " + usable.error().message);
+    return usable.ok();
+  }
+
+  // --- do ---
+  void do_node(const std::string& name, const Json& node, const std::string& handler) {
+    known_handler(name, node, handler);
+    queue(name, node);
+    const auto known = around_.handlers.find(handler);
+    if (known == around_.handlers.end() || !known->second.settings) return;
+    const Json* with = member(node, "with");
+    if (with != nullptr && !with->is_object()) return;  // named already
+    const Json none = Json::object();
+    keys(name, handler, with == nullptr ? none : *with, *known->second.settings);
+    for (const HandlerSetting& setting : *known->second.settings)
+      if (const Json* value = with == nullptr ? nullptr : member(*with, setting.name))
+        one_setting(name, node, handler, setting, *value);
+  }
+
+  void known_handler(const std::string& name, const Json& node, const std::string& handler) {
+    Names names;
+    for (const auto& [one, labels] : around_.handlers) names.push_back(one);
+    const bool is_fault = !contains(names, handler) && member(node, "labels") == nullptr;
+    if (around_.handler_names) names = *around_.handler_names;
+    if (is_fault || contains(names, handler)) return;
+    warn("Expected a handler that " + around_.who + " has, but " + node_named(name) + " names " + in_quotes(handler) +
+         did_you_mean(handler, names) + ".");
+  }
+
+  void queue(const std::string& name, const Json& node) {
+    const Json* given = member(node, "queue");
+    const std::string queue = given != nullptr && given->is_string() ? given->get<std::string>() : "default";
+    if (!around_.queues || contains(*around_.queues, queue)) return;
+    warn("Expected a queue that " + around_.who + " serves, but " + node_named(name) + " waits in " + in_quotes(queue) +
+         did_you_mean(queue, *around_.queues) + ".");
+  }
+
+  void keys(const std::string& name, const std::string& handler, const Json& with,
+            const std::vector<HandlerSetting>& settings) {
+    Names known;
+    for (const HandlerSetting& setting : settings) known.push_back(setting.name);
+    for (const auto& [key, value] : with.items())
+      if (!contains(known, key))
+        fault("Expected the \"with\" of " + node_named(name) + " to have settings of " + handler + ", but it has " +
+              in_quotes(key) + did_you_mean(key, known) + ".");
+    for (const HandlerSetting& setting : settings)
+      if (setting.is_required && !with.contains(setting.name))
+        fault("Expected the \"with\" of " + node_named(name) + " to have " + in_quotes(setting.name) + ", which " +
+              handler + " needs, but it has not.");
+  }
+
+  void one_setting(const std::string& name, const Json& node, const std::string& handler, const HandlerSetting& setting,
+                   const Json& value) {
+    switch (setting.means) {
+      case Means::schema:
+        schema(in_quotes(setting.name) + " of " + node_named(name), value);
+        return;
+      case Means::tool:
+        return tool(name, value);
+      case Means::label:
+        return label(name, node, handler, &value);
+      case Means::labels:
+        if (value.is_object())
+          for (const Json& one : value) label(name, node, handler, &one);
+        return;
+      case Means::cases:
+        if (value.is_array())
+          for (const Json& one : value) label(name, node, handler, member(one, "label"));
+        return;
+      case Means::value:
+      case Means::channel:
+      case Means::channels:
+        return;
+    }
+  }
+
+  void tool(const std::string& name, const Json& value) {
+    const std::string* tool = constant(&value);
+    if (tool == nullptr || !around_.tools || contains(*around_.tools, *tool)) return;
+    warn("Expected a tool that " + around_.who + " has, but " + node_named(name) + " calls " + in_quotes(*tool) +
+         did_you_mean(*tool, *around_.tools) + ".");
+  }
+
+  void label(const std::string& name, const Json& node, const std::string& handler, const Json* value) {
+    const std::string* label = constant(value);
+    const Json* declared = member(node, "labels");
+    if (label == nullptr) return;
+    Names labels;
+    if (declared != nullptr && declared->is_array()) {
+      for (const Json& one : *declared)
+        if (one.is_string()) labels.push_back(one.get<std::string>());
+    } else {
+      const std::set<std::string>& own = around_.handlers.find(handler)->second.labels;
+      labels.assign(own.begin(), own.end());
+    }
+    if (contains(labels, *label)) return;
+    fault("Expected " + node_named(name) + " to leave by one of its labels, but its \"with\" names " +
+          in_quotes(*label) + did_you_mean(*label, labels) + ".");
+  }
+
+  // --- ask ---
+  void question(const std::string& what, const Json& ask) {
+    const Json* given = member(ask, "schema");
+    if (given == nullptr || !schema("the schema of the question of " + what, *given)) return;
+    const Json* fallback = member(ask, "default");
+    if (fallback == nullptr || has_reference(*fallback)) return;
+    if (const Status fits = around_.check_value(*given, *fallback); !fits)
+      fault("In the default of the question of " + what + ": " + fits.error().message);
+  }
+
+  // --- call ---
+  void call(const std::string& name, const Json& node, const std::string& called) {
+    if (!around_.graphs || called == graph_.value("name", Json())) return;
+    const bool is_known = contains(*around_.graphs, called);
+    const GraphRef graph = is_known && around_.find_graph ? around_.find_graph(called) : nullptr;
+    if (!is_known)
+      return warn("Expected a graph that " + around_.who + " has, but " + node_named(name) + " calls " +
+                  in_quotes(called) + did_you_mean(called, *around_.graphs) + ".");
+    if (graph != nullptr) child_input(name, node, *graph);
+  }
+
+  // Values that come from channels cannot be looked at; that they are there can.
+  void child_input(const std::string& name, const Json& node, const Graph& graph) {
+    if (graph.input.is_null()) return;
+    const Json* given = member(node, "with");
+    const Json with = given == nullptr ? Json::object() : *given;
+    const Json* required = member(graph.input, "required");
+    const std::string what = "In the \"with\" of " + node_named(name) + ", the input of graph " + graph.name + ": ";
+    if (around_.check_value && !has_reference(with)) {
+      if (const Status fits = around_.check_value(graph.input, with); !fits) warn(what + fits.error().message);
+    } else if (required != nullptr && required->is_array() && with.is_object()) {
+      for (const Json& key : *required)
+        if (key.is_string() && !with.contains(key.get_ref<const std::string&>()))
+          warn(what + "Expected " + in_quotes(key.get_ref<const std::string&>()) + ", but it is missing.");
+    }
+  }
+
+  const Json& graph_;
+  const Surroundings& around_;
+  GraphReview& review_;
+};
+
+// --- which channels may have been written before a node -------------------------------------------------------------
+
+// A set of channels, by number; or all there are.
+struct ChannelSet {
+  std::vector<bool> has;
+  bool is_any = false;
+
+  // True if it grew.
+  bool add(const ChannelSet& other) {
+    bool grew = other.is_any && !is_any;
+    is_any = is_any || other.is_any;
+    for (std::size_t i = 0; i < has.size(); ++i) {
+      if (!other.has[i] || has[i]) continue;
+      has[i] = true;
+      grew = true;
+    }
+    return grew;
+  }
+};
+
+// Such an edge leaves a cause, which the channel `error` shows while nothing is written there.
+bool tells_a_cause(std::string_view label) {
+  for (const char* one : {"error", "exhausted", "failed", "aborted", "partial"})
+    if (label == one) return true;
+  return false;
+}
+
+class Reads {
+ public:
+  Reads(const Graph& graph, const Handlers& handlers, GraphReview& review)
+      : graph_(graph), handlers_(handlers), review_(review) {}
+
+  void look() {
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at)
+      each_read(graph_.nodes[at], [&](const std::string& channel) { number_of(channel); });
+    if (numbers_.empty()) return;
+    number_of("error");
+    const std::vector<ChannelSet> before = spread();
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      if (before[at].is_any) continue;
+      Names told;
+      each_read(graph_.nodes[at], [&](const std::string& channel) {
+        if (before[at].has[numbers_.at(channel)] || contains(told, channel)) return;
+        told.push_back(channel);
+        tell(graph_.nodes[at], channel, before[at]);
+      });
+    }
+  }
+
+ private:
+  std::size_t number_of(const std::string& channel) {
+    return numbers_.try_emplace(channel, numbers_.size()).first->second;
+  }
+
+  // References with a default are left out: only a missing value without one fails the step.
+  template <class See>
+  void each_read(const Node& node, const See& see) {
+    const auto in = [&](const Json& setting) {
+      each_reference(setting, [&](std::string_view reference, bool may_lack) {
+        if (!may_lack) see(std::string(reference.substr(0, reference.find('/'))));
+      });
+    };
+    const MapNode::Items* items = node.items();
+    const auto of_item = [&](const std::string& channel) { return items != nullptr && is_of_item(channel); };
+    const auto in_work = [&](const Json& setting) {
+      each_reference(setting, [&](std::string_view reference, bool may_lack) {
+        const std::string channel(reference.substr(0, reference.find('/')));
+        if (!may_lack && !of_item(channel)) see(channel);
+      });
+    };
+    if (items != nullptr) in(items->over);
+    if (node.work() != nullptr) in_work(node.work()->with);
+    if (node.call() != nullptr) in_work(node.call()->with);
+    if (const auto* wait = node.as<WaitNode>(); wait != nullptr && wait->due) in(wait->due->value);
+    if (const auto* end = node.as<EndNode>()) {
+      in(end->reason);
+      if (end->output) in(*end->output);
+    }
+    if (const auto* ask = node.as<AskNode>()) {
+      in(ask->prompt);
+      in(ask->schema);
+      if (ask->fallback) in(*ask->fallback);
+      if (ask->expires) in(ask->expires->value);
+    }
+  }
+
+  static bool is_of_item(const std::string& channel) { return channel == "item" || channel == "index"; }
+
+  void note(const std::string& channel, ChannelSet& into) const {
+    if (const auto found = numbers_.find(channel); found != numbers_.end()) into.has[found->second] = true;
+  }
+
+  ChannelSet written_by(const Node& node) const {
+    ChannelSet written{std::vector<bool>(numbers_.size()), false};
+    if (!node.into.empty()) note(node.into, written);
+    if (node.items() != nullptr && !node.items()->failures.empty()) note(node.items()->failures, written);
+    const auto* work = node.as<DoNode>();
+    if (work == nullptr) return written;
+    const auto known = handlers_.find(work->handler);
+    written.is_any = known == handlers_.end() || !known->second.settings;
+    if (written.is_any) return written;
+    for (const HandlerSetting& setting : *known->second.settings) {
+      if (setting.means != Means::channel && setting.means != Means::channels) continue;
+      const Json* value = member(work->with, setting.name);
+      const std::string* channel = constant(value);
+      if (setting.means == Means::channels && value != nullptr && value->is_object() && !value->contains("$")) {
+        for (const auto& [name, what] : value->items()) note(name, written);
+      } else if (channel != nullptr) {
+        note(*channel, written);
+      } else if (value != nullptr && !value->is_null()) {
+        written.is_any = true;
+      } else {
+        note(setting.otherwise, written);
+      }
+    }
+    return written;
+  }
+
+  ChannelSet at_the_start() const {
+    ChannelSet known{std::vector<bool>(numbers_.size()), false};
+    note("history", known);  // of a run that continues another
+    if (const Json* properties = member(graph_.input, "properties"))
+      if (properties->is_object())
+        for (const auto& [name, schema] : properties->items()) note(name, known);
+    return known;
+  }
+
+  // For each node, what may have been written on some way to it.
+  std::vector<ChannelSet> spread() const {
+    const ChannelSet nothing{std::vector<bool>(numbers_.size()), false};
+    std::vector<ChannelSet> before(graph_.nodes.size(), nothing);
+    std::vector<bool> seen(graph_.nodes.size());
+    std::vector<NodeIndex> open{graph_.start};
+    before[static_cast<std::size_t>(graph_.start)] = at_the_start();
+    while (!open.empty()) {
+      const auto from = static_cast<std::size_t>(open.back());
+      open.pop_back();
+      seen[from] = true;
+      const ChannelSet written = written_by(graph_.nodes[from]);
+      for (const auto& [label, targets] : graph_.nodes[from].on) {
+        ChannelSet after = before[from];
+        if (label != "error" && label != "exhausted") after.add(written);
+        if (tells_a_cause(label)) note("error", after);
+        for (const NodeIndex target : targets) {
+          const auto to = static_cast<std::size_t>(target);
+          if (before[to].add(after) || !seen[to]) open.push_back(target);
+          seen[to] = true;
+        }
+      }
+    }
+    return before;
+  }
+
+  void tell(const Node& node, const std::string& channel, const ChannelSet& before) {
+    if (channel == "error") {
+      review_.faults.push_back("Expected an edge for a failure before " + node_named(node.name) +
+                               ", which reads $error, but none leads there.");
+      return;
+    }
+    Names others;
+    for (const auto& [name, number] : numbers_)
+      if (before.has[number] && name != "history") others.push_back(name);
+    const Json* more = member(graph_.input, "additionalProperties");
+    const bool is_certain = more != nullptr && *more == false;
+    std::string says = "Expected channel " + in_quotes(channel) + did_you_mean(channel, others) +
+                       " to be written before " + node_named(node.name) + " reads it, but ";
+    if (is_certain)
+      review_.faults.push_back(says + "nothing does, and the graph's \"input\" forbids it.");
+    else
+      review_.warnings.push_back(says + "only a run's input may bring it, and the graph's \"input\" does not name it.");
+  }
+
+  const Graph& graph_;
+  const Handlers& handlers_;
+  GraphReview& review_;
+  std::map<std::string, std::size_t> numbers_;
+};
+
+}  // namespace
+
+GraphReview review_graph(const Json& graph, const Surroundings& surroundings) {
+  GraphReview review;
+  review.faults = graph_faults(graph, surroundings.handlers);
+  const bool can_be_walked = review.faults.empty();
+  Parts(graph, surroundings, review).look();
+  if (can_be_walked) Reads(*stored_graph(graph, ""), surroundings.handlers, review).look();
+  return review;
+}
+
+Result<GraphRef> parse_reviewed_graph(const Json& graph, std::string version, const Surroundings& surroundings) {
+  if (const GraphReview review = review_graph(graph, surroundings); !review.faults.empty())
+    return faulty_graph(review.faults);
+  return stored_graph(graph, std::move(version));
+}
+
+}  // namespace cairn

@@ -1,0 +1,43 @@
+// The second look at a graph, with the eyes of one who knows what surrounds it: the settings of its handlers, JSON
+// Schemas, the channels that are read before anything writes them, the tools, graphs, handlers and queues it names.
+// Pure functions, safe from any thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/graph.hpp"
+#include "engine/graph_check.hpp"
+#include "engine/result.hpp"
+
+namespace cairn {
+
+using Names = std::vector<std::string>;
+
+// The knowledge around a graph; a list that is missing is not known, and nothing is said of it.
+struct Surroundings {
+  Handlers handlers;
+  std::string who = "this program";  // as sentences name who knows the handlers, tools and queues
+  std::function<Status(const Json& schema)> check_schema;
+  std::function<Status(const Json& schema, const Json& value)> check_value;
+  std::optional<Names> handler_names;  // of `who`; missing: those of `handlers`
+  std::optional<Names> tools;
+  std::optional<Names> queues;  // that are served
+  std::optional<Names> graphs;
+  std::function<GraphRef(const std::string& name)> find_graph;  // null if it is not among `graphs`
+};
+
+// One plain sentence each, in the order of the text. A fault is certain from the graph alone: a run would meet it. A
+// warning depends on workers, on other graphs, or on the input of a run.
+struct GraphReview {
+  std::vector<std::string> faults;  // those of graph_faults first
+  std::vector<std::string> warnings;
+};
+GraphReview review_graph(const Json& graph, const Surroundings& surroundings);
+
+// Refuses `invalid` with the first faults.
+Result<GraphRef> parse_reviewed_graph(const Json& graph, std::string version, const Surroundings& surroundings);
+
+}  // namespace cairn

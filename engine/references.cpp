@@ -1,0 +1,177 @@
+#include "engine/references.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "engine/json.hpp"
+
+namespace cairn {
+namespace {
+
+Error missing(std::string_view reference) {
+  const std::size_t slash = reference.find('/');
+  const std::string channel(reference.substr(0, slash));
+  if (slash == std::string_view::npos)
+    return {Code::invalid, "Expected channel " + channel + " to be there, but nothing wrote it."};
+  return {Code::invalid,
+          "Expected channel " + channel + " to hold " + std::string(reference.substr(slash)) + ", but it does not."};
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+// In braces a reference is of these, so that code and other templates stay as they are.
+bool may_be_named(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x80 || std::isalnum(byte) != 0 || std::string_view("_-./~:").find(c) != std::string_view::npos;
+}
+
+// The inside of "{{" and "}}".
+struct Slot {
+  std::string_view reference;
+  std::optional<std::string_view> otherwise;
+};
+
+// Nothing if that is no reference.
+std::optional<Slot> slot_of(std::string_view inner) {
+  const std::size_t bar = inner.find('|');
+  Slot slot{trimmed(inner.substr(0, bar)), {}};
+  if (bar != std::string_view::npos) slot.otherwise = trimmed(inner.substr(bar + 1));
+  if (slot.reference.empty() || !std::all_of(slot.reference.begin(), slot.reference.end(), may_be_named))
+    return std::nullopt;
+  return slot;
+}
+
+// {"$": reference}, perhaps with a default.
+bool is_named(const Json& setting) {
+  if (!setting.is_object() || !setting.contains("$") || !setting["$"].is_string()) return false;
+  return setting.size() == 1 || (setting.size() == 2 && setting.contains("default"));
+}
+
+// "$channel", but not "$$x".
+bool is_marked(const std::string& text) { return text.size() > 1 && text[0] == '$' && text[1] != '$'; }
+
+// Takes a text with slots apart, in order: `text` gets what stands as it is, `slot` the rest until it is false.
+template <class Text, class SlotTaken>
+void take_apart(std::string_view rest, const Text& text, const SlotTaken& taken) {
+  for (std::size_t open = rest.find("{{"); open != std::string_view::npos; open = rest.find("{{")) {
+    text(rest.substr(0, open));
+    rest.remove_prefix(open);
+    const bool is_doubled = rest.starts_with("{{{{");
+    const std::size_t close = is_doubled ? std::string_view::npos : rest.find("}}");
+    const auto slot = close == std::string_view::npos ? std::nullopt : slot_of(rest.substr(2, close - 2));
+    if (slot && !taken(*slot)) return;
+    if (!slot) text(std::string_view("{{"));
+    rest.remove_prefix(is_doubled ? 4 : slot ? close + 2 : 2);
+  }
+  text(rest);
+}
+
+class Resolving {
+ public:
+  Resolving(const ReadChannel& read, std::int32_t language) : read_(read), language_(language) {}
+
+  Result<Json> value(const Json& setting, int level) {
+    if (setting.is_string()) return bounded(text(setting.get_ref<const std::string&>()), level);
+    if (!setting.is_structured()) return setting;
+    if (is_reference(setting)) return bounded(named(setting), level);
+    Json resolved = setting;
+    for (Json& member : resolved) {
+      Result<Json> inner = value(member, level + 1);
+      if (!inner) return inner;
+      member = *std::move(inner);
+    }
+    return resolved;
+  }
+
+ private:
+  Result<Json> bounded(Result<Json> found, int level) {
+    if (!found) return found;
+    if (Status fits = bound_.add(*found, level); !fits) return fits.error();
+    return found;
+  }
+
+  bool is_reference(const Json& setting) const { return language_ >= 2 && is_named(setting); }
+
+  Result<Json> named(const Json& setting) const {
+    const auto& reference = setting["$"].get_ref<const std::string&>();
+    if (auto found = referred(reference, read_)) return *std::move(found);
+    if (setting.contains("default")) return setting["default"];
+    return missing(reference);
+  }
+
+  Result<Json> text(const std::string& setting) const {
+    if (setting.starts_with("$$")) return Json(setting.substr(1));
+    if (!is_marked(setting)) return language_ < 2 ? Json(setting) : filled(setting);
+    const std::string_view reference = std::string_view(setting).substr(1);
+    if (auto found = referred(reference, read_)) return *std::move(found);
+    if (language_ < 2) return Json();
+    return missing(reference);
+  }
+
+  Result<Json> filled(const std::string& setting) const {
+    if (setting.find("{{") == std::string::npos) return Json(setting);
+    std::string whole;
+    std::optional<Error> lacks;
+    const auto add = [&](std::string_view text) { whole += text; };
+    const auto fill = [&](const Slot& slot) {
+      if (const auto found = referred(slot.reference, read_))
+        whole += found->is_string() ? found->get_ref<const std::string&>() : canonical(*found);
+      else if (slot.otherwise)
+        whole += *slot.otherwise;
+      else
+        lacks = missing(slot.reference);
+      return !lacks && whole.size() <= composed_bytes_max;  // the bound says so
+    };
+    take_apart(setting, add, fill);
+    if (lacks) return *std::move(lacks);
+    return Json(std::move(whole));
+  }
+
+  const ReadChannel& read_;
+  std::int32_t language_;
+  CompositionBound bound_;
+};
+
+}  // namespace
+
+std::optional<Json> referred(std::string_view reference, const ReadChannel& read) {
+  const std::size_t slash = reference.find('/');
+  std::optional<Json> value = read(reference.substr(0, slash));
+  if (!value || slash == std::string_view::npos) return value;
+  try {
+    return value->at(Json::json_pointer(std::string(reference.substr(slash))));
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+Result<Json> resolve_references(const Json& setting, const ReadChannel& read, std::int32_t language) {
+  return Resolving(read, language).value(setting, 0);
+}
+
+void each_reference(const Json& setting, const SeeReference& see) {
+  if (setting.is_string()) {
+    const auto& text = setting.get_ref<const std::string&>();
+    if (is_marked(text)) return see(std::string_view(text).substr(1), false);
+    if (text.starts_with('$')) return;
+    const auto slot = [&](const Slot& one) { return see(one.reference, one.otherwise.has_value()), true; };
+    return take_apart(
+        text, [](std::string_view) {}, slot);
+  }
+  if (is_named(setting)) return see(setting["$"].get_ref<const std::string&>(), setting.contains("default"));
+  if (!setting.is_structured()) return;
+  for (const Json& member : setting) each_reference(member, see);
+}
+
+bool has_reference(const Json& setting) {
+  bool found = false;
+  each_reference(setting, [&](std::string_view, bool) { found = true; });
+  return found;
+}
+
+}  // namespace cairn

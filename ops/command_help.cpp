@@ -1,0 +1,189 @@
+#include "ops/command_help.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "engine/nearest.hpp"
+
+namespace cairn {
+namespace {
+
+// The line that a person would type first, by the command's words.
+const std::map<std::string, std::string>& examples() {
+  static const std::map<std::string, std::string> of = {
+      {"up", "cairn up --workers 2 --listen 127.0.0.1:8080"},
+      {"down", "cairn down"},
+      {"migrate", "cairn migrate --dsn 'host=db dbname=cairn user=owner'"},
+      {"work", "cairn work --concurrency 32 --queue default --queue model --tools tools.json"},
+      {"serve", "cairn serve --listen 127.0.0.1:8080"},
+      {"token", "cairn token list"},
+      {"token add", "cairn token add dashboard --role read"},
+      {"token list", "cairn token list --json"},
+      {"token revoke", "cairn token revoke dashboard"},
+      {"queue", "cairn queue"},
+      {"queue set", "cairn queue set model --concurrency 4"},
+      {"workers", "cairn workers"},
+      {"doctor", "cairn doctor"},
+      {"graph", "cairn graph check order.json"},
+      {"graph list", "cairn graph list"},
+      {"graph show", "cairn graph show order --format mermaid"},
+      {"graph check", "cairn graph check order.json --strict"},
+      {"graph schema", "cairn graph schema > graph.schema.json"},
+      {"graph test", "cairn graph test order.test.json"},
+      {"graph add", "cairn graph add order.json"},
+      {"dataset", "cairn dataset load"},
+      {"corpus", "cairn corpus list"},
+      {"start", "cairn start order --input '{\"name\": \"Ann\"}' --tag team=a --key monday --wait"},
+      {"fork", "cairn fork RUN --at 5 --set size='\"large\"'"},
+      {"batch", "cairn batch order --inputs inputs.jsonl --wait --out results.jsonl"},
+      {"runs", "cairn runs --status failed --since 2h --error timeout"},
+      {"report", "cairn report --graph order --since 7d"},
+      {"show", "cairn show RUN --at 5"},
+      {"events", "cairn events RUN --follow"},
+      {"explain", "cairn explain RUN"},
+      {"plan", "cairn plan RUN"},
+      {"wait", "cairn wait RUN --timeout 10m"},
+      {"answer", "cairn answer RUN --value '\"large\"' --wait"},
+      {"signal", "cairn signal RUN paid --value true"},
+      {"pause", "cairn pause --where graph=order,status=running"},
+      {"resume", "cairn resume --where graph=order,status=paused"},
+      {"retry", "cairn retry --where graph=order,status=failed,since=2h --dry-run"},
+      {"reset", "cairn reset RUN --to make"},
+      {"cancel", "cairn cancel RUN --reason 'Ordered twice.'"},
+      {"move", "cairn move --where graph=order,status=running --graph order.json --dry-run"},
+      {"verify", "cairn verify --all"},
+      {"rebuild", "cairn rebuild --check"},
+      {"export", "cairn export --where graph=order > order.jsonl"},
+      {"import", "cairn import order.jsonl"},
+      {"archive", "cairn archive --older-than 90d --out old.jsonl"},
+      {"diff", "cairn diff RUN OTHER"},
+      {"replay", "cairn replay --where graph=order --graph order.json"},
+      {"simulate", "cairn simulate order.json --seeds 2000"},
+      {"bench", "cairn bench --case steps"},
+  };
+  return of;
+}
+
+// The commands by what they are for, in the order of `cairn --help`.
+const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
+  static const std::vector<std::pair<std::string, std::vector<std::string>>> of = {
+      {"Runs", {"start", "batch", "wait", "answer", "signal", "runs", "show", "events", "explain", "plan", "report"}},
+      {"Many runs, or another way", {"pause", "resume", "retry", "reset", "cancel", "move", "fork", "diff"}},
+      {"Graphs", {"graph", "simulate"}},
+      {"Workers, database, API", {"up", "down", "work", "serve", "migrate", "token", "queue", "workers", "doctor"}},
+      {"The record", {"verify", "replay", "rebuild", "export", "import", "archive"}},
+      {"Data and measurement", {"dataset", "corpus", "bench"}},
+  };
+  return of;
+}
+
+// Without the parser's own marks of types, ranges and what excludes what.
+class PlainFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string type = option->get_type_name();
+    std::string text = type.empty() ? "" : " " + type.substr(0, type.find(':'));
+    if (!option->get_default_str().empty()) text += " (default " + option->get_default_str() + ")";
+    if (option->get_required() && !option->get_positional()) text += " (required)";
+    return text;
+  }
+};
+
+std::vector<std::string> names_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); }))
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  return names;
+}
+
+const CLI::App* command_named(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->get_name() == name) return command;
+  return nullptr;
+}
+
+void add_examples(CLI::App& app, const std::string& words, const std::shared_ptr<PlainFormatter>& formatter) {
+  app.formatter(formatter);
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    const std::string name = words + command->get_name();
+    const auto example = examples().find(name);
+    command->footer(example == examples().end() ? "" : "Example:\n  " + example->second);
+    add_examples(*command, name + " ", formatter);
+  }
+}
+
+std::string no_command(const CLI::App& app, const std::string& path, const std::string& word) {
+  return "Expected a command, but \"" + word + "\" is none" + did_you_mean(word, names_of(app)) + ": see `" + path +
+         " --help`.";
+}
+
+// An option takes the next argument, if it is not part of its own.
+bool takes_next(const CLI::App& app, const std::string& argument) {
+  if (argument.find('=') != std::string::npos) return false;
+  const CLI::Option* option = app.get_option_no_throw(argument);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+std::string path_of(const CLI::App& app, const CLI::App*& last) {
+  std::string path = "cairn";
+  last = &app;
+  for (; !last->get_subcommands().empty(); last = last->get_subcommands().front())
+    path += " " + last->get_subcommands().front()->get_name();
+  return path;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options([](const CLI::Option* one) { return one->nonpositional(); }))
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+}  // namespace
+
+void add_help(CLI::App& app) {
+  auto formatter = std::make_shared<PlainFormatter>();
+  formatter->column_width(32);
+  add_examples(app, "", formatter);
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    for (const auto& [group, names] : groups())
+      if (std::find(names.begin(), names.end(), command->get_name()) != names.end()) command->group(group);
+}
+
+Result<std::vector<std::string>> help_first(const CLI::App& app, std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  const CLI::App* at = &app;
+  std::string path = "cairn";
+  for (std::size_t i = 0; i < arguments.size() && !names_of(*at).empty(); ++i) {
+    if (arguments[i].starts_with('-')) {
+      if (takes_next(*at, arguments[i])) ++i;
+      continue;
+    }
+    const CLI::App* next = command_named(*at, arguments[i]);
+    if (next == nullptr && at->get_require_subcommand_min() == 0) break;  // an argument of its own
+    if (next == nullptr) return Error{Code::invalid, no_command(*at, path, arguments[i])};
+    path += " " + arguments[i];
+    at = next;
+  }
+  return arguments;
+}
+
+std::string usage_sentence(const CLI::App& app, std::string fault) {
+  const CLI::App* at = nullptr;
+  const std::string path = path_of(app, at);
+  for (const std::string& left : at->remaining()) {
+    if (!left.starts_with('-') || left == "-") continue;
+    const std::string name = left.substr(0, left.find('='));
+    return "Expected an option of `" + path + "`, but found " + name + did_you_mean(name, options_of(*at)) + ": see `" +
+           path + " --help`.";
+  }
+  if (at->get_require_subcommand_min() > 0) fault = "Expected a command, but found none";
+  return fault + (fault.ends_with('.') ? " See `" : ": see `") + path + " --help`.";
+}
+
+}  // namespace cairn

@@ -1,0 +1,160 @@
+#include "ops/commands/graphs/graph_test.hpp"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iterator>
+
+#include "engine/graph_parsing.hpp"
+#include "ops/commands/graphs/graph_shelf.hpp"
+#include "ops/requests/arguments.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+#include "storage/chain.hpp"
+#include "workers/ports/schema_check.hpp"
+#include "workers/simulation/graph_case.hpp"
+#include "workers/simulation/script.hpp"
+
+namespace cairn {
+namespace {
+
+using simulation::CaseResult;
+using simulation::CaseWorld;
+using simulation::GraphCase;
+using simulation::TakenEdge;
+
+struct GraphTestOptions {
+  std::string file;
+};
+
+// The graph that the document tests: it stands there, or its "graph" is a file in the same folder, or a name.
+Result<std::vector<Json>> graphs_of(const Settings& settings, const Catalogue& catalogue, const std::string& file,
+                                    const Json& document) {
+  const Json graph = document.value("graph", Json());
+  if (graph.is_object()) return graphs_with(settings, catalogue, graph);
+  if (!graph.is_string())
+    return Error{Code::invalid, "Expected the \"graph\" of " + file + " to be a file, a name or a graph, but it is " +
+                                    excerpt(graph, 60) + "."};
+  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / graph.get<std::string>();
+  const bool is_file = file != "-" && std::filesystem::is_regular_file(beside);
+  return graphs_for(settings, catalogue, is_file ? beside.string() : graph.get<std::string>());
+}
+
+// The words of a case must fit the graphs, and its input the graph's own schema.
+Status check_case(const GraphCase& one, const std::vector<GraphRef>& graphs, const HandlerTable& handlers) {
+  Json says = one.says;
+  says.erase("models");
+  Status fits = simulation::check_script(says, graphs, handlers);
+  const Json answers = says.value("answers", Json::object());
+  for (const auto& [name, values] : answers.items()) {
+    const NodeIndex at = graphs.front()->find(name);
+    if (fits && graphs.size() == 1 && (at < 0 || graphs.front()->node(at).verb() != Verb::ask))
+      fits = Error{Code::invalid, "Expected the answers to name a node with \"ask\", but found \"" + name + "\"."};
+  }
+  if (fits && !graphs.front()->input.is_null()) fits = check_value(graphs.front()->input, one.input);
+  if (fits) return fits;
+  return Error{fits.error().code, "In case \"" + one.name + "\": " + fits.error().message};
+}
+
+ToolTable tools_of(const Catalogue& catalogue, const std::vector<GraphCase>& cases) {
+  ToolTable tools = catalogue.tools->table();
+  for (const GraphCase& one : cases) {
+    const Json said = one.says.value("tools", Json::object());
+    for (const auto& [name, outcomes] : said.items()) tools.try_emplace(name);
+  }
+  return tools;
+}
+
+// How many of a graph's edges the cases took, and which none did.
+struct Coverage {
+  std::size_t edges = 0;
+  std::vector<TakenEdge> missed;
+};
+
+struct Report {
+  Json cases = Json::array();
+  std::size_t failed = 0;
+  std::set<TakenEdge> taken;
+
+  void add(const GraphCase& one, CaseResult result) {
+    if (!result.finding.empty()) ++failed;
+    taken.merge(result.edges);
+    cases.push_back({{"name", one.name},
+                     {"ok", result.finding.empty()},
+                     {"finding", result.finding.empty() ? Json() : Json(result.finding)},
+                     {"status", result.status},
+                     {"path", result.path}});
+  }
+  Coverage coverage(const Graph& graph) const {
+    const std::set<TakenEdge> all = simulation::edges_of(graph);
+    Coverage coverage{all.size(), {}};
+    std::set_difference(all.begin(), all.end(), taken.begin(), taken.end(), std::back_inserter(coverage.missed));
+    return coverage;
+  }
+};
+
+void print_report(const Report& report, const Coverage& coverage) {
+  for (const Json& one : report.cases) {
+    const bool is_ok = one["ok"];
+    print_line(painted(is_ok ? "ok    " : "FAIL  ", is_ok ? Paint::green : Paint::red) +
+               one["name"].get<std::string>());
+    if (!is_ok) print_line("      " + one["finding"].get<std::string>());
+  }
+  std::string missed;
+  for (const auto& [node, label] : coverage.missed) missed += (missed.empty() ? "" : ", ") + node + " by " + label;
+  print_line(std::to_string(report.cases.size()) + " cases, " + std::to_string(report.failed) + " failed. " +
+             std::to_string(coverage.edges - coverage.missed.size()) + " of " + std::to_string(coverage.edges) +
+             " edges taken" + (missed.empty() ? "." : "; not " + missed + "."));
+}
+
+void print_report_json(const Report& report, const Coverage& coverage) {
+  Json missed = Json::array();
+  for (const auto& [node, label] : coverage.missed) missed.push_back({{"node", node}, {"label", label}});
+  print_json({{"ok", report.failed == 0},
+              {"cases", report.cases},
+              {"edges", coverage.edges},
+              {"taken", coverage.edges - coverage.missed.size()},
+              {"missed", missed}});
+}
+
+Exit graph_test(const Settings& settings, const GraphTestOptions& options) {
+  const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
+  if (!catalogue) return catalogue.error();
+  const Result<Json> document =
+      options.file == "-" ? json_argument("@-", "the cases") : json_file(options.file, "the cases");
+  if (!document) return document.error();
+  if (!document->is_object())
+    return Error{Code::invalid, "Expected the cases as an object, but got " + excerpt(*document, 60) + "."};
+  const Result<std::vector<Json>> graphs = graphs_of(settings, **catalogue, options.file, *document);
+  if (!graphs) return graphs.error();
+  const Result<std::vector<GraphCase>> cases = simulation::read_cases(document->value("cases", Json()));
+  if (!cases) return cases.error();
+  std::vector<GraphRef> parsed;
+  for (const Json& graph : *graphs) parsed.push_back(stored_graph(graph, graph_version(canonical(graph))));
+  for (const GraphCase& one : *cases)
+    if (const Status fits = check_case(one, parsed, (*catalogue)->handlers); !fits) return fits.error();
+
+  throw_on_check_failures();
+  const CaseWorld world{*graphs, (*catalogue)->handlers, tools_of(**catalogue, *cases), *(*catalogue)->model};
+  Report report;
+  for (const GraphCase& one : *cases) report.add(one, simulation::run_case(one, world));
+  const Coverage coverage = report.coverage(*parsed.front());
+  if (settings.json)
+    print_report_json(report, coverage);
+  else
+    print_report(report, coverage);
+  return report.failed == 0 ? exit_ok : exit_finding;
+}
+
+}  // namespace
+
+void add_graph_test(CommandLine& line, CLI::App& group) {
+  auto& options = line.keep<GraphTestOptions>();
+  CLI::App& command = add_command(line, group, "test", "Run the cases of a file in virtual time; exit 1 if one fails",
+                                  [&](const Settings& settings) { return graph_test(settings, options); });
+  command
+      .add_option("FILE", options.file, "The cases as JSON: {\"graph\": FILE or NAME, \"cases\": [...]}; - is stdin")
+      ->required()
+      ->type_name("");
+}
+
+}  // namespace cairn

@@ -1,0 +1,12 @@
+// POST /api/v1/bulk: a command to all runs that match a filter. Used by one thread.
+#pragma once
+
+#include "ops/http/route_call.hpp"
+
+namespace cairn {
+
+// {"runs", "statuses": {WORD: n}, "refused", "refusals": [{"run", "message"}, ...] (the first ones), "next": CURSOR or
+// null}. With a cursor more runs may match: the same request with it as `after` goes on.
+RouteReply command_many_runs(RouteCall& call);
+
+}  // namespace cairn

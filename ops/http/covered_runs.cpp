@@ -1,0 +1,45 @@
+#include "ops/http/covered_runs.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "ops/requests/run_filter.hpp"
+
+namespace cairn {
+namespace {
+
+// The filter within the scope: one for each graph of the scope that it may ask for; none if nothing can be found.
+std::vector<RunFilter> covered_filters(RunFilter filter, const Scope& scope) {
+  for (const auto& [key, value] : scope.tags)
+    if (filter.tags.emplace(key, value).first->second != value) return {};
+  if (scope.graphs.empty()) return {std::move(filter)};
+  if (!filter.graph.empty()) return scope.covers_graph(filter.graph) ? std::vector{filter} : std::vector<RunFilter>();
+  std::vector<RunFilter> filters;
+  for (const std::string& graph : scope.graphs) {
+    filter.graph = graph;
+    filters.push_back(filter);
+  }
+  return filters;
+}
+
+void keep_newest(std::vector<RunRow>& rows, std::int32_t limit) {
+  const auto is_newer = [](const RunRow& one, const RunRow& other) {
+    return std::tie(one.started_at, one.id) > std::tie(other.started_at, other.id);
+  };
+  std::sort(rows.begin(), rows.end(), is_newer);
+  if (rows.size() > static_cast<std::size_t>(limit)) rows.erase(rows.begin() + limit, rows.end());
+}
+
+}  // namespace
+
+std::vector<RunRow> covered_runs(const RouteCall& call, const RunFilter& filter) {
+  std::vector<RunRow> rows;
+  for (const RunFilter& part : covered_filters(filter, call.scope())) {
+    for_each_page(call.store(), part,
+                  [&rows](std::span<const RunRow> page) { rows.insert(rows.end(), page.begin(), page.end()); });
+    keep_newest(rows, filter.limit);
+  }
+  return rows;
+}
+
+}  // namespace cairn

@@ -1,0 +1,18 @@
+// The run that a person means: its id, or the first letters of it. Safe from any thread.
+#pragma once
+
+#include <string>
+
+#include "engine/id.hpp"
+#include "engine/result.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+inline constexpr std::size_t short_id_letters_min = 4;
+
+// A whole id is taken as it is, whether there is such a run or not. Refuses `not_found`: no id, or no run's begins so;
+// `invalid`: several do, and the sentence names some.
+Result<RunId> run_meant(Store& store, const std::string& text);
+
+}  // namespace cairn

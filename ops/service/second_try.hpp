@@ -1,0 +1,30 @@
+// Another try of a run: in place where a failed step is open, else as a fork from before the step that failed, or from
+// before any node or event. A history only grows, so what has ended goes on as a run of its own, with its lineage and
+// its tags. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/store.hpp"
+#include "workers/client.hpp"
+
+namespace cairn {
+
+struct SecondTry {
+  RunId run;                                   // that goes on
+  std::optional<std::int64_t> forked_at = {};  // after this event of the origin; nothing: in place
+};
+
+// Each refuses `conflict`: a run that has not failed, that failed without a failed step, by a used-up budget, that
+// another run called (its caller is to be tried again), or that was tried again already (the sentence names that run);
+// as Client::command and Client::fork.
+std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs, bool is_dry);
+
+// `to`: an event's number, or the name of a node, whose last visit begins again. A run that has not ended is cancelled
+// when its fork has begun. Refuses `invalid`: no such node, or it was not left yet.
+Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to, bool is_dry);
+
+}  // namespace cairn

@@ -1,0 +1,19 @@
+// Times as a person at a terminal reads them: in the zone of TZ or of this machine. JSON never has them. Safe from any
+// thread.
+#pragma once
+
+#include <string>
+
+#include "engine/id.hpp"
+
+namespace cairn {
+
+std::string local_day(TimeUs at_us);    // 2026-11-25
+std::string local_clock(TimeUs at_us);  // 15:39:02
+std::string local_time(TimeUs at_us);   // both
+// For lists: the clock of today, 11-25 15:39 of this year, else the day.
+std::string local_short(TimeUs at_us, TimeUs now_us);
+// The zone's name at that time, as CET.
+std::string zone_name(TimeUs at_us);
+
+}  // namespace cairn

@@ -1,0 +1,261 @@
+// Lists of runs: filters, cursors, short ids, causes, sums of bulk commands; on the command line and over HTTP.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <regex>
+#include <set>
+
+#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+// Fails at its only step, at an edge for it, with a reason that does not say why.
+Json broken_graph(const std::string& name) {
+  return {{"name", name},
+          {"start", "make"},
+          {"limits", {{"steps", 10}}},
+          {"nodes",
+           {{"make",
+             {{"do", "tool.call"},
+              {"with", {{"tool", "fail"}, {"inputs", {{"message", "No water."}}}}},
+              {"on", {{"ok", "end"}, {"error", "none"}}}}},
+            {"end", {{"end", "done"}}},
+            {"none", {{"end", {{"status", "failed"}, {"reason", "No coffee today."}}}}}}}};
+}
+
+std::string broken_run(const std::string& graph, const std::string& tag) {
+  const Ran ran = cairn({"start", graph, "--tag", "lists=" + tag, "--wait", "--json"});
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  return ran.json()["run"];
+}
+
+std::set<std::string> listed(Arguments options) {
+  options.insert(options.begin(), "runs");
+  options.emplace_back("--json");
+  std::set<std::string> runs;
+  for (const Json& line : cairn_ok(options).lines()) runs.insert(line["run"]);
+  return runs;
+}
+
+TEST(Lists, F5_the_cause_stands_next_to_the_reason_and_finds_the_runs) {
+  cairn_ok({"graph", "add", write_file("broken.json", broken_graph("lists_broken").dump())});
+  const std::string run = broken_run("lists_broken", "cause");
+  const Json row = cairn_ok({"runs", "--graph", "lists_broken", "--json"}).json();
+  EXPECT_EQ(row["reason"], "No coffee today.");
+  EXPECT_EQ(row["cause"]["node"], "make");
+  EXPECT_EQ(row["cause"]["message"], "No water.");
+  const std::string error = row["cause"]["error"];
+  const std::string table = cairn_ok({"runs", "--graph", "lists_broken"}).out;
+  EXPECT_NE(table.find("No coffee today. (make: " + error + ": No water.)"), std::string::npos) << table;
+  EXPECT_NE(cairn_ok({"show", run}).out.find("Cause: make: " + error + ": No water."), std::string::npos);
+
+  EXPECT_TRUE(listed({"--error", error, "--since", "1h"}).contains(run));
+  EXPECT_TRUE(listed({"--where", "node=make,tool=fail,reason=COFFEE,until=2199-01-01"}).contains(run));
+  EXPECT_FALSE(listed({"--where", "node=make,lasted=1h"}).contains(run));
+  EXPECT_FALSE(listed({"--until", "1h"}).contains(run));
+  EXPECT_TRUE(listed({"--version", row["version"].get<std::string>().substr(0, 12)}).contains(run));
+  expect_refused(cairn({"runs", "--where", "eror=x"}), 2, "did you mean error?");
+  expect_refused(cairn({"runs", "--since", "soon"}), 2, "Expected a duration like 90d, 12h, 30m or 10s, or a time");
+  expect_refused(cairn({"runs", "--where", "tool=x,lineage=" + run}), 2, "either lineage or tool");
+}
+
+TEST(Lists, F3_a_list_says_how_many_there_are_and_goes_on_where_it_ended) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_many"))});
+  std::string inputs;
+  for (int n = 0; n < 7; ++n) inputs += "{}\n";
+  cairn_ok({"batch", "lists_many", "--inputs", write_file("seven.jsonl", inputs)});
+  const std::string first = cairn_ok({"runs", "--graph", "lists_many", "--limit", "3"}).out;
+  const std::size_t says = first.find("3 of 7. The next ones: --after ");
+  ASSERT_NE(says, std::string::npos) << first;
+  std::set<std::string> all = listed({"--graph", "lists_many"});
+  EXPECT_EQ(all.size(), 7u);
+  std::set<std::string> paged;
+  std::string cursor;
+  for (int page = 0; page < 3; ++page) {
+    Arguments options{"--graph", "lists_many", "--limit", "3"};
+    if (!cursor.empty()) options.insert(options.end(), {"--after", cursor});
+    const std::set<std::string> runs = listed(options);
+    EXPECT_EQ(runs.size(), page < 2 ? 3u : 1u);
+    paged.insert(runs.begin(), runs.end());
+    options.insert(options.begin(), "runs");
+    const std::string out = cairn_ok(options).out;
+    if (const std::size_t at = out.find("--after "); at != std::string::npos)
+      cursor = out.substr(at + 8, out.find('\n', at) - at - 8);
+  }
+  EXPECT_EQ(paged, all);
+  EXPECT_EQ(cairn_ok({"runs", "--graph", "lists_many"}).out.find(" of 7"), std::string::npos) << "all are listed";
+  expect_refused(cairn({"runs", "--after", "yesterday"}), 2, "Expected the cursor");
+}
+
+TEST(Lists, F3_the_api_links_to_the_next_page) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_linked"))});
+  const Server server;
+  for (int n = 0; n < 5; ++n) EXPECT_EQ(server.post("/api/v1/runs", {{"graph", "lists_linked"}}).status, 201);
+  std::string path = "/api/v1/runs?graph=lists_linked&limit=2";
+  std::set<std::string> found;
+  int pages = 0;
+  for (; !path.empty() && pages < 9; ++pages) {
+    const Reply page = server.get(path);
+    ASSERT_EQ(page.status, 200) << page.body;
+    for (const Json& run : page.json()) found.insert(run["run"]);
+    const std::string link = page.header("link");
+    path = link.empty() ? "" : "/api/v1/runs" + link.substr(1, link.find('>') - 1);
+  }
+  EXPECT_EQ(found.size(), 5u);
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(server.get("/api/v1/runs?after=none").status, 400);
+}
+
+TEST(Lists, F19_a_run_is_named_by_the_letters_that_no_other_begins_with) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_short"))});
+  // Ids by key are spread evenly, so that few letters distinguish them.
+  const std::string run = cairn_ok({"start", "lists_short", "--key", "a", "--json"}).json()["run"];
+  const std::string other = cairn_ok({"start", "lists_short", "--key", "b", "--json"}).json()["run"];
+  const std::string shorter = run.substr(0, 12);
+  EXPECT_EQ(cairn_ok({"show", shorter, "--json"}).json()["run"], run);
+  EXPECT_NE(cairn_ok({"events", shorter}).out.find("lists_short"), std::string::npos);
+  cairn_ok({"pause", shorter, other.substr(0, 12)});
+  EXPECT_EQ(cairn_ok({"show", other, "--json"}).json()["status"], "paused");
+  const Server server;
+  EXPECT_EQ(server.get("/api/v1/runs/" + shorter).json()["run"], run);
+  expect_refused(cairn({"show", "ffffffff-ffff"}), 3, "Expected a run whose id begins with ffffffff-ffff");
+  expect_refused(cairn({"show", "123"}), 3, "is none");
+  expect_refused(cairn({"show", "not-an-id"}), 3, "is none");
+  expect_refused(cairn({"show", "01"}), 3, "is none");  // too few letters
+}
+
+TEST(Lists, F27_several_runs_of_one_beginning_are_named) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_same"))});
+  const std::string run = cairn_ok({"start", "lists_same", "--json"}).json()["run"];
+  cairn_ok({"start", "lists_same", "--json"});
+  const Ran ran = cairn({"show", run.substr(0, 7)});  // some minutes have these letters
+  expect_refused(ran, 4, "Expected the beginning of one run's id, but with " + run.substr(0, 7) + " begin ");
+}
+
+TEST(Lists, many_runs_are_summed_up) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_bulk"))});
+  std::string inputs;
+  for (int n = 0; n < 25; ++n) inputs += "{}\n";
+  cairn_ok({"batch", "lists_bulk", "--inputs", write_file("many.jsonl", inputs)});
+  const Arguments cancel{"cancel", "--where", "graph=lists_bulk"};
+  Arguments dry = cancel;
+  dry.emplace_back("--dry-run");
+  const std::string would = cairn_ok(dry).out;
+  EXPECT_NE(would.find("25 runs, 25 would be aborted."), std::string::npos) << would;
+  const std::string out = cairn_ok(cancel).out;
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 21) << out;
+  EXPECT_NE(out.find("25 runs, 25 aborted.\n"), std::string::npos) << out;
+  const Ran again = cairn(cancel);
+  EXPECT_NE(again.out.find("25 runs, 25 refused."), std::string::npos) << again.out;
+  EXPECT_EQ(std::count(again.err.begin(), again.err.end(), '\n'), 20) << "the first ones";
+}
+
+// --- waiting ---------------------------------------------------------------------------------------------------------
+
+TEST(Waits, F14_answer_and_wait_bring_a_run_to_its_end) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("waits_ask"))});
+  const std::string run = cairn_ok({"start", "waits_ask", "--wait", "--json"}).json()["run"];
+  const Ran answered = cairn_ok({"answer", run, "--value", "\"north\"", "--wait"});
+  EXPECT_NE(answered.out.find("north"), std::string::npos) << answered.out;
+  EXPECT_NE(answered.out.find("\ndone, "), std::string::npos) << answered.out;
+  EXPECT_EQ(cairn_ok({"wait", run, "--json"}).json()["status"], "done");
+  expect_refused(cairn({"wait", nobody}), 3, nobody);
+}
+
+TEST(Waits, F14_a_wait_has_an_end_and_says_what_it_waits_for) {
+  const Json graph = {
+      {"name", "waits_long"},
+      {"start", "pause"},
+      {"limits", {{"steps", 3}}},
+      {"nodes", {{"pause", {{"wait", {{"ms", 3'600'000}}}, {"on", {{"fired", "end"}}}}}, {"end", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file("long.json", graph.dump())});
+  const Ran late = cairn({"start", "waits_long", "--wait", "--timeout", "7s"});
+  EXPECT_EQ(late.exit, 1);
+  EXPECT_NE(late.err.find("cairn: Waiting. pause: "), std::string::npos) << late.err;
+  EXPECT_NE(late.err.find("Expected the run to end within 7"), std::string::npos) << late.err;
+  expect_refused(cairn({"start", "waits_long", "--wait", "--timeout", "soon"}), 2, "--timeout");
+}
+
+TEST(Waits, F14_who_answers_hears_that_no_worker_is_there) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("waits_alone"))});
+  EXPECT_EQ(cairn_ok({"start", "waits_alone"}).err, "") << "a script needs no hint";
+  const std::string own = (directory() / "waits_data").string();  // no worker of another test is there
+  const Ran started = run_program("/usr/bin/script",
+                                  {"-qec", testing::cairn_program() + " start plan_runner --data " + own, "/dev/null"});
+  cairn_ok({"down", "--data", own});
+  EXPECT_NE(started.out.find("No worker is there to go on"), std::string::npos) << started.out << started.err;
+}
+
+// --- help ------------------------------------------------------------------------------------------------------------
+
+TEST(Help, F30_every_command_has_a_group_and_an_example) {
+  const std::string all = cairn_ok({"help"}).out;
+  EXPECT_EQ(all, cairn_ok({"--help"}).out);
+  EXPECT_EQ(all.find("\nSubcommands:"), std::string::npos) << "each has a group";
+  for (const char* command :
+       {"start", "runs", "graph check", "graph test", "queue set", "token add", "archive", "up"}) {
+    Arguments words{"help"};
+    const std::string text = command;
+    words.push_back(text.substr(0, text.find(' ')));
+    if (text.find(' ') != std::string::npos) words.push_back(text.substr(text.find(' ') + 1));
+    const std::string help = cairn_ok(words).out;
+    EXPECT_NE(help.find("Example:\n  cairn " + text), std::string::npos) << help;
+    EXPECT_EQ(help.find("Excludes"), std::string::npos) << help;
+    EXPECT_EQ(help.find(":INT"), std::string::npos) << help;
+  }
+}
+
+// Each option in the example is one of the command.
+void expect_example(Arguments words) {
+  words.insert(words.begin(), "help");
+  const std::string help = cairn_ok(words).out;
+  const std::size_t at = help.find("Example:\n  ");
+  ASSERT_NE(at, std::string::npos) << help;
+  const std::string example = help.substr(at + 11);
+  static const std::regex option(" (--[a-z-]+)");
+  for (std::sregex_iterator found(example.begin(), example.end(), option), end; found != end; ++found)
+    EXPECT_TRUE(std::regex_search(help.substr(0, at), std::regex("  " + (*found)[1].str() + "[ \\n]"))) << example;
+}
+
+TEST(Help, F30_examples_use_options_that_exist) {
+  const std::string all = cairn_ok({"help"}).out;
+  static const std::regex listed("\\n  ([a-z]+) ");
+  int commands = 0;
+  for (std::sregex_iterator found(all.begin(), all.end(), listed), end; found != end; ++found, ++commands)
+    expect_example({(*found)[1].str()});
+  EXPECT_GE(commands, 37);
+  for (const char* of : {"add", "check", "list", "schema", "show", "test"}) expect_example({"graph", of});
+  for (const char* of : {"add", "list", "revoke"}) expect_example({"token", of});
+  expect_example({"queue", "set"});
+}
+
+TEST(Help, F27_a_word_that_is_none_is_answered_with_the_one_that_was_meant) {
+  expect_refused(cairn({"strat", "order"}), 2, "(did you mean start?)");
+  expect_refused(cairn({"graph", "chek"}), 2, "(did you mean check?)");
+  expect_refused(cairn({"delete", "--help"}), 2, "\"delete\" is none");
+  expect_refused(cairn({"help", "strat"}), 2, "(did you mean start?)");
+  expect_refused(cairn({"--json", "strat"}), 2, "(did you mean start?)");
+  expect_refused(cairn({"start", "order", "--inptu", "{}"}), 2, "--inptu (did you mean --input?)");
+  expect_refused(cairn({"start", "seven_nod"}), 3, "(did you mean seven_node?)");
+}
+
+TEST(Help, F27_faults_of_json_say_where_and_how_it_is_given) {
+  const std::string file = write_file("input.json", "{\n  \"a\": 1,\n  b\n}\n").string();
+  expect_refused(cairn({"start", "plan_runner", "--input", file}), 2, "A file is read with @" + file);
+  expect_refused(cairn({"start", "plan_runner", "--input", "@" + file}), 2, "at line 3, column 3");
+  expect_refused(cairn({"answer", nobody, "--value", "large"}), 2, "A text needs its quotes: '\"large\"'");
+}
+
+TEST(Help, F28_what_is_likely_a_slip_is_said) {
+  expect_refused(cairn({"start", "plan_runner", "--key", ""}), 2, "Expected a key, but it is empty");
+  expect_refused(cairn({"start", "plan_runner", "--tag", "a=1", "--tag", "a=2"}), 2, "the tag a once");
+  const Ran queue = cairn_ok({"queue", "set", "dfault", "--concurrency", "3"});
+  EXPECT_NE(queue.err.find("(did you mean default?)"), std::string::npos) << queue.err;
+  const Server server;
+  EXPECT_EQ(server.post("/api/v1/runs", {{"graph", "plan_runner"}, {"key", ""}}).status, 400);
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,76 @@
+// The log: what happens to steps and requests, as text or as JSON.
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "engine/id.hpp"
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string plan =
+    R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "fail", "inputs": {"message": "No \"water\"."}}]})";
+
+Ran with_log(const std::string& level, const std::string& form, const Arguments& arguments) {
+  Arguments all{"CAIRN_LOG=" + level, "CAIRN_LOG_FORM=" + form, testing::cairn_program()};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return run_program("/usr/bin/env", all);
+}
+
+std::vector<Json> json_lines(const std::string& text) {
+  std::vector<Json> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
+TEST(Log, F10_an_attempt_that_fails_is_a_line_with_run_step_node_and_attempt) {
+  const Ran ran = with_log("info", "json", {"start", "plan_runner", "--input", plan, "--wait", "--json"});
+  const std::string run = ran.json()["run"];
+  int told = 0;
+  for (const Json& line : json_lines(ran.err)) {
+    EXPECT_TRUE(parse_time(line["at"].get<std::string>())) << line;
+    EXPECT_TRUE(line["pid"].is_number_integer()) << line;
+    if (line.value("error", "") != "error") continue;
+    EXPECT_EQ(line["attempt"], ++told) << line;
+    EXPECT_EQ(line["run"], run) << line;
+    EXPECT_EQ(line["node"], "run") << line;
+    EXPECT_EQ(line["level"], "info") << line;
+    EXPECT_EQ(line["message"], "An attempt failed: No \"water\".") << line;
+  }
+  EXPECT_EQ(told, 3) << "as often as the graph tries a sub-goal: " << ran.err;
+}
+
+TEST(Log, F10_the_same_as_text_and_nothing_of_it_by_default) {
+  const Ran ran = with_log("info", "text", {"start", "plan_runner", "--input", plan, "--wait", "--json"});
+  const std::string run = ran.json()["run"];
+  EXPECT_NE(ran.err.find(" info An attempt failed: No \"water\"."), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find(" run=" + run), std::string::npos) << ran.err;
+  EXPECT_EQ(with_log("warn", "json", {"start", "plan_runner", "--input", plan, "--wait", "--json"}).err, "");
+  expect_refused(with_log("info", "yaml", {"runs"}), 2, "CAIRN_LOG_FORM");
+}
+
+TEST(Log, F10_a_request_is_a_line_without_its_query_and_body) {
+  const std::string script =
+      "cd \"$1\"; CAIRN_LOG=info CAIRN_LOG_FORM=json \"$0\" serve --listen 127.0.0.1:0 > served 2> logged & server=$!\n"
+      "for i in $(seq 100); do grep -q http served 2> /dev/null && break; sleep 0.1; done\n"
+      "base=$(grep -o 'http://[0-9.:]*[0-9]' served | head -n 1)\n"
+      "curl -s \"$base/api/v1/runs?graph=secret_graph\" > /dev/null\n"
+      "curl -s -X POST -H 'Content-Type: application/json' -d '{\"graph\": \"secret_graph\"}' $base/api/v1/runs > "
+      "/dev/null\n"
+      "kill $server; wait $server; cat logged; rm logged served\n";
+  const Ran ran = run_program("/bin/bash", {"-c", script, testing::cairn_program(), directory().string()});
+  std::vector<Json> requests;
+  for (const Json& line : json_lines(ran.out))
+    if (line.contains("path")) requests.push_back(line);
+  ASSERT_EQ(requests.size(), 2u) << ran.out << ran.err;
+  EXPECT_EQ(requests[0]["method"], "GET");
+  EXPECT_EQ(requests[0]["path"], "/api/v1/runs");
+  EXPECT_EQ(requests[0]["status"], 200);
+  EXPECT_EQ(requests[1]["status"], 404);
+  EXPECT_EQ(ran.out.find("secret_graph"), std::string::npos) << ran.out;
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,110 @@
+// A map over the items of a list, as a user meets it: real workers, a list beyond the bound of one inline value, runs
+// called for each item, failures, another try, and what the commands say meanwhile.
+#include <gtest/gtest.h>
+
+#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+// `map`: the settings of the map of the graph's first node.
+void add_mapping(const std::string& name, const Json& map, Json retry = Json::object()) {
+  const Json graph = {
+      {"name", name},
+      {"start", "each"},
+      {"limits", {{"steps", 100'000}}},
+      {"nodes",
+       {{"each", {{"map", map}, {"retry", std::move(retry)}, {"on", {{"joined", "done"}, {"partial", "some"}}}}},
+        {"done", {{"end", {{"status", "done"}, {"output", {{"results", "$results"}}}}}}},
+        {"some", {{"end", {{"status", "failed"}, {"reason", "Not all."}, {"output", {{"failed", "$failed"}}}}}}}}}};
+  cairn_ok({"graph", "add", write_file(name + ".json", graph.dump())});
+}
+
+TEST(MapsOverItems, thousands_come_back_in_their_order_and_the_history_holds) {
+  add_mapping("map_many", {{"over", "$list"},
+                           {"do", "data.compute"},
+                           {"with", {{"set", {{"twice", {{"sum", {"$item/n", "$item/n"}}}}}}}},
+                           {"into", "results"}});
+  Json list = Json::array();
+  for (int i = 0; i < 3'000; ++i) list.push_back({{"n", i}, {"text", "an item of some length"}});
+  ASSERT_GT(list.dump().size(), 100'000U) << "well beyond what stands inline";
+  const std::filesystem::path input = write_file("many.input.json", Json{{"list", list}}.dump());
+  const Json done = cairn_ok({"start", "map_many", "--input", "@" + input.string(), "--wait", "--json"}).json();
+  const Json& results = done["output"]["results"];
+  ASSERT_EQ(results.size(), 3'000U);
+  for (int i = 0; i < 3'000; ++i) ASSERT_EQ(results[static_cast<std::size_t>(i)], (Json{{"twice", 2 * i}}));
+  const std::string run = done["run"];
+  EXPECT_EQ(cairn_ok({"verify", run}).exit, 0);
+  EXPECT_EQ(cairn_ok({"replay", run}).exit, 0);
+  const Json before = cairn_ok({"show", run, "--at", "1500", "--json"}).json();
+  bool is_map_there = false;
+  for (const Json& step : before["steps"])
+    if (step.contains("items")) is_map_there = step["items"]["of"] == 3'000 && step["items"]["open"] == 100;
+  EXPECT_TRUE(is_map_there) << before["steps"];
+}
+
+TEST(MapsOverItems, a_run_for_each_item_and_what_failed_is_tried_again_alone) {
+  const std::filesystem::path water = directory() / "map_water";
+  const Json tools = {{"tools",
+                       {{"fill",
+                         {{"exec",
+                           {"sh", "-c",
+                            "read item; case \"$item\" in *dry*) test -e " + water.string() +
+                                " || { echo no water >&2; exit 1; };; esac; echo '{\"ml\": 200}'"}}}}}}};
+  const std::string file = write_file("fill.json", tools.dump()).string();
+  const Json cup = {{"name", "map_cup"},
+                    {"start", "fill"},
+                    {"limits", {{"steps", 9}}},
+                    {"nodes",
+                     {{"fill",
+                       {{"do", "tool.call"},
+                        {"with", {{"tool", "fill"}, {"inputs", {{"cup", "$cup"}}}, {"into", "filled"}}},
+                        {"on", {{"ok", "end"}}}}},
+                      {"end", {{"end", {{"status", "done"}, {"output", "$filled"}}}}}}}};
+  cairn_ok({"graph", "add", write_file("cup.json", cup.dump())});
+  add_mapping("map_cups", {{"over", "$cups"},
+                           {"call", "map_cup"},
+                           {"with", {{"cup", "$item"}}},
+                           {"into", "results"},
+                           {"failures", "failed"}});
+  const Ran failed =
+      cairn({"start", "map_cups", "--input", R"({"cups": ["a", "dry", "c"]})", "--wait", "--json", "--tools", file});
+  ASSERT_EQ(failed.exit, 1) << failed.err;
+  EXPECT_EQ(failed.json()["output"]["failed"][0]["index"], 1) << failed.out;
+  const std::string run = failed.json()["run"];
+  EXPECT_NE(cairn_ok({"explain", run}).out.find("1 of 3 items failed"), std::string::npos);
+
+  write_file("map_water", "");
+  const std::string fork = cairn_ok({"retry", run, "--json"}).json()["fork"];
+  const Json done = cairn_ok({"wait", fork, "--work", "--json", "--tools", file}).json();
+  EXPECT_EQ(done["status"], "done") << done;
+  EXPECT_EQ(done["output"]["results"], Json(3, {{"ml", 200}}));
+  EXPECT_EQ(cairn_ok({"verify", fork, run}).exit, 0);
+}
+
+TEST(MapsOverItems, an_open_one_is_shown_and_explained_and_cancelled_with_what_it_started) {
+  const Json asks = {{"name", "map_asks"},
+                     {"start", "ask"},
+                     {"limits", {{"steps", 9}}},
+                     {"nodes",
+                      {{"ask", {{"ask", {{"prompt", "Go on?"}}}, {"on", {{"answered", "end"}, {"expired", "end"}}}}},
+                       {"end", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file("asks.json", asks.dump())});
+  add_mapping("map_open", {{"over", {1, 2, 3}}, {"call", "map_asks"}, {"concurrency", 2}, {"into", "results"}});
+  const std::string run = cairn_ok({"start", "map_open", "--json"}).json()["run"];
+  const std::string explained = cairn_ok({"explain", run}).out;
+  EXPECT_NE(explained.find("2 of 3 items are open"), std::string::npos) << explained;
+  const std::string shown = cairn_ok({"show", run}).out;
+  EXPECT_NE(shown.find("each item 1"), std::string::npos) << shown;
+  const std::vector<Json> called = cairn_ok({"runs", "--where", "graph=map_asks,status=waiting", "--json"}).lines();
+  ASSERT_EQ(called.size(), 2U);
+  cairn_ok({"cancel", run});
+  Beside worker({"work", "--json"});  // whose sweep ends what an ended run has called
+  EXPECT_TRUE(wait_until([] {
+    return cairn_ok({"runs", "--where", "graph=map_asks,status=aborted", "--json"}).lines().size() == 2;
+  }));
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,182 @@
+// Another try of runs that failed by design, resets, and steps that need a tool which only another worker has.
+#include <gtest/gtest.h>
+
+#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+// Fails at its second step by an edge for errors, until a file is there.
+Json flaky_graph(const std::string& name) {
+  return {{"name", name},
+          {"start", "prepare"},
+          {"limits", {{"steps", 20}}},
+          {"nodes",
+           {{"prepare",
+             {{"do", "tool.call"}, {"with", {{"tool", "echo"}, {"inputs", {{"x", 1}}}}}, {"on", {{"ok", "make"}}}}},
+            {"make",
+             {{"do", "tool.call"},
+              {"with", {{"tool", "machine"}, {"into", "cup"}}},
+              {"retry", {{"attempts", 2}}},
+              {"on", {{"ok", "served"}, {"error", "none"}}}}},
+            {"served", {{"end", {{"status", "done"}, {"output", "$cup"}}}}},
+            {"none", {{"end", {{"status", "failed"}, {"reason", "No coffee today."}}}}}}}};
+}
+
+// A tools file whose `machine` works once `water` exists.
+std::string machine(const std::filesystem::path& water) {
+  const Json tools = {
+      {"tools",
+       {{"machine",
+         {{"exec",
+           {"sh", "-c", "test -e " + water.string() + " && echo '{\"ml\": 200}' || { echo dry >&2; exit 75; }"}}}}}}};
+  return write_file("machine.json", tools.dump()).string();
+}
+
+int events_of(const std::string& run, const std::string& type, const std::string& node = "") {
+  int count = 0;
+  for (const Json& event : cairn_ok({"events", run, "--json"}).lines())
+    count += event["type"] == type && (node.empty() || event.value("node", "") == node) ? 1 : 0;
+  return count;
+}
+
+TEST(SecondTry, F1_a_run_that_failed_by_an_edge_for_errors_goes_on_from_the_step_that_failed) {
+  const std::filesystem::path water = directory() / "water";
+  const std::string tools = machine(water);
+  cairn_ok({"graph", "add", write_file("flaky.json", flaky_graph("second_flaky").dump())});
+  const Ran failed = cairn({"start", "second_flaky", "--tag", "team=a", "--wait", "--json", "--tools", tools});
+  ASSERT_EQ(failed.exit, 1) << failed.err;
+  const std::string run = failed.json()["run"];
+  const Json would = cairn_ok({"retry", run, "--dry-run", "--json"}).json();
+  EXPECT_EQ(would["status"], "forked") << would;
+  EXPECT_FALSE(would.contains("fork"));
+
+  write_file("water", "");
+  const Json retried = cairn_ok({"retry", run, "--json"}).json();
+  const std::string fork = retried["fork"];
+  EXPECT_EQ(cairn_ok({"wait", fork, "--work", "--json", "--tools", tools}).json()["status"], "done");
+  EXPECT_EQ(events_of(fork, "step_succeeded", "prepare"), 0) << "that was done before";
+  EXPECT_EQ(cairn_ok({"show", fork, "--json"}).json()["forked_from"]["run"], run);
+  EXPECT_EQ(cairn_ok({"show", fork, "--json"}).json()["tags"]["team"], "a");
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["status"], "failed") << "its history stays as it is";
+  expect_refused(cairn({"retry", run}), 4, "goes on " + fork);
+  EXPECT_EQ(cairn_ok({"verify", fork, run}).exit, 0);
+}
+
+TEST(SecondTry, F1_a_failed_plan_goes_on_with_what_failed_alone) {
+  const std::filesystem::path water = directory() / "water2";
+  const std::string tools = machine(water);
+  const std::string plan = R"({"goal": "two", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {"x": 1}},
+    {"id": "b", "tool": "machine", "after": ["a"]}]})";
+  const Ran failed = cairn({"start", "plan_runner", "--input", plan, "--wait", "--json", "--tools", tools});
+  ASSERT_EQ(failed.exit, 1) << failed.out << failed.err;
+  const std::string run = failed.json()["run"];
+  write_file("water2", "");
+  const std::string fork = cairn_ok({"retry", run, "--json"}).json()["fork"];
+  EXPECT_EQ(cairn_ok({"wait", fork, "--work", "--json", "--tools", tools}).json()["status"], "done");
+  EXPECT_EQ(events_of(fork, "sub_goal_closed"), 1) << "b alone";
+}
+
+TEST(SecondTry, F1_what_another_try_cannot_mend_is_refused_with_the_reason) {
+  const Json refused = {
+      {"name", "second_refused"},
+      {"start", "test"},
+      {"limits", {{"steps", 5}}},
+      {"nodes",
+       {{"test",
+         {{"do", "data.test"}, {"with", {{"if", {{"eq", {1, 2}}}}}}, {"on", {{"true", "end"}, {"false", "no"}}}}},
+        {"end", {{"end", "done"}}},
+        {"no", {{"end", {{"status", "failed"}, {"reason", "They differ."}}}}}}}};
+  cairn_ok({"graph", "add", write_file("refused.json", refused.dump())});
+  const std::string run = cairn({"start", "second_refused", "--wait", "--json"}).json()["run"];
+  expect_refused(cairn({"retry", run}), 4, "failed without one: They differ.");
+  expect_refused(cairn({"reset", run, "--to", "nowhere"}), 4, "Expected a node of graph second_refused");
+  expect_refused(cairn({"reset", run, "--to", "99"}), 4, "Expected an event from 1 to");
+  expect_refused(cairn({"reset", run}), 2, "--to");
+}
+
+TEST(SecondTry, a_run_is_reset_to_a_node_and_ends_where_it_still_runs) {
+  Json graph = Json::parse(ask_graph("second_reset"));
+  cairn_ok({"graph", "add", write_file("reset.json", graph.dump())});
+  const std::string run = cairn_ok({"start", "second_reset", "--wait", "--json"}).json()["run"];
+  const std::string start = graph["start"];
+  cairn_ok({"answer", run, "--value", "\"north\"", "--wait"});
+  const std::string fork = cairn_ok({"reset", run, "--to", start, "--json"}).json()["fork"];
+  const Json waits = cairn_ok({"wait", fork, "--work", "--json"}).json();
+  EXPECT_EQ(waits["status"], "waiting") << "the question is open again";
+  EXPECT_EQ(waits["questions"].size(), 1u);
+  const std::string other = cairn_ok({"reset", fork, "--to", "1", "--json"}).json()["fork"];
+  EXPECT_EQ(cairn_ok({"show", fork, "--json"}).json()["status"], "aborted");
+  EXPECT_NE(cairn_ok({"show", fork, "--json"}).json()["reason"].get<std::string>().find(other), std::string::npos);
+}
+
+TEST(SecondTry, many_runs_are_tried_again_once_over_the_api_too) {
+  Json graph = flaky_graph("second_many");
+  graph["nodes"]["make"]["with"] = {{"tool", "fail"}, {"inputs", {{"message", "x"}}}, {"into", "cup"}};
+  cairn_ok({"graph", "add", write_file("many.json", graph.dump())});
+  for (int n = 0; n < 3; ++n) cairn({"start", "second_many", "--wait"});
+  const Server server;
+  const Json bulk = {{"command", "retry"}, {"where", {{"graph", "second_many"}, {"status", "failed"}}}};
+  Json dry = bulk;
+  dry["dry_run"] = true;
+  EXPECT_EQ(server.post("/api/v1/bulk", dry).json()["statuses"], Json({{"forked", 3}}));
+  const Reply done = server.post("/api/v1/bulk", bulk);
+  EXPECT_EQ(done.json()["runs"], 3) << done.body;
+  EXPECT_EQ(done.json()["statuses"], Json({{"forked", 3}})) << done.body;
+  const Json again = server.post("/api/v1/bulk", bulk).json();
+  EXPECT_EQ(again["refused"], 3) << "none is doubled: " << again;
+  EXPECT_EQ(again["refusals"].size(), 3u);
+
+  const Json cancel = {
+      {"command", "cancel"}, {"where", {{"graph", "second_many"}, {"status", "running"}}}, {"limit", 2}};
+  const Json first = server.post("/api/v1/bulk", cancel).json();
+  EXPECT_EQ(first["statuses"], Json({{"aborted", 2}})) << first;
+  Json rest = cancel;
+  rest["after"] = first["next"];
+  EXPECT_EQ(server.post("/api/v1/bulk", rest).json()["statuses"], Json({{"aborted", 1}}));
+  for (const Json& bad : {Json{{"command", "delete"}, {"where", {{"graph", "a"}}}}, Json{{"command", "cancel"}},
+                          Json{{"command", "reset"}, {"where", {{"graph", "a"}}}},
+                          Json{{"command", "cancel"}, {"where", {{"grph", "a"}}}},
+                          Json{{"command", "cancel"}, {"where", {{"graph", 7}}}}})
+    EXPECT_EQ(server.post("/api/v1/bulk", bad).status, 400) << bad;
+}
+
+// --- tools that another worker has -----------------------------------------------------------------------------------
+
+TEST(ToolsElsewhere, F2_a_worker_without_the_tool_leaves_the_step_to_one_that_has_it) {
+  write_file("water3", "");
+  const std::string tools = machine(directory() / "water3");
+  cairn_ok({"graph", "add", write_file("elsewhere.json", flaky_graph("elsewhere").dump())});
+  const std::string data = (directory() / "data").string();
+  Beside without({"work"});
+  Beside with({"work", "--tools", tools});
+  const auto workers = [] { return cairn_ok({"workers", "--json"}).lines().size(); };
+  EXPECT_TRUE(wait_until([&] { return workers() >= 2; }));
+  std::vector<std::string> runs;
+  std::string plans;
+  for (int n = 0; n < 8; ++n)
+    plans += R"({"goal": "g", "sub_goals": [{"id": "b", "tool": "machine"}]})"
+             "\n";
+  for (int n = 0; n < 8; ++n) runs.push_back(cairn_ok({"start", "elsewhere", "--json"}).json()["run"]);
+  cairn_ok({"batch", "plan_runner", "--inputs", write_file("plans.jsonl", plans), "--wait", "--no-work"});
+  for (const std::string& run : runs)
+    EXPECT_EQ(cairn_ok({"wait", run, "--timeout", "60s", "--json"}).json()["status"], "done") << run;
+  EXPECT_EQ(cairn_ok({"runs", "--tag", "batch=none", "--json"}).out, "");
+  EXPECT_EQ(cairn_ok({"runs", "--error", "unknown_tool", "--graph", "elsewhere", "--json"}).out, "");
+  with.signal(SIGTERM);
+  with.wait();
+  without.signal(SIGTERM);
+  without.wait();
+}
+
+TEST(ToolsElsewhere, F2_a_tool_that_no_worker_on_record_has_is_a_failure_at_once) {
+  cairn_ok({"graph", "add", write_file("nowhere.json", flaky_graph("nowhere").dump())});
+  const Ran ran = cairn({"start", "nowhere", "--wait", "--timeout", "60s", "--json"});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(ran.json()["status"], "failed") << ran.out << ran.err;
+  EXPECT_EQ(cairn_ok({"runs", "--graph", "nowhere", "--json"}).json()["cause"]["error"], "unknown_tool");
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,118 @@
+// The patterns of the guide: each graph passes the check, each case passes, and together they take every edge
+// but those that only a cancelled call takes. The schemas that editors use accept them, and agree with what reads the
+// files.
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+#include "workers/ports/schema_check.hpp"
+#include "workers/ports/tools_file.hpp"
+
+namespace cairn::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path folder = fs::path(testing::source_dir()) / "ops/guide/patterns";
+
+Json schema_of(const std::string& kind) { return Json::parse(cairn_ok({"graph", "schema", kind}).out); }
+
+std::vector<fs::path> patterns() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().find(".test.") == std::string::npos) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+fs::path cases_of(const fs::path& graph) { return graph.parent_path() / (graph.stem().string() + ".test.json"); }
+
+TEST(Patterns, there_are_thirteen_and_the_guide_names_each) {
+  EXPECT_EQ(patterns().size(), 13u);
+  const std::string page = read_file(fs::path(testing::source_dir()) / "ops/guide/patterns.md");
+  for (const fs::path& graph : patterns()) {
+    EXPECT_NE(page.find("patterns/" + graph.filename().string()), std::string::npos) << graph;
+    EXPECT_TRUE(fs::exists(cases_of(graph))) << graph;
+  }
+}
+
+TEST(Patterns, each_passes_its_cases_and_they_take_every_edge) {
+  for (const fs::path& graph : patterns()) {
+    const Json review = cairn_ok({"graph", "check", graph.string(), "--json"}).json();
+    for (const Json& warning : review["warnings"])  // a pattern may name a tool that is to be brought
+      EXPECT_EQ(warning.get<std::string>().find("Expected a tool that this program has"), 0u) << graph << warning;
+    const Ran ran = cairn({"graph", "test", cases_of(graph).string(), "--json"});
+    EXPECT_EQ(ran.exit, 0) << graph << " " << cairn({"graph", "test", cases_of(graph).string()}).out << ran.err;
+    for (const Json& missed : ran.json()["missed"]) EXPECT_EQ(missed["label"], "aborted") << graph << missed;
+  }
+}
+
+TEST(Patterns, fit_the_schemas_that_editors_use) {
+  const Json of_graphs = schema_of("graph");
+  const Json of_cases = schema_of("cases");
+  for (const fs::path& graph : patterns()) {
+    Status fits = check_value(of_graphs, Json::parse(read_file(graph)));
+    EXPECT_TRUE(fits) << graph << (fits ? "" : fits.error().message);
+    fits = check_value(of_cases, Json::parse(read_file(cases_of(graph))));
+    EXPECT_TRUE(fits) << graph << (fits ? "" : fits.error().message);
+  }
+}
+
+TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
+  const Json schema = schema_of("tools");
+  const auto expect = [&](const Json& document, bool is_good) {
+    const Status fits = check_value(schema, document);
+    EXPECT_EQ(fits.ok(), is_good) << document << (fits ? "" : fits.error().message);
+    const Result<ToolsFile> parsed = parse_tools(document);
+    EXPECT_EQ(parsed.ok(), is_good) << document << (parsed ? "" : parsed.error().message);
+  };
+  const Json good = Json::parse(R"({"$schema": "tools.schema.json", "tools": {
+    "count": {"exec": ["wc", "-w"], "timeout_ms": 5000, "queue": "slow", "needs": ["$text", "name", "*.slot"],
+              "env": ["LANG"], "limits": {"cpu_seconds": 10, "memory_bytes": 1000000, "file_bytes": 1, "open_files": 100,
+              "processes": 5, "output_bytes": 1000}},
+    "sky": {"http": "https://sky.example/x", "gives": ["sky"], "about": "Tells the sky.", "attempts": 2,
+            "fallback": "count"}},
+    "builtin": {"allow": ["echo"], "repositories": ["/srv"], "corpora": ["handbook"]}})");
+  expect(good, true);
+  expect({{"tools", Json::object()}}, true);
+  const std::pair<const char*, Json> spoiled[] = {{"/tools/count/exec", Json::array()},
+                                                  {"/tools/count/exec", "wc"},
+                                                  {"/tools/count/http", "http://x/"},
+                                                  {"/tools/count/timeout_ms", 0},
+                                                  {"/tools/count/timeout_ms", 86'400'001},
+                                                  {"/tools/count/queue", ""},
+                                                  {"/tools/count/needs", {1}},
+                                                  {"/tools/count/needs", {""}},
+                                                  {"/tools/count/needs", {"$"}},
+                                                  {"/tools/count/env", {"A=1"}},
+                                                  {"/tools/count/limits/cpu_seconds", 0},
+                                                  {"/tools/count/limits/speed", 1},
+                                                  {"/tools/count/colour", "red"},
+                                                  {"/tools/sky/http", "ftp://x"},
+                                                  {"/tools/sky/env", {"LANG"}},
+                                                  {"/tools/sky/attempts", 0},
+                                                  {"/tools/sky/attempts", 1001},
+                                                  {"/tools/sky/about", 3},
+                                                  {"/builtin/allow", "echo"},
+                                                  {"/builtin/colour", 1},
+                                                  {"/more", 1},
+                                                  {"/tools", 3}};
+  for (const auto& [place, value] : spoiled) {
+    Json bad = good;
+    bad[Json::json_pointer(place)] = value;
+    expect(bad, false);
+  }
+  expect(Json::array(), false);
+  expect(Json::object(), false);
+}
+
+TEST(Schemas, an_editor_finds_them_by_a_key_that_the_engine_does_not_use) {
+  Json graph = Json::parse(read_file(folder / "race.json"));
+  graph["$schema"] = "graph.schema.json";
+  EXPECT_EQ(cairn_ok({"graph", "check", write_file("with_schema.json", graph.dump())}).out, "The graph may run.\n");
+  expect_refused(cairn({"graph", "schema", "planet"}), 2, "planet");
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,208 @@
+// The 39 broken graphs of the review of 2026 (F6, F7 of its list): one sound graph, spoiled in one place each, and what
+// the check says of it.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <ostream>
+
+#include "engine/graph_parsing.hpp"
+#include "workers/catalogue.hpp"
+
+namespace cairn {
+namespace {
+
+const Json& order() {
+  static const Json graph = Json::parse(R"({
+    "name": "order", "start": "ask_size", "limits": {"steps": 20},
+    "nodes": {
+      "ask_size": {"ask": {"kind": "question", "prompt": "Which size?", "schema": {"enum": ["small", "large"]},
+                           "default": "small"}, "into": "size", "expires_ms": 3600000,
+                   "on": {"answered": "choose", "expired": "none"}},
+      "choose": {"do": "data.pick", "labels": ["small", "large"], "with": {"value": "$size"},
+                 "on": {"small": "make", "large": "make"}},
+      "make": {"do": "tool.call", "with": {"tool": "echo", "inputs": {"size": "$size"}, "into": "cup"},
+               "retry": {"attempts": 3, "backoff_ms": 500}, "on": {"ok": "served", "error": "none"}},
+      "served": {"end": {"status": "done", "output": {"cup": "$cup"}}},
+      "none": {"end": {"status": "failed", "reason": "No coffee today."}}}})");
+  return graph;
+}
+
+const Catalogue& catalogue() {
+  static const auto made = *make_catalogue({});
+  return *made;
+}
+
+GraphReview reviewed(const Json& graph) { return review_graph(graph, surroundings_of(catalogue())); }
+
+enum class Is { fault, warning };
+
+struct Broken {
+  std::string name;
+  std::string merged;  // into the sound graph, as RFC 7396 says: null removes
+  Is kind = Is::fault;
+  std::string says;
+};
+
+void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.name; }
+
+// The six that are no JSON are in JsonText.*; here are those that can be read.
+const std::vector<Broken> broken_graphs = {
+    {"no_start", R"({"start": null})", Is::fault, "Expected the graph's start to be a node, but it is missing."},
+    {"unknown_start", R"({"start": "nowhere"})", Is::fault, "there is no \"nowhere\""},
+    {"no_limits", R"({"limits": null})", Is::fault, "Expected the graph's limits to be an object, but it is missing."},
+    {"limit_of_nothing", R"({"limits": {"steps": 0}})", Is::fault,
+     "to be an integer from 1 to 1000000000, but it is 0."},
+    {"limit_as_text", R"({"limits": {"steps": "20"}})", Is::fault, "but it is \"20\"."},
+    {"unknown_limit", R"({"limits": {"tokens": 5}})", Is::fault, "it has \"tokens\""},
+    {"edge_to_nowhere", R"({"nodes": {"make": {"on": {"ok": "serve"}}}})", Is::fault, "there is no \"serve\""},
+    {"edge_to_a_number", R"({"nodes": {"make": {"on": {"ok": 3}}}})", Is::fault,
+     "to lead to a node or to a list of nodes"},
+    {"no_edge_for_a_label", R"({"nodes": {"choose": {"on": {"large": null}}}})", Is::fault,
+     "Expected node \"choose\" to have an edge for \"large\", but it has none."},
+    {"edge_for_no_label", R"({"nodes": {"choose": {"on": {"huge": "make"}}}})", Is::fault,
+     "it has an edge for \"huge\""},
+    {"two_verbs", R"({"nodes": {"make": {"wait": {"ms": 1}}}})", Is::fault, "it has do and wait"},
+    {"no_verb", R"({"nodes": {"make": {"do": null}}})", Is::fault, "it has none"},
+    {"unknown_key", R"({"nodes": {"make": {"retries": 3}}})", Is::fault, "it has \"retries\""},
+    {"key_of_another_verb", R"({"nodes": {"make": {"expires_ms": 3}}})", Is::fault, "it has \"expires_ms\""},
+    {"name_with_capitals", R"({"name": "Order"})", Is::fault,
+     "to be lower-case letters, digits and _, but it is \"Order\""},
+    {"node_name_with_a_dash", R"({"nodes": {"no-one": {"end": "done"}}})", Is::fault, "\"no-one\" to be named by"},
+    {"unreachable_node", R"({"nodes": {"alone": {"end": "done"}}})", Is::fault, "node \"alone\" to be reachable from"},
+    {"no_end_in_reach", R"({"nodes": {"make": {"on": {"ok": "make", "error": "make"}}}})", Is::fault, "reach"},
+    {"attempts_of_none", R"({"nodes": {"make": {"retry": {"attempts": 0}}}})", Is::fault, "but it is 0."},
+    {"jitter_above_one", R"({"nodes": {"make": {"retry": {"jitter": 1.5}}}})", Is::fault,
+     "a number from 0 to 1, but it is 1.5"},
+    {"join_outside_a_fan_out", R"({"nodes": {"make": {"join": true}}})", Is::fault, "join"},
+    {"budget_not_declared", R"({"nodes": {"make": {"spends": "tries"}}})", Is::fault, "there is no \"tries\""},
+    {"expiry_as_text", R"({"nodes": {"ask_size": {"expires_ms": "soon"}}})", Is::fault, "but it is \"soon\""},
+    {"unknown_reducer", R"({"channels": {"size": {"reducer": "mean"}}})", Is::fault, "but it is \"mean\""},
+    {"unknown_status", R"({"nodes": {"none": {"end": {"status": "broken"}}}})", Is::fault, "but it is \"broken\""},
+    {"handler_without_a_dot", R"({"nodes": {"make": {"do": "call"}}})", Is::fault, "to be a name like planner.node"},
+    // The ten that passed.
+    {"handler_with_a_typo", R"({"nodes": {"choose": {"do": "data.pik"}}})", Is::warning,
+     "Expected a handler that this program has, but node \"choose\" names \"data.pik\" (did you mean data.pick?)."},
+    {"tool_with_a_typo", R"({"nodes": {"make": {"with": {"tool": "ecoh"}}}})", Is::warning,
+     "Expected a tool that this program has, but node \"make\" calls \"ecoh\" (did you mean echo?)."},
+    {"channel_with_a_typo", R"({"nodes": {"make": {"with": {"inputs": {"size": "$sise"}}}}})", Is::warning,
+     "Expected channel \"sise\" (did you mean size?) to be written before node \"make\" reads it, but only a run's "
+     "input may bring it, and the graph's \"input\" does not name it."},
+    {"channel_with_a_typo_and_an_input",
+     R"({"input": {"additionalProperties": false}, "nodes": {"make": {"with": {"inputs": {"size": "$sise/a"}}}}})",
+     Is::fault, "but nothing does, and the graph's \"input\" forbids it."},
+    {"call_without_with", R"({"nodes": {"make": {"with": null}}})", Is::fault,
+     "Expected the \"with\" of node \"make\" to have \"tool\", which tool.call needs, but it has not."},
+    {"setting_with_a_typo", R"({"nodes": {"make": {"with": {"tool": null, "toool": "echo"}}}})", Is::fault,
+     "to have settings of tool.call, but it has \"toool\" (did you mean tool?)."},
+    {"schema_of_no_type", R"({"nodes": {"ask_size": {"ask": {"schema": {"type": "strng"}}}}})", Is::fault,
+     "In the schema of the question of node \"ask_size\": Expected a JSON Schema that can be used"},
+    {"default_past_the_schema", R"({"nodes": {"ask_size": {"ask": {"default": "huge"}}}})", Is::fault,
+     "In the default of the question of node \"ask_size\": "},
+    {"call_of_no_graph", R"({"nodes": {"choose": {"do": null, "labels": null, "with": null, "call": "tool_agnt",
+                             "on": {"small": null, "large": null, "done": "make", "failed": "none"}}}})",
+     Is::warning, "calls \"tool_agnt\" (did you mean tool_agent?)."},
+    {"pick_of_no_label", R"({"nodes": {"choose": {"with": {"labels": {"S": "small", "L": "tiny"}}}}})", Is::fault,
+     "Expected node \"choose\" to leave by one of its labels, but its \"with\" names \"tiny\"."},
+    {"error_that_cannot_be", R"({"nodes": {"served": {"end": {"output": "$error/message"}}}})", Is::fault,
+     "Expected an edge for a failure before node \"served\", which reads $error, but none leads there."},
+    // Maps over items.
+    {"map_with_a_setting_with_a_typo",
+     R"({"nodes": {"make": {"do": null, "with": null, "on": {"ok": null, "joined": "served"},
+         "map": {"over": ["$size"], "do": "tool.call", "with": {"tool": "echo", "input": "$item"}, "into": "cup"}}}})",
+     Is::fault, "to have settings of tool.call, but it has \"input\" (did you mean inputs?)."},
+    {"map_of_a_graph_with_a_typo",
+     R"({"nodes": {"make": {"do": null, "with": null, "retry": null, "on": {"ok": null, "joined": "served"},
+         "map": {"over": ["$size"], "call": "tool_agnt", "into": "cup"}}}})",
+     Is::warning, "calls \"tool_agnt\" (did you mean tool_agent?)."},
+    {"item_read_outside_of_a_map", R"({"nodes": {"none": {"end": {"reason": "{{item}}"}}}})", Is::warning,
+     "Expected channel \"item\" to be written before node \"none\" reads it"},
+    {"written_only_on_success", R"({"nodes": {"none": {"end": {"reason": "{{cup}}"}}}})", Is::warning,
+     "Expected channel \"cup\" to be written before node \"none\" reads it"},
+};
+
+class BrokenGraphs : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenGraphs, F6_each_is_caught) {
+  Json graph = order();
+  graph.merge_patch(Json::parse(GetParam().merged));
+  const GraphReview review = reviewed(graph);
+  const std::vector<std::string>& said = GetParam().kind == Is::fault ? review.faults : review.warnings;
+  const auto is_it = [](const std::string& one) { return one.find(GetParam().says) != std::string::npos; };
+  std::string all;
+  for (const std::string& one : review.faults) all += "\n  fault: " + one;
+  for (const std::string& one : review.warnings) all += "\n  warning: " + one;
+  EXPECT_TRUE(std::any_of(said.begin(), said.end(), is_it)) << GetParam().says << all;
+  EXPECT_EQ(GetParam().kind == Is::warning && !review.faults.empty(), false) << all;
+}
+INSTANTIATE_TEST_SUITE_P(Each, BrokenGraphs, testing::ValuesIn(broken_graphs),
+                         [](const auto& each) { return each.param.name; });
+
+TEST(GraphReview, a_sound_graph_has_no_faults_and_no_warnings) {
+  const GraphReview review = reviewed(order());
+  EXPECT_EQ(review.faults, std::vector<std::string>{});
+  EXPECT_EQ(review.warnings, std::vector<std::string>{});
+}
+
+TEST(GraphReview, the_built_in_graphs_have_no_faults) {
+  for (const GraphRef& graph : catalogue().graphs) {
+    const GraphReview review = reviewed(parse_stored(graph->text));
+    EXPECT_EQ(review.faults, std::vector<std::string>{}) << graph->name;
+    EXPECT_EQ(review.warnings, std::vector<std::string>{}) << graph->name;
+  }
+}
+
+// A value with a default may be missing; `history` comes of a run that is continued; the channels that another
+// program's handler writes are not known.
+TEST(GraphReview, nothing_is_said_of_what_may_be_missing_or_cannot_be_known) {
+  Json graph = order();
+  graph["nodes"]["make"]["with"]["inputs"] = {{"a", {{"$", "limit"}, {"default", 1}}},
+                                              {"b", "{{name|you}}"},
+                                              {"c", "$history"},
+                                              {"d", "$$x"},
+                                              {"e", "{{{{x}}"}};
+  EXPECT_EQ(reviewed(graph).warnings, std::vector<std::string>{});
+  graph["nodes"]["choose"] = {{"do", "elsewhere.choose"}, {"labels", {"small"}}, {"on", {{"small", "make"}}}};
+  graph["nodes"]["make"]["with"]["inputs"] = "$anything";
+  EXPECT_EQ(reviewed(graph).warnings.size(), 1u) << "the handler alone";
+}
+
+TEST(GraphReview, a_loop_brings_what_was_written_further_on) {
+  Json graph = order();
+  graph["nodes"]["make"]["on"]["ok"] = "test";
+  graph["nodes"]["test"] = {{"do", "data.test"},
+                            {"with", {{"if", {{"eq", {"$cup", 1}}}}}},
+                            {"on", {{"true", "served"}, {"false", "choose"}}}};
+  graph["nodes"]["choose"]["with"]["value"] = "$cup";
+  EXPECT_EQ(reviewed(graph).warnings, std::vector<std::string>{});
+  EXPECT_EQ(reviewed(graph).faults, std::vector<std::string>{});
+}
+
+TEST(GraphReview, a_child_gets_what_its_input_asks_for) {
+  Surroundings around = surroundings_of(catalogue());
+  Json child = order();
+  child["name"] = "child";
+  child["input"] = {{"required", {"size"}}, {"properties", {{"size", {{"type", "string"}}}}}};
+  const GraphRef known = stored_graph(child, "v1");
+  around.graphs = Names{"child"};
+  around.find_graph = [&](const std::string&) { return known; };
+  Json graph = order();
+  graph["nodes"]["make"] = {{"call", "child"}, {"on", {{"done", "none"}, {"failed", "none"}}}};
+  graph["nodes"].erase("served");
+  EXPECT_EQ(review_graph(graph, around).warnings.size(), 1u);
+  graph["nodes"]["make"]["with"] = {{"size", 3}};
+  EXPECT_EQ(review_graph(graph, around).warnings.size(), 1u) << "of another type";
+  graph["nodes"]["make"]["with"] = {{"size", "$size"}};
+  EXPECT_EQ(review_graph(graph, around).warnings, std::vector<std::string>{});
+}
+
+TEST(GraphReview, a_queue_that_no_worker_serves_is_told) {
+  Surroundings around = surroundings_of(catalogue());
+  around.queues = Names{"default", "model"};
+  Json graph = order();
+  graph["nodes"]["make"]["queue"] = "modle";
+  ASSERT_EQ(review_graph(graph, around).warnings.size(), 1u);
+  EXPECT_EQ(review_graph(graph, around).warnings.front(),
+            "Expected a queue that this program serves, but node \"make\" waits in \"modle\" (did you mean model?).");
+}
+
+}  // namespace
+}  // namespace cairn

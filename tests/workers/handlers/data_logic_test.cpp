@@ -1,0 +1,112 @@
+// Conditions, operations and maps as data: each with what it gives and what it refuses (ux.md F21).
+#include "workers/handlers/data_logic.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+namespace cairn {
+namespace {
+
+struct Row {
+  const char* given;
+  const char* expected;  // a value as JSON, or a refusal's sentence
+};
+
+std::string text(const Result<Json>& result) { return result ? canonical(*result) : result.error().message; }
+
+TEST(DataLogic, conditions) {
+  for (const Row& row : {
+           Row{R"({"eq":[1,1.0]})", "true"},
+           Row{R"({"eq":[{"a":[1]},{"a":[1]}]})", "true"},
+           Row{R"({"ne":["a",null]})", "true"},
+           Row{R"({"lt":[2,10]})", "true"},
+           Row{R"({"lt":["2","10"]})", "false"},
+           Row{R"({"le":[2,2.0]})", "true"},
+           Row{R"({"gt":["2026-11-25T08:00:00Z","2026-11-24T09:00:00Z"]})", "true"},
+           Row{R"({"ge":[1,2]})", "false"},
+           Row{R"({"in":["b",["a","b"]]})", "true"},
+           Row{R"({"in":["b",{"a":1}]})", "false"},
+           Row{R"({"in":["ell","hello"]})", "true"},
+           Row{R"({"exists":null})", "false"},
+           Row{R"({"exists":0})", "true"},
+           Row{R"({"matches":["order-77","^order-[0-9]+$"]})", "true"},
+           Row{R"({"matches":["order-x","^order-[0-9]+$"]})", "false"},
+           Row{R"({"and":[{"eq":[1,1]},{"not":{"eq":[1,2]}}]})", "true"},
+           Row{R"({"and":[]})", "true"},
+           Row{R"({"or":[{"eq":[1,2]},{"eq":[1,1]}]})", "true"},
+           Row{R"({"or":[]})", "false"},
+           Row{R"({"or":[{"eq":[1,1]},{"lt":[1,"a"]}]})", "true"},
+           Row{R"({"lt":[1,"a"]})", "Expected two numbers or two texts to compare, but found [1,\"a\"]."},
+           Row{R"({"lt":[1]})", "Expected two values for lt, but found [1]."},
+           Row{R"({"equals":[1,1]})", "Expected a known condition, but found {\"equals\":[1,1]}."},
+           Row{R"({"eq":[1,1],"ne":[1,1]})", "Expected one operation, but found {\"eq\":[1,1],\"ne\":[1,1]}."},
+           Row{R"({})", "Expected an operation, but found {}."},
+           Row{R"(true)", "Expected an operation as an object, but found true."},
+           Row{R"({"in":[1,5]})", "Expected a list, an object or a text to look in, but found 5."},
+           Row{R"({"and":5})", "Expected a list of conditions, but found 5."},
+       }) {
+    const Result<bool> found = holds(Json::parse(row.given));
+    EXPECT_EQ(found ? (*found ? "true" : "false") : found.error().message, row.expected) << row.given;
+  }
+  EXPECT_FALSE(holds({{"matches", {"a", std::string(300, 'a')}}})) << "a pattern has a bound";
+}
+
+TEST(DataLogic, operations) {
+  for (const Row& row : {
+           Row{R"({"sum":[1,2,3]})", "6"},
+           Row{R"({"sum":[1,0.5]})", "1.5"},
+           Row{R"({"sum":[]})", "0"},
+           Row{R"({"sum":[9223372036854775807,1]})",
+               "Expected a result of at most 64 bits, but found [9223372036854775807,1]."},
+           Row{R"({"sum":[18446744073709551615]})",
+               "Expected a result of at most 64 bits, but found [18446744073709551615]."},
+           Row{R"({"sum":[1,"2"]})", "Expected a number, but found \"2\"."},
+           Row{R"({"product":[2,3,4]})", "24"},
+           Row{R"({"difference":[5,7]})", "-2"},
+           Row{R"({"quotient":[7,2]})", "3.5"},
+           Row{R"({"quotient":[7,0]})", "Expected a divisor that is not 0, but found [7,0]."},
+           Row{R"({"round":[2.345,2]})", "2.35"},
+           Row{R"({"round":[-2.5,0]})", "-3"},
+           Row{R"({"round":[7,2]})", "7"},
+           Row{R"({"round":[7,99]})", "Expected a number and how many digits, 0 to 15, but found [7,99]."},
+           Row{R"({"count":[1,2]})", "2"},
+           Row{R"({"count":{"a":1}})", "1"},
+           Row{R"({"count":"abc"})", "3"},
+           Row{R"({"count":5})", "Expected a list, an object or a text to count, but found 5."},
+           Row{R"({"min":[3,1,2]})", "1"},
+           Row{R"({"max":["a","c","b"]})", "\"c\""},
+           Row{R"({"max":[]})", "Expected a list of at least one value, but found []."},
+           Row{R"({"concat":[[1],[2,3],[]]})", "[1,2,3]"},
+           Row{R"({"concat":["a","b"]})", "\"ab\""},
+           Row{R"({"concat":["a",["b"]]})", "Expected a list of lists or of texts, but found [\"a\",[\"b\"]]."},
+           Row{R"({"join":[["a",1,{"b":2}],", "]})", R"("a, 1, {\"b\":2}")"},
+           Row{R"({"sort":[3,1,2]})", "[1,2,3]"},
+           Row{R"({"sort":[{"n":2,"k":"a"},{"n":1,"k":"b"},{"n":2,"k":"c"}],"by":"/n","descending":true})",
+               R"([{"k":"a","n":2},{"k":"c","n":2},{"k":"b","n":1}])"},
+           Row{R"({"sort":[{"n":1},{}],"by":"/n"})", "Expected a member /n in each element, but found {}."},
+           Row{R"({"sort":[true]})", "Expected numbers or texts to sort by, but found true."},
+           Row{R"({"unique":[1,2,1,"1"]})", "[1,2,\"1\"]"},
+           Row{R"({"unique":[{"n":1,"k":"a"},{"n":1,"k":"b"}],"by":"/n"})", R"([{"k":"a","n":1}])"},
+           Row{R"({"group":[{"n":1},{"n":"x"},{"n":1}],"by":"/n"})", R"({"1":[{"n":1},{"n":1}],"x":[{"n":"x"}]})"},
+           Row{R"({"group":[1]})", "Expected a JSON Pointer as \"by\", but found {\"group\":[1]}."},
+           Row{R"({"cube":3})", "Expected a known operation, but found {\"cube\":3}."},
+       })
+    EXPECT_EQ(text(compute(Json::parse(row.given))), row.expected) << row.given;
+}
+
+TEST(DataLogic, a_map_takes_parts_and_keeps_what_fits) {
+  const Json list = {{{"n", 1}, {"k", "a"}}, {{"n", 2}}, {{"n", 3}, {"k", "c"}}};
+  EXPECT_EQ(text(map_list(list, "/n", nullptr, nullptr)), "[1,2,3]");
+  EXPECT_EQ(text(map_list(list, "/k", "-", nullptr)), R"(["a","-","c"])");
+  EXPECT_EQ(text(map_list(list, "/k", nullptr, nullptr)), "Expected a member /k in each element, but found {\"n\":2}.");
+  EXPECT_EQ(text(map_list(list, "/k", nullptr, {{"at", "/k"}})), R"(["a","c"])");
+  EXPECT_EQ(text(map_list(list, {{"number", "/n"}, {"key", "/k"}}, "?", {{"at", "/n"}, {"lt", 3}})),
+            R"([{"key":"a","number":1},{"key":"?","number":2}])");
+  EXPECT_EQ(text(map_list(list, "", nullptr, {{"at", "/n"}, {"eq", 2}})), R"([{"n":2}])");
+  EXPECT_EQ(text(map_list(5, "", nullptr, nullptr)), "Expected a list, but found 5.");
+  EXPECT_EQ(text(map_list(list, "", nullptr, {{"at", "/n"}, {"and", 2}})),
+            "Expected a condition of two values, but found {\"and\":2,\"at\":\"/n\"}.");
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,343 @@
+#include "workers/handlers/data_logic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "workers/ports/schema_check.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int digits_max = 15;
+
+Error expected(const std::string& wanted, const Json& found) {
+  return {Code::invalid, "Expected " + wanted + ", but found " + excerpt(found, 100) + "."};
+}
+
+// The only key of an operation besides those that go with it.
+Result<std::string> name_of(const Json& operation, std::initializer_list<std::string_view> others) {
+  std::string name;
+  if (!operation.is_object()) return expected("an operation as an object", operation);
+  for (const auto& [key, value] : operation.items()) {
+    if (std::find(others.begin(), others.end(), key) != others.end()) continue;
+    if (!name.empty()) return expected("one operation", operation);
+    name = key;
+  }
+  if (name.empty()) return expected("an operation", operation);
+  return name;
+}
+
+bool are(const Json& list, std::size_t size) { return list.is_array() && list.size() == size; }
+
+// Negative, 0, positive. Refuses what has no order.
+Result<int> compared(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return a == b ? 0 : (a < b ? -1 : 1);
+  if (a.is_string() && b.is_string()) return a.get_ref<const std::string&>().compare(b.get_ref<const std::string&>());
+  return expected("two numbers or two texts to compare", Json::array({a, b}));
+}
+
+Result<bool> is_in(const Json& value, const Json& whole) {
+  if (whole.is_array()) return std::find(whole.begin(), whole.end(), value) != whole.end();
+  if (whole.is_object() && value.is_string()) return whole.contains(value.get_ref<const std::string&>());
+  if (whole.is_string() && value.is_string())
+    return whole.get_ref<const std::string&>().find(value.get_ref<const std::string&>()) != std::string::npos;
+  return expected("a list, an object or a text to look in", whole);
+}
+
+Result<bool> matches(const Json& text, const Json& pattern) {
+  if (!text.is_string() || !pattern.is_string()) return expected("a text and a pattern", Json::array({text, pattern}));
+  const Json schema = {{"pattern", pattern}};
+  if (Status usable = check_schema(schema); !usable) return usable.error();
+  return check_value(schema, text).ok();
+}
+
+Result<bool> holds_of_two(const std::string& name, const Json& a, const Json& b) {
+  if (name == "eq") return a == b;
+  if (name == "ne") return a != b;
+  if (name == "in") return is_in(a, b);
+  if (name == "matches") return matches(a, b);
+  const Result<int> order = compared(a, b);
+  if (!order) return order.error();
+  if (name == "lt") return *order < 0;
+  if (name == "le") return *order <= 0;
+  if (name == "gt") return *order > 0;
+  return *order >= 0;
+}
+
+bool is_of_two(const std::string& name) {
+  static const std::vector<std::string> names = {"eq", "ne", "lt", "le", "gt", "ge", "in", "matches"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Result<bool> holds_of_all(const Json& conditions, bool until) {
+  if (!conditions.is_array()) return expected("a list of conditions", conditions);
+  for (const Json& condition : conditions) {
+    const Result<bool> one = holds(condition);
+    if (!one || *one == until) return one;
+  }
+  return !until;
+}
+
+// --- numbers ---------------------------------------------------------------------------------------------------------
+
+Result<Json> number(double value, const Json& from) {
+  if (std::isfinite(value)) return Json(value);
+  return expected("a result that is a number", from);
+}
+
+// Integers stay integers; what does not fit 64 bits is refused rather than made less exact.
+Result<Json> folded(const Json& numbers, bool (*whole)(std::int64_t, std::int64_t, std::int64_t*),
+                    double (*real)(double, double), std::int64_t begin) {
+  if (!numbers.is_array()) return expected("a list of numbers", numbers);
+  Json sum = begin;
+  for (const Json& next : numbers) {
+    if (!next.is_number()) return expected("a number", next);
+    std::int64_t exact = 0;
+    if (sum.is_number_integer() && next.is_number_integer()) {
+      const bool is_beyond = next.is_number_unsigned() &&
+                             next.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+      const bool fits = !is_beyond && !whole(sum.get<std::int64_t>(), next.get<std::int64_t>(), &exact);
+      if (!fits) return expected("a result of at most 64 bits", numbers);
+      sum = exact;
+      continue;
+    }
+    Result<Json> approximate = number(real(sum.get<double>(), next.get<double>()), numbers);
+    if (!approximate) return approximate;
+    sum = *std::move(approximate);
+  }
+  return sum;
+}
+
+bool add(std::int64_t a, std::int64_t b, std::int64_t* sum) { return __builtin_add_overflow(a, b, sum); }
+bool multiply(std::int64_t a, std::int64_t b, std::int64_t* product) { return __builtin_mul_overflow(a, b, product); }
+
+Result<Json> difference(const Json& two) {
+  if (!are(two, 2) || !two[0].is_number() || !two[1].is_number()) return expected("two numbers", two);
+  std::int64_t exact = 0;
+  if (two[0].is_number_integer() && two[1].is_number_integer() &&
+      !__builtin_sub_overflow(two[0].get<std::int64_t>(), two[1].get<std::int64_t>(), &exact))
+    return Json(exact);
+  return number(two[0].get<double>() - two[1].get<double>(), two);
+}
+
+Result<Json> quotient(const Json& two) {
+  if (!are(two, 2) || !two[0].is_number() || !two[1].is_number()) return expected("two numbers", two);
+  if (two[1] == 0) return expected("a divisor that is not 0", two);
+  return number(two[0].get<double>() / two[1].get<double>(), two);
+}
+
+Result<Json> rounded(const Json& two) {
+  if (!are(two, 2) || !two[0].is_number() || !two[1].is_number_integer() || two[1] < 0 || two[1] > digits_max)
+    return expected("a number and how many digits, 0 to " + std::to_string(digits_max), two);
+  if (two[0].is_number_integer()) return two[0];
+  const double scale = std::pow(10.0, two[1].get<int>());
+  const double value = std::round(two[0].get<double>() * scale) / scale;
+  if (two[1] == 0 && std::abs(value) < 9.0e18) return Json(static_cast<std::int64_t>(value));
+  return number(value, two);
+}
+
+Result<Json> extreme(const Json& values, int sign) {
+  if (!values.is_array() || values.empty()) return expected("a list of at least one value", values);
+  const Json* best = &values[0];
+  for (const Json& value : values) {
+    const Result<int> order = compared(value, *best);
+    if (!order) return order.error();
+    if (*order * sign > 0) best = &value;
+  }
+  return *best;
+}
+
+// --- lists -----------------------------------------------------------------------------------------------------------
+
+// Null if there is none.
+const Json* at(const Json& value, const std::string& pointer) {
+  if (!value.is_structured()) return pointer.empty() ? &value : nullptr;
+  try {
+    return &value.at(Json::json_pointer(pointer));
+  } catch (const Json::exception&) {
+    return nullptr;
+  }
+}
+
+// The value by which each element is sorted, compared or grouped.
+Result<std::vector<Json>> keys_of(const Json& list, const Json& operation) {
+  if (!list.is_array()) return expected("a list", list);
+  const Json by = operation.value("by", Json(""));
+  if (!by.is_string()) return expected("a JSON Pointer as \"by\"", by);
+  std::vector<Json> keys;
+  for (const Json& element : list) {
+    const Json* key = at(element, by.get_ref<const std::string&>());
+    if (key == nullptr) return expected("a member " + by.get<std::string>() + " in each element", element);
+    keys.push_back(*key);
+  }
+  return keys;
+}
+
+Result<Json> sorted(const Json& list, const Json& operation) {
+  const auto keys = keys_of(list, operation);
+  if (!keys) return keys.error();
+  for (const Json& key : *keys)
+    if (!key.is_number() && !key.is_string()) return expected("numbers or texts to sort by", key);
+  std::vector<std::size_t> order(list.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const bool descending = operation.value("descending", Json(false)) == true;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return descending ? (*keys)[b] < (*keys)[a] : (*keys)[a] < (*keys)[b];
+  });
+  Json out = Json::array();
+  for (const std::size_t i : order) out.push_back(list[i]);
+  return out;
+}
+
+Result<Json> unique(const Json& list, const Json& operation) {
+  const auto keys = keys_of(list, operation);
+  if (!keys) return keys.error();
+  std::set<std::string> seen;
+  Json out = Json::array();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (seen.insert(canonical((*keys)[i])).second) out.push_back(list[i]);
+  return out;
+}
+
+std::string as_text(const Json& value) { return value.is_string() ? value.get<std::string>() : canonical(value); }
+
+Result<Json> grouped(const Json& list, const Json& operation) {
+  if (!operation.contains("by")) return expected("a JSON Pointer as \"by\"", operation);
+  const auto keys = keys_of(list, operation);
+  if (!keys) return keys.error();
+  Json out = Json::object();
+  for (std::size_t i = 0; i < list.size(); ++i) out[as_text((*keys)[i])].push_back(list[i]);
+  return out;
+}
+
+Result<Json> concatenated(const Json& parts) {
+  const auto are_all = [&](bool (Json::*is)() const noexcept) {
+    return std::all_of(parts.begin(), parts.end(), [&](const Json& part) { return (part.*is)(); });
+  };
+  if (!parts.is_array() || parts.empty() || !(are_all(&Json::is_array) || are_all(&Json::is_string)))
+    return expected("a list of lists or of texts", parts);
+  if (parts[0].is_array()) {
+    Json whole = Json::array();
+    for (const Json& part : parts) whole.insert(whole.end(), part.begin(), part.end());
+    return whole;
+  }
+  std::string whole;
+  for (const Json& part : parts) whole += part.get_ref<const std::string&>();
+  return Json(whole);
+}
+
+Result<Json> joined(const Json& two) {
+  if (!are(two, 2) || !two[0].is_array() || !two[1].is_string()) return expected("a list and a separator", two);
+  std::string whole;
+  for (const Json& element : two[0]) {
+    if (&element != &two[0].front()) whole += two[1].get_ref<const std::string&>();
+    whole += as_text(element);
+  }
+  return Json(whole);
+}
+
+Result<Json> counted(const Json& value) {
+  if (value.is_structured()) return Json(value.size());
+  if (value.is_string()) return Json(value.get_ref<const std::string&>().size());
+  return expected("a list, an object or a text to count", value);
+}
+
+using Operation = std::function<Result<Json>(const Json& value, const Json& operation)>;
+
+const std::map<std::string, Operation, std::less<>>& operations() {
+  static const auto plus = [](double a, double b) { return a + b; };
+  static const auto times = [](double a, double b) { return a * b; };
+  static const std::map<std::string, Operation, std::less<>> table = {
+      {"sum", [](const Json& value, const Json&) { return folded(value, add, plus, 0); }},
+      {"product", [](const Json& value, const Json&) { return folded(value, multiply, times, 1); }},
+      {"difference", [](const Json& value, const Json&) { return difference(value); }},
+      {"quotient", [](const Json& value, const Json&) { return quotient(value); }},
+      {"round", [](const Json& value, const Json&) { return rounded(value); }},
+      {"count", [](const Json& value, const Json&) { return counted(value); }},
+      {"min", [](const Json& value, const Json&) { return extreme(value, -1); }},
+      {"max", [](const Json& value, const Json&) { return extreme(value, 1); }},
+      {"concat", [](const Json& value, const Json&) { return concatenated(value); }},
+      {"join", [](const Json& value, const Json&) { return joined(value); }},
+      {"sort", sorted},
+      {"unique", unique},
+      {"group", grouped}};
+  return table;
+}
+
+Result<bool> keeps(const Json& where, const Json& element) {
+  if (where.is_null()) return true;
+  if (!where.is_object() || !where.value("at", Json()).is_string())
+    return expected("a condition with a JSON Pointer as \"at\"", where);
+  const Json* found = at(element, where["at"].get_ref<const std::string&>());
+  if (found == nullptr) return false;
+  if (where.size() == 1) return true;
+  const Result<std::string> name = name_of(where, {"at"});
+  if (!name) return name.error();
+  if (!is_of_two(*name)) return expected("a condition of two values", where);
+  return holds_of_two(*name, *found, where[*name]);
+}
+
+Result<Json> taken(const Json& element, const Json& pointer, const Json& otherwise) {
+  if (!pointer.is_string()) return expected("a JSON Pointer to take", pointer);
+  if (const Json* found = at(element, pointer.get_ref<const std::string&>())) return *found;
+  if (!otherwise.is_null()) return otherwise;
+  return expected("a member " + pointer.get<std::string>() + " in each element", element);
+}
+
+}  // namespace
+
+Result<bool> holds(const Json& condition) {
+  const Result<std::string> name = name_of(condition, {});
+  if (!name) return name.error();
+  const Json& value = condition[*name];
+  if (*name == "and") return holds_of_all(value, false);
+  if (*name == "or") return holds_of_all(value, true);
+  if (*name == "exists") return !value.is_null();
+  if (*name == "not") {
+    const Result<bool> inner = holds(value);
+    return inner ? Result<bool>(!*inner) : inner;
+  }
+  if (!is_of_two(*name)) return expected("a known condition", condition);
+  if (!are(value, 2)) return expected("two values for " + *name, value);
+  return holds_of_two(*name, value[0], value[1]);
+}
+
+Result<Json> compute(const Json& operation) {
+  const Result<std::string> name = name_of(operation, {"by", "descending"});
+  if (!name) return name.error();
+  const auto known = operations().find(*name);
+  if (known == operations().end()) return expected("a known operation", operation);
+  return known->second(operation[*name], operation);
+}
+
+Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise, const Json& where) {
+  if (!list.is_array()) return expected("a list", list);
+  Json out = Json::array();
+  for (const Json& element : list) {
+    const Result<bool> kept = keeps(where, element);
+    if (!kept) return kept.error();
+    if (!*kept) continue;
+    if (!take.is_object()) {
+      Result<Json> one = taken(element, take, otherwise);
+      if (!one) return one;
+      out.push_back(*std::move(one));
+      continue;
+    }
+    Json fields = Json::object();
+    for (const auto& [field, pointer] : take.items()) {
+      Result<Json> one = taken(element, pointer, otherwise);
+      if (!one) return one;
+      fields[field] = *std::move(one);
+    }
+    out.push_back(std::move(fields));
+  }
+  return out;
+}
+
+}  // namespace cairn

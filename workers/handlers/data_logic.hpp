@@ -1,0 +1,41 @@
+// Small logic as data, for graphs without C++: whether a condition holds, and what is computed from values. No
+// language: an operation is an object with one key, and what it works on are values, not further operations, so that
+// what a step does can be read off its settings. Pure functions, safe from any thread.
+#pragma once
+
+#include "engine/json.hpp"
+#include "engine/result.hpp"
+
+namespace cairn {
+
+// Conditions:
+//   {"eq" | "ne": [a, b]}              equal JSON; 1 and 1.0 are equal
+//   {"lt" | "le" | "gt" | "ge": [a, b]}  two numbers, or two texts (by their bytes: right for RFC 3339 times)
+//   {"in": [value, list]}              the list, or the object as a key, or the text as a part of it, has the value
+//   {"exists": value}                  it is not null
+//   {"matches": [text, pattern]}       a regular expression (ECMAScript, at most 256 bytes) is found in it
+//   {"and" | "or": [CONDITION, ...]}   {"not": CONDITION}
+// Refuses `invalid`: another form, or values that cannot be compared.
+Result<bool> holds(const Json& condition);
+
+// Operations:
+//   {"sum" | "product": [n, ...]}   {"difference" | "quotient": [a, b]}   integers stay integers where they fit
+//   {"count": list | object | text}        elements, members, bytes
+//   {"min" | "max": [a, ...]}              of numbers or of texts
+//   {"round": [n, digits]}                 half away from zero; 0 digits give an integer
+//   {"concat": [list, ...] | [text, ...]}
+//   {"join": [list, separator]}            a text; an element that is no text stands as JSON
+//   {"sort": list, "by"?: POINTER, "descending"?: true}   numbers before texts; equal ones keep their order
+//   {"unique": list, "by"?: POINTER}       the first of equal ones
+//   {"group": list, "by": POINTER}         {TEXT: [element, ...]}
+// A POINTER is a JSON Pointer into each element. Refuses `invalid`: another form, a value of another kind, an element
+// without the member, a division by zero, a number beyond 64 bits.
+Result<Json> compute(const Json& operation);
+
+// One value for each element of a list: `take` is a POINTER into it, or {NAME: POINTER} for an object of several;
+// `otherwise`, if not null, stands for what an element lacks. `where`, if not null, keeps the elements that fit it:
+// {"at": POINTER, CONDITION: value}, as {"at": "/total", "gt": 10}; {"at": POINTER} alone keeps those that have it.
+// Refuses `invalid`.
+Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise, const Json& where);
+
+}  // namespace cairn

@@ -1,0 +1,96 @@
+#include "workers/ports/log.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <spdlog/formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <string_view>
+#include <unistd.h>
+
+#include "engine/id.hpp"
+
+namespace cairn {
+namespace {
+
+std::atomic<LogForm> form_now = LogForm::text;
+
+// Before the fields of an entry, which are JSON; no text of an entry begins so.
+constexpr char fields_follow = '\x1e';
+
+spdlog::level::level_enum level_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::off:
+      return spdlog::level::off;
+  }
+  return spdlog::level::off;
+}
+
+std::string_view view_of(const spdlog::string_view_t& text) { return {text.data(), text.size()}; }
+
+// An object a line.
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& entry, spdlog::memory_buf_t& out) override {
+    std::string_view text = view_of(entry.payload);
+    Json line = Json::object();
+    if (!text.empty() && text.front() == fields_follow) {
+      const std::size_t end = text.find(fields_follow, 1);
+      line = Json::parse(text.substr(1, end - 1), nullptr, false);
+      text.remove_prefix(end + 1);
+    }
+    const auto at = std::chrono::duration_cast<std::chrono::microseconds>(entry.time.time_since_epoch());
+    line["at"] = time_text(at.count());
+    line["level"] = std::string(view_of(spdlog::level::to_string_view(entry.level)));
+    line["pid"] = getpid();
+    line["message"] = std::string(text);
+    const std::string dumped = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    out.append(dumped.data(), dumped.data() + dumped.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
+};
+
+}  // namespace
+
+std::optional<LogLevel> parse_log_level(const std::string& word) {
+  if (word == "debug" || word == "trace") return LogLevel::debug;
+  if (word == "info") return LogLevel::info;
+  if (word == "warn" || word == "warning") return LogLevel::warning;
+  if (word == "error" || word == "err" || word == "critical") return LogLevel::error;
+  return word == "off" ? std::optional(LogLevel::off) : std::nullopt;
+}
+
+bool is_logged(LogLevel level) { return spdlog::should_log(level_of(level)); }
+
+void open_log(LogForm form, LogLevel level) {
+  form_now = form;
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("cairn"));
+  spdlog::set_level(level_of(level));
+  if (form == LogForm::json)
+    spdlog::set_formatter(std::make_unique<JsonFormatter>());
+  else
+    spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %P %l %v");
+}
+
+void log_about(LogLevel level, const std::string& text, const Json& fields) {
+  if (!is_logged(level)) return;
+  if (form_now == LogForm::json) {
+    const std::string json = fields.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return spdlog::log(level_of(level), "{}{}{}{}", fields_follow, json, fields_follow, text);
+  }
+  std::string line = text;
+  for (const auto& [name, value] : fields.items())
+    line += " " + name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  spdlog::log(level_of(level), "{}", line);
+}
+
+}  // namespace cairn

@@ -1,0 +1,28 @@
+// The log of this program on stderr: lines for people, or one JSON object a line for machines. Entries of the spdlog
+// library pass through it, too. Safe from any thread, after it was opened.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/json.hpp"
+
+namespace cairn {
+
+enum class LogForm : std::uint8_t { text, json };
+enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
+
+// debug, info, warn, error or off, or one of the library's words for about the same (trace, warning, err, critical);
+// nothing for another word.
+std::optional<LogLevel> parse_log_level(const std::string& word);
+
+// Once, at the start of the program. Text has the time with its zone, the process, the level and the entry; JSON
+// {"at", "level", "pid", "message", ...}.
+void open_log(LogForm form, LogLevel level);
+bool is_logged(LogLevel level);
+
+// An entry with the fields that it is about, {"run": ..., "step": 3, ...}: as `run=... step=3` behind a text.
+void log_about(LogLevel level, const std::string& text, const Json& fields);
+
+}  // namespace cairn
