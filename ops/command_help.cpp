@@ -15,6 +15,7 @@ const std::map<std::string, std::string>& examples() {
   static const std::map<std::string, std::string> of = {
       {"up", "cairn up --workers 2 --listen 127.0.0.1:8080"},
       {"down", "cairn down"},
+      {"logs", "cairn logs --follow --level warn"},
       {"migrate", "cairn migrate --dsn 'host=db dbname=cairn user=owner'"},
       {"work", "cairn work --concurrency 32 --queue default --queue model --tools tools.json"},
       {"serve", "cairn serve --listen 127.0.0.1:8080"},
@@ -58,6 +59,7 @@ const std::map<std::string, std::string>& examples() {
       {"export", "cairn export --where graph=order > order.jsonl"},
       {"import", "cairn import order.jsonl"},
       {"archive", "cairn archive --older-than 90d --out old.jsonl"},
+      {"erase", "cairn erase --where tag.customer=jane --dry-run"},
       {"diff", "cairn diff RUN OTHER"},
       {"replay", "cairn replay --where graph=order --graph order.json"},
       {"simulate", "cairn simulate order.json --seeds 2000"},
@@ -72,8 +74,9 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
       {"Runs", {"start", "batch", "wait", "answer", "signal", "runs", "show", "events", "explain", "plan", "report"}},
       {"Many runs, or another way", {"pause", "resume", "retry", "reset", "cancel", "move", "fork", "diff"}},
       {"Graphs", {"graph", "simulate"}},
-      {"Workers, database, API", {"up", "down", "work", "serve", "migrate", "token", "queue", "workers", "doctor"}},
-      {"The record", {"verify", "replay", "rebuild", "export", "import", "archive"}},
+      {"Workers, database, API",
+       {"up", "down", "logs", "work", "serve", "migrate", "token", "queue", "workers", "doctor"}},
+      {"The record", {"verify", "replay", "rebuild", "export", "import", "archive", "erase"}},
       {"Data and measurement", {"dataset", "corpus", "bench"}},
   };
   return of;

@@ -24,6 +24,7 @@ begin
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
     grant insert, delete on cairn.passage to cairn_app;
     grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import to cairn_app;
+    grant update (put_at) on cairn.blob to cairn_app;
     revoke update, delete, truncate on cairn.event from cairn_app, public;
     revoke insert, update, delete, truncate on cairn.token from cairn_app, public;  -- a server reads them
   end if;
@@ -32,13 +33,16 @@ begin
     grant select on all tables in schema cairn to cairn_read;
     revoke all on cairn.token from cairn_read;
   end if;
-  -- The one role that may remove a history. `cairn archive` takes it on for that alone; who runs it must be a member.
+  -- The one role that may remove a history. `cairn archive` and `cairn erase` take it on for that
+  -- alone; who runs them must be a member.
   if exists (select from pg_roles where rolname = 'cairn_archive') then
     grant usage on schema cairn to cairn_archive;
     grant select on all tables in schema cairn to cairn_archive;
     revoke all on cairn.token from cairn_archive;
     grant update, delete on cairn.run to cairn_archive;
     grant delete on cairn.event, cairn.job, cairn.snapshot, cairn.question, cairn.import to cairn_archive;
+    grant delete on cairn.blob to cairn_archive;
+    grant insert, delete on cairn.erasing to cairn_archive;
     grant insert, update on cairn.tombstone to cairn_archive;
   end if;
 exception

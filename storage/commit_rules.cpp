@@ -28,6 +28,9 @@ bool holds(const Fence& fence, const std::optional<FoundJob>& job) {
 }
 
 std::string archived_text(const RunId& run, const FoundTombstone& tombstone) {
+  if (!tombstone.erased_by.empty())
+    return "Expected to start run " + to_string(run) + ", but a run of that key has ended and was erased at " +
+           time_text(tombstone.at_us) + " by " + tombstone.erased_by + ".";
   const std::string file = tombstone.file.empty() ? "the file" : tombstone.file;
   return "Expected to start run " + to_string(run) + ", but a run of that key has ended and was archived at " +
          time_text(tombstone.at_us) + " into " + file + " (SHA-256 " + hex(tombstone.file_digest) + ").";

@@ -41,11 +41,12 @@ struct FoundJob {
 // True if the id was made of names rather than drawn (a UUID of version 8): the same names give it again.
 inline bool is_derived(const RunId& id) { return id.bytes[6] >> 4 == 8; }
 
-// The tombstone of an archived run.
+// The tombstone of an archived or erased run.
 struct FoundTombstone {
   TimeUs at_us = 0;
   std::string file;
   Hash file_digest{};
+  std::string erased_by = {};
 };
 
 // The state of an entry's run and fenced jobs as the store found it under lock.

@@ -63,6 +63,13 @@ struct QuestionRow {
   TimeUs asked_at = 0;
 };
 
+// A question's place in the order in which all of them are listed.
+struct QuestionPlace {
+  TimeUs asked_at = 0;
+  RunId run;
+  std::string id;
+};
+
 // A called run whose end was committed without its caller.
 struct LooseEnd {
   RunId run;

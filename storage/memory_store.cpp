@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -242,9 +243,23 @@ class MemoryStore final : public Store {
     return open;
   }
 
+  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
+    std::vector<QuestionRow> open = questions(RunId{}, std::numeric_limits<std::int32_t>::max());
+    std::erase_if(open, [&after](const QuestionRow& one) {
+      return std::tie(one.asked_at, one.run, one.id) <= std::tie(after.asked_at, after.run, after.id);
+    });
+    cut(open, limit);
+    return open;
+  }
+
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
     const std::lock_guard lock(mutex_);
     blobs_.try_emplace({shard, hash}, bytes);
+  }
+
+  bool renew_blobs(Shard shard, std::span<const Hash> hashes) override {
+    const std::lock_guard lock(mutex_);
+    return std::all_of(hashes.begin(), hashes.end(), [&](const Hash& hash) { return blobs_.contains({shard, hash}); });
   }
 
   std::optional<std::string> blob(Shard shard, const Hash& hash) override {

@@ -89,6 +89,8 @@ class Store {
 
   // Open questions of one run, or of all runs when `id` is nil; oldest first.
   virtual std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) = 0;
+  // Open questions of all runs after the place given, oldest first.
+  virtual std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) = 0;
 
   // Open children of ended parents: cancelling descends by a sweep. Looks at `limit` open children after `mark`, in the
   // order of their parents, and moves the mark; at their end, the next call begins at the first.
@@ -99,8 +101,11 @@ class Store {
   virtual std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) = 0;
   virtual void tie_ends(std::span<const RunId> runs) = 0;
 
-  // Both puts are idempotent: a second one with the same key changes nothing.
+  // Both puts are idempotent: a second one with the same key changes nothing. A value that no event refers to may be
+  // removed when it was not put for a while; renew_blobs() counts as a put of values that are there, and returns
+  // whether all of them are. REQUIRES: no hash twice.
   virtual void put_blob(Shard shard, const Hash& hash, std::string_view bytes) = 0;
+  virtual bool renew_blobs(Shard shard, std::span<const Hash> hashes) = 0;
   virtual std::optional<std::string> blob(Shard shard, const Hash& hash) = 0;
   virtual void put_checkpoint(const Checkpoint& checkpoint) = 0;
 

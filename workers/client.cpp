@@ -294,6 +294,17 @@ Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
                                   (before > 0 ? std::to_string(before) + " and " : "") + std::to_string(end) + "."};
 }
 
+// The fork refers to the origin's large values, which may be erased with it meanwhile.
+Status Client::keep_blobs(const RunId& origin, const Json& state) {
+  std::vector<Hash> hashes;
+  find_blobs(state, hashes);
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  if (parts_->store.renew_blobs(shard_of(origin, parts_->store.shards()), hashes)) return Done{};
+  return Error{Code::conflict,
+               "Expected the large values of run " + to_string(origin) + " to fork it, but they are being erased."};
+}
+
 Result<StartRun> Client::fork_command(const RunId& origin, const EventRow& last, ForkOptions options) {
   Result<RunState> then = state(origin, last.seq);
   if (!then) return then.error();
@@ -312,6 +323,7 @@ Result<StartRun> Client::fork_command(const RunId& origin, const EventRow& last,
   command.tags.insert(then->tags.begin(), then->tags.end());
   command.continues = then->continues;
   command.forked_from = Origin{origin, last.seq, hex(last.chain_hash), snapshot_json(*then)};
+  if (Status kept = keep_blobs(origin, command.forked_from->state); !kept) return kept.error();
   for (auto& [question, value] : options.answers) {
     Answer answer{question, std::move(value), {}, {}};
     if (Status checked = check_answer(*then, answer); !checked) return checked.error();

@@ -103,6 +103,7 @@ class Client {
   Result<Started> started_before(const StartRun& command);
   Result<EventRow> commit_end(const RunId& run, std::int64_t seq);
   Result<StartRun> fork_command(const RunId& origin, const EventRow& last, ForkOptions options);
+  Status keep_blobs(const RunId& origin, const Json& state);
   Status check_answer(const RunState& state, Answer& answer);
   void cancel_left_children(const std::vector<RunId>& failed);
   Status move_value_out(const RunId& run, Json& value);

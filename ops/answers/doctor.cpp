@@ -120,7 +120,10 @@ Check login(const SchemaFacts& schema, const std::string& user) {
 
 // Without the role nothing can be archived, and nothing is wrong.
 Check archive_role(const ArchiveFacts& archive, const std::string& user) {
-  const std::string gone = std::to_string(archive.gone) + " runs were archived";
+  std::string gone = std::to_string(archive.gone) + " runs were archived";
+  if (archive.erased > 0) gone += ", " + std::to_string(archive.erased) + " erased";
+  if (archive.erasing > 0)
+    gone += "; " + std::to_string(archive.erasing) + " large values of theirs are still there: `cairn erase` again";
   if (!archive.exists) return {"archive_role", true, "there is no role cairn_archive: nobody may archive; " + gone};
   if (!archive.others.empty())
     return {"archive_role", false,

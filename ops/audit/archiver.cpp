@@ -59,10 +59,37 @@ void Archiver::leave_out(const std::set<RunId>& runs) { left_out_ = runs; }
 
 Result<ArchiveReport> Archiver::archive(const std::string& file, TimeUs ended_before,
                                         const std::function<bool(const RunRow&)>& is_wanted, const std::string& by) {
+  const Roots roots = [&](const Take& take) {
+    RunArchive::Place last{std::numeric_limits<TimeUs>::min(), RunId{}};
+    for (;;) {
+      const std::vector<RunArchive::Place> page = archive_.candidates(ended_before, last, candidates_page);
+      for (const auto& [started_at, run] : page) {
+        const std::optional<RunRow> row = store_.run(run);
+        if (row && is_wanted(*row) && !take(run)) return;
+      }
+      if (page.size() < static_cast<std::size_t>(candidates_page)) return;
+      last = page.back();
+    }
+  };
+  return archive(file, roots, by);
+}
+
+Result<ArchiveReport> Archiver::erase(const std::string& file, const std::vector<RunId>& roots, std::set<RunId> allowed,
+                                      const std::string& by) {
+  pattern_.erased_by = by;
+  allowed_ = std::move(allowed);
+  const Roots these = [&roots](const Take& take) {
+    for (const RunId& run : roots)
+      if (!take(run)) return;
+  };
+  return archive(file, these, by);
+}
+
+Result<ArchiveReport> Archiver::archive(const std::string& file, const Roots& roots, const std::string& by) {
   report_.was_there = fs::exists(file);
   if (!report_.was_there) {
     const Part part{file + ".part"};
-    if (Status made = make(part.path, ended_before, is_wanted, by); !made) return made.error();
+    if (Status made = make(part.path, roots, by); !made) return made.error();
     std::error_code fault;
     if (report_.runs > 0) fs::rename(part.path, file, fault);
     if (report_.runs > 0 && (fault || !keep_on_disk(folder_of(file)))) return cannot_write(file);
@@ -77,19 +104,17 @@ Result<ArchiveReport> Archiver::archive(const std::string& file, TimeUs ended_be
 }
 
 // Runs that turn out to be faulty are left out the next time, with those that go together with them.
-Status Archiver::make(const std::string& file, TimeUs ended_before, const std::function<bool(const RunRow&)>& is_wanted,
-                      const std::string& by) {
+Status Archiver::make(const std::string& file, const Roots& roots, const std::string& by) {
   for (;;) {
     const std::size_t known = faulty_.size();
     kept_runs_.clear();
-    if (Status written = write(file, ended_before, is_wanted, by); !written) return written;
+    if (Status written = write(file, roots, by); !written) return written;
     if (Status sound = check_file(file, true); !sound) return sound;
     if (faulty_.size() == known) return Done{};
   }
 }
 
-Status Archiver::write(const std::string& file, TimeUs ended_before,
-                       const std::function<bool(const RunRow&)>& is_wanted, const std::string& by) {
+Status Archiver::write(const std::string& file, const Roots& roots, const std::string& by) {
   const bool compressed = fs::path(file).stem().extension() == ".zst";  // without the ".part"
   if (!make_private_file(file)) return cannot_write(file);
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
@@ -100,16 +125,10 @@ Status Archiver::write(const std::string& file, TimeUs ended_before,
   const auto add = [&](const RunRow& run) {
     exporter.add({&run, 1}, [this](const RunId& id, const std::string& says) { faulty_.emplace(id, says); });
   };
-  RunArchive::Place last{std::numeric_limits<TimeUs>::min(), RunId{}};
-  while (out) {
-    const std::vector<RunArchive::Place> page = archive_.candidates(ended_before, last, candidates_page);
-    for (const auto& [started_at, run] : page) {
-      const std::optional<RunRow> row = store_.run(run);
-      if (row && is_wanted(*row) && out) add_family(run, add);
-    }
-    if (page.size() < static_cast<std::size_t>(candidates_page)) break;
-    last = page.back();
-  }
+  roots([&](const RunId& run) {
+    add_family(run, add);
+    return out.good();
+  });
   exporter.end(&checkpoints_);
   out.close();
   return out && keep_on_disk(file) ? Status(Done{}) : Status(cannot_write(file));
@@ -173,6 +192,7 @@ Status Archiver::remove_all(const std::string& file) {
   pattern_.file = fs::absolute(file).lexically_normal().string();
   ExportTaker taker;
   taker.run = [this](const RunState& state, const Hash& chain_hash) {
+    if (allowed_ && !allowed_->contains(state.id)) return Status(Done{});
     const Shard shard = shard_of(state.id, store_.shards());
     std::vector<Tombstone>& going = going_[static_cast<std::size_t>(shard)];
     going.push_back(pattern_);

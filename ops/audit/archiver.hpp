@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,11 @@ class Archiver {
   // Keeps these runs, and the runs that called them.
   void leave_out(const std::set<RunId>& runs);
 
+  // Archives these runs, with all that they called, and erases them: their tombstones name `by`. If the
+  // file was there, only its runs in `allowed` are removed. Keeps and refuses as archive().
+  Result<ArchiveReport> erase(const std::string& file, const std::vector<RunId>& roots, std::set<RunId> allowed,
+                              const std::string& by);
+
   // Archives the runs that ended before `ended_before`, are wanted and have no calling run in the database, with all
   // runs that they called; never a run to which an open run refers, nor one that cannot be written or contradicts its
   // hashes: those are reported to `kept`. `by`: the actor on record. Refuses `invalid` (the file cannot be written),
@@ -42,10 +48,12 @@ class Archiver {
                                 const std::function<bool(const RunRow&)>& is_wanted, const std::string& by);
 
  private:
-  Status make(const std::string& file, TimeUs ended_before, const std::function<bool(const RunRow&)>& is_wanted,
-              const std::string& by);
-  Status write(const std::string& file, TimeUs ended_before, const std::function<bool(const RunRow&)>& is_wanted,
-               const std::string& by);
+  // Calls `take` with each run that is wanted and that no run in the database called.
+  using Take = std::function<bool(const RunId&)>;  // false: no more
+  using Roots = std::function<void(const Take& take)>;
+  Result<ArchiveReport> archive(const std::string& file, const Roots& roots, const std::string& by);
+  Status make(const std::string& file, const Roots& roots, const std::string& by);
+  Status write(const std::string& file, const Roots& roots, const std::string& by);
   void add_family(const RunId& root, const std::function<void(const RunRow&)>& add);
   std::string reason_to_keep(const RunId& root, const RunArchive::Member& member) const;
   Status check_file(const std::string& file, bool is_own);
@@ -57,8 +65,9 @@ class Archiver {
   CheckpointTable& checkpoints_;
   const SigningKey& key_;
   Kept kept_;
-  std::set<RunId> referred_;             // by open runs
-  std::set<RunId> left_out_;             // as asked
+  std::set<RunId> referred_;  // by open runs
+  std::set<RunId> left_out_;  // as asked
+  std::optional<std::set<RunId>> allowed_;
   std::map<RunId, std::string> faulty_;  // runs that cannot be archived, and why
   std::map<RunId, std::string> kept_runs_;
   ArchiveReport report_;

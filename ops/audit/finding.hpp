@@ -21,6 +21,7 @@ namespace cairn {
 //   blob         a large value that the event refers to is gone or different
 //   removed      a run named by a signed checkpoint is gone
 //   rewritten    the event's hash differs from the one in a signed checkpoint
+//   tombstone    no trusted signature stands under what an erased run left
 //   call         a run that this one waits for has ended, and this one's history does not say so
 //   unsigned     no trusted signature covers the events from `seq` on, though they are older than the processes take to
 //                sign, or stand after a signed end: they were added, or their process was killed

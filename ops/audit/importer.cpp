@@ -59,8 +59,10 @@ Status Importer::check_run(const RunState& state, const Hash& chain_hash) {
 // The file may be changed meanwhile: only runs that the first reading found are taken.
 Status Importer::write(const std::string& file) {
   std::string fault;
+  for (GraphRow& graph : store_.graph_names()) names_here_.insert(std::move(graph.name));
   ExportTaker taker;
-  taker.graph = [this](const GraphRow& graph) {
+  taker.graph = [this](GraphRow graph) {
+    graph.current = !names_here_.contains(graph.name);
     store_.put_graph(graph);
     return Status(Done{});
   };
@@ -78,10 +80,25 @@ Status Importer::write(const std::string& file) {
       ExportAudit(
           file, [&fault](const Finding& finding) { fault = fault.empty() ? finding.says : fault; }, std::move(taker))
           .run();
+  make_graphs_current();
   if (!read) return read;
   if (fault.empty() && written_ == found_.size()) return Done{};
   return Error{Code::corrupt, "Expected " + file + " to stay as it is while it is imported, but it was changed" +
                                   (fault.empty() ? "." : ": " + fault)};
+}
+
+void Importer::note_graph(const RunState& state) {
+  if (names_here_.contains(state.graph->name)) return;
+  const auto [found, is_new] = new_graphs_.try_emplace(state.graph->name, state.started_at, state.graph->version);
+  if (!is_new && found->second.started_at <= state.started_at) found->second = {state.started_at, state.graph->version};
+}
+
+void Importer::make_graphs_current() {
+  for (const auto& [name, graph] : new_graphs_)
+    for (GraphRow& row : store_.graphs_of(std::vector<std::string>{graph.version})) {
+      row.current = true;
+      store_.put_graph(row);
+    }
 }
 
 Status Importer::write_run(const RunState& state, const Hash& chain_hash) {
@@ -98,6 +115,7 @@ Status Importer::write_run(const RunState& state, const Hash& chain_hash) {
   const Projection rows = projection_of(state, chain_hash);
   const bool is_new =
       !store_.run(state.id) && records_.add({rows.run, rows.jobs, {}, rows.questions, {}}, events_, blobs_, origin);
+  note_graph(state);
   if (is_new) heads_.note({state.id, state.seq, chain_hash});
   ++(is_new ? report_.imported : report_.left);
   if (is_new) report_.events += static_cast<std::int64_t>(events_.size());

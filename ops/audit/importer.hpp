@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,10 @@ class Importer {
   Importer(Store& store, RunRecords& records, GatheredHeads& heads, ImportOptions options)
       : store_(store), records_(records), heads_(heads), options_(std::move(options)) {}
 
-  // Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes, lacks a trusted signature, or changes
-  // while it is read), `limit` (a run above run_bytes_max), `conflict` (another number of shards, a run that exists
-  // with another history), `invalid` (a run that has not ended, without `running`).
+  // A graph of a name that is unknown here becomes current, in the version of the run that started last; a known name
+  // keeps its version. Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes, lacks a trusted
+  // signature, or changes while it is read), `limit` (a run above run_bytes_max), `conflict` (another number of shards,
+  // a run that exists with another history), `invalid` (a run that has not ended, without `running`).
   Result<ImportReport> import(const std::string& file);
 
  private:
@@ -45,6 +47,8 @@ class Importer {
   Status check_head(const ExportHead& head);
   Status check_run(const RunState& state, const Hash& chain_hash);
   Status write(const std::string& file);
+  void note_graph(const RunState& state);
+  void make_graphs_current();
   Status write_run(const RunState& state, const Hash& chain_hash);
   void keep(std::size_t bytes);
   void drop_run();
@@ -54,8 +58,14 @@ class Importer {
   GatheredHeads& heads_;
   const ImportOptions options_;
   ImportReport report_;
-  std::vector<ExportedHead> found_;  // by the first reading, in the order of the runs
-  std::size_t written_ = 0;          // of them, by the second
+  struct NewGraph {
+    TimeUs started_at = 0;
+    std::string version;
+  };
+  std::set<std::string> names_here_;            // of graphs, before the import
+  std::map<std::string, NewGraph> new_graphs_;  // by name: that of the run which started last
+  std::vector<ExportedHead> found_;             // by the first reading, in the order of the runs
+  std::size_t written_ = 0;                     // of them, by the second
   ImportOrigin origin_;
   std::vector<EventRow> events_;  // of the run being read
   std::map<Hash, std::string> blobs_;

@@ -100,6 +100,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
   tests/storage/proof/records_test.cpp
+  tests/storage/proof/run_erasure_test.cpp
   tests/storage/proof/signing_test.cpp
 )
 cairn_tests(workers postgres cairn_workers
@@ -167,6 +168,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/patterns_test.cpp
   tests/ops/guide_handlers_test.cpp
   tests/ops/guide_test.cpp
+  tests/ops/logs_test.cpp
   tests/ops/program.cpp
   tests/ops/small_disk.cpp
   tests/ops/audit/archive_test.cpp
@@ -175,6 +177,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/auditor_questions_test.cpp
   tests/ops/audit/checkpoint_audit_test.cpp
   tests/ops/audit/crash_points_test.cpp
+  tests/ops/audit/erase_test.cpp
   tests/ops/audit/export_bounds_test.cpp
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
@@ -207,6 +210,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
   tests/ops/http/doors_test.cpp
+  tests/ops/http/inbox_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
   tests/ops/http/protocol_test.cpp

@@ -93,16 +93,10 @@ void add_trust(CLI::App& app, std::vector<std::string>& files) {
            });
 }
 
-void add_except(CLI::App& app, std::set<RunId>& runs) {
-  add_list(app, "--except", "RUN", "A run to leave out (repeatable)",
-           [&runs](const std::vector<std::string>& texts) -> Status {
-             for (const std::string& text : texts) {
-               const Result<RunId> run = run_argument(text);
-               if (!run) return run.error();
-               runs.insert(*run);
-             }
-             return Done{};
-           });
+void add_except(CLI::App& app, std::vector<std::string>& runs) {
+  app.add_option("--except", runs, "A run to leave out: its id, or the first letters of it (repeatable)")
+      ->type_name("RUN")
+      ->allow_extra_args(false);
 }
 
 CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take) {

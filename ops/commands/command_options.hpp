@@ -75,8 +75,8 @@ CLI::Option* add_graph_text(CLI::App& app, const std::string& says, std::optiona
 CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take);
 // --trust KEYFILE, repeatable.
 void add_trust(CLI::App& app, std::vector<std::string>& files);
-// --except RUN, repeatable.
-void add_except(CLI::App& app, std::set<RunId>& runs);
+// --except RUN, repeatable; runs_meant() says which they are.
+void add_except(CLI::App& app, std::vector<std::string>& runs);
 void add_listen(CLI::App& app, const std::string& says, std::function<void(const ListenAddress&)> take);
 
 // RUN..., --all or --where, each without the others.

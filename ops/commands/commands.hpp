@@ -45,6 +45,8 @@ void add_rebuild(CommandLine& line);
 void add_export(CommandLine& line);
 void add_import(CommandLine& line);
 void add_archive(CommandLine& line);
+void add_erase(CommandLine& line);
+void add_logs(CommandLine& line);
 void add_replay(CommandLine& line);
 
 }  // namespace cairn

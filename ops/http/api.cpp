@@ -7,7 +7,9 @@
 #include "engine/corrupt_history.hpp"
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/client_pool.hpp"
+#include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
+#include "ops/http/report_route.hpp"
 #include "ops/http/write_routes.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/reachable.hpp"
@@ -102,6 +104,8 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/graphs", add_graph, ApiRole::operate},
     {"POST", "/api/v1/graphs/check", check_a_graph, ApiRole::operate},
     {"GET", "/api/v1/graphs/{name}", show_graph, ApiRole::read},
+    {"GET", "/api/v1/questions", list_questions, ApiRole::read},
+    {"GET", "/api/v1/report", show_report, ApiRole::read},
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
 };
@@ -211,7 +215,7 @@ struct Api::Parts : ApiParts {
       return later_response(429, *seconds, "Expected fewer bytes of bodies from token " + caller.token + ".");
     if (route.role != ApiRole::run) return {};
     const auto until_run = quotas.take_run(caller);
-    if (until_run) return later_response(429, *until_run, "Expected fewer new runs of token " + caller.token + ".");
+    if (until_run) return quota_response(caller, *until_run);
     return {};
   }
 

@@ -1,6 +1,8 @@
 #include "ops/http/bulk_route.hpp"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 
 #include "ops/http/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
@@ -20,7 +22,10 @@ RouteReply command_many_runs(RouteCall& call) {
   const std::vector<RunRow> rows = covered_runs(call, bulk->where);
   std::vector<RunId> runs;
   for (const RunRow& row : rows) runs.push_back(row.id);
-  const auto results = control_runs(call.client, call.store(), runs, bulk->control);
+  std::optional<std::int64_t> until_run;
+  const auto results = control_runs(call.client, call.store(), runs, bulk->control, fork_from_quota(call, until_run));
+  const bool is_any_done = std::any_of(results.begin(), results.end(), [](const auto& one) { return one.ok(); });
+  if (until_run && !is_any_done) return quota_response(*call.caller, *until_run);
   std::map<std::string, std::int64_t> sums;
   Json refusals = Json::array();
   std::int64_t refused = 0;

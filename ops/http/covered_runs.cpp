@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "ops/http/bodies.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/requests/run_ids.hpp"
 
 namespace cairn {
 namespace {
@@ -31,6 +33,16 @@ void keep_newest(std::vector<RunRow>& rows, std::int32_t limit) {
 }
 
 }  // namespace
+
+Result<RunFilter> filter_asked(const RouteCall& call, ApiRequest request) {
+  for (auto& [name, value] : request.query) {
+    if (name != "lineage" || !call.scope().covers_all_runs()) continue;
+    const Result<RunId> run = run_meant(call.store(), value);
+    if (!run) return run.error();
+    value = to_string(*run);
+  }
+  return filter_query(request);
+}
 
 std::vector<RunRow> covered_runs(const RouteCall& call, const RunFilter& filter) {
   std::vector<RunRow> rows;

@@ -8,6 +8,10 @@
 namespace cairn {
 
 // Newest first, at most the filter's limit.
+// The filter of the request's query, in which lineage may be the first letters of an id, for callers who may see all
+// runs. Refuses as filter_query and run_meant.
+Result<RunFilter> filter_asked(const RouteCall& call, ApiRequest request);
+
 std::vector<RunRow> covered_runs(const RouteCall& call, const RunFilter& filter);
 
 }  // namespace cairn

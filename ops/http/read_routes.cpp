@@ -60,7 +60,7 @@ std::string next_runs(const ApiRequest& request, const std::string& cursor) {
 }  // namespace
 
 RouteReply list_runs(RouteCall& call) {
-  const Result<RunFilter> filter = filter_query(call.request);
+  const Result<RunFilter> filter = filter_asked(call, call.request);
   if (!filter) return filter.error();
   const std::vector<RunRow> rows = covered_runs(call, *filter);
   std::vector<Json> lines;

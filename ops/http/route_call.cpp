@@ -21,6 +21,24 @@ Result<RunId> run_of(const RouteCall& call) {
   return run;
 }
 
+namespace {
+
+std::string fewer_runs(const Caller& caller) { return "Expected fewer new runs of token " + caller.token + "."; }
+
+}  // namespace
+
+MayFork fork_from_quota(const RouteCall& call, std::optional<std::int64_t>& until_run) {
+  return [&call, &until_run]() -> Status {
+    until_run = call.parts.quotas.take_run(*call.caller);
+    if (!until_run) return Done{};
+    return Error{Code::limit, fewer_runs(*call.caller)};
+  };
+}
+
+ApiResponse quota_response(const Caller& caller, std::int64_t until_run) {
+  return later_response(429, until_run, fewer_runs(caller));
+}
+
 ApiResponse forbidden_response(const std::string& message) { return error_response(403, "forbidden", message); }
 
 ApiResponse role_refusal(const Caller& caller, ApiRole role) {

@@ -13,6 +13,7 @@
 #include "ops/http/quota_book.hpp"
 #include "ops/http/token_book.hpp"
 #include "ops/service/database.hpp"
+#include "ops/service/second_try.hpp"
 
 namespace cairn {
 
@@ -59,6 +60,12 @@ struct RouteCall {
 // no such run.
 Result<RunId> run_of(const RouteCall& call);
 Status check_run(const RouteCall& call, const RunId& run);
+
+// Takes each fork from the caller's quota of runs, as POST /fork does. Refuses `limit`; `until_run` becomes the seconds
+// until there is enough again. REQUIRES: both outlive it.
+MayFork fork_from_quota(const RouteCall& call, std::optional<std::int64_t>& until_run);
+// 429, with when to come again.
+ApiResponse quota_response(const Caller& caller, std::int64_t until_run);
 
 // 403, as for a caller without the role.
 ApiResponse forbidden_response(const std::string& message);

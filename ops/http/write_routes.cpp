@@ -174,7 +174,10 @@ namespace {
 RouteReply control(RouteCall& call, const ControlRequest& request) {
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
-  const Result<Controlled> done = control_runs(call.client, call.store(), {*run}, request).front();
+  std::optional<std::int64_t> until_run;
+  const Result<Controlled> done =
+      control_runs(call.client, call.store(), {*run}, request, fork_from_quota(call, until_run)).front();
+  if (until_run) return quota_response(*call.caller, *until_run);
   if (!done) return done.error();
   if (!done->fork) return json_response({{"run", to_string(*run)}, {"status", done->status}});
   return json_response(

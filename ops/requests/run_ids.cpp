@@ -29,4 +29,14 @@ Result<RunId> run_meant(Store& store, const std::string& text) {
                                   (found.size() > named_max ? " and more." : ".")};
 }
 
+Result<std::set<RunId>> runs_meant(Store& store, const std::vector<std::string>& texts) {
+  std::set<RunId> runs;
+  for (const std::string& text : texts) {
+    const Result<RunId> run = run_meant(store, text);
+    if (!run) return run.error();
+    runs.insert(*run);
+  }
+  return runs;
+}
+
 }  // namespace cairn

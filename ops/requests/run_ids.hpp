@@ -1,7 +1,9 @@
 // The run that a person means: its id, or the first letters of it. Safe from any thread.
 #pragma once
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "engine/id.hpp"
 #include "engine/result.hpp"
@@ -14,5 +16,8 @@ inline constexpr std::size_t short_id_letters_min = 4;
 // A whole id is taken as it is, whether there is such a run or not. Refuses `not_found`: no id, or no run's begins so;
 // `invalid`: several do, and the sentence names some.
 Result<RunId> run_meant(Store& store, const std::string& text);
+
+// Each of them. Refuses as run_meant.
+Result<std::set<RunId>> runs_meant(Store& store, const std::vector<std::string>& texts);
 
 }  // namespace cairn

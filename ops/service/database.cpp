@@ -140,6 +140,8 @@ Result<Opened> open_database(const Settings& settings) {
   return opened;
 }
 
+std::string log_folder(const DatabaseChoice& choice) { return folder_of(choice) + "/logs"; }
+
 std::string current_actor() {
   const passwd* user = getpwuid(getuid());
   return "user:" + (user == nullptr ? std::to_string(getuid()) : std::string(user->pw_name));

@@ -58,6 +58,10 @@ Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings);
 // next to that folder, every CAIRN_CHECKPOINT_MS (10000). Refuses `invalid`: CAIRN_CHECKPOINT_MS is no number above 0.
 Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice);
 
+// Where `cairn up` keeps the logs of its processes: "logs" in the directory of an embedded database or in the default
+// one.
+std::string log_folder(const DatabaseChoice& choice);
+
 // "user:NAME" of the user who runs this program.
 std::string current_actor();
 

@@ -74,7 +74,7 @@ Result<std::string> question_meant(Client& client, const RunId& run, const std::
 }
 
 std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const std::vector<RunId>& runs,
-                                             const ControlRequest& request) {
+                                             const ControlRequest& request, const MayFork& may_fork) {
   switch (request.kind) {
     case ControlRequest::Kind::pause:
       return commanded(client, store, runs, Pause{}, request.dry_run);
@@ -86,14 +86,14 @@ std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const
       return commanded(client, store, runs, MoveRun{request.version}, request.dry_run);
     case ControlRequest::Kind::retry: {
       std::vector<Result<Controlled>> all;
-      for (const Result<SecondTry>& second : try_again(client, store, runs, request.dry_run))
+      for (const Result<SecondTry>& second : try_again(client, store, runs, request.dry_run, may_fork))
         all.push_back(controlled(store, second));
       return all;
     }
     case ControlRequest::Kind::reset: {
       std::vector<Result<Controlled>> all;
       for (const RunId& run : runs)
-        all.push_back(controlled(store, reset_run(client, store, run, request.to, request.dry_run)));
+        all.push_back(controlled(store, reset_run(client, store, run, request.to, request.dry_run, may_fork)));
       return all;
     }
   }

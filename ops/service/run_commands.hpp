@@ -29,6 +29,6 @@ struct Controlled {
 
 // Carries the command out on each run, in few commits; a refusal of one stops no other. In order.
 std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const std::vector<RunId>& runs,
-                                             const ControlRequest& request);
+                                             const ControlRequest& request, const MayFork& may_fork = {});
 
 }  // namespace cairn

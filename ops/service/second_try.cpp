@@ -113,7 +113,8 @@ std::optional<RunId> fork_at(Store& store, const RunId& run, std::int64_t seq) {
   return std::nullopt;
 }
 
-Result<SecondTry> forked(Client& client, Store& store, const RunState& state, std::int64_t seq, bool is_dry) {
+Result<SecondTry> forked(Client& client, Store& store, const RunState& state, std::int64_t seq, bool is_dry,
+                         const MayFork& may_fork) {
   if (state.parent)
     return conflict("Expected a run that no other called, but run " + to_string(state.id) + " was called by " +
                     to_string(state.parent->run) + "; try that one again.");
@@ -121,18 +122,21 @@ Result<SecondTry> forked(Client& client, Store& store, const RunState& state, st
     return conflict("Expected a run that was not tried again yet, but from event " + std::to_string(seq) + " of run " +
                     to_string(state.id) + " goes on " + to_string(*earlier) + ".");
   if (is_dry) return SecondTry{state.id, seq};
+  if (may_fork)
+    if (Status may = may_fork(); !may) return may.error();
   const Result<Started> started = client.fork(state.id, {.seq = seq});
   if (!started) return started.error();
   return SecondTry{started->run, seq};
 }
 
 // A run that cannot be reopened, because it failed without a failed step; any other keeps its refusal.
-Result<SecondTry> tried_as_fork(Client& client, Store& store, const RunId& run, const Error& refusal, bool is_dry) {
+Result<SecondTry> tried_as_fork(Client& client, Store& store, const RunId& run, const Error& refusal, bool is_dry,
+                                const MayFork& may_fork) {
   if (refusal.code != Code::conflict) return refusal;
   const Result<RunState> state = client.state(run);
   if (!state || state->status != RunStatus::failed) return refusal;
   const Result<std::int64_t> seq = before_the_failure(store, *state);
-  return seq ? forked(client, store, *state, *seq, is_dry) : Result<SecondTry>(seq.error());
+  return seq ? forked(client, store, *state, *seq, is_dry, may_fork) : Result<SecondTry>(seq.error());
 }
 
 // The last event before the commit in which the last visit of the node ended.
@@ -166,7 +170,8 @@ std::int64_t commit_end_at(Store& store, const RunId& run, std::int64_t seq) {
 
 }  // namespace
 
-std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs, bool is_dry) {
+std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs, bool is_dry,
+                                         const MayFork& may_fork) {
   std::vector<Status> reopened;  // in few commits
   if (!is_dry) reopened = client.command_many(runs, Reopen{});
   if (is_dry)
@@ -177,11 +182,12 @@ std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std
   std::vector<Result<SecondTry>> tries;
   for (std::size_t i = 0; i < runs.size(); ++i)
     tries.push_back(reopened[i] ? Result<SecondTry>(SecondTry{runs[i]})
-                                : tried_as_fork(client, store, runs[i], reopened[i].error(), is_dry));
+                                : tried_as_fork(client, store, runs[i], reopened[i].error(), is_dry, may_fork));
   return tries;
 }
 
-Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to, bool is_dry) {
+Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to, bool is_dry,
+                            const MayFork& may_fork) {
   const Result<RunState> state = client.state(run);
   if (!state) return state.error();
   std::int64_t number = 0;
@@ -193,7 +199,7 @@ Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, cons
   const Result<std::int64_t> seq =
       is_number ? Result<std::int64_t>(commit_end_at(store, run, number)) : before_node(store, *state, to);
   if (!seq) return seq.error();
-  Result<SecondTry> second = forked(client, store, *state, *seq, is_dry);
+  Result<SecondTry> second = forked(client, store, *state, *seq, is_dry, may_fork);
   if (!second || is_dry || is_ended(state->status)) return second;
   const Result<Done> ended =
       client.command(run, Cancel{"Reset to " + to + "; run " + to_string(second->run) + " goes on."});

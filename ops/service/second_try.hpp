@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,13 +19,18 @@ struct SecondTry {
   std::optional<std::int64_t> forked_at = {};  // after this event of the origin; nothing: in place
 };
 
+// Asked before each fork that would be made; its refusal stands in place of the fork. Empty: all may be.
+using MayFork = std::function<Status()>;
+
 // Each refuses `conflict`: a run that has not failed, that failed without a failed step, by a used-up budget, that
 // another run called (its caller is to be tried again), or that was tried again already (the sentence names that run);
 // as Client::command and Client::fork.
-std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs, bool is_dry);
+std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs, bool is_dry,
+                                         const MayFork& may_fork = {});
 
 // `to`: an event's number, or the name of a node, whose last visit begins again. A run that has not ended is cancelled
 // when its fork has begun. Refuses `invalid`: no such node, or it was not left yet.
-Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to, bool is_dry);
+Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to, bool is_dry,
+                            const MayFork& may_fork = {});
 
 }  // namespace cairn

@@ -204,12 +204,12 @@ class Commit {
   // A run that exists all the same was imported again.
   void read_tombstones_into(const PgResult& rows, std::vector<Found>& found) const {
     const int place = rows.column("place"), at_us = rows.column("at"), file = rows.column("file"),
-              digest = rows.column("file_digest");
+              digest = rows.column("file_digest"), erased_by = rows.column("erased_by");
     for (int row = 0; row < rows.rows(); ++row) {
       const std::size_t at = derived_[place_of(rows, row, place)];
       if (inserted_[at])
-        found[at].tombstone =
-            FoundTombstone{rows.int8(row, at_us), std::string(rows.text(row, file)), rows.hash(row, digest)};
+        found[at].tombstone = FoundTombstone{rows.int8(row, at_us), std::string(rows.text(row, file)),
+                                             rows.hash(row, digest), std::string(rows.text(row, erased_by))};
     }
   }
 

@@ -202,8 +202,22 @@ class PostgresStore final : public Store {
         pool_.query("questions_of_run", PgParameters().add(shard_of(id, shards_)).add(id).add(limit)));
   }
 
+  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
+    if (limit <= 0) return {};
+    return read_questions(
+        pool_.query("questions_after", PgParameters().add(after.asked_at).add(after.run).add(after.id).add(limit)));
+  }
+
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
     pool_.query("put_blob", PgParameters().add(shard).add(hash).add_bytes(bytes));
+  }
+
+  bool renew_blobs(Shard shard, std::span<const Hash> hashes) override {
+    PgArray wanted(PgType::bytes);
+    for (const Hash& hash : hashes) wanted.add(hash);
+    if (wanted.size() == 0) return true;
+    return pool_.query("renew_blobs", PgParameters().add(shard).add(std::move(wanted))).int8(0, 0) ==
+           std::ssize(hashes);
   }
 
   std::optional<std::string> blob(Shard shard, const Hash& hash) override {

@@ -14,8 +14,10 @@ constexpr auto checkpoint_columns =
 constexpr auto since_columns =
     std::to_array<std::string_view>({"process", "n", "at", "key", "heads", "previous", "signature"});
 constexpr auto chain_hash_columns = std::to_array<std::string_view>({"place", "chain_hash", "head"});
-constexpr auto tombstone_columns =
-    std::to_array<std::string_view>({"place", "seq", "chain_hash", "file_digest", "at", "key", "signature"});
+constexpr auto tombstone_columns = std::to_array<std::string_view>(
+    {"place", "seq", "chain_hash", "file_digest", "at", "key", "signature", "erased_by"});
+constexpr auto erased_columns = std::to_array<std::string_view>(
+    {"shard", "run_id", "seq", "chain_hash", "file_digest", "at", "key", "signature", "file", "erased_by"});
 
 // All zeros, which is no event's hash, for a value that was shortened: every comparison with it fails.
 Hash hash_of(const PgResult& rows, int row, int column) {
@@ -89,10 +91,30 @@ std::vector<std::optional<Tombstone>> CheckpointTable::tombstones(std::span<cons
   for (int row = 0; row < rows.rows(); ++row) {
     const std::size_t place = place_of(rows, row, 0);
     const RunId& run = heads[place].run;
-    found[place] = Tombstone{shard_of(run, shards_), {run, rows.int8(row, 1), hash_of(rows, row, 2)},
-                             hash_of(rows, row, 3),  rows.int8(row, 4),
-                             hash_of(rows, row, 5),  std::string(rows.text(row, 6))};
+    found[place] = Tombstone{.shard = shard_of(run, shards_),
+                             .head = {run, rows.int8(row, 1), hash_of(rows, row, 2)},
+                             .file_digest = hash_of(rows, row, 3),
+                             .at_us = rows.int8(row, 4),
+                             .key = hash_of(rows, row, 5),
+                             .signature = std::string(rows.text(row, 6)),
+                             .erased_by = std::string(rows.text(row, 7))};
   }
+  return found;
+}
+
+std::vector<Tombstone> CheckpointTable::erased(Shard after_shard, const RunId& after, std::int32_t limit) {
+  const PgResult rows = pool_->query("erased", PgParameters().add(after_shard).add(after).add(limit));
+  rows.expect_columns(erased_columns);
+  std::vector<Tombstone> found;
+  for (int row = 0; row < rows.rows(); ++row)
+    found.push_back({.shard = rows.int4(row, 0),
+                     .head = {rows.uuid(row, 1), rows.int8(row, 2), hash_of(rows, row, 3)},
+                     .file_digest = hash_of(rows, row, 4),
+                     .at_us = rows.int8(row, 5),
+                     .key = hash_of(rows, row, 6),
+                     .signature = std::string(rows.text(row, 7)),
+                     .file = std::string(rows.text(row, 8)),
+                     .erased_by = std::string(rows.text(row, 9))});
   return found;
 }
 

@@ -38,6 +38,8 @@ class CheckpointTable {
   std::vector<Found> find(std::span<const Head> heads);
   // The tombstones of the heads' runs, in their order.
   std::vector<std::optional<Tombstone>> tombstones(std::span<const Head> heads);
+  // The tombstones of erased runs, by shard and run; those after the one given.
+  std::vector<Tombstone> erased(Shard after_shard, const RunId& after, std::int32_t limit);
 
  private:
   std::unique_ptr<PostgresPool> pool_;

@@ -1,6 +1,7 @@
 #include "storage/proof/run_archive.hpp"
 
 #include <array>
+#include <map>
 
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/rows.hpp"
@@ -31,12 +32,22 @@ PgParameters tombstone_parameters(Shard shard, const std::vector<Tombstone>& lef
   const Tombstone& any = left.front();  // all are of one file and signed together
   PgParameters parameters;
   parameters.add(shard).add(any.file_digest).add(any.at_us).add(any.key).add(ids(left)).add(std::move(seq));
-  return parameters.add(std::move(chain_hash)).add(std::move(signature)).add(any.file);
+  return parameters.add(std::move(chain_hash)).add(std::move(signature)).add(any.file).add(any.erased_by);
+}
+
+// Leaves out those whose root has another member that is not to go.
+void keep_whole_families(std::span<const RunId> roots, std::vector<std::size_t>& places) {
+  if (roots.empty()) return;
+  std::map<RunId, std::size_t> left;
+  for (const RunId& root : roots) ++left[root];
+  for (const std::size_t place : places) --left[roots[place]];
+  std::erase_if(places, [&](std::size_t place) { return left[roots[place]] > 0; });
 }
 
 // Removes the runs that have ended exactly where their tombstones say, and returns how many. The tombstone is written
 // by the transaction that removes the run: there is always the one or the other.
-std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<const Tombstone> runs) {
+std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<const Tombstone> runs,
+                           std::span<const RunId> roots) {
   PgArray seqs(PgType::int8), hashes(PgType::bytes);
   for (const Tombstone& one : runs) {
     seqs.add(one.head.seq);
@@ -45,13 +56,19 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
   const PgResult rows = connection.query(
       statement("lock_archived"), PgParameters().add(shard).add(ids(runs)).add(std::move(seqs)).add(std::move(hashes)));
   rows.expect_columns(locked_columns);
-  std::vector<Tombstone> left;
+  std::vector<std::size_t> places;
+  places.reserve(static_cast<std::size_t>(rows.rows()));
   for (int row = 0; row < rows.rows(); ++row) {
-    const std::size_t place = place_of(rows, row, 0);
-    CHECK(place < runs.size());
-    left.push_back(runs[place]);
+    places.push_back(place_of(rows, row, 0));
+    CHECK(places.back() < runs.size());
   }
+  keep_whole_families(roots, places);
+  std::vector<Tombstone> left;
+  left.reserve(places.size());
+  for (const std::size_t place : places) left.push_back(runs[place]);
   if (left.empty()) return 0;
+  if (!left.front().erased_by.empty())
+    connection.query(statement("note_erasing"), PgParameters().add(shard).add(ids(left)));
   connection.query(statement("put_tombstones"), tombstone_parameters(shard, left));
   for (const char* name : {"archive_delete_jobs", "archive_delete_questions", "archive_delete_snapshots",
                            "archive_delete_events", "archive_delete_imports", "archive_delete_runs"})
@@ -60,6 +77,22 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
 }
 
 }  // namespace
+
+Status as_archivist(PostgresPool& pool, const std::function<void(PgConnection&)>& use) {
+  try {
+    return pool.run([&](PgConnection& connection) {
+      connection.execute("BEGIN");
+      connection.execute(statement("become_archivist").text);
+      use(connection);
+      connection.execute("COMMIT");
+      return Status(Done{});
+    });
+  } catch (const PostgresError& failure) {
+    if (failure.sqlstate() != insufficient_privilege && failure.sqlstate() != no_such_role) throw;
+    return Error{Code::unsupported,
+                 std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
+  }
+}
 
 RunArchive::RunArchive(const std::string& dsn)
     : pool_(std::make_unique<PostgresPool>(PgConnectOptions{dsn, "cairn archive"}, 1)) {}
@@ -70,6 +103,7 @@ std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const
       "archive_candidates", PgParameters().add(ended_before).add(after.first).add(after.second).add(limit));
   rows.expect_columns(candidate_columns);
   std::vector<Place> found;
+  found.reserve(static_cast<std::size_t>(rows.rows()));
   for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
   return found;
 }
@@ -78,6 +112,7 @@ std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run
   const PgResult rows = pool_->query_widely("archive_family", PgParameters().add(shard).add(run));
   rows.expect_columns(member_columns);
   std::vector<Member> found;
+  found.reserve(static_cast<std::size_t>(rows.rows()));
   for (int row = 0; row < rows.rows(); ++row) found.push_back({rows.uuid(row, 0), rows.boolean(row, 1)});
   return found;
 }
@@ -92,20 +127,13 @@ std::set<RunId> RunArchive::kept_for_open_runs() {
 }
 
 // Repeated after a lost answer: runs that the first attempt removed are not counted again.
-Result<std::int64_t> RunArchive::remove(Shard shard, std::span<const Tombstone> runs) {
-  try {
-    return pool_->run([&](PgConnection& connection) {
-      connection.execute("BEGIN");
-      connection.execute(statement("become_archivist").text);
-      const std::int64_t removed = remove_locked(connection, shard, runs);
-      connection.execute("COMMIT");
-      return removed;
-    });
-  } catch (const PostgresError& failure) {
-    if (failure.sqlstate() != insufficient_privilege && failure.sqlstate() != no_such_role) throw;
-    return Error{Code::unsupported,
-                 std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
-  }
+Result<std::int64_t> RunArchive::remove(Shard shard, std::span<const Tombstone> runs, std::span<const RunId> roots) {
+  CHECK(roots.empty() || roots.size() == runs.size());
+  std::int64_t removed = 0;
+  const Status done =
+      as_archivist(*pool_, [&](PgConnection& connection) { removed = remove_locked(connection, shard, runs, roots); });
+  if (!done) return done.error();
+  return removed;
 }
 
 }  // namespace cairn

@@ -2,6 +2,7 @@
 // Not thread-safe. Throws StoreUnavailable when the database cannot be reached.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,7 +15,12 @@
 
 namespace cairn {
 
+class PgConnection;
 class PostgresPool;
+
+// Calls `use` in one transaction as the role cairn_archive; again after a transient failure. Refuses `unsupported`: the
+// login is no member of that role.
+Status as_archivist(PostgresPool& pool, const std::function<void(PgConnection&)>& use);
 
 class RunArchive {
  public:
@@ -36,8 +42,9 @@ class RunArchive {
   std::set<RunId> kept_for_open_runs();
 
   // Removes the shard's runs that have ended exactly where their tombstones say and writes the tombstones, all in one
-  // transaction; returns how many. Refuses `unsupported`: the login is no member of the role cairn_archive.
-  Result<std::int64_t> remove(Shard shard, std::span<const Tombstone> runs);
+  // transaction; returns how many. With `roots`, one for each run, those with the same root go together or stay. The
+  // large values of erased runs are noted for RunErasure::remove_values. Refuses as as_archivist().
+  Result<std::int64_t> remove(Shard shard, std::span<const Tombstone> runs, std::span<const RunId> roots = {});
 
  private:
   std::unique_ptr<PostgresPool> pool_;

@@ -5,7 +5,7 @@
 namespace cairn {
 
 std::string signed_bytes(const Tombstone& tombstone, std::string_view database) {
-  Layout layout("CAIRN-TMB-1");
+  Layout layout(tombstone.erased_by.empty() ? "CAIRN-TMB-1" : "CAIRN-TMB-2");
   layout.text(database)
       .number(static_cast<std::uint32_t>(tombstone.shard), 4)
       .raw(tombstone.head.run.bytes)
@@ -14,6 +14,7 @@ std::string signed_bytes(const Tombstone& tombstone, std::string_view database) 
       .raw(tombstone.file_digest)
       .number(static_cast<std::uint64_t>(tombstone.at_us), 8)
       .raw(tombstone.key);
+  if (!tombstone.erased_by.empty()) layout.text(tombstone.erased_by);
   return std::string(layout.bytes());
 }
 

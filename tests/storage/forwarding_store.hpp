@@ -48,6 +48,10 @@ class ForwardingStore : public Store {
     return store_.loose_ends(after, limit);
   }
   void tie_ends(std::span<const RunId> runs) override { store_.tie_ends(runs); }
+  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
+    return store_.questions_after(after, limit);
+  }
+  bool renew_blobs(Shard shard, std::span<const Hash> hashes) override { return store_.renew_blobs(shard, hashes); }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override { store_.put_blob(shard, hash, bytes); }
   std::optional<std::string> blob(Shard shard, const Hash& hash) override { return store_.blob(shard, hash); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }

@@ -3,13 +3,16 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <spdlog/formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <string_view>
 #include <unistd.h>
 
 #include "engine/id.hpp"
+#include "workers/ports/log_file.hpp"
 
 namespace cairn {
 namespace {
@@ -59,6 +62,23 @@ class JsonFormatter final : public spdlog::formatter {
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
 };
 
+// A line that cannot be written is left out: the log on stderr has it.
+class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FileSink(const std::string& path) : file_(path) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& entry) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(entry, line);
+    file_.write({line.data(), line.size()});
+  }
+  void flush_() override {}
+
+ private:
+  LogFile file_;
+};
+
 }  // namespace
 
 std::optional<LogLevel> parse_log_level(const std::string& word) {
@@ -71,9 +91,10 @@ std::optional<LogLevel> parse_log_level(const std::string& word) {
 
 bool is_logged(LogLevel level) { return spdlog::should_log(level_of(level)); }
 
-void open_log(LogForm form, LogLevel level) {
+void open_log(LogForm form, LogLevel level, const std::string& file) {
   form_now = form;
   spdlog::set_default_logger(spdlog::stderr_logger_mt("cairn"));
+  if (!file.empty()) spdlog::default_logger()->sinks().push_back(std::make_shared<FileSink>(file));
   spdlog::set_level(level_of(level));
   if (form == LogForm::json)
     spdlog::set_formatter(std::make_unique<JsonFormatter>());

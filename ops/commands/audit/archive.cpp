@@ -6,6 +6,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/commit_rules.hpp"
@@ -17,7 +18,7 @@ struct ArchiveOptions {
   Age older_than;
   RunFilter where;
   std::string out;
-  std::set<RunId> except;
+  std::vector<std::string> except;
 };
 
 std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filter) {
@@ -44,6 +45,8 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
   const Result<SigningKey> key = open_signing_key(*checkpoints);
   if (!key) return key.error();
   Store& store = *opened->store;
+  const Result<std::set<RunId>> except = runs_meant(store, options.except);
+  if (!except) return except.error();
   Json kept = Json::array();
   const auto keep = [&](const RunId& run, const std::string& why) {
     kept.push_back({{"run", to_string(run)}, {"says", why}});
@@ -55,7 +58,7 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
   const TimeUs before = options.older_than.at_us.value_or(store.database_time() - options.older_than.age_us);
   CheckpointTable signatures(opened->dsn, store.shards());
   Archiver archiver(store, archive, signatures, *key, keep);
-  archiver.leave_out(options.except);
+  archiver.leave_out(*except);
   const Result<ArchiveReport> report =
       archiver.archive(options.out, before, wanted_by(store, options.where), current_actor());
   if (!report) return report.error();

@@ -4,9 +4,13 @@
 #include <tuple>
 
 #include "ops/service/database.hpp"
+#include "ops/terminal/local_time.hpp"
 
 namespace cairn {
 namespace {
+
+constexpr std::int64_t erased_shown_max = 3;
+constexpr std::int32_t erased_page = 1'000;
 
 // By run, then by event, whichever thread was first.
 bool stands_before(const Json& a, const Json& b) { return std::tie(a["run"], a["seq"]) < std::tie(b["run"], b["seq"]); }
@@ -41,11 +45,33 @@ ExitCode AuditReport::close(bool rebuilds) {
     Json document = {{"runs", runs_}, {"events", events_}, {"findings", findings_}};
     if (rebuilds) document["rebuilt"] = rebuilt_;
     if (accepted_ > 0) document["accepted"] = accepted_.load();
+    if (!erased_runs_.empty()) document["erased"] = erased_runs_;
     print_json(document);
   } else {
+    print_erased();
     print_line(summary(rebuilds));
   }
   return count_ == 0 ? exit_ok : exit_finding;
+}
+
+void AuditReport::add_erased(const Tombstone& tombstone) {
+  const std::lock_guard lock(mutex_);
+  const std::string run = to_string(tombstone.head.run);
+  if (json_) {
+    Json line = {{"run", run}, {"at", time_text(tombstone.at_us)}, {"by", tombstone.erased_by}};
+    if (!tombstone.file.empty()) line["file"] = tombstone.file;
+    erased_runs_.push_back(std::move(line));
+    return;
+  }
+  Erased& erased = erased_[{tombstone.at_us, tombstone.erased_by}];
+  if (erased.runs++ < erased_shown_max) erased.first += (erased.first.empty() ? "" : ", ") + run;
+}
+
+void AuditReport::print_erased() const {
+  for (const auto& [act, erased] : erased_)
+    print_line("Erased at " + local_time(act.first) + " by " + act.second + ": " + std::to_string(erased.runs) +
+               (erased.runs == 1 ? " run, " : " runs, ") + erased.first +
+               (erased.runs > erased_shown_max ? ", ... (all in --json)." : "."));
 }
 
 void AuditReport::take(const Finding& finding) {
@@ -103,6 +129,25 @@ void audit_signatures(AuditedDatabase& database, const RunSource& source, const 
       });
     };
   });
+}
+
+void report_erased(CheckpointTable& table, TrustedKeys& keys, const std::string& database, AuditReport& report) {
+  Shard shard = 0;
+  RunId after;
+  for (;;) {
+    const std::vector<Tombstone> page = table.erased(shard, after, erased_page);
+    for (const Tombstone& one : page) {
+      const PublicKey* key = keys.find(one.key);
+      if (key != nullptr && is_signed_by(*key, signed_bytes(one, database), one.signature))
+        report.add_erased(one);
+      else
+        report.add({{one.head.run, one.head.seq, "tombstone",
+                     "Expected the tombstone of an erased run to be signed by a trusted key, but it is not."}});
+    }
+    if (page.size() < static_cast<std::size_t>(erased_page)) return;
+    shard = page.back().shard;
+    after = page.back().head.run;
+  }
 }
 
 }  // namespace cairn

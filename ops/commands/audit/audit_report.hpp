@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,9 +13,11 @@
 
 #include "ops/audit/auditor.hpp"
 #include "ops/audit/run_source.hpp"
+#include "ops/audit/trusted_keys.hpp"
 #include "ops/requests/requests.hpp"
 #include "ops/terminal/exit_code.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/proof/checkpoint_table.hpp"
 #include "storage/proof/gathered_heads.hpp"
 
 namespace cairn {
@@ -28,6 +31,8 @@ class AuditReport {
   void add(const Audited& audited, bool was_rebuilt);
   void add(const std::vector<Finding>& findings);  // of no single run
   void count(std::int64_t runs, std::int64_t events);
+  // A run that was erased, by its tombstone.
+  void add_erased(const Tombstone& tombstone);
   void count_accepted() { ++accepted_; }
   std::int64_t accepted() const { return accepted_; }
   std::int64_t rebuilt() const { return rebuilt_; }
@@ -36,7 +41,12 @@ class AuditReport {
   ExitCode close(bool rebuilds);
 
  private:
+  struct Erased {
+    std::int64_t runs = 0;
+    std::string first;  // the ids of some of them
+  };
   void take(const Finding& finding);
+  void print_erased() const;
   std::string summary(bool rebuilds) const;
 
   const bool json_;
@@ -47,6 +57,8 @@ class AuditReport {
   std::atomic<std::int64_t> accepted_ = 0;  // heads that are signed by hand
   std::int64_t count_ = 0;
   Json findings_ = Json::array();
+  std::map<std::pair<TimeUs, std::string>, Erased> erased_;  // by time and actor
+  Json erased_runs_ = Json::array();
   Progress progress_;
 };
 
@@ -69,5 +81,8 @@ void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Ext
 // was found, in place of the finding; null: none.
 void audit_signatures(AuditedDatabase& database, const RunSource& source, const SignedUntil& until,
                       GatheredHeads* accepted, AuditReport& report);
+
+// Adds all erased runs to the report. A tombstone that none of the keys signed is a finding of kind `tombstone`.
+void report_erased(CheckpointTable& table, TrustedKeys& keys, const std::string& database, AuditReport& report);
 
 }  // namespace cairn

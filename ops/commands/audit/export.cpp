@@ -20,7 +20,7 @@ namespace {
 struct ExportOptions {
   RunSelection of;
   bool zstd = false;
-  std::set<RunId> except;
+  std::vector<std::string> except;
 };
 
 constexpr std::size_t runs_at_once = 100;
@@ -65,6 +65,8 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   Store& store = *opened->store;
+  const Result<std::set<RunId>> except = runs_meant(store, options.except);
+  if (!except) return except.error();
   const Result<std::vector<RunRow>> named = named_runs(store, options.of.runs);
   if (!named) return named.error();
   ExportWriter writer([](std::string_view bytes) { std::cout.write(bytes.data(), std::ssize(bytes)); }, options.zstd);
@@ -72,9 +74,9 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   LeftOut left;
   if (options.of.runs.empty())
     for_each_page(store, unlimited(options.of.where.value_or(RunFilter{})),
-                  [&](std::span<const RunRow> page) { add_page(exporter, page, options.except, left); });
+                  [&](std::span<const RunRow> page) { add_page(exporter, page, *except, left); });
   else
-    add_page(exporter, *named, options.except, left);
+    add_page(exporter, *named, *except, left);
   CheckpointTable checkpoints(opened->dsn, store.shards());
   exporter.end(&checkpoints);
   return left.tell();

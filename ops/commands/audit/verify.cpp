@@ -72,6 +72,11 @@ Status verify_signed(const Settings& settings, const VerifyOptions& options, Aud
   GatheredHeads accepted;
   audit_signatures(database, source, {signatures.signed_heads(), now_us, patience_ms * 1'000},
                    options.accept ? &accepted : nullptr, report);
+  if (options.of.all) {
+    Result<TrustedKeys> trusted = trusted_keys(options, checkpoints->folder);
+    if (!trusted) return trusted.error();
+    report_erased(table, *trusted, database.store->identity(), report);
+  }
   checkpoints->by_hand = true;
   if (!accepted.empty()) Checkpointer(*database.store, accepted, *std::move(checkpoints));  // signs at its end
   return Done{};

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "ops/answers/run_json.hpp"
-#include "ops/answers/usage_report.hpp"
+#include "ops/answers/run_use.hpp"
 #include "ops/answers/words.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -13,20 +12,6 @@
 
 namespace cairn {
 namespace {
-
-Result<RunUse> use_of(Client& client, const RunId& run) {
-  RunUse use;
-  const Result<RunState> state = client.state(run);
-  if (!state) return state.error();
-  use.add(*state);
-  for (std::int64_t after = 0;;) {
-    const Result<std::vector<Event>> page = client.events(run, after, events_page);
-    if (!page) return page.error();
-    for (const Event& event : *page) use.add(event);
-    if (page->size() < static_cast<std::size_t>(events_page)) return use;
-    after = page->back().seq;
-  }
-}
 
 std::string number_text(const Json& number, const char* format) {
   if (number.is_null()) return "-";

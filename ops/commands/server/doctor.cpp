@@ -69,8 +69,8 @@ std::vector<TableFacts> read_tables(Administration& database) {
 
 ArchiveFacts read_archive(Administration& database) {
   const AdminRows row = database.query("doctor_archive");
-  row.expect_columns({"", "", "", ""});
-  return {row.boolean(0, 0), row.boolean(0, 1), row.text(0, 2), row.number(0, 3)};
+  row.expect_columns({"", "", "", "", "", ""});
+  return {row.boolean(0, 0), row.boolean(0, 1), row.text(0, 2), row.number(0, 3), row.number(0, 4), row.number(0, 5)};
 }
 
 TimeUs here_us() {

@@ -10,6 +10,7 @@
 #include "ops/commands/server/transport_options.hpp"
 #include "ops/http/guard.hpp"
 #include "ops/service/database.hpp"
+#include "ops/service/log_folder.hpp"
 #include "ops/terminal/child_process.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
@@ -190,14 +191,15 @@ Exit up(const Settings& settings, const UpOptions& options) {
   if (const Status may = check_address(options, *dsn); !may) return may.error();
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
   if (!checkpoints) return checkpoints.error();
-  const auto child = [&](const std::string& command) {
+  const auto child = [&](const std::string& command, const std::string& name) {
     ChildCommand made = child_command(command, settings, choice, *dsn);
     made.environment["CAIRN_CHECKPOINTS"] = checkpoints->folder;  // a child knows the DSN but not the directory
+    made.environment["CAIRN_LOG_FILE"] = log_file_of(log_folder(choice), name);
     return made;
   };
   std::optional<ApiProcess> api;
   if (options.listen) {
-    ChildCommand serve = child("serve");
+    ChildCommand serve = child("serve", "serve");
     const std::vector<std::string> more = transport_arguments(options.transport, options.tls);
     serve.arguments.insert(serve.arguments.end(), more.begin(), more.end());
     Result<ApiProcess> started = start_api(serve, *options.listen);
@@ -207,7 +209,8 @@ Exit up(const Settings& settings, const UpOptions& options) {
   const std::string scheme = options.transport.is_tls ? "https" : "http";
   print_up(settings, choice, *dsn, options.workers, api ? api->address : "", scheme);
   std::vector<Supervised> workers;
-  for (int i = 0; i < options.workers; ++i) workers.emplace_back("Worker process", child("work"));
+  for (int i = 0; i < options.workers; ++i)
+    workers.emplace_back("Worker process", child("work", "worker-" + std::to_string(i + 1)));
   std::optional<WatchedServer> server;
   if (choice.is_embedded()) server.emplace(choice.directory);
   const Status ended = supervise(workers, api, server, signals);

@@ -150,6 +150,34 @@ TEST(Export, names_runs_or_filters_them_and_is_smaller_compressed) {
   expect_refused(cairn({"import", "/nowhere/at/all"}), 3, "/nowhere/at/all");
 }
 
+TEST(Import, a_graph_that_is_unknown_there_is_the_one_of_the_newest_run_and_a_known_one_stays) {
+  const auto write = [](const std::string& says) {
+    return write_file("known_by_import.json", R"({"name": "known_by_import", "start": "say", "limits": {"steps": 9},
+        "nodes": {"say": {"do": "data.set", "with": {"set": {"said": ")" +
+                                                  says + R"("}}, "on": {"ok": "finish"}},
+        "finish": {"end": "done"}}})");
+  };
+  cairn_ok({"graph", "add", write("one")});
+  const std::string first = start("known_by_import", Json::object(), {"--wait"});
+  cairn_ok({"graph", "add", write("two")});
+  const std::string second = start("known_by_import", Json::object(), {"--wait"});
+  const std::string file = exported({second, first});
+  const std::string other = other_database("graphs_of_imports");
+  cairn_ok({"import", file, "--dsn", other});
+  const auto version_of = [](const std::string& run, const std::string& dsn) {
+    return cairn_ok({"show", run, "--json", "--dsn", dsn}).json()["version"];
+  };
+  const std::string started = cairn_ok({"start", "known_by_import", "--wait", "--json", "--dsn", other}).json()["run"];
+  EXPECT_EQ(version_of(started, other), version_of(second, other));
+  EXPECT_NE(version_of(started, other), version_of(first, other));
+
+  const std::string third = other_database("graphs_known_before");
+  cairn_ok({"graph", "add", write("three"), "--dsn", third});
+  cairn_ok({"import", file, "--dsn", third});
+  const std::string kept = cairn_ok({"start", "known_by_import", "--wait", "--json", "--dsn", third}).json()["run"];
+  EXPECT_NE(version_of(kept, third), version_of(second, third));
+}
+
 // The hashes that a stranger computes from the file alone.
 TEST(Export, holds_what_is_hashed) {
   const std::string file = exported({start("plan_runner", plan("hashed"))});

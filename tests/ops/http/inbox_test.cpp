@@ -1,0 +1,121 @@
+// GET /questions and GET /report: what waits for a person, and what runs took.
+#include <gtest/gtest.h>
+
+#include "tests/ops/http/api_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string questions = "/api/v1/questions";
+
+void add_graph(const std::string& dsn, const std::string& name) {
+  cairn_ok({"graph", "add", write_file(name + ".json", ask_graph(name)), "--dsn", dsn});
+}
+
+std::string start(const std::string& dsn, const std::string& graph, const std::string& customer) {
+  return cairn_ok({"start", graph, "--wait", "--json", "--tag", "customer=" + customer, "--dsn", dsn}).json()["run"];
+}
+
+std::vector<std::string> runs_of(const Json& lines) {
+  std::vector<std::string> runs;
+  for (const Json& line : lines) runs.push_back(line["run"]);
+  return runs;
+}
+
+// The target of a Link header, on the path.
+std::string link_of(const Reply& reply) {
+  const std::string link = reply.header("Link");
+  return link.empty() ? "" : questions + link.substr(1, link.find('>') - 1);
+}
+
+TEST(ApiInbox, open_questions_come_oldest_first_with_what_a_person_needs_to_answer) {
+  const std::string dsn = new_database();
+  add_graph(dsn, "inbox_a");
+  add_graph(dsn, "inbox_b");
+  const std::string first = start(dsn, "inbox_a", "jane"), second = start(dsn, "inbox_b", "joe"),
+                    third = start(dsn, "inbox_a", "joe");
+  const Server server({"--dsn", dsn});
+  const Json all = server.get(questions).json();
+  EXPECT_EQ(runs_of(all), (std::vector<std::string>{first, second, third}));
+  EXPECT_EQ(all[0]["graph"], "inbox_a");
+  EXPECT_EQ(all[0]["tags"], (Json{{"customer", "jane"}}));
+  EXPECT_EQ(all[0]["schema"], (Json{{"type", "string"}}));
+  EXPECT_TRUE(all[0].contains("prompt") && all[0].contains("asked_at") && all[0].contains("expires_at")) << all[0];
+  EXPECT_EQ(runs_of(server.get(questions + "?tag=customer%3Djoe").json()), (std::vector<std::string>{second, third}));
+  EXPECT_EQ(runs_of(server.get(questions + "?graph=inbox_b").json()), (std::vector<std::string>{second}));
+  EXPECT_EQ(runs_of(server.get(questions + "?lineage=" + third).json()), (std::vector<std::string>{third}));
+  std::vector<std::string> paged;
+  for (std::string at = questions + "?limit=2&graph=inbox_a"; !at.empty();) {
+    const Reply page = server.get(at);
+    for (const std::string& run : runs_of(page.json())) paged.push_back(run);
+    at = link_of(page);
+  }
+  EXPECT_EQ(paged, (std::vector<std::string>{first, third}));
+  cairn_ok({"answer", first, "--question", all[0]["question"], "--value", "\"north\"", "--dsn", dsn});
+  EXPECT_EQ(runs_of(server.get(questions).json()), (std::vector<std::string>{second, third}));
+  EXPECT_EQ(server.get(questions + "?after=nowhere").status, 400);
+  EXPECT_EQ(server.get(questions + "?color=red").status, 400);
+}
+
+TEST(ApiInbox, questions_and_report_are_within_the_scope_of_the_token) {
+  const std::string dsn = new_database();
+  add_graph(dsn, "inbox_a");
+  const std::string jane = start(dsn, "inbox_a", "jane");
+  start(dsn, "inbox_a", "joe");
+  const std::string token = new_token(dsn, "janes", {"--role", "read", "--scope", "tag=customer=jane"});
+  const std::string blind = new_token(dsn, "blind", {"--role", "run"});
+  const Server server({"--dsn", dsn});
+  EXPECT_EQ(runs_of(server.get(questions, bearer(token)).json()), (std::vector<std::string>{jane}));
+  EXPECT_EQ(server.get("/api/v1/report", bearer(token)).json()["runs"], 1);
+  EXPECT_EQ(server.get(questions, bearer(blind)).status, 403);
+  EXPECT_EQ(server.get("/api/v1/report", bearer(blind)).status, 403);
+}
+
+TEST(ApiInbox, a_report_is_that_of_the_command) {
+  const std::string dsn = new_database();
+  add_graph(dsn, "inbox_a");
+  start(dsn, "inbox_a", "jane");
+  start(dsn, "inbox_a", "joe");
+  const Server server({"--dsn", dsn});
+  EXPECT_EQ(server.get("/api/v1/report").json(), cairn_ok({"report", "--json", "--dsn", dsn}).json());
+  const Json joes = server.get("/api/v1/report?tag=customer%3Djoe").json();
+  EXPECT_EQ(joes["runs"], 1);
+  EXPECT_EQ(joes["by_tag"].size(), 1U);
+  EXPECT_TRUE(joes["by_graph"].contains("inbox_a") && joes.contains("by_model") && joes["by_day"].size() == 1) << joes;
+  EXPECT_EQ(server.get("/api/v1/report?limit=3").status, 400);
+}
+
+TEST(ApiInbox, lineage_takes_the_first_letters_of_an_id) {
+  const std::string dsn = new_database();
+  add_graph(dsn, "inbox_a");
+  const std::string run = start(dsn, "inbox_a", "jane");
+  const Server server({"--dsn", dsn});
+  EXPECT_EQ(runs_of(server.get(runs + "?lineage=" + run.substr(0, 20)).json()), (std::vector<std::string>{run}));
+  EXPECT_EQ(server.get(runs + "?lineage=ffffffff").status, 404);
+}
+
+TEST(ApiInbox, forks_made_by_reset_and_bulk_take_from_the_quota_of_runs) {
+  const std::string dsn = new_database();
+  add_graph(dsn, "inbox_a");
+  std::vector<std::string> started;
+  for (const char* customer : {"a", "b", "c"}) {
+    started.push_back(start(dsn, "inbox_a", customer));
+    cairn_ok({"answer", started.back(), "--value", "\"north\"", "--dsn", dsn});
+  }
+  const std::string token = new_token(dsn, "operator", {"--role", "operate", "--role", "read", "--quota", "runs=2/1h"});
+  const Server server({"--dsn", dsn});
+  const Json reset = {{"to", "2"}};
+  EXPECT_EQ(server.post(runs + "/" + started[0] + "/reset", reset, bearer(token)).status, 201);
+  const Json bulk = {{"command", "reset"}, {"to", "2"}, {"where", {{"graph", "inbox_a"}, {"status", "done"}}}};
+  const Reply some = server.post("/api/v1/bulk", bulk, bearer(token));
+  EXPECT_EQ(some.status, 200) << some.body;
+  EXPECT_EQ(some.json()["statuses"]["forked"], 1) << some.body;
+  EXPECT_NE(some.body.find("fewer new runs"), std::string::npos) << some.body;
+  const Reply none = server.post("/api/v1/bulk", bulk, bearer(token));
+  EXPECT_EQ(none.status, 429) << none.body;
+  EXPECT_FALSE(none.header("Retry-After").empty());
+  EXPECT_EQ(server.post(runs + "/" + started[1] + "/reset", reset, bearer(token)).status, 429);
+}
+
+}  // namespace
+}  // namespace cairn::program
