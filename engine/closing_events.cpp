@@ -2,7 +2,48 @@
 
 #include <utility>
 
+#include "engine/bounds.hpp"
+#include "engine/command.hpp"
+
 namespace cairn {
+namespace {
+
+// A cleanup that did not end well fails the run, however that was to end, so that it is seen and can be tried again.
+RunFinished end_of_cleanup(const Ending& ending, RunFinished finished) {
+  const bool is_clean = finished.status == RunStatus::done;
+  finished.reason = is_clean ? ending.reason
+                             : recordable(ending.reason + " The cleanup failed: " + finished.reason, message_bytes_max);
+  finished.status = is_clean ? ending.status : RunStatus::failed;
+  if (!is_clean) finished.output = canonical(ending.output);
+  finished.cause = ending.cause;
+  return finished;
+}
+
+}  // namespace
+
+Closed left_open(const RunState& state) {
+  Closed closed;
+  for (const auto& [id, step] : state.steps) {
+    if (!step.failed_final) closed.steps.push_back(id);
+    if (!step.child.is_nil() && step.closing_label.empty()) closed.children.push_back(step.child);
+  }
+  for (const auto& [id, question] : state.questions) closed.questions.push_back(id);
+  return closed;
+}
+
+EventBody end_of(const RunState& state, RunFinished finished) {
+  finished.closed = left_open(state);
+  if (state.ending) return end_of_cleanup(*state.ending, std::move(finished));
+  const bool has_diverged = finished.cause && finished.cause->error == diverged_error;
+  if (finished.status == RunStatus::done || state.graph->finally < 0 || has_diverged) return finished;
+  if (finished.reason.empty()) finished.reason = "Ended as " + std::string(to_string(finished.status)) + ".";
+  return RunEnding{finished.status,
+                   std::move(finished.reason),
+                   std::move(finished.output),
+                   std::move(finished.closed),
+                   std::move(finished.cause),
+                   state.graph->node(state.graph->finally).name};
+}
 
 Attempt closed_by_engine(const Step& step) { return {step.attempt, 0, step.opened_at}; }
 

@@ -1,5 +1,5 @@
-// Builders of the events that close an attempt: one place that says which fields belong together, whether a worker
-// reported the attempt (decide) or the engine closed it (follow). Pure functions, safe from any thread.
+// Builders of the events that close an attempt or a run: one place that says which fields belong together, whether it
+// comes from outside (decide) or the engine closes it (follow). Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -8,6 +8,12 @@
 #include "engine/state.hpp"
 
 namespace cairn {
+
+// The steps, questions and children that the run would leave open if it ended now.
+Closed left_open(const RunState& state);
+// The event by which the run ends so: the begin of its graph's cleanup, or the end, with all that is closed. A begin
+// always has a reason: by that its row differs from those of other runs that are under way.
+EventBody end_of(const RunState& state, RunFinished finished);
 
 // An attempt as its closing event names it.
 struct Attempt {

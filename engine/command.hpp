@@ -67,8 +67,8 @@ struct FailStep {
   TimeUs started_at = 0;
   bool alone = false;  // lost while its worker executed nothing else
 };
-struct Due {  // the time of a timer, a timeout or an expiry is reached; refused if early
-  StepId step = 0;
+struct Due {        // the time of a timer, a timeout or an expiry is reached; refused if early
+  StepId step = 0;  // 0: the whole run's
 };
 struct Answer {
   std::string question;  // "": the only open one
@@ -83,10 +83,11 @@ struct SendSignal {
 };
 struct Cancel {
   std::string reason;
+  bool now = false;  // without the graph's cleanup; a cleanup that has begun is never waited for
 };
 struct Pause {};
 struct Resume {};
-struct Reopen {};  // a failed run: its failed steps get attempt 1 again
+struct Reopen {};  // a failed run: its failed steps get attempt 1 again, its limit of time begins again
 struct FinishChild {
   StepId step = 0;
   RunId child;

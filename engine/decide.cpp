@@ -95,21 +95,23 @@ class Deciding {
     while (settled_ < touched_.size()) {
       const BranchId branch = touched_[settled_++];
       while (auto implied = follow(state_, branch)) {
-        if (decision_.events.size() + events_of_children_ >= context_.events_max) implied = Implied{0, endless()};
+        if (decision_.events.size() + events_of_children_ >= events_max()) implied = Implied{0, endless()};
         emit_implied(*std::move(implied));
       }
     }
   }
 
   // A circle of nodes that need no worker would go on for as long as the graph's steps allow.
-  RunFinished endless() const {
-    return {.status = RunStatus::failed,
-            .reason = "limit: Expected at most " + std::to_string(context_.events_max) +
-                      " events of one decision, but more would follow.",
-            .output = "{}",
-            .closed = left_open(state_),
-            .cause = {}};
+  EventBody endless() const {
+    return end_of(state_, {.status = RunStatus::failed,
+                           .reason = "limit: Expected at most " + std::to_string(context_.events_max) +
+                                     " events of one decision, but more would follow.",
+                           .output = "{}",
+                           .closed = {},
+                           .cause = {}});
   }
+  // A cleanup has as many again.
+  std::size_t events_max() const { return state_.ending ? 2 * context_.events_max : context_.events_max; }
 
   Decision decision() && {
     std::sort(touched_.begin(), touched_.end());
@@ -150,6 +152,7 @@ class Deciding {
   Json data_after(const Step& step, const Json& patch) const;
   void succeed(const Step& step, const CompleteStep& complete);
   void close_goal(const Step& step, const CompleteStep& complete);
+  Status run_is_due();
   void fail_attempt(StepId id, const FailStep& fail);
   bool may_retry(const Step& step, const FailStep& fail) const;
   void record_use(StepId step, const std::vector<Fact>& facts);
@@ -431,11 +434,23 @@ void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   emit(id, std::move(failed));
 }
 
+// The time of the whole run.
+Status Deciding::run_is_due() {
+  if (Status open = expect_open(state_); !open) return open;
+  const std::optional<TimeUs> at = due_of_run(state_);
+  if (!at) return refusal(Code::invalid, "Expected " + name_of(state_) + " to have a limit of time, but it has none.");
+  if (context_.now_us < *at)
+    return refusal(Code::invalid, "Expected " + name_of(state_) + " to be due, but that is at " + time_text(*at) + ".");
+  emit(0, TimerFired{});
+  return Done{};
+}
+
 Status Deciding::operator()(const Due& due) {
-  if (Status open = expect_open(state_, due.step, 0); !open) return open;
-  const Step& step = state_.steps.at(due.step);
   if (state_.status == RunStatus::paused)
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to be running, but it is paused.");
+  if (due.step == 0) return run_is_due();
+  if (Status open = expect_open(state_, due.step, 0); !open) return open;
+  const Step& step = state_.steps.at(due.step);
   if (!step.due)
     return refusal(Code::invalid, "Expected step " + std::to_string(step.id) + " to wait for a time, but it does not.");
   if (context_.now_us < *step.due)
@@ -503,7 +518,12 @@ Status Deciding::operator()(const Cancel& cancel) {
   RunFinished finished;
   finished.status = RunStatus::aborted;
   finished.reason = recordable(cancel.reason, message_bytes_max);
+  if (!cancel.now && !state_.ending) {
+    emit(0, end_of(state_, std::move(finished)));
+    return Done{};
+  }
   finished.closed = left_open(state_);
+  if (state_.ending) finished.cause = state_.ending->cause;
   emit(0, std::move(finished));
   return Done{};
 }
@@ -529,8 +549,8 @@ Status Deciding::operator()(const Reopen&) {
   if (state_.status != RunStatus::failed)
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to have failed, but it is " +
                                        std::string(to_string(state_.status)) + ".");
-  const bool has_failed = std::any_of(state_.steps.begin(), state_.steps.end(),
-                                      [](const auto& entry) { return entry.second.failed_final; });
+  const bool has_failed = state_.is_overdue || std::any_of(state_.steps.begin(), state_.steps.end(),
+                                                           [](const auto& entry) { return entry.second.failed_final; });
   if (!has_failed)
     return refusal(Code::conflict, "Expected a failed step to try again, but " + name_of(state_) +
                                        " failed without one: " + state_.reason);

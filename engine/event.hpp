@@ -113,6 +113,16 @@ struct Closed {  // everything that an ending run leaves open
   std::vector<RunId> children;
   bool operator==(const Closed&) const = default;
 };
+// The run ends otherwise than done, and its graph cleans up first: what was open is closed, and the first branch goes
+// on alone from the node of "finally". The run_finished that follows in the end repeats status, reason and cause.
+struct RunEnding {
+  RunStatus status = RunStatus::failed;  // failed or aborted
+  std::string reason;
+  JsonText output = "{}";
+  Closed closed;
+  std::optional<CauseOfFailure> cause;
+  std::string next;  // node
+};
 struct RunFinished {
   RunStatus status = RunStatus::done;  // done, failed or aborted
   std::string reason;
@@ -152,7 +162,7 @@ struct SignalReceived {
   Json value;
   std::string id;  // the sender's; one id is taken once
 };
-struct TimerFired {};
+struct TimerFired {};  // of no step: the time of the whole run is over
 struct ChildStarted {
   RunId child;
   std::string graph;
@@ -264,10 +274,11 @@ struct BudgetExhausted {
 
 std::string_view to_string(RecordKind kind);
 
-using EventBody = std::variant<RunStarted, RunPaused, RunResumed, RunReopened, RunMoved, ChannelsEdited, RunFinished,
-                               StepSucceeded, StepFailed, SignalReceived, TimerFired, ChildStarted, ChildFinished,
-                               QuestionAsked, QuestionAnswered, QuestionExpired, SubGoalOpened, SubGoalRejected,
-                               SubGoalClosed, PlanCreated, PlanRevised, TaskDecomposed, Record, BudgetExhausted>;
+using EventBody =
+    std::variant<RunStarted, RunPaused, RunResumed, RunReopened, RunMoved, ChannelsEdited, RunFinished, StepSucceeded,
+                 StepFailed, SignalReceived, TimerFired, ChildStarted, ChildFinished, QuestionAsked, QuestionAnswered,
+                 QuestionExpired, SubGoalOpened, SubGoalRejected, SubGoalClosed, PlanCreated, PlanRevised,
+                 TaskDecomposed, Record, BudgetExhausted, RunEnding>;
 
 // Envelope and body. `seq` runs 1, 2, 3 ... in the run without a gap; `at_us` never decreases in a run.
 struct Event {

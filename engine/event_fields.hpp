@@ -69,6 +69,14 @@ void event_fields(auto& field, Is<RunFinished> auto& e) {
   field("closed", e.closed);
   field.present("cause", e.cause);
 }
+void event_fields(auto& field, Is<RunEnding> auto& e) {
+  field("status", e.status);
+  field("reason", e.reason);
+  field.raw("output", e.output);
+  field("closed", e.closed);
+  field.present("cause", e.cause);
+  field("next", e.next);
+}
 void event_fields(auto& field, Is<StepSucceeded> auto& e) {
   field("node", e.node);
   field("label", e.label);

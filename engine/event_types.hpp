@@ -58,6 +58,8 @@ template <>
 inline constexpr EventType event_type_of<TaskDecomposed>{22, 1, "task_decomposed"};
 template <>
 inline constexpr EventType event_type_of<BudgetExhausted>{23, 1, "budget_exhausted"};
+template <>
+inline constexpr EventType event_type_of<RunEnding>{24, 1, "run_ending"};
 
 inline constexpr std::int16_t first_record = 101;  // the number of a record is this + its kind
 inline constexpr std::int16_t record_version = 1;

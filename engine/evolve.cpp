@@ -56,6 +56,7 @@ class Fold {
     branch(root_branch).data.set(parse_stored_object(edited.patch), *state_.graph);
     touch(root_branch);
   }
+  void operator()(const RunEnding& ending);
   void operator()(const RunFinished& finished);
 
   // --- step ---
@@ -63,6 +64,7 @@ class Fold {
   void operator()(const StepFailed& failed);
   void operator()(const SignalReceived& received);
   void operator()(const TimerFired&) {
+    if (event_.step == 0) return run_is_overdue();
     Step& step = open_step();
     const auto* wait = state_.node(step).as<WaitNode>();
     step.closing_label = wait != nullptr && wait->signal ? "timeout" : "fired";
@@ -127,9 +129,16 @@ class Fold {
   }
   void touch(BranchId id) { touched_.push_back(id); }
   void touch_all() {
+    touch(whole_run);
     for (const auto& [id, part] : state_.branches) touch(id);
   }
 
+  void run_is_overdue() {
+    state_.is_overdue = true;
+    touch(whole_run);
+  }
+  void gather(BranchId into);
+  void give_up_goals(Plan& plan);
   void begin_as_fork(RunState origin, const Origin& from);
   std::optional<CauseOfFailure> cause_of(const Step& step, const StepSucceeded& closed) const;
   std::string unsuccessful_goals(const Step& map) const;
@@ -194,6 +203,8 @@ void Fold::operator()(const RunStarted& started) {
     root.data.add(started.input);
     if (started.history) root.data.add(R"({"history":)" + *started.history + "}");
   }
+  state_.counted_from = event_.at_us;
+  if (!is_ended(state_.status)) state_.is_overdue = false;
   state_.options = started.options;
   state_.tags = started.tags;
   state_.seq = 1;
@@ -216,9 +227,11 @@ void Fold::begin_as_fork(RunState origin, const Origin& from) {
 
 void Fold::operator()(const RunReopened&) {
   state_.status = RunStatus::running;
-  state_.reason.clear();
+  state_.reason = state_.ending ? state_.ending->reason : "";
   state_.cause.reset();
   state_.output = nullptr;
+  state_.counted_from = event_.at_us;
+  state_.is_overdue = false;
   for (auto& [id, step] : state_.steps) {
     step.child = RunId{};  // an open call starts a new child
     if (!step.failed_final) continue;
@@ -237,6 +250,55 @@ void Fold::operator()(const RunMoved& moved) {
   if (graph == nullptr) corrupt(state_, event_, "graph version " + moved.to_version + " is unknown");
   move_to(state_, graph);
   touch_all();
+}
+
+// The branches become one as at a join, so that the cleanup sees what each of them had written.
+void Fold::operator()(const RunEnding& ending) {
+  if (state_.ending || is_ended(state_.status)) corrupt(state_, event_, "the run has ended, or its cleanup has begun");
+  touch_all();
+  state_.status = RunStatus::running;
+  state_.reason = ending.reason;
+  state_.ending = Ending{ending.status, ending.reason, ending.cause, parse_stored(ending.output), state_.last_step};
+  CauseOfFailure cause = {state_.is_overdue ? "timeout" : std::string(to_string(ending.status)), ending.reason, "", 0,
+                          0};
+  if (ending.cause) cause = *ending.cause;
+  state_.counted_from = event_.at_us;
+  state_.is_overdue = false;
+  gather(root_branch);
+  state_.steps.clear();
+  state_.questions.clear();
+  Branch root = std::move(branch(root_branch));
+  state_.branches.clear();
+  give_up_goals(root.plan);
+  root.step = 0;
+  root.at_join = root.at_end = -1;
+  const Json given = {{"node", cause.node}, {"error", cause.error}, {"message", cause.message}};
+  root.cause = std::move(cause);
+  state_.branches.emplace(root_branch, std::move(root));
+  enter(root_branch, node_named(ending.next), given);
+}
+
+// The results that an open map over items has so far count as well.
+void Fold::gather(BranchId into) {
+  Branch& whole = branch(into);
+  if (const Step* open = find_step(state_, whole.step); open != nullptr && !open->map.items.is_null())
+    whole.data.add(mapped_patch(*open), *state_.graph);
+  for (const BranchId id : std::exchange(whole.fan, {})) {
+    gather(id);
+    merge(whole, branch(id));
+  }
+  whole.arrived = 0;
+}
+
+// The cleanup does not go on with the work that was planned.
+void Fold::give_up_goals(Plan& plan) {
+  for (SubGoal& goal : plan.goals) {
+    if (goal.tool.empty() || (goal.status != GoalStatus::planned && goal.status != GoalStatus::open)) continue;
+    goal.status = GoalStatus::skipped;
+    goal.error = "skipped";
+    goal.message = "The run was to end.";
+  }
+  plan.next_untaken = static_cast<std::int32_t>(plan.goals.size());
 }
 
 void Fold::operator()(const RunFinished& finished) {

@@ -17,7 +17,7 @@ class Following {
   std::optional<EventBody> next() const {
     if (branch_.at_end >= 0) return ended_by(std::get<EndNode>(state_.graph->node(branch_.at_end).settings));
     if (branch_.step == 0) return std::nullopt;
-    if (step().id > state_.graph->steps_max)
+    if (step().id - steps_before_cleanup() > state_.graph->steps_max)
       return failed("Expected at most " + limit() + " steps, but another opened.");
     if (step().failed_final) return failed_by_step();
     if (step().goal >= 0) return sub_goal();
@@ -47,6 +47,7 @@ class Following {
   const Settings& settings() const {
     return std::get<Settings>(node().settings);
   }
+  StepId steps_before_cleanup() const { return state_.ending ? state_.ending->last_step : 0; }
   std::string limit() const { return std::to_string(state_.graph->steps_max); }
   std::string failure() const {
     return "Step " + std::to_string(step().id) + " (" + node().name + ") failed: " + step().error + ": " +
@@ -64,7 +65,7 @@ class Following {
   EventBody ended_by(const EndNode& end) const {
     const Result<Json> reason = data(end.reason);
     if (!reason) return failed(unreadable(reason.error()));
-    const Result<Json> output = end.output ? data(*end.output) : Result<Json>(read_channels(state_, branch_.id));
+    const Result<Json> output = output_of(end);
     if (!output) return failed(unreadable(output.error()));
     RunFinished finished{.status = end.status,
                          .reason = reason->is_string() ? reason->get<std::string>() : canonical(*reason),
@@ -74,6 +75,12 @@ class Following {
     if (const CauseOfFailure* cause = find_cause(state_, branch_.id); cause != nullptr && is_told(end.status))
       finished.cause = *cause;
     return finished;
+  }
+  // An end that says nothing of it gives all channels, and after a cleanup what the run was to give.
+  Result<Json> output_of(const EndNode& end) const {
+    if (end.output) return data(*end.output);
+    if (state_.ending) return state_.ending->output;
+    return read_channels(state_, branch_.id);
   }
   static std::string unreadable(const Error& error) {
     return std::string(to_string(error.code)) + ": " + error.message;
@@ -219,25 +226,26 @@ class Following {
   const Branch& branch_;
 };
 
-}  // namespace
-
-Closed left_open(const RunState& state) {
-  Closed closed;
-  for (const auto& [id, step] : state.steps) {
-    if (!step.failed_final) closed.steps.push_back(id);
-    if (!step.child.is_nil() && step.closing_label.empty()) closed.children.push_back(step.child);
-  }
-  for (const auto& [id, question] : state.questions) closed.questions.push_back(id);
-  return closed;
+// A run whose time is over fails, wherever it stands.
+std::optional<Implied> of_run(const RunState& state) {
+  if (!state.is_overdue) return std::nullopt;
+  RunFinished finished;
+  finished.status = RunStatus::failed;
+  finished.reason =
+      "timeout: Expected the run to end within " + std::to_string(state.graph->ms_max) + " ms, but it has not.";
+  return Implied{0, end_of(state, std::move(finished))};
 }
+
+}  // namespace
 
 std::optional<Implied> follow(const RunState& state, BranchId branch) {
   if (is_ended(state.status)) return std::nullopt;
+  if (branch == whole_run) return of_run(state);
   const auto found = state.branches.find(branch);
   if (found == state.branches.end()) return std::nullopt;
   std::optional<EventBody> body = Following(state, found->second).next();
   if (!body) return std::nullopt;
-  if (auto* finished = std::get_if<RunFinished>(&*body)) finished->closed = left_open(state);
+  if (auto* finished = std::get_if<RunFinished>(&*body)) body = end_of(state, std::move(*finished));
   return Implied{found->second.step, *std::move(body)};
 }
 

@@ -16,10 +16,7 @@ struct Implied {
   EventBody body;
 };
 
-// Nothing when the branch is settled or does not exist, or the run has ended.
+// Nothing when the branch is settled or does not exist, or the run has ended. For `whole_run`: its end by time.
 std::optional<Implied> follow(const RunState& state, BranchId branch);
-
-// The steps, questions and children that the run would leave open if it ended now.
-Closed left_open(const RunState& state);
 
 }  // namespace cairn

@@ -121,11 +121,13 @@ struct Graph {
   std::string version;  // lower-case hexadecimal SHA-256 of `text`
   std::string text;     // canonical JSON
   NodeIndex start = -1;
+  NodeIndex finally = -1;   // where the cleanup of a run begins that ends otherwise than done; -1: it has none
   std::vector<Node> nodes;  // by name
   std::map<std::string, Reducer> channels;
   std::map<std::string, Budget> budgets;
   std::set<std::string, std::less<>> mapped;  // channels that a map goes over: they hold lists
   std::int32_t steps_max = 0;
+  std::int64_t ms_max = 0;        // from a run's start to its end; 0: no limit
   Json input;                     // JSON Schema of a run's input; null: any object
   Json context = Json::object();  // what a run that continues another takes over: {"keep_last": n}
 

@@ -84,7 +84,8 @@ class GraphCheck {
       return faults_;
     }
     keys(graph_, "the graph",
-         {"name", "start", "input", "channels", "limits", "budgets", "context", "nodes", "description", "$schema"});
+         {"name", "start", "finally", "input", "channels", "limits", "budgets", "context", "nodes", "description",
+          "$schema"});
     name("the graph's name", member(graph_, "name"));
     if (graph_.contains("description") && !graph_["description"].is_string()) {
       expected("the graph's description to be a text", graph_["description"]);
@@ -97,7 +98,8 @@ class GraphCheck {
     budgets();
     context();
     nodes();
-    start();
+    shape_.start = begins("the graph's start", member(graph_, "start"));
+    if (graph_.contains("finally")) finally();
     if (walkable_) {
       for (std::string& fault : walk_faults(shape_)) faults_.push_back(std::move(fault));
     }
@@ -181,8 +183,9 @@ class GraphCheck {
   void limits() {
     const Json& limits = member(graph_, "limits");
     if (!object("the graph's limits", limits)) return;
-    keys(limits, "the graph's limits", {"steps"});
+    keys(limits, "the graph's limits", {"steps", "ms"});
     integer("the limit of steps", member(limits, "steps"), 1, steps_max);
+    if (limits.contains("ms")) integer("the limit of milliseconds", limits["ms"], 1, ms_max);
   }
 
   void budgets() {
@@ -227,16 +230,22 @@ class GraphCheck {
     for (Place& place : shape_.places) node(place, nodes[place.name]);
   }
 
-  void start() {
-    const Json& start = member(graph_, "start");
-    const auto found = start.is_string() ? places_.find(start.get_ref<const std::string&>()) : places_.end();
-    if (found != places_.end()) {
-      shape_.start = found->second;
-      return;
-    }
+  NodeIndex begins(const std::string& what, const Json& node) {
+    const auto found = node.is_string() ? places_.find(node.get_ref<const std::string&>()) : places_.end();
+    if (found != places_.end()) return found->second;
     walkable_ = false;
-    if (!start.is_string()) return expected("the graph's start to be a node", start);
-    fault("the graph's start to be a node", "there is no " + excerpt(start, 60));
+    if (node.is_string())
+      fault(what + " to be a node", "there is no " + excerpt(node, 60));
+    else
+      expected(what + " to be a node", node);
+    return -1;
+  }
+
+  void finally() {
+    const Json& node = graph_["finally"];
+    shape_.finally = begins("the graph's \"finally\"", node);
+    if (shape_.finally >= 0 && shape_.places[static_cast<std::size_t>(shape_.finally)].end)
+      fault("the graph's \"finally\" to be a node that does something", "it is the end " + excerpt(node, 60));
   }
 
   // --- a node ---------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/json.hpp"
+#include "engine/result.hpp"
 
 namespace cairn {
 
@@ -28,7 +29,9 @@ struct HandlerSetting {
   std::string name;
   Means means = Means::value;
   bool is_required = false;
-  std::string otherwise = {};  // the channel if the key is missing; "": none
+  std::string otherwise = {};                    // the channel if the key is missing; "": none
+  Status (*check)(const Json& value) = nullptr;  // of a value without references; null: anything
+  bool is_constant = false;                      // it stands in the graph: a run's data may not choose it
 };
 
 // A handler as the check sees it.
@@ -38,6 +41,7 @@ struct HandlerLabels {
   bool is_pure = true;            // only a pure handler may be cached
   // All keys of its "with"; it then writes no channel but those they name. Nothing: any key, any channel.
   std::optional<std::vector<HandlerSetting>> settings = {};
+  Status (*check)(const Json& with) = nullptr;  // of the settings together, whose values may be references
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
 

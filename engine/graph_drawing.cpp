@@ -103,6 +103,7 @@ std::string dot_text(std::string_view text) {
 
 std::string mermaid(const Graph& graph) {
   std::string text = "flowchart TD\n  start((start)) --> " + mermaid_id(graph.start) + "\n";
+  if (graph.finally >= 0) text += "  finally((finally)) -.-> " + mermaid_id(graph.finally) + "\n";
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Brackets shape = mermaid_shape(graph.nodes[i].verb());
     text.append("  ").append(mermaid_id(static_cast<NodeIndex>(i)));
@@ -127,6 +128,9 @@ std::string dot(const Graph& graph) {
             escaped(node.name, "\\\"", "\\\\") + "\\n" + escaped(subtitle(node), "\\\"", "\\\\") + "\"];\n";
   }
   text += "  \".\" -> " + name_of(graph.start) + ";\n";
+  if (graph.finally >= 0)
+    text += "  \".finally\" [shape=circle, label=\"finally\"];\n  \".finally\" -> " + name_of(graph.finally) +
+            " [style=dashed];\n";
   for (const Node& node : graph.nodes) {
     for (const auto& [label, targets] : node.on) {
       const std::string style = targets.size() > 1 ? ", style=bold" : "";

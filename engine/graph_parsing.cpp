@@ -177,6 +177,7 @@ GraphRef built_graph(const Json& json, std::string version) {
   graph->version = std::move(version);
   graph->text = canonical(json);
   graph->steps_max = json.at("limits").at("steps").get<std::int32_t>();
+  read(json.at("limits"), "ms", graph->ms_max);
   read(json, "input", graph->input);
   read(json, "context", graph->context);
   for (const auto& [channel, settings] : object_at(json, "channels").items()) {
@@ -193,6 +194,11 @@ GraphRef built_graph(const Json& json, std::string version) {
       each_reference(items->over, [&](std::string_view list, bool) { graph->mapped.emplace(list); });
   graph->start = graph->find(json.at("start").get_ref<const std::string&>());
   if (graph->start < 0) throw CorruptHistory("Expected the start of graph " + graph->name + " to be a node.");
+  if (const auto finally = json.find("finally"); finally != json.end()) {
+    graph->finally = graph->find(finally->get_ref<const std::string&>());
+    if (graph->finally < 0)
+      throw CorruptHistory("Expected the cleanup of graph " + graph->name + " to begin at a node.");
+  }
   return graph;
 }
 

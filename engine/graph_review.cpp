@@ -84,6 +84,9 @@ class Parts {
     for (const HandlerSetting& setting : *known->second.settings)
       if (const Json* value = with == nullptr ? nullptr : member(*with, setting.name))
         one_setting(name, node, handler, setting, *value);
+    if (known->second.check == nullptr || with == nullptr) return;
+    if (const Status fits = known->second.check(*with); !fits)
+      fault("In the \"with\" of " + node_named(name) + ": " + fits.error().message);
   }
 
   void known_handler(const std::string& name, const Json& node, const std::string& handler) {
@@ -120,6 +123,7 @@ class Parts {
 
   void one_setting(const std::string& name, const Json& node, const std::string& handler, const HandlerSetting& setting,
                    const Json& value) {
+    form(name, setting, value);
     switch (setting.means) {
       case Means::schema:
         schema(in_quotes(setting.name) + " of " + node_named(name), value);
@@ -141,6 +145,16 @@ class Parts {
       case Means::channels:
         return;
     }
+  }
+
+  void form(const std::string& name, const HandlerSetting& setting, const Json& value) {
+    const bool has_references = has_reference(value);
+    if (has_references && setting.is_constant)
+      return fault("Expected " + in_quotes(setting.name) + " of " + node_named(name) +
+                   " to stand in the graph, but it refers to a channel.");
+    if (has_references || setting.check == nullptr) return;
+    if (const Status fits = setting.check(value); !fits)
+      fault("In " + in_quotes(setting.name) + " of " + node_named(name) + ": " + fits.error().message);
   }
 
   void tool(const std::string& name, const Json& value) {
@@ -336,6 +350,14 @@ class Reads {
     return known;
   }
 
+  // A run may end anywhere: what any node writes may be there, and why it ends.
+  ChannelSet at_the_cleanup() const {
+    ChannelSet known = at_the_start();
+    for (const Node& node : graph_.nodes) known.add(written_by(node));
+    note("error", known);
+    return known;
+  }
+
   // For each node, what may have been written on some way to it.
   std::vector<ChannelSet> spread() const {
     const ChannelSet nothing{std::vector<bool>(numbers_.size()), false};
@@ -343,6 +365,10 @@ class Reads {
     std::vector<bool> seen(graph_.nodes.size());
     std::vector<NodeIndex> open{graph_.start};
     before[static_cast<std::size_t>(graph_.start)] = at_the_start();
+    if (graph_.finally >= 0) {
+      open.push_back(graph_.finally);
+      before[static_cast<std::size_t>(graph_.finally)].add(at_the_cleanup());
+    }
     while (!open.empty()) {
       const auto from = static_cast<std::size_t>(open.back());
       open.pop_back();

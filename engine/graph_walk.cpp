@@ -36,7 +36,9 @@ void find_unreached(const Shape& shape, std::vector<std::string>& faults) {
       }
     }
   }
-  const std::vector<bool> reached = spread(forward, {shape.start});
+  std::vector<NodeIndex> begins{shape.start};
+  if (shape.finally >= 0) begins.push_back(shape.finally);
+  const std::vector<bool> reached = spread(forward, begins);
   const std::vector<bool> can_end = spread(backward, ends);
   const std::string start = in_quotes(shape.places[index(shape.start)].name);
   for (std::size_t i = 0; i < shape.places.size(); ++i) {
@@ -63,6 +65,7 @@ class FanOutWalk {
 
   std::vector<std::string> faults() {
     enter(shape_.start, outside);
+    if (shape_.finally >= 0) enter(shape_.finally, outside);
     while (!open_.empty()) {
       const auto [node, around] = open_.back();
       open_.pop_back();

@@ -25,6 +25,7 @@ struct Place {  // a node, as far as a walk cares
 struct Shape {
   std::vector<Place> places;
   NodeIndex start = -1;
+  NodeIndex finally = -1;  // -1: none
 };
 
 // One plain sentence per fault: a node that cannot be reached or cannot reach an end, a join outside of a fan-out, a

@@ -20,6 +20,7 @@ using Shard = std::int32_t;      // 0 .. shards-1
 
 inline constexpr TimeUs never_us = std::numeric_limits<TimeUs>::max();
 inline constexpr BranchId root_branch = 1;
+inline constexpr BranchId whole_run = 0;  // where a branch is named, but the run as a whole is meant
 
 // A UUID (RFC 9562). The last two bytes place the run on a shard; a child carries its parent's, so that both
 // are always written by one transaction.

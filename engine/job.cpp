@@ -16,10 +16,23 @@ Job job_for(const RunState& state, const Step& step, std::string queue, TimeUs r
           .timeout_ms = node.timeout_ms};
 }
 
+std::optional<Job> job_of_run(const RunState& state) {
+  const std::optional<TimeUs> due = due_of_run(state);
+  if (!due) return std::nullopt;
+  return Job{.branch = whole_run,
+             .step = 0,
+             .attempt = 1,
+             .queue = std::string(timer_queue),
+             .priority = state.options.priority,
+             .run_at_us = state.status == RunStatus::paused ? never_us : *due,
+             .timeout_ms = 0};
+}
+
 }  // namespace
 
 std::optional<Job> job_of(const RunState& state, BranchId branch) {
   if (is_ended(state.status)) return std::nullopt;
+  if (branch == whole_run) return job_of_run(state);
   const auto found = state.branches.find(branch);
   if (found == state.branches.end() || found->second.step == 0) return std::nullopt;
   const Step& step = state.steps.at(found->second.step);
@@ -31,6 +44,7 @@ std::optional<Job> job_of(const RunState& state, BranchId branch) {
 
 std::vector<Job> jobs_of(const RunState& state) {
   std::vector<Job> jobs;
+  if (auto job = job_of(state, whole_run)) jobs.push_back(*std::move(job));
   for (const auto& [id, branch] : state.branches)
     if (auto job = job_of(state, id)) jobs.push_back(*std::move(job));
   return jobs;

@@ -26,7 +26,8 @@ struct Job {
 
 struct RunState;
 
-// The job of one branch, or none (a forked branch, an open map, a call, an untimed wait or ask, an ended run).
+// The job of one branch, or none (a forked branch, an open map, a call, an untimed wait or ask, an ended run); of
+// `whole_run` the one that ends it when its time is over.
 std::optional<Job> job_of(const RunState& state, BranchId branch);
 
 // The jobs of all branches, in branch order: for rebuild and for tests.

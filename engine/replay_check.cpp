@@ -29,6 +29,10 @@ struct Spoken {
   std::optional<Command> operator()(const ChannelsEdited& e) const { return EditChannels{parse_stored(e.patch)}; }
   std::optional<Command> operator()(const RunFinished& e) const {
     if (e.status != RunStatus::aborted) return std::nullopt;
+    return Cancel{e.reason, true};
+  }
+  std::optional<Command> operator()(const RunEnding& e) const {
+    if (e.status != RunStatus::aborted) return std::nullopt;
     return Cancel{e.reason};
   }
   template <class Other>

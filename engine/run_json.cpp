@@ -86,6 +86,7 @@ Json state_json(const RunState& state) {
   shown["tags"] = state.tags;
   shown["started_at"] = time_text(state.started_at);
   shown["updated_at"] = time_text(state.last_at);
+  if (const std::optional<TimeUs> due = due_of_run(state)) shown["due"] = time_text(*due);
   shown["parent"] = state.parent ? Json(to_string(state.parent->run)) : Json(nullptr);
   shown["continues"] = state.continues ? Json(to_string(*state.continues)) : Json(nullptr);
   if (state.forked_from)
@@ -94,6 +95,10 @@ Json state_json(const RunState& state) {
   for (const auto& [id, step] : state.steps) shown["steps"].push_back(step_json(state, step));
   for (const auto& [name, use] : state.budgets) shown["budgets"][name] = Json{{"cap", use.cap}, {"used", use.used}};
   for (const auto& [id, question] : state.questions) shown["questions"].push_back(question_json(question));
+  if (state.ending && !is_ended(state.status)) {
+    shown["ending"] = Json{{"status", to_string(state.ending->status)}, {"reason", state.ending->reason}};
+    if (state.ending->cause) shown["ending"]["cause"] = cause_json(*state.ending->cause);
+  }
   if (is_ended(state.status)) {
     shown["reason"] = state.reason;
     shown["output"] = state.output;

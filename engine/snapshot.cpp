@@ -348,16 +348,26 @@ void state_fields(auto& field, Is<BudgetUse> auto& e) {
   field("used", e.used);
   field("told", e.is_reported);
 }
+void state_fields(auto& field, Is<Ending> auto& e) {
+  field("status", e.status);
+  field("reason", e.reason);
+  field.present("cause", e.cause);
+  field("output", e.output);
+  field("last_step", e.last_step);
+}
 void state_fields(auto& field, Is<RunState> auto& e) {  // but its graph
   field("run", e.id);
   field("seq", e.seq);
   field("status", e.status);
   field("reason", e.reason);
-  field.present("cause", e.cause);  // since fold version 5
+  field.present("cause", e.cause);    // since fold version 5
+  field.present("ending", e.ending);  // since fold version 7
   field("output", e.output);
   field("started_at", e.started_at);
   field("last_at", e.last_at);
-  field.unless_is("language", e.language, std::int32_t{1});  // since fold version 5
+  field.unless_is("counted_from", e.counted_from, TimeUs{0});  // since fold version 7
+  field.flag("overdue", e.is_overdue);                         // since fold version 7
+  field.unless_is("language", e.language, std::int32_t{1});    // since fold version 5
   field.text("input", e.input);
   field("options", e.options);
   field("tags", e.tags);

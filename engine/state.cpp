@@ -388,6 +388,12 @@ const CallNode* call_of(const RunState& state, const Step& step) {
   return node == nullptr ? nullptr : node->call();
 }
 
+std::optional<TimeUs> due_of_run(const RunState& state) {
+  if (is_ended(state.status) || state.graph == nullptr || state.graph->ms_max == 0 || state.is_overdue)
+    return std::nullopt;
+  return state.counted_from + state.graph->ms_max * 1'000;
+}
+
 bool is_waiting(const RunState& state) {
   if (state.status != RunStatus::running) return false;
   return std::none_of(state.steps.begin(), state.steps.end(), [&](const auto& entry) {

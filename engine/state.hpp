@@ -179,16 +179,28 @@ struct BudgetUse {
   bool is_reported = false;  // budget_exhausted was written
 };
 
+// How the run will end when its cleanup has.
+struct Ending {
+  RunStatus status = RunStatus::failed;
+  std::string reason;
+  std::optional<CauseOfFailure> cause;
+  Json output = nullptr;
+  StepId last_step = 0;  // before the cleanup, whose steps are counted from there
+};
+
 struct RunState {
   RunId id;
   GraphRef graph;
   std::int64_t seq = 0;  // 0: no event yet
   RunStatus status = RunStatus::running;
-  std::string reason;
+  std::string reason;                   // of its end, also while it cleans up
   std::optional<CauseOfFailure> cause;  // of an end that is not done
+  std::optional<Ending> ending;         // its cleanup has begun
   Json output = nullptr;
   TimeUs started_at = 0;
   TimeUs last_at = 0;
+  TimeUs counted_from = 0;  // its limit of time: its start, the begin of its cleanup, its reopening
+  bool is_overdue = false;  // that time is over
   std::int32_t language = language_now;
   JsonText input = "{}";
   Options options;
@@ -269,6 +281,9 @@ Status check_slots(const RunState& state, const Step& step);
 // succeeded, and taken by an earlier map, so that nothing depends on who finished first. Null if there is none. Costs
 // the plan once for each map, then only what fits.
 const SubGoal* find_same_success(const RunState& state, const Step& step);
+
+// When the limit of time of the whole run is reached; nothing if it has none, or has reached it.
+std::optional<TimeUs> due_of_run(const RunState& state);
 
 // running but with nothing open except questions, waits and calls.
 bool is_waiting(const RunState& state);

@@ -76,6 +76,16 @@ RunRow with_cause(const StoredRun& run) {
   return row;
 }
 
+// Whether the run has ended, or gave this child up to clean up.
+bool is_given_up(const StoredRun& run, const RunId& child) {
+  if (is_ended(run.row.status)) return true;
+  return std::any_of(run.events.begin(), run.events.end(), [&](const EventRow& event) {
+    if (event.type != event_type_of<RunEnding>.number) return false;
+    const Json children = parse_stored(event.payload).at("closed").at("children");
+    return std::find(children.begin(), children.end(), Json(to_string(child))) != children.end();
+  });
+}
+
 // "" is called by every run.
 bool has_called(const StoredRun& run, const std::string& tool) {
   return tool.empty() || std::any_of(run.events.begin(), run.events.end(), [&](const EventRow& event) {
@@ -405,7 +415,7 @@ class MemoryStore final : public Store {
     mark = {};
     for (std::int32_t n = 0; n < limit && child != children.end(); ++n, ++child) {
       const auto parent = runs_.find(child->first.second);
-      if (parent != runs_.end() && is_ended(parent->second.row.status)) found.push_back(child->second);
+      if (parent != runs_.end() && is_given_up(parent->second, child->second)) found.push_back(child->second);
       if (n + 1 == limit) mark = {child->first.first, child->first.second};
     }
     return found;

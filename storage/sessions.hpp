@@ -24,7 +24,8 @@ struct SessionRow {
   bool only_own = false;  // executes only the runs it was started for, and those they call
   std::optional<std::vector<std::string>> handlers = {};  // nothing: unknown
   std::optional<std::vector<std::string>> tools = {};     // nothing: unknown
-  std::string machine = {};                               // where `pid` means something; "": unknown
+  std::optional<bool> has_model = {};  // a language model answers there, not the rule book alone; nothing: unknown
+  std::string machine = {};            // where `pid` means something; "": unknown
   // The one hold that it executes, as "RUN BRANCH EPOCH": none of its others has begun. "": its holds run side by side.
   // Nothing: unknown, as of a worker of an older release.
   std::optional<std::string> alone = {};

@@ -92,8 +92,9 @@ class Store {
   // Open questions of all runs after the place given, oldest first.
   virtual std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) = 0;
 
-  // Open children of ended parents: cancelling descends by a sweep. Looks at `limit` open children after `mark`, in the
-  // order of their parents, and moves the mark; at their end, the next call begins at the first.
+  // Open children of parents that have ended, or gave them up to clean up: cancelling descends by a sweep. Looks at
+  // `limit` open children after `mark`, in the order of their parents, and moves the mark; at their end, the next call
+  // begins at the first.
   virtual std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) = 0;
 
   // Called runs that ended without their callers (Entry::caller_knows), as a program of an older release may leave

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "engine/embedded.hpp"
@@ -11,6 +12,7 @@
 #include "storage/chain.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
+#include "workers/models/http_model.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/schema_check.hpp"
@@ -35,9 +37,9 @@ Result<Json> read_json(const std::string& name, const std::string& what) {
   return parse_json(*text, what + " at " + name);
 }
 
-HandlerTable make_handlers() {
+HandlerTable make_handlers(bool calls_urls) {
   HandlerTable table;
-  add_builtin_handlers(table);
+  add_builtin_handlers(table, calls_urls);
   add_seven_node(table);
   add_plan_runner(table);
   add_round_planner(table);
@@ -70,6 +72,46 @@ Result<double> read_cost(const std::string& name, const std::string& text) {
   return Error{Code::invalid, "Expected " + name + " to be a number of at least 0, but it is \"" + text + "\"."};
 }
 
+Result<std::int64_t> read_limit(const std::string& name, const std::string& text, std::int64_t otherwise,
+                                std::int64_t most) {
+  if (text.empty()) return otherwise;
+  std::int64_t limit = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (fault == std::errc{} && end == text.data() + text.size() && limit >= 1 && limit <= most) return limit;
+  return Error{Code::invalid,
+               "Expected " + name + " to be from 1 to " + std::to_string(most) + ", but it is \"" + text + "\"."};
+}
+
+template <class T>
+Result<T> read_word(const std::string& name, const std::string& text, const std::map<std::string, T>& words) {
+  if (const auto found = words.find(text); found != words.end()) return found->second;
+  std::string known;
+  for (const auto& [word, value] : words) known += (known.empty() ? "" : ", ") + word;
+  return Error{Code::invalid, "Expected " + name + " to be one of " + known + ", but it is \"" + text + "\"."};
+}
+
+Status read_forms(const CatalogueOptions& options, ModelEndpoint& endpoint) {
+  if (!options.model_format.empty()) {
+    const Result<ReplyFormat> format = read_word<ReplyFormat>("CAIRN_MODEL_FORMAT", options.model_format,
+                                                              {{"json_schema", ReplyFormat::json_schema},
+                                                               {"json_object", ReplyFormat::json_object},
+                                                               {"text", ReplyFormat::text}});
+    if (!format) return format.error();
+    endpoint.format = *format;
+  }
+  if (!options.model_api.empty()) {
+    const Result<ModelApi> api =
+        read_word<ModelApi>("CAIRN_MODEL_API", options.model_api,
+                            {{"chat", ModelApi::chat_completions}, {"responses", ModelApi::responses}});
+    if (!api) return api.error();
+    endpoint.api = *api;
+  }
+  const Result<std::int64_t> ms = read_limit("CAIRN_MODEL_MS", options.model_ms, 0, 86'400'000);
+  if (!ms) return ms.error();
+  endpoint.timeout_ms = *ms;
+  return Done{};
+}
+
 Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
   if (!options.model_script.empty()) {
     Result<Json> script = read_json(options.model_script, "the model's script");
@@ -84,6 +126,7 @@ Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
   endpoint.url = options.model_url;
   endpoint.model = options.model;
   endpoint.api_key = options.model_key;
+  if (Status known = read_forms(options, endpoint); !known) return known.error();
   const Result<double> cost_in = read_cost("CAIRN_MODEL_COST_IN", options.model_cost_in);
   if (!cost_in) return cost_in.error();
   const Result<double> cost_out = read_cost("CAIRN_MODEL_COST_OUT", options.model_cost_out);
@@ -91,16 +134,6 @@ Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
   endpoint.cost_in = *cost_in;
   endpoint.cost_out = *cost_out;
   return make_http_model(std::move(endpoint));
-}
-
-Result<std::int64_t> read_limit(const std::string& name, const std::string& text, std::int64_t otherwise,
-                                std::int64_t most) {
-  if (text.empty()) return otherwise;
-  std::int64_t limit = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (fault == std::errc{} && end == text.data() + text.size() && limit >= 1 && limit <= most) return limit;
-  return Error{Code::invalid,
-               "Expected " + name + " to be from 1 to " + std::to_string(most) + ", but it is \"" + text + "\"."};
 }
 
 // The data set that the tools for data ask. The sample's database is set later, by use_database.
@@ -145,13 +178,12 @@ Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options
 }
 
 // A tool of the file takes the place of a built-in one with its name.
-Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset) {
-  Result<ToolsFile> file = read_tools_file(options.tools_file);
-  if (!file) return file.error();
-  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file->builtin);
+Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset, ToolsFile file,
+                                              Secrets secrets) {
+  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file.builtin);
   if (!specs) return specs.error();
-  std::move(file->tools.begin(), file->tools.end(), std::back_inserter(*specs));
-  return make_tools(*std::move(specs), options.tool_threads);
+  std::move(file.tools.begin(), file.tools.end(), std::back_inserter(*specs));
+  return make_tools(*std::move(specs), options.tool_threads, {std::move(secrets), std::move(file.builtin.urls)});
 }
 
 }  // namespace
@@ -162,6 +194,9 @@ CatalogueOptions catalogue_options_from_environment() {
   options.model_url = from_environment("CAIRN_MODEL_URL");
   options.model = from_environment("CAIRN_MODEL");
   options.model_key = from_environment("CAIRN_MODEL_KEY");
+  options.model_format = from_environment("CAIRN_MODEL_FORMAT");
+  options.model_api = from_environment("CAIRN_MODEL_API");
+  options.model_ms = from_environment("CAIRN_MODEL_MS");
   options.model_cost_in = from_environment("CAIRN_MODEL_COST_IN");
   options.model_cost_out = from_environment("CAIRN_MODEL_COST_OUT");
   options.model_script = from_environment("CAIRN_MODEL_SCRIPT");
@@ -184,18 +219,24 @@ void Catalogue::use_database(const std::string& dsn, const std::string& owner_ds
 }
 
 Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options) {
+  Result<ToolsFile> file = read_tools_file(options.tools_file);
+  if (!file) return file.error();
   auto catalogue = std::make_unique<Catalogue>();
-  catalogue->handlers = make_handlers();
+  catalogue->handlers = make_handlers(file->builtin.urls.has_value());
   Result<std::vector<GraphRef>> graphs = make_graphs(catalogue->handlers.labels());
   if (!graphs) return graphs.error();
   catalogue->graphs = *std::move(graphs);
   Result<std::unique_ptr<Model>> model = make_model(options);
   if (!model) return model.error();
   catalogue->model = *std::move(model);
+  catalogue->has_model = !options.model_script.empty() || !options.model_url.empty();
   Result<Dataset> dataset = make_dataset(options);
   if (!dataset) return dataset.error();
   catalogue->dataset = *std::move(dataset);
-  Result<std::unique_ptr<Tools>> tools = make_all_tools(options, catalogue->dataset);
+  Result<Secrets> secrets = Secrets::open(std::move(file->secrets));
+  if (!secrets) catalogue->secrets = secrets.error();
+  Result<std::unique_ptr<Tools>> tools =
+      make_all_tools(options, catalogue->dataset, *std::move(file), secrets ? *std::move(secrets) : Secrets());
   if (!tools) return tools.error();
   catalogue->tools = *std::move(tools);
   return catalogue;
@@ -204,6 +245,7 @@ Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& option
 Surroundings surroundings_of(const Catalogue& catalogue) {
   Surroundings around;
   around.handlers = catalogue.handlers.labels();
+  around.handler_names = catalogue.handlers.here();
   around.check_schema = check_schema;
   around.check_value = check_value;
   around.tools.emplace();

@@ -11,7 +11,7 @@
 #include "engine/graph_review.hpp"
 #include "storage/data/dataset.hpp"
 #include "workers/handlers/handler.hpp"
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/tools/corpus/corpus_tool.hpp"
 
@@ -22,6 +22,9 @@ struct CatalogueOptions {
   std::string model_url;       // CAIRN_MODEL_URL; "": the rule book answers
   std::string model;           // CAIRN_MODEL
   std::string model_key;       // CAIRN_MODEL_KEY
+  std::string model_format;    // CAIRN_MODEL_FORMAT: json_schema, json_object, text; "": as the endpoint takes it
+  std::string model_api;       // CAIRN_MODEL_API: chat (default) or responses
+  std::string model_ms;        // CAIRN_MODEL_MS: the longest time of a call; "": as its node says
   std::string model_cost_in;   // CAIRN_MODEL_COST_IN: what a million tokens cost; "": nothing
   std::string model_cost_out;  // CAIRN_MODEL_COST_OUT
   std::string model_script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
@@ -42,8 +45,10 @@ struct Catalogue {
   HandlerTable handlers;
   std::vector<GraphRef> graphs;  // built in
   std::unique_ptr<Model> model;
-  Dataset dataset;  // asked by the tools for data, which read it when they run
+  bool has_model = false;  // a language model, or a script of one; else it is the rule book
+  Dataset dataset;         // asked by the tools for data, which read it when they run
   std::unique_ptr<Tools> tools;
+  Status secrets = Done{};  // the fault of one that is missing: such a process executes no steps, but may do all else
 
   // Sets the database of the sample data set, unless another one is configured. Into an embedded database, which is
   // ours, its owner loads the sample at its first use; "": it is not loaded. REQUIRES: no tool has run yet.

@@ -1,5 +1,6 @@
 #include "workers/rule_book.hpp"
 
+#include "workers/handlers/model_extract.hpp"
 #include "workers/planners/page_agent/rules.hpp"
 #include "workers/planners/plan_decomposer/rules.hpp"
 #include "workers/planners/round_planner/rules.hpp"
@@ -16,11 +17,10 @@ struct PlannerRules {
   ModelAnswer (*answer)(const ModelRequest& request);
 };
 
-constexpr PlannerRules rules_of_planners[] = {{is_seven_node_prompt, answer_seven_node_prompt},
-                                              {is_venture_prompt, answer_venture_prompt},
-                                              {is_decomposition_prompt, answer_decomposition_prompt},
-                                              {is_page_prompt, answer_page_prompt},
-                                              {is_round_prompt, answer_round_prompt}};
+constexpr PlannerRules rules_of_planners[] = {
+    {is_extract_prompt, answer_extract_prompt}, {is_seven_node_prompt, answer_seven_node_prompt},
+    {is_venture_prompt, answer_venture_prompt}, {is_decomposition_prompt, answer_decomposition_prompt},
+    {is_page_prompt, answer_page_prompt},       {is_round_prompt, answer_round_prompt}};
 
 }  // namespace
 

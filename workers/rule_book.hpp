@@ -3,7 +3,7 @@
 // by the prompt. It never passes for a model: records name the model "rules". Safe from any thread.
 #pragma once
 
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 
 namespace cairn {
 

@@ -22,6 +22,7 @@ Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us) {
           {"alive", !is_silent(row, now_us)},
           {"only_own", row.only_own},
           {"tools", row.tools ? Json(*row.tools) : Json(nullptr)},
+          {"has_model", row.has_model ? Json(*row.has_model) : Json(nullptr)},
           {"started_at", time_text(row.started_at)}};
 }
 

@@ -20,4 +20,8 @@ std::string duration_text(TimeUs us) {
   return std::to_string(ms / 3'600'000) + " h";
 }
 
+bool is_ending(const RunRow& row) { return !is_ended(row.status) && !row.reason.empty(); }
+
+bool is_ending(const RunState& state) { return !is_ended(state.status) && state.ending.has_value(); }
+
 }  // namespace cairn

@@ -12,6 +12,10 @@ namespace cairn {
 std::string status_word(const RunRow& row);
 std::string status_word(const RunState& state);
 
+// Whether the run cleans up, to end then otherwise than done. Only such a run has a reason before it has ended.
+bool is_ending(const RunRow& row);
+bool is_ending(const RunState& state);
+
 // 2 min, 13 s, 140 ms.
 std::string duration_text(TimeUs us);
 

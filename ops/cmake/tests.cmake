@@ -49,6 +49,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/branches_test.cpp
   tests/engine/cache_test.cpp
   tests/engine/causes_test.cpp
+  tests/engine/cleanup_test.cpp
   tests/engine/stored/codec_test.cpp
   tests/engine/commands_test.cpp
   tests/engine/data_test.cpp
@@ -111,7 +112,12 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/small_graphs.cpp
   tests/workers/handlers/builtin_handlers_test.cpp
   tests/workers/handlers/data_logic_test.cpp
+  tests/workers/handlers/http_call_test.cpp
   tests/workers/handlers/large_values_test.cpp
+  tests/workers/handlers/model_extract_test.cpp
+  tests/workers/models/model_families_test.cpp
+  tests/workers/models/model_text_test.cpp
+  tests/workers/models/models_test.cpp
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
@@ -130,12 +136,14 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/venture_scope/venture_scope_nodes_test.cpp
   tests/workers/planners/venture_scope/venture_scope_policy_test.cpp
   tests/workers/planners/venture_scope/venture_scope_test.cpp
+  tests/workers/ports/http_calls_test.cpp
   tests/workers/ports/http_client_test.cpp
   tests/workers/ports/loopback.cpp
-  tests/workers/ports/models_test.cpp
   tests/workers/ports/schema_check_test.cpp
+  tests/workers/ports/secrets_test.cpp
   tests/workers/ports/tools_test.cpp
   tests/workers/ports/untrusted_text_test.cpp
+  tests/workers/ports/url_place_test.cpp
   tests/workers/runs/committer_test.cpp
   tests/workers/runs/entry_builder_test.cpp
   tests/workers/runs/executor_test.cpp
@@ -189,6 +197,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp
   tests/ops/commands/bench_test.cpp
+  tests/ops/runs/cleanup_test.cpp
   tests/ops/commands/command_line_test.cpp
   tests/ops/commands/control_test.cpp
   tests/ops/commands/corpus_test.cpp
@@ -199,9 +208,10 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/hanging_database_test.cpp
   tests/ops/commands/lists_test.cpp
   tests/ops/commands/log_test.cpp
-  tests/ops/commands/losses_test.cpp
+  tests/ops/runs/losses_test.cpp
   tests/ops/commands/pooler_test.cpp
-  tests/ops/commands/map_items_test.cpp
+  tests/ops/runs/map_items_test.cpp
+  tests/ops/runs/models_test.cpp
   tests/ops/commands/second_try_test.cpp
   tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/shortage_test.cpp

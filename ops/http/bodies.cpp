@@ -222,9 +222,10 @@ Result<SignalRequest> signal_body(const ApiRequest& request) {
   return body.result(std::move(signal));
 }
 
-Result<std::string> reason_body(const ApiRequest& request) {
-  Fields body(request, {"reason"});
-  return body.result(body.text("reason"));
+Result<ControlRequest> cancel_body(const ApiRequest& request) {
+  Fields body(request, {"reason", "now"});
+  ControlRequest cancel{.kind = ControlRequest::Kind::cancel, .reason = body.text("reason"), .now = body.flag("now")};
+  return body.result(std::move(cancel));
 }
 
 Result<std::string> reset_body(const ApiRequest& request) {
@@ -241,10 +242,11 @@ Result<BulkRequest> bulk_body(const ApiRequest& request) {
                                                     {"retry", Kind::retry},
                                                     {"reset", Kind::reset}};
   constexpr std::int64_t runs_max = 10'000;
-  Fields body(request, {"command", "where", "after", "limit", "reason", "to", "dry_run"});
+  Fields body(request, {"command", "where", "after", "limit", "reason", "now", "to", "dry_run"});
   BulkRequest bulk;
   const std::string command = body.needed_name("command");
   bulk.control.reason = body.text("reason");
+  bulk.control.now = body.flag("now");
   bulk.control.to = body.name("to");
   bulk.control.dry_run = body.flag("dry_run");
   bulk.where.limit = 1'000;

@@ -16,11 +16,11 @@ namespace cairn {
 using FieldNames = std::initializer_list<std::string_view>;
 
 Result<StartRequest> start_body(const ApiRequest& request);
-Result<ForkRequest> fork_body(const ApiRequest& request);      // without the run
-Result<AnswerRequest> answer_body(const ApiRequest& request);  // without the run
-Result<SignalRequest> signal_body(const ApiRequest& request);  // without the run
-Result<std::string> reason_body(const ApiRequest& request);    // {"reason"?}
-Result<std::string> reset_body(const ApiRequest& request);     // {"to"}
+Result<ForkRequest> fork_body(const ApiRequest& request);       // without the run
+Result<AnswerRequest> answer_body(const ApiRequest& request);   // without the run
+Result<SignalRequest> signal_body(const ApiRequest& request);   // without the run
+Result<ControlRequest> cancel_body(const ApiRequest& request);  // {"reason"?, "now"?}
+Result<std::string> reset_body(const ApiRequest& request);      // {"to"}
 Result<BulkRequest> bulk_body(const ApiRequest& request);
 Status no_body(const ApiRequest& request);           // {} or nothing
 Result<Json> graph_body(const ApiRequest& request);  // any JSON; the client checks that it is a graph

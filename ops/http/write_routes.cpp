@@ -192,8 +192,8 @@ RouteReply control_without_body(RouteCall& call, ControlRequest::Kind kind) {
 }  // namespace
 
 RouteReply cancel_run(RouteCall& call) {
-  const Result<std::string> reason = reason_body(call.request);
-  return reason ? control(call, {.kind = ControlRequest::Kind::cancel, .reason = *reason}) : reason.error();
+  const Result<ControlRequest> cancel = cancel_body(call.request);
+  return cancel ? control(call, *cancel) : cancel.error();
 }
 
 RouteReply pause_run(RouteCall& call) { return control_without_body(call, ControlRequest::Kind::pause); }

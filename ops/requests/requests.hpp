@@ -74,6 +74,7 @@ struct ControlRequest {
   enum class Kind : std::uint8_t { pause, resume, retry, reset, cancel, move };
   Kind kind = Kind::pause;
   std::string reason = {};   // of a cancel
+  bool now = false;          // of a cancel: without the graph's cleanup
   std::string to = {};       // of a reset: a node, or an event's number
   std::string version = {};  // of a move: of the graph to go on with
   bool dry_run = false;      // decide, and write nothing

@@ -15,7 +15,8 @@ std::vector<Result<Controlled>> commanded(Client& client, Store& store, const st
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (is_dry) {
       const Result<RunState> state = client.state_if(runs[i], command);
-      all.push_back(state ? Result<Controlled>(Controlled{status_word(*state)}) : Result<Controlled>(state.error()));
+      all.push_back(state ? Result<Controlled>(Controlled{status_word(*state), is_ending(*state)})
+                          : Result<Controlled>(state.error()));
       continue;
     }
     if (!done[i]) {
@@ -24,14 +25,14 @@ std::vector<Result<Controlled>> commanded(Client& client, Store& store, const st
     }
     const std::optional<RunRow> row = store.run(runs[i]);
     CHECK(row.has_value());
-    all.emplace_back(Controlled{status_word(*row)});
+    all.emplace_back(Controlled{status_word(*row), is_ending(*row)});
   }
   return all;
 }
 
 Result<Controlled> controlled(Store& store, const Result<SecondTry>& second) {
   if (!second) return second.error();
-  if (second->forked_at) return Controlled{"forked", *second};
+  if (second->forked_at) return Controlled{"forked", false, *second};
   const std::optional<RunRow> row = store.run(second->run);
   const bool is_open = row && !is_ended(row->status);
   return Controlled{is_open ? status_word(*row) : std::string(to_string(RunStatus::running))};
@@ -81,7 +82,7 @@ std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const
     case ControlRequest::Kind::resume:
       return commanded(client, store, runs, Resume{}, request.dry_run);
     case ControlRequest::Kind::cancel:
-      return commanded(client, store, runs, Cancel{request.reason}, request.dry_run);
+      return commanded(client, store, runs, Cancel{request.reason, request.now}, request.dry_run);
     case ControlRequest::Kind::move:
       return commanded(client, store, runs, MoveRun{request.version}, request.dry_run);
     case ControlRequest::Kind::retry: {

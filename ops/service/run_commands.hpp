@@ -24,6 +24,7 @@ Result<std::string> question_meant(Client& client, const RunId& run, const std::
 // The status word of a run after a command, or as it would be; "forked" for one that goes on as another run.
 struct Controlled {
   std::string status;
+  bool is_ending = false;  // it cleans up before it ends
   std::optional<SecondTry> fork = {};
 };
 

@@ -201,8 +201,8 @@ Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, cons
   if (!seq) return seq.error();
   Result<SecondTry> second = forked(client, store, *state, *seq, is_dry, may_fork);
   if (!second || is_dry || is_ended(state->status)) return second;
-  const Result<Done> ended =
-      client.command(run, Cancel{"Reset to " + to + "; run " + to_string(second->run) + " goes on."});
+  const Result<Done> ended = client.command(
+      run, Cancel{"Reset to " + to + "; run " + to_string(second->run) + " goes on.", true});  // with all it holds
   if (!ended && ended.error().code != Code::closed) return ended.error();
   return second;
 }

@@ -346,6 +346,8 @@ void print_state(const RunState& state, const Json& shown) {
   print_line(painted(to_string(state.id), Paint::bold) + "  " + state.graph->name + "  " +
              painted_status(status_word(state)) + "  at event " + std::to_string(state.seq) + ", " +
              local_time(state.last_at));
+  if (is_ending(state))
+    print_line("It cleans up, and then ends as " + std::string(to_string(state.ending->status)) + ".");
   if (!state.reason.empty()) print_line("Because: " + state.reason);
   if (state.cause && state.reason.find(state.cause->message) == std::string::npos)
     print_line("Cause: " + cause_text(*state.cause));

@@ -30,6 +30,7 @@ left join (values
   (21, 'plan_revised'),
   (22, 'task_decomposed'),
   (23, 'budget_exhausted'),
+  (24, 'run_ending'),
   (101, 'decision_proposed'),
   (102, 'decision_rewritten'),
   (103, 'decision_enforced'),

@@ -291,6 +291,7 @@ class PostgresStore final : public Store {
     add_texts(parameters.add(session.host), session.queues).add(session.only_own);
     add_texts(add_texts(parameters, session.handlers), session.tools).add(session.machine);
     session.alone ? parameters.add(*session.alone) : parameters.add_null(PgType::text);
+    session.has_model ? parameters.add(*session.has_model) : parameters.add_null(PgType::boolean);
     pool_.query("open_session", parameters);
   }
 
@@ -343,9 +344,9 @@ class PostgresStore final : public Store {
     for (; mark.shard < shards_; mark = {mark.shard + 1, {}}) {
       const PgResult rows = pool_.query("orphans", PgParameters().add(mark.shard).add(mark.parent).add(limit));
       const int run = rows.column("run_id"), parent = rows.column("open_child_of"),
-                has_ended = rows.column("has_ended");
+                is_orphan = rows.column("is_orphan");
       for (int row = 0; row < rows.rows(); ++row) {
-        if (rows.boolean(row, has_ended)) runs.push_back(rows.uuid(row, run));
+        if (rows.boolean(row, is_orphan)) runs.push_back(rows.uuid(row, run));
         mark.parent = std::max(mark.parent, rows.uuid(row, parent));
       }
       limit -= rows.rows();

@@ -47,7 +47,7 @@ constexpr auto question_names = std::to_array<std::string_view>(
     {"run_id", "id", "step", "kind", "prompt", "schema", "fallback", "expires_at", "asked_at"});
 constexpr auto session_names =
     std::to_array<std::string_view>({"session", "host", "pid", "queues", "counter", "started_at", "beat_at", "only_own",
-                                     "handlers", "tools", "machine", "alone"});
+                                     "handlers", "tools", "machine", "alone", "has_model"});
 
 // All rows by one reader of a row, after the check of their columns.
 template <class Row>
@@ -74,6 +74,7 @@ SessionRow read_session(const PgResult& rows, int row) {
   if (!rows.is_null(row, 9)) session.tools = rows.texts(row, 9);
   session.machine = rows.text(row, 10);
   if (!rows.is_null(row, 11)) session.alone = rows.text(row, 11);
+  if (!rows.is_null(row, 12)) session.has_model = rows.boolean(row, 12);
   return session;
 }
 

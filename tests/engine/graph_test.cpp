@@ -183,10 +183,9 @@ TEST(GraphFaults, the_graph_is_no_object) {
 }
 
 TEST(GraphFaults, an_unknown_key) {
-  EXPECT_EQ(
-      faults_with("/edges", 1),
-      Faults{"Expected the graph to have only the keys name, start, input, channels, limits, budgets, context, nodes, "
-             "description and $schema, but it has \"edges\"."});
+  EXPECT_EQ(faults_with("/edges", 1), Faults{"Expected the graph to have only the keys name, start, finally, input, "
+                                             "channels, limits, budgets, context, nodes, "
+                                             "description and $schema, but it has \"edges\"."});
 }
 
 TEST(GraphFaults, the_name) {
@@ -214,7 +213,7 @@ TEST(GraphFaults, limits) {
         Faults{"Expected the limit of steps to be an integer from 1 to 1000000000, but it is " + steps.dump() + "."});
   }
   EXPECT_EQ(faults_with("/limits/tokens", 5),
-            Faults{"Expected the graph's limits to have only the keys steps, but it has \"tokens\"."});
+            Faults{"Expected the graph's limits to have only the keys steps and ms, but it has \"tokens\"."});
 }
 
 TEST(GraphFaults, channels) {

@@ -24,6 +24,9 @@ struct Noted {
   std::string operator()(const RunFinished& e) const {
     return " " + std::string(to_string(e.status)) + (e.reason.empty() ? "" : " (" + e.reason + ")") + " " + e.output;
   }
+  std::string operator()(const RunEnding& e) const {
+    return " " + std::string(to_string(e.status)) + (e.reason.empty() ? "" : " (" + e.reason + ")") + " -> " + e.next;
+  }
   std::string operator()(const StepSucceeded& e) const {
     return " " + e.node + route(e.label, e.next) + (e.patch == "{}" ? "" : " " + e.patch) +
            (e.took.empty() ? "" : " took " + e.took);
@@ -115,6 +118,7 @@ void Trial::compare() const {
   std::vector<Job> kept;
   for (const auto& [branch, job] : queue) kept.push_back(job);
   EXPECT_EQ(kept, jobs_of(state)) << "the queue kept at each commit is not the one computed whole";
+  EXPECT_FALSE(follow(state, whole_run));
   for (const auto& [id, branch] : state.branches)
     EXPECT_FALSE(follow(state, id)) << "branch " << id << " is not settled";
   if (commands_ % replay_every == 0 || is_ended(state.status)) compare_replay();

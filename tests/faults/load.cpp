@@ -354,7 +354,9 @@ void Load::expect_nothing_lost_or_doubled(const std::string& fault, int injected
   compare();
   line_.gone = static_cast<std::int64_t>(gone_.size());
   check_database();
-  EXPECT_GE(line_.after_per_s, rate_kept * line_.before_per_s) << "slower after the fault than before";
+  if (is_full()) {  // on a machine that does nothing else; a short look at a busy one says little of speed
+    EXPECT_GE(line_.after_per_s, rate_kept * line_.before_per_s) << "slower after the fault than before";
+  }
   add_line(std::move(line_));
 }
 

@@ -92,6 +92,13 @@ RunFinished finished(Choices& choices) {
   return event;
 }
 
+RunEnding ending(Choices& choices) {
+  RunEnding event;
+  event.status = run_status(choices);
+  event.next = choices.of(nodes);
+  return event;
+}
+
 StepSucceeded succeeded(Choices& choices) {
   StepSucceeded event;
   event.node = choices.of(nodes);
@@ -181,6 +188,7 @@ EventBody outside_event(Choices& choices) {
     case 6:
       return SignalReceived{"s", 5, choices.of(goals)};
     case 7:
+      if (choices.below(2) == 0) return ending(choices);
       return TimerFired{};
     case 8:
       return started(choices);

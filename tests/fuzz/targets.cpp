@@ -12,8 +12,8 @@
 #include "engine/graph_parsing.hpp"
 #include "engine/run_json.hpp"
 #include "workers/handlers/handler.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/planners.hpp"
-#include "workers/ports/models.hpp"
 #include "workers/ports/schema_check.hpp"
 #include "workers/ports/untrusted_text.hpp"
 

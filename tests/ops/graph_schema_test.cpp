@@ -45,7 +45,7 @@ Json full_graph() {
     "$schema": "graph.schema.json", "name": "full", "start": "work", "description": "One of each.",
     "input": {"type": "object", "properties": {"plain": {"type": "string"}}},
     "channels": {"total": {"reducer": "sum"}},
-    "limits": {"steps": 100}, "budgets": {"tries": {"cap": 3}},
+    "finally": "pause", "limits": {"steps": 100, "ms": 60000}, "budgets": {"tries": {"cap": 3}},
     "context": {"keep_last": 5, "max_bytes": 10, "summary_template": "s"},
     "nodes": {
       "work": {"do": "test.work", "cache": true, "queue": "model", "timeout_ms": 1000, "spends": "tries", "join": false,
@@ -91,7 +91,7 @@ bool is_beyond_a_schema(const std::string& fault) {
       "to be reachable from|to lead to a node, but there is no |to spend a budget of the graph|"
       "node \"(work|left|right|meet|far)\" to (leave by .* only|have an edge for|spend a budget, but)|"
       "to have a known handler|to declare the labels that|to be those of|"
-      "to cache what a pure handler leaves|to be a node, but|branches");
+      "to cache what a pure handler leaves|to be a node, but|to be a node that does something|branches");
   return std::regex_search(fault, beyond);
 }
 

@@ -10,7 +10,7 @@
 #include "tests/paths.hpp"
 #include "workers/handlers/handler.hpp"
 #include "workers/handlers/tool_call.hpp"
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 #include "workers/ports/ports.hpp"
 #include "workers/ports/tools.hpp"
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <netinet/in.h>
 #include <optional>
+#include <random>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -186,16 +187,22 @@ TEST(Guide, finds_the_blocks_of_a_page) {
 
 // --- running --------------------------------------------------------------------------------------------------------
 
+// Below those that the kernel gives away by itself: until the page's server listens there, no connection takes it.
 std::string free_port() {
-  const int listening = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_TRUE(bind(listening, any, size) == 0 && getsockname(listening, any, &size) == 0);
-  close(listening);
-  return std::to_string(ntohs(address.sin_port));
+  std::random_device random;
+  for (int tries = 0; tries < 100; ++tries) {
+    const auto port = static_cast<std::uint16_t>(std::uniform_int_distribution<int>(15'000, 31'999)(random));
+    const int listening = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    const bool is_free = bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(listening);
+    if (is_free) return std::to_string(port);
+  }
+  ADD_FAILURE() << "no port is free";
+  return "0";
 }
 
 // A folder for the page: the program on the PATH, and a small repository with a history as the working directory.
@@ -289,7 +296,7 @@ TEST(Guide, leaves_out_few_commands_and_says_why) {
 
 // The words of `cairn …` in code within the text, and in the blocks, one list for each command.
 std::vector<Lines> commands_named_in(const std::string& page) {
-  static const std::regex command("(?:^|[\\s`(])cairn( (?=[a-z]+\\b[^=])(?:[^`|;&<>()\\n]|\\\\\\n)*)");
+  static const std::regex command("(?:^|[\\s`(])cairn( (?=[a-z]+\\b[^=])(?:\\\\\\n|[^`|;&<>()\\n])*)");
   static const std::regex code("```[^\\n]*\\n[^]*?```|`[^`]*`");
   std::vector<Lines> commands;
   for (std::sregex_iterator part(page.begin(), page.end(), code), end; part != end; ++part) {
@@ -298,7 +305,8 @@ std::vector<Lines> commands_named_in(const std::string& page) {
     for (std::sregex_iterator found(text.begin(), text.end(), command); found != end; ++found) {
       std::istringstream in((*found)[1].str());
       Lines words;
-      for (std::string word; in >> word;) words.push_back(word);
+      for (std::string word; in >> word;)
+        if (word != "\\") words.push_back(word);
       if (!words.empty()) commands.push_back(words);
     }
   }
@@ -350,6 +358,38 @@ TEST(Guide, runs_every_command_that_there_is) {
       if (block.why_not.empty())
         for (const Lines& words : commands_named_in("```sh\n" + block.commands + "```")) missing.erase(words[0]);
   EXPECT_EQ(missing, (std::set<std::string>{"migrate"})) << "it stands in the block for a server of your own";
+}
+
+// The options that a help lists before those of every command.
+std::set<std::string> options_in(const std::string& help) {
+  static const std::regex listed("\\n  (?:-\\w,)?(--[a-z-]+)");
+  const std::string own = help.substr(0, help.find("\nEvery command:"));
+  std::set<std::string> options;
+  for (std::sregex_iterator found(own.begin(), own.end(), listed), end; found != end; ++found)
+    options.insert((*found)[1]);
+  options.erase("--help");
+  return options;
+}
+
+TEST(Guide, runs_every_option_of_every_command) {
+  std::map<std::string, std::set<std::string>> missing;
+  for (const std::string& command : commands_in(help_of(""))) {
+    if (command == "help") continue;
+    const std::set<std::string> parts = commands_in(help_of(command));
+    for (const std::string& part : parts) missing[command + " " + part] = options_in(help_of(command + " " + part));
+    if (parts.empty()) missing[command] = options_in(help_of(command));
+  }
+  missing.erase("bench");                // its cases take minutes: see Bench.*
+  missing["migrate"].erase("--shards");  // in the block for a server of your own
+  for (const std::string& page : guide_pages())
+    for (const Block& block : blocks_of(read_file(root / page)))
+      for (const Lines& words : commands_named_in("```sh\n" + block.commands + "```")) {
+        const std::string whole = words.size() > 1 ? words[0] + " " + words[1] : words[0];
+        std::set<std::string>& left = missing[missing.contains(whole) ? whole : words[0]];
+        for (const std::string& word : words) left.erase(word.substr(0, word.find('=')));
+      }
+  for (const auto& [command, options] : missing)
+    for (const std::string& option : options) ADD_FAILURE() << "cairn " << command << " " << option;
 }
 
 TEST(Guide, links_lead_to_files) {

@@ -28,8 +28,8 @@ std::vector<fs::path> patterns() {
 
 fs::path cases_of(const fs::path& graph) { return graph.parent_path() / (graph.stem().string() + ".test.json"); }
 
-TEST(Patterns, there_are_thirteen_and_the_guide_names_each) {
-  EXPECT_EQ(patterns().size(), 13u);
+TEST(Patterns, there_are_fourteen_and_the_guide_names_each) {
+  EXPECT_EQ(patterns().size(), 14u);
   const std::string page = read_file(fs::path(testing::source_dir()) / "ops/guide/patterns.md");
   for (const fs::path& graph : patterns()) {
     EXPECT_NE(page.find("patterns/" + graph.filename().string()), std::string::npos) << graph;
@@ -73,8 +73,16 @@ TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
               "processes": 5, "output_bytes": 1000}},
     "sky": {"http": "https://sky.example/x", "gives": ["sky"], "about": "Tells the sky.", "attempts": 2,
             "fallback": "count"}},
-    "builtin": {"allow": ["echo"], "repositories": ["/srv"], "corpora": ["handbook"]}})");
+    "secrets": {"TOKEN": {"env": "TOKEN", "urls": ["https://sky.example"]}, "my.key-2": {"file": "/run/key"}},
+    "builtin": {"allow": ["echo"], "repositories": ["/srv"], "corpora": ["handbook"], "urls": ["https://h/v1"]}})");
   expect(good, true);
+  for (const char* auth : {R"({"bearer": "TOKEN"})", R"({"basic": {"user": "ann", "password": "TOKEN"}})",
+                           R"({"header": {"X-Key": "TOKEN"}})", R"({"query": {"key": "my.key-2"}})"}) {
+    Json authorized = good;
+    authorized["tools"]["sky"]["auth"] = Json::parse(auth);
+    authorized["tools"]["count"]["secrets"] = {{"KEY", "TOKEN"}};
+    expect(authorized, true);
+  }
   expect({{"tools", Json::object()}}, true);
   const std::pair<const char*, Json> spoiled[] = {{"/tools/count/exec", Json::array()},
                                                   {"/tools/count/exec", "wc"},
@@ -96,6 +104,25 @@ TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
                                                   {"/tools/sky/about", 3},
                                                   {"/builtin/allow", "echo"},
                                                   {"/builtin/colour", 1},
+                                                  {"/builtin/urls", "https://h"},
+                                                  {"/builtin/urls", {"h"}},
+                                                  {"/builtin/urls", {"https://h/?q"}},
+                                                  {"/secrets", 1},
+                                                  {"/secrets/TOKEN", "value"},
+                                                  {"/secrets/TOKEN/file", "both"},
+                                                  {"/secrets/TOKEN/env", ""},
+                                                  {"/secrets/TOKEN/colour", 1},
+                                                  {"/secrets/TOKEN/urls", {"ftp://h"}},
+                                                  {"/secrets/A B", {{"env", "X"}}},
+                                                  {"/tools/sky/auth", "TOKEN"},
+                                                  {"/tools/sky/auth", Json::object()},
+                                                  {"/tools/sky/auth", {{"bearer", "A B"}}},
+                                                  {"/tools/sky/auth", {{"basic", {{"user", "a:b"}}}}},
+                                                  {"/tools/sky/auth", {{"header", {{"a b", "TOKEN"}}}}},
+                                                  {"/tools/count/auth", {{"bearer", "TOKEN"}}},
+                                                  {"/tools/sky/secrets", {{"KEY", "TOKEN"}}},
+                                                  {"/tools/count/secrets", {{"A=1", "TOKEN"}}},
+                                                  {"/tools/count/secrets", {{"KEY", 5}}},
                                                   {"/more", 1},
                                                   {"/tools", 3}};
   for (const auto& [place, value] : spoiled) {

@@ -22,10 +22,28 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds run_limit{120};
 
 void clear_environment() {
-  for (const char* name :
-       {"PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE", "PGUSER", "CAIRN_DSN", "CAIRN_TOOLS",
-        "CAIRN_MODEL_URL", "CAIRN_MODEL", "CAIRN_MODEL_KEY", "CAIRN_MODEL_SCRIPT", "CAIRN_LOG", "XDG_DATA_HOME",
-        "CAIRN_CHECKPOINTS", "CAIRN_SIGNING_KEY", "CAIRN_CHECKPOINT_MS", "CAIRN_TOKEN", "CAIRN_POOLER"})
+  for (const char* name : {"PGHOST",
+                           "PGHOSTADDR",
+                           "PGPORT",
+                           "PGDATABASE",
+                           "PGSERVICE",
+                           "PGUSER",
+                           "CAIRN_DSN",
+                           "CAIRN_TOOLS",
+                           "CAIRN_MODEL_URL",
+                           "CAIRN_MODEL",
+                           "CAIRN_MODEL_KEY",
+                           "CAIRN_MODEL_API",
+                           "CAIRN_MODEL_FORMAT",
+                           "CAIRN_MODEL_MS",
+                           "CAIRN_MODEL_SCRIPT",
+                           "CAIRN_LOG",
+                           "XDG_DATA_HOME",
+                           "CAIRN_CHECKPOINTS",
+                           "CAIRN_SIGNING_KEY",
+                           "CAIRN_CHECKPOINT_MS",
+                           "CAIRN_TOKEN",
+                           "CAIRN_POOLER"})
     unsetenv(name);
 }
 

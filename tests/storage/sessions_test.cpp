@@ -1,6 +1,7 @@
 // The rows of sessions, and what the sweeps look for: lapsed and ownerless holds, orphans.
 #include <set>
 
+#include "engine/codec.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -46,6 +47,7 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   session.only_own = true;
   session.handlers = {"a", "b \"c\""};
   session.machine = "boot and namespace";
+  session.has_model = true;
   store().open_session(session);
   store().open_session(session_row(8));
   EXPECT_EQ(store().sessions()[0].beat_at, noon);
@@ -57,6 +59,8 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   EXPECT_EQ(sessions[0].machine, "boot and namespace");
   EXPECT_EQ(sessions[1].machine, "");
   EXPECT_FALSE(sessions[0].tools) << "it did not say";
+  EXPECT_EQ(sessions[0].has_model, std::optional<bool>(true));
+  EXPECT_FALSE(sessions[1].has_model) << "it did not say";
   EXPECT_FALSE(sessions[1].only_own);
   EXPECT_EQ(sessions[1].beat_at, 0);
 }
@@ -155,6 +159,27 @@ TEST_P(SessionsTest, open_children_of_ended_parents_are_found) {
   last.run.status = RunStatus::aborted;
   open.commit(last);
   EXPECT_TRUE(orphans().empty());
+}
+
+// A parent that cleans up has a reason while it is under way, and its event names the children that it gave up.
+TEST_P(SessionsTest, children_that_a_parent_gave_up_to_clean_up_are_found) {
+  TestRun parent = started_run();
+  TestRun given_up = new_run();
+  TestRun called_since = new_run();
+  given_up.row.parent = called_since.row.parent = parent.id();
+  given_up.commit(given_up.entry());
+  RunEnding begins;
+  begins.reason = "Cancelled.";
+  begins.closed.children = {given_up.id()};
+  begins.next = "undo";
+  Entry ending = parent.entry();
+  ending.run.reason = begins.reason;
+  ending.events.back().type = event_type(begins).number;
+  ending.events.back().payload = encode_payload(begins);
+  parent.commit(ending);
+  called_since.commit(called_since.entry());
+  OrphanMark from_the_first;
+  EXPECT_EQ(store().orphans(from_the_first, 10), std::vector<RunId>{given_up.id()});
 }
 
 // One look reads a slice, whatever number of children there are; the next one goes on after it.

@@ -90,6 +90,7 @@ const std::map<std::string, Floors> house = {
     {"storage", {{"storage"}, {"storage/postgres"}, {"storage/proof", "storage/data"}}},
     {"workers",
      {{"workers/ports"},
+      {"workers/models"},
       {"workers/handlers"},
       {"workers/tools/", "workers/runs"},
       {"workers/session"},

@@ -6,7 +6,9 @@
 
 #include "workers/handlers/chat_calls.hpp"
 #include "workers/handlers/data_logic.hpp"
+#include "workers/handlers/http_call.hpp"
 #include "workers/handlers/model_call.hpp"
+#include "workers/handlers/model_extract.hpp"
 #include "workers/handlers/tool_call.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/schema_check.hpp"
@@ -67,13 +69,12 @@ Result<ModelRequest, Failure> request_of(const StepInput& input) {
   if (!messages) return std::move(messages).error();
   auto model = text_setting(input, "model", "");
   if (!model) return std::move(model).error();
-  ModelRequest request;
+  const Json options = setting(input, "options");
+  if (!options.is_null() && !options.is_object())
+    return bad_setting(input, "an object of the endpoint's options as \"options\"", options);
+  ModelRequest request = request_for(input);
   request.model = *std::move(model);
   request.messages = *std::move(messages);
-  request.node = input.node;
-  request.key = input.key;
-  // The same key would bring the same bad reply from an endpoint that remembers keys.
-  if (input.fault_error == "bad_reply") request.key += "/" + std::to_string(input.attempt);
   return request;
 }
 
@@ -287,13 +288,15 @@ Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, 
 HandlerSetting into(std::string otherwise) { return {"into", Means::channel, false, std::move(otherwise)}; }
 
 Settings of_a_request(Settings others) {
-  for (const char* name : {"prompt", "messages", "system", "model"}) others.push_back({name});
+  for (const char* name : {"prompt", "messages", "system", "model", "options"}) others.push_back({name});
   return others;
 }
 
 }  // namespace
 
-void add_builtin_handlers(HandlerTable& table) {
+void add_builtin_handlers(HandlerTable& table, bool calls_urls) {
+  table.add(http_call_handler(calls_urls));
+  table.add(model_extract_handler());
   table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels,
                     of_a_request({into("reply"), {"append_to", Means::channel}, {"tools"}})));
   table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels,

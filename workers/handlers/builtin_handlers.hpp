@@ -16,6 +16,8 @@ namespace cairn {
 //   model.decide  {"prompt" | "messages", "schema", "system"?, "model"?, "into"?: "decision", "label_field"?}
 //                 the same with a value of that JSON Schema; leaves by the string in the value's `label_field`,
 //                 by ok without one. The node declares its "labels".
+//   model.extract {"text", "schema", ...}                                              -> ok     model_extract.hpp
+//   http.call     {"url", ...}                                                         -> ok     http_call.hpp
 //   tool.call     {"tool", "inputs"?, "into"?: "result"}                               -> ok
 //                 one attempt is one call; the outputs go to the channel `into`
 //   tool.results  {"messages", "into"?: "messages"}                                    -> ok
@@ -36,6 +38,7 @@ namespace cairn {
 // The objects above are the node's "with"; "$channel" is replaced by data as everywhere. "prompt" is a text or a list
 // of parts that are joined. After a bad reply the next attempt's messages end with the reason; with "tools" they are
 // repeated unchanged.
-void add_builtin_handlers(HandlerTable& table);
+// `calls_urls`: http.call is executed here, not only known.
+void add_builtin_handlers(HandlerTable& table, bool calls_urls = false);
 
 }  // namespace cairn

@@ -71,10 +71,20 @@ const Handler* HandlerTable::find(std::string_view name) const {
 Handlers HandlerTable::labels() const {
   Handlers labels;
   for (const auto& [name, handler] : by_name_) {
-    labels[name] = {
-        {handler.labels.begin(), handler.labels.end()}, handler.labels_from_node, handler.is_pure(), handler.settings};
+    labels[name] = {{handler.labels.begin(), handler.labels.end()},
+                    handler.labels_from_node,
+                    handler.is_pure(),
+                    handler.settings,
+                    handler.check};
   }
   return labels;
+}
+
+std::vector<std::string> HandlerTable::here() const {
+  std::vector<std::string> names;
+  for (const auto& [name, handler] : by_name_)
+    if (handler.is_here) names.push_back(name);
+  return names;
 }
 
 Result<StepInput> step_input(const RunState& state, const Step& step, const Handler* handler) {

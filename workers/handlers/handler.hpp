@@ -53,6 +53,7 @@ struct StepInput {
   std::string node;
   Tags tags;                                    // of the run
   std::string key;                              // "RUN/STEP"
+  std::int64_t timeout_ms = 0;                  // the node's, for the attempt; 0: it has none
   Json with;                                    // the node's settings, "$channel" replaced
   Json data;                                    // the channels that the handler declares; absent ones are missing
   std::vector<GoalView> plan;                   // if the handler declares that it reads the plan
@@ -87,6 +88,8 @@ struct Handler {
   std::int32_t version = 1;  // raised when its meaning changes; part of the cache's key
   std::variant<PureHandler, EffectHandler> run;
   std::optional<std::vector<HandlerSetting>> settings = {};  // all keys of its "with"; nothing: any
+  Status (*check)(const Json& with) = nullptr;               // see HandlerLabels
+  bool is_here = true;  // false: known, but this process is not configured for it, and gives its steps to others
 
   bool is_pure() const { return std::holds_alternative<PureHandler>(run); }
 };
@@ -107,7 +110,8 @@ class HandlerTable {
   void add(Handler handler);                                           // CHECKs that the name is new
   void add(const std::string& planner, std::vector<HandlerRow> rows);  // each as PLANNER.NODE
   const Handler* find(std::string_view name) const;
-  Handlers labels() const;  // what graph_faults needs
+  Handlers labels() const;                // what graph_faults needs
+  std::vector<std::string> here() const;  // the names of those that this process executes
 
  private:
   std::map<std::string, Handler, std::less<>> by_name_;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "workers/handlers/step_fields.hpp"
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 
 namespace cairn {
 namespace {
@@ -23,6 +23,10 @@ void add_reply(Json& fields, const ModelReply& reply) {
   fields["tokens_in"] = reply.tokens_in;
   fields["tokens_out"] = reply.tokens_out;
   fields["cost"] = reply.cost;
+  if (reply.tokens_cached > 0) fields["tokens_cached"] = reply.tokens_cached;
+  if (reply.tokens_reasoning > 0) fields["tokens_reasoning"] = reply.tokens_reasoning;
+  if (!reply.finish_reason.empty()) fields["finish_reason"] = reply.finish_reason;
+  if (!reply.response_id.empty()) fields["response_id"] = reply.response_id;
 }
 
 }  // namespace
@@ -34,6 +38,19 @@ Json object_schema(Json properties) {
           {"properties", std::move(properties)},
           {"required", std::move(required)},
           {"additionalProperties", false}};
+}
+
+ModelRequest request_for(const StepInput& input) {
+  ModelRequest request;
+  if (input.with.is_object()) {
+    request.model = text_of(input.with, "model");
+    request.options = input.with.value("options", Json());
+  }
+  request.node = input.node;
+  request.timeout_ms = input.timeout_ms;
+  request.key = input.key;
+  if (input.fault_error == "bad_reply") request.key += "/" + std::to_string(input.attempt);
+  return request;
 }
 
 Record model_called(const ModelRequest& request, const ModelAnswer& answer) {

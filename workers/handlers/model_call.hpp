@@ -13,6 +13,11 @@ namespace cairn {
 // The JSON Schema of an object with exactly these properties, all required, as strict structured output demands it.
 Json object_schema(Json properties);
 
+// A request of the step, still without messages: its node, time-out, idempotency key, and `model` and `options` of the
+// node's settings. After a bad reply the key is another one, as the same would bring the same reply from an endpoint
+// that remembers keys.
+ModelRequest request_for(const StepInput& input);
+
 // The fact of a call, succeeded or failed: node, request, model, reply, tokens and cost.
 Record model_called(const ModelRequest& request, const ModelAnswer& answer);
 

@@ -200,7 +200,8 @@ HttpFault fault_of(const Exchange& exchange, const error_code& error) {
 }
 
 http::request<http::string_body> message_of(const Exchange& exchange) {
-  http::request<http::string_body> message{http::verb::post, exchange.destination.target, 11};
+  const http::verb verb = http::string_to_verb(exchange.request.method);
+  http::request<http::string_body> message{verb, exchange.destination.target, 11};
   message.set(http::field::host, exchange.destination.authority);
   message.set(http::field::user_agent, "cairn");
   for (const auto& [name, value] : exchange.request.headers) message.set(name, value);
@@ -220,6 +221,7 @@ asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& par
   if (error) co_return error;
   parser.header_limit(header_bytes_max);
   parser.body_limit(exchange.request.answer_bytes_max);
+  parser.skip(message.method() == http::verb::head);
   beast::flat_buffer& buffer = exchange.connection->buffer;
   co_await http::async_read(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
   co_return error;
@@ -296,6 +298,11 @@ asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
   const auto retry_after = parser->get()[http::field::retry_after];
   HttpAnswer answer{static_cast<int>(parser->get().result_int()), std::move(parser->get().body()),
                     retry_after_ms({retry_after.data(), retry_after.size()})};
+  for (const auto& field : parser->get()) {
+    std::string name(field.name_string().data(), field.name_string().size());
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    answer.headers.emplace_back(std::move(name), std::string(field.value().data(), field.value().size()));
+  }
   const bool goes_on = parser->keep_alive() && exchange.connection->buffer.size() == 0;
   if (goes_on && !exchange.given_up) kept.keep(peer, std::move(exchange.connection));
   co_return answer;
@@ -312,8 +319,9 @@ asio::awaitable<void> run_exchange(std::shared_ptr<Exchange> exchange) {
   exchange->deadline.cancel();
 }
 
-bool fits_a_header(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7F; });
+bool is_method(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> known = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+  return std::find(known.begin(), known.end(), text) != known.end();
 }
 
 }  // namespace
@@ -324,16 +332,30 @@ Status check_url(std::string_view url) {
   return Done{};
 }
 
+bool is_http_token(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return is_letter || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+bool is_header_value(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c == '\t' || (c >= 0x20 && c != 0x7F); });
+}
+
 HttpClient::HttpClient() = default;
 HttpClient::~HttpClient() = default;
 
-boost::asio::awaitable<HttpResult> HttpClient::post(HttpRequest request) {
+boost::asio::awaitable<HttpResult> HttpClient::send(HttpRequest request) {
   Result<Destination> destination = parse_url(request.url);
   if (!destination) co_return HttpFault{HttpFault::Kind::invalid, destination.error().message};
   for (const auto& [name, value] : request.headers) {
-    const bool fits = fits_a_header(name) && fits_a_header(value);
-    if (!fits) co_return HttpFault{HttpFault::Kind::invalid, "Expected one line as header " + name + ", but got more."};
+    if (!is_http_token(name)) co_return HttpFault{HttpFault::Kind::invalid, "Expected the name of a header to be one."};
+    if (!is_header_value(value))
+      co_return HttpFault{HttpFault::Kind::invalid, "Expected one line as header " + name + ", but got more."};
   }
+  if (!is_method(request.method))
+    co_return HttpFault{HttpFault::Kind::invalid, "Expected a method like GET or POST, but got another one."};
   if (destination->tls && !tls_) tls_ = std::make_shared<Tls>();
 
   const asio::any_io_executor executor = co_await asio::this_coro::executor;

@@ -1,8 +1,8 @@
-// An HTTP/1.1 client for one POST at a time over TCP or TLS, as a coroutine: the way to models and to tools that are
-// URLs. No redirects, no cookies. Connections are kept alive and reused within four seconds for the same host and port,
-// over TLS by the same client only; older ones are closed at the next request, or with the io_context. If a reused one
-// ends before the first byte of an answer, the request is sent once more over a new connection.
-// Used by the worker's serial executor, one thread at a time.
+// An HTTP/1.1 client for one request at a time over TCP or TLS, as a coroutine: the way to models, to tools that are
+// URLs, and of http.call. No redirects, no cookies. Connections are kept alive and reused within four seconds for the
+// same host and port, over TLS by the same client only; older ones are closed at the next request, or with the
+// io_context. If a reused one ends before the first byte of an answer, the request is sent once more over a new
+// connection. Used by the worker's serial executor, one thread at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,7 +20,8 @@
 namespace cairn {
 
 struct HttpRequest {
-  std::string url;  // http(s)://host[:port]/target
+  std::string url;              // http(s)://host[:port]/target
+  std::string method = "POST";  // or GET, HEAD, PUT, PATCH, DELETE
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   std::int64_t timeout_ms = 60'000;  // from the name's resolution to the answer's last byte
@@ -29,8 +30,9 @@ struct HttpRequest {
 
 struct HttpAnswer {
   int status = 0;
-  std::string body;
+  std::string body;                 // "" for HEAD
   std::int64_t retry_after_ms = 0;  // as its Retry-After says, in seconds or as a date; 0: it does not, or not so
+  std::vector<std::pair<std::string, std::string>> headers = {};  // names in lower case, at most 64 KiB together
 };
 
 // A request without an answer. The sentence names the host, never the target or a header: those may carry secrets.
@@ -45,6 +47,11 @@ using HttpResult = Result<HttpAnswer, HttpFault>;
 // Refuses `invalid`: a text that is not a URL that can be called.
 Status check_url(std::string_view url);
 
+// A token of RFC 9110, as methods and the names of headers are.
+bool is_http_token(std::string_view text);
+// One line: no control character but a tab.
+bool is_header_value(std::string_view text);
+
 class HttpClient {
  public:
   // Certificates are checked against the system's authorities (or SSL_CERT_FILE, SSL_CERT_DIR), which are read at the
@@ -52,8 +59,9 @@ class HttpClient {
   HttpClient();
   ~HttpClient();
 
-  // Throws std::system_error if this process lacks what a connection needs: see is_shortage().
-  boost::asio::awaitable<HttpResult> post(HttpRequest request);
+  // Refuses `invalid`: another method, a URL or a header that cannot be sent. Throws std::system_error if this process
+  // lacks what a connection needs: see is_shortage().
+  boost::asio::awaitable<HttpResult> send(HttpRequest request);
 
  private:
   struct Tls;

@@ -17,14 +17,15 @@
 namespace cairn {
 
 struct ModelRequest {
-  std::string model;        // "": the port's default
-  Json messages;            // chat-completions form: [{"role", "content", ...}]
-  Json schema;              // JSON Schema of the reply's content; null: free text
-  std::string schema_name;  // for structured output
-  Json tools;               // function schemas; null: none
-  Json options;             // more fields of the request, as the endpoint knows them: {"reasoning_effort": "high"}
-  std::string key;          // idempotency key, sent to the endpoint
-  std::string node;         // the asking node; scripted answers may go by it
+  std::string model;            // "": the port's default
+  Json messages;                // chat-completions form: [{"role", "content", ...}]
+  Json schema;                  // JSON Schema of the reply's content; null: free text
+  std::string schema_name;      // for structured output
+  Json tools;                   // function schemas; null: none
+  Json options;                 // more fields of the request, as the endpoint knows them: {"reasoning_effort": "high"}
+  std::string key;              // idempotency key, sent to the endpoint
+  std::string node;             // the asking node; scripted answers may go by it
+  std::int64_t timeout_ms = 0;  // for the answer, with all that leads to it; 0: the port's own
 };
 
 struct ModelReply {
@@ -33,6 +34,10 @@ struct ModelReply {
   Json value;         // the content parsed and checked against the schema; a string without one
   std::int64_t tokens_in = 0;
   std::int64_t tokens_out = 0;
+  std::int64_t tokens_cached = 0;     // of tokens_in
+  std::int64_t tokens_reasoning = 0;  // of tokens_out
+  std::string finish_reason = {};     // stop, length, tool_calls ...; "": it did not say
+  std::string response_id = {};       // the endpoint's
   double cost = 0;
   std::int64_t latency_ms = 0;
 };
@@ -66,6 +71,8 @@ struct ToolCall {
   std::int64_t timeout_ms = 0;  // 0: the tool's own
 };
 
+inline constexpr const char* http_call_name = "http.call";
+
 // The outputs of a call, a JSON object, or why it failed.
 using ToolAnswer = Result<Json, Failure>;
 
@@ -74,6 +81,8 @@ class Tools {
  public:
   virtual ~Tools() = default;
   virtual boost::asio::awaitable<ToolAnswer> call(ToolCall call) = 0;
+  // One call of an HTTP API for the handler http.call (http_calls.hpp), which no sub-goal can make. Here: `refused`.
+  virtual boost::asio::awaitable<ToolAnswer> call_http(ToolCall call);
   virtual const ToolTable& table() const = 0;  // queues and preconditions, which commands carry to the engine
 };
 

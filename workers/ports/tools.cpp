@@ -35,15 +35,20 @@ std::string document_of(const ToolCall& call) {
                     {"inputs", call.inputs}});
 }
 
+// A line for a sentence. A secret goes before it is cut: a half of it would not be found.
+std::string shown(std::string_view text, const Secrets& secrets) {
+  return readable_line(secrets.redacted(text), shown_bytes_max);
+}
+
 // The output of a program or an endpoint, read by parse_json, the only entrance for JSON from outside.
-ToolAnswer read_outputs(const std::string& tool, std::string_view text) {
+ToolAnswer read_outputs(const std::string& tool, std::string_view text, const Secrets& secrets) {
   const std::string wanted = "Expected one JSON object from " + tool_named(tool) + ", but ";
-  const std::string said = readable_line(text, shown_bytes_max);
+  const std::string said = shown(text, secrets);
   if (said.empty()) return failure("bad_output", wanted + "it said nothing.", false);
   Result<Json> outputs = parse_json(text, "the output of " + tool_named(tool));
   if (!outputs) return failure("bad_output", wanted + "it said: " + said + " (" + outputs.error().message + ")", false);
   if (!outputs->is_object()) return failure("bad_output", wanted + "it said: " + said, false);
-  return *std::move(outputs);
+  return secrets.redacted_json(*outputs);
 }
 
 Failure too_late(const std::string& tool, std::int64_t timeout_ms) {
@@ -62,34 +67,35 @@ Failure not_started(const std::string& tool, const std::string& program, int err
                  may_pass);
 }
 
-Failure failed_exit(const ProcessEnd& end) {
-  std::string message = readable_line(last_line(end.err), shown_bytes_max);
+Failure failed_exit(const ProcessEnd& end, const Secrets& secrets) {
+  std::string message = shown(last_line(end.err), secrets);
   if (message.empty()) message = "exit status " + std::to_string(end.number);
   return failure("error", std::move(message), end.number == exit_try_again);
 }
 
 ToolAnswer read_process(const std::string& tool, const std::string& program, const ProcessLimits& limits,
-                        const ProcessEnd& end) {
+                        const ProcessEnd& end, const Secrets& secrets) {
   switch (end.kind) {
     case ProcessEnd::Kind::not_started:
       return not_started(tool, program, end.number);
     case ProcessEnd::Kind::timed_out:
       return too_late(tool, limits.timeout_ms);
     case ProcessEnd::Kind::flooded:
-      return failure("bad_output",
-                     "Expected at most " + std::to_string(limits.output_bytes_max) + " bytes from " + tool_named(tool) +
-                         ", but it wrote more: " + readable_line(end.out.substr(0, shown_bytes_max), 80),
-                     false);
+      return failure(
+          "bad_output",
+          "Expected at most " + std::to_string(limits.output_bytes_max) + " bytes from " + tool_named(tool) +
+              ", but it wrote more: " + readable_line(secrets.redacted(end.out.substr(0, 2 * secret_bytes_max)), 80),
+          false);
     case ProcessEnd::Kind::signalled:
       return failure("error", "killed by signal " + std::to_string(end.number), false);
     case ProcessEnd::Kind::exited:
       break;
   }
-  if (end.number != 0) return failed_exit(end);
-  return read_outputs(tool, end.out);
+  if (end.number != 0) return failed_exit(end, secrets);
+  return read_outputs(tool, end.out, secrets);
 }
 
-asio::awaitable<ToolAnswer> run_program(const ToolSpec::Exec& exec, ToolCall call) {
+asio::awaitable<ToolAnswer> run_program(const ToolSpec::Exec& exec, const Secrets& secrets, ToolCall call) {
   ProcessLimits limits = exec.limits;
   limits.timeout_ms = call.timeout_ms;
   ProcessEnd end;
@@ -102,34 +108,36 @@ asio::awaitable<ToolAnswer> run_program(const ToolSpec::Exec& exec, ToolCall cal
   }
   if (lacking)
     throw std::system_error(lacking, "Expected to start \"" + exec.argv[0] + "\" for " + tool_named(call.tool));
-  co_return read_process(call.tool, exec.argv[0], limits, end);
+  co_return read_process(call.tool, exec.argv[0], limits, end, secrets);
 }
 
 // --- URLs -----------------------------------------------------------------------------------------------------------
 
-ToolAnswer read_answer(const std::string& tool, std::int64_t timeout_ms, const HttpResult& result) {
+ToolAnswer read_answer(const std::string& tool, std::int64_t timeout_ms, const HttpResult& result,
+                       const Secrets& secrets) {
   if (!result) {
     const HttpFault& fault = result.error();
     if (fault.kind == HttpFault::Kind::timeout) return too_late(tool, timeout_ms);
     if (fault.kind == HttpFault::Kind::too_big) return failure("bad_output", fault.message, false);
     return failure("unreachable", fault.message, fault.kind == HttpFault::Kind::unreachable);
   }
-  if (result->status < 400) return read_outputs(tool, result->body);
-  std::string message = readable_line(result->body, shown_bytes_max);
+  if (result->status < 400) return read_outputs(tool, result->body, secrets);
+  std::string message = shown(result->body, secrets);
   if (message.empty()) message = "status " + std::to_string(result->status);
   Failure failed = failure("error", std::move(message), result->status == 429 || result->status >= 500);
   failed.pause_ms = std::min(result->retry_after_ms, pause_ms_max);
   return failed;
 }
 
-asio::awaitable<ToolAnswer> ask_url(HttpClient& client, std::string url, ToolCall call) {
+asio::awaitable<ToolAnswer> ask_url(HttpClient& client, const ToolSpec::Http& http, Secrets& secrets, ToolCall call) {
   HttpRequest request;
-  request.url = std::move(url);
+  request.url = http.url;
   request.headers = {{"content-type", "application/json"}, {"idempotency-key", call.key}};
   request.body = document_of(call);
   request.timeout_ms = call.timeout_ms;
-  const HttpResult result = co_await client.post(std::move(request));
-  co_return read_answer(call.tool, call.timeout_ms, result);
+  if (auto added = add_auth(request, http.auth, secrets); !added) co_return std::move(added).error();
+  const HttpResult result = co_await client.send(std::move(request));
+  co_return read_answer(call.tool, call.timeout_ms, result, secrets);
 }
 
 // --- sleep ----------------------------------------------------------------------------------------------------------
@@ -256,7 +264,8 @@ asio::awaitable<ToolAnswer> run_native(ThreadPool& pool, const NativeTool& tool,
 
 class ToolBox final : public Tools {
  public:
-  ToolBox(std::vector<ToolSpec> specs, int threads) : pool_(std::max(threads, 1)) {
+  ToolBox(std::vector<ToolSpec> specs, int threads, ToolsAround around)
+      : around_(std::move(around)), pool_(std::max(threads, 1)) {
     for (ToolSpec& spec : specs) {
       table_[spec.name] = spec.facts;
       const std::string name = spec.name;
@@ -276,6 +285,11 @@ class ToolBox final : public Tools {
     co_return instead;
   }
 
+  asio::awaitable<ToolAnswer> call_http(ToolCall call) override {
+    if (!around_.urls) return Tools::call_http(std::move(call));
+    return call_url(client_, *around_.urls, around_.secrets, std::move(call));
+  }
+
   const ToolTable& table() const override { return table_; }
 
  private:
@@ -287,6 +301,21 @@ class ToolBox final : public Tools {
     call.timeout_ms = timeout_of(spec, call);
     asio::awaitable<ToolAnswer> running = start(spec, std::move(call));
     ToolAnswer answer = co_await std::move(running);
+    const bool is_from_outside =
+        std::holds_alternative<ToolSpec::Exec>(spec.does) || std::holds_alternative<ToolSpec::Http>(spec.does);
+    if (!is_from_outside) co_return answer;
+    if (!answer) answer.error().message = around_.secrets.redacted(answer.error().message);
+    co_return answer;
+  }
+
+  asio::awaitable<ToolAnswer> run_with_secrets(const ToolSpec::Exec& exec, ToolCall call) {
+    ToolSpec::Exec own = exec;
+    for (const auto& [variable, name] : exec.secrets) {
+      Result<std::string, Failure> value = around_.secrets.value(name);
+      if (!value) co_return std::move(value).error();
+      own.setting.variables.push_back(variable + "=" + *value);
+    }
+    ToolAnswer answer = co_await run_program(own, around_.secrets, std::move(call));
     co_return answer;
   }
 
@@ -314,8 +343,9 @@ class ToolBox final : public Tools {
   }
 
   asio::awaitable<ToolAnswer> start(const ToolSpec& spec, ToolCall call) {
-    if (const auto* exec = std::get_if<ToolSpec::Exec>(&spec.does)) return run_program(*exec, std::move(call));
-    if (const auto* http = std::get_if<ToolSpec::Http>(&spec.does)) return ask_url(client_, http->url, std::move(call));
+    if (const auto* exec = std::get_if<ToolSpec::Exec>(&spec.does)) return run_with_secrets(*exec, std::move(call));
+    if (const auto* http = std::get_if<ToolSpec::Http>(&spec.does))
+      return ask_url(client_, *http, around_.secrets, std::move(call));
     if (const auto* native = std::get_if<NativeTool>(&spec.does)) return run_native(pool_, *native, std::move(call));
     if (const auto* instant = std::get_if<ToolSpec::Instant>(&spec.does))
       return answer_at_once(instant->tool, std::move(call));
@@ -324,6 +354,7 @@ class ToolBox final : public Tools {
 
   std::map<std::string, ToolSpec, std::less<>> specs_;
   ToolTable table_;
+  ToolsAround around_;
   HttpClient client_;
   ThreadPool pool_;
 };
@@ -354,8 +385,8 @@ std::vector<ToolSpec> builtin_tools() {
           {"sleep", ToolSpec::Sleep{}, 0, {}}};
 }
 
-std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads) {
-  return std::make_unique<ToolBox>(std::move(specs), threads);
+std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads, ToolsAround around) {
+  return std::make_unique<ToolBox>(std::move(specs), threads, std::move(around));
 }
 
 }  // namespace cairn

@@ -8,11 +8,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "engine/result.hpp"
+#include "workers/ports/http_calls.hpp"
 #include "workers/ports/ports.hpp"
+#include "workers/ports/secrets.hpp"
 #include "workers/ports/tool_process.hpp"
 
 namespace cairn {
@@ -25,9 +28,11 @@ struct ToolSpec {
     std::vector<std::string> argv;
     ProcessLimits limits = {};  // timeout_ms is the tool's
     ProcessSetting setting = {};
+    std::vector<std::pair<std::string, std::string>> secrets = {};  // variable, name of the secret
   };
   struct Http {
     std::string url;
+    HttpAuth auth = {};
   };
   // Built in: one that never blocks answers at once, on the caller's thread; `sleep` waits without a thread.
   struct Instant {
@@ -45,6 +50,12 @@ struct ToolSpec {
 // As sentences name it.
 std::string tool_named(const std::string& tool);
 
+// The configuration of a worker around its tools.
+struct ToolsAround {
+  Secrets secrets = {};
+  std::optional<UrlList> urls = {};  // that `http.call` may call; none: there is no `http.call`
+};
+
 // echo, sleep, fail.
 std::vector<ToolSpec> builtin_tools();
 
@@ -54,8 +65,9 @@ std::vector<ToolSpec> builtin_tools();
 // the body); exit 75, 429 and 5xx are retryable, all others are not. A program runs as tool_process.hpp says: under
 // limits, with an environment of allowed names, and ended with all that it started. A
 // fallback's outputs name it in `answered_by`; a fallback has no fallback of its own. A shortage of this
-// process (is_shortage) is no failed attempt: call() throws it, whatever the tool is. `threads`: bound of the
-// pool for native tools. Later specs replace earlier ones of the same name.
-std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads);
+// process (is_shortage) is no failed attempt: call() throws it, whatever the tool is. The answer of a program or a URL
+// holds no secret of the worker. `threads`: bound of the pool for native tools. Later specs replace earlier ones of the
+// same name.
+std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads, ToolsAround around = {});
 
 }  // namespace cairn

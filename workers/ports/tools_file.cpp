@@ -81,6 +81,13 @@ Status read_program(const Json& entry, std::vector<std::string> argv, ToolSpec& 
       return Error{Code::invalid, user.error().message + " It stands as \"user\" of " + tool_named(spec.name) + "."};
     exec.setting.user = *std::move(user);
   }
+  const Json secrets = entry.value("secrets", Json::object());
+  if (!secrets.is_object()) return tool_fault(spec.name, "\"secrets\" to be {\"VARIABLE\": \"SECRET\"}", secrets);
+  for (const auto& [variable, secret] : secrets.items()) {
+    if (!is_variable(Json(variable)) || !secret.is_string())
+      return tool_fault(spec.name, "\"secrets\" to be {\"VARIABLE\": \"SECRET\"}", secrets);
+    exec.secrets.emplace_back(variable, secret.get<std::string>());
+  }
   spec.does = std::move(exec);
   return Done{};
 }
@@ -100,7 +107,10 @@ Status read_work(const Json& entry, ToolSpec& spec) {
   if (const Status usable = check_url(url.get_ref<const std::string&>()); !usable) {
     return Error{Code::invalid, usable.error().message + " It stands as \"http\" of " + tool_named(spec.name) + "."};
   }
-  spec.does = ToolSpec::Http{url.get<std::string>()};
+  const Result<HttpAuth> auth = parse_http_auth(entry.value("auth", Json()));
+  if (!auth)
+    return Error{Code::invalid, auth.error().message + " It stands as \"auth\" of " + tool_named(spec.name) + "."};
+  spec.does = ToolSpec::Http{url.get<std::string>(), *auth};
   return Done{};
 }
 
@@ -157,19 +167,20 @@ Status read_settings(const Json& entry, ToolSpec& spec) {
 Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
   if (name.empty()) return Error{Code::invalid, "Expected every tool to have a name, but one has none."};
   if (!entry.is_object()) return tool_fault(name, "an object", entry);
-  static const std::set<std::string, std::less<>> known = {"exec",     "http",  "timeout_ms", "queue",
-                                                           "needs",    "gives", "about",      "env",
-                                                           "attempts", "user",  "limits",     "fallback"};
-  static const std::set<std::string, std::less<>> of_programs = {"env", "user", "limits"};
+  static const std::set<std::string, std::less<>> known = {"exec",   "http",     "timeout_ms", "queue",    "needs",
+                                                           "gives",  "about",    "env",        "attempts", "user",
+                                                           "limits", "fallback", "secrets",    "auth"};
+  static const std::set<std::string, std::less<>> of_programs = {"env", "user", "limits", "secrets"};
   for (const auto& [key, value] : entry.items()) {
     if (!known.contains(key)) {
       return tool_fault(name,
-                        "only exec, http, timeout_ms, queue, needs, gives, about, attempts, fallback, env, user and "
-                        "limits",
+                        "only exec, http, timeout_ms, queue, needs, gives, about, attempts, fallback, env, user, "
+                        "limits, secrets and auth",
                         Json(key));
     }
     if (of_programs.contains(key) && !entry.contains("exec"))
       return tool_fault(name, "\"" + key + "\" with \"exec\" only", entry);
+    if (key == "auth" && !entry.contains("http")) return tool_fault(name, "\"auth\" with \"http\" only", entry);
   }
   ToolSpec spec;
   spec.name = name;
@@ -191,8 +202,8 @@ Result<BuiltinTools> read_builtin(const Json& builtin) {
   if (!builtin.is_object())
     return Error{Code::invalid, "Expected \"builtin\" to be an object, but got " + excerpt(builtin, 200) + "."};
   for (const auto& [key, value] : builtin.items()) {
-    if (key != "allow" && key != "repositories" && key != "corpora")
-      return Error{Code::invalid, "Expected only allow, repositories and corpora in \"builtin\", but got " +
+    if (key != "allow" && key != "repositories" && key != "corpora" && key != "urls")
+      return Error{Code::invalid, "Expected only allow, repositories, corpora and urls in \"builtin\", but got " +
                                       excerpt(Json(key), 200) + "."};
   }
   auto allow = read_names(builtin, "allow");
@@ -205,7 +216,34 @@ Result<BuiltinTools> read_builtin(const Json& builtin) {
   read.allow = *std::move(allow);
   if (*repositories) read.repositories = **std::move(repositories);
   read.corpora = *std::move(corpora);
+  const auto urls = read_names(builtin, "urls");
+  if (!urls) return urls.error();
+  if (!*urls || (*urls)->empty()) return read;
+  Result<UrlList> list = UrlList::of(**urls);
+  if (!list) return Error{Code::invalid, list.error().message + " It stands in \"builtin\"."};
+  read.urls = *std::move(list);
   return read;
+}
+
+// The names of secrets that a tool gets.
+std::vector<std::string> secrets_of(const ToolSpec& spec) {
+  std::vector<std::string> names;
+  if (const auto* exec = std::get_if<ToolSpec::Exec>(&spec.does))
+    for (const auto& [variable, name] : exec->secrets) names.push_back(name);
+  if (const auto* http = std::get_if<ToolSpec::Http>(&spec.does))
+    for (const auto& [place, name] : http->auth.secrets) names.push_back(name);
+  return names;
+}
+
+Status check_secrets(const ToolsFile& file) {
+  for (const ToolSpec& spec : file.tools) {
+    for (const std::string& name : secrets_of(spec)) {
+      const bool is_known = std::any_of(file.secrets.begin(), file.secrets.end(),
+                                        [&](const SecretSource& source) { return source.name == name; });
+      if (!is_known) return tool_fault(spec.name, "a secret that the file has", Json(name));
+    }
+  }
+  return Done{};
 }
 
 }  // namespace
@@ -230,11 +268,12 @@ ToolSpec refused_tool(const std::string& name) {
 
 Result<ToolsFile> parse_tools(const Json& document) {
   const bool has_tools = document.is_object() && document.contains("tools") && document["tools"].is_object();
-  std::size_t keys = has_tools && document.contains("builtin") ? 2 : 1;
+  std::size_t keys = 1;
+  for (const char* section : {"builtin", "secrets"})
+    if (has_tools && document.contains(section)) ++keys;
   if (has_tools && document.contains("$schema") && document["$schema"].is_string()) ++keys;  // for editors
   if (!has_tools || document.size() != keys) {
-    return Error{Code::invalid,
-                 "Expected a tools file like {\"tools\": {\"NAME\": {...}}}, but got " + excerpt(document, 200) + "."};
+    return Error{Code::invalid, "Expected a tools file like {\"tools\": {\"NAME\": {...}}}, but it has another form."};
   }
   ToolsFile file;
   for (const auto& [name, entry] : document["tools"].items()) {
@@ -242,6 +281,10 @@ Result<ToolsFile> parse_tools(const Json& document) {
     if (!spec) return spec.error();
     file.tools.push_back(*std::move(spec));
   }
+  Result<std::vector<SecretSource>> secrets = parse_secrets(document.value("secrets", Json::object()));
+  if (!secrets) return secrets.error();
+  file.secrets = *std::move(secrets);
+  if (const Status known = check_secrets(file); !known) return known.error();
   if (!document.contains("builtin")) return file;
   Result<BuiltinTools> builtin = read_builtin(document["builtin"]);
   if (!builtin) return builtin.error();

@@ -7,7 +7,10 @@
 //            "OTHER": {"http": "http://127.0.0.1:9000/x", "gives": ["slot"], "about": "What it does, for planners.",
 //                      "attempts": 2, "fallback": "NAME"}},
 //  "$schema": "tools.schema.json",
-//  "builtin": {"allow": ["echo", "page.*"], "repositories": ["/srv/git"], "corpora": ["handbook"]}}
+//  "secrets": {"TOKEN": {"env": "VARIABLE"}, "KEY": {"file": "/run/key", "urls": ["https://api.example"]}},
+//  "builtin": {"allow": ["echo", "page.*"], "repositories": ["/srv/git"], "corpora": ["handbook"],
+//              "urls": ["https://api.example/v1"]}}
+// Programs may have "secrets": {"VARIABLE": "TOKEN"}, URLs "auth", as http_calls.hpp says.
 #pragma once
 
 #include <optional>
@@ -24,6 +27,7 @@ struct BuiltinTools {
   std::optional<std::vector<std::string>> allow;    // by name, or "page.*" for all that begin so; none: all there are
   std::vector<std::string> repositories = {"/"};    // folders and files that the repository tools may read
   std::optional<std::vector<std::string>> corpora;  // that `corpus_search` may search; none: all
+  std::optional<UrlList> urls;                      // that `http.call` may call; none: there is no `http.call`
 };
 
 bool is_allowed(const BuiltinTools& builtin, std::string_view tool);
@@ -34,6 +38,7 @@ ToolSpec refused_tool(const std::string& name);
 struct ToolsFile {
   std::vector<ToolSpec> tools;
   BuiltinTools builtin;
+  std::vector<SecretSource> secrets;
 };
 
 // With a fallback, `attempts` is 1 unless it is given; `cpu_seconds` is four times `timeout_ms` if that is more.

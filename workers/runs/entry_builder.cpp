@@ -109,9 +109,14 @@ void EntryBuilder::note_questions(const Event& event) {
   } else if (const auto* expired = std::get_if<QuestionExpired>(&event.body)) {
     entry_.closed_questions.push_back(expired->question);
   } else if (const auto* finished = std::get_if<RunFinished>(&event.body)) {
-    const std::vector<std::string>& left = finished->closed.questions;
-    entry_.closed_questions.insert(entry_.closed_questions.end(), left.begin(), left.end());
+    note_closed(finished->closed.questions);
+  } else if (const auto* ending = std::get_if<RunEnding>(&event.body)) {
+    note_closed(ending->closed.questions);
   }
+}
+
+void EntryBuilder::note_closed(const std::vector<std::string>& questions) {
+  entry_.closed_questions.insert(entry_.closed_questions.end(), questions.begin(), questions.end());
 }
 
 // --- building -------------------------------------------------------------------------------------------------------

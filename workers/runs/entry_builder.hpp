@@ -67,6 +67,7 @@ class EntryBuilder {
  private:
   const HeldBranch* held(BranchId branch) const;
   void note_questions(const Event& event);
+  void note_closed(const std::vector<std::string>& questions);
   void write_job(const RunState& after, BranchId branch, const JobRow* before);
   JobWrite::Op op_of(const Job& job, const JobRow* before) const;
   bool keep(JobWrite& write, const RunState& after);

@@ -74,6 +74,10 @@ Executor::Executor(const HandlerTable& handlers, Ports& ports, SessionId session
     : handlers_(handlers), ports_(ports), session_(session) {}
 
 Prepared Executor::prepare(const RunState& state, const Job& job) const {
+  if (job.branch == whole_run) {
+    if (!due_of_run(state)) return NotOpen{};
+    return Command(Due{0});
+  }
   const Step* step = find_step(state, job.step);
   if (step == nullptr || step->attempt != job.attempt || is_ended(state.status)) return NotOpen{};
   Work work;
@@ -85,11 +89,12 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
     const DoNode* node = work_of(state, *step);
     if (node == nullptr) return Command(Due{job.step});
     work.handler = handlers_.find(node->handler);
-    if (work.handler == nullptr) return Missing{"handler " + node->handler};
+    if (work.handler == nullptr || !work.handler->is_here) return Missing{"handler " + node->handler};
   }
   Result<StepInput> input = step_input(state, *step, work.handler);
   if (!input) return Command(FailStep{step->id, step->attempt, limit_passed(input.error()), session_, step->opened_at});
   work.input = *std::move(input);
+  work.input.timeout_ms = job.timeout_ms;
   if (step->goal < 0 && state.node(*step).cache && work.handler->is_pure()) {
     work.cache_key = cache_key(*state.graph, *work.handler, work.input);
     if (const CachedOutcome* recorded = find_cached(state, step->branch, work.cache_key))

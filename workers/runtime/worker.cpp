@@ -19,6 +19,7 @@
 #include "storage/commit_rules.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/ids.hpp"
+#include "workers/models/models.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/local_process.hpp"
 #include "workers/ports/log.hpp"
@@ -57,10 +58,10 @@ SessionRow new_session(const Catalogue& catalogue, const WorkerOptions& options)
   row.pid = getpid();
   row.machine = machine_id();
   row.only_own = !options.only_runs.empty();
-  row.handlers.emplace();
-  for (const auto& [name, labels] : catalogue.handlers.labels()) row.handlers->push_back(name);
+  row.handlers = catalogue.handlers.here();
   row.tools.emplace();
   for (const auto& [name, tool] : catalogue.tools->table()) row.tools->push_back(name);
+  row.has_model = catalogue.has_model;
   return row;
 }
 
@@ -93,6 +94,16 @@ std::optional<std::string> shortage_of(const std::exception_ptr& thrown) {
   } catch (...) {  // a failed attempt
   }
   return std::nullopt;
+}
+
+bool is_yielded(const std::exception_ptr& thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const ModelIsElsewhere&) {
+    return true;
+  } catch (...) {  // a failed attempt
+  }
+  return false;
 }
 
 // With less, the allocator itself may break: a sentence before that is worth more.
@@ -217,6 +228,8 @@ struct Worker::Parts {
   std::once_flag broke_;
   std::exception_ptr fault_;  // the first that ended a thread's share of the loop
 
+  std::atomic<bool> model_is_elsewhere_ = false;
+  std::unique_ptr<Model> yielding_;  // the rule book's, where no language model is
   Ports ports_;
   Executor executor_;
   std::mutex session_mutex_;
@@ -230,7 +243,8 @@ Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
     : store_(store),
       options_(std::move(options)),
       self_(new_session(catalogue, options_)),
-      ports_(*catalogue.model, *catalogue.tools),
+      yielding_(make_yielding_model(*catalogue.model, model_is_elsewhere_)),
+      ports_(catalogue.has_model ? *catalogue.model : *yielding_, *catalogue.tools),
       executor_(catalogue.handlers, ports_, self_.id),
       session_(origin(), options_, executor_, catalogue.tools->table()) {}
 
@@ -415,6 +429,7 @@ void Worker::Parts::advance() {
     session.tick(steady_us());
     if (is_to_stop) session.drain();
     if (hurrying) session.hurry();
+    model_is_elsewhere_ = session.is_model_elsewhere();
     return session.drain_actions();
   });
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
@@ -468,7 +483,10 @@ void Worker::Parts::start(Effect effect) {
     effects_.erase(slot);
     const std::optional<std::string> lacking = shortage_of(thrown);
     with_session([&](Session& session) {
-      lacking ? session.fell_short(slot, *lacking) : session.ended(slot, result_of(thrown, std::move(result)));
+      if (is_yielded(thrown))
+        session.yielded(slot);
+      else
+        lacking ? session.fell_short(slot, *lacking) : session.ended(slot, result_of(thrown, std::move(result)));
     });
     now_or_soon();
   };

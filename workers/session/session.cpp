@@ -134,13 +134,22 @@ WorkerReport Session::report() const {
 }
 
 // A sub-goal on a tool that another session has is no mistake of its plan.
-void Session::learn_tools(const std::vector<SessionRow>& sessions) {
+void Session::learn_means(const std::vector<SessionRow>& sessions) {
+  is_model_elsewhere_ = std::any_of(sessions.begin(), sessions.end(), [this](const SessionRow& row) {
+    return row.id != id() && row.has_model.value_or(false) && !row.only_own && shares_queue(row);
+  });
   std::set<std::string> others;
   for (const SessionRow& row : sessions)
     if (row.id != id() && row.tools) others.insert(row.tools->begin(), row.tools->end());
   known_tools_ = tools_;
   for (const std::string& tool : others) known_tools_.try_emplace(tool);
   steps_.others_have(std::move(others));
+}
+
+bool Session::shares_queue(const SessionRow& row) const {
+  return std::any_of(row.queues.begin(), row.queues.end(), [this](const std::string& queue) {
+    return queue != timer_queue && std::find(queues_.begin(), queues_.end(), queue) != queues_.end();
+  });
 }
 
 // --- opening and learning -------------------------------------------------------------------------------------------
@@ -377,6 +386,11 @@ void Session::replied_to_step(Ticket slot, Reply reply) {
 
 void Session::ended(Ticket slot, StepResult result) {
   steps_.ended(slot, std::move(result));
+  pass_on_steps();
+}
+
+void Session::yielded(Ticket slot) {
+  steps_.yielded(slot);
   pass_on_steps();
 }
 

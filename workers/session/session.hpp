@@ -52,6 +52,9 @@ class Session {
   void failed(const StoreCall& call);  // the store was unavailable: it happened or not
   void ended(Ticket slot, StepResult result);
   void fell_short(Ticket slot, const std::string& lacking);  // of means of this process: instead of ended()
+  void yielded(Ticket slot);                                 // to a session with a language model: likewise
+  // A session that serves the same steps has a language model.
+  bool is_model_elsewhere() const { return is_model_elsewhere_; }
   // The entries of a locked commit, whose call holds its locks meanwhile.
   LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
     return committer_.decide_locked(batch, std::move(runs));
@@ -78,7 +81,8 @@ class Session {
   void open_queues_changed();
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
-  void learn_tools(const std::vector<SessionRow>& sessions);
+  void learn_means(const std::vector<SessionRow>& sessions);
+  bool shares_queue(const SessionRow& row) const;
 
   // --- joining the parts: the actions of each are passed on; true: there were any ---
   bool pass_on_commits();
@@ -106,6 +110,7 @@ class Session {
   SessionOrigin origin_;
   WorkerOptions options_;
   const ToolTable& tools_;
+  bool is_model_elsewhere_ = false;
   ToolTable known_tools_;  // with those of the other sessions, of which the names alone are known
   DatabaseClock clock_;
   TimeUs steady_ = 0;

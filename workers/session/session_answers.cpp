@@ -143,7 +143,7 @@ template <>
 void Session::on_answer(ScanSessions& scan) {
   observe_clock(scan.answer.database_us, scan.answer.steady_us);
   learn(scan.answer.queue_settings);
-  learn_tools(scan.answer.sessions);
+  learn_means(scan.answer.sessions);
   const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
   for (const Ticket slot : found.stopped) steps_.stop(slot);
   if (!found.is_forgotten || lifecycle_.is_draining()) return;

@@ -251,6 +251,14 @@ void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
   finish(slot, Ended::How::fell_short, now_ + shortage_pause_us);
 }
 
+void StepsInFlight::yielded(Ticket slot) {
+  const auto found = steps_.find(slot);
+  if (found == steps_.end() || !found->second.is_running) return;
+  found->second.is_running = false;
+  --begun_;
+  leave_to_others(slot, {"language model"});
+}
+
 // A failed attempt and a slow one are worth a line; all others are in the history.
 void StepsInFlight::note_result(const Step& step, const StepResult& result) {
   constexpr TimeUs slow_us = 10 * second_us;

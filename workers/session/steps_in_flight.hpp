@@ -80,6 +80,8 @@ class StepsInFlight {
   void ended(Ticket slot, StepResult result);  // of an effect
   // The effect could not do its work, because this process lacks means for it: no attempt, and a line once a second.
   void fell_short(Ticket slot, const std::string& lacking);
+  // The effect asked for a language model, which another session has and this one has not: no attempt.
+  void yielded(Ticket slot);
 
   // A step that was lost twice is executed alone: what is held then and has not begun is left to others, and the
   // session's row says which hold it is (SetAlone), so that a worker that dies of it charges no other.

@@ -7,13 +7,15 @@
 #include <memory>
 #include <optional>
 
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/session/worker_options.hpp"
 #include "workers/simulation/simulation.hpp"
 
 namespace cairn::simulation {
 namespace {
+
+constexpr std::int64_t cancel_ms_max = 1'000'000'000'000;
 
 using Keys = std::initializer_list<const char*>;
 
@@ -49,8 +51,8 @@ Result<GraphCase> read_case(const Json& json) {
   GraphCase one;
   one.name = json["name"];
   const std::string what = "case \"" + one.name + "\"";
-  if (Status known =
-          only_keys(json, what, {"name", "input", "nodes", "tools", "models", "answers", "signals", "expect"});
+  if (Status known = only_keys(
+          json, what, {"name", "input", "nodes", "tools", "models", "answers", "signals", "cancel_ms", "expect"});
       !known)
     return known.error();
   one.input = json.value("input", Json::object());
@@ -60,6 +62,10 @@ Result<GraphCase> read_case(const Json& json) {
   if (json.contains("models"))
     for (const auto& [node, replies] : json["models"].items())
       if (Status usable = cairn::check_script({{"replies", replies}}); !usable) return usable.error();
+  const Json cancel = json.value("cancel_ms", Json(cancel_ms_max));
+  if (!cancel.is_number_integer() || cancel < 1 || cancel > cancel_ms_max)
+    return invalid("\"cancel_ms\" of " + what + " to be a number of milliseconds", cancel);
+  if (json.contains("cancel_ms")) one.cancel_ms = cancel;
   one.expect = json.value("expect", Json::object());
   if (Status fits = check_expect(one.expect, "\"expect\" of " + what); !fits) return fits.error();
   return one;
@@ -104,6 +110,7 @@ class CaseTools final : public Tools {
       : sayings_(sayings), table_(table), lacks_(lacks) {}
 
   boost::asio::awaitable<ToolAnswer> call(ToolCall call) override { co_return answer(call); }
+  boost::asio::awaitable<ToolAnswer> call_http(ToolCall call) override { co_return answer(call); }
   const ToolTable& table() const override { return table_; }
 
   ToolAnswer answer(const ToolCall& call) {
@@ -261,6 +268,7 @@ std::optional<Leaving> leaving_of(const Event& event) {
 void follow(const Course::History& history, CaseResult& result) {
   std::string end;
   for (const Event& event : history.events) {
+    if (std::holds_alternative<RunEnding>(event.body)) end.clear();
     if (const auto* finished = std::get_if<RunFinished>(&event.body)) {
       result.status = to_string(finished->status);
       result.reason = finished->reason;
@@ -303,6 +311,10 @@ Scenario scenario_of(const GraphCase& graph_case, const CaseWorld& world) {
   scenario.runs.push_back({.graph = world.graphs.front().at("name"), .input = graph_case.input});
   scenario.sessions.push_back({.default_timeout_ms = WorkerOptions().default_timeout_ms, .slowness = 100});
   scenario.may_rest = true;
+  if (graph_case.cancel_ms > 0)
+    scenario.commands.push_back({.kind = OutsideCommand::Kind::cancel,
+                                 .at_us = graph_case.cancel_ms * 1'000,
+                                 .name = "Cancelled after " + std::to_string(graph_case.cancel_ms) + " ms."});
   return scenario;
 }
 

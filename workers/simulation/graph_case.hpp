@@ -22,6 +22,7 @@ namespace cairn::simulation {
 //    "tools"?: {TOOL: [{"outputs", "takes_ms"?} | {"error", ...}]},
 //    "models"?: {NODE: [{"value"} | {"reply"} | {"error"}]},  as CAIRN_MODEL_SCRIPT has them
 //    "answers"?: {NODE: [VALUE]}, "signals"?: {NAME: [VALUE]},
+//    "cancel_ms"?: how long after its begin the run is cancelled,
 //    "expect"?: {"status"?: "done" | "failed" | "aborted" | "waiting", "reason"?, "output"?, "path"?: [NODE]}}
 // Entries of a list are taken in order. The last one of nodes, tools and models is then taken again each time; after
 // the last answer or signal no other comes.
@@ -29,6 +30,7 @@ struct GraphCase {
   std::string name;
   Json input = Json::object();
   Json says = Json::object();  // nodes, tools, models, answers, signals
+  std::int64_t cancel_ms = 0;  // 0: never
   Json expect = Json::object();
 };
 

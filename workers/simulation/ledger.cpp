@@ -11,6 +11,7 @@ struct Named {
   std::string operator()(const Cancel& cancel) const { return cancel.reason; }
   std::string operator()(const QuestionAnswered& event) const { return event.by; }
   std::string operator()(const SignalReceived& event) const { return event.id; }
+  std::string operator()(const RunEnding& event) const { return event.reason; }
   std::string operator()(const RunFinished& event) const { return event.reason; }
   template <class Other>
   std::string operator()(const Other&) const {
@@ -49,8 +50,13 @@ bool Ledger::is_under_way(const Entry& entry) const {
   return line != lines_.end() && line->second.under_way > 0;
 }
 
+// A run that cleans up is cancelled when that begins; its end only repeats the reason.
 void Ledger::came(const RunId& run, const Event& event) {
-  const auto line = lines_.find({run, type_of(event.body), std::visit(Named{}, event.body)});
+  const std::string name = std::visit(Named{}, event.body);
+  const bool is_ending = std::holds_alternative<RunEnding>(event.body);
+  if (is_ending) endings_.emplace(run, name);
+  if (std::holds_alternative<RunFinished>(event.body) && endings_.contains({run, name})) return;
+  const auto line = lines_.find({run, is_ending ? EventOf{}(Cancel{}) : type_of(event.body), name});
   if (line != lines_.end()) ++line->second.in_log;
 }
 

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "engine/command.hpp"
 #include "engine/event.hpp"
@@ -42,6 +44,7 @@ class Ledger {
     std::int64_t in_log = 0;
   };
   std::map<Entry, Line> lines_;
+  std::set<std::pair<RunId, std::string>> endings_;  // of runs that clean up: their reasons
 };
 
 }  // namespace cairn::simulation

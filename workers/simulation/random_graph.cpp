@@ -15,19 +15,26 @@ class GraphMaker {
     nodes_["z"] = {{"end", "done"}};
     std::string next = "z";
     for (std::uint64_t n = 1 + chance_.below(what_.blocks_max); n > 0; --n) next = block(next, 0);
-    return Json{{"name", what_.name},
-                {"start", next},
-                {"limits", {{"steps", 100000}}},
-                {"budgets", {{"coins", {{"cap", chance_.below(3)}}}}},
-                {"channels",
-                 {{"trace", {{"reducer", "append"}}},
-                  {"sum", {{"reducer", "sum"}}},
-                  {"top", {{"reducer", "max"}}},
-                  {"map", {{"reducer", "merge"}}}}},
-                {"nodes", nodes_}};
+    Json graph = {{"name", what_.name},
+                  {"start", next},
+                  {"limits", {{"steps", 100000}}},
+                  {"budgets", {{"coins", {{"cap", chance_.below(3)}}}}},
+                  {"channels",
+                   {{"trace", {{"reducer", "append"}}},
+                    {"sum", {{"reducer", "sum"}}},
+                    {"top", {{"reducer", "max"}}},
+                    {"map", {{"reducer", "merge"}}}}}};
+    if (what_.is_fragile) may_end_early(graph);
+    graph["nodes"] = nodes_;
+    return graph;
   }
 
  private:
+  void may_end_early(Json& graph) {
+    if (chance_.one_in(3)) graph["limits"]["ms"] = chance_.between(50, 3'000);
+    if (chance_.one_in(2)) graph["finally"] = chance_.one_in(2) ? call("z") : fan(step("z"), 2);
+  }
+
   std::string fresh(const std::string& kind) { return kind + "_" + std::to_string(++count_); }
 
   std::string block(const std::string& next, int depth) {

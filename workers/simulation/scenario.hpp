@@ -42,6 +42,7 @@ struct OutsideCommand {
   TimeUs at_us = 0;
   std::size_t run = 0;  // of the scenario's runs
   std::size_t client = 0;
+  std::string name = {};  // of a cancel its reason; "": one of its own
 };
 
 struct Fault {

@@ -209,7 +209,7 @@ void Simulation::start(std::size_t run) {
 void Simulation::give(const OutsideCommand& command) {
   if (is_over_) return;  // it would begin again
   const RunId& run = world_.runs[command.run];
-  const std::string name = "asked " + std::to_string(++asked_);
+  const std::string name = command.name.empty() ? "asked " + std::to_string(++asked_) : command.name;
   switch (command.kind) {
     case OutsideCommand::Kind::pause:
       return ask(run, Pause{});

@@ -66,6 +66,7 @@ void World::add_handlers(const Cast& cast) {
       handler.labels_from_node = handler.name.empty() || handler.labels_from_node;
       handler.name = node.handler();
       handler.reads = {"*"};
+      handler.is_here = true;
       handler.run = handler.is_pure() && cast.handlers.find(node.handler()) != nullptr
                         ? std::variant<PureHandler, EffectHandler>(PureHandler(scripted))
                         : std::variant<PureHandler, EffectHandler>(EffectHandler{});
@@ -189,6 +190,8 @@ void World::commit_locked(CommitLocked& call, const CallSite& at) {
 void World::note(std::span<const Entry> entries, std::span<const Verdict> verdicts) {
   for (const auto& [run, event] : checker.after(entries, verdicts)) {
     ledger.came(run, event);
+    if (std::holds_alternative<RunEnding>(event.body)) ++reached["cleanups"];
+    if (std::holds_alternative<TimerFired>(event.body) && event.step == 0) ++reached["runs out of time"];
     moved_us = agenda.now();
     if (keeps_story) write("run " + to_string(run).substr(0, 8), line_of(event));
   }

@@ -64,7 +64,8 @@ class Controlling {
     if (settings_.json)
       print_json(json_of(run, done));
     else if (done && count_ <= lines_max)
-      print_line(run + " " + (dry_run() ? "would be " : "") + painted_status(done->status) + fork_text(*done));
+      print_line(run + " " + (dry_run() ? "would be " : "") + painted_status(done->status) +
+                 (done->is_ending ? ", and cleans up first" : "") + fork_text(*done));
     if (!settings_.json && progress_.is_due()) progress_.show(std::to_string(count_) + " runs");
   }
 
@@ -90,6 +91,7 @@ class Controlling {
       line["status"] = done->status;
     else
       line["refused"] = done.error().message;
+    if (done && done->is_ending) line["ending"] = true;
     if (dry_run()) line["dry_run"] = true;
     if (!done || !done->fork) return line;
     line["forked_at"] = *done->fork->forked_at;
@@ -189,6 +191,7 @@ void add_control(CommandLine& line) {
       ->type_name("NODE|SEQ");
   const ControlCommand cancel = add_one(line, "cancel", "End runs as aborted; their children follow", Kind::cancel);
   cancel.app.add_option("--reason", cancel.options.request.reason, "Why, for the record")->type_name("TEXT");
+  cancel.app.add_flag("--now", cancel.options.request.now, "Without the graph's cleanup (\"finally\")");
   const ControlCommand move =
       add_one(line, "move", "Put running runs under another version of their graph", Kind::move);
   add_graph_text(move.app, "The version to go on with; `cairn graph add` gives it to new runs as well",

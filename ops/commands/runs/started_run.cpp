@@ -70,6 +70,7 @@ class WaitingLines {
 }  // namespace
 
 Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting) {
+  if (const Status& secrets = opened.catalogue->secrets; !waiting.no_work && !secrets) return secrets.error();
   const auto began = Clock::now();
   bool is_late = false;
   WaitingLines lines(opened, run);

@@ -183,7 +183,9 @@ void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, con
 
 Exit up(const Settings& settings, const UpOptions& options) {
   const StopSignals signals;
-  if (const Result<std::unique_ptr<Catalogue>> tools = open_catalogue(settings); !tools) return tools.error();
+  const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
+  if (!catalogue) return catalogue.error();
+  if (const Status& secrets = (*catalogue)->secrets; !secrets) return secrets.error();
   const DatabaseChoice choice = choose_database(settings);
   const Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();

@@ -61,6 +61,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   StopSignals signals;
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
+  if (const Status& secrets = opened->catalogue->secrets; !secrets) return secrets.error();
   if (const Status may = check_rights(opened->dsn); !may) return may.error();
   WorkerOptions worker_options;
   worker_options.queues = options.queues;

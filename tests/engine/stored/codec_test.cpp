@@ -63,6 +63,7 @@ std::vector<EventBody> run_samples() {
           RunFinished{},
           failed,
           caused,
+          RunEnding{RunStatus::aborted, "Cancelled.", "{}", {{3}, {"q3"}, {other_run}}, caused.cause, "undo"},
           ChildStarted{other_run, "sub", "v1"},
           ChildFinished{other_run, RunStatus::aborted, "Cancelled.", nullptr}};
 }
@@ -337,7 +338,7 @@ TEST(Codec, a_field_of_another_kind_is_corrupt) {
 
 TEST(Codec, an_unknown_type_or_version_is_unsupported) {
   for (const auto& [type, version] :
-       std::vector<std::pair<int, int>>{{0, 1}, {24, 1}, {100, 1}, {112, 1}, {-1, 1}, {8, 2}, {8, 0}, {101, 2}}) {
+       std::vector<std::pair<int, int>>{{0, 1}, {25, 1}, {100, 1}, {112, 1}, {-1, 1}, {8, 2}, {8, 0}, {101, 2}}) {
     const auto body = decode_payload(static_cast<std::int16_t>(type), static_cast<std::int16_t>(version), "{}");
     ASSERT_FALSE(body.ok());
     EXPECT_EQ(body.error().code, Code::unsupported);

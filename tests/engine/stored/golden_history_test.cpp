@@ -96,6 +96,28 @@ std::vector<Event> items_history() {
   return trial.history;
 }
 
+const char* const cut_short = R"({"name":"t","start":"f","finally":"u","limits":{"steps":9,"ms":60000},
+  "channels":{"made":{"reducer":"append"}},"nodes":{
+  "f":{"do":"x.f","labels":["ok"],"on":{"ok":["a","q","m"]}},
+  "a":{"do":"x.a","labels":["ok"],"on":{"ok":"j"}},
+  "q":{"ask":{"kind":"question","prompt":"?"},"on":{"answered":"j","expired":"j"}},
+  "m":{"map":{"over":[7,8],"do":"x.m","labels":["ok"],"concurrency":1,"into":"results"},"on":{"joined":"j"}},
+  "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"z"}},
+  "u":{"do":"x.u","labels":["ok"],"on":{"ok":"w"}},"w":{"wait":{"signal":"s"},"on":{"fired":"z"}},"z":{"end":"done"}}})";
+
+// A fan-out whose time is over, in its cleanup. Since fold version 7.
+std::vector<Event> cleanup_history() {
+  Trial trial(cut_short);
+  trial.start();
+  trial.complete(1, "ok", R"({"made":["f"]})");
+  trial.complete(2, "ok", R"({"made":["a"]})");
+  trial.complete(5, "ok", R"({"n":7})");
+  trial.now_us += 60 * Trial::second_us;
+  trial.then(Due{0});
+  trial.complete(trial.state.last_step, "ok");
+  return trial.history;
+}
+
 Json event_file_json(const Event& event) {
   const EventType type = event_type(event.body);
   return {{"seq", event.seq},
@@ -155,7 +177,8 @@ TEST(GoldenHistory, events_once_written_fold_to_the_states_they_folded_to_then) 
   const fs::path folder = fs::path(testing::source_dir()) / "tests/golden/histories";
   const GoldenFile files[] = {{"everything_open.json", everything, [] { return made_history(false); }},
                               {"everything_ended.json", everything, [] { return made_history(true); }},
-                              {"map_items.json", over_items, items_history}};
+                              {"map_items.json", over_items, items_history},
+                              {"cleanup.json", cut_short, cleanup_history}};
   for (const GoldenFile& file : files) {
     const fs::path path = folder / file.name;
     if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr) add_what_is_missing(path, file);

@@ -6,7 +6,7 @@
 #include "engine/graph_parsing.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/handlers/chat_calls.hpp"
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 
 namespace cairn {
@@ -72,7 +72,7 @@ Json record_of(const std::vector<Fact>& facts) {
 
 TEST_F(BuiltinHandlers, declare_their_labels) {
   const Handlers labels = table_.labels();
-  EXPECT_EQ(labels.size(), 9u);
+  EXPECT_EQ(labels.size(), 11u);
   EXPECT_EQ(labels.at("model.chat").labels, std::set<std::string>{"ok"});
   EXPECT_TRUE(labels.at("model.chat").declared_by_node) << "may be";
   EXPECT_FALSE(labels.at("tool.call").declared_by_node);

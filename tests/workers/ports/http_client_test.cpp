@@ -25,7 +25,7 @@ HttpRequest request_to(const std::string& url) {
 
 HttpResult post(const HttpRequest& request) {
   HttpClient client;
-  return testing::run(client.post(request));
+  return testing::run(client.send(request));
 }
 
 HttpFault fault_of(const HttpResult& result) {
@@ -98,6 +98,37 @@ TEST(HttpClient, a_header_cannot_bring_another_line) {
   EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::invalid);
 }
 
+TEST(HttpClient, sends_each_method_and_no_other) {
+  const LoopbackServer server([](const LoopbackServer::Request& request) {
+    Reply reply{200, std::string(request.method_string())};
+    reply.headers = {{"X-Word", "One"}};
+    return reply;
+  });
+  HttpRequest request = request_to(server.url("/"));
+  for (const char* method : {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}) {
+    request.method = method;
+    request.body = request.method == "GET" || request.method == "HEAD" ? "" : "{}";
+    const HttpResult result = post(request);
+    ASSERT_TRUE(result.ok()) << fault_of(result).message;
+    EXPECT_EQ(result->body, request.method == "HEAD" ? "" : method);
+    const std::pair<std::string, std::string> word{"x-word", "One"};
+    EXPECT_NE(std::find(result->headers.begin(), result->headers.end(), word), result->headers.end()) << method;
+  }
+  for (const char* method : {"", "get", "TRACE", "CONNECT", "GET / HTTP/1.1\r\nx: y\r\n"}) {
+    request.method = method;
+    EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::invalid) << method;
+  }
+  EXPECT_EQ(server.requests().size(), 6U);
+}
+
+TEST(HttpClient, a_headers_name_is_a_token) {
+  for (const char* name : {"", "a b", "a:", "a\r\nb", "\xC3\xA9"}) {
+    HttpRequest request = request_to("http://127.0.0.1:1/");
+    request.headers = {{name, "x"}};
+    EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::invalid) << name;
+  }
+}
+
 // The answers in turn; the last one again and again.
 LoopbackServer::Answers in_turn(std::vector<Reply> replies) {
   return [replies = std::move(replies), next = std::size_t{0}](const LoopbackServer::Request&) mutable {
@@ -124,9 +155,9 @@ TEST(HttpClient, a_connection_that_the_server_keeps_is_used_again) {
   boost::asio::io_context io;
   HttpClient client;
   for (const char* expected : {"one", "two", "three"})
-    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), expected);
+    EXPECT_EQ(body_of(testing::run(io, client.send(request_to(server.url("/"))))), expected);
   EXPECT_EQ(server.connections(), 1);
-  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "four");
+  EXPECT_EQ(body_of(testing::run(io, client.send(request_to(server.url("/"))))), "four");
   EXPECT_EQ(server.connections(), 2) << "the server had closed the first with its third answer";
 }
 
@@ -135,7 +166,7 @@ TEST(HttpClient, a_kept_connection_ends_with_its_thread_not_with_its_client) {
   HttpClient client;
   for (const char* expected : {"one", "two"}) {
     boost::asio::io_context io;
-    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), expected);
+    EXPECT_EQ(body_of(testing::run(io, client.send(request_to(server.url("/"))))), expected);
   }
   EXPECT_EQ(server.connections(), 2);
 }
@@ -144,8 +175,8 @@ TEST(HttpClient, a_request_whose_kept_connection_ends_without_a_word_is_sent_ove
   const LoopbackServer server(in_turn({kept("one"), gone(), Reply{200, "two"}}));
   boost::asio::io_context io;
   HttpClient client;
-  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "one");
-  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "two");
+  EXPECT_EQ(body_of(testing::run(io, client.send(request_to(server.url("/"))))), "one");
+  EXPECT_EQ(body_of(testing::run(io, client.send(request_to(server.url("/"))))), "two");
   EXPECT_EQ(server.connections(), 2);
   EXPECT_EQ(server.requests().size(), 3U);
 }
@@ -158,9 +189,9 @@ TEST(HttpClient, what_a_server_says_unasked_over_a_kept_connection_is_nobodys_an
     const LoopbackServer server(in_turn({first, Reply{200, "two"}}));
     boost::asio::io_context io;
     HttpClient client;
-    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "one");
+    EXPECT_EQ(body_of(testing::run(io, client.send(request_to(server.url("/"))))), "one");
     while (apart && server.ended_connections() == 0) std::this_thread::yield();
-    EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "two") << apart;
+    EXPECT_EQ(body_of(testing::run(io, client.send(request_to(server.url("/"))))), "two") << apart;
   }
 }
 
@@ -176,8 +207,8 @@ TEST(HttpClient, an_answer_that_is_cut_off_over_a_kept_connection_is_not_asked_f
   const LoopbackServer server(in_turn({kept("one"), cut, Reply{200, "never asked"}}));
   boost::asio::io_context io;
   HttpClient client;
-  EXPECT_EQ(body_of(testing::run(io, client.post(request_to(server.url("/"))))), "one");
-  EXPECT_EQ(fault_of(testing::run(io, client.post(request_to(server.url("/"))))).kind, HttpFault::Kind::unreachable);
+  EXPECT_EQ(body_of(testing::run(io, client.send(request_to(server.url("/"))))), "one");
+  EXPECT_EQ(fault_of(testing::run(io, client.send(request_to(server.url("/"))))).kind, HttpFault::Kind::unreachable);
   EXPECT_EQ(server.requests().size(), 2U);
 }
 
@@ -218,8 +249,8 @@ TEST_F(HttpsClient, a_kept_connection_is_used_again) {
   const HttpRequest request = request_to("https://localhost:" + std::to_string(server.port()));
   boost::asio::io_context io;
   HttpClient client;
-  EXPECT_EQ(body_of(testing::run(io, client.post(request))), "one");
-  EXPECT_EQ(body_of(testing::run(io, client.post(request))), "two");
+  EXPECT_EQ(body_of(testing::run(io, client.send(request))), "one");
+  EXPECT_EQ(body_of(testing::run(io, client.send(request))), "two");
   EXPECT_EQ(server.connections(), 1);
 }
 
@@ -239,7 +270,7 @@ TEST(HttpClient, a_request_under_way_may_outlive_its_client_and_die_with_the_thr
   const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{200, "", true}; });
   boost::asio::io_context io;
   auto client = std::make_unique<HttpClient>();
-  auto work = client->post(request_to(server.url("/")));
+  auto work = client->send(request_to(server.url("/")));
   boost::asio::co_spawn(io, std::move(work), boost::asio::detached);
   while (server.requests().empty()) io.run_one_for(std::chrono::milliseconds(10));
 }

@@ -63,10 +63,11 @@ Certificate make_certificate(const TemporaryFolder& folder) {
   return files;
 }
 
+// It stays bound for the life of the process, so that no other one listens there meanwhile.
 std::uint16_t closed_port() {
-  asio::io_context io;
-  const tcp::acceptor acceptor(io, {asio::ip::address_v4::loopback(), 0});
-  return acceptor.local_endpoint().port();
+  static asio::io_context io;
+  static tcp::socket held(io, {asio::ip::address_v4::loopback(), 0});
+  return held.local_endpoint().port();
 }
 
 LoopbackServer::LoopbackServer(Answers answers, std::optional<Certificate> certificate)
@@ -139,8 +140,10 @@ bool LoopbackServer::serve_one(Stream& stream, boost::beast::flat_buffer& buffer
   http::response<http::string_body> response{static_cast<http::status>(reply.status), 11};
   response.body() = reply.body;
   if (!reply.retry_after.empty()) response.set(http::field::retry_after, reply.retry_after);
+  for (const auto& [name, value] : reply.headers) response.set(name, value);
   response.keep_alive(reply.kept);
   response.prepare_payload();
+  if (request.method() == http::verb::head) response.body().clear();
   std::ostringstream text;
   text << response;
   std::string said = text.str();

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cairn::testing {
@@ -79,6 +80,7 @@ class LoopbackServer {
     bool apart = false;            // sends `unasked` later, and ends the connection
     std::string unasked = {};      // bytes sent after the answer
     std::string retry_after = {};  // a header; "": none
+    std::vector<std::pair<std::string, std::string>> headers = {};  // more of them
   };
   using Answers = std::function<Reply(const Request&)>;
 

@@ -859,8 +859,30 @@ TEST(ToolsFile, H4_says_which_built_in_tools_there_are_and_what_they_may_read) {
   EXPECT_TRUE(file->builtin.corpora->empty());
   EXPECT_TRUE(is_allowed({}, "owners")) << "without the setting, all";
   EXPECT_EQ(BuiltinTools{}.repositories, std::vector<std::string>{"/"});
-  for (const char* text : {R"([])", R"({"allow": "echo"})", R"({"allow": [1]})", R"({"urls": []})"})
+  for (const char* text : {R"([])", R"({"allow": "echo"})", R"({"allow": [1]})", R"({"more": []})"})
     EXPECT_FALSE(parse_tools({{"tools", Json::object()}, {"builtin", Json::parse(text)}}).ok()) << text;
+}
+
+TEST(ToolsFile, says_which_urls_and_secrets_there_are) {
+  const auto file = parse_tools(Json::parse(R"({
+      "tools": {"sky": {"http": "https://sky.example/x", "auth": {"header": {"X-Key": "SKY"}}},
+                "scan": {"exec": ["scan"], "secrets": {"TOKEN": "SKY"}}},
+      "secrets": {"SKY": {"file": "/run/key", "urls": ["https://sky.example"]}},
+      "builtin": {"urls": ["https://sky.example/v1"]}})"));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_TRUE(file->builtin.urls->holds("https://sky.example/v1/now"));
+  EXPECT_EQ(file->secrets.at(0).name, "SKY");
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(std::get<ToolSpec::Exec>(file->tools[0].does).secrets, (Pairs{{"TOKEN", "SKY"}}));
+  EXPECT_EQ(std::get<ToolSpec::Http>(file->tools[1].does).auth.secrets, (Pairs{{"X-Key", "SKY"}}));
+  for (const char* text : {R"({"tools": {}})", R"({"tools": {}, "builtin": {"urls": []}})"})
+    EXPECT_FALSE(parse_tools(Json::parse(text))->builtin.urls.has_value()) << text;
+  for (const char* text : {R"({"tools": {"a": {"http": "http://h", "auth": {"bearer": "NONE"}}}})",
+                           R"({"tools": {"a": {"exec": ["a"], "secrets": {"X": "NONE"}}}})"}) {
+    const auto refused = parse_tools(Json::parse(text));
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_NE(refused.error().message.find("NONE"), std::string::npos) << refused.error().message;
+  }
 }
 
 TEST(ToolsFile, later_specs_replace_earlier_ones) {

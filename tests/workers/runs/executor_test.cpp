@@ -7,7 +7,7 @@
 #include "engine/decide.hpp"
 #include "engine/graph_parsing.hpp"
 #include "workers/catalogue.hpp"
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 
 namespace cairn {

@@ -16,7 +16,7 @@
 #include "tests/storage/test_database.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/runtime/worker.hpp"
 

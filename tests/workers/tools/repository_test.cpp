@@ -212,7 +212,9 @@ TEST_F(Repository, bad_input_is_a_sentence) {
       "Expected a git repository or a numstat file at /nowhere/at/all, but there is neither a directory nor a file.");
   EXPECT_EQ(refusal("owners", Json::object()), "Expected the path of a repository, but got \"\".");
   EXPECT_EQ(refusal("owners", {{"repository", "--upload-pack=x"}}),
-            "Expected the path of a repository, but got \"--upload-pack=x\".");
+            "Expected an absolute path of a repository, because each worker stands in a directory of its own, but it "
+            "is --upload-pack=x.");
+  EXPECT_NE(refusal("owners", {{"repository", "."}}).find("Expected an absolute path"), std::string::npos);
   EXPECT_EQ(refusal("owners", {{"repository", 7}}), "Expected the input `repository` to be a string, but it is 7.");
   EXPECT_EQ(refusal("owners", {{"repository", file}, {"limit", 0}}),
             "Expected the input `limit` to be 1 to 100, but it is 0.");
@@ -314,7 +316,7 @@ TEST_F(Repository, H4_only_repositories_that_the_worker_allows_are_read) {
   EXPECT_FALSE(refused(inside));
   EXPECT_FALSE(refused((root_ / "in/none").string())) << "it may be looked for";
   for (const std::string& path : {outside, (root_ / "in/../out").string(), (root_ / "in/link").string(), root_.string(),
-                                  std::string("/etc/passwd"), std::string(".")})
+                                  std::string("/etc/passwd")})
     EXPECT_TRUE(refused(path)) << path;
 }
 

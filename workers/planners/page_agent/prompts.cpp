@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
 
 namespace cairn::page_agent {
@@ -185,16 +186,11 @@ ModelRequest request_of(const StepInput& input, Role role, Json data, const std:
     if (!part.empty()) prompt.append(part).append("\n");
   }
   prompt += canonical(data);
-  ModelRequest request;
-  request.model = text_of(input.with, "model");
-  request.options = setting(input, "options", nullptr);
+  ModelRequest request = request_for(input);
   request.messages = {{{"role", "system"}, {"content", std::string(context) + "\n\n" + std::string(task_of(role))}},
                       {{"role", "user"}, {"content", std::move(prompt)}}};
   request.schema = reply_schema(role);
   request.schema_name = std::string(schema_prefix) + std::string(word_of(role));
-  request.key = input.key;
-  if (input.fault_error == "bad_reply") request.key += "/" + std::to_string(input.attempt);
-  request.node = input.node;
   return request;
 }
 

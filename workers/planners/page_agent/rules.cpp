@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "workers/handlers/step_fields.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
 #include "workers/ports/failures.hpp"
-#include "workers/ports/models.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 
 namespace cairn {
 

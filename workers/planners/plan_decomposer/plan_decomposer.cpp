@@ -232,14 +232,12 @@ DecompositionTask task_of(const Assignment& assignment, const Target& target) {
 
 ModelRequest request_of(const StepInput& input, const Assignment& assignment, const DecompositionTask& task) {
   const bool was_bad = input.fault_error == "bad_reply";
-  ModelRequest request;
+  ModelRequest request = request_for(input);
   request.model = assignment.settings.model;
+  request.options = assignment.settings.options;
   request.messages = decomposition_messages(named_plan(input), task, was_bad ? input.fault : "");
   request.schema = decomposition_reply_schema();
   request.schema_name = decomposition_schema;
-  // The same key would bring the same bad reply from an endpoint that remembers keys.
-  request.key = input.key + (was_bad ? "/" + std::to_string(input.attempt) : "");
-  request.node = input.node;
   return request;
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "workers/models/models.hpp"
 #include "workers/planners/plan_decomposer/outline.hpp"
 #include "workers/planners/plan_decomposer/prompts.hpp"
 #include "workers/ports/failures.hpp"
-#include "workers/ports/models.hpp"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 // thread.
 #pragma once
 
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 
 namespace cairn {
 

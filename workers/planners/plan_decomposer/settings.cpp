@@ -86,6 +86,11 @@ Status set(Settings& settings, const std::string& name, const Json& value) {
     settings.model = value.get<std::string>();
     return Done{};
   }
+  if (name == "options") {
+    if (!value.is_object() && !value.is_null()) return invalid(name, "an object of the endpoint's options", value);
+    settings.options = value;
+    return Done{};
+  }
   if (std::optional<Status> done = set_number(settings, name, value)) return *std::move(done);
   if (std::optional<Status> done = set_switch(settings, name, value)) return *std::move(done);
   if (std::optional<Status> done = set_choice(settings, name, value)) return *std::move(done);
@@ -114,6 +119,7 @@ Result<DecompositionSettings> read_settings(const Json& options, const Json& def
 
 Json settings_json(const DecompositionSettings& settings) {
   Json json = {{"model", settings.model}};
+  if (!settings.options.is_null()) json["options"] = settings.options;
   for (const Number& one : numbers) json[one.name] = settings.*one.value;
   for (const Switch& one : switches) json[one.name] = settings.*one.value;
   for (const Choice& one : choices) json[one.name] = settings.*one.value;

@@ -22,6 +22,7 @@ struct DecompositionSettings {
   std::string on_write_error = "stop";       // stop or continue
   std::string existing_children = "append";  // in single_node: append or overwrite
   std::string model;                         // "": the worker's
+  Json options;                              // more fields of a request, as the endpoint knows them; null: none
 };
 
 // `options` over `defaults`, each an object of the settings above, or null. Refuses `invalid`: an unknown setting, or

@@ -23,13 +23,10 @@ constexpr int repairs_max = 1;
 
 // --- asking the model ------------------------------------------------------------------------------------------------
 ModelRequest request_of(const StepInput& input, Role role, const Json& data, const std::string& fault) {
-  ModelRequest request;
-  request.model = text_of(input.with, "model");
+  ModelRequest request = request_for(input);
   request.messages = round_prompt(role, data, fault);
   request.schema = round_reply_schema(role);
   request.schema_name = to_string(role);
-  request.key = input.key;
-  request.node = input.node;
   return request;
 }
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "workers/handlers/step_fields.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/round_planner/prompts.hpp"
 #include "workers/ports/failures.hpp"
-#include "workers/ports/models.hpp"
 #include "workers/tools/data/question.hpp"
 
 namespace cairn {

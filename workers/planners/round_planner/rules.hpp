@@ -2,7 +2,7 @@
 // the question to the answer. Answers say that rules wrote them. Pure functions, safe from any thread.
 #pragma once
 
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 
 namespace cairn {
 

@@ -9,9 +9,9 @@
 
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/seven_node/prompts.hpp"
 #include "workers/planners/seven_node/question.hpp"
-#include "workers/ports/models.hpp"
 
 namespace cairn {
 namespace {

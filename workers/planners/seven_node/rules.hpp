@@ -2,7 +2,7 @@
 // a code base. The final answer says that rules wrote it. Pure functions, safe from any thread.
 #pragma once
 
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 
 namespace cairn {
 

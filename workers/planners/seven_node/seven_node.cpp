@@ -24,13 +24,10 @@ constexpr std::size_t result_bytes_max = 32 * 1024;
 using Read = StepResult (*)(const StepInput&, const ModelReply&);
 
 ModelRequest request_of(const StepInput& input, Role role, Json data) {
-  ModelRequest request;
-  request.model = text_of(input.with, "model");
+  ModelRequest request = request_for(input);
   request.messages = prompt_messages(role, channel(input, "context", Json::object()), std::move(data), input.fault);
   request.schema = reply_schema(role, input.with.value("tools", Json::object()));
   request.schema_name = to_string(role);
-  request.key = input.key;
-  request.node = input.node;
   return request;
 }
 

@@ -12,7 +12,8 @@ Json settings_of(const StepInput& input) {
   Json with = {{"messages", input.data.value("messages", Json())},
                {"tools", input.data.value("tools", Json())},
                {"append_to", "messages"}};
-  if (input.with.contains("model")) with["model"] = input.with["model"];
+  for (const char* name : {"model", "options"})
+    if (input.with.contains(name)) with[name] = input.with[name];
   return with;
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "workers/handlers/step_fields.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/venture_scope/evidence.hpp"
-#include "workers/ports/models.hpp"
 
 namespace cairn {
 namespace {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/json.hpp"
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 
 namespace cairn {
 

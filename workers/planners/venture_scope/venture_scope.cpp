@@ -196,15 +196,10 @@ StepResult read_decision(const ModelReply& reply) {
 
 asio::awaitable<StepResult> decide_next(StepInput input, Ports& ports) {
   const Venture venture = venture_of(input);
-  ModelRequest request;
-  request.model = text_of(input.with, "model");
+  ModelRequest request = request_for(input);
   request.messages = planner_prompt(venture, input);
   request.schema = planner_decision(venture);
   request.schema_name = planner_decision_schema;
-  request.node = input.node;
-  request.key = input.key;
-  // The same key would bring the same bad reply from an endpoint that remembers keys.
-  if (input.fault_error == "bad_reply") request.key += "/" + std::to_string(input.attempt);
   co_return co_await ask_model(std::move(request), ports, read_decision);
 }
 

@@ -1,26 +1,13 @@
 // The pages that a browser may reach: `.html` files below the working directory, and what lies under the URLs of a
-// list. URLs are compared after parsing: scheme, host and port, then whole segments of the path with dots resolved and
-// escapes read, so that "http://h/app/../admin" is /admin, and "http://h/app" holds /app and /app/x, but not /apple.
-// Constant after it is made; safe from any thread.
+// list, compared as workers/ports/url_place.hpp says. Constant after it is made; safe from any thread.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "workers/ports/url_place.hpp"
+
 namespace cairn {
-
-struct PageUrl {
-  std::string scheme;  // http, https, file
-  std::string host;    // "" for a file; an IPv6 address in brackets
-  std::string port;    // the scheme's own where none is named
-  std::vector<std::string> segments;
-  bool is_plain = true;  // false: a server may read its path in another way (an escaped slash, `..;`)
-};
-
-// None: not a URL of http, https or a local file, or one with a user, a control character or a backslash.
-std::optional<PageUrl> parse_page_url(std::string_view url);
 
 class AllowedPages {
  public:
@@ -36,7 +23,7 @@ class AllowedPages {
 
  private:
   bool is_listed(const std::string& url) const;
-  std::vector<PageUrl> listed_;
+  std::vector<UrlPlace> listed_;
 };
 
 }  // namespace cairn

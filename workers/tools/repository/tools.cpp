@@ -245,6 +245,12 @@ ToolAnswer answer_from_history(const ToolCall& call, FilesOf files, const std::v
   const Result<Wanted> wanted = wanted_of(call, files);
   if (!wanted) return failure_of(wanted.error());
   const std::string& repository = wanted->query.repository;
+  if (!repository.empty() && repository.front() != '/')
+    return failure("invalid",
+                   "Expected an absolute path of a repository, because each worker stands in a directory of its own, "
+                   "but it is " +
+                       shown(repository) + ".",
+                   false);
   if (!repository.empty() && !is_below_any(repository, roots)) {
     return failure("refused",
                    "Expected a repository that this worker may read (\"repositories\" in the tools file), but it is " +

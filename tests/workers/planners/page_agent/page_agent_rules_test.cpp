@@ -1,5 +1,6 @@
 // The page agent by its rule book, and with a model over HTTP.
 #include "tests/workers/planners/page_agent/page_agent_turns.hpp"
+#include "workers/models/http_model.hpp"
 
 namespace cairn::test::paging {
 namespace {

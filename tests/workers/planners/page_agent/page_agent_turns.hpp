@@ -14,10 +14,10 @@
 
 #include "tests/workers/planners/planner_run.hpp"
 #include "tests/workers/ports/loopback.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/page_agent/page_agent.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
 #include "workers/planners/page_agent/rules.hpp"
-#include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/runs/history.hpp"
 #include "workers/tools/page/dom.hpp"

@@ -1,5 +1,6 @@
 // The plan decomposer when something fails: the model, a reply, a write, the process, the endpoint.
 #include "tests/workers/planners/plan_decomposer/plan_decomposer_trial.hpp"
+#include "workers/models/http_model.hpp"
 
 namespace cairn::test::decomposing {
 namespace {

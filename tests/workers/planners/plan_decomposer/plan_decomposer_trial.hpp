@@ -14,10 +14,10 @@
 #include "engine/evolve.hpp"
 #include "tests/workers/planners/planner_run.hpp"
 #include "tests/workers/ports/loopback.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/plan_decomposer/prompts.hpp"
 #include "workers/planners/plan_decomposer/result.hpp"
 #include "workers/planners/plan_decomposer/rules.hpp"
-#include "workers/ports/models.hpp"
 #include "workers/rule_book.hpp"
 
 namespace cairn::test::decomposing {

@@ -1,6 +1,7 @@
 // Planning in rounds by its rule book, with the nine tools over the sample data, and with a model over HTTP.
 #include "engine/run_json.hpp"
 #include "tests/workers/planners/round_planner/round_planner_trial.hpp"
+#include "workers/models/http_model.hpp"
 
 namespace cairn::test::rounds {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "tests/paths.hpp"
 #include "tests/workers/planners/planner_run.hpp"
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/rule_book.hpp"
 

@@ -1,10 +1,10 @@
 // Each node of venture_scope alone, from literal channels to its label, patch and facts.
 #include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/venture_scope/answers.hpp"
 #include "workers/planners/venture_scope/policy.hpp"
 #include "workers/planners/venture_scope/profile.hpp"
 #include "workers/planners/venture_scope/prompts.hpp"
-#include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"
 
 namespace cairn {

@@ -1,11 +1,11 @@
 // The rules by which venture_scope overrules a decision, each alone and in their order; and the rule book.
 #include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/venture_scope/answers.hpp"
 #include "workers/planners/venture_scope/policy.hpp"
 #include "workers/planners/venture_scope/profile.hpp"
 #include "workers/planners/venture_scope/prompts.hpp"
 #include "workers/planners/venture_scope/rules.hpp"
-#include "workers/ports/models.hpp"
 #include "workers/ports/tools.hpp"
 
 namespace cairn {

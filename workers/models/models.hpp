@@ -1,7 +1,9 @@
-// The implementations of Model: any OpenAI-compatible chat-completions endpoint over HTTP or HTTPS, scripted answers,
-// and functions of fixed rules (workers/rule_book.hpp). Each is used by one thread at a time.
+// The implementations of Model without a network (http_model.hpp has the other): scripted answers, and functions of
+// fixed rules (workers/rule_book.hpp). Each is used by one thread at a time.
 #pragma once
 
+#include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,17 +12,6 @@
 #include "workers/ports/ports.hpp"
 
 namespace cairn {
-
-struct ModelEndpoint {
-  std::string url;  // http(s)://host[:port]/v1 ; "/chat/completions" is added
-  std::string model;
-  std::string api_key;  // never reaches an event or a log
-  std::int64_t timeout_ms = 60'000;
-  double cost_in = 0;  // per million tokens
-  double cost_out = 0;
-};
-
-std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
 
 // Refuses `invalid`: a document that is not a script as make_scripted_model takes it. A model made of one fails every
 // request with that sentence.
@@ -39,5 +30,13 @@ ModelReply rule_reply(Json value);
 // A deterministic function in a model's place, under `name` on record.
 using Rules = std::function<ModelAnswer(const ModelRequest&)>;
 std::unique_ptr<Model> make_rule_model(std::string name, Rules rules);
+
+// Thrown instead of an answer: a session that serves the same steps has a language model, and here is only the rule
+// book. It is no attempt: the step is left to that session, so that it does not depend on who claims it first.
+struct ModelIsElsewhere : std::exception {
+  const char* what() const noexcept override { return "A language model answers elsewhere."; }
+};
+// Asks `rules` while no model is elsewhere, else throws. REQUIRES: both outlive it.
+std::unique_ptr<Model> make_yielding_model(Model& rules, const std::atomic<bool>& is_elsewhere);
 
 }  // namespace cairn

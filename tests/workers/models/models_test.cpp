@@ -1,4 +1,4 @@
-#include "workers/ports/models.hpp"
+#include "workers/models/models.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/handlers/model_call.hpp"
+#include "workers/models/http_model.hpp"
 
 namespace cairn {
 namespace {
@@ -269,6 +270,7 @@ TEST(ModelCalled, tells_request_reply_and_use) {
                          {"tokens_in", 1'000},
                          {"tokens_out", 500},
                          {"cost", 0.006},
+                         {"finish_reason", "stop"},
                          {"ok", true}};
   EXPECT_EQ(fields, expected);
 }

@@ -1,0 +1,158 @@
+// Secrets by name: where they come from, and that nothing that comes back shows one.
+#include "workers/ports/secrets.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "storage/proof/base64.hpp"
+#include "tests/workers/ports/loopback.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr const char* value = "s3cr+t/\"k\\y %41";  // with everything that has an escape
+
+class WithVariable {
+ public:
+  WithVariable(const char* name, const std::string& text) : name_(name) { ::setenv(name, text.c_str(), 1); }
+  WithVariable(const WithVariable&) = delete;
+  WithVariable& operator=(const WithVariable&) = delete;
+  ~WithVariable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+Result<Secrets> opened(const std::string& section) {
+  auto sources = parse_secrets(Json::parse(section));
+  if (!sources) return sources.error();
+  return Secrets::open(*std::move(sources));
+}
+
+Secrets with_value(const std::string& text) {
+  const WithVariable variable("SECRETS_TEST", text);
+  Result<Secrets> secrets = opened(R"({"KEY": {"env": "SECRETS_TEST"}})");
+  if (!secrets) ADD_FAILURE() << secrets.error().message;
+  return secrets ? *std::move(secrets) : Secrets();
+}
+
+std::string hex_byte(char c, const char* digits) {
+  const auto byte = static_cast<unsigned char>(c);
+  return {digits[byte >> 4], digits[byte & 15]};
+}
+
+std::string each_as(const std::string& text, const std::string& before, const char* digits) {
+  std::string escaped;
+  for (const char c : text) escaped += before + hex_byte(c, digits);
+  return escaped;
+}
+
+TEST(Secrets, come_from_a_variable_and_from_a_file_that_is_read_at_each_use) {
+  const testing::TemporaryFolder folder;
+  const WithVariable variable("SECRETS_TEST", "from-the-environment");
+  const std::string file = folder.write("key", "first-value\n");
+  auto secrets = opened(R"({"A": {"env": "SECRETS_TEST"}, "B": {"file": ")" + file + R"("}})");
+  ASSERT_TRUE(secrets.ok()) << secrets.error().message;
+  EXPECT_EQ(*secrets->value("A"), "from-the-environment");
+  EXPECT_EQ(*secrets->value("B"), "first-value");
+  folder.write("key", "second-value");
+  EXPECT_EQ(*secrets->value("B"), "second-value");
+  EXPECT_EQ(secrets->redacted("first-value, second-value"), "***, ***") << "the older one too";
+  folder.write("key", "");
+  EXPECT_EQ(secrets->value("B").error().error, "secret");
+  EXPECT_TRUE(secrets->value("B").error().retryable) << "it may be written just now";
+  EXPECT_EQ(secrets->value("C").error().error, "refused");
+}
+
+TEST(Secrets, what_is_missing_or_unusable_is_refused_without_its_value) {
+  const WithVariable variable("SECRETS_TEST", "two\nlines-of-it");
+  const WithVariable small("SECRETS_SMALL", "seven77");
+  for (const char* section :
+       {R"({"A": {"env": "SECRETS_TEST_NONE"}})", R"({"A": {"env": "SECRETS_TEST"}})",
+        R"({"A": {"env": "SECRETS_SMALL"}})", R"({"A": {"file": "/nowhere/at/all"}})", R"({"A": {"file": "/"}})"}) {
+    const auto secrets = opened(section);
+    ASSERT_FALSE(secrets.ok()) << section;
+    const std::string& says = secrets.error().message;
+    EXPECT_NE(says.find("\"A\""), std::string::npos) << says;
+    EXPECT_EQ(says.find("lines-of-it"), std::string::npos) << says;
+    EXPECT_EQ(says.find("seven77"), std::string::npos) << says;
+  }
+}
+
+TEST(Secrets, a_section_of_another_form_is_refused_and_no_value_in_it_shown) {
+  for (const char* section : {"[]", R"({"A": "s3cret-value"})", R"({"A": {"value": "s3cret-value"}})", R"({"A": {}})",
+                              R"({"A B": {"env": "X"}})", R"({"A": {"env": ""}})", R"({"A": {"env": 5}})",
+                              R"({"A": {"env": "X", "file": "y"}})", R"({"A": {"env": "X", "more": 1}})",
+                              R"({"A": {"env": "X", "urls": "https://h"}})", R"({"A": {"env": "X", "urls": ["h"]}})"}) {
+    const auto sources = parse_secrets(Json::parse(section));
+    ASSERT_FALSE(sources.ok()) << section;
+    EXPECT_EQ(sources.error().message.find("s3cret"), std::string::npos) << sources.error().message;
+  }
+}
+
+TEST(Secrets, go_to_their_urls_only) {
+  const WithVariable variable("SECRETS_TEST", "a-long-value");
+  const auto secrets =
+      opened(R"({"A": {"env": "SECRETS_TEST", "urls": ["https://api.example/v1"]}, "B": {"env": "SECRETS_TEST"}})");
+  ASSERT_TRUE(secrets.ok());
+  EXPECT_TRUE(secrets->may_go("A", "https://api.example/v1/x"));
+  EXPECT_FALSE(secrets->may_go("A", "https://other.example/v1/x"));
+  EXPECT_TRUE(secrets->may_go("B", "https://other.example/v1/x"));
+  EXPECT_FALSE(secrets->may_go("C", "https://api.example/v1/x"));
+}
+
+TEST(Secrets, are_redacted_however_they_are_written) {
+  const Secrets secrets = with_value(value);
+  const std::string json = Json(value).dump();
+  const std::string escaped = json.substr(1, json.size() - 2);
+  const std::string twice = Json(json).dump();
+  for (const std::string& echo :
+       {std::string(value), std::string("s3cr%2Bt%2F%22k%5Cy%20%2541"), std::string("s3cr%2bt%2f%22k%5cy+%2541"),
+        each_as(value, "%", "0123456789abcdef"), each_as(value, "%25", "0123456789ABCDEF"), escaped,
+        twice.substr(3, twice.size() - 6), each_as(value, "\\u00", "0123456789ABCDEF"),
+        each_as(value, "\\\\u00", "0123456789abcdef"), std::string("s3cr+t\\/\\\"k\\\\y %41")}) {
+    EXPECT_EQ(secrets.redacted("<" + echo + ">"), "<***>") << echo;
+    EXPECT_EQ(secrets.redacted_json(Json{{"a", {echo, 1}}}), (Json{{"a", {"***", 1}}})) << echo;
+  }
+}
+
+TEST(Secrets, are_redacted_within_base64_whatever_stands_before_them) {
+  const std::string token = "tok/en+with~19.chars";
+  const Secrets secrets = with_value(token);
+  for (const std::string before : {"", "u", "us", "user:", "ann:x:"}) {
+    for (const std::string after : {"", "!", "!!", "!!!"}) {
+      std::string coded = base64(before + token + after);
+      EXPECT_NE(secrets.redacted(coded).find("***"), std::string::npos) << coded;
+      // Nothing that is left decodes to four bytes of it.
+      const std::string left = secrets.redacted(coded);
+      EXPECT_LE(left.size(), base64(before).size() + base64(after).size() + 3 + 2) << left;
+      std::replace(coded.begin(), coded.end(), '/', '_');
+      std::replace(coded.begin(), coded.end(), '+', '-');
+      EXPECT_NE(secrets.redacted("x " + coded).find("***"), std::string::npos) << coded;
+    }
+  }
+}
+
+TEST(Secrets, a_number_or_a_key_that_is_one_is_redacted) {
+  const Secrets secrets = with_value("1234567890");
+  EXPECT_EQ(secrets.redacted_json(Json::parse(R"({"1234567890": 1234567890, "n": 12345, "x": 91234567890})")),
+            Json::parse(R"({"***": "***", "n": 12345, "x": "9***"})"));
+}
+
+TEST(Secrets, other_texts_stay_as_they_are) {
+  const Secrets secrets = with_value("a-long-secret");
+  for (const std::string text :
+       {"", "a-long-secre", "%", "%2", "\\", "\\u00", "100% of \\ that +", "a-long-a-long-secre"})
+    EXPECT_EQ(secrets.redacted(text), text);
+  EXPECT_EQ(Secrets().redacted("anything"), "anything");
+}
+
+TEST(Secrets, a_large_text_is_looked_through_in_time) {
+  const Secrets secrets = with_value("aaaaaaaaaaaaaaab");
+  const std::string text(1'000'000, 'a');
+  EXPECT_EQ(secrets.redacted(text).size(), text.size());
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,30 @@
+// A language model behind an OpenAI-compatible endpoint, over HTTP or HTTPS. Used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "workers/models/model_api.hpp"
+#include "workers/ports/ports.hpp"
+
+namespace cairn {
+
+struct ModelEndpoint {
+  std::string url;  // http(s)://host[:port]/v1 ; the API's path is added
+  std::string model;
+  std::string api_key;          // never reaches an event or a log
+  std::int64_t timeout_ms = 0;  // for a call, whatever its node allows; 0: the node's, 60 s if that has none
+  double cost_in = 0;           // per million tokens
+  double cost_out = 0;
+  ModelApi api = ModelApi::chat_completions;
+  std::optional<ReplyFormat> format = {};  // nothing: the strictest that the endpoint does not refuse
+};
+
+// An endpoint that refuses a reply format by its name (400, 404, 415, 422, 501) is asked again by the next one, and for
+// that model by no stricter one from then on. One that says when to come again (429, 503 with Retry-After) is asked
+// again within the request's time, else the failure says how long to pause.
+std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
+
+}  // namespace cairn

@@ -1,0 +1,324 @@
+#include "workers/ports/secrets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "storage/proof/base64.hpp"
+#include "workers/ports/failures.hpp"
+#include "workers/ports/text_file.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t known_max = 1'000;
+constexpr std::size_t escape_depth_max = 8;  // of escapes of escapes
+constexpr const char* redaction = "***";
+
+std::string secret_named(const std::string& name) { return "secret \"" + name + "\""; }
+
+Error bad_secret(const std::string& name, const std::string& wanted, const Json& but) {
+  return {Code::invalid, "Expected " + wanted + " for " + secret_named(name) + ", but got " + excerpt(but, 200) + "."};
+}
+
+Result<std::optional<UrlList>> read_places(const std::string& name, const Json& entry) {
+  if (!entry.contains("urls")) return std::optional<UrlList>();
+  const Json& urls = entry["urls"];
+  const auto is_text = [](const Json& item) { return item.is_string(); };
+  if (!urls.is_array() || !std::all_of(urls.begin(), urls.end(), is_text))
+    return bad_secret(name, "\"urls\" to be a list of URLs", urls);
+  Result<UrlList> list = UrlList::of(urls.get<std::vector<std::string>>());
+  if (!list) return Error{Code::invalid, list.error().message + " It stands at " + secret_named(name) + "."};
+  return std::optional<UrlList>(*std::move(list));
+}
+
+Result<SecretSource> parse_secret(const std::string& name, const Json& entry) {
+  if (!is_secret_name(name))
+    return Error{Code::invalid, "Expected the name of a secret to be letters, digits and _ . - , but got " +
+                                    excerpt(Json(name), 100) + "."};
+  if (!entry.is_object() || entry.contains("env") == entry.contains("file"))
+    return Error{Code::invalid, "Expected exactly one of \"env\" and \"file\" for " + secret_named(name) +
+                                    ", but it has not."};  // whatever stands there may be the value itself
+  SecretSource source{name, {}, {}};
+  for (const auto& [key, value] : entry.items()) {
+    if (key == "urls") continue;
+    if (key != "env" && key != "file") return bad_secret(name, "only env, file and urls", Json(key));
+    const bool fits = value.is_string() && !value.get_ref<const std::string&>().empty() &&
+                      value.get_ref<const std::string&>().find('\0') == std::string::npos;
+    if (!fits) return bad_secret(name, "\"" + key + "\" to be a text", value);
+    (key == "env" ? source.env : source.file) = value.get<std::string>();
+  }
+  auto places = read_places(name, entry);
+  if (!places) return places.error();
+  source.urls = *std::move(places);
+  return source;
+}
+
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
+// The sentence says nothing of the value but its form.
+Result<std::string> usable_secret(const SecretSource& source, std::string value) {
+  while (!value.empty() && (value.back() == '\n' || value.back() == '\r')) value.pop_back();
+  const bool fits = value.size() >= secret_bytes_min && value.size() <= secret_bytes_max && is_printable(value);
+  if (fits) return value;
+  const std::string where = source.env.empty() ? "its file" : "the variable " + source.env;
+  return Error{Code::invalid, "Expected one line of " + std::to_string(secret_bytes_min) + " to " +
+                                  std::to_string(secret_bytes_max) + " printable characters of ASCII for " +
+                                  secret_named(source.name) + ", but " + where + " has something else."};
+}
+
+Result<std::string> read_secret(const SecretSource& source) {
+  if (!source.env.empty()) {
+    const char* value = std::getenv(source.env.c_str());
+    if (value != nullptr) return usable_secret(source, value);
+    return Error{Code::invalid, "Expected " + secret_named(source.name) + " in the variable " + source.env +
+                                    ", but there is no such variable."};
+  }
+  Result<std::string> text = read_text_file(source.file, secret_named(source.name));
+  if (!text) return Error{Code::invalid, text.error().message};
+  return usable_secret(source, *std::move(text));
+}
+
+// --- finding a value, however it is written -------------------------------------------------------------------------
+
+struct Reading {
+  char byte = 0;
+  std::size_t length = 0;
+};
+
+int secret_hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// Each way to read the next byte.
+struct Readings {
+  void add(char byte, std::size_t length) {
+    if (count < all.size()) all[count++] = {byte, length};
+  }
+  // %41, %2541, %252541 ...; and %, %25, %2525 ... for a percent sign.
+  void add_percents(std::string_view text) {
+    std::size_t at = 1;
+    for (std::size_t depth = 0; depth < escape_depth_max && text.substr(at, 2) == "25"; ++depth) {
+      at += 2;
+      add('%', at);
+    }
+    add_hex(text, at);
+  }
+  // \u0041, \\u0041, \", \/ ...; and \, \\, \\\\ ... for a backslash.
+  void add_backslashes(std::string_view text) {
+    std::size_t at = 0;
+    while (at < text.size() && at < escape_depth_max && text[at] == '\\') ++at;
+    for (std::size_t length = 2; length <= at; length *= 2) add('\\', length);
+    if (at >= text.size()) return;
+    if (text[at] == '"' || text[at] == '/') add(text[at], at + 1);
+    if (text.substr(at, 3) == "u00") add_hex(text, at + 3);
+  }
+  void add_hex(std::string_view text, std::size_t at) {
+    if (at + 1 >= text.size()) return;
+    const int high = secret_hex(text[at]);
+    const int low = secret_hex(text[at + 1]);
+    if (high >= 0 && low >= 0) add(static_cast<char>(high * 16 + low), at + 2);
+  }
+
+  std::array<Reading, 12> all{};
+  std::size_t count = 0;
+};
+
+Readings readings_of(std::string_view text) {
+  Readings readings;
+  readings.add(text[0], 1);
+  if (text[0] == '%') readings.add_percents(text);
+  if (text[0] == '+') readings.add(' ', 1);
+  if (text[0] == '\\') readings.add_backslashes(text);
+  return readings;
+}
+
+// Both alphabets of base64 as one.
+char in_base64(char c) {
+  if (c == '-') return '+';
+  return c == '_' ? '/' : c;
+}
+
+bool is_of_base64(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/' ||
+         c == '-' || c == '_';
+}
+
+// The characters of base64 that depend on the value alone if `before` bytes stand before it in their group of three.
+std::string within_base64(const std::string& value, std::size_t before) {
+  const std::string all = base64(std::string(before, '\0') + value);
+  const std::size_t from = (before * 8 + 5) / 6;
+  const std::size_t to = (before + value.size()) * 8 / 6;
+  return all.substr(from, to - from);
+}
+
+}  // namespace
+
+bool is_secret_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return is_letter || c == '_' || c == '.' || c == '-';
+  });
+}
+
+Result<std::vector<SecretSource>> parse_secrets(const Json& section) {
+  if (!section.is_object() || section.size() > secrets_max)
+    return Error{Code::invalid, "Expected \"secrets\" to be an object of at most " + std::to_string(secrets_max) +
+                                    " names, but got " + excerpt(section, 200) + "."};
+  std::vector<SecretSource> sources;
+  for (const auto& [name, entry] : section.items()) {
+    Result<SecretSource> source = parse_secret(name, entry);
+    if (!source) return source.error();
+    sources.push_back(*std::move(source));
+  }
+  return sources;
+}
+
+Result<Secrets> Secrets::open(std::vector<SecretSource> sources) {
+  Secrets secrets;
+  for (SecretSource& source : sources) {
+    const Result<std::string> value = read_secret(source);
+    if (!value) return value.error();
+    secrets.remember(*value);
+    if (!source.env.empty()) secrets.from_environment_[source.name] = *value;
+    const std::string name = source.name;
+    secrets.sources_[name] = std::move(source);
+  }
+  return secrets;
+}
+
+Result<std::string, Failure> Secrets::value(const std::string& name) {
+  const auto source = sources_.find(name);
+  if (source == sources_.end())
+    return failure("refused", "Expected a secret of this worker, but there is no " + secret_named(name) + " here.",
+                   false);
+  if (const auto kept = from_environment_.find(name); kept != from_environment_.end()) return kept->second;
+  const Result<std::string> value = read_secret(source->second);
+  if (!value) return failure("secret", value.error().message, true);
+  remember(*value);
+  return *value;
+}
+
+bool Secrets::may_go(const std::string& name, std::string_view url) const {
+  const auto source = sources_.find(name);
+  return source != sources_.end() && (!source->second.urls || source->second.urls->holds(url));
+}
+
+void Secrets::remember(const std::string& value) {
+  if (std::find(known_.begin(), known_.end(), value) != known_.end()) return;
+  known_.push_back(value);
+  if (known_.size() > known_max) known_.pop_front();
+  plain_ = {};
+  base64_ = {};
+  base64_.is_base64 = true;
+  for (const std::string& one : known_) {
+    plain_.add(one);
+    for (std::size_t before = 0; before < 3; ++before) base64_.add(within_base64(one, before));
+  }
+}
+
+void SecretTrie::add(const std::string& text) {
+  for (int c = 0; c < 256; ++c) {
+    const auto byte = static_cast<char>(c);
+    const bool is_first = is_base64 ? in_base64(byte) == in_base64(text[0]) : byte == text[0];
+    const bool is_escape = byte == '%' || byte == '\\' || byte == '+';
+    if (is_first || is_escape) begins[static_cast<std::size_t>(c)] = true;
+  }
+  std::uint32_t at = 0;
+  for (const char c : text) {
+    const char byte = is_base64 ? in_base64(c) : c;
+    if (const std::uint32_t known = next(at, byte); known != 0) {
+      at = known;
+      continue;
+    }
+    const auto made = static_cast<std::uint32_t>(nodes.size());
+    nodes[at].next.emplace_back(byte, made);
+    nodes.emplace_back();
+    at = made;
+  }
+  nodes[at].is_end = true;
+}
+
+std::uint32_t SecretTrie::next(std::uint32_t node, char byte) const {
+  for (const auto& [label, child] : nodes[node].next)
+    if (label == byte) return child;
+  return 0;
+}
+
+// A byte may be read in several ways, so several places are followed at once.
+std::size_t SecretTrie::end_of_longest(std::string_view text, std::size_t from) const {
+  struct Place {
+    std::uint32_t node = 0;
+    std::size_t at = 0;
+    bool operator==(const Place&) const = default;
+  };
+  std::array<Place, 16> places{Place{0, from}};
+  std::size_t count = 1;
+  std::size_t longest = from;
+  while (count > 0) {
+    std::array<Place, 16> further{};
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (nodes[places[i].node].is_end) longest = std::max(longest, places[i].at);
+      if (places[i].at >= text.size()) continue;
+      const Readings readings = readings_of(text.substr(places[i].at));
+      for (std::size_t n = 0; n < readings.count && found < further.size(); ++n) {
+        const char byte = is_base64 ? in_base64(readings.all[n].byte) : readings.all[n].byte;
+        const Place place{next(places[i].node, byte), places[i].at + readings.all[n].length};
+        const auto end = further.begin() + static_cast<std::ptrdiff_t>(found);
+        if (place.node != 0 && std::find(further.begin(), end, place) == end) further[found++] = place;
+      }
+    }
+    places = further;
+    count = found;
+  }
+  return longest;
+}
+
+std::string Secrets::redacted(std::string_view text) const {
+  if (known_.empty()) return std::string(text);
+  std::string clean;
+  clean.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const std::size_t plain = plain_.begins[first] ? plain_.end_of_longest(text, at) : at;
+    const std::size_t coded = base64_.begins[first] ? base64_.end_of_longest(text, at) : at;
+    std::size_t end = std::max(plain, coded);
+    if (end == at) {
+      clean += text[at++];
+      continue;
+    }
+    // The characters of base64 around it hold the rest of the value's first and last byte.
+    if (coded > plain && !clean.empty() && is_of_base64(clean.back())) clean.pop_back();
+    if (coded > plain && end < text.size() && is_of_base64(text[end])) ++end;
+    clean += redaction;
+    at = end;
+  }
+  return clean;
+}
+
+Json Secrets::redacted_json(const Json& value) const {
+  if (known_.empty()) return value;
+  if (value.is_string()) return redacted(value.get_ref<const std::string&>());
+  if (value.is_number()) {
+    const std::string text = value.dump();
+    std::string clean = redacted(text);
+    return clean == text ? value : Json(std::move(clean));
+  }
+  if (value.is_array()) {
+    Json list = Json::array();
+    for (const Json& item : value) list.push_back(redacted_json(item));
+    return list;
+  }
+  if (!value.is_object()) return value;
+  Json object = Json::object();
+  for (const auto& [key, member] : value.items()) object[redacted(key)] = redacted_json(member);
+  return object;
+}
+
+}  // namespace cairn

@@ -1,0 +1,86 @@
+// Secrets by name: values that calls and programs get from the worker, which no graph, event, log or message holds. A
+// value comes from a variable of the worker's environment or from a file; what comes back from outside is redacted
+// before it becomes an answer. For one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/json.hpp"
+#include "engine/result.hpp"
+#include "workers/ports/url_place.hpp"
+
+namespace cairn {
+
+inline constexpr std::size_t secret_bytes_min = 8;  // a shorter one stands in too many texts
+inline constexpr std::size_t secret_bytes_max = 4096;
+inline constexpr std::size_t secrets_max = 100;
+
+// One of the tools file: {"env": "VARIABLE"} or {"file": "PATH"}, with "urls": where it may go.
+struct SecretSource {
+  std::string name;
+  std::string env;                   // "": it is in a file
+  std::string file;                  // read at each use
+  std::optional<UrlList> urls = {};  // none: to every URL that the worker calls
+};
+
+// Letters, digits and _ . - , at most 64.
+bool is_secret_name(std::string_view name);
+
+// Refuses `invalid` with a sentence that names the secret and the fault.
+Result<std::vector<SecretSource>> parse_secrets(const Json& section);
+
+// Texts by their common beginnings, to find any of them in one pass however it is escaped.
+struct SecretTrie {
+  struct Node {
+    std::vector<std::pair<char, std::uint32_t>> next;
+    bool is_end = false;
+  };
+  void add(const std::string& text);
+  // Where the longest of them that begins at `from` ends; `from` if none does.
+  std::size_t end_of_longest(std::string_view text, std::size_t from) const;
+  std::uint32_t next(std::uint32_t node, char byte) const;  // 0: none
+
+  std::vector<Node> nodes = std::vector<Node>(1);
+  std::array<bool, 256> begins{};  // bytes by which one of them may begin
+  bool is_base64 = false;          // both alphabets are one
+};
+
+class Secrets {
+ public:
+  Secrets() = default;
+
+  // Reads all of them. Refuses `invalid`: one that is missing, is no single line of printable ASCII, or is too short or
+  // too long. The sentence never has the value.
+  static Result<Secrets> open(std::vector<SecretSource> sources);
+
+  // Its value now. Fails: `refused`, no such secret; `secret`, retryable, its file cannot be used at this moment.
+  Result<std::string, Failure> value(const std::string& name);
+  // Whether it may be sent there. False for a name that does not exist.
+  bool may_go(const std::string& name, std::string_view url) const;
+
+  // The text with "***" in the place of every value that was read so far: as it stands, escaped for a URL or for JSON,
+  // also more than once, and within base64.
+  std::string redacted(std::string_view text) const;
+  // The same in every text, key and number.
+  Json redacted_json(const Json& value) const;
+
+ private:
+  void remember(const std::string& value);
+
+  std::map<std::string, SecretSource, std::less<>> sources_;
+  std::map<std::string, std::string, std::less<>> from_environment_;
+  std::deque<std::string> known_;  // a file's values change; the latest come last
+  SecretTrie plain_;
+  SecretTrie base64_;
+};
+
+}  // namespace cairn
