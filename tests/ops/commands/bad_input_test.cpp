@@ -418,7 +418,8 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
   run_sql(dsn,
           "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
           "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
-          "DROP COLUMN machine, DROP COLUMN alone; ALTER TABLE cairn.job DROP COLUMN offered, DROP COLUMN on_release; "
+          "DROP COLUMN machine, DROP COLUMN alone, DROP COLUMN has_model; ALTER TABLE cairn.job DROP COLUMN offered, "
+          "DROP COLUMN on_release; "
           "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
           "cairn.tombstone, cairn.import, cairn.token, cairn.erasing; ALTER TABLE cairn.blob DROP COLUMN put_at; DROP "
           "INDEX cairn.checkpoint_at; ALTER TABLE cairn.run "

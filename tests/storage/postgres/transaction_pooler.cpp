@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +27,17 @@ std::string socket_folder(const std::string& dsn) {
 void become_owner(const struct stat& of) {
   if (geteuid() != 0) return;
   if (setgid(of.st_gid) != 0 || setuid(of.st_uid) != 0) _exit(126);
+}
+
+// The socket's file is there a moment before it is listened to.
+bool takes_connections(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int connection = socket(AF_UNIX, SOCK_STREAM, 0);
+  const bool is_taken = connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  close(connection);
+  return is_taken;
 }
 
 }  // namespace
@@ -53,7 +66,7 @@ TransactionPooler::TransactionPooler(const std::string& server_dsn, const std::s
   }
   dsn_ = server_dsn + " host='" + directory_ + "'";
   const bool listens =
-      wait_until([&] { return std::filesystem::exists(directory_ + "/.s.PGSQL.5432"); }, std::chrono::seconds(20));
+      wait_until([&] { return takes_connections(directory_ + "/.s.PGSQL.5432"); }, std::chrono::seconds(20));
   if (!listens) throw std::runtime_error(std::string(program) + " does not listen; its Debian package is pgbouncer");
 }
 
