@@ -6,6 +6,7 @@
 #include <chrono>
 #include <iterator>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "workers/models/chat_message.hpp"
@@ -49,9 +50,10 @@ bool refuses_format(const HttpAnswer& answer) {
   static constexpr int statuses[] = {400, 404, 415, 422, 501};
   if (std::find(std::begin(statuses), std::end(statuses), answer.status) == std::end(statuses)) return false;
   const std::string says = lower_case(answer.body.substr(0, 16 * 1024));
-  for (const char* name : {"response_format", "json_schema", "json_object", "text.format", "structured output"})
-    if (says.find(name) != std::string::npos) return true;
-  return false;
+  static constexpr std::string_view names[] = {"response_format", "json_schema", "json_object", "text.format",
+                                               "structured output"};
+  return std::any_of(std::begin(names), std::end(names),
+                     [&says](std::string_view name) { return says.find(name) != std::string::npos; });
 }
 
 ReplyFormat next_format(ReplyFormat format) {
@@ -127,7 +129,8 @@ class HttpModel final : public Model {
   bool steps_down(const ModelRequest& request, const std::string& model, ReplyFormat format, const HttpAnswer& answer) {
     if (endpoint_.format || request.schema.is_null() || format == ReplyFormat::text || !refuses_format(answer))
       return false;
-    formats_[model] = next_format(format);
+    ReplyFormat& known = formats_[model];  // another request may have come further meanwhile
+    known = std::max(known, next_format(format));
     return true;
   }
 
@@ -174,7 +177,7 @@ class HttpModel final : public Model {
   ModelAnswer reply_of(const ModelRequest& request, const std::string& model, Completion completion) const {
     Result<Done, Failure> fine = check_whole(completion);
     ModelReply reply;
-    reply.model = completion.model.empty() ? model : std::move(completion.model);
+    reply.model = completion.model.empty() ? model : completion.model;
     reply.message = std::move(completion.message);
     reply.response_id = std::move(completion.id);
     reply.finish_reason = std::move(completion.finish_reason);

@@ -162,7 +162,7 @@ void read_item(const Json& item, Json& message, bool& is_any) {
 // As chat completions call it.
 std::string finish_of(const Json& answer, const Json& message) {
   const Json* details = member_at(answer, "incomplete_details");
-  const std::string reason = details == nullptr ? "" : text_at(*details, "reason");
+  std::string reason = details == nullptr ? "" : text_at(*details, "reason");
   if (reason == "max_output_tokens") return "length";
   if (!reason.empty()) return reason;
   return has_tool_calls(message) ? "tool_calls" : "stop";

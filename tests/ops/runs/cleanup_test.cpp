@@ -69,6 +69,7 @@ TEST(CutShort, a_run_ends_when_its_time_is_over_though_no_step_of_it_does) {
 
 TEST(CutShort, a_cleanup_that_fails_is_tried_again) {
   const std::filesystem::path door = directory() / "cut_door";
+  std::filesystem::remove(door);
   const Json tools = {
       {"tools", {{"leave", {{"exec", {"sh", "-c", "cat >/dev/null; test -e " + door.string() + " && echo '{}'"}}}}}}};
   const std::string file = write_file("leave.json", tools.dump()).string();
