@@ -4,31 +4,15 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "storage/postgres/connection.hpp"
-#include "tests/ops/program.hpp"
+#include "tests/ops/audit/emptied_database.hpp"
 
 namespace cairn::program {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Archive : public ::testing::Test {
+class Archive : public EmptiedDatabase {
  protected:
-  void SetUp() override {
-    dsn_ = owner_dsn();
-    execute(
-        "TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question, cairn.snapshot, cairn.checkpoint, "
-        "cairn.tombstone, cairn.import");
-    fs::remove_all(directory() / "data" / "checkpoints" / text("select id::text from cairn.identity"));
-    file_ = (directory() / ("archive" + std::to_string(++count_) + ".jsonl")).string();
-  }
-
-  void execute(const std::string& sql) { PgConnection({dsn_, "a test"}).execute(sql); }
-  std::string text(const std::string& sql) {
-    return std::string(PgConnection({dsn_, "a test", false}).query({"", sql}).text(0, 0));
-  }
-  std::string count(const std::string& table) { return text("select count(*)::text from cairn." + table); }
-
   static std::string start(const std::string& graph, const Arguments& more = {}) {
     Arguments arguments = {"start", graph, "--json", "--wait"};
     if (graph == "plan_runner")
@@ -46,16 +30,6 @@ class Archive : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return cairn(arguments);
   }
-  static std::vector<std::string> runs_left() {
-    std::vector<std::string> ids;
-    for (const Json& run : cairn_ok({"runs", "--json"}).lines()) ids.push_back(run["run"]);
-    std::sort(ids.begin(), ids.end());
-    return ids;
-  }
-
-  std::string dsn_;
-  std::string file_;
-  static inline int count_ = 0;
 };
 
 const char* const caller_graph = R"({"name": "archive_caller", "start": "call", "limits": {"steps": 9}, "nodes": {

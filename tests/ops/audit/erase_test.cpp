@@ -4,31 +4,15 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "storage/postgres/connection.hpp"
-#include "tests/ops/program.hpp"
+#include "tests/ops/audit/emptied_database.hpp"
 
 namespace cairn::program {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Erase : public ::testing::Test {
+class Erase : public EmptiedDatabase {
  protected:
-  void SetUp() override {
-    dsn_ = owner_dsn();
-    execute(
-        "TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question, cairn.snapshot, cairn.checkpoint, "
-        "cairn.tombstone, cairn.import, cairn.blob, cairn.erasing");
-    fs::remove_all(directory() / "data" / "checkpoints" / text("select id::text from cairn.identity"));
-    file_ = (directory() / ("erased" + std::to_string(++count_) + ".jsonl")).string();
-  }
-
-  void execute(const std::string& sql) { PgConnection({dsn_, "a test"}).execute(sql); }
-  std::string text(const std::string& sql) {
-    return std::string(PgConnection({dsn_, "a test", false}).query({"", sql}).text(0, 0));
-  }
-  std::string count(const std::string& table) { return text("select count(*)::text from cairn." + table); }
-
   static std::string start(const std::string& goal, const Arguments& more = {}) {
     const Json input = {{"goal", goal}, {"sub_goals", Json::array({{{"id", "a"}, {"tool", "echo"}}})}};
     const std::string file = write_file("erase_input.json", input.dump());
@@ -53,12 +37,6 @@ class Erase : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return cairn(arguments);
   }
-  static std::vector<std::string> runs_left() {
-    std::vector<std::string> ids;
-    for (const Json& run : cairn_ok({"runs", "--json"}).lines()) ids.push_back(run["run"]);
-    std::sort(ids.begin(), ids.end());
-    return ids;
-  }
   static Json verified() {
     Json report = cairn_ok({"verify", "--all", "--json"}).json();
     EXPECT_EQ(report["findings"], Json::array());
@@ -75,10 +53,6 @@ class Erase : public ::testing::Test {
     execute("drop trigger in_the_middle on cairn." + table);
     execute("drop function public.in_the_middle");
   }
-
-  std::string dsn_;
-  std::string file_;
-  static inline int count_ = 0;
 };
 
 TEST_F(Erase, nothing_of_the_runs_is_left_but_signed_tombstones_that_say_when_and_by_whom) {
