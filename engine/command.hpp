@@ -50,6 +50,7 @@ struct StartRun {
   std::optional<Json> edit = {};             // channels set before anything else happens
   std::map<std::string, Json> answers = {};  // to questions that are open there, by id
   std::int32_t language = language_now;      // of a fork: its origin's, whatever stands here
+  std::string key = {};                      // it was started with; "": none
 };
 struct CompleteStep {
   StepId step = 0;

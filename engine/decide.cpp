@@ -186,14 +186,15 @@ Status Deciding::operator()(const StartRun& start) {
       return refusal(Code::invalid, "Expected a cap of at least 0 for a budget of graph " + graph->name +
                                         ", but found " + name + ": " + std::to_string(cap) + ".");
   if (Status named = check_tags(start.tags); !named) return named;
+  if (Status named = check_name(start.key, "the key of a run"); !named) return named;
   if (start.options.recorded && !start.forked_from)
     return refusal(Code::invalid, "Expected a fork to take its answers from the record, but this run has no origin.");
   if (start.options.priority < 0 || start.options.priority > 9)
     return refusal(Code::invalid,
                    "Expected a priority from 0 to 9, but found " + std::to_string(start.options.priority) + ".");
   state_.id = start.run;
-  RunStarted started{graph->name,  graph->version,  canonical(start.input), start.options,     start.tags,
-                     start.parent, start.continues, std::nullopt,           start.forked_from, start.language};
+  RunStarted started{graph->name,     graph->version, canonical(start.input), start.options,  start.tags, start.parent,
+                     start.continues, std::nullopt,   start.forked_from,      start.language, start.key};
   if (start.history) started.history = canonical(*start.history);
   if (start.forked_from) return start_fork(start, std::move(started), *graph);
   emit(0, std::move(started));

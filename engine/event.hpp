@@ -97,6 +97,7 @@ struct RunStarted {
   std::optional<JsonText> history;  // with `continues`: becomes the channel `history`
   std::optional<Origin> forked_from;
   std::int32_t language = language_now;
+  std::string key = {};  // it was started with; "": none, or not said
 };
 struct RunPaused {};
 struct RunResumed {};

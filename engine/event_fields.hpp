@@ -56,6 +56,7 @@ void event_fields(auto& field, Is<RunStarted> auto& e) {
   field.raw_if("history", e.history);
   field.present("forked_from", e.forked_from);
   field("language", e.language);  // since version 2
+  field.unless_empty("key", e.key);
 }
 void event_fields(auto&, Is<RunPaused> auto&) {}
 void event_fields(auto&, Is<RunResumed> auto&) {}

@@ -205,6 +205,7 @@ void Fold::operator()(const RunStarted& started) {
   }
   state_.counted_from = event_.at_us;
   if (!is_ended(state_.status)) state_.is_overdue = false;
+  state_.key = started.key;
   state_.options = started.options;
   state_.tags = started.tags;
   state_.seq = 1;

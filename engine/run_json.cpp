@@ -83,6 +83,7 @@ Json state_json(const RunState& state) {
                 {"plan", plan_json(state)},          {"budgets", Json::object()},  {"questions", Json::array()}};
   if (is_waiting(state)) shown["status"] = "waiting";
   shown["input"] = parse_stored(state.input);
+  shown["key"] = state.key.empty() ? Json(nullptr) : Json(state.key);
   shown["tags"] = state.tags;
   shown["started_at"] = time_text(state.started_at);
   shown["updated_at"] = time_text(state.last_at);

@@ -369,6 +369,7 @@ void state_fields(auto& field, Is<RunState> auto& e) {  // but its graph
   field.flag("overdue", e.is_overdue);                         // since fold version 7
   field.unless_is("language", e.language, std::int32_t{1});    // since fold version 5
   field.text("input", e.input);
+  field.unless_empty("key", e.key);  // since fold version 7
   field("options", e.options);
   field("tags", e.tags);
   field.present("parent", e.parent);

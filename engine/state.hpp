@@ -203,6 +203,7 @@ struct RunState {
   bool is_overdue = false;  // that time is over
   std::int32_t language = language_now;
   JsonText input = "{}";
+  std::string key;  // it was started with; "": none
   Options options;
   Tags tags;
   std::optional<Parent> parent;

@@ -233,6 +233,7 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
   for (auto& [command, key] : commands) {
     const std::size_t place = results.size();
     command.run = key.empty() ? new_run_id() : keyed_run_id(command.graph, key);
+    command.key = key;
     results.emplace_back(Started{command.run, false});
     if (Status prepared = prepare(command); !prepared) {
       const bool existed = !key.empty() && parts_->store.run(command.run).has_value();

@@ -333,6 +333,7 @@ static void print_origin(const RunState& state, const Json& shown) {
   std::string line = "Started " + local_time(state.started_at) + " " + zone_name(state.started_at);
   for (const auto& [key, value] : state.tags) line += "  " + key + "=" + value;
   print_line(line);
+  if (!state.key.empty()) print_line("Key " + state.key);
   if (state.parent) print_line("Called by " + to_string(state.parent->run));
   if (state.continues) print_line("Continues " + to_string(*state.continues));
   if (state.forked_from)

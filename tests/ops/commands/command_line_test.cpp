@@ -161,6 +161,8 @@ TEST(CommandLine, a_key_gives_the_same_run_again) {
   const std::string graph = add_ask_graph("keyed");
   const std::string run = cairn_ok({"start", graph, "--key", "k1", "--json"}).json()["run"];
   EXPECT_EQ(cairn_ok({"start", graph, "--key", "k1", "--json"}).json()["run"], run);
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["key"], "k1");
+  EXPECT_NE(cairn_ok({"show", run}).out.find("Key k1"), std::string::npos);
   expect_refused(cairn({"start", graph, "--key", "k1", "--input", R"({"a": 1})"}), 4, run);
 }
 

@@ -25,8 +25,10 @@ class AtRoot {
   fs::path before_ = fs::current_path();
 };
 
-const char* const input =
-    R"({"goal": "Add a new patient with name Jas", "url": "workers/tools/page/pages/patient_register.html"})";
+const std::string input =
+    Json{{"goal", "Add a new patient with name Jas"},
+         {"url", testing::source_dir() + std::string("/workers/tools/page/pages/patient_register.html")}}
+        .dump();
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

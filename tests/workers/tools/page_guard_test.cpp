@@ -379,7 +379,8 @@ TEST(PageGuard, H16_a_page_reads_no_files_but_its_own) {
                    "<img src='file://" +
                    other + "' onload=tell('other') onerror=tell('no_other')>");
   PageCalls calls("");
-  const ToolAnswer page = calls.observe("page.html");
+  const ToolAnswer page = calls.observe((folder.path() / "page.html").string());
+  EXPECT_EQ(calls.observe("page.html").error().error, "invalid") << "each worker stands in a directory of its own";
   fs::current_path(before);
   ASSERT_TRUE(page.ok()) << page.error().message;
   const std::string dom = (*page)["dom"];

@@ -47,6 +47,10 @@ std::string escaped(const std::string& path) {
 }
 
 // A path becomes a URL.
+bool is_relative(const std::string& place) {
+  return !place.empty() && place.front() != '/' && place.find(':') == std::string::npos;
+}
+
 std::string url_of(const std::string& place) {
   if (place.find("://") != std::string::npos) return place;
   const std::size_t query = std::min(place.find_first_of("?#"), place.size());
@@ -168,6 +172,11 @@ class OpenPages {
     const Json place = call.inputs.value("url", Json());
     if (!place.is_string())
       return invalid_input("Expected {\"url\": TEXT}, but got " + excerpt(call.inputs, 100) + ".");
+    if (is_relative(place.get_ref<const std::string&>()))
+      return invalid_input(
+          "Expected a URL or an absolute path of a page, because each worker stands in a directory of "
+          "its own, but got " +
+          excerpt(place, 200) + ".");
     const std::string url = url_of(place.get<std::string>());
     if (!allowed_.may_open(url)) return refused(url);
     try {
