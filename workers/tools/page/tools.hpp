@@ -23,7 +23,8 @@ struct PageToolOptions {
   std::string screenshots;  // a folder for a picture of each answer; "": none
 };
 
-// Files that end in .html or .htm and lie below the working directory may always be opened, also by their absolute path alone.
+// Files that end in .html or .htm and lie below the working directory may always be opened, also by their absolute
+// path alone.
 inline constexpr std::size_t browsers_max = 4;
 
 std::vector<ToolSpec> page_tools(PageToolOptions options);
