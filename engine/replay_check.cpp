@@ -208,6 +208,7 @@ StartRun ReplayCheck::start_of(std::span<const Event> rest) const {
   if (graph_ != nullptr)
     std::erase_if(start.options.budgets, [this](const auto& cap) { return !graph_->budgets.contains(cap.first); });
   start.tags = started.tags;
+  start.key = started.key;
   start.parent = started.parent;
   start.continues = started.continues;
   start.language = started.language;

@@ -32,6 +32,19 @@ Trial finished() {
   return trial;
 }
 
+TEST(ReplayCheck, a_run_that_was_started_with_a_key_and_tags_comes_out_again) {
+  Trial trial(two_steps);
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  start.input = Json::object();
+  start.tags = {{"customer", "7"}};
+  start.key = "order 12";
+  trial.then(start);
+  EXPECT_EQ(trial.state.key, "order 12");
+  EXPECT_FALSE(again(trial));
+}
+
 TEST(ReplayCheck, names_the_node_and_the_decision_where_a_changed_graph_goes_another_way) {
   const Trial trial = finished();
   const auto how = again(trial, version_of(replaced(two_steps, R"("ok":"z"})", R"("ok":"a"})"), "v2"));
