@@ -182,7 +182,9 @@ Status Deciding::operator()(const StartRun& start) {
     return refusal(Code::limit, "Expected calls at most " + std::to_string(call_depth_max) + " deep, but this one is " +
                                     std::to_string(start.parent->depth) + " deep.");
   for (const auto& [name, cap] : start.options.budgets)
-    if (graph->budgets.find(name) == graph->budgets.end() || cap < 0)
+    if (!graph->budgets.contains(name))
+      return refusal(Code::invalid, "Expected a budget that graph " + graph->name + " has, but found " + name + ".");
+    else if (cap < 0)
       return refusal(Code::invalid, "Expected a cap of at least 0 for a budget of graph " + graph->name +
                                         ", but found " + name + ": " + std::to_string(cap) + ".");
   if (Status named = check_tags(start.tags); !named) return named;
@@ -477,9 +479,10 @@ Status Deciding::operator()(const Due& due) {
 Status Deciding::operator()(const Answer& answer) {
   if (Status open = expect_open(state_); !open) return open;
   if (answer.question.empty() && state_.questions.size() != 1)
-    return refusal(state_.questions.empty() ? Code::not_found : Code::invalid,
-                   "Expected one open question in " + name_of(state_) + ", but found " +
-                       std::to_string(state_.questions.size()) + "; name one.");
+    return state_.questions.empty()
+               ? refusal(Code::not_found, "Expected an open question in " + name_of(state_) + ", but it asks none.")
+               : refusal(Code::invalid, "Expected the id of a question, since " + name_of(state_) + " asks " +
+                                            std::to_string(state_.questions.size()) + ".");
   const auto found = answer.question.empty() ? state_.questions.begin() : state_.questions.find(answer.question);
   if (found == state_.questions.end()) {
     const std::optional<StepId> asked_by = step_of_question(answer.question);
@@ -548,8 +551,10 @@ Status Deciding::operator()(const Resume&) {
 Status Deciding::operator()(const Reopen&) {
   if (Status open = expect_open(state_); state_.seq == 0) return open;
   if (state_.status != RunStatus::failed)
-    return refusal(Code::conflict, "Expected " + name_of(state_) + " to have failed, but it is " +
-                                       std::string(to_string(state_.status)) + ".");
+    return refusal(Code::conflict,
+                   "Expected " + name_of(state_) + " to have failed, but it " +
+                       (is_ended(state_.status) ? "is " + std::string(to_string(state_.status)) : "has not ended") +
+                       ".");
   const bool has_failed = state_.is_overdue || std::any_of(state_.steps.begin(), state_.steps.end(),
                                                            [](const auto& entry) { return entry.second.failed_final; });
   if (!has_failed)

@@ -118,7 +118,9 @@ void add_examples(CLI::App& app, const std::string& words, const std::shared_ptr
 }
 
 std::string no_command(const CLI::App& app, const std::string& path, const std::string& word) {
-  return "Expected a command, but \"" + word + "\" is none" + did_you_mean(word, names_of(app)) + ": see `" + path +
+  std::vector<std::string> known = names_of(app);
+  if (app.get_parent() == nullptr) known.emplace_back("--version");
+  return "Expected a command, but \"" + word + "\" is none" + did_you_mean(word, known) + ": see `" + path +
          " --help`.";
 }
 

@@ -42,7 +42,8 @@ void add_commands(CommandLine& line) {
       "Without --dsn, CAIRN_DSN or libpq's variables the database is an embedded one in --data, CAIRN_DATA or\n"
       "~/.local/share/cairn, started by the first command that needs it and stopped by `cairn down`.\n"
       "Exit codes: 0 ok, 1 failed run or finding, 2 usage, 3 not found, 4 refused, 5 database unavailable.\n\n"
-      "Try:  cairn start seven_node --input '{\"repository\": \".\", \"question\": \"Who owns engine?\"}' --wait");
+      "Try:  cairn start seven_node --wait --input \\\n"
+      "        '{\"repository\": \"'$PWD'\", \"question\": \"Who owns engine?\"}'");
   add_settings(line.app, line.settings);
   for (const auto add : commands) add(line);
   add_help(line.app);

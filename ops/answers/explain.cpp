@@ -37,14 +37,22 @@ Reason question_reason(const RunState& state, const Step& step) {
   return reason(Kind::question, says + ": " + excerpt(question.prompt, prompt_bytes_max), std::move(details));
 }
 
-Reason signal_reason(const Step& step, const std::string& name) {
+// "; what came instead and was not taken: payed": where a name was misspelt, it is seen here.
+std::string other_signals(const RunState& state, const std::string& name) {
+  std::string says;
+  for (const auto& [other, queued] : state.signals)
+    if (other != name && !queued.empty()) says += (says.empty() ? "" : ", ") + other;
+  return says.empty() ? "" : "; what came instead and was not taken: " + says;
+}
+
+Reason signal_reason(const RunState& state, const Step& step, const std::string& name) {
   Json details = {{"signal", name}};
   std::string says = "It waits for the signal " + name;
   if (step.due) {
     details["due"] = time_text(*step.due);
     says += " until " + time_text(*step.due);
   }
-  return reason(Kind::signal, says + ".", std::move(details));
+  return reason(Kind::signal, says + other_signals(state, name) + ".", std::move(details));
 }
 
 bool is_end_word(const std::string& status) {
@@ -320,7 +328,7 @@ Reason step_reason(const RunState& state, const Step& step, const Situation& sit
       return is_overdue ? queued_reason(state, step, situation) : question_reason(state, step);
     case Verb::wait:
       if (const auto* wait = node.as<WaitNode>(); wait->signal && !is_overdue)
-        return signal_reason(step, *wait->signal);
+        return signal_reason(state, step, *wait->signal);
       return timed_reason(state, step, situation);
     case Verb::map:
       return map_reason(state, step);

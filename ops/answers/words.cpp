@@ -12,6 +12,10 @@ std::string status_word(const RunState& state) {
   return state.status == RunStatus::running && is_waiting(state) ? "waiting" : std::string(to_string(state.status));
 }
 
+std::string counted(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string duration_text(TimeUs us) {
   const std::int64_t ms = std::max<std::int64_t>(us, 0) / 1'000;
   if (ms < 10'000) return std::to_string(ms) + " ms";

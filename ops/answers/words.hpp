@@ -16,6 +16,9 @@ std::string status_word(const RunState& state);
 bool is_ending(const RunRow& row);
 bool is_ending(const RunState& state);
 
+// "1 run", "12 runs": the noun is one whose plural ends in s.
+std::string counted(std::int64_t count, const std::string& noun);
+
 // 2 min, 13 s, 140 ms.
 std::string duration_text(TimeUs us);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/answers/usage_report.hpp"
+#include "ops/answers/words.hpp"
 #include "ops/audit/run_source.hpp"
 #include "workers/runs/executor.hpp"
 #include "workers/runs/history.hpp"
@@ -103,9 +104,9 @@ bool ReplayReport::is_clean() const {
 
 std::string ReplayReport::summary() const {
   const std::lock_guard lock(mutex_);
-  return std::to_string(runs_) + " runs, " + std::to_string(events_) +
-         " events: " + std::to_string(runs_ - diverged_ - unreadable_) + " the same, " + std::to_string(diverged_) +
-         " diverged, " + std::to_string(unreadable_) + " unreadable";
+  return counted(runs_, "run") + ", " + counted(events_, "event") + ": " +
+         std::to_string(runs_ - diverged_ - unreadable_) + " the same, " + std::to_string(diverged_) + " diverged, " +
+         std::to_string(unreadable_) + " unreadable";
 }
 
 Json ReplayReport::json() const {

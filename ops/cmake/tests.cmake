@@ -207,6 +207,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/fork_test.cpp
   tests/ops/commands/hanging_database_test.cpp
   tests/ops/commands/lists_test.cpp
+  tests/ops/commands/reading_test.cpp
   tests/ops/commands/log_test.cpp
   tests/ops/runs/losses_test.cpp
   tests/ops/commands/pooler_test.cpp

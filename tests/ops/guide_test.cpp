@@ -285,7 +285,7 @@ INSTANTIATE_TEST_SUITE_P(Guide, GuidePage, ::testing::ValuesIn(guide_pages()), [
 
 // --- what stands between the blocks ---------------------------------------------------------------------------------
 
-TEST(Guide, leaves_out_few_commands_and_says_why) {
+TEST(Guide, F16_leaves_out_few_commands_and_says_why) {
   Lines left_out;
   for (const std::string& page : guide_pages())
     for (const Block& block : blocks_of(read_file(root / page)))
@@ -371,7 +371,7 @@ std::set<std::string> options_in(const std::string& help) {
   return options;
 }
 
-TEST(Guide, runs_every_option_of_every_command) {
+TEST(Guide, F4_runs_every_option_of_every_command) {
   std::map<std::string, std::set<std::string>> missing;
   for (const std::string& command : commands_in(help_of(""))) {
     if (command == "help") continue;

@@ -1,11 +1,16 @@
-// The patterns of the guide: each graph passes the check, each case passes, and together they take every edge
-// but those that only a cancelled call takes. The schemas that editors use accept them, and agree with what reads the
-// files.
+// The patterns and examples of the guide: each graph passes the check, each case passes, and together they take every
+// edge but those that only a cancelled call takes. The schemas that editors use accept them, and agree with what reads
+// the files. Whatever a graph may have is shown by one that a test runs.
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
+#include "workers/handlers/builtin_handlers.hpp"
 #include "workers/ports/schema_check.hpp"
 #include "workers/ports/tools_file.hpp"
 
@@ -14,16 +19,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path folder = fs::path(testing::source_dir()) / "ops/guide/patterns";
+const fs::path guide = fs::path(testing::source_dir()) / "ops/guide";
 
 Json schema_of(const std::string& kind) { return Json::parse(cairn_ok({"graph", "schema", kind}).out); }
 
-std::vector<fs::path> patterns() {
+std::vector<fs::path> graphs_in(const std::string& folder) {
   std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(folder))
+  for (const auto& entry : fs::directory_iterator(guide / folder))
     if (entry.path().filename().string().find(".test.") == std::string::npos) found.push_back(entry.path());
   std::sort(found.begin(), found.end());
   return found;
+}
+
+std::vector<fs::path> patterns() { return graphs_in("patterns"); }
+
+std::vector<fs::path> patterns_and_examples() {
+  std::vector<fs::path> all = patterns();
+  for (fs::path& example : graphs_in("examples")) all.push_back(std::move(example));
+  return all;
 }
 
 fs::path cases_of(const fs::path& graph) { return graph.parent_path() / (graph.stem().string() + ".test.json"); }
@@ -38,7 +51,7 @@ TEST(Patterns, there_are_fourteen_and_the_guide_names_each) {
 }
 
 TEST(Patterns, each_passes_its_cases_and_they_take_every_edge) {
-  for (const fs::path& graph : patterns()) {
+  for (const fs::path& graph : patterns_and_examples()) {
     const Json review = cairn_ok({"graph", "check", graph.string(), "--json"}).json();
     for (const Json& warning : review["warnings"])  // a pattern may name a tool that is to be brought
       EXPECT_EQ(warning.get<std::string>().find("Expected a tool that this program has"), 0u) << graph << warning;
@@ -51,12 +64,107 @@ TEST(Patterns, each_passes_its_cases_and_they_take_every_edge) {
 TEST(Patterns, fit_the_schemas_that_editors_use) {
   const Json of_graphs = schema_of("graph");
   const Json of_cases = schema_of("cases");
-  for (const fs::path& graph : patterns()) {
+  for (const fs::path& graph : patterns_and_examples()) {
     Status fits = check_value(of_graphs, Json::parse(read_file(graph)));
     EXPECT_TRUE(fits) << graph << (fits ? "" : fits.error().message);
     fits = check_value(of_cases, Json::parse(read_file(cases_of(graph))));
     EXPECT_TRUE(fits) << graph << (fits ? "" : fits.error().message);
   }
+}
+
+// --- examples of everything ------------------------------------------------------------------------------------------
+
+// Graphs that a test runs: the patterns, the examples, and those that a page of the guide writes into a file.
+std::vector<Json> graphs_of_the_guide() {
+  std::vector<Json> all;
+  for (const fs::path& graph : patterns_and_examples()) all.push_back(Json::parse(read_file(graph)));
+  for (const auto& entry : fs::directory_iterator(guide)) {
+    if (entry.path().extension() != ".md") continue;
+    const std::string page = read_file(entry.path());
+    for (std::size_t at = page.find("<<'EOF'\n"); at != std::string::npos; at = page.find("<<'EOF'\n", at + 1)) {
+      const std::size_t begin = at + 8;
+      const Json graph = Json::parse(page.substr(begin, page.find("\nEOF\n", begin) - begin), nullptr, false);
+      if (graph.is_object() && graph.contains("nodes")) all.push_back(graph);
+    }
+  }
+  return all;
+}
+
+using Names = std::set<std::string>;
+
+// Each key and each text of a value.
+void add_words(const Json& value, Names& words) {
+  if (value.is_string()) words.insert(value.get<std::string>());
+  if (value.is_object())
+    for (const auto& [key, inner] : value.items()) words.insert(key);
+  if (value.is_structured())
+    for (const Json& inner : value) add_words(inner, words);
+}
+
+// The properties that a schema of the guide describes.
+void add_properties(const Json& schema, Names& names) {
+  if (schema.is_object() && schema.contains("properties"))
+    for (const auto& [name, inner] : schema["properties"].items()) names.insert(name);
+  if (schema.is_structured())
+    for (const Json& inner : schema) add_properties(inner, names);
+}
+
+struct Use {
+  Names settings;
+  Names labels;
+};
+
+// The settings that the graphs give each handler in `with`, and the labels of its nodes' edges.
+std::map<std::string, Use> handlers_used(const std::vector<Json>& graphs) {
+  std::map<std::string, Use> all;
+  for (const Json& graph : graphs)
+    for (const Json& node : graph["nodes"]) {
+      const Json& verb = node.contains("map") && node["map"].is_object() ? node["map"] : node;
+      if (!verb.contains("do")) continue;
+      Use& use = all[verb["do"].get<std::string>()];
+      const Json with = verb.value("with", Json::object());
+      for (const auto& [name, value] : with.items()) use.settings.insert(name);
+      for (const auto& [label, next] : node["on"].items()) use.labels.insert(label);
+    }
+  return all;
+}
+
+TEST(Examples, F4_there_is_one_of_every_verb_setting_label_and_reducer) {
+  Names used;
+  for (const Json& graph : graphs_of_the_guide()) add_words(graph, used);
+  Names wanted = {"last",     "append",  "merge",  "sum",     "max",   "ok",      "error", "exhausted",
+                  "answered", "expired", "joined", "partial", "fired", "timeout", "done",  "failed",
+                  "aborted",  "do",      "ask",    "map",     "wait",  "call",    "end"};
+  add_properties(schema_of("graph"), wanted);
+  for (const std::string& word : wanted) EXPECT_TRUE(used.contains(word)) << word;
+}
+
+TEST(Examples, F4_there_is_one_of_every_setting_and_label_of_the_built_in_handlers) {
+  HandlerTable table;
+  add_builtin_handlers(table);
+  const std::map<std::string, Use> used = handlers_used(graphs_of_the_guide());
+  for (const auto& [name, known] : table.labels()) {
+    ASSERT_TRUE(used.contains(name)) << name;
+    for (const std::string& label : known.labels)
+      EXPECT_TRUE(used.at(name).labels.contains(label)) << name << " " << label;
+    ASSERT_TRUE(known.settings) << name;
+    for (const HandlerSetting& setting : *known.settings)
+      EXPECT_TRUE(used.at(name).settings.contains(setting.name)) << name << " " << setting.name;
+  }
+}
+
+TEST(Examples, F4_there_is_one_of_every_condition_and_operation_of_the_page) {
+  Names used;
+  for (const fs::path& graph : graphs_in("examples")) add_words(Json::parse(read_file(graph)), used);
+  const std::string page = read_file(guide / "graphs.md");
+  static const std::regex row("\n(\\| `\\{\"[^|]*) \\|"), word("\\{\"([a-z]+)\":|`([a-z]+)`");
+  std::size_t found = 0;
+  for (std::sregex_iterator cell(page.begin(), page.end(), row), end; cell != end; ++cell) {
+    const std::string text = (*cell)[1];
+    for (std::sregex_iterator name(text.begin(), text.end(), word); name != end; ++name, ++found)
+      EXPECT_TRUE(used.contains((*name)[1].str() + (*name)[2].str())) << text;
+  }
+  EXPECT_GE(found, 20u) << "the tables of the page are not read";
 }
 
 TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
@@ -135,7 +243,7 @@ TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
 }
 
 TEST(Schemas, an_editor_finds_them_by_a_key_that_the_engine_does_not_use) {
-  Json graph = Json::parse(read_file(folder / "race.json"));
+  Json graph = Json::parse(read_file(guide / "patterns/race.json"));
   graph["$schema"] = "graph.schema.json";
   EXPECT_EQ(cairn_ok({"graph", "check", write_file("with_schema.json", graph.dump())}).out, "The graph may run.\n");
   expect_refused(cairn({"graph", "schema", "planet"}), 2, "planet");

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
+#include "ops/answers/words.hpp"
 #include "ops/audit/archiver.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -33,7 +34,7 @@ std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filt
 void print_archive(const ArchiveOptions& options, const ArchiveReport& report) {
   if (report.runs == 0) return print_line("No run is to be archived.");
   print_line((report.was_there ? "Went on with " : "Archived into ") + options.out + ": " +
-             std::to_string(report.runs) + " runs with " + std::to_string(report.events) + " events, " +
+             counted(report.runs, "run") + " with " + counted(report.events, "event") + ", " +
              std::to_string(report.removed) + " removed from the database.");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "ops/answers/words.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/local_time.hpp"
 
@@ -23,8 +24,7 @@ void AuditReport::add(const Audited& audited, bool was_rebuilt) {
   events_ += audited.events;
   rebuilt_ += was_rebuilt ? 1 : 0;
   for (const Finding& finding : audited.findings) take(finding);
-  progress_.show(std::to_string(runs_) + " runs, " + std::to_string(events_) + " events, " + std::to_string(count_) +
-                 " findings");
+  progress_.show(counted(runs_, "run") + ", " + counted(events_, "event") + ", " + counted(count_, "finding"));
 }
 
 void AuditReport::add(const std::vector<Finding>& findings) {
@@ -69,9 +69,8 @@ void AuditReport::add_erased(const Tombstone& tombstone) {
 
 void AuditReport::print_erased() const {
   for (const auto& [act, erased] : erased_)
-    print_line("Erased at " + local_time(act.first) + " by " + act.second + ": " + std::to_string(erased.runs) +
-               (erased.runs == 1 ? " run, " : " runs, ") + erased.first +
-               (erased.runs > erased_shown_max ? ", ... (all in --json)." : "."));
+    print_line("Erased at " + local_time(act.first) + " by " + act.second + ": " + counted(erased.runs, "run") + ", " +
+               erased.first + (erased.runs > erased_shown_max ? ", ... (all in --json)." : "."));
 }
 
 void AuditReport::take(const Finding& finding) {
@@ -83,10 +82,10 @@ void AuditReport::take(const Finding& finding) {
 }
 
 std::string AuditReport::summary(bool rebuilds) const {
-  std::string text = std::to_string(runs_) + " runs, " + std::to_string(events_) + " events";
-  if (rebuilds) text += ", " + std::to_string(rebuilt_) + " runs rebuilt";
+  std::string text = counted(runs_, "run") + ", " + counted(events_, "event");
+  if (rebuilds) text += ", " + counted(rebuilt_, "run") + " rebuilt";
   if (accepted_ > 0) text += ", " + std::to_string(accepted_) + " unsigned ends accepted and signed";
-  return text + (count_ == 0 ? ": nothing found." : ": " + std::to_string(count_) + " findings.");
+  return text + (count_ == 0 ? ": nothing found." : ": " + counted(count_, "finding") + ".");
 }
 
 Result<AuditedDatabase> open_for_audit(const Settings& settings) {

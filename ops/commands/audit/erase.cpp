@@ -2,6 +2,7 @@
 #include <iostream>
 #include <set>
 
+#include "ops/answers/words.hpp"
 #include "ops/audit/eraser.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -109,7 +110,7 @@ Exit erase_runs(const Settings& settings, EraseOptions options) {
   };
   Eraser eraser({store, records, archive, erasure, signatures, *key}, options.plan, say(kept), say(copies),
                 [&progress](const ErasureReport& so_far) {
-                  progress.show(std::to_string(so_far.runs) + " runs, " + std::to_string(so_far.removed) + " erased");
+                  progress.show(counted(so_far.runs, "run") + ", " + std::to_string(so_far.removed) + " erased");
                 });
   const Result<ErasureReport> report = eraser.erase();
   progress.wipe();

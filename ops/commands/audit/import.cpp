@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include "ops/answers/words.hpp"
 #include "ops/audit/importer.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -32,8 +33,8 @@ Exit import_runs(const Settings& settings, const ImportCommand& options) {
   if (settings.json)
     print_json({{"imported", report->imported}, {"left", report->left}, {"events", report->events}});
   else
-    print_line("Imported " + std::to_string(report->imported) + " runs with " + std::to_string(report->events) +
-               " events; " + std::to_string(report->left) + " were there already.");
+    print_line("Imported " + counted(report->imported, "run") + " with " + counted(report->events, "event") + "; " +
+               std::to_string(report->left) + " were there already.");
   return exit_ok;
 }
 

@@ -181,7 +181,7 @@ Result<Counts> write_results(Opened& opened, const std::vector<BatchRun>& runs, 
 }
 
 void print_counts(const Starter& starter, const Counts& counts) {
-  std::string line = std::to_string(starter.runs().size()) + " runs";
+  std::string line = counted(static_cast<std::int64_t>(starter.runs().size()), "run");
   if (starter.existed() > 0) line += " (" + std::to_string(starter.existed()) + " were there already)";
   for (const auto& [status, count] : counts) line += ", " + std::to_string(count) + " " + painted_status(status);
   print_line(line + "; tag batch=" + starter.tag());

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 
+#include "ops/answers/words.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/requests/run_filter.hpp"
@@ -66,13 +67,13 @@ class Controlling {
     else if (done && count_ <= lines_max)
       print_line(run + " " + (dry_run() ? "would be " : "") + painted_status(done->status) +
                  (done->is_ending ? ", and cleans up first" : "") + fork_text(*done));
-    if (!settings_.json && progress_.is_due()) progress_.show(std::to_string(count_) + " runs");
+    if (!settings_.json && progress_.is_due()) progress_.show(counted(count_, "run"));
   }
 
   void print_sum() {
     progress_.wipe();
     if (settings_.json || count_ <= lines_max) return;
-    std::string line = std::to_string(count_) + " runs";
+    std::string line = counted(count_, "run");
     for (const auto& [status, count] : statuses_)
       line += ", " + std::to_string(count) + (dry_run() ? " would be " : " ") + painted_status(status);
     if (refused_ > 0) line += ", " + std::to_string(refused_) + " " + painted("refused", Paint::red);

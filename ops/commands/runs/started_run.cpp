@@ -33,7 +33,7 @@ Json outcome_json(const RunState& state) {
 void print_outcome(const RunState& state, const Json& outcome) {
   if (is_ended(state.status)) print_value(outcome["output"]);
   print_questions(state, outcome["questions"]);
-  std::string last = "\n" + painted_status(status_word(state)) + ", " + std::to_string(state.seq) + " events, " +
+  std::string last = "\n" + painted_status(status_word(state)) + ", " + counted(state.seq, "event") + ", " +
                      duration_text(state.last_at - state.started_at);
   if (!state.reason.empty()) last += ": " + state.reason;
   print_line(last);

@@ -150,7 +150,7 @@ TEST(Export, names_runs_or_filters_them_and_is_smaller_compressed) {
   expect_refused(cairn({"import", "/nowhere/at/all"}), 3, "/nowhere/at/all");
 }
 
-TEST(Import, a_graph_that_is_unknown_there_is_the_one_of_the_newest_run_and_a_known_one_stays) {
+TEST(Import, F18_a_graph_that_is_unknown_there_is_the_one_of_the_newest_run_and_a_known_one_stays) {
   const auto write = [](const std::string& says) {
     return write_file("known_by_import.json", R"({"name": "known_by_import", "start": "say", "limits": {"steps": 9},
         "nodes": {"say": {"do": "data.set", "with": {"set": {"said": ")" +

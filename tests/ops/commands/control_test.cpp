@@ -132,7 +132,7 @@ TEST(Control, a_failed_run_is_retried_from_its_failed_step) {
   EXPECT_EQ(only_reason(run)["kind"], "ended");
   EXPECT_EQ(cairn_ok({"retry", run, "--json"}).json(), (Json{{"run", run}, {"status", "running"}}));
   EXPECT_EQ(only_reason(run)["kind"], "no_worker");
-  expect_refused(cairn({"retry", run}), 4, "running");
+  expect_refused(cairn({"retry", run}), 4, "has not ended");
   cairn_ok({"cancel", run});
   expect_refused(cairn({"retry", run}), 4, "aborted");
 }

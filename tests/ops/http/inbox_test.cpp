@@ -28,7 +28,7 @@ std::string link_of(const Reply& reply) {
   return link.empty() ? "" : questions + link.substr(1, link.find('>') - 1);
 }
 
-TEST(ApiInbox, open_questions_come_oldest_first_with_what_a_person_needs_to_answer) {
+TEST(ApiInbox, F26_open_questions_come_oldest_first_with_what_a_person_needs_to_answer) {
   const std::string dsn = new_database();
   add_graph(dsn, "inbox_a");
   add_graph(dsn, "inbox_b");

@@ -63,7 +63,7 @@ Json with_url(Json more = Json::object()) {
   return more;
 }
 
-TEST(HttpCall, an_answer_goes_to_the_channel) {
+TEST(HttpCall, F8_an_answer_goes_to_the_channel) {
   const StepResult result = called(with_url(), Json::parse(R"({"status": 201, "body": {"n": 5}})"));
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->label, "ok");

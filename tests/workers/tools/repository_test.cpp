@@ -203,7 +203,7 @@ TEST(FindPlace, prefers_the_shallowest_directory_and_then_files) {
   EXPECT_EQ(find_place(paths, "eng"), "");
 }
 
-TEST_F(Repository, bad_input_is_a_sentence) {
+TEST_F(Repository, F11_bad_input_is_a_sentence) {
   const std::string file = numstat(small_history);
   EXPECT_EQ(refusal("owners", {{"repository", file}, {"path", "payment"}}),
             "Expected a directory or file named \"payment\" in the repository " + file + ", but it has none.");

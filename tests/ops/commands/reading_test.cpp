@@ -1,0 +1,122 @@
+// Outputs that people read: they fit a terminal of 80 columns, nothing that matters is cut, times name their zone, and
+// a run is shown with all that it was started with.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <regex>
+
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+const char* const asking_graph = R"({"name": "reading", "start": "ask", "limits": {"steps": 9}, "nodes": {
+  "ask": {"ask": {"kind": "question", "prompt": "Which of the many sizes that we have on offer this week do you want?",
+                  "schema": {"enum": ["small", "large"]}, "default": "small"},
+          "expires_ms": 600000, "into": "size", "on": {"answered": "pay", "expired": "end"}},
+  "pay": {"wait": {"signal": "paid"}, "on": {"fired": "end"}},
+  "end": {"end": "done"}}})";
+
+std::string asking_run(Arguments more = {}) {
+  cairn_ok({"graph", "add", write_file("reading.json", asking_graph)});
+  more.insert(more.begin(), {"start", "reading", "--no-work", "--json"});
+  return cairn_ok(more).json()["run"];
+}
+
+// The lines of a command on a terminal of 80 columns, without their colours.
+std::vector<std::string> on_a_terminal(const std::string& command) {
+  const Ran ran = run_program("/usr/bin/script",
+                              {"-qec", "stty cols 80; " + testing::cairn_program() + " " + command, "/dev/null"});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+  const std::string plain = std::regex_replace(ran.out, std::regex("\x1b\\[[0-9;]*[A-Za-z]|\r"), "");
+  std::vector<std::string> lines;
+  std::istringstream all(plain);
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
+  EXPECT_FALSE(lines.empty());
+  return lines;
+}
+
+// Columns of a line, each character of several bytes as one.
+std::size_t columns_of(const std::string& line) {
+  return static_cast<std::size_t>(std::count_if(
+      line.begin(), line.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+}
+
+TEST(Reading, F13_lists_events_and_explanations_fit_80_columns) {
+  const std::string run = asking_run({"--tag", "customer=" + std::string(60, 'c'), "--tag", "reading=width"});
+  for (const std::string& command :
+       {std::string("runs --tag reading=width"), "events " + run, "explain " + run, std::string("runs"),
+        std::string("queue"), std::string("graph list"), std::string("workers")})
+    for (const std::string& line : on_a_terminal(command)) EXPECT_LE(columns_of(line), 80u) << command << "\n" << line;
+}
+
+TEST(Reading, F13_an_explanation_is_wrapped_and_not_cut) {
+  std::string words;
+  for (const std::string& line : on_a_terminal("explain " + asking_run()))
+    words += std::regex_replace(line, std::regex("^ +"), " ");
+  EXPECT_NE(words.find("Which of the many sizes that we have on offer this week do you want?"), std::string::npos)
+      << words;
+}
+
+TEST(Reading, F20_times_name_their_zone_and_json_says_them_as_iso) {
+  const std::string run = asking_run();
+  const std::regex iso(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)");
+  for (const Json& event : cairn_ok({"events", run, "--json"}).lines())
+    for (const auto& [name, value] : event.items())
+      if (name == "at" || name.ends_with("_at")) {
+        ASSERT_TRUE(value.is_string()) << event;
+        EXPECT_TRUE(std::regex_match(value.get<std::string>(), iso)) << event;
+      }
+  EXPECT_NE(cairn_ok({"show", run}).out.find(" UTC"), std::string::npos);
+  const Ran elsewhere = run_program("/usr/bin/env", {"TZ=Asia/Tokyo", testing::cairn_program(), "show", run});
+  EXPECT_NE(elsewhere.out.find(" JST"), std::string::npos) << elsewhere.out << elsewhere.err;
+}
+
+TEST(Reading, F25_a_run_is_shown_with_its_input_tags_key_and_times) {
+  const std::string run = asking_run({"--input", R"({"cups": 2})", "--tag", "customer=jane", "--key", "reading 25"});
+  const Json shown = cairn_ok({"show", run, "--json"}).json();
+  EXPECT_EQ(shown["input"], Json({{"cups", 2}}));
+  EXPECT_EQ(shown["tags"], Json({{"customer", "jane"}}));
+  EXPECT_EQ(shown["key"], "reading 25");
+  for (const char* name : {"started_at", "updated_at", "parent", "continues", "graph", "version"})
+    EXPECT_TRUE(shown.contains(name)) << name;
+  const std::string text = cairn_ok({"show", run}).out;
+  for (const char* part : {"customer=jane", "Key reading 25", R"(Input {"cups":2})", "Started 2",
+                           R"(one of "small", "large")", R"(else "small")", "until 2"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(Reading, F24_a_report_tells_cancelled_runs_from_failed_ones) {
+  const std::string run = asking_run({"--tag", "reading=report"});
+  asking_run({"--tag", "reading=report"});
+  cairn_ok({"cancel", run});
+  const Json report = cairn_ok({"report", "--tag", "reading=report", "--json"}).json();
+  EXPECT_EQ(report["runs"], 2);
+  EXPECT_EQ(report["failures"], 0);
+  EXPECT_EQ(report["cancelled"], 1);
+  for (const char* part : {"by_model", "by_graph", "by_tag", "by_day"}) EXPECT_TRUE(report[part].is_object()) << part;
+  EXPECT_EQ(report["by_graph"]["reading"]["runs"], 2);
+  EXPECT_EQ(report["by_tag"]["reading=report"]["runs"], 2);
+}
+
+TEST(Reading, F27_refusals_name_the_real_cause) {
+  const std::string run = asking_run();
+  expect_refused(cairn({"retry", run}), 4, "to have failed, but it has not ended.");
+  cairn_ok({"answer", run, "--value", R"("large")", "--wait"});
+  expect_refused(cairn({"answer", run, "--value", R"("large")"}), 3, "but it asks none.");
+  expect_refused(cairn({"start", "reading", "--options", R"({"budgets": {"cups": 1}})"}), 4,
+                 "Expected a budget that graph reading has, but found cups.");
+  expect_refused(cairn({"version"}), 2, "did you mean --version?");
+}
+
+TEST(Reading, F28_a_signal_that_no_wait_takes_is_told_by_explain) {
+  const std::string run = asking_run();
+  cairn_ok({"answer", run, "--value", R"("large")", "--wait"});
+  cairn_ok({"signal", run, "payed", "--value", "1"});
+  EXPECT_NE(
+      cairn_ok({"explain", run}).out.find("It waits for the signal paid; what came instead and was not taken: payed."),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace cairn::program
