@@ -1,6 +1,6 @@
 // The patterns and examples of the guide: each graph passes the check, each case passes, and together they take every
 // edge but those that only a cancelled call takes. The schemas that editors use accept them, and agree with what reads
-// the files. Whatever a graph may have is shown by one that a test runs.
+// the files. Every setting of a graph is shown by one that a test runs.
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
