@@ -1,10 +1,8 @@
 #include "workers/catalogue.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "engine/embedded.hpp"
@@ -12,9 +10,7 @@
 #include "storage/chain.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
-#include "workers/models/http_model.hpp"
 #include "workers/planners/planners.hpp"
-#include "workers/ports/http_client.hpp"
 #include "workers/ports/schema_check.hpp"
 #include "workers/ports/text_file.hpp"
 #include "workers/ports/tools_file.hpp"
@@ -63,15 +59,6 @@ Result<std::vector<GraphRef>> make_graphs(const Handlers& handlers) {
   return graphs;
 }
 
-Result<double> read_cost(const std::string& name, const std::string& text) {
-  if (text.empty()) return 0.0;
-  double cost = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), cost);
-  const bool is_cost = fault == std::errc{} && end == text.data() + text.size() && cost >= 0 && std::isfinite(cost);
-  if (is_cost) return cost;
-  return Error{Code::invalid, "Expected " + name + " to be a number of at least 0, but it is \"" + text + "\"."};
-}
-
 Result<std::int64_t> read_limit(const std::string& name, const std::string& text, std::int64_t otherwise,
                                 std::int64_t most) {
   if (text.empty()) return otherwise;
@@ -80,60 +67,6 @@ Result<std::int64_t> read_limit(const std::string& name, const std::string& text
   if (fault == std::errc{} && end == text.data() + text.size() && limit >= 1 && limit <= most) return limit;
   return Error{Code::invalid,
                "Expected " + name + " to be from 1 to " + std::to_string(most) + ", but it is \"" + text + "\"."};
-}
-
-template <class T>
-Result<T> read_word(const std::string& name, const std::string& text, const std::map<std::string, T>& words) {
-  if (const auto found = words.find(text); found != words.end()) return found->second;
-  std::string known;
-  for (const auto& [word, value] : words) known += (known.empty() ? "" : ", ") + word;
-  return Error{Code::invalid, "Expected " + name + " to be one of " + known + ", but it is \"" + text + "\"."};
-}
-
-Status read_forms(const CatalogueOptions& options, ModelEndpoint& endpoint) {
-  if (!options.model_format.empty()) {
-    const Result<ReplyFormat> format = read_word<ReplyFormat>("CAIRN_MODEL_FORMAT", options.model_format,
-                                                              {{"json_schema", ReplyFormat::json_schema},
-                                                               {"json_object", ReplyFormat::json_object},
-                                                               {"text", ReplyFormat::text}});
-    if (!format) return format.error();
-    endpoint.format = *format;
-  }
-  if (!options.model_api.empty()) {
-    const Result<ModelApi> api =
-        read_word<ModelApi>("CAIRN_MODEL_API", options.model_api,
-                            {{"chat", ModelApi::chat_completions}, {"responses", ModelApi::responses}});
-    if (!api) return api.error();
-    endpoint.api = *api;
-  }
-  const Result<std::int64_t> ms = read_limit("CAIRN_MODEL_MS", options.model_ms, 0, 86'400'000);
-  if (!ms) return ms.error();
-  endpoint.timeout_ms = *ms;
-  return Done{};
-}
-
-Result<std::unique_ptr<Model>> make_model(const CatalogueOptions& options) {
-  if (!options.model_script.empty()) {
-    Result<Json> script = read_json(options.model_script, "the model's script");
-    if (!script) return script.error();
-    if (Status usable = check_script(*script); !usable) return std::move(usable).error();
-    return make_scripted_model(*std::move(script));
-  }
-  if (options.model_url.empty()) return make_rule_model(rule_book_name, answer_by_rules);
-  if (const Status usable = check_url(options.model_url); !usable)
-    return Error{Code::invalid, "CAIRN_MODEL_URL: " + usable.error().message};
-  ModelEndpoint endpoint;
-  endpoint.url = options.model_url;
-  endpoint.model = options.model;
-  endpoint.api_key = options.model_key;
-  if (Status known = read_forms(options, endpoint); !known) return known.error();
-  const Result<double> cost_in = read_cost("CAIRN_MODEL_COST_IN", options.model_cost_in);
-  if (!cost_in) return cost_in.error();
-  const Result<double> cost_out = read_cost("CAIRN_MODEL_COST_OUT", options.model_cost_out);
-  if (!cost_out) return cost_out.error();
-  endpoint.cost_in = *cost_in;
-  endpoint.cost_out = *cost_out;
-  return make_http_model(std::move(endpoint));
 }
 
 // The data set that the tools for data ask. The sample's database is set later, by use_database.
@@ -191,15 +124,7 @@ Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, c
 CatalogueOptions catalogue_options_from_environment() {
   CatalogueOptions options;
   options.tools_file = from_environment("CAIRN_TOOLS");
-  options.model_url = from_environment("CAIRN_MODEL_URL");
-  options.model = from_environment("CAIRN_MODEL");
-  options.model_key = from_environment("CAIRN_MODEL_KEY");
-  options.model_format = from_environment("CAIRN_MODEL_FORMAT");
-  options.model_api = from_environment("CAIRN_MODEL_API");
-  options.model_ms = from_environment("CAIRN_MODEL_MS");
-  options.model_cost_in = from_environment("CAIRN_MODEL_COST_IN");
-  options.model_cost_out = from_environment("CAIRN_MODEL_COST_OUT");
-  options.model_script = from_environment("CAIRN_MODEL_SCRIPT");
+  options.models = model_settings_from_environment();
   options.browser_pages = from_environment("CAIRN_BROWSER_PAGES");
   options.browser_screenshots = from_environment("CAIRN_BROWSER_SCREENSHOTS");
   options.dataset_dsn = from_environment("CAIRN_DATASET_DSN");
@@ -226,10 +151,10 @@ Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& option
   Result<std::vector<GraphRef>> graphs = make_graphs(catalogue->handlers.labels());
   if (!graphs) return graphs.error();
   catalogue->graphs = *std::move(graphs);
-  Result<std::unique_ptr<Model>> model = make_model(options);
+  Result<std::unique_ptr<Model>> model = make_model(options.models);
   if (!model) return model.error();
-  catalogue->model = *std::move(model);
-  catalogue->has_model = !options.model_script.empty() || !options.model_url.empty();
+  catalogue->has_model = *model != nullptr;
+  catalogue->model = catalogue->has_model ? *std::move(model) : make_rule_model(rule_book_name, answer_by_rules);
   Result<Dataset> dataset = make_dataset(options);
   if (!dataset) return dataset.error();
   catalogue->dataset = *std::move(dataset);

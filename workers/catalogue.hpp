@@ -11,6 +11,7 @@
 #include "engine/graph_review.hpp"
 #include "storage/data/dataset.hpp"
 #include "workers/handlers/handler.hpp"
+#include "workers/models/model_settings.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/tools/corpus/corpus_tool.hpp"
@@ -18,17 +19,9 @@
 namespace cairn {
 
 struct CatalogueOptions {
-  std::string tools_file;      // --tools or CAIRN_TOOLS; "": none
-  std::string model_url;       // CAIRN_MODEL_URL; "": the rule book answers
-  std::string model;           // CAIRN_MODEL
-  std::string model_key;       // CAIRN_MODEL_KEY
-  std::string model_format;    // CAIRN_MODEL_FORMAT: json_schema, json_object, text; "": as the endpoint takes it
-  std::string model_api;       // CAIRN_MODEL_API: chat (default) or responses
-  std::string model_ms;        // CAIRN_MODEL_MS: the longest time of a call; "": as its node says
-  std::string model_cost_in;   // CAIRN_MODEL_COST_IN: what a million tokens cost; "": nothing
-  std::string model_cost_out;  // CAIRN_MODEL_COST_OUT
-  std::string model_script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over the URL
-  std::string browser_pages;   // CAIRN_BROWSER_PAGES: which URLs a browser may open, see workers/tools/page/tools.hpp
+  std::string tools_file;     // --tools or CAIRN_TOOLS; "": none
+  ModelSettings models;       // CAIRN_MODEL_URL and so on; none: the rule book answers
+  std::string browser_pages;  // CAIRN_BROWSER_PAGES: which URLs a browser may open, see workers/tools/page/tools.hpp
   std::string browser_screenshots;  // CAIRN_BROWSER_SCREENSHOTS
   std::string dataset_dsn;     // CAIRN_DATASET_DSN: the database that the tools for data ask; "": the sample in ours
   std::string dataset_schema;  // CAIRN_DATASET_SCHEMA; "": the sample's

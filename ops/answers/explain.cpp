@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/answers/sessions.hpp"
+#include "ops/answers/words.hpp"
 #include "workers/session/worker_options.hpp"
 
 namespace cairn {
@@ -13,10 +14,6 @@ namespace {
 using Kind = Reason::Kind;
 
 constexpr std::size_t prompt_bytes_max = 200;
-
-std::string count_text(std::int64_t count, const std::string& one, const std::string& many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
 
 const Node& node_of(const RunState& state, const Step& step) { return state.node(step); }
 
@@ -75,20 +72,21 @@ Reason child_reason(const Step& step, const Situation& situation) {
 
 Reason map_reason(const RunState& state, const Step& step) {
   if (const MapProgress& map = step.map; !map.items.is_null())
-    return reason(Kind::map,
-                  std::to_string(map.open_items) + " of " + count_text(map.items.size(), "item is", "items are") +
-                      " open, " + std::to_string(map.next_item - map.open_items) + " have ended, of which " +
-                      std::to_string(map.failed.size()) + " failed.",
-                  {{"open", map.open_items},
-                   {"of", map.items.size()},
-                   {"ended", map.next_item - map.open_items},
-                   {"failed", map.failed.size()}});
+    return reason(
+        Kind::map,
+        std::to_string(map.open_items) + " of " + counted(static_cast<std::int64_t>(map.items.size()), "item") +
+            (map.items.size() == 1 ? " is" : " are") + " open, " + std::to_string(map.next_item - map.open_items) +
+            " have ended, of which " + std::to_string(map.failed.size()) + " failed.",
+        {{"open", map.open_items},
+         {"of", map.items.size()},
+         {"ended", map.next_item - map.open_items},
+         {"failed", map.failed.size()}});
   const Plan& plan = state.branches.at(step.branch).plan;
   const auto of =
       std::count_if(plan.goals.begin(), plan.goals.end(), [&](const SubGoal& goal) { return goal.map == step.id; });
   return reason(
       Kind::map,
-      std::to_string(step.map.open_goals) + " of " + count_text(of, "sub-goal is", "sub-goals are") + " open.",
+      std::to_string(step.map.open_goals) + " of " + counted(of, "sub-goal") + (of == 1 ? " is" : " are") + " open.",
       {{"open", step.map.open_goals}, {"of", of}});
 }
 
@@ -291,7 +289,7 @@ class Queued {
     std::string says = "It is ready in queue " + queue() + " since " + time_text(since);
     if (const auto before = situation_.before.find(job_.job.branch); before != situation_.before.end()) {
       details["before"] = before->second;
-      says += ", behind " + count_text(before->second, "other", "others");
+      says += ", behind " + counted(before->second, "other");
     }
     return reason(Kind::ready, says + ".", std::move(details));
   }

@@ -89,7 +89,8 @@ Status Importer::write(const std::string& file) {
 
 void Importer::note_graph(const RunState& state) {
   if (names_here_.contains(state.graph->name)) return;
-  const auto [found, is_new] = new_graphs_.try_emplace(state.graph->name, state.started_at, state.graph->version);
+  const auto [found, is_new] =
+      new_graphs_.try_emplace(state.graph->name, NewGraph{state.started_at, state.graph->version});
   if (!is_new && found->second.started_at <= state.started_at) found->second = {state.started_at, state.graph->version};
 }
 

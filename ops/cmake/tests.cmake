@@ -116,6 +116,8 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/handlers/large_values_test.cpp
   tests/workers/handlers/model_extract_test.cpp
   tests/workers/models/model_families_test.cpp
+  tests/workers/models/model_settings_test.cpp
+  tests/workers/models/model_stream_test.cpp
   tests/workers/models/model_text_test.cpp
   tests/workers/models/models_test.cpp
   tests/workers/planners/page_agent/page_agent_judging_test.cpp

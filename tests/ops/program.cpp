@@ -37,6 +37,8 @@ void clear_environment() {
                            "CAIRN_MODEL_FORMAT",
                            "CAIRN_MODEL_MS",
                            "CAIRN_MODEL_SCRIPT",
+                           "CAIRN_MODEL_STREAM",
+                           "CAIRN_MODELS",
                            "CAIRN_LOG",
                            "XDG_DATA_HOME",
                            "CAIRN_CHECKPOINTS",

@@ -4,12 +4,14 @@
 #include <boost/asio.hpp>
 #include <cctype>
 #include <chrono>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "workers/models/chat_message.hpp"
+#include "workers/models/model_stream.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -21,8 +23,9 @@ namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t body_shown_bytes = 300;  // of an answer, in a sentence
-constexpr int pauses_max = 20;                 // of one request
+constexpr std::size_t body_shown_bytes = 300;                 // of an answer, in a sentence
+constexpr int pauses_max = 20;                                // of one request
+constexpr std::size_t stream_bytes_max = 4 * json_bytes_max;  // each token comes in an event of its own
 
 std::string without_secret(std::string text, const std::string& secret) {
   if (secret.empty()) return text;
@@ -45,15 +48,25 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// Whether the refusal is about how the reply is to be formed.
-bool refuses_format(const HttpAnswer& answer) {
+// Whether the endpoint refused what it was asked, and says one of these names.
+bool refuses(const HttpAnswer& answer, std::initializer_list<std::string_view> names) {
   static constexpr int statuses[] = {400, 404, 415, 422, 501};
   if (std::find(std::begin(statuses), std::end(statuses), answer.status) == std::end(statuses)) return false;
   const std::string says = lower_case(answer.body.substr(0, 16 * 1024));
-  static constexpr std::string_view names[] = {"response_format", "json_schema", "json_object", "text.format",
-                                               "structured output"};
-  return std::any_of(std::begin(names), std::end(names),
+  return std::any_of(names.begin(), names.end(),
                      [&says](std::string_view name) { return says.find(name) != std::string::npos; });
+}
+
+bool refuses_format(const HttpAnswer& answer) {
+  return refuses(answer, {"response_format", "json_schema", "json_object", "text.format", "structured output"});
+}
+
+bool refuses_to_stream(const HttpAnswer& answer) { return refuses(answer, {"stream"}); }
+
+bool is_stream(const HttpAnswer& answer) {
+  return std::any_of(answer.headers.begin(), answer.headers.end(), [](const auto& header) {
+    return header.first == "content-type" && lower_case(header.second).starts_with("text/event-stream");
+  });
 }
 
 ReplyFormat next_format(ReplyFormat format) {
@@ -100,11 +113,11 @@ class HttpModel final : public Model {
   asio::awaitable<ModelAnswer> answered(const ModelRequest& request, const std::string& model,
                                         Clock::time_point deadline) {
     for (int pauses = 0;;) {
-      const ReplyFormat format = format_for(model);
-      HttpRequest call = call_of(request, model, format, deadline);
+      const AskedForm form = form_for(model);
+      HttpRequest call = call_of(request, model, form, deadline);
       if (call.body.size() > json_bytes_max) co_return too_long(call.body.size());
       const HttpResult result = co_await client_.send(std::move(call));
-      if (result && steps_down(request, model, format, *result)) continue;
+      if (result && steps_down(request, model, form, *result)) continue;
       const std::int64_t pause_ms = pauses < pauses_max ? pause_before(result, deadline) : 0;
       if (pause_ms == 0) co_return read(request, model, result);
       ++pauses;
@@ -120,17 +133,23 @@ class HttpModel final : public Model {
                    false);
   }
 
-  ReplyFormat format_for(const std::string& model) const {
-    if (endpoint_.format) return *endpoint_.format;
-    const auto found = formats_.find(model);
-    return found == formats_.end() ? ReplyFormat::json_schema : found->second;
+  AskedForm form_for(const std::string& model) const {
+    const auto found = forms_.find(model);
+    AskedForm form = found == forms_.end() ? AskedForm{} : found->second;
+    form.format = endpoint_.format.value_or(form.format);
+    form.streams = form.streams && endpoint_.streams;
+    return form;
   }
 
-  bool steps_down(const ModelRequest& request, const std::string& model, ReplyFormat format, const HttpAnswer& answer) {
-    if (endpoint_.format || request.schema.is_null() || format == ReplyFormat::text || !refuses_format(answer))
+  bool steps_down(const ModelRequest& request, const std::string& model, AskedForm asked, const HttpAnswer& answer) {
+    if (asked.streams && refuses_to_stream(answer)) {
+      forms_[model].streams = false;
+      return true;
+    }
+    if (endpoint_.format || request.schema.is_null() || asked.format == ReplyFormat::text || !refuses_format(answer))
       return false;
-    ReplyFormat& known = formats_[model];  // another request may have come further meanwhile
-    known = std::max(known, next_format(format));
+    ReplyFormat& known = forms_[model].format;  // another request may have come further meanwhile
+    known = std::max(known, next_format(asked.format));
     return true;
   }
 
@@ -141,36 +160,49 @@ class HttpModel final : public Model {
     return result->retry_after_ms < left ? result->retry_after_ms : 0;
   }
 
-  HttpRequest call_of(const ModelRequest& request, const std::string& model, ReplyFormat format,
+  HttpRequest call_of(const ModelRequest& request, const std::string& model, AskedForm form,
                       Clock::time_point deadline) const {
     HttpRequest call;
     call.url = endpoint_.url + (endpoint_.url.ends_with('/') ? "" : "/") + path_of(endpoint_.api);
-    call.headers = {{"content-type", "application/json"}, {"accept", "application/json"}};
+    call.headers = {{"content-type", "application/json"},
+                    {"accept", form.streams ? "text/event-stream, application/json" : "application/json"}};
+    if (form.streams) call.answer_bytes_max = stream_bytes_max;
     if (!endpoint_.api_key.empty()) call.headers.emplace_back("authorization", "Bearer " + endpoint_.api_key);
-    if (!request.key.empty()) call.headers.emplace_back("idempotency-key", request.key + suffix_of(request, format));
-    call.body = canonical(request_body(endpoint_.api, request, model, format));
+    if (!request.key.empty()) call.headers.emplace_back("idempotency-key", request.key + suffix_of(request, form));
+    call.body = canonical(request_body(endpoint_.api, request, model, form));
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now()).count();
     call.timeout_ms = std::max<std::int64_t>(left, 1);
     return call;
   }
 
   // Another body needs another key.
-  std::string suffix_of(const ModelRequest& request, ReplyFormat format) const {
-    if (request.schema.is_null() || endpoint_.format || format == ReplyFormat::json_schema) return "";
-    return format == ReplyFormat::json_object ? "/json" : "/text";
+  std::string suffix_of(const ModelRequest& request, AskedForm form) const {
+    std::string suffix = endpoint_.streams && !form.streams ? "/whole" : "";
+    if (request.schema.is_null() || endpoint_.format || form.format == ReplyFormat::json_schema) return suffix;
+    return suffix + (form.format == ReplyFormat::json_object ? "/json" : "/text");
   }
 
-  ModelAnswer read(const ModelRequest& request, const std::string& model, const HttpResult& result) const {
+  Result<Json, Failure> body_of(const HttpAnswer& answer) const {
+    if (is_stream(answer)) return answer_of_stream(endpoint_.api, answer.body);
+    Result<Json> body = parse_json(answer.body, "the model endpoint's answer");
+    if (!body) return bad_reply(body.error().message);
+    return *std::move(body);
+  }
+
+  ModelAnswer read(const ModelRequest& request, const std::string& model, const HttpResult& result) {
     if (!result) {
       const HttpFault& fault = result.error();
       if (fault.kind == HttpFault::Kind::too_big) return bad_reply(fault.message);
       return failure("unreachable", fault.message, fault.kind != HttpFault::Kind::invalid);
     }
     if (result->status != 200) return refusal_of(*result);
-    const Result<Json> body = parse_json(result->body, "the model endpoint's answer");
-    if (!body) return bad_reply(body.error().message);
+    const Result<Json, Failure> body = body_of(*result);
+    if (!body) return body.error();
     Result<Completion, Failure> completion = read_completion(endpoint_.api, *body);
     if (!completion) return std::move(completion).error();
+    // A call whose use is not on record is worse than one that cannot be stopped halfway.
+    const bool says_use = completion->tokens_in > 0 || completion->tokens_out > 0;
+    if (is_stream(*result) && !says_use) forms_[model].streams = false;
     return reply_of(request, model, *std::move(completion));
   }
 
@@ -195,7 +227,7 @@ class HttpModel final : public Model {
 
   ModelEndpoint endpoint_;
   HttpClient client_;
-  std::map<std::string, ReplyFormat> formats_;  // by model, where a stricter one was refused
+  std::map<std::string, AskedForm> forms_;  // by model, where another one was refused
 };
 
 }  // namespace

@@ -20,10 +20,12 @@ struct ModelEndpoint {
   double cost_out = 0;
   ModelApi api = ModelApi::chat_completions;
   std::optional<ReplyFormat> format = {};  // nothing: the strictest that the endpoint does not refuse
+  bool streams = true;                     // where it can; a call that is given up then costs no more
 };
 
 // An endpoint that refuses a reply format by its name (400, 404, 415, 422, 501) is asked again by the next one, and for
-// that model by no stricter one from then on. One that says when to come again (429, 503 with Retry-After) is asked
+// that model by no stricter one from then on. One that refuses to stream, or streams without saying what it used, is
+// asked for whole answers from then on. One that says when to come again (429, 503 with Retry-After) is asked
 // again within the request's time, else the failure says how long to pause.
 std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
 

@@ -43,8 +43,7 @@ std::string schema_name_of(const ModelRequest& request) {
   return request.schema_name.empty() ? "reply" : request.schema_name;
 }
 
-// --- chat completions
-// -------------------------------------------------------------------------------------------------
+// --- chat completions -----------------------------------------------------------------------------------------------
 
 void ask_for_format(Json& body, const ModelRequest& request, ReplyFormat format) {
   if (request.schema.is_null() || format == ReplyFormat::text) return;
@@ -58,12 +57,16 @@ void ask_for_format(Json& body, const ModelRequest& request, ReplyFormat format)
        {{"name", schema_name_of(request)}, {"schema", request.schema}, {"strict", is_strict(request.schema)}}}};
 }
 
-Json chat_body(const ModelRequest& request, const std::string& model, ReplyFormat format) {
+Json chat_body(const ModelRequest& request, const std::string& model, AskedForm form) {
   Json body = request.options.is_object() ? request.options : Json::object();
   body["model"] = model;
-  body["messages"] = messages_with_schema(request, format);
+  body["messages"] = messages_with_schema(request, form.format);
   if (!request.tools.is_null()) body["tools"] = request.tools;
-  ask_for_format(body, request, format);
+  if (form.streams) {
+    body["stream"] = true;
+    body["stream_options"] = {{"include_usage", true}};
+  }
+  ask_for_format(body, request, form.format);
   return body;
 }
 
@@ -90,8 +93,7 @@ Result<Completion, Failure> read_chat(const Json& answer) {
   return read;
 }
 
-// --- responses
-// --------------------------------------------------------------------------------------------------------
+// --- responses ------------------------------------------------------------------------------------------------------
 
 // One message is one item, or several: the text, and each call of a tool.
 void add_items(const Json& message, Json& input) {
@@ -120,17 +122,18 @@ Json flat_tool(const Json& tool) {
   return flat;
 }
 
-Json responses_body(const ModelRequest& request, const std::string& model, ReplyFormat format) {
+Json responses_body(const ModelRequest& request, const std::string& model, AskedForm asked) {
   Json body = request.options.is_object() ? request.options : Json::object();
   body["model"] = model;
   body["store"] = false;  // the history is ours to keep
   body["input"] = Json::array();
-  for (const Json& message : messages_with_schema(request, format)) add_items(message, body["input"]);
+  if (asked.streams) body["stream"] = true;
+  for (const Json& message : messages_with_schema(request, asked.format)) add_items(message, body["input"]);
   if (request.tools.is_array())
     for (const Json& tool : request.tools) body["tools"].push_back(flat_tool(tool));
-  if (request.schema.is_null() || format == ReplyFormat::text) return body;
+  if (request.schema.is_null() || asked.format == ReplyFormat::text) return body;
   Json form = {{"type", "json_object"}};
-  if (format == ReplyFormat::json_schema)
+  if (asked.format == ReplyFormat::json_schema)
     form = {{"type", "json_schema"},
             {"name", schema_name_of(request)},
             {"schema", request.schema},
@@ -191,8 +194,8 @@ Result<Completion, Failure> read_response(const Json& answer) {
 
 const char* path_of(ModelApi api) { return api == ModelApi::responses ? "responses" : "chat/completions"; }
 
-Json request_body(ModelApi api, const ModelRequest& request, const std::string& model, ReplyFormat format) {
-  return api == ModelApi::responses ? responses_body(request, model, format) : chat_body(request, model, format);
+Json request_body(ModelApi api, const ModelRequest& request, const std::string& model, AskedForm form) {
+  return api == ModelApi::responses ? responses_body(request, model, form) : chat_body(request, model, form);
 }
 
 Result<Completion, Failure> read_completion(ModelApi api, const Json& answer) {

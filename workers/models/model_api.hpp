@@ -18,10 +18,16 @@ enum class ModelApi : std::uint8_t { chat_completions, responses };
 // gives JSON of any shape; it knows of neither. In the last two the schema stands in the prompt.
 enum class ReplyFormat : std::uint8_t { json_schema, json_object, text };
 
+// How an endpoint is asked, as far as it differs between them.
+struct AskedForm {
+  ReplyFormat format = ReplyFormat::json_schema;
+  bool streams = true;  // the answer comes while it is written: an endpoint stops writing what nobody reads any more
+};
+
 // Added to the endpoint's URL.
 const char* path_of(ModelApi api);
 
-Json request_body(ModelApi api, const ModelRequest& request, const std::string& model, ReplyFormat format);
+Json request_body(ModelApi api, const ModelRequest& request, const std::string& model, AskedForm form);
 
 struct Completion {
   std::string id;             // "": the endpoint gave none

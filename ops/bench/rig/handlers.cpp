@@ -94,7 +94,7 @@ Json linear(const char* name, const Json& does, int length) {
 
 Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url) {
   CatalogueOptions options;
-  options.model_url = model_url;
+  options.models.url = model_url;
   Result<std::unique_ptr<Catalogue>> catalogue = make_catalogue(options);
   if (!catalogue) return catalogue;
   HandlerTable& handlers = (*catalogue)->handlers;

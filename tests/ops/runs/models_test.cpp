@@ -1,9 +1,11 @@
-// Workers of which one has a language model and the other only the rule book.
+// Workers and their language models: one that has a model and one that has only the rule book; a run that is cancelled
+// while a model writes.
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <optional>
 
 #include "tests/ops/program.hpp"
+#include "tests/workers/ports/loopback.hpp"
 
 namespace cairn::program {
 namespace {
@@ -16,16 +18,40 @@ struct Script {
   ~Script() { unsetenv("CAIRN_MODEL_SCRIPT"); }
 };
 
-TEST(ModelsOfWorkers, a_step_that_asks_one_goes_to_the_worker_that_has_it) {
-  const Json graph = {
-      {"name", "models_chat"},
+Json chat_graph(const std::string& name) {
+  return {
+      {"name", name},
       {"start", "chat"},
       {"limits", {{"steps", 9}}},
       {"nodes",
        {{"chat",
          {{"do", "model.chat"}, {"with", {{"prompt", "What is the sky?"}, {"into", "said"}}}, {"on", {{"ok", "end"}}}}},
         {"end", {{"end", {{"status", "done"}, {"output", "$said"}}}}}}}};
-  cairn_ok({"graph", "add", write_file("models_chat.json", graph.dump())});
+}
+
+// The endpoint writes on and on, and is paid for each word, until the worker hangs up.
+TEST(ModelsOfWorkers, a_run_that_is_cancelled_while_a_model_writes_stops_it) {
+  testing::LoopbackServer server([](const auto&) {
+    testing::LoopbackServer::Reply reply;
+    reply.headers = {{"content-type", "text/event-stream"}};
+    reply.pieces = {"data: {\"choices\": [{\"delta\": {\"content\": \"and \"}}]}\n\n"};
+    reply.endless = true;
+    return reply;
+  });
+  cairn_ok({"graph", "add", write_file("models_endless.json", chat_graph("models_endless").dump())});
+  setenv("CAIRN_MODEL_URL", server.url("/v1").c_str(), 1);
+  const Beside worker({"work"});
+  unsetenv("CAIRN_MODEL_URL");
+  const std::string run = cairn_ok({"start", "models_endless", "--no-work", "--json"}).json()["run"];
+  ASSERT_TRUE(test::wait_until([&] { return !server.requests().empty(); }));
+  EXPECT_EQ(server.ended_connections(), 0);
+  cairn_ok({"cancel", run});
+  EXPECT_TRUE(test::wait_until([&] { return server.ended_connections() == 1; }, std::chrono::seconds(20)))
+      << worker.err();
+}
+
+TEST(ModelsOfWorkers, a_step_that_asks_one_goes_to_the_worker_that_has_it) {
+  cairn_ok({"graph", "add", write_file("models_chat.json", chat_graph("models_chat").dump())});
   constexpr int runs = 30;
   Json replies = Json::array();
   for (int n = 0; n < runs; ++n) replies.push_back({{"node", "chat"}, {"value", "blue"}});

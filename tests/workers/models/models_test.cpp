@@ -85,10 +85,9 @@ TEST(HttpModel, sends_a_chat_completion) {
   EXPECT_EQ(seen["content-type"], "application/json");
   const Json format = {{"type", "json_schema"},
                        {"json_schema", {{"name", "owner"}, {"schema", owner_schema}, {"strict", true}}}};
-  const Json expected = {{"model", "default-model"},
-                         {"messages", request.messages},
-                         {"tools", request.tools},
-                         {"response_format", format}};
+  const Json expected = {{"model", "default-model"}, {"messages", request.messages},
+                         {"tools", request.tools},   {"response_format", format},
+                         {"stream", true},           {"stream_options", {{"include_usage", true}}}};
   EXPECT_EQ(Json::parse(seen.body()), expected);
 }
 
@@ -126,6 +125,7 @@ TEST(HttpModel, without_schema_tools_and_key_none_is_sent) {
   });
   ModelEndpoint endpoint = endpoint_at(server.url("/v1/"));
   endpoint.api_key.clear();
+  endpoint.streams = false;
   ModelRequest request = request_of();
   request.model = "special";
   const auto model = make_http_model(endpoint);
@@ -239,11 +239,11 @@ TEST(HttpModel, an_endpoint_that_is_away_or_slow_is_unreachable) {
 
 TEST(HttpModel, a_cost_that_is_no_number_is_refused_at_start) {
   CatalogueOptions options;
-  options.model_url = "http://127.0.0.1:1/v1";
-  options.model_cost_out = "0.6";
+  options.models.url = "http://127.0.0.1:1/v1";
+  options.models.cost_out = "0.6";
   EXPECT_TRUE(make_catalogue(options));
   for (const char* cost : {"cheap", "-1", "0.6 USD", "inf"}) {
-    options.model_cost_in = cost;
+    options.models.cost_in = cost;
     const Result<std::unique_ptr<Catalogue>> refused = make_catalogue(options);
     ASSERT_FALSE(refused) << cost;
     EXPECT_EQ(refused.error().code, Code::invalid);

@@ -123,6 +123,19 @@ void LoopbackServer::serve() {
 }
 
 template <class Stream>
+bool LoopbackServer::serve_pieces(Stream& stream, const Reply& reply) {
+  std::string head = "HTTP/1.1 200 OK\r\nConnection: close\r\n";
+  for (const auto& [name, value] : reply.headers) head += name + ": " + value + "\r\n";
+  asio::write(stream, asio::buffer(head + "\r\n"));
+  for (const std::string& piece : reply.pieces) asio::write(stream, asio::buffer(piece));
+  while (reply.endless && !stop_) {  // until writing fails, because the client has gone
+    asio::write(stream, asio::buffer(reply.pieces.back()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return false;
+}
+
+template <class Stream>
 bool LoopbackServer::serve_one(Stream& stream, boost::beast::flat_buffer& buffer) {
   Request request;
   http::read(stream, buffer, request);
@@ -137,6 +150,7 @@ bool LoopbackServer::serve_one(Stream& stream, boost::beast::flat_buffer& buffer
     return false;
   }
   if (reply.gone) return false;
+  if (!reply.pieces.empty()) return serve_pieces(stream, reply);
   http::response<http::string_body> response{static_cast<http::status>(reply.status), 11};
   response.body() = reply.body;
   if (!reply.retry_after.empty()) response.set(http::field::retry_after, reply.retry_after);

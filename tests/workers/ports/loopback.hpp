@@ -81,6 +81,8 @@ class LoopbackServer {
     std::string unasked = {};      // bytes sent after the answer
     std::string retry_after = {};  // a header; "": none
     std::vector<std::pair<std::string, std::string>> headers = {};  // more of them
+    std::vector<std::string> pieces = {};  // of the body, each sent by itself after the headers, without its length
+    bool endless = false;                  // sends the last piece again and again until the client has gone
   };
   using Answers = std::function<Reply(const Request&)>;
 
@@ -97,6 +99,8 @@ class LoopbackServer {
 
  private:
   void serve();
+  template <class Stream>
+  bool serve_pieces(Stream& stream, const Reply& reply);
   template <class Stream>
   bool serve_one(Stream& stream, boost::beast::flat_buffer& buffer);  // whether the connection takes another one
 

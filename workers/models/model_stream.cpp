@@ -1,0 +1,164 @@
+#include "workers/models/model_stream.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "workers/models/chat_message.hpp"
+#include "workers/ports/failures.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t event_shown_bytes = 300;     // in a sentence
+constexpr std::size_t tool_calls_at_once = 1'000;  // of one message
+
+// Takes each event's data; false: no more.
+using TakeEvent = std::function<bool(const std::string& data)>;
+
+// An event ends with an empty line; its `data:` lines are joined by line feeds. Comments and other fields are skipped.
+void for_each_event(std::string_view stream, const TakeEvent& take) {
+  std::string data;
+  bool has_data = false;
+  while (!stream.empty()) {
+    const std::size_t end = stream.find_first_of("\r\n");
+    const std::string_view line = stream.substr(0, end);
+    const bool is_pair = end != std::string_view::npos && stream.substr(end, 2) == "\r\n";
+    stream.remove_prefix(end == std::string_view::npos ? stream.size() : end + (is_pair ? 2 : 1));
+    if (line.empty() && has_data && !take(data)) return;
+    if (line.empty()) {
+      data.clear();
+      has_data = false;
+    }
+    if (!line.starts_with("data:")) continue;
+    if (has_data) data += '\n';
+    data += line.substr(line.starts_with("data: ") ? 6 : 5);
+    has_data = true;
+  }
+  if (has_data) take(data);  // some endpoints end without the last empty line
+}
+
+Failure broken_off(const Json& error) {
+  std::string says = text_at(error, "message");
+  if (says.empty()) says = error.is_string() ? error.get<std::string>() : excerpt(error, event_shown_bytes);
+  return failure("refused", "Expected a whole reply from the model endpoint, but it broke off: " + says, true);
+}
+
+Failure unfinished() { return bad_reply("Expected a whole reply, but the stream ended before it was finished."); }
+
+// --- chunks of a chat completion ------------------------------------------------------------------------------------
+
+void append_text(const Json& delta, const char* key, Json& message) {
+  const Json* more = member_at(delta, key);
+  if (more == nullptr || !more->is_string()) return;
+  message[key] = text_at(message, key) + more->get<std::string>();
+}
+
+// The call that a piece belongs to: by its index; where an endpoint gives none, a new id begins a new call.
+std::size_t place_of_call(const Json& piece, const Json& calls) {
+  if (const Json* index = member_at(piece, "index"); index != nullptr && index->is_number_unsigned())
+    return index->get<std::size_t>();
+  const bool is_new =
+      calls.empty() || (!text_at(piece, "id").empty() && text_at(piece, "id") != text_at(calls.back(), "id"));
+  return is_new ? calls.size() : calls.size() - 1;
+}
+
+Result<Done, Failure> add_call(const Json& piece, Json& message) {
+  Json& calls = message["tool_calls"];
+  if (calls.is_null()) calls = Json::array();
+  const std::size_t place = place_of_call(piece, calls);
+  if (place >= tool_calls_at_once) return bad_reply("Expected fewer calls of tools in one reply.");
+  while (calls.size() <= place)
+    calls.push_back({{"id", ""}, {"type", "function"}, {"function", {{"name", ""}, {"arguments", ""}}}});
+  Json& call = calls[place];
+  if (const std::string id = text_at(piece, "id"); !id.empty()) call["id"] = id;
+  const Json* function = member_at(piece, "function");
+  if (function == nullptr) return Done{};
+  append_text(*function, "name", call["function"]);
+  append_text(*function, "arguments", call["function"]);
+  return Done{};
+}
+
+class ChatChunks {
+ public:
+  Result<Done, Failure> add(const Json& chunk) {
+    if (const Json* error = member_at(chunk, "error")) return broken_off(*error);
+    for (const char* key : {"id", "model", "usage"})
+      if (const Json* value = member_at(chunk, key)) answer_[key] = *value;
+    const Json* choices = member_at(chunk, "choices");
+    if (choices == nullptr || !choices->is_array() || choices->empty()) return Done{};
+    const Json& choice = choices->front();
+    if (const std::string reason = text_at(choice, "finish_reason"); !reason.empty()) finish_reason_ = reason;
+    const Json* delta = member_at(choice, "delta");
+    return delta == nullptr ? Result<Done, Failure>(Done{}) : add_delta(*delta);
+  }
+
+  Result<Json, Failure> whole() && {
+    if (finish_reason_.empty()) return unfinished();
+    answer_["choices"] = Json::array();
+    answer_["choices"].push_back(
+        {{"index", 0}, {"message", std::move(message_)}, {"finish_reason", std::move(finish_reason_)}});
+    return std::move(answer_);
+  }
+
+ private:
+  Result<Done, Failure> add_delta(const Json& delta) {
+    for (const char* key : {"content", "refusal", "reasoning_content"}) append_text(delta, key, message_);
+    const Json* calls = member_at(delta, "tool_calls");
+    if (calls == nullptr || !calls->is_array()) return Done{};
+    for (const Json& piece : *calls)
+      if (Result<Done, Failure> added = add_call(piece, message_); !added) return added;
+    return Done{};
+  }
+
+  Json answer_ = Json::object();
+  Json message_ = {{"role", "assistant"}, {"content", nullptr}};
+  std::string finish_reason_;
+};
+
+// --- events of the responses API ------------------------------------------------------------------------------------
+
+// The last event has the whole response; those before it tell of its parts.
+class ResponseEvents {
+ public:
+  Result<Done, Failure> add(const Json& event) {
+    const std::string type = text_at(event, "type");
+    const Json* response = member_at(event, "response");
+    if (type == "error") return broken_off(event);
+    if (type == "response.failed" && response != nullptr)
+      return broken_off(response->value("error", Json("no reason given")));
+    if ((type == "response.completed" || type == "response.incomplete") && response != nullptr) response_ = *response;
+    return Done{};
+  }
+
+  Result<Json, Failure> whole() && {
+    if (response_.is_null()) return unfinished();
+    return std::move(response_);
+  }
+
+ private:
+  Json response_;
+};
+
+template <class Parts>
+Result<Json, Failure> put_together(std::string_view stream) {
+  Parts parts;
+  Result<Done, Failure> read = Done{};
+  for_each_event(stream, [&](const std::string& data) {
+    if (data == "[DONE]") return false;
+    const Result<Json> event = parse_json(data, "an event of the model endpoint's stream");
+    read = event ? parts.add(*event) : Result<Done, Failure>(bad_reply(event.error().message));
+    return read.ok();
+  });
+  if (!read) return std::move(read).error();
+  return std::move(parts).whole();
+}
+
+}  // namespace
+
+Result<Json, Failure> answer_of_stream(ModelApi api, std::string_view stream) {
+  return api == ModelApi::responses ? put_together<ResponseEvents>(stream) : put_together<ChatChunks>(stream);
+}
+
+}  // namespace cairn

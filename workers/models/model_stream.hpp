@@ -1,0 +1,18 @@
+// Streamed answers of OpenAI-compatible endpoints: server-sent events (text/event-stream), whose data are chunks of a
+// chat completion, or the events of the responses API. Sources: the public API references of both, and the HTML
+// standard's section on server-sent events. Pure function, safe from any thread.
+#pragma once
+
+#include <string_view>
+
+#include "engine/json.hpp"
+#include "engine/result.hpp"
+#include "workers/models/model_api.hpp"
+
+namespace cairn {
+
+// The answer as the endpoint gives it without streaming, for read_completion(). Fails as `bad_reply`, if an event is no
+// JSON or the stream ended before the answer was whole; as `refused`, if the endpoint broke it off with an error.
+Result<Json, Failure> answer_of_stream(ModelApi api, std::string_view stream);
+
+}  // namespace cairn
