@@ -21,7 +21,7 @@ enum class ReplyFormat : std::uint8_t { json_schema, json_object, text };
 // How an endpoint is asked, as far as it differs between them.
 struct AskedForm {
   ReplyFormat format = ReplyFormat::json_schema;
-  bool streams = true;  // the answer comes while it is written: an endpoint stops writing what nobody reads any more
+  bool streams = true;  // the answer comes while it is written: an endpoint stops writing when the caller hangs up
 };
 
 // Added to the endpoint's URL.

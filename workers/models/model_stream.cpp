@@ -119,7 +119,7 @@ class ChatChunks {
 
 // --- events of the responses API ------------------------------------------------------------------------------------
 
-// The last event has the whole response; those before it tell of its parts.
+// The last event has the whole response; those before it bring its parts.
 class ResponseEvents {
  public:
   Result<Done, Failure> add(const Json& event) {
