@@ -30,7 +30,7 @@ std::string_view to_string(Measure measure) { return measure == Measure::commits
 
 double work_of(double age_days, std::int64_t lines) {
   const auto counted = static_cast<double>(std::clamp<std::int64_t>(lines, 0, lines_counted_max));
-  return std::pow(0.5, std::max(age_days, 0.0) / half_life_days) * std::log2(2 + counted);
+  return std::pow(0.5, std::max(age_days, 0.0) / half_life_days) * (1 + std::log10(1 + counted) / 3);
 }
 
 Shares shares_of(const CodeHistory& history, Measure measure, TimeUs as_of_us, bool with_bots) {

@@ -19,11 +19,11 @@ std::optional<Measure> find_measure(std::string_view name);
 std::string_view to_string(Measure measure);
 
 inline constexpr int half_life_days = 180;
-inline constexpr std::int64_t lines_counted_max = 1000;
+inline constexpr std::int64_t lines_counted_max = 999;
 
-// 0.5^(age / half_life_days) x log2(2 + lines), with lines added and deleted in the place, at most lines_counted_max.
-// A commit that changes no line counts 1 when it is new, one of a thousand lines about 10: large commits count more,
-// but a reformatting of everything does not outweigh years of work. A negative age is 0.
+// 0.5^(age / half_life_days) x (1 + log10(1 + lines) / 3), with lines added and deleted in the place, at most
+// lines_counted_max: a new commit counts from 1 (no line) to 2 (a thousand), so that the size tells, but a reformatting
+// of everything does not outweigh the work of months. A negative age is 0.
 double work_of(double age_days, std::int64_t lines);
 
 struct Share {

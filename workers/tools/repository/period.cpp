@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,19 @@ std::optional<Period> read_date(std::string_view text) {
   return days(in / *day, sys_days(in / *day) + chrono::days(1));
 }
 
+// The latest month of that name that has begun.
+std::optional<Period> read_month(std::string_view name, year_month_day today) {
+  constexpr std::string_view names[] = {"january", "february", "march",     "april",   "may",      "june",
+                                        "july",    "august",   "september", "october", "november", "december"};
+  for (unsigned i = 0; i < std::size(names); ++i) {
+    if (names[i] != name) continue;
+    const chrono::month month(i + 1);
+    const sys_days begin = (month <= today.month() ? today.year() : today.year() - chrono::years(1)) / month / 1;
+    return days(begin, later(Unit::month, begin, 1));
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> words;
   bool begins = true;
@@ -119,7 +133,10 @@ std::optional<Period> read_period(std::string_view text, TimeUs now_us) {
   const sys_days today = day_at(now_us);
   if (words.size() == 1 && words[0] == "today") return days(today, today + chrono::days(1));
   if (words.size() == 1 && words[0] == "yesterday") return days(today - chrono::days(1), today);
-  if (words.size() == 1) return read_date(words[0]);
+  if (words.size() == 1) {
+    const std::optional<Period> month = read_month(words[0], today);
+    return month ? month : read_date(words[0]);
+  }
   if (words.size() != 2) return std::nullopt;
   const std::optional<Unit> unit = unit_of(words[1]);
   if (!unit) return std::nullopt;

@@ -205,6 +205,7 @@ Shares shares_for(const Asked& asked, Json& answer) {
   answer["authors"] = shares.people.size();
   answer["measure"] = to_string(asked.measure());
   answer["as_of"] = day_of(asked.as_of_us);
+  if (asked.measure() == Measure::recent) answer["half_life_days"] = half_life_days;
   if (shares.bot_commits > 0) answer["bot_commits"] = shares.bot_commits;
   return shares;
 }

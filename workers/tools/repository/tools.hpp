@@ -13,11 +13,11 @@
 // `history_is_cut` if the repository has no older commits (a shallow clone). Without any commit of that period and
 // author there is only `last_commit_date`, of the latest commit to the place. Then:
 //
-//   owners          measure, as_of, owner, owner_commits, last_commit_date,
+//   owners          measure, as_of, half_life_days (of the measure `recent`), owner, owner_commits, last_commit_date,
 //                   shares [{author, commits, share, last}],
 //                   declared_owners and declared_in if a CODEOWNERS file names some
 //
-//   bus_factor      measure, as_of, bus_factor (smallest number of authors with half of the work),
+//   bus_factor      measure, as_of, half_life_days, bus_factor (smallest number of authors with half of the work),
 //                   holders [{author, commits, share, last}]
 //
 //   recent_changes  changes [{commit, author, date, subject, files, added, deleted}], latest first
