@@ -159,13 +159,26 @@ Result<ToolsFile> read_tools_file(const std::string& name) {
   return parse_tools(*document);
 }
 
+// The folder for what can be made again: CAIRN_CACHE ("off": none), $XDG_CACHE_HOME/cairn, ~/.cache/cairn; "": none.
+// Absolute, as workers stand in different directories.
+std::string cache_folder() {
+  const std::string own = from_environment("CAIRN_CACHE");
+  const std::string shared = from_environment("XDG_CACHE_HOME");
+  const std::string home = from_environment("HOME");
+  if (own == "off") return "";
+  if (!own.empty()) return std::filesystem::absolute(own).string();
+  if (shared.starts_with('/')) return shared + "/cairn";
+  return home.starts_with('/') ? home + "/.cache/cairn" : "";
+}
+
 Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
                                                  const BuiltinTools& builtin) {
   std::vector<ToolSpec> specs = builtin_tools();
   const auto add = [&specs](std::vector<ToolSpec> more) {
     std::move(more.begin(), more.end(), std::back_inserter(specs));
   };
-  add(repository_tools(builtin.repositories, options.cache.empty() ? "" : options.cache + "/histories"));
+  const std::string cache = cache_folder();
+  add(repository_tools(builtin.repositories, cache.empty() ? "" : cache + "/histories"));
   add(page_tools({options.browser_pages, options.browser_screenshots}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
@@ -185,17 +198,6 @@ Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, c
   if (!specs) return specs.error();
   std::move(file.tools.begin(), file.tools.end(), std::back_inserter(*specs));
   return make_tools(*std::move(specs), options.tool_threads, {std::move(secrets), std::move(file.builtin.urls)});
-}
-
-// Absolute, as workers stand in different directories; CAIRN_CACHE=off is none.
-std::string cache_folder() {
-  const std::string own = from_environment("CAIRN_CACHE");
-  const std::string shared = from_environment("XDG_CACHE_HOME");
-  const std::string home = from_environment("HOME");
-  if (own == "off") return "";
-  if (!own.empty()) return std::filesystem::absolute(own).string();
-  if (shared.starts_with('/')) return shared + "/cairn";
-  return home.starts_with('/') ? home + "/.cache/cairn" : "";
 }
 
 }  // namespace
@@ -218,7 +220,6 @@ CatalogueOptions catalogue_options_from_environment() {
   options.dataset_schema = from_environment("CAIRN_DATASET_SCHEMA");
   options.query_rows = from_environment("CAIRN_QUERY_ROWS");
   options.query_ms = from_environment("CAIRN_QUERY_MS");
-  options.cache = cache_folder();
   if (const std::string language = from_environment("CAIRN_QUERY_LANGUAGE"); !language.empty())
     options.query_language = language;
   return options;

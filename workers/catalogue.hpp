@@ -35,7 +35,6 @@ struct CatalogueOptions {
   std::string query_rows;      // CAIRN_QUERY_ROWS; "": 200
   std::string query_ms;        // CAIRN_QUERY_MS; "": 5000
   std::string query_language = "sql";  // CAIRN_QUERY_LANGUAGE
-  std::string cache;  // the folder for what can be made again: CAIRN_CACHE, $XDG_CACHE_HOME/cairn, ~/.cache/cairn; "": none
   int tool_threads = 4;
   SearchCorpus corpora;  // searched by `corpus_search`; none: the example in memory
 };
