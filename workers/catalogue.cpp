@@ -1,9 +1,9 @@
 #include "workers/catalogue.hpp"
 
-#include <filesystem>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <utility>

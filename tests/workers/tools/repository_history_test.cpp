@@ -131,7 +131,8 @@ TEST_F(RepositoryHistory, N1_tools_take_a_period_and_an_author) {
   const auto ids = [&](Json more) {
     more["repository"] = file;
     std::string text;
-    for (const Json& change : answer("recent_changes", more)["changes"]) text += change["commit"].get<std::string>();
+    const Json found = answer("recent_changes", more);
+    for (const Json& change : found.at("changes")) text += change["commit"].get<std::string>();
     return text;
   };
   EXPECT_EQ(ids({{"since", "2024"}}), "c5c4c3");
@@ -285,8 +286,8 @@ TEST_F(RepositoryHistory, N1_what_was_read_in_time_stays_when_git_fails_later) {
   fs::create_directory(bin);
   const std::string path = std::getenv("PATH");
   const std::string count = (top_ / "parts").string();
-  std::ofstream(bin / "git") << "#!/bin/sh\nPATH='" << path << "'\nexport PATH\ncase \"$*\" in *--no-walk*) echo >>" << count
-                             << "; if [ $(wc -l <" << count << ") = 2 ]; then rm " << (bin / "git").string()
+  std::ofstream(bin / "git") << "#!/bin/sh\nPATH='" << path << "'\nexport PATH\ncase \"$*\" in *--no-walk*) echo >>"
+                             << count << "; if [ $(wc -l <" << count << ") = 2 ]; then rm " << (bin / "git").string()
                              << "; fi ;; esac\nexec git \"$@\"\n";
   fs::permissions(bin / "git", fs::perms::owner_all);
   HistoryCacheLimits limits;
@@ -384,8 +385,9 @@ TEST_F(RepositoryHistory, programs_own_nothing_unless_they_are_asked_for) {
 
 TEST(IsBot, by_rules_on_names_and_addresses) {
   const std::vector<std::pair<std::string, std::string>> bots = {
-      {"dependabot[bot]", ""},      {"Renovate Bot", ""},  {"snyk-bot", ""},
-      {"x", "49699333+dependabot[bot]@users.noreply.github.com"}, {"GitHub-Actions", ""}, {"Someone", "release.bot@x.org"}};
+      {"dependabot[bot]", ""}, {"Renovate Bot", ""},
+      {"snyk-bot", ""},        {"x", "49699333+dependabot[bot]@users.noreply.github.com"},
+      {"GitHub-Actions", ""},  {"Someone", "release.bot@x.org"}};
   for (const auto& [name, email] : bots) EXPECT_TRUE(is_bot(name, email)) << name;
   const std::vector<std::pair<std::string, std::string>> people = {
       {"Marie Talbot", "talbot@x.org"}, {"Abbot", ""}, {"Bot Smith", ""}, {"Ann", "12+ann@users.noreply.github.com"}};
@@ -490,8 +492,8 @@ TEST_F(RepositoryHistory, blame_names_the_authors_of_the_lines_of_today) {
   EXPECT_EQ(found["shares"][1]["author"], "Bobby");
   Json below = answer("blame", {{"repository", (root_ / "core").string()}, {"path", "core/a.c"}, {"limit", 1}});
   EXPECT_EQ(below["shares"].size(), 1U) << "from any folder of the repository";
-  EXPECT_EQ(refusal("blame", {{"path", "core"}}), "Expected a file named \"core\" in the repository " + root_.string() +
-                                                      ", but it has none.");
+  EXPECT_EQ(refusal("blame", {{"path", "core"}}),
+            "Expected a file named \"core\" in the repository " + root_.string() + ", but it has none.");
 }
 
 TEST_F(RepositoryHistory, S3_12_blame_that_fails_falls_back_on_the_owners) {

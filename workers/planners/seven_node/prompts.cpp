@@ -24,9 +24,12 @@ std::string_view task_of(SevenNodeRole role) {
              "nothing about it is `ambiguous`. Earlier turns may complete it. Reply with {intent, entities, reason}.";
     case SevenNodeRole::query_planner:
       return "Your part: choose the fewest tool calls that answer the question, one call for each entity and kind of "
-             "question. `tools` says what each does and the JSON Schema of its `inputs`. `inputs.path` is the entity as "
-             "named, or \"\" for all of the code base; give other inputs only if the question asks for them. If `gap` is "
-             "given, the results so far lack what it says; do not repeat calls. Reply with {calls}; no calls if none can "
+             "question. `tools` says what each does and the JSON Schema of its `inputs`. `inputs.path` is the entity "
+             "as "
+             "named, or \"\" for all of the code base; give other inputs only if the question asks for them. If `gap` "
+             "is "
+             "given, the results so far lack what it says; do not repeat calls. Reply with {calls}; no calls if none "
+             "can "
              "help.";
     case SevenNodeRole::reflector:
       return "Your part: judge whether the results answer the question completely. `complete`: they do. `need_more`: "
@@ -139,8 +142,8 @@ Json reply_schema(SevenNodeRole role, const Json& tools) {
     case SevenNodeRole::guardrail:
       return object_schema({{"on_topic", {{"type", "boolean"}}}, {"reason", text_schema}});
     case SevenNodeRole::intent_parser: {
-      const Json intents = {"ownership", "risk", "recent_changes", "hotspots",
-                            "coupling",  "lines", "other",       "ambiguous"};
+      const Json intents = {"ownership", "risk",  "recent_changes", "hotspots",
+                            "coupling",  "lines", "other",          "ambiguous"};
       return object_schema({{"intent", {{"type", "string"}, {"enum", intents}}},
                             {"entities", {{"type", "array"}, {"items", text_schema}}},
                             {"reason", text_schema}});

@@ -32,26 +32,26 @@ const Words foreign_words = {"weather", "forecast", "temperature", "joke",     "
                              "news",    "movie",    "song",        "football", "president", "stock", "horoscope"};
 const Words joining_words = {"and", "or", "the", "a", "an", "also", "plus", "&"};
 const Words filler_words = {
-    "who",    "whom",    "whose",   "what",    "what's",  "which",     "when",       "where",   "why",
-    "how",    "is",      "are",     "was",     "were",    "be",        "been",       "do",      "does",
-    "did",    "has",     "have",    "had",     "can",     "could",     "will",       "would",   "should",
-    "shall",  "may",     "might",   "must",    "i",       "me",        "my",         "we",      "us",
-    "our",    "you",     "your",    "he",      "she",     "it",        "its",        "they",    "them",
-    "their",  "this",    "that",    "these",   "those",   "there",     "here",       "in",      "on",
-    "of",     "for",     "to",      "from",    "with",    "within",    "by",         "at",      "as",
-    "about",  "into",    "over",    "under",   "between", "than",      "then",       "so",      "if",
-    "not",    "no",      "any",     "some",    "all",     "each",      "every",      "both",    "most",
-    "more",   "least",   "many",    "much",    "now",     "today",     "currently",  "right",   "last",
-    "new",    "please",  "tell",    "show",    "give",    "find",      "say",        "explain", "compare",
-    "people", "person",  "someone", "anyone",  "team",    "developer", "developers", "bus",     "factor",
-    "hot",    "spot",    "spots",   "s",       "re",      "ask",       "need",       "want",    "get",
-    "made",   "make",    "main",    "biggest", "high",    "highest",   "low",        "lowest",  "leave",
-    "leaves", "left",    "happen",  "go",      "goes",    "whole",     "everything", "overall", "work",
-    "depend", "depends", "tend",    "usually", "really",  "just",      "area",       "areas",   "active",
-    "week",   "month",   "year",    "history", "long",    "few",       "times",      "time",    "hit",
-    "up",     "out",     "off",     "but",     "however", "because",   "case",       "let",     "know",
-    "hello",  "hi",      "thanks",  "blame",   "line",      "lines",      "git",     "committed",
-    "since",  "until",   "before",  "after",   "during",  "ago",       "top",        "first",   "busiest"};
+    "who",    "whom",    "whose",   "what",    "what's",  "which",     "when",       "where",     "why",
+    "how",    "is",      "are",     "was",     "were",    "be",        "been",       "do",        "does",
+    "did",    "has",     "have",    "had",     "can",     "could",     "will",       "would",     "should",
+    "shall",  "may",     "might",   "must",    "i",       "me",        "my",         "we",        "us",
+    "our",    "you",     "your",    "he",      "she",     "it",        "its",        "they",      "them",
+    "their",  "this",    "that",    "these",   "those",   "there",     "here",       "in",        "on",
+    "of",     "for",     "to",      "from",    "with",    "within",    "by",         "at",        "as",
+    "about",  "into",    "over",    "under",   "between", "than",      "then",       "so",        "if",
+    "not",    "no",      "any",     "some",    "all",     "each",      "every",      "both",      "most",
+    "more",   "least",   "many",    "much",    "now",     "today",     "currently",  "right",     "last",
+    "new",    "please",  "tell",    "show",    "give",    "find",      "say",        "explain",   "compare",
+    "people", "person",  "someone", "anyone",  "team",    "developer", "developers", "bus",       "factor",
+    "hot",    "spot",    "spots",   "s",       "re",      "ask",       "need",       "want",      "get",
+    "made",   "make",    "main",    "biggest", "high",    "highest",   "low",        "lowest",    "leave",
+    "leaves", "left",    "happen",  "go",      "goes",    "whole",     "everything", "overall",   "work",
+    "depend", "depends", "tend",    "usually", "really",  "just",      "area",       "areas",     "active",
+    "week",   "month",   "year",    "history", "long",    "few",       "times",      "time",      "hit",
+    "up",     "out",     "off",     "but",     "however", "because",   "case",       "let",       "know",
+    "hello",  "hi",      "thanks",  "blame",   "line",    "lines",     "git",        "committed", "since",
+    "until",  "before",  "after",   "during",  "ago",     "top",       "first",      "busiest"};
 
 struct Word {
   std::string text;   // as written
@@ -188,12 +188,12 @@ const Words unit_words = {"day",  "days",  "week",    "weeks",    "month", "mont
                           "year", "years", "quarter", "quarters", "hours", "hour"};
 const Words month_words = {"january", "february", "march",     "april",   "may",      "june",
                            "july",    "august",   "september", "october", "november", "december"};
-const Words row_words = {"files",        "commits",     "changes",   "people", "persons",  "authors",  "owners",
-                         "contributors", "developers",  "engineers", "names",  "hotspots", "hot-spots", "pairs",
-                         "maintainers",  "experts",     "reviewers", "entries"};
+const Words row_words = {"files",     "commits",      "changes",     "people",    "persons",   "authors",
+                         "owners",    "contributors", "developers",  "engineers", "names",     "hotspots",
+                         "hot-spots", "pairs",        "maintainers", "experts",   "reviewers", "entries"};
 const Words rank_words = {"top", "first", "last", "latest", "newest", "biggest", "busiest", "best"};
-const Words deed_words = {"change", "changed", "commit", "committed", "touch",  "touched", "edit",    "edited",
-                          "modify", "modified", "work",  "worked",    "write",  "wrote",   "written", "contribute"};
+const Words deed_words = {"change", "changed",  "commit", "committed", "touch", "touched", "edit",    "edited",
+                          "modify", "modified", "work",   "worked",    "write", "wrote",   "written", "contribute"};
 const Words deeds_words = {"changes", "commits", "work", "activity", "contributions", "edits"};
 constexpr int limit_asked_max = 100;
 
@@ -230,9 +230,8 @@ bool is_year(std::string_view word) {
 
 // Digits where the form has "0", else the form's own letter.
 bool has_form(std::string_view word, std::string_view form) {
-  return std::equal(word.begin(), word.end(), form.begin(), form.end(), [](char c, char wanted) {
-    return wanted == '0' ? c >= '0' && c <= '9' : c == wanted;
-  });
+  return std::equal(word.begin(), word.end(), form.begin(), form.end(),
+                    [](char c, char wanted) { return wanted == '0' ? c >= '0' && c <= '9' : c == wanted; });
 }
 
 struct Moment {
@@ -244,8 +243,9 @@ std::string two_digits(std::size_t number) { return (number < 10 ? "0" : "") + s
 
 // "march" or "march 2024" as read_period reads it.
 Moment month_at(const List& words, std::size_t at) {
-  static const std::vector<std::string> in_order = {"january", "february", "march",     "april",   "may",      "june",
-                                                    "july",    "august",   "september", "october", "november", "december"};
+  static const std::vector<std::string> in_order = {"january",   "february", "march",    "april",
+                                                    "may",       "june",     "july",     "august",
+                                                    "september", "october",  "november", "december"};
   if (!is_at(words, at, month_words)) return {};
   const std::string& month = words[at].plain;
   if (at + 1 >= words.size() || !is_year(words[at + 1].plain)) return {month, 1};
@@ -380,7 +380,8 @@ void take_authors(List& words, RepositoryQuestion& question) {
     const bool has_deed = end < words.size() && (is_at(words, end, deed_words) || is_at(words, end, change_words));
     if (has_name && (is_at(words, at, "by") || (is_doer && has_deed))) question.author = take_name(words, at + 1);
     if (is_name(words[at]) && is_address(words[at])) question.author = take_name(words, at);
-    const bool is_owner = is_name(words[at]) && is_at(words, at + 1, "s") && is_at(words, at + 2, deeds_words);
+    const std::size_t deeds = is_at(words, at + 2, rank_words) || is_at(words, at + 2, recent_words) ? at + 3 : at + 2;
+    const bool is_owner = is_name(words[at]) && is_at(words, at + 1, "s") && is_at(words, deeds, deeds_words);
     if (!is_owner) continue;
     std::size_t first = at;  // "Ann Lee's changes"
     while (first > 0 && is_name(words[first - 1]) && !words[first].begins_name) --first;
@@ -409,6 +410,7 @@ void read_kinds(const List& words, RepositoryQuestion& question) {
     if (question.kinds.empty()) question.kinds.emplace_back("recent_changes");
   }
   const bool is_bounded = question.limit > 0 || !question.since.empty() || !question.until.empty();
+  if (question.kinds.empty() && asks_commits && has(words, "who")) question.kinds.emplace_back("ownership");
   if (question.kinds.empty() && asks_commits && is_bounded) question.kinds.emplace_back("recent_changes");
 }
 

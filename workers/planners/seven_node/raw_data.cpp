@@ -73,7 +73,7 @@ bool is_list_of_pairs(const std::vector<std::string_view>& tokens) {
   return labels >= 2 && 3 * labels >= static_cast<std::ptrdiff_t>(tokens.size());
 }
 
-// What follows "Owner:" at the start of a line; the line if there is no label.
+// The rest of a line after a label such as "Owner:" at its start; the line if there is none.
 std::string_view after_label(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || tokens_in(line.substr(0, colon)).size() > label_words_max) return line;

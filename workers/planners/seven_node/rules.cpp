@@ -58,14 +58,11 @@ Json intent(const Json& data, const Json& messages) {
                               : "It asks nothing that the rules know."}};
 }
 
-const std::map<std::string, std::string, std::less<>> tool_of_kind = {{"ownership", "owners"},
-                                                                      {"risk", "bus_factor"},
-                                                                      {"recent_changes", "recent_changes"},
-                                                                      {"hotspots", "hotspots"},
-                                                                      {"coupling", "co_changes"},
-                                                                      {"lines", "blame"}};
+const std::map<std::string, std::string, std::less<>> tool_of_kind = {
+    {"ownership", "owners"},  {"risk", "bus_factor"},     {"recent_changes", "recent_changes"},
+    {"hotspots", "hotspots"}, {"coupling", "co_changes"}, {"lines", "blame"}};
 
-// What the question asks for beside the place, as far as the tool takes it.
+// The inputs that the question gives, as far as the tool takes them.
 Json inputs_for(const RepositoryQuestion& question, const std::string& path, const Json& tool) {
   Json inputs = {{"path", path}};
   const Json properties = tool_inputs(tool).value("properties", Json::object());
@@ -145,7 +142,9 @@ std::string bounds_of(const Json& found) {
 std::string place_of(const Json& row) {
   const std::string path = text_of(row.at("outputs"), "path");
   const std::string asked = text_of(row.at("inputs"), "path");
-  const std::string place = path.empty() ? "the code base" : asked.empty() || asked == path ? path : asked + " (" + path + ")";
+  const std::string place = path.empty()                     ? "the code base"
+                            : asked.empty() || asked == path ? path
+                                                             : asked + " (" + path + ")";
   return place + bounds_of(row.at("outputs"));
 }
 
@@ -170,7 +169,8 @@ std::string owners_text(const std::string& place, const Json& found) {
     others.push_back(shares[i].at("author").get<std::string>() + " with " +
                      counted(shares[i].at("commits").get<std::int64_t>(), "commit") + " (" +
                      percent(shares[i].at("share").get<double>()) + ")");
-  if (!others.empty()) text += " Next " + std::string(others.size() == 1 ? "is " : "are ") + listed(others, " and ") + ".";
+  if (!others.empty())
+    text += " Next " + std::string(others.size() == 1 ? "is " : "are ") + listed(others, " and ") + ".";
   return text + " The last change there was on " + found.at("last_commit_date").get<std::string>() + ".";
 }
 
@@ -194,16 +194,16 @@ std::string bus_factor_text(const std::string& place, const Json& found) {
 std::string blame_text(const std::string& place, const Json& found) {
   std::vector<std::string> authors;
   for (const Json& row : found.at("shares")) {
-    authors.push_back(row.at("author").get<std::string>() + " (" +
-                      counted(row.at("lines").get<std::int64_t>(), "line") + ", " +
-                      percent(row.at("share").get<double>()) + ", the last on " + row.at("last").get<std::string>() +
-                      ")");
+    authors.push_back(
+        row.at("author").get<std::string>() + " (" + counted(row.at("lines").get<std::int64_t>(), "line") + ", " +
+        percent(row.at("share").get<double>()) + ", the last on " + row.at("last").get<std::string>() + ")");
   }
-  return "The " + counted(found.at("lines").get<std::int64_t>(), "line") + " of " + place + " as they are today are by " +
-         counted(found.at("authors").get<std::int64_t>(), "author") + ", most of them by " + listed(authors, " and ") + ".";
+  return "The " + counted(found.at("lines").get<std::int64_t>(), "line") + " of " + place +
+         " as they are today are by " + counted(found.at("authors").get<std::int64_t>(), "author") +
+         ", most of them by " + listed(authors, " and ") + ".";
 }
 
-// What stands beside every answer of a tool: programs left out, declared owners, a history that is cut.
+// Remarks that end a tool's answer: programs left out, declared owners, a history that is cut.
 std::string remarks_on(const Json& found) {
   std::string text;
   const std::vector<std::string> declared = found.value("declared_owners", std::vector<std::string>());
@@ -260,12 +260,9 @@ std::string co_changes_text(const std::string& place, const Json& found) {
 }
 
 using OutputsText = std::string (*)(const std::string& place, const Json& outputs);
-const std::map<std::string, OutputsText, std::less<>> text_of_tool = {{"owners", owners_text},
-                                                                      {"bus_factor", bus_factor_text},
-                                                                      {"recent_changes", recent_changes_text},
-                                                                      {"hotspots", hotspots_text},
-                                                                      {"co_changes", co_changes_text},
-                                                                      {"blame", blame_text}};
+const std::map<std::string, OutputsText, std::less<>> text_of_tool = {
+    {"owners", owners_text},     {"bus_factor", bus_factor_text}, {"recent_changes", recent_changes_text},
+    {"hotspots", hotspots_text}, {"co_changes", co_changes_text}, {"blame", blame_text}};
 
 // As many rows as the question wants, else a few.
 Json shown_rows(const Json& row) {

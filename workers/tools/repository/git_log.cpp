@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <boost/asio.hpp>
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <system_error>
@@ -17,17 +21,18 @@ namespace cairn {
 namespace {
 
 namespace asio = boost::asio;
+namespace fs = std::filesystem;
 
 constexpr std::size_t complaint_bytes_max = 4096;
 constexpr std::int64_t seconds_max = 253'402'300'799;  // the year 9999
 
 // git must not ask, fetch, lock, or read configuration of anyone but the repository.
 ProcessSetting git_setting() {
-  return {
-      .environment = {},
-      .user = {},
-      .variables = {"LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ALLOW_PROTOCOL=none",
-                    "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"}};
+  return {.environment = {},
+          .user = {},
+          .variables = {"LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+                        "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
+                        "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"}};
 }
 
 // Options that hold for every call. A repository may belong to another user than the worker. Its configuration may
@@ -37,7 +42,7 @@ std::vector<std::string> git_command(const std::string& repository, std::vector<
   for (const char* setting :
        {"safe.directory=*", "core.fsmonitor=false", "core.attributesFile=/dev/null", "core.bigFileThreshold=16m",
         "mailmap.file=", "log.follow=false", "log.showRoot=true", "diff.algorithm=myers", "diff.renameLimit=1000",
-        "diff.ignoreSubmodules=none", "diff.orderFile=/dev/null", "diff.relative=false", "blame.ignoreRevsFile="})
+        "diff.ignoreSubmodules=none", "diff.orderFile=/dev/null", "diff.relative=false"})
     command.insert(command.end(), {"-c", setting});
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
@@ -149,6 +154,69 @@ bool is_contact(const CommitLog::Author& author) {
   return (author.name + author.email).find_first_of("<>\n") == std::string::npos && !author.email.empty();
 }
 
+// A repository without any configuration over the objects of another. `git blame` reads the files that a
+// configuration names, and no option takes that back.
+class BareCopy {
+ public:
+  BareCopy(const std::string& objects, const std::string& head) {
+    std::string name = (fs::temp_directory_path() / "cairn_bare_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw std::system_error(errno, std::generic_category(), "Expected to make a folder for git");
+    directory_ = name;
+    fs::create_directories(directory_ / "refs");
+    fs::create_directories(directory_ / "objects/info");
+    std::ofstream(directory_ / "HEAD") << head << "\n";
+    std::ofstream(directory_ / "objects/info/alternates") << objects << "\n";
+    const bool is_sha256 = head.size() > 40;
+    std::ofstream(directory_ / "config") << "[core]\nrepositoryformatversion = " << (is_sha256 ? 1 : 0)
+                                         << "\nbare = true\n"
+                                         << (is_sha256 ? "[extensions]\nobjectformat = sha256\n" : "");
+  }
+  BareCopy(const BareCopy&) = delete;
+  BareCopy& operator=(const BareCopy&) = delete;
+  ~BareCopy() {
+    std::error_code fault;
+    fs::remove_all(directory_, fault);
+  }
+  std::string directory() const { return directory_.string(); }
+
+ private:
+  fs::path directory_;
+};
+
+// Reads what `git blame --incremental` prints.
+std::vector<BlamedLines> blamed_lines(std::string_view rest) {
+  std::map<std::string, BlamedLines, std::less<>> by_commit;
+  BlamedLines* commit = nullptr;
+  while (!rest.empty()) {
+    std::string_view line = cut(rest, '\n');
+    const std::string word(cut(line, ' '));
+    if (is_id(word)) {
+      commit = &by_commit[word];
+      cut(line, ' ');
+      cut(line, ' ');
+      commit->lines += static_cast<std::size_t>(std::max<std::int64_t>(count_of(line), 0));
+    } else if (commit != nullptr && word == "author") {
+      commit->author = line;
+    } else if (commit != nullptr && word == "author-mail") {
+      commit->email = line.starts_with('<') && line.ends_with('>') ? line.substr(1, line.size() - 2) : line;
+    } else if (commit != nullptr && word == "author-time") {
+      commit->at_s = count_of(line);
+    }
+  }
+  std::map<std::string, BlamedLines, std::less<>> by_author;
+  for (const auto& [id, blamed] : by_commit) {
+    BlamedLines& author = by_author[blamed.author + '\n' + blamed.email];
+    author.author = blamed.author;
+    author.email = blamed.email;
+    author.at_s = std::max(author.at_s, blamed.at_s);
+    author.lines += blamed.lines;
+  }
+  std::vector<BlamedLines> authors;
+  for (auto& [name, blamed] : by_author) authors.push_back(std::move(blamed));
+  return authors;
+}
+
 }  // namespace
 
 Result<std::vector<CodeCommit>> parse_git_log(std::string_view text) {
@@ -169,9 +237,9 @@ Result<std::vector<CodeCommit>> parse_git_log(std::string_view text) {
 }
 
 Result<GitState> git_state(const std::string& repository, std::int64_t timeout_ms) {
-  Result<std::string> text = run_git(
-      repository,
-      {{"rev-parse", "--absolute-git-dir", "--is-shallow-repository", "HEAD^{commit}", "--"}, {}, timeout_ms});
+  Result<std::string> text =
+      run_git(repository,
+              {{"rev-parse", "--absolute-git-dir", "--is-shallow-repository", "HEAD^{commit}", "--"}, {}, timeout_ms});
   if (!text) return text.error();
   const std::vector<std::string> lines = lines_in_text(*text);
   if (lines.size() < 3 || !is_id(lines[lines.size() - 2])) {
@@ -210,22 +278,13 @@ bool git_came_from(const std::string& repository, const std::string& head, const
 Result<std::vector<CodeCommit>> git_commits(const std::string& repository, std::span<const std::string> ids,
                                             std::int64_t timeout_ms) {
   const std::int64_t until = steady_us() + timeout_ms * 1000;
-  Result<std::string> text = run_git(repository, {{"log",
-                                                   "--no-walk=unsorted",
-                                                   "--stdin",
-                                                   "-z",
-                                                   "--numstat",
-                                                   "-M",
-                                                   "--no-ext-diff",
-                                                   "--no-textconv",
-                                                   "--no-show-signature",
-                                                   "--no-color",
-                                                   "--no-relative",
-                                                   "--encoding=UTF-8",
-                                                   "--format=%x1e%H%x1f%an%x1f%ae%x1f%ct%x1f%aI%x1f%s%x1f"},
-                                                  joined_lines(ids),
-                                                  timeout_ms,
-                                                  git_output_bytes_max});
+  Result<std::string> text =
+      run_git(repository, {{"log", "--no-walk=unsorted", "--stdin", "-z", "--numstat", "-M", "--no-ext-diff",
+                            "--no-textconv", "--no-show-signature", "--no-color", "--no-relative", "--encoding=UTF-8",
+                            "--format=%x1e%H%x1f%an%x1f%ae%x1f%ct%x1f%aI%x1f%s%x1f"},
+                           joined_lines(ids),
+                           timeout_ms,
+                           git_output_bytes_max});
   if (text) return parse_git_log(*text);
   if (text.error().code != Code::limit) return text.error();
   if (ids.size() == 1) {
@@ -254,8 +313,7 @@ Result<std::vector<std::string>> git_names(const std::string& repository, const 
     asked.push_back(i);
   }
   if (asked.empty()) return names;
-  const Result<std::string> text =
-      run_git(repository, {{"check-mailmap", "--stdin"}, std::move(contacts), timeout_ms});
+  const Result<std::string> text = run_git(repository, {{"check-mailmap", "--stdin"}, std::move(contacts), timeout_ms});
   if (!text) return text.error();
   const std::vector<std::string> mapped = lines_in_text(*text);
   for (std::size_t i = 0; i < std::min(mapped.size(), asked.size()); ++i) {
@@ -285,44 +343,20 @@ Result<std::optional<std::string>> git_text(const std::string& repository, const
   return std::optional<std::string>(*std::move(text));
 }
 
-Result<std::vector<BlamedLines>> git_blame(const std::string& repository, const std::string& path,
-                                           std::int64_t timeout_ms) {
+Result<std::vector<BlamedLines>> git_blame(const std::string& repository, const std::string& head,
+                                           const std::string& path, std::int64_t timeout_ms) {
+  const std::int64_t until = steady_us() + timeout_ms * 1000;
+  const Result<std::string> objects =
+      run_git(repository, {{"rev-parse", "--path-format=absolute", "--git-path", "objects"}, {}, timeout_ms});
+  if (!objects) return objects.error();
+  const BareCopy copy(lines_in_text(*objects).front(), head);
   const Result<std::string> text = run_git(
-      repository, {{"blame", "--incremental", "--no-textconv", "-w", "-M", "--encoding=UTF-8", "HEAD", "--", path},
-                   {},
-                   timeout_ms,
-                   git_output_bytes_max});
+      copy.directory(), {{"blame", "--incremental", "--no-textconv", "-w", "-M", "--encoding=UTF-8", head, "--", path},
+                         {},
+                         (until - steady_us()) / 1000,
+                         git_output_bytes_max});
   if (!text) return text.error();
-  std::map<std::string, BlamedLines, std::less<>> by_commit;
-  BlamedLines* commit = nullptr;
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    std::string_view line = cut(rest, '\n');
-    const std::string word(cut(line, ' '));
-    if (is_id(word)) {
-      commit = &by_commit[word];
-      cut(line, ' ');
-      cut(line, ' ');
-      commit->lines += static_cast<std::size_t>(std::max<std::int64_t>(count_of(line), 0));
-    } else if (commit != nullptr && word == "author") {
-      commit->author = line;
-    } else if (commit != nullptr && word == "author-mail") {
-      commit->email = line.starts_with('<') && line.ends_with('>') ? line.substr(1, line.size() - 2) : line;
-    } else if (commit != nullptr && word == "author-time") {
-      commit->at_s = count_of(line);
-    }
-  }
-  std::map<std::string, BlamedLines, std::less<>> by_author;
-  for (const auto& [id, blamed] : by_commit) {
-    BlamedLines& author = by_author[blamed.author];
-    author.author = blamed.author;
-    author.email = blamed.email;
-    author.at_s = std::max(author.at_s, blamed.at_s);
-    author.lines += blamed.lines;
-  }
-  std::vector<BlamedLines> authors;
-  for (auto& [name, blamed] : by_author) authors.push_back(std::move(blamed));
-  return authors;
+  return blamed_lines(*text);
 }
 
 }  // namespace cairn

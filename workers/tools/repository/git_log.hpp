@@ -51,14 +51,15 @@ Result<std::vector<std::string>> git_names(const std::string& repository, const 
 Result<std::optional<std::string>> git_text(const std::string& repository, const std::string& path,
                                             std::size_t bytes_max, std::int64_t timeout_ms);
 
-// The lines of a file at HEAD by their last authors. Changes of white space, and lines moved within the file, are not seen as new.
+// The lines of a file, a path from the top, in the commit `head` by their last authors. Changes of white space, and
+// lines moved within the file, are not seen as new.
 struct BlamedLines {
-  std::string author;  // by the mailmap
+  std::string author;
   std::string email;
   std::int64_t at_s = 0;  // the latest of these lines
   std::size_t lines = 0;
 };
-Result<std::vector<BlamedLines>> git_blame(const std::string& repository, const std::string& path,
-                                           std::int64_t timeout_ms);
+Result<std::vector<BlamedLines>> git_blame(const std::string& repository, const std::string& head,
+                                           const std::string& path, std::int64_t timeout_ms);
 
 }  // namespace cairn

@@ -24,10 +24,10 @@ struct HistoryQuery {
   std::string place;       // a directory or file, by its path or the last part of it; "": all of the repository
   FilesOf files = FilesOf::path;
   std::int64_t timeout_ms = 60'000;
-  std::string author = {};   // see is_called; "": all
-  TimeUs since_us = 0;       // written then or later
+  std::string author = {};     // see is_called; "": all
+  TimeUs since_us = 0;         // written then or later
   TimeUs until_us = never_us;  // written before that
-  bool is_file = false;      // the place is a file: a directory of that name is passed over
+  bool is_file = false;        // the place is a file: a directory of that name is passed over
 };
 
 struct PlaceChange {
@@ -50,7 +50,7 @@ struct Person {
 };
 
 struct CodeHistory {
-  std::string path;                      // the place that was found, from the top of the repository; "": all of it
+  std::string path;  // the place that was found, from the top of the repository; "": all of it
   bool is_directory = true;
   bool is_git = false;
   bool is_shallow = false;               // see GitState

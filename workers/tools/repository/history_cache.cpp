@@ -59,9 +59,8 @@ void HistoryCache::keep(const std::shared_ptr<Entry>& entry, std::shared_ptr<con
   std::size_t sum = 0;
   for (const auto& [source, kept] : entries_) sum += kept->bytes;
   while (sum > limits_.memory_bytes_max && !entries_.empty()) {
-    const auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
-      return a.second->used < b.second->used;
-    });
+    const auto oldest = std::min_element(entries_.begin(), entries_.end(),
+                                         [](const auto& a, const auto& b) { return a.second->used < b.second->used; });
     sum -= oldest->second->bytes;
     entries_.erase(oldest);
   }

@@ -1,6 +1,6 @@
 // Histories of git repositories, each read once: kept in memory and in a folder, and brought forward by the new commits
-// alone when HEAD has moved. Reading goes in parts, so that the memory of one part is held beside the history, and what
-// was read in time stays when time runs out: the next attempt goes on from there. Calls for one repository wait for
+// alone when HEAD has moved. Reading goes in parts, so that no more than the history and one part is in memory, and a
+// part that was read stays when time runs out: the next attempt goes on from there. Calls for one repository wait for
 // each other. Blocks; safe from any thread.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace cairn {
 
 struct HistoryCacheLimits {
-  std::size_t memory_bytes_max = history_bytes_max;      // of all histories; those used longest ago go
+  std::size_t memory_bytes_max = history_bytes_max;  // of all histories; those used longest ago go
   std::size_t folder_bytes_max = 1024UL * 1024 * 1024;
   std::size_t commits_of_a_part = 4000;
 };

@@ -103,7 +103,8 @@ bool is_sound(const CommitLog& log) {
     return change.path < log.paths.size() && (change.from == no_path || change.from < log.paths.size());
   });
   return are_changes && std::all_of(log.commits.begin(), log.commits.end(), [&](const CommitLog::Commit& commit) {
-           return commit.author < log.authors.size() && has_room(commit.change_at, commit.changes, log.changes.size()) &&
+           return commit.author < log.authors.size() &&
+                  has_room(commit.change_at, commit.changes, log.changes.size()) &&
                   has_room(commit.subject_at, commit.subject_bytes, log.subjects.size()) &&
                   has_room(commit.id_at, commit.id_bytes, log.ids.size());
          });

@@ -6,12 +6,36 @@
 namespace cairn {
 namespace {
 
-const std::set<std::string, std::less<>> known_bots = {
-    "dependabot",      "dependabot-preview", "renovate",       "greenkeeper",         "greenkeeperio", "github-actions",
-    "actions-user",    "web-flow",           "codecov",        "codecov-io",          "snyk",          "imgbot",
-    "allcontributors", "all-contributors",   "semantic-release", "pre-commit-ci",      "mergify",       "weblate",
-    "pyup",            "scala-steward",      "copybara",       "copybara-service",    "copybara github", "jenkins",
-    "gitlab-ci",       "travis-ci",          "circleci",       "buildkite",           "release-please", "changeset"};
+const std::set<std::string, std::less<>> known_bots = {"dependabot",
+                                                       "dependabot-preview",
+                                                       "renovate",
+                                                       "greenkeeper",
+                                                       "greenkeeperio",
+                                                       "github-actions",
+                                                       "actions-user",
+                                                       "web-flow",
+                                                       "codecov",
+                                                       "codecov-io",
+                                                       "snyk",
+                                                       "imgbot",
+                                                       "allcontributors",
+                                                       "all-contributors",
+                                                       "semantic-release",
+                                                       "pre-commit-ci",
+                                                       "mergify",
+                                                       "weblate",
+                                                       "pyup",
+                                                       "scala-steward",
+                                                       "copybara",
+                                                       "copybara-service",
+                                                       "copybara github",
+                                                       "jenkins",
+                                                       "gitlab-ci",
+                                                       "travis-ci",
+                                                       "circleci",
+                                                       "buildkite",
+                                                       "release-please",
+                                                       "changeset"};
 
 std::string lowered(std::string_view text) {
   std::string plain(text);

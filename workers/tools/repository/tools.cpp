@@ -32,7 +32,7 @@ constexpr std::size_t limit_max = 100;
 constexpr std::size_t declared_owners_max = 50;
 constexpr std::size_t id_bytes_shown = 12;
 
-// What the tools of one worker share.
+// The state that the tools of one worker share.
 struct Setup {
   explicit Setup(std::vector<std::string> allowed, const std::string& cache_directory)
       : roots(std::move(allowed)), histories(cache_directory) {}
@@ -174,9 +174,7 @@ struct Asked {
     return {history.changes.data() + commit.change_at, commit.changes};
   }
   std::size_t rows(std::size_t count) const { return std::min(wanted.limit, count); }
-  Measure measure() const {
-    return wanted.measure.value_or(history.is_git ? Measure::recent : Measure::commits);
-  }
+  Measure measure() const { return wanted.measure.value_or(history.is_git ? Measure::recent : Measure::commits); }
 };
 
 Json share_rows(const Asked& asked, const Shares& shares, std::size_t count) {
@@ -192,9 +190,8 @@ Json share_rows(const Asked& asked, const Shares& shares, std::size_t count) {
 }
 
 std::string last_commit_date(const Shares& shares) {
-  const auto latest = std::max_element(shares.people.begin(), shares.people.end(), [](const Share& a, const Share& b) {
-    return a.latest->at_s < b.latest->at_s;
-  });
+  const auto latest = std::max_element(shares.people.begin(), shares.people.end(),
+                                       [](const Share& a, const Share& b) { return a.latest->at_s < b.latest->at_s; });
   return latest == shares.people.end() ? std::string() : day_of(*latest->latest);
 }
 
@@ -210,7 +207,7 @@ Shares shares_for(const Asked& asked, Json& answer) {
   return shares;
 }
 
-// A fault in reading it leaves it out: what was declared stands beside the answer.
+// A fault in reading it leaves it out: the answer stands without it.
 void add_declared_owners(const Asked& asked, Json& answer) {
   if (!asked.history.is_git) return;
   for (const char* place : code_owners_places) {
@@ -267,9 +264,8 @@ Json change_row(const Asked& asked, const PlaceCommit& commit) {
 void add_recent_changes(const Asked& asked, Json& answer) {
   std::vector<const PlaceCommit*> latest;
   for (const PlaceCommit& commit : asked.history.commits) latest.push_back(&commit);
-  std::stable_sort(latest.begin(), latest.end(), [](const PlaceCommit* a, const PlaceCommit* b) {
-    return a->commit->at_s > b->commit->at_s;
-  });
+  std::stable_sort(latest.begin(), latest.end(),
+                   [](const PlaceCommit* a, const PlaceCommit* b) { return a->commit->at_s > b->commit->at_s; });
   answer["changes"] = Json::array();
   for (std::size_t i = 0; i < asked.rows(latest.size()); ++i)
     answer["changes"].push_back(change_row(asked, *latest[i]));
@@ -438,8 +434,7 @@ Result<std::string> file_for_blame(const Wanted& wanted, const std::string& plac
     return Error{Code::not_found, "Expected a file named \"" + place + "\" in the repository " +
                                       wanted.query.repository + ", but it has none."};
   }
-  const Result<std::optional<std::string>> text =
-      git_text(wanted.query.repository, path, blamed_bytes_max, left_ms());
+  const Result<std::optional<std::string>> text = git_text(wanted.query.repository, path, blamed_bytes_max, left_ms());
   if (!text) return text.error();
   if (*text) return path;
   return Error{Code::limit, "Expected a file of at most " + std::to_string(blamed_bytes_max) + " bytes, but " + path +
@@ -451,12 +446,12 @@ struct FileLines {
   std::size_t lines = 0;
 };
 
-// By the mailmap of the repository. Blame itself runs where no file of a working tree is read.
+// By the mailmap of the repository.
 Result<FileLines> lines_by_author(const Wanted& wanted, const std::string& path) {
   const auto left_ms = [&] { return std::max<std::int64_t>((wanted.until_us - steady_us()) / 1000, 1); };
   const Result<GitState> state = git_state(wanted.query.repository, left_ms());
   if (!state) return state.error();
-  const Result<std::vector<BlamedLines>> blamed = git_blame(state->directory, path, left_ms());
+  const Result<std::vector<BlamedLines>> blamed = git_blame(wanted.query.repository, state->head, path, left_ms());
   if (!blamed) return blamed.error();
   std::vector<CommitLog::Author> authors;
   for (const BlamedLines& one : *blamed) authors.push_back({one.author, one.email});
