@@ -1,5 +1,5 @@
-// A CODEOWNERS file: who is declared to own which paths. Of the rules that match a path the last one counts. Patterns
-// are those that GitHub reads: "*", "?", "**", a leading "/" or a "/" inside for the top of the repository, a trailing
+// A CODEOWNERS file: who is declared to own which paths. The last of the rules that match a path counts. Patterns are
+// those that GitHub reads: "*", "?", "**", a leading "/" or a "/" inside for the top of the repository, a trailing
 // "/" for a directory; GitLab's section lines are passed over. Pure functions, safe from any thread.
 #pragma once
 

@@ -42,7 +42,8 @@ std::vector<std::string> git_command(const std::string& repository, std::vector<
   for (const char* setting :
        {"safe.directory=*", "core.fsmonitor=false", "core.attributesFile=/dev/null", "core.bigFileThreshold=16m",
         "mailmap.file=", "log.follow=false", "log.showRoot=true", "diff.algorithm=myers", "diff.renameLimit=1000",
-        "diff.ignoreSubmodules=none", "diff.orderFile=/dev/null", "diff.relative=false"})
+        "diff.ignoreSubmodules=none", "diff.orderFile=/dev/null", "diff.relative=false", "core.packedGitWindowSize=32m",
+        "core.packedGitLimit=256m", "core.deltaBaseCacheLimit=96m"})
     command.insert(command.end(), {"-c", setting});
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;

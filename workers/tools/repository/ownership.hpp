@@ -22,7 +22,7 @@ inline constexpr int half_life_days = 180;
 inline constexpr std::int64_t lines_counted_max = 999;
 
 // 0.5^(age / half_life_days) x (1 + log10(1 + lines) / 3), with lines added and deleted in the place, at most
-// lines_counted_max: a new commit counts from 1 (no line) to 2 (a thousand), so that the size tells, but a reformatting
+// lines_counted_max: a new commit counts from 1 (no line) to 2 (a thousand), so that size counts, but a reformatting
 // of everything does not outweigh the work of months. A negative age is 0.
 double work_of(double age_days, std::int64_t lines);
 

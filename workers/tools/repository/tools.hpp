@@ -1,6 +1,17 @@
 // The six tools over the history of a code base, for questions of ownership. Native and blocking; safe from any
 // thread. Histories are read once and kept, see history_cache.hpp.
-//
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "workers/ports/tools.hpp"
+
+namespace cairn {
+
+inline constexpr std::size_t co_change_files_max = 50;
+
 // Inputs of each: {"repository": PATH, "path"?: PLACE, "limit"?: 1..100}, and of all but `blame` {"since"?, "until"?,
 // "author"?, "bots"?: whether programs count}. PATH is a git repository or a numstat file, an absolute path. PLACE is a
 // directory or file, by its path or the last part of it; "" is everything. `since` and `until` are texts as
@@ -32,18 +43,7 @@
 //
 // Programs (bots) count in all but owners and bus_factor, unless `bots` says otherwise. Authors with equal work are in
 // the order of their latest commits. Ages count from `as_of`, the day of the repository's newest commit.
-#pragma once
-
-#include <cstddef>
-#include <string>
-#include <vector>
-
-#include "workers/ports/tools.hpp"
-
-namespace cairn {
-
-inline constexpr std::size_t co_change_files_max = 50;
-
+//
 // `roots`: the folders below which PATH must lie, relative to the working directory, links resolved; another one is
 // refused with `refused`, whatever is there. A root may also be the repository or numstat file itself.
 // `cache_directory`: where histories are kept, see HistoryFolder; "": in memory only.
