@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -91,13 +92,26 @@ Result<ToolsFile> read_tools_file(const std::string& name) {
   return parse_tools(*document);
 }
 
+// The folder for what can be made again: CAIRN_CACHE ("off": none), $XDG_CACHE_HOME/cairn, ~/.cache/cairn; "": none.
+// Absolute, as workers stand in different directories.
+std::string cache_folder() {
+  const std::string own = from_environment("CAIRN_CACHE");
+  const std::string shared = from_environment("XDG_CACHE_HOME");
+  const std::string home = from_environment("HOME");
+  if (own == "off") return "";
+  if (!own.empty()) return std::filesystem::absolute(own).string();
+  if (shared.starts_with('/')) return shared + "/cairn";
+  return home.starts_with('/') ? home + "/.cache/cairn" : "";
+}
+
 Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
                                                  const BuiltinTools& builtin) {
   std::vector<ToolSpec> specs = builtin_tools();
   const auto add = [&specs](std::vector<ToolSpec> more) {
     std::move(more.begin(), more.end(), std::back_inserter(specs));
   };
-  add(repository_tools(builtin.repositories));
+  const std::string cache = cache_folder();
+  add(repository_tools(builtin.repositories, cache.empty() ? "" : cache + "/histories"));
   add(page_tools({options.browser_pages, options.browser_screenshots}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();

@@ -130,6 +130,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/round_planner/round_planner_end_test.cpp
   tests/workers/planners/round_planner/round_planner_rules_test.cpp
   tests/workers/planners/round_planner/round_planner_test.cpp
+  tests/workers/planners/seven_node/seven_node_questions_test.cpp
   tests/workers/planners/seven_node/seven_node_test.cpp
   tests/workers/planners/seven_node/seven_node_variants_test.cpp
   tests/workers/planners/tool_agent/tool_agent_test.cpp
@@ -165,6 +166,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/page_dom_test.cpp
   tests/workers/tools/page_guard_test.cpp
   tests/workers/tools/page_tools_test.cpp
+  tests/workers/tools/repository_history_test.cpp
   tests/workers/tools/repository_test.cpp
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})

@@ -41,6 +41,8 @@ void clear_environment() {
                            "CAIRN_MODELS",
                            "CAIRN_LOG",
                            "XDG_DATA_HOME",
+                           "XDG_CACHE_HOME",
+                           "CAIRN_CACHE",
                            "CAIRN_CHECKPOINTS",
                            "CAIRN_SIGNING_KEY",
                            "CAIRN_CHECKPOINT_MS",

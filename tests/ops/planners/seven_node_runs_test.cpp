@@ -1,5 +1,8 @@
 // The main job on a real history: three modules of a shop system, with the rule book in the model's place.
+#include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -151,6 +154,27 @@ TEST(SevenNode, S3_20_twelve_queries_are_reported_with_time_cost_calls_blocks_ro
        {"avg latency", "avg cost", "avg model calls", "guardrail blocks", "iterations > 1", "failures"})
     EXPECT_NE(table.find(row), std::string::npos) << row << table;
   EXPECT_NE(table.find("2 of 12 (16.7 %)"), std::string::npos) << table;
+}
+
+// Another process answers the same from what the first one has kept.
+TEST(SevenNode, N1_the_history_of_a_repository_is_kept_for_the_next_process) {
+  const std::filesystem::path repository = directory() / "kept_repository";
+  const std::string made = "git init -q -b main '" + repository.string() + "' && git -C '" + repository.string() +
+                           "' -c user.name=Ann -c user.email=ann@example.org commit -q --no-gpg-sign --allow-empty -m "
+                           "empty && echo 1 > '" +
+                           repository.string() + "/a.c' && git -C '" + repository.string() + "' add -A && git -C '" +
+                           repository.string() +
+                           "' -c user.name=Ann -c user.email=ann@example.org commit -q --no-gpg-sign -m change";
+  ASSERT_EQ(std::system(made.c_str()), 0);
+  const EnvironmentVariable cache("CAIRN_CACHE", (directory() / "kept_cache").string());
+  const Json input = {{"repository", repository}, {"question", "Who owns a.c?"}};
+  const Arguments arguments = {"start", "seven_node", "--input", input.dump(), "--wait", "--json"};
+  const Json first = cairn_ok(arguments).json();
+  EXPECT_EQ(first["output"]["results"][0]["outputs"]["owner"], "Ann") << first;
+  const std::filesystem::path folder = directory() / "kept_cache" / "histories";
+  EXPECT_EQ(std::filesystem::status(folder).permissions(), std::filesystem::perms::owner_all);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()), 1);
+  EXPECT_EQ(cairn_ok(arguments).json()["output"]["results"], first["output"]["results"]);
 }
 
 // The nodes whose end a stream of a run's events has shown.

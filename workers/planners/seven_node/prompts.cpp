@@ -1,5 +1,6 @@
 #include "workers/planners/seven_node/prompts.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,13 @@ std::string_view task_of(SevenNodeRole role) {
              "nothing about it is `ambiguous`. Earlier turns may complete it. Reply with {intent, entities, reason}.";
     case SevenNodeRole::query_planner:
       return "Your part: choose the fewest tool calls that answer the question, one call for each entity and kind of "
-             "question. `inputs.path` is the entity as named, or \"\" for all of the code base. If `gap` is given, the "
-             "results so far lack what it says; do not repeat calls. Reply with {calls}; no calls if none can help.";
+             "question. `tools` says what each does and the JSON Schema of its `inputs`. `inputs.path` is the entity "
+             "as "
+             "named, or \"\" for all of the code base; give other inputs only if the question asks for them. If `gap` "
+             "is "
+             "given, the results so far lack what it says; do not repeat calls. Reply with {calls}; no calls if none "
+             "can "
+             "help.";
     case SevenNodeRole::reflector:
       return "Your part: judge whether the results answer the question completely. `complete`: they do. `need_more`: "
              "another tool call could close the gap; state the gap. `error`: a tool failed and asking again will not "
@@ -41,12 +47,28 @@ std::string_view task_of(SevenNodeRole role) {
 
 const Json text_schema = {{"type", "string"}};
 
+Json call_schema(Json names, Json inputs) {
+  return object_schema({{"tool", {{"type", "string"}, {"enum", std::move(names)}}},
+                        {"inputs", std::move(inputs)},
+                        {"why", text_schema}});
+}
+
+// One form of call for all tools with the same inputs.
 Json calls_schema(const Json& tools) {
-  Json names = Json::array();
-  for (const auto& [name, tells] : tools.items()) names.push_back(name);
-  Json call = object_schema({{"tool", {{"type", "string"}, {"enum", std::move(names)}}},
-                             {"inputs", object_schema({{"path", text_schema}})},
-                             {"why", text_schema}});
+  std::vector<std::pair<Json, Json>> forms;  // inputs, names
+  for (const auto& [name, tool] : tools.items()) {
+    const Json inputs = tool_inputs(tool);
+    const auto same = std::find_if(forms.begin(), forms.end(), [&](const auto& form) { return form.first == inputs; });
+    if (same != forms.end()) {
+      same->second.push_back(name);
+    } else {
+      forms.emplace_back(inputs, Json::array({name}));
+    }
+  }
+  Json calls = Json::array();
+  for (auto& [inputs, names] : forms) calls.push_back(call_schema(std::move(names), std::move(inputs)));
+  Json call = calls.size() == 1 ? calls[0] : Json{{"anyOf", calls}};
+  if (calls.empty()) call = call_schema(Json::array({""}), object_schema({{"path", text_schema}}));
   return object_schema({{"calls", {{"type", "array"}, {"items", std::move(call)}, {"maxItems", 20}}}});
 }
 
@@ -96,6 +118,11 @@ std::string summarise(const std::string& older, const Json& turns) {
   return summary;
 }
 
+Json tool_inputs(const Json& tool) {
+  const auto inputs = tool.is_object() ? tool.find("inputs") : tool.end();
+  return inputs != tool.end() && inputs->is_object() ? *inputs : object_schema({{"path", text_schema}});
+}
+
 Json prompt_messages(SevenNodeRole role, const Json& context, Json data, const std::string& fault) {
   Json messages = Json::array();
   messages.push_back(message("system", text_of(context, "system") + "\n\n" + std::string(task_of(role))));
@@ -115,7 +142,8 @@ Json reply_schema(SevenNodeRole role, const Json& tools) {
     case SevenNodeRole::guardrail:
       return object_schema({{"on_topic", {{"type", "boolean"}}}, {"reason", text_schema}});
     case SevenNodeRole::intent_parser: {
-      const Json intents = {"ownership", "risk", "recent_changes", "hotspots", "coupling", "other", "ambiguous"};
+      const Json intents = {"ownership", "risk",  "recent_changes", "hotspots",
+                            "coupling",  "lines", "other",          "ambiguous"};
       return object_schema({{"intent", {{"type", "string"}, {"enum", intents}}},
                             {"entities", {{"type", "array"}, {"items", text_schema}}},
                             {"reason", text_schema}});

@@ -9,8 +9,14 @@
 namespace cairn {
 
 struct RepositoryQuestion {
-  std::vector<std::string> kinds;  // ownership, risk, recent_changes, hotspots, coupling; empty: nothing known is asked
+  // ownership, risk, recent_changes, hotspots, coupling, lines; empty: nothing known is asked
+  std::vector<std::string> kinds;
   std::vector<std::string> entities;  // names of parts as the question has them, each once
+  std::string since;                  // a period as workers/tools/repository/period.hpp reads it, or ""
+  std::string until;                  // likewise
+  std::string author;                 // the person whose commits are asked for, or ""
+  std::string measure;                // "recent", "commits" or ""
+  int limit = 0;                      // how many rows; 0: it does not say
   bool is_on_topic = false;
   bool names_all = false;  // it is about the repository as a whole
 };

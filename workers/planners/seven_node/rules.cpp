@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* signature = "(Answered by the built-in rule book, not by a language model.)";
 constexpr std::size_t rows_shown_max = 5;
+constexpr const char* says_how_many = "asked_for";  // set where the question says how many rows it wants
 
 // The questions of earlier turns, oldest first: every user message but the last.
 std::vector<std::string> earlier_questions(const Json& messages) {
@@ -57,11 +58,24 @@ Json intent(const Json& data, const Json& messages) {
                               : "It asks nothing that the rules know."}};
 }
 
-const std::map<std::string, std::string, std::less<>> tool_of_kind = {{"ownership", "owners"},
-                                                                      {"risk", "bus_factor"},
-                                                                      {"recent_changes", "recent_changes"},
-                                                                      {"hotspots", "hotspots"},
-                                                                      {"coupling", "co_changes"}};
+const std::map<std::string, std::string, std::less<>> tool_of_kind = {
+    {"ownership", "owners"},  {"risk", "bus_factor"},     {"recent_changes", "recent_changes"},
+    {"hotspots", "hotspots"}, {"coupling", "co_changes"}, {"lines", "blame"}};
+
+// The inputs that the question gives, as far as the tool takes them.
+Json inputs_for(const RepositoryQuestion& question, const std::string& path, const Json& tool) {
+  Json inputs = {{"path", path}};
+  const Json properties = tool_inputs(tool).value("properties", Json::object());
+  const auto add = [&](const char* name, Json value, bool is_asked) {
+    if (is_asked && properties.contains(name)) inputs[name] = std::move(value);
+  };
+  add("since", question.since, !question.since.empty());
+  add("until", question.until, !question.until.empty());
+  add("author", question.author, !question.author.empty());
+  add("measure", question.measure, !question.measure.empty());
+  add("limit", question.limit, question.limit > 0);
+  return inputs;
+}
 
 std::vector<std::string> entities_of(const Json& data) {
   std::vector<std::string> entities =
@@ -74,13 +88,14 @@ Json plan(const Json& data, const Json& messages) {
   Json calls = Json::array();
   if (data.contains("gap")) return {{"calls", calls}};  // the rules know no second way
   const Json tools = data.value("tools", Json::object());
+  const RepositoryQuestion question = question_of(data, messages);
   for (const std::string& entity : entities_of(data)) {
-    for (const std::string& kind : question_of(data, messages).kinds) {
+    for (const std::string& kind : question.kinds) {
       const std::string& tool = tool_of_kind.at(kind);
       if (!tools.contains(tool)) continue;
       const std::string place = entity.empty() ? "the code base" : entity;
       calls.push_back({{"tool", tool},
-                       {"inputs", {{"path", entity}}},
+                       {"inputs", inputs_for(question, entity, tools.at(tool))},
                        {"why", "The question asks for " + kind + " of " + place + "."}});
     }
   }
@@ -112,27 +127,50 @@ std::string counted(std::int64_t count, const std::string& one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
+// " by Ann from 2024-01-01 to 2024-03-31"
+std::string bounds_of(const Json& found) {
+  const std::string author = text_of(found, "author");
+  const std::string since = text_of(found, "since");
+  const std::string until = text_of(found, "until");
+  std::string text = author.empty() ? "" : " by " + author;
+  if (!since.empty() && !until.empty()) return text + " from " + since + " to " + until;
+  if (!since.empty()) return text + " since " + since;
+  return until.empty() ? text : text + " until " + until;
+}
+
 // "pricing (packages/modules/pricing)"
 std::string place_of(const Json& row) {
   const std::string path = text_of(row.at("outputs"), "path");
   const std::string asked = text_of(row.at("inputs"), "path");
-  if (path.empty()) return "the code base";
-  return asked.empty() || asked == path ? path : asked + " (" + path + ")";
+  const std::string place = path.empty()                     ? "the code base"
+                            : asked.empty() || asked == path ? path
+                                                             : asked + " (" + path + ")";
+  return place + bounds_of(row.at("outputs"));
+}
+
+bool is_by_recent_work(const Json& found) { return text_of(found, "measure") == "recent"; }
+
+std::string owner_share_text(const std::string& place, const Json& found) {
+  const std::string commits = std::to_string(found.at("owner_commits").get<std::int64_t>()) + " of its " +
+                              counted(found.at("commits").get<std::int64_t>(), "commit");
+  const std::string share = percent(found.at("shares").at(0).at("share").get<double>());
+  const std::string of_authors = "the most of " + counted(found.at("authors").get<std::int64_t>(), "author");
+  const std::string begin = found.at("owner").get<std::string>() + " owns " + place;
+  if (!is_by_recent_work(found)) return begin + ": " + commits + " (" + share + ") are theirs, " + of_authors + ".";
+  return begin + " by recent work: " + share + " of it is theirs, " + of_authors + ", with " + commits +
+         " (a commit counts half after " + std::to_string(found.at("half_life_days").get<int>()) + " days).";
 }
 
 std::string owners_text(const std::string& place, const Json& found) {
   const Json& shares = found.at("shares");
-  std::string text = found.at("owner").get<std::string>() + " owns " + place + ": " +
-                     std::to_string(found.at("owner_commits").get<std::int64_t>()) + " of its " +
-                     counted(found.at("commits").get<std::int64_t>(), "commit") + " (" +
-                     percent(shares.at(0).at("share").get<double>()) + ") are theirs, the most of " +
-                     counted(found.at("authors").get<std::int64_t>(), "author") + ".";
-  if (shares.size() > 1) {
-    const Json& next = shares[1];
-    text += " Next is " + next.at("author").get<std::string>() + " with " +
-            counted(next.at("commits").get<std::int64_t>(), "commit") + " (" + percent(next.at("share").get<double>()) +
-            ").";
-  }
+  std::string text = owner_share_text(place, found);
+  std::vector<std::string> others;  // all that were asked for, or the next one
+  for (std::size_t i = 1; i < shares.size() && (i < 2 || found.contains(says_how_many)); ++i)
+    others.push_back(shares[i].at("author").get<std::string>() + " with " +
+                     counted(shares[i].at("commits").get<std::int64_t>(), "commit") + " (" +
+                     percent(shares[i].at("share").get<double>()) + ")");
+  if (!others.empty())
+    text += " Next " + std::string(others.size() == 1 ? "is " : "are ") + listed(others, " and ") + ".";
   return text + " The last change there was on " + found.at("last_commit_date").get<std::string>() + ".";
 }
 
@@ -143,20 +181,53 @@ std::string bus_factor_text(const std::string& place, const Json& found) {
     holders.push_back(row.at("author").get<std::string>() + " (" +
                       std::to_string(row.at("commits").get<std::int64_t>()) + ")");
   }
-  return "The bus factor of " + place + " is " + std::to_string(factor) + ", which means that half of its " +
-         counted(found.at("commits").get<std::int64_t>(), "commit") + " were made by " +
+  const std::string commits = counted(found.at("commits").get<std::int64_t>(), "commit");
+  const std::string half = is_by_recent_work(found) ? "half of the recent work in its " + commits + " was done by "
+                                                    : "half of its " + commits + " were made by ";
+  return "The bus factor of " + place + " is " + std::to_string(factor) + ", which means that " + half +
          (factor == 1 ? "one person" : counted(factor, "person")) + " out of " +
          std::to_string(found.at("authors").get<std::int64_t>()) + ": " + listed(holders, " and ") + ". " +
          (factor == 1 ? "If that person left, most of what is known about it would leave too."
                       : "If they left, most of what is known about it would leave too.");
 }
 
+std::string blame_text(const std::string& place, const Json& found) {
+  std::vector<std::string> authors;
+  for (const Json& row : found.at("shares")) {
+    authors.push_back(
+        row.at("author").get<std::string>() + " (" + counted(row.at("lines").get<std::int64_t>(), "line") + ", " +
+        percent(row.at("share").get<double>()) + ", the last on " + row.at("last").get<std::string>() + ")");
+  }
+  return "The " + counted(found.at("lines").get<std::int64_t>(), "line") + " of " + place +
+         " as they are today are by " + counted(found.at("authors").get<std::int64_t>(), "author") +
+         ", most of them by " + listed(authors, " and ") + ".";
+}
+
+// Remarks that end a tool's answer: programs left out, declared owners, a history that is cut.
+std::string remarks_on(const Json& found) {
+  std::string text;
+  const std::vector<std::string> declared = found.value("declared_owners", std::vector<std::string>());
+  if (!declared.empty())
+    text += " " + text_of(found, "declared_in") + " declares " + listed(declared, " and ") + " as owner" +
+            (declared.size() == 1 ? "." : "s.");
+  if (found.contains("bot_commits"))
+    text += " Left out: " + counted(found.at("bot_commits").get<std::int64_t>(), "commit") + " by programs.";
+  if (found.value("history_is_cut", false))
+    text += " The repository is a shallow clone, so what is older is not counted.";
+  return text;
+}
+
+std::string no_commits_text(const std::string& place, const Json& found) {
+  return "There are no commits to " + place + " that count. The latest one there was on " +
+         found.at("last_commit_date").get<std::string>() + ".";
+}
+
 using RowText = std::string (*)(const Json& row);
 
-// The first rows of a list, each in words.
+// The rows of a list, each in words.
 std::string rows_text(const Json& rows, RowText text_of_row) {
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(rows.size(), rows_shown_max); ++i) texts.push_back(text_of_row(rows[i]));
+  for (std::size_t i = 0; i < rows.size(); ++i) texts.push_back(text_of_row(rows[i]));
   return listed(texts, "; and ");
 }
 
@@ -189,18 +260,32 @@ std::string co_changes_text(const std::string& place, const Json& found) {
 }
 
 using OutputsText = std::string (*)(const std::string& place, const Json& outputs);
-const std::map<std::string, OutputsText, std::less<>> text_of_tool = {{"owners", owners_text},
-                                                                      {"bus_factor", bus_factor_text},
-                                                                      {"recent_changes", recent_changes_text},
-                                                                      {"hotspots", hotspots_text},
-                                                                      {"co_changes", co_changes_text}};
+const std::map<std::string, OutputsText, std::less<>> text_of_tool = {
+    {"owners", owners_text},     {"bus_factor", bus_factor_text}, {"recent_changes", recent_changes_text},
+    {"hotspots", hotspots_text}, {"co_changes", co_changes_text}, {"blame", blame_text}};
+
+// As many rows as the question wants, else a few.
+Json shown_rows(const Json& row) {
+  Json found = row.at("outputs");
+  const bool is_limited = row.value("inputs", Json::object()).contains("limit");
+  if (is_limited && found.is_object()) found[says_how_many] = true;
+  for (const char* list : {"changes", "files", "pairs", "shares"}) {
+    const auto rows = found.find(list);
+    if (is_limited || rows == found.end() || !rows->is_array() || rows->size() <= rows_shown_max) continue;
+    rows->erase(rows->begin() + rows_shown_max, rows->end());
+  }
+  return found;
+}
 
 // A tool of another's making may answer otherwise than ours.
 std::string result_text(const Json& row) {
   const std::string tool = text_of(row, "tool");
-  const auto known = text_of_tool.find(tool);
+  const std::string fallback = text_of(row.value("outputs", Json::object()), "answered_by");
+  const auto known = text_of_tool.find(fallback.empty() ? tool : fallback);
   try {
-    if (known != text_of_tool.end()) return known->second(place_of(row), row.at("outputs"));
+    const Json found = shown_rows(row);
+    if (found.value("commits", 1) == 0) return no_commits_text(place_of(row), found) + remarks_on(found);
+    if (known != text_of_tool.end()) return known->second(place_of(row), found) + remarks_on(found);
   } catch (const Json::exception&) {
   }
   return "The tool " + tool +

@@ -9,6 +9,7 @@
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/planners/seven_node/prompts.hpp"
+#include "workers/planners/seven_node/raw_data.hpp"
 #include "workers/ports/failures.hpp"
 
 namespace cairn {
@@ -257,13 +258,6 @@ std::string with_apology(std::string answer, const Json& results) {
               without_end(text_of(row, "message")) + ".";
   }
   return answer;
-}
-
-// "busFactor: 2", or JSON: an answer must explain it.
-bool is_raw(const std::string& answer) {
-  if (Json::accept(answer)) return true;
-  const bool is_one_pair = answer.find(':') != std::string::npos && answer.find('\n') == std::string::npos;
-  return is_one_pair && std::count(answer.begin(), answer.end(), ' ') <= 1;
 }
 
 Outcome answered(const StepInput& input, std::string answer, const std::string& how, Json results) {

@@ -6,11 +6,15 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
-#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
 
 #include "storage/clock.hpp"
 #include "workers/tools/repository/git_log.hpp"
+#include "workers/tools/repository/people.hpp"
 
 namespace cairn {
 namespace {
@@ -62,6 +66,23 @@ struct Match {
   }
 };
 
+struct Found {
+  Match directory;
+  Match file;
+};
+
+Found look_for(const std::vector<std::string>& paths, std::string_view place) {
+  const std::vector<std::string_view> wanted = split(place, '/');
+  Found found;
+  for (const std::string& path : paths) {
+    const std::vector<std::string_view> components = split(path, '/');
+    const std::size_t depth = depth_of_match(components, wanted, components.size());
+    if (depth == 0) continue;
+    (depth < components.size() ? found.directory : found.file).take_better(depth, joined(components, depth));
+  }
+  return found;
+}
+
 // --- the numstat file ------------------------------------------------------------------------------------------------
 std::optional<TimeUs> time_of(std::string_view date) {
   if (const std::optional<TimeUs> at = parse_time(date)) return at;
@@ -104,9 +125,9 @@ Status add_row(std::string_view line, std::size_t row, NumstatRows& rows) {
   commit.author = fields[1];
   commit.date = fields[2];
   commit.at_us = *at;
+  commit.committed_us = *at;
   const std::vector<std::string> paths = renamed_paths(fields[5]);
-  for (std::size_t i = 0; i + 1 < paths.size(); ++i) commit.files.push_back({paths[i], 0, 0});
-  commit.files.push_back({paths.back(), *added, *deleted});
+  commit.files.push_back({paths.back(), paths.size() > 1 ? paths.front() : "", *added, *deleted});
   return Done{};
 }
 
@@ -125,32 +146,124 @@ Result<std::string> read_text(const std::string& name) {
   return text;
 }
 
-std::vector<std::string> paths_of(const std::vector<CodeCommit>& commits) {
-  std::set<std::string> paths;
-  for (const CodeCommit& commit : commits) {
-    for (const FileChange& change : commit.files) paths.insert(change.path);
-  }
-  return {paths.begin(), paths.end()};
-}
+// --- the place -------------------------------------------------------------------------------------------------------
+struct Place {
+  std::string path;
+  bool is_directory = true;
+};
 
-// Drops what the query does not ask for.
-void keep_under(std::vector<CodeCommit>& commits, const std::string& path, FilesOf files) {
-  const auto outside = [&path](const FileChange& change) { return !is_under(change.path, path); };
-  std::erase_if(commits, [&](CodeCommit& commit) {
-    if (std::all_of(commit.files.begin(), commit.files.end(), outside)) return true;
-    if (files == FilesOf::path) std::erase_if(commit.files, outside);
-    return false;
-  });
-}
-
-// --- both sources ---------------------------------------------------------------------------------------------------
-Result<std::string> resolve(const std::vector<std::string>& paths, const HistoryQuery& query) {
+Result<Place> resolve(const std::vector<std::string>& paths, const HistoryQuery& query) {
   const std::string place = normal_place(query.place);
-  if (place.empty()) return place;
-  std::string path = find_place(paths, place);
-  if (!path.empty()) return path;
-  return Error{Code::not_found, "Expected a directory or file named \"" + place + "\" in the repository " +
+  if (place.empty() && !query.is_file) return Place{};
+  const std::string path = place.empty() ? "" : query.is_file ? find_file(paths, place) : find_place(paths, place);
+  if (!path.empty()) return Place{path, !std::binary_search(paths.begin(), paths.end(), path)};
+  return Error{Code::not_found, std::string("Expected a ") + (query.is_file ? "file" : "directory or file") +
+                                    " named \"" + place + "\" in the repository " + query.repository +
+                                    ", but it has none."};
+}
+
+// --- the people ------------------------------------------------------------------------------------------------------
+struct Authors {
+  std::vector<Person> people;
+  std::vector<std::uint32_t> person_of;  // by the number of an author
+  std::vector<bool> is_asked_for;        // likewise
+};
+
+// Authors of one name are one person.
+Result<Authors> authors_of(const CommitLog& log, const std::vector<std::string>& names, const HistoryQuery& query) {
+  Authors authors;
+  std::unordered_map<std::string_view, std::uint32_t> by_name;
+  bool is_anyone = query.author.empty();
+  for (std::size_t i = 0; i < log.authors.size(); ++i) {
+    const std::string& email = log.authors[i].email;
+    const auto [at, is_new] = by_name.try_emplace(names[i], static_cast<std::uint32_t>(authors.people.size()));
+    if (is_new) authors.people.push_back({names[i], false});
+    Person& person = authors.people[at->second];
+    person.is_bot = person.is_bot || is_bot(names[i], email);
+    authors.person_of.push_back(at->second);
+    const bool is_asked_for = query.author.empty() || is_called(names[i], email, query.author) ||
+                              is_called(log.authors[i].name, email, query.author);
+    authors.is_asked_for.push_back(is_asked_for);
+    is_anyone = is_anyone || is_asked_for;
+  }
+  if (is_anyone) return authors;
+  return Error{Code::not_found, "Expected an author called \"" + query.author + "\" in the repository " +
                                     query.repository + ", but it has none."};
+}
+
+// --- the commits -----------------------------------------------------------------------------------------------------
+// Walks a log from the latest commit back and follows renames: what a file was called before it is in the place counts
+// as in the place, and by its name of today, from there on.
+class Walk {
+ public:
+  Walk(const HistoryQuery& query, const Authors& authors, CodeHistory& history)
+      : query_(query), authors_(authors), history_(history), log_(*history.log) {
+    today_.resize(log_.paths.size());
+    std::iota(today_.begin(), today_.end(), 0U);
+    is_inside_.reserve(log_.paths.size());
+    for (const std::string& path : log_.paths) is_inside_.push_back(is_under(path, history.path));
+  }
+
+  void run() {
+    for (const CommitLog::Commit& commit : log_.commits) {
+      const TimeUs at_us = commit.at_s * 1'000'000;
+      history_.newest_us = std::max(history_.newest_us, at_us);
+      add(commit, at_us);
+      follow(commit);
+    }
+  }
+
+ private:
+  bool is_in(const CommitLog::Change& change) const {
+    return is_inside_[change.path] || (change.from != no_path && is_inside_[change.from]);
+  }
+
+  void add(const CommitLog::Commit& commit, TimeUs at_us) {
+    const std::span<const CommitLog::Change> changes(log_.changes.data() + commit.change_at, commit.changes);
+    if (std::none_of(changes.begin(), changes.end(), [this](const auto& change) { return is_in(change); })) return;
+    history_.latest_us = std::max(history_.latest_us, at_us);
+    if (!authors_.is_asked_for[commit.author] || at_us < query_.since_us || at_us >= query_.until_us) return;
+    PlaceCommit added{&commit, authors_.person_of[commit.author], static_cast<std::uint32_t>(history_.changes.size())};
+    for (const CommitLog::Change& change : changes) {
+      const bool is_inside = is_in(change);
+      if (query_.files == FilesOf::path && !is_inside) continue;
+      const std::uint32_t path = is_inside && !is_inside_[change.path] ? change.from : change.path;
+      history_.changes.push_back({today_[path], change.added, change.deleted, is_inside});
+    }
+    added.changes = static_cast<std::uint32_t>(history_.changes.size()) - added.change_at;
+    history_.commits.push_back(added);
+  }
+
+  void follow(const CommitLog::Commit& commit) {
+    for (std::uint32_t i = 0; i < commit.changes; ++i) {
+      const CommitLog::Change& change = log_.changes[commit.change_at + i];
+      if (change.from == no_path || !is_inside_[change.path]) continue;
+      today_[change.from] = today_[change.path];
+      is_inside_[change.from] = true;
+    }
+  }
+
+  const HistoryQuery& query_;
+  const Authors& authors_;
+  CodeHistory& history_;
+  const CommitLog& log_;
+  std::vector<std::uint32_t> today_;
+  std::vector<bool> is_inside_;
+};
+
+Result<CodeHistory> history_of(const HistoryQuery& query, CodeHistory history, const std::vector<std::string>& names) {
+  Result<Authors> authors = authors_of(*history.log, names, query);
+  if (!authors) return authors.error();
+  Walk(query, *authors, history).run();
+  history.people = std::move(authors->people);
+  return history;
+}
+
+// --- both sources ----------------------------------------------------------------------------------------------------
+std::vector<std::string> raw_names(const CommitLog& log) {
+  std::vector<std::string> names;
+  for (const CommitLog::Author& author : log.authors) names.push_back(author.name);
+  return names;
 }
 
 Result<CodeHistory> read_numstat(const HistoryQuery& query) {
@@ -158,40 +271,60 @@ Result<CodeHistory> read_numstat(const HistoryQuery& query) {
   if (!text) return text.error();
   Result<std::vector<CodeCommit>> commits = parse_numstat(*text);
   if (!commits) return commits.error();
-  Result<std::string> path = resolve(paths_of(*commits), query);
-  if (!path) return path.error();
-  keep_under(*commits, *path, query.files);
-  return CodeHistory{std::move(*path), std::move(*commits)};
+  CommitLogWriter writer;
+  for (const CodeCommit& commit : *commits) writer.add(commit);
+  writer.sort();
+  CodeHistory history;
+  history.log = std::make_shared<const CommitLog>(writer.take(""));
+  std::vector<std::string> paths = history.log->paths;
+  std::sort(paths.begin(), paths.end());
+  Result<Place> place = resolve(paths, query);
+  if (!place) return place.error();
+  history.path = std::move(place->path);
+  history.is_directory = place->is_directory;
+  const std::vector<std::string> names = raw_names(*history.log);
+  return history_of(query, std::move(history), names);
 }
 
-// The query's time is for both calls of git together.
-Result<CodeHistory> read_git(const HistoryQuery& query) {
+// The query's time is for all calls of git together.
+Result<CodeHistory> read_git(const HistoryQuery& query, HistoryCache& cache) {
   const TimeUs until = steady_us() + query.timeout_ms * 1000;
-  std::string path;
-  if (!normal_place(query.place).empty()) {
-    const Result<std::vector<std::string>> files = git_files(query.repository, query.timeout_ms);
+  const auto left_ms = [until] { return std::max<std::int64_t>((until - steady_us()) / 1000, 1); };
+  const Result<GitState> state = git_state(query.repository, left_ms());
+  if (!state) return state.error();
+  Place place;
+  if (query.is_file || !normal_place(query.place).empty()) {
+    Result<std::vector<std::string>> files = git_files(query.repository, left_ms());
     if (!files) return files.error();
-    const Result<std::string> found = resolve(*files, query);
+    std::sort(files->begin(), files->end());
+    Result<Place> found = resolve(*files, query);
     if (!found) return found.error();
-    path = *found;
+    place = *std::move(found);
   }
-  const std::int64_t left_ms = std::max<std::int64_t>((until - steady_us()) / 1000, 1);
-  Result<std::vector<CodeCommit>> commits = git_commits(query.repository, path, query.files, left_ms);
-  if (!commits) return commits.error();
-  keep_under(*commits, path, query.files);
-  return CodeHistory{std::move(path), std::move(*commits)};
+  Result<std::shared_ptr<const CommitLog>> log = cache.read(query.repository, *state, left_ms());
+  if (!log) return log.error();
+  const Result<std::vector<std::string>> names = git_names(query.repository, (*log)->authors, left_ms());
+  if (!names) return names.error();
+  CodeHistory history;
+  history.path = std::move(place.path);
+  history.is_directory = place.is_directory;
+  history.is_git = true;
+  history.is_shallow = state->is_shallow;
+  history.log = *std::move(log);
+  return history_of(query, std::move(history), *names);
 }
 
 }  // namespace
 
-Result<CodeHistory> read_history(const HistoryQuery& query) {
+Result<CodeHistory> read_history(const HistoryQuery& query, HistoryCache* cache) {
   const bool has_nul = query.repository.find('\0') != std::string::npos || query.place.find('\0') != std::string::npos;
   if (query.repository.empty() || query.repository.front() == '-' || has_nul) {
     return Error{Code::invalid, "Expected the path of a repository, but got \"" + query.repository + "\"."};
   }
   std::error_code fault;
   const std::filesystem::file_status status = std::filesystem::status(query.repository, fault);
-  if (std::filesystem::is_directory(status)) return read_git(query);
+  HistoryCache of_this_call;
+  if (std::filesystem::is_directory(status)) return read_git(query, cache != nullptr ? *cache : of_this_call);
   if (std::filesystem::is_regular_file(status)) return read_numstat(query);
   return Error{Code::not_found, "Expected a git repository or a numstat file at " + query.repository +
                                     ", but there is neither a directory nor a file."};
@@ -210,16 +343,12 @@ bool is_under(std::string_view path, std::string_view directory) {
 }
 
 std::string find_place(const std::vector<std::string>& paths, std::string_view place) {
-  const std::vector<std::string_view> wanted = split(place, '/');
-  Match directory;
-  Match file;
-  for (const std::string& path : paths) {
-    const std::vector<std::string_view> components = split(path, '/');
-    const std::size_t depth = depth_of_match(components, wanted, components.size());
-    if (depth == 0) continue;
-    (depth < components.size() ? directory : file).take_better(depth, joined(components, depth));
-  }
-  return directory.depth != 0 ? directory.path : file.path;
+  const Found found = look_for(paths, place);
+  return found.directory.depth != 0 ? found.directory.path : found.file.path;
+}
+
+std::string find_file(const std::vector<std::string>& paths, std::string_view place) {
+  return look_for(paths, place).file.path;
 }
 
 std::vector<std::string> renamed_paths(std::string_view path) {
