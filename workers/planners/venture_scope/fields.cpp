@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "workers/handlers/step_fields.hpp"
@@ -34,6 +35,13 @@ Json versions_of(const Venture& venture, const Json& paths) {
   return versions;
 }
 
+// Values that people gave: no document and no formula takes their place.
+bool says_source(const std::string& source) { return source == "user" || source == "input" || source == "question"; }
+
+void note_set(Venture& venture, const std::string& path) {
+  if (std::find(venture.set.begin(), venture.set.end(), path) == venture.set.end()) venture.set.push_back(path);
+}
+
 // Whole numbers as such, so that they are shown without a fraction.
 Json number_json(double value) {
   const bool is_whole = std::fabs(value) < 9e15 && value == std::trunc(value);
@@ -44,7 +52,7 @@ Calculation calculate_field(const Venture& venture, const std::string& formula) 
   return calculate(formula, [&venture](const std::string& name) -> NamedNumber {
     const auto known = venture.fields.find(name);
     if (known != venture.fields.end() && known->at("value").is_number()) return known->at("value").get<double>();
-    if (known != venture.fields.end()) return "Expected a number for " + name + ", but it is no number.";
+    if (is_known(venture, name)) return "Expected a number for " + name + ", but it is no number.";
     if (venture.schema.contains(name)) return NoValueYet{};
     return "Expected a field, but there is none named " + name + ".";
   });
@@ -139,12 +147,15 @@ void complete_schema(Venture& venture) {
   }
 }
 
+bool has_all_components(const Venture& venture, const std::string& path) {
+  const Json& components = components_of(venture, path);
+  return std::all_of(components.begin(), components.end(),
+                     [&venture](const Json& component) { return is_known(venture, component.get<std::string>()); });
+}
+
 bool is_ready(const Venture& venture, const std::string& path) {
   const Json& components = components_of(venture, path);
-  const bool has_all = std::all_of(components.begin(), components.end(), [&venture](const Json& component) {
-    return is_known(venture, component.get<std::string>());
-  });
-  if (!has_all) return false;
+  if (!has_all_components(venture, path)) return false;
   if (!is_known(venture, path)) return true;
   const Json& field = venture.fields.at(path);
   return field.value("source", "") == "derived" && field.value("from", Json()) != versions_of(venture, components);
@@ -160,14 +171,15 @@ const Json& field_of(const Venture& venture, const std::string& path) {
 
 // --- reading and writing ---------------------------------------------------------------------------------------------
 std::vector<std::string> venture_channels() {
-  return {"profile",          "schema", "recipes", "dynamic_decompositions", "fields", "tries",
-          "last_calculation", "region", "currency"};
+  return {"profile",  "schema",   "recipes", "dynamic_decompositions", "fields", "tries", "last_calculation", "region",
+          "currency", "findings", "period"};
 }
 
 Venture venture_of(const StepInput& input) {
   Venture venture;
   venture.region = text_of(input.data, "region");
   venture.currency = currency_code(text_of(input.data, "currency"));
+  venture.period = text_of(input.data, "period");
   venture.used = input.budgets;
   venture.caps = input.caps;
   venture.schema = channel(input, "schema", Json::object());
@@ -178,6 +190,7 @@ Venture venture_of(const StepInput& input) {
   venture.fields = channel(input, "fields", Json::object());
   venture.tries = channel(input, "tries", Json::object());
   venture.calculation = channel(input, "last_calculation", Json::object());
+  venture.findings = channel(input, "findings", Json::object());
   return venture;
 }
 
@@ -221,7 +234,10 @@ void create_plan(const Venture& venture, const std::string& goal, Outcome& outco
 }
 
 // --- fields ----------------------------------------------------------------------------------------------------------
-bool is_known(const Venture& venture, const std::string& path) { return venture.fields.contains(path); }
+bool is_known(const Venture& venture, const std::string& path) {
+  const auto found = venture.fields.find(path);
+  return found != venture.fields.end() && !found->at("value").is_null();
+}
 
 bool may_search(const Json& field) { return has_source(field, "search"); }
 bool may_ask(const Json& field) { return has_source(field, "user"); }
@@ -234,7 +250,12 @@ std::int64_t tried(const Venture& venture, const std::string& path, const char* 
   return venture.tries.value(path, Json::object()).value(how, std::int64_t{0});
 }
 
+bool is_said(const Venture& venture, const std::string& path) {
+  return is_known(venture, path) && says_source(text_of(venture.fields.at(path), "source"));
+}
+
 void set_field(Venture& venture, const std::string& path, Json value, const Json& about) {
+  if (is_said(venture, path) && !says_source(text_of(about, "source"))) return;
   const bool is_new = !is_known(venture, path);
   const bool is_same = !is_new && venture.fields.at(path).at("value") == value;
   Json field = about;
@@ -242,8 +263,15 @@ void set_field(Venture& venture, const std::string& path, Json value, const Json
   field["value"] = std::move(value);
   if (!is_new && venture.fields.at(path) == field) return;
   venture.fields[path] = std::move(field);
-  if (std::find(venture.set.begin(), venture.set.end(), path) == venture.set.end()) venture.set.push_back(path);
+  note_set(venture, path);
   if (is_new) venture.learned.push_back(path);
+}
+
+void withdraw_field(Venture& venture, const std::string& path, const std::string& reason) {
+  if (!is_known(venture, path) || text_of(venture.fields.at(path), "source") != "derived") return;
+  venture.fields[path] = {
+      {"value", nullptr}, {"source", "derived"}, {"version", version_of(venture, path) + 1}, {"fault", reason}};
+  note_set(venture, path);
 }
 
 std::string filled(const Venture& venture, std::string text) {
@@ -292,6 +320,30 @@ bool has_current_success(const Venture& venture) {
   return true;
 }
 
+std::optional<double> result_with(const Venture& venture, const std::map<std::string, double>& instead) {
+  std::map<std::string, std::optional<double>> known;
+  const std::function<std::optional<double>(const std::string&)> value_of =
+      [&](const std::string& path) -> std::optional<double> {
+    if (const auto other = instead.find(path); other != instead.end()) return other->second;
+    if (const auto seen = known.find(path); seen != known.end()) return seen->second;
+    std::optional<double> value;
+    known[path] = value;  // a formula that reaches itself has none
+    if (is_derived(venture, path) && !(is_said(venture, path) && path != target_of(venture))) {
+      const Calculation made =
+          calculate(text_of(venture.recipes.at(path), "formula"), [&](const std::string& name) -> NamedNumber {
+            if (const std::optional<double> number = value_of(name)) return *number;
+            return NoValueYet{};
+          });
+      if (made.status == CalculationStatus::success) value = made.value;
+    } else if (is_known(venture, path) && venture.fields.at(path).at("value").is_number()) {
+      value = venture.fields.at(path).at("value").get<double>();
+    }
+    known[path] = value;
+    return value;
+  };
+  return value_of(target_of(venture));
+}
+
 Json calculated(const Venture& venture) {
   const std::string target = target_of(venture);
   const std::string formula = text_of(field_of(venture, target), "formula");
@@ -307,11 +359,15 @@ Json calculated(const Venture& venture) {
 // --- recipes, decompositions and composition -------------------------------------------------------------------------
 bool decompose(Venture& venture, const std::string& path) {
   if (!has_rule(venture, path)) return false;
-  venture.decompositions[path] = venture.profile.at("decompositions").at(path);
+  take_parts(venture, path, venture.profile.at("decompositions").at(path));
+  return true;
+}
+
+void take_parts(Venture& venture, const std::string& path, Json decomposition) {
+  venture.decompositions[path] = std::move(decomposition);
   venture.decomposed.push_back(path);
   build_recipes(venture);
   complete_schema(venture);
-  return true;
 }
 
 void decompose_ahead(Venture& venture) {
@@ -342,10 +398,19 @@ Json compose_ready_fields(Venture& venture) {
   for (std::size_t round = 0; round <= venture.recipes.size(); ++round) {
     bool has_more = false;
     for (const auto& [path, recipe] : venture.recipes.items()) {
-      if (path == target_of(venture) || faults.contains(path) || !is_ready(venture, path)) continue;
+      if (path == target_of(venture) || faults.contains(path)) continue;
+      if (!has_all_components(venture, path)) {
+        const bool was_known = is_known(venture, path);
+        withdraw_field(venture, path, "A component has no value any more.");
+        has_more = has_more || (was_known && !is_known(venture, path));
+        continue;
+      }
+      if (!is_ready(venture, path)) continue;
       const Calculation made = calculate_field(venture, text_of(recipe, "formula"));
       if (made.status != CalculationStatus::success) {
         faults[path] = made.message;
+        has_more = has_more || is_known(venture, path);
+        withdraw_field(venture, path, made.message);
         continue;
       }
       Json about = {{"source", "derived"}, {"formula", recipe.at("formula")}};
