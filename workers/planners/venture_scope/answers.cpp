@@ -1,8 +1,6 @@
 #include "workers/planners/venture_scope/answers.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -15,36 +13,7 @@ namespace {
 constexpr std::size_t text_bytes_max = 1000;
 constexpr double no_limit = std::numeric_limits<double>::max();
 
-// --- numbers for people ----------------------------------------------------------------------------------------------
-std::string with_commas(std::string digits) {
-  const std::size_t point = std::min(digits.find('.'), digits.size());
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = point; at > first + 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
 }  // namespace
-
-std::string number_text(double number) {
-  char text[64];
-  const bool is_large = std::fabs(number) >= 1000;
-  if (is_large && std::fabs(number) < 1e18) {
-    std::snprintf(text, sizeof text, "%.0f", number);
-    return with_commas(text);
-  }
-  std::snprintf(text, sizeof text, "%.6g", number);
-  return text;
-}
-
-std::string value_text(const Venture& venture, const std::string& path, const Json& value) {
-  const Json& field = venture.schema.at(path);
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number()) return canonical(value);
-  const std::string type = text_of(field, "type");
-  if (type == "share") return number_text(value.get<double>() * 100) + " %";
-  const std::string unit = type == "money" ? venture.currency : filled(venture, text_of(field, "unit"));
-  return number_text(value.get<double>()) + (unit.empty() ? "" : " " + unit);
-}
 
 bool is_no_answer(const Json& answer) {
   if (answer.is_null()) return true;

@@ -1,5 +1,4 @@
-// Values from people for venture_scope: their answers, and numbers as people read them. Pure functions, safe from any
-// thread.
+// Values from people for venture_scope: their answers. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -14,10 +13,5 @@ Result<Json> read_answer(const Venture& venture, const std::string& path, const 
 
 // Whether the answer declines to answer: null, "", "unknown".
 bool is_no_answer(const Json& answer);
-
-// "276,093,750", "0.31".
-std::string number_text(double number);
-// A field's value with its unit: "31 %", "2,850 EUR".
-std::string value_text(const Venture& venture, const std::string& path, const Json& value);
 
 }  // namespace cairn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <set>
 
@@ -40,6 +41,13 @@ bool says_source(const std::string& source) { return source == "user" || source 
 
 void note_set(Venture& venture, const std::string& path) {
   if (std::find(venture.set.begin(), venture.set.end(), path) == venture.set.end()) venture.set.push_back(path);
+}
+
+std::string with_commas(std::string digits) {
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = point; at > first + 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
 }
 
 // Whole numbers as such, so that they are shown without a fraction.
@@ -303,6 +311,27 @@ bool is_used_up(const Venture& venture, const std::string& budget) {
   const auto used = venture.used.find(budget);
   const auto cap = venture.caps.find(budget);
   return used != venture.used.end() && cap != venture.caps.end() && used->second >= cap->second;
+}
+
+std::string number_text(double number) {
+  char text[64];
+  const bool is_large = std::fabs(number) >= 1000;
+  if (is_large && std::fabs(number) < 1e18) {
+    std::snprintf(text, sizeof text, "%.0f", number);
+    return with_commas(text);
+  }
+  std::snprintf(text, sizeof text, "%.6g", number);
+  return text;
+}
+
+std::string value_text(const Venture& venture, const std::string& path, const Json& value) {
+  const Json& field = venture.schema.at(path);
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number()) return canonical(value);
+  const std::string type = text_of(field, "type");
+  if (type == "share") return number_text(value.get<double>() * 100) + " %";
+  const std::string unit = type == "money" ? venture.currency : filled(venture, text_of(field, "unit"));
+  return number_text(value.get<double>()) + (unit.empty() ? "" : " " + unit);
 }
 
 // --- the calculation -------------------------------------------------------------------------------------------------

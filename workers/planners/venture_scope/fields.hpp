@@ -60,7 +60,7 @@ bool prefers_search(const Json& field);
 std::int64_t tried(const Venture& venture, const std::string& path, const char* how);  // "searched", "asked"
 // Whether a person or the run's input has given the value.
 bool is_said(const Venture& venture, const std::string& path);
-// `about`: source and so on. What was said stays, unless it is said again.
+// `about`: source and so on. A value that was said stays, unless it is said again.
 void set_field(Venture& venture, const std::string& path, Json value, const Json& about);
 // Takes back a derived value that no longer follows from its components: the field is unknown again.
 void withdraw_field(Venture& venture, const std::string& path, const std::string& reason);
@@ -68,6 +68,10 @@ void withdraw_field(Venture& venture, const std::string& path, const std::string
 std::string text_of_field(const Venture& venture, const std::string& path, const char* name);
 std::string filled(const Venture& venture, std::string text);
 bool is_used_up(const Venture& venture, const std::string& budget);
+// "276,093,750", "0.31".
+std::string number_text(double number);
+// A field's value with its unit: "31 %", "2,850 EUR".
+std::string value_text(const Venture& venture, const std::string& path, const Json& value);
 
 // --- the calculation -------------------------------------------------------------------------------------------------
 bool is_calculator_backed(const Venture& venture);

@@ -1,5 +1,5 @@
 // The question of a run, read into the region, the currency, the product and the period that it names: by a model, or
-// by word rules in its place. What is read must stand in the question, and never takes the place of what was given.
+// by word rules in its place. A part counts if it stands in the question, and never takes the place of a given one.
 // Pure functions, safe from any thread.
 #pragma once
 

@@ -10,7 +10,6 @@
 
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
-#include "workers/planners/venture_scope/answers.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {

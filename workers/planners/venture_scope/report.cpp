@@ -7,7 +7,6 @@
 
 #include "workers/handlers/step_fields.hpp"
 #include "workers/models/models.hpp"
-#include "workers/planners/venture_scope/answers.hpp"
 
 namespace cairn {
 namespace {

@@ -43,7 +43,7 @@ Outcome leave_by(std::string label) { return {std::move(label), Json::object(), 
 // Whether the step was reached because the model failed for good.
 bool model_failed(const StepInput& input) { return input.given.is_object() && input.given.contains("error"); }
 
-// Whether the node's settings in the graph allow it; older versions of the graph have none, nor the edges that it needs.
+// Whether the settings of the node in its graph allow it; older versions have none, nor the edges that it needs.
 bool is_allowed(const StepInput& input, const char* setting) {
   return input.with.is_object() && input.with.value(setting, Json()) == true;
 }

@@ -199,17 +199,12 @@ Result<std::string> read_document(const fs::path& path) {
   if (!text) return text;
   if (!is_utf8(*text) || text->find('\0') != std::string::npos)
     return unreadable("Expected UTF-8 text, but it is not.");
-  if (ending == ".pdf") return text_of_pages(*text);
+  if (ending == ".pdf")
+    return "# " + readable_line(path.stem().string(), source_bytes_max) + "\n" + text_of_pages(*text);
   if (ending == ".docx") return text_of_word(*text);
   if (ending == ".csv") return text_of_csv(*text);
   if (ending == ".html" || ending == ".htm") return text_of_html(*text);
   return text;
-}
-
-// A PDF's pages are headings, and a table has none: their title is the file's name.
-bool has_own_title(const std::string& source) {
-  const std::string ending = ending_of(source);
-  return ending != ".pdf" && ending != ".csv";
 }
 
 Error nothing_read(const std::string& directory, const std::vector<UnreadFile>& unread_files) {
@@ -234,8 +229,7 @@ Document document_of(std::string source, std::string_view text) {
   }
   Document document;
   document.passages = maker.passages();
-  const bool is_titled = !maker.title.empty() && has_own_title(source);
-  document.title = is_titled ? maker.title : fs::path(source).stem().string();
+  document.title = maker.title.empty() ? fs::path(source).stem().string() : maker.title;
   document.source = std::move(source);
   return document;
 }

@@ -175,11 +175,13 @@ constexpr std::array<std::string_view, 16> blocks = {"p",      "div",     "secti
 
 // Where the element that was opened ends: after its closing tag.
 std::size_t after_element(std::string_view html, std::size_t at, const std::string& name) {
-  while (at < html.size()) {
-    const std::size_t open = html.find('<', at);
-    if (open == std::string_view::npos) break;
-    at = open;
-    if (const Tag tag = take_tag(html, at); tag.closes && tag.name == name) return at;
+  for (at = html.find("</", at); at != std::string_view::npos; at = html.find("</", at + 2)) {
+    const std::string_view there = html.substr(at + 2, name.size());
+    const bool is_it = std::equal(there.begin(), there.end(), name.begin(), name.end(),
+                                  [](char left, char right) { return lower_of(left) == right; });
+    if (!is_it) continue;
+    take_tag(html, at);
+    return at;
   }
   return html.size();
 }

@@ -512,7 +512,8 @@ TEST(VentureScope, S0_52_a_model_that_was_asked_is_not_asked_again_by_the_next_w
 
 // --- search, calculation and the end ---------------------------------------------------------------------------------
 TEST(VentureScope, S0_41_a_search_counts_whether_it_finds_something_or_not) {
-  PlannerRun found(script({decided("search", "a"), decided("ask_user", "b")}), documents());
+  const Json reads_nothing = {{"node", "extract"}, {"value", {{"readings", Json::array()}}}};
+  PlannerRun found(script({decided("search", "a"), reads_nothing, decided("ask_user", "b")}), documents());
   const RunId with_hits = found.run("venture_scope", tiny());
   EXPECT_EQ(part_of(found.path(with_hits), 6, 4), (Words{"search", "extract", "observe", "tick"}));
   EXPECT_EQ(found.state(with_hits).budgets.at("search").used, 1);
