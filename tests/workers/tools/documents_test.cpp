@@ -20,7 +20,7 @@ TEST(Markup, U1_html_is_its_text_without_scripts_and_with_its_tables) {
     <ul><li>bread: EUR&#32;3<li>milk: &#x20AC;2</ul>
     <table><tr><th>Year</th><th>Sold</th></tr><tr><td><p>2024</p></td><td>1,200</td></tr></table></body></html>)");
   EXPECT_EQ(text,
-            "# Bikes & more\n## Prices\n\nThe average price was\u00A0€2,850 in Norland, 3 < 4.\n\n"
+            "# Bikes & more\n\n## Prices\n\nThe average price was\u00A0€2,850 in Norland, 3 < 4.\n\n"
             "- bread: EUR 3\n- milk: €2\n\n- Year | Sold\n- 2024 | 1,200\n\n");
   EXPECT_EQ(text_of_html("<h1>Own</h1>Text"), "# Own\n\nText\n");
   for (const char* broken : {"<", "<p", "<!--", "<script>", "a &", "&#;", "&#99999999999;", "</", "<a href=\"x"})
