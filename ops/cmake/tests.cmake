@@ -136,6 +136,9 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/tool_agent/tool_agent_test.cpp
   tests/workers/planners/venture_scope/evidence_test.cpp
   tests/workers/planners/venture_scope/formula_test.cpp
+  tests/workers/planners/venture_scope/quantity_test.cpp
+  tests/workers/planners/venture_scope/readings_test.cpp
+  tests/workers/planners/venture_scope/report_test.cpp
   tests/workers/planners/venture_scope/venture_scope_nodes_test.cpp
   tests/workers/planners/venture_scope/venture_scope_policy_test.cpp
   tests/workers/planners/venture_scope/venture_scope_test.cpp
@@ -162,6 +165,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/session_test.cpp
   tests/workers/session/upgrade_test.cpp
   tests/workers/tools/corpus_tool_test.cpp
+  tests/workers/tools/documents_test.cpp
   tests/workers/tools/data_question_test.cpp
   tests/workers/tools/page_dom_test.cpp
   tests/workers/tools/page_guard_test.cpp

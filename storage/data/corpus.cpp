@@ -8,6 +8,9 @@
 namespace cairn {
 namespace {
 
+// The title of the row that remembers an unread file; its text is the reason. A document's title has no such character.
+constexpr const char* unread_title = "\x01unread";
+
 constexpr std::int64_t load_limit_ms = 600'000;  // a load may wait for another one
 
 Error no_corpus(const std::string& corpus) {
@@ -57,11 +60,13 @@ Corpora::Corpora(std::function<Result<std::string>()> dsn)
 Corpora::~Corpora() = default;
 
 Result<CorpusLoad> Corpora::load(const std::string& corpus, const std::string& folder,
-                                 const std::vector<Document>& documents) {
+                                 const std::vector<Document>& documents, const std::vector<UnreadFile>& unread) {
+  std::vector<Document> rows = documents;
+  for (const UnreadFile& file : unread) rows.push_back({file.source, unread_title, {file.reason}});
   return database_->use([&](Administration& database) -> Result<CorpusLoad> {
     database.begin();
     database.query("lock_corpus", {corpus});
-    const CorpusLoad report = replace(database, corpus, folder, documents);
+    const CorpusLoad report = replace(database, corpus, folder, rows);
     database.commit();
     return report;
   });
@@ -75,8 +80,18 @@ Result<std::vector<FoundPassage>> Corpora::search(const CorpusQuery& query) {
     rows.expect_columns({"source", "title", "text"});
     std::vector<FoundPassage> found;
     for (std::size_t row = 0; row < rows.size(); ++row)
-      found.push_back({rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)});
+      if (rows.text(row, 1) != unread_title) found.push_back({rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)});
     return found;
+  });
+}
+
+Result<std::vector<UnreadFile>> Corpora::unread(const std::string& corpus) {
+  return database_->use([&](Administration& database) -> Result<std::vector<UnreadFile>> {
+    const AdminRows rows = database.query("corpus_unread", {corpus, unread_title});
+    rows.expect_columns({"source", "text"});
+    std::vector<UnreadFile> files;
+    for (std::size_t row = 0; row < rows.size(); ++row) files.push_back({rows.text(row, 0), rows.text(row, 1)});
+    return files;
   });
 }
 

@@ -20,6 +20,12 @@ struct Document {
   std::vector<std::string> passages;
 };
 
+// A file of a loaded folder that could not be read.
+struct UnreadFile {
+  std::string source;
+  std::string reason;  // one sentence
+};
+
 struct FoundPassage {
   std::string source;
   std::string title;
@@ -55,11 +61,15 @@ class Corpora {
   Corpora& operator=(const Corpora&) = delete;
 
   // Replaces the folder's documents in the corpus by these; other folders' stay. All or nothing.
-  // REQUIRES: each source begins with "FOLDER/". Every function refuses `unavailable` (no database).
-  Result<CorpusLoad> load(const std::string& corpus, const std::string& folder, const std::vector<Document>& documents);
+  // REQUIRES: each source begins with "FOLDER/". Every function refuses `unavailable` (no database). Unread files are
+  // remembered and counted like documents, but never found.
+  Result<CorpusLoad> load(const std::string& corpus, const std::string& folder, const std::vector<Document>& documents,
+                          const std::vector<UnreadFile>& unread = {});
 
   // Refuses `not_found` if there is no such corpus.
   Result<std::vector<FoundPassage>> search(const CorpusQuery& query);
+  // The first 50 unread files of the corpus, by their sources.
+  Result<std::vector<UnreadFile>> unread(const std::string& corpus);
   Status drop(const std::string& corpus);
 
   Result<std::vector<CorpusRow>> list();

@@ -30,21 +30,27 @@ Exit corpus_load(const Settings& settings, const std::string& name, const std::s
   if (!folder) return folder.error();
   const Result<std::string> dsn = opened_dsn(settings);
   if (!dsn) return dsn.error();
-  const Result<CorpusLoad> loaded = Corpora([&dsn] { return dsn; }).load(name, folder->name, folder->documents);
+  const Result<CorpusLoad> loaded =
+      Corpora([&dsn] { return dsn; }).load(name, folder->name, folder->documents, folder->unread);
   if (!loaded) return loaded.error();
-  if (settings.json)
+  Json unread = Json::array();
+  for (const UnreadFile& file : folder->unread) unread.push_back({{"source", file.source}, {"reason", file.reason}});
+  if (settings.json) {
     print_json({{"corpus", name},
                 {"folder", folder->name},
                 {"documents", folder->documents.size()},
                 {"added", loaded->added},
                 {"changed", loaded->changed},
                 {"unchanged", loaded->unchanged},
-                {"removed", loaded->removed}});
-  else
+                {"removed", loaded->removed},
+                {"unread", std::move(unread)}});
+  } else {
     print_line("Corpus " + name + " has the " + std::to_string(folder->documents.size()) + " documents of " +
                folder->name + ": " + std::to_string(loaded->added) + " added, " + std::to_string(loaded->changed) +
                " changed, " + std::to_string(loaded->unchanged) + " unchanged, " + std::to_string(loaded->removed) +
                " removed.");
+    for (const UnreadFile& file : folder->unread) print_line("Not read: " + file.source + ": " + file.reason);
+  }
   return exit_ok;
 }
 
@@ -71,7 +77,7 @@ Exit corpus_search(const Settings& settings, const std::string& name, const std:
   if (!dsn) return dsn.error();
   const auto found = corpora_in_database([&dsn] { return dsn; })({name, words, hits_shown});
   if (!found) return found.error();
-  for (const FoundPassage& passage : *found) {
+  for (const FoundPassage& passage : found->passages) {
     if (settings.json) {
       print_json({{"title", passage.title}, {"source", passage.source}, {"excerpt", passage.text}});
       continue;
@@ -79,7 +85,7 @@ Exit corpus_search(const Settings& settings, const std::string& name, const std:
     print_line(painted(passage.title, Paint::bold) + "  " + painted(passage.source, Paint::dim));
     print_line(passage.text + "\n");
   }
-  if (!settings.json && found->empty()) print_line(painted("None.", Paint::dim));
+  if (!settings.json && found->passages.empty()) print_line(painted("None.", Paint::dim));
   return exit_ok;
 }
 
@@ -104,9 +110,8 @@ void add_corpus(CommandLine& line) {
   const auto add_name = [&name](CLI::App& command) {
     command.add_option("NAME", name, "The corpus's name")->required()->type_name("");
   };
-  CLI::App& load =
-      add_command(line, group, "load", "Load a folder's text and Markdown files; again: what changed in the folder",
-                  [&](const Settings& settings) { return corpus_load(settings, name, directory); });
+  CLI::App& load = add_command(line, group, "load", "Load a folder's documents; again: what changed in the folder",
+                               [&](const Settings& settings) { return corpus_load(settings, name, directory); });
   add_name(load);
   add_text(load, "DIR", "", "The folder", [&](const std::string& text) {
     return assign(directory, path_argument(text, "a folder"));

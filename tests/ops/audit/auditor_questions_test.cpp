@@ -32,7 +32,7 @@ class AuditorQuestions : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     PgConnection({dsn(), "a test"}).execute("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.question");
-    const Json question = {{"question", "How large is the market for e-bikes in Norland?"},
+    const Json question = {{"question", "How large is the market for e-bikes?"},
                            {"currency", "EUR"},
                            {"fields", {{"core.product", "e-bikes"}}}};
     const Json asking = cairn_ok({"start", "venture_scope", "--input", question.dump(), "--wait", "--json"}).json();

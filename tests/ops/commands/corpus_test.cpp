@@ -58,10 +58,30 @@ TEST_F(CorpusCommands, bad_input_is_refused_and_nothing_is_loaded) {
   expect_refused(cairn({"corpus", "drop", "nowhere"}), 3, "Expected a corpus named nowhere");
   EXPECT_EQ(cairn({"corpus", "load", "trips"}).exit, 2);
   EXPECT_EQ(cairn({"corpus"}).exit, 2);
+  fs::remove_all(folder);
+  fs::create_directories(folder);
   write("broken.md", "\xff\xfe");
   expect_refused(cairn({"corpus", "load", "trips", folder.string()}), 4, "Expected UTF-8 text");
   expect_refused(cairn({"corpus", "search", "trips", "inhabitants"}), 3, "Expected a corpus named trips");
   expect_refused(cairn({"corpus", "list", "--dsn", "host=/nowhere dbname=x"}), 5, "Expected");
+}
+
+TEST_F(CorpusCommands, U1_a_file_that_cannot_be_read_is_named_when_it_is_loaded_and_in_the_answer) {
+  write("broken.md", "\xff\xfe");
+  EXPECT_EQ(load().json()["unread"][0]["source"], "westland/broken.md");
+  EXPECT_NE(cairn_ok({"corpus", "load", "trips", folder.string()}).out.find("Not read: westland/broken.md"),
+            std::string::npos);
+  const Json field = {
+      {"type", "money"}, {"sources", {"search"}}, {"query", "price of e-bikes"}, {"find", {{"about", {"price"}}}}};
+  const Json input = {{"question", "What do e-bikes cost?"},
+                      {"region", "Westland"},
+                      {"currency", "EUR"},
+                      {"corpus", "trips"},
+                      {"profile", {{"fields", {{"price", field}}}}}};
+  const Json ended = cairn_ok({"start", "venture_scope", "--input", input.dump(), "--wait", "--json"}).json();
+  EXPECT_EQ(ended["output"]["fields"]["price"]["value"], 3000);
+  EXPECT_EQ(ended["output"]["unreadable"][0]["source"], "westland/broken.md");
+  EXPECT_NE(ended["output"]["answer"].get<std::string>().find("Not read: westland/broken.md"), std::string::npos);
 }
 
 TEST_F(CorpusCommands, a_dropped_corpus_is_gone) {

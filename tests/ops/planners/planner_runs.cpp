@@ -135,7 +135,7 @@ PlannerCase asking_case(const std::string& graph) {
   for (PlannerCase& one : planner_cases())
     if (one.graph == graph) made = std::move(one);
   if (graph == "venture_scope") {
-    made.input = Json{{"question", "How large is the market for e-bikes in Norland?"}}.dump();
+    made.input = Json{{"question", "How large is the market?"}}.dump();
     made.answers = {R"("Norland")", R"("EUR")", R"("e-bikes")"};
   } else if (graph == "round_planner") {
     made.input = Json{{"question", "What about Berlin?"}, {"clarify", "ask"}}.dump();

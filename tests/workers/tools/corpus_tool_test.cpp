@@ -51,7 +51,7 @@ TEST_F(Folders, are_read_whole_but_for_what_is_hidden_or_no_text) {
   write("deep/a.txt", "Deep.");
   write("deep/.hidden/x.md", "Hidden.");
   write(".y.md", "Hidden.");
-  write("c.pdf", "Not text.");
+  write("c.odt", "Not text.");
   write("empty.md", "\n");
   for (const std::string& path : {root.string(), root.string() + "/", (root / "deep" / "..").string()}) {
     const Result<Folder> folder = read_documents(path);
@@ -78,17 +78,35 @@ TEST_F(Folders, H20_links_that_lead_out_of_the_folder_are_not_followed) {
   EXPECT_EQ(sources, (std::vector<std::string>{"folder/a.md", "folder/b.md"}));
 }
 
-TEST_F(Folders, what_cannot_be_read_refuses_the_whole_folder) {
+TEST_F(Folders, what_is_no_folder_or_has_nothing_to_read_is_refused) {
   EXPECT_EQ(read_documents((root / "nothing").string()).error().code, Code::not_found);
   EXPECT_EQ(read_documents(root.string()).error().code, Code::invalid) << "no documents";
   write("good.md", "Good.");
   EXPECT_EQ(read_documents((root / "good.md").string()).error().code, Code::not_found) << "no folder";
+  fs::remove(root / "good.md");
   write("bad.md", "\xff\xfe");
-  EXPECT_NE(read_documents(root.string()).error().message.find("bad.md is not"), std::string::npos);
-  write("bad.md", std::string("a\0b", 3));
   EXPECT_EQ(read_documents(root.string()).error().code, Code::invalid);
-  write("bad.md", std::string(document_bytes_max + 1, 'x'));
-  EXPECT_EQ(read_documents(root.string()).error().code, Code::limit);
+  EXPECT_NE(read_documents(root.string()).error().message.find("folder/bad.md: Expected UTF-8"), std::string::npos);
+}
+
+TEST_F(Folders, U1_what_cannot_be_read_is_passed_over_and_named) {
+  write("good.md", "Good.");
+  write("bytes.md", "\xff\xfe");
+  write("nul.md", std::string("a\0b", 3));
+  write("large.md", std::string(document_bytes_max + 1, 'x'));
+  write("broken.pdf", "no PDF");
+  write("broken.docx", "no archive");
+  const Result<Folder> folder = read_documents(root.string());
+  ASSERT_TRUE(folder) << folder.error().message;
+  ASSERT_EQ(folder->documents.size(), 1U);
+  EXPECT_EQ(folder->documents[0].source, "folder/good.md");
+  std::vector<std::string> unread;
+  for (const UnreadFile& file : folder->unread) {
+    unread.push_back(file.source);
+    EXPECT_TRUE(file.reason.starts_with("Expected ")) << file.reason;
+  }
+  EXPECT_EQ(unread, (std::vector<std::string>{"folder/broken.docx", "folder/broken.pdf", "folder/bytes.md",
+                                              "folder/large.md", "folder/nul.md"}));
 }
 
 TEST(Documents, H4_a_worker_may_be_bound_to_some_corpora) {
@@ -152,6 +170,21 @@ TEST_P(CorpusTool, wrong_inputs_are_told) {
     ASSERT_TRUE(!answer.ok()) << inputs;
     EXPECT_EQ(answer.error().error, "invalid");
   }
+}
+
+TEST(Corpora, U1_files_that_could_not_be_read_are_named_in_every_answer_and_never_found) {
+  const std::string dsn = test::new_database(1);
+  const auto place = [dsn]() -> Result<std::string> { return dsn; };
+  const std::vector<UnreadFile> unread = {{"docs/x.pdf", "Expected heat pumps, but it is locked."}};
+  ASSERT_TRUE(Corpora(place).load("energy", "docs", {document_of("docs/a.md", "Heat pumps last.")}, unread));
+  const ToolSpec tool = corpus_tool(corpora_in_database(place));
+  for (const auto& [words, hits] : {std::pair{"heat pumps", 1}, std::pair{"locked", 0}, std::pair{"submarine", 0}}) {
+    const Json outputs = *call(tool, {{"corpus", "energy"}, {"query", words}});
+    EXPECT_EQ(outputs["hits"].size(), static_cast<std::size_t>(hits)) << words;
+    EXPECT_EQ(outputs["unreadable"], (Json{{{"source", "docs/x.pdf"}, {"reason", unread[0].reason}}}));
+  }
+  ASSERT_TRUE(Corpora(place).load("energy", "docs", {document_of("docs/a.md", "Heat pumps last.")}));
+  EXPECT_FALSE((*call(tool, {{"corpus", "energy"}, {"query", "heat"}})).contains("unreadable")) << "it is gone";
 }
 
 TEST(Corpora, a_database_that_is_away_is_worth_another_attempt) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <functional>
 #include <set>
 
 #include "workers/handlers/step_fields.hpp"
@@ -34,6 +36,20 @@ Json versions_of(const Venture& venture, const Json& paths) {
   return versions;
 }
 
+// Values that people gave: no document and no formula takes their place.
+bool says_source(const std::string& source) { return source == "user" || source == "input" || source == "question"; }
+
+void note_set(Venture& venture, const std::string& path) {
+  if (std::find(venture.set.begin(), venture.set.end(), path) == venture.set.end()) venture.set.push_back(path);
+}
+
+std::string with_commas(std::string digits) {
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = point; at > first + 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
 // Whole numbers as such, so that they are shown without a fraction.
 Json number_json(double value) {
   const bool is_whole = std::fabs(value) < 9e15 && value == std::trunc(value);
@@ -44,7 +60,7 @@ Calculation calculate_field(const Venture& venture, const std::string& formula) 
   return calculate(formula, [&venture](const std::string& name) -> NamedNumber {
     const auto known = venture.fields.find(name);
     if (known != venture.fields.end() && known->at("value").is_number()) return known->at("value").get<double>();
-    if (known != venture.fields.end()) return "Expected a number for " + name + ", but it is no number.";
+    if (is_known(venture, name)) return "Expected a number for " + name + ", but it is no number.";
     if (venture.schema.contains(name)) return NoValueYet{};
     return "Expected a field, but there is none named " + name + ".";
   });
@@ -139,12 +155,15 @@ void complete_schema(Venture& venture) {
   }
 }
 
+bool has_all_components(const Venture& venture, const std::string& path) {
+  const Json& components = components_of(venture, path);
+  return std::all_of(components.begin(), components.end(),
+                     [&venture](const Json& component) { return is_known(venture, component.get<std::string>()); });
+}
+
 bool is_ready(const Venture& venture, const std::string& path) {
   const Json& components = components_of(venture, path);
-  const bool has_all = std::all_of(components.begin(), components.end(), [&venture](const Json& component) {
-    return is_known(venture, component.get<std::string>());
-  });
-  if (!has_all) return false;
+  if (!has_all_components(venture, path)) return false;
   if (!is_known(venture, path)) return true;
   const Json& field = venture.fields.at(path);
   return field.value("source", "") == "derived" && field.value("from", Json()) != versions_of(venture, components);
@@ -160,14 +179,15 @@ const Json& field_of(const Venture& venture, const std::string& path) {
 
 // --- reading and writing ---------------------------------------------------------------------------------------------
 std::vector<std::string> venture_channels() {
-  return {"profile",          "schema", "recipes", "dynamic_decompositions", "fields", "tries",
-          "last_calculation", "region", "currency"};
+  return {"profile",  "schema",   "recipes", "dynamic_decompositions", "fields", "tries", "last_calculation", "region",
+          "currency", "findings", "period"};
 }
 
 Venture venture_of(const StepInput& input) {
   Venture venture;
   venture.region = text_of(input.data, "region");
   venture.currency = currency_code(text_of(input.data, "currency"));
+  venture.period = text_of(input.data, "period");
   venture.used = input.budgets;
   venture.caps = input.caps;
   venture.schema = channel(input, "schema", Json::object());
@@ -178,6 +198,7 @@ Venture venture_of(const StepInput& input) {
   venture.fields = channel(input, "fields", Json::object());
   venture.tries = channel(input, "tries", Json::object());
   venture.calculation = channel(input, "last_calculation", Json::object());
+  venture.findings = channel(input, "findings", Json::object());
   return venture;
 }
 
@@ -221,7 +242,10 @@ void create_plan(const Venture& venture, const std::string& goal, Outcome& outco
 }
 
 // --- fields ----------------------------------------------------------------------------------------------------------
-bool is_known(const Venture& venture, const std::string& path) { return venture.fields.contains(path); }
+bool is_known(const Venture& venture, const std::string& path) {
+  const auto found = venture.fields.find(path);
+  return found != venture.fields.end() && !found->at("value").is_null();
+}
 
 bool may_search(const Json& field) { return has_source(field, "search"); }
 bool may_ask(const Json& field) { return has_source(field, "user"); }
@@ -234,7 +258,12 @@ std::int64_t tried(const Venture& venture, const std::string& path, const char* 
   return venture.tries.value(path, Json::object()).value(how, std::int64_t{0});
 }
 
+bool is_said(const Venture& venture, const std::string& path) {
+  return is_known(venture, path) && says_source(text_of(venture.fields.at(path), "source"));
+}
+
 void set_field(Venture& venture, const std::string& path, Json value, const Json& about) {
+  if (is_said(venture, path) && !says_source(text_of(about, "source"))) return;
   const bool is_new = !is_known(venture, path);
   const bool is_same = !is_new && venture.fields.at(path).at("value") == value;
   Json field = about;
@@ -242,8 +271,15 @@ void set_field(Venture& venture, const std::string& path, Json value, const Json
   field["value"] = std::move(value);
   if (!is_new && venture.fields.at(path) == field) return;
   venture.fields[path] = std::move(field);
-  if (std::find(venture.set.begin(), venture.set.end(), path) == venture.set.end()) venture.set.push_back(path);
+  note_set(venture, path);
   if (is_new) venture.learned.push_back(path);
+}
+
+void withdraw_field(Venture& venture, const std::string& path, const std::string& reason) {
+  if (!is_known(venture, path) || text_of(venture.fields.at(path), "source") != "derived") return;
+  venture.fields[path] = {
+      {"value", nullptr}, {"source", "derived"}, {"version", version_of(venture, path) + 1}, {"fault", reason}};
+  note_set(venture, path);
 }
 
 std::string filled(const Venture& venture, std::string text) {
@@ -277,6 +313,27 @@ bool is_used_up(const Venture& venture, const std::string& budget) {
   return used != venture.used.end() && cap != venture.caps.end() && used->second >= cap->second;
 }
 
+std::string number_text(double number) {
+  char text[64];
+  const bool is_large = std::fabs(number) >= 1000;
+  if (is_large && std::fabs(number) < 1e18) {
+    std::snprintf(text, sizeof text, "%.0f", number);
+    return with_commas(text);
+  }
+  std::snprintf(text, sizeof text, "%.6g", number);
+  return text;
+}
+
+std::string value_text(const Venture& venture, const std::string& path, const Json& value) {
+  const Json& field = venture.schema.at(path);
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number()) return canonical(value);
+  const std::string type = text_of(field, "type");
+  if (type == "share") return number_text(value.get<double>() * 100) + " %";
+  const std::string unit = type == "money" ? venture.currency : filled(venture, text_of(field, "unit"));
+  return number_text(value.get<double>()) + (unit.empty() ? "" : " " + unit);
+}
+
 // --- the calculation -------------------------------------------------------------------------------------------------
 std::string target_of(const Venture& venture) {
   return text_of(venture.profile.value("calculator", Json::object()), "target");
@@ -290,6 +347,30 @@ bool has_current_success(const Venture& venture) {
   for (const auto& [path, version] : inputs.items())
     if (version != version_of(venture, path)) return false;
   return true;
+}
+
+std::optional<double> result_with(const Venture& venture, const std::map<std::string, double>& instead) {
+  std::map<std::string, std::optional<double>> known;
+  const std::function<std::optional<double>(const std::string&)> value_of =
+      [&](const std::string& path) -> std::optional<double> {
+    if (const auto other = instead.find(path); other != instead.end()) return other->second;
+    if (const auto seen = known.find(path); seen != known.end()) return seen->second;
+    std::optional<double> value;
+    known[path] = value;  // a formula that reaches itself has none
+    if (is_derived(venture, path) && !(is_said(venture, path) && path != target_of(venture))) {
+      const Calculation made =
+          calculate(text_of(venture.recipes.at(path), "formula"), [&](const std::string& name) -> NamedNumber {
+            if (const std::optional<double> number = value_of(name)) return *number;
+            return NoValueYet{};
+          });
+      if (made.status == CalculationStatus::success) value = made.value;
+    } else if (is_known(venture, path) && venture.fields.at(path).at("value").is_number()) {
+      value = venture.fields.at(path).at("value").get<double>();
+    }
+    known[path] = value;
+    return value;
+  };
+  return value_of(target_of(venture));
 }
 
 Json calculated(const Venture& venture) {
@@ -307,11 +388,15 @@ Json calculated(const Venture& venture) {
 // --- recipes, decompositions and composition -------------------------------------------------------------------------
 bool decompose(Venture& venture, const std::string& path) {
   if (!has_rule(venture, path)) return false;
-  venture.decompositions[path] = venture.profile.at("decompositions").at(path);
+  take_parts(venture, path, venture.profile.at("decompositions").at(path));
+  return true;
+}
+
+void take_parts(Venture& venture, const std::string& path, Json decomposition) {
+  venture.decompositions[path] = std::move(decomposition);
   venture.decomposed.push_back(path);
   build_recipes(venture);
   complete_schema(venture);
-  return true;
 }
 
 void decompose_ahead(Venture& venture) {
@@ -342,10 +427,19 @@ Json compose_ready_fields(Venture& venture) {
   for (std::size_t round = 0; round <= venture.recipes.size(); ++round) {
     bool has_more = false;
     for (const auto& [path, recipe] : venture.recipes.items()) {
-      if (path == target_of(venture) || faults.contains(path) || !is_ready(venture, path)) continue;
+      if (path == target_of(venture) || faults.contains(path)) continue;
+      if (!has_all_components(venture, path)) {
+        const bool was_known = is_known(venture, path);
+        withdraw_field(venture, path, "A component has no value any more.");
+        has_more = has_more || (was_known && !is_known(venture, path));
+        continue;
+      }
+      if (!is_ready(venture, path)) continue;
       const Calculation made = calculate_field(venture, text_of(recipe, "formula"));
       if (made.status != CalculationStatus::success) {
         faults[path] = made.message;
+        has_more = has_more || is_known(venture, path);
+        withdraw_field(venture, path, made.message);
         continue;
       }
       Json about = {{"source", "derived"}, {"formula", recipe.at("formula")}};

@@ -22,8 +22,10 @@ struct Venture {
   Json fields = Json::object();          // PATH -> {"value", "source", "version", ...}
   Json tries = Json::object();           // PATH -> {"searched", "asked"}
   Json calculation = Json::object();     // channel last_calculation
+  Json findings = Json::object();        // PATH -> what the sources say, see readings.hpp
   std::string region;
   std::string currency;
+  std::string period;                        // the year that the question is about; "" any
   std::map<std::string, std::int64_t> used;  // of the budgets iterations, search, ask and calc
   std::map<std::string, std::int64_t> caps;
 
@@ -55,18 +57,29 @@ bool is_known(const Venture& venture, const std::string& path);
 bool may_search(const Json& field);
 bool may_ask(const Json& field);
 bool prefers_search(const Json& field);
-std::int64_t tried(const Venture& venture, const std::string& path, const char* how);      // "searched", "asked"
-void set_field(Venture& venture, const std::string& path, Json value, const Json& about);  // about: source and so on
+std::int64_t tried(const Venture& venture, const std::string& path, const char* how);  // "searched", "asked"
+// Whether a person or the run's input has given the value.
+bool is_said(const Venture& venture, const std::string& path);
+// `about`: source and so on. A value that was said stays, unless it is said again.
+void set_field(Venture& venture, const std::string& path, Json value, const Json& about);
+// Takes back a derived value that no longer follows from its components: the field is unknown again.
+void withdraw_field(Venture& venture, const std::string& path, const std::string& reason);
 // A field's text with {region}, {currency} and {PATH} filled in.
 std::string text_of_field(const Venture& venture, const std::string& path, const char* name);
 std::string filled(const Venture& venture, std::string text);
 bool is_used_up(const Venture& venture, const std::string& budget);
+// "276,093,750", "0.31".
+std::string number_text(double number);
+// A field's value with its unit: "31 %", "2,850 EUR".
+std::string value_text(const Venture& venture, const std::string& path, const Json& value);
 
 // --- the calculation -------------------------------------------------------------------------------------------------
 bool is_calculator_backed(const Venture& venture);
 std::string target_of(const Venture& venture);
 // Whether the last calculation succeeded and no field that it read has changed since.
 bool has_current_success(const Venture& venture);
+// The target's value if some fields had other values, through every formula below it; nothing if it has none then.
+std::optional<double> result_with(const Venture& venture, const std::map<std::string, double>& instead);
 // The calculation of now, in the form of the channel last_calculation.
 Json calculated(const Venture& venture);
 
@@ -74,6 +87,8 @@ Json calculated(const Venture& venture);
 // Stores the profile's decomposition of a field, with its recipe and its fields; false if it has none or has it
 // already.
 bool decompose(Venture& venture, const std::string& path);
+// Stores a decomposition that the profile does not have. REQUIRES: it was admitted (parts.hpp).
+void take_parts(Venture& venture, const std::string& path, Json decomposition);
 // Decomposes the needed fields that have no direct source.
 void decompose_ahead(Venture& venture);
 // Recipes of every formula in the schema and of every decomposition.

@@ -99,6 +99,8 @@ class ProfileCheck {
       expected("the type of " + what + " to be number, share, money or text", type);
     for (const char* name : {"title", "unit", "formula", "query", "question"})
       if (!field.value(name, Json("")).is_string()) expected(std::string("a text as ") + name + " of " + what, field);
+    if (field.contains("reads") && (field["reads"] != "product" || type != "text"))
+      expected(what + " to be a text that reads \"product\"", field);
     for (const char* name : {"min", "max"})
       if (!field.value(name, Json(0)).is_number()) expected(std::string("a number as ") + name + " of " + what, field);
     for (const char* name : {"required", "requires_components"})

@@ -7,7 +7,8 @@
 //    "fields": {PATH: FIELD}, "decompositions"?: {PATH: {"formula", "fields": {PATH: FIELD}}}}
 //   FIELD: {"title"?, "type"?: "number"|"share"|"money"|"text", "unit"?, "required"?: true,
 //           "formula"? or "sources"?: ["search"|"user"] (preferred first), "query"?, "question"?,
-//           "find"?: {"about": [PHRASE], "context"?: [PHRASE]}, "min"?, "max"?, "requires_components"?: false}
+//           "find"?: {"about": [PHRASE], "context"?: [PHRASE]}, "min"?, "max"?, "requires_components"?: false,
+//           "reads"?: "product" (a text that the run's question names)}
 //
 // Texts may hold {region}, {currency} and {PATH}. A decomposition names the parts of a field that has no direct source.
 // Pure functions, safe from any thread.

@@ -1,6 +1,9 @@
-// The prompt of venture_scope's one model call and the schema of its reply. The rules (rules.hpp) read the same prompt.
+// The prompts of venture_scope's planner and of its reader of documents, and the planner's reply. The rules (rules.hpp)
+// read the same prompts.
 // Pure functions, safe from any thread.
 #pragma once
+
+#include <string>
 
 #include "workers/planners/venture_scope/fields.hpp"
 #include "workers/planners/venture_scope/policy.hpp"
@@ -9,9 +12,13 @@ namespace cairn {
 
 inline constexpr const char* planner_decision_schema = "PlannerDecision";
 
-// The chat messages. The last one is a JSON object of the known fields, the missing ones, and the rest of the budgets.
+// The chat messages. The last one is a JSON object of the known fields, the missing ones, what was found for them, and
+// the rest of the budgets.
 Json planner_prompt(const Venture& venture, const StepInput& input);
 // The JSON Schema of a PlannerDecision about one of these fields.
 Json planner_decision(const Venture& venture);
+
+// The messages for the reader of passages; `data` is that of readings.hpp.
+Json extraction_messages(Json data, const std::string& fault);
 
 }  // namespace cairn

@@ -4,7 +4,11 @@
 #include <string>
 
 #include "workers/handlers/model_call.hpp"
+#include "workers/handlers/step_fields.hpp"
+#include "workers/planners/venture_scope/parts.hpp"
 #include "workers/planners/venture_scope/prompts.hpp"
+#include "workers/planners/venture_scope/question.hpp"
+#include "workers/planners/venture_scope/readings.hpp"
 
 namespace cairn {
 namespace {
@@ -21,9 +25,19 @@ Json decided(const char* action, const Json& row, const std::string& reason) {
 
 }  // namespace
 
-bool is_venture_prompt(const ModelRequest& request) { return request.schema_name == planner_decision_schema; }
+bool is_venture_prompt(const ModelRequest& request) {
+  const std::string& name = request.schema_name;
+  return name == planner_decision_schema || name == extraction_schema || name == question_schema ||
+         name == parts_schema;
+}
 
 ModelAnswer answer_venture_prompt(const ModelRequest& request) {
+  if (request.schema_name == extraction_schema) return rule_reply(extract_by_rules(prompt_data(request)));
+  if (request.schema_name == question_schema)
+    return rule_reply(read_question_by_rules(text_of(prompt_data(request), "question")));
+  if (request.schema_name == parts_schema)
+    return rule_reply(
+        {{"formula", ""}, {"parts", Json::array()}, {"reason", "By rule: only the profile knows parts."}});
   return rule_reply(decide_by_rules(prompt_data(request)));
 }
 

@@ -1,6 +1,6 @@
-// The rules of venture_scope's one prompt, in a language model's place. Takes the first missing field: searches for it
-// if it may, else asks; calculates when nothing is missing, and finishes otherwise. Pure functions, safe from any
-// thread.
+// The rules of venture_scope's prompts, in a language model's place. The planner takes the first missing field:
+// searches for it if it may, else asks; calculates when nothing is missing, and finishes otherwise. Documents and the
+// question are read by word rules; no parts are proposed. Pure functions, safe from any thread.
 #pragma once
 
 #include "engine/json.hpp"

@@ -1,17 +1,23 @@
 // The nodes of venture_scope: each does one thing, and where it leads is an edge of the graph. Their knowledge and
 // rules are in the files next to this one: fields and recipes, the policy, the prompt, answers and documents.
 #include <boost/asio/awaitable.hpp>
+#include <tuple>
 #include <utility>
 
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/handlers/tool_call.hpp"
+#include "workers/models/models.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/planners/venture_scope/answers.hpp"
 #include "workers/planners/venture_scope/fields.hpp"
+#include "workers/planners/venture_scope/parts.hpp"
 #include "workers/planners/venture_scope/policy.hpp"
 #include "workers/planners/venture_scope/profile.hpp"
 #include "workers/planners/venture_scope/prompts.hpp"
+#include "workers/planners/venture_scope/question.hpp"
+#include "workers/planners/venture_scope/reading.hpp"
+#include "workers/planners/venture_scope/report.hpp"
 #include "workers/ports/failures.hpp"
 
 namespace cairn {
@@ -34,6 +40,28 @@ Record proposed(const VentureDecision& decision) {
 
 Outcome leave_by(std::string label) { return {std::move(label), Json::object(), {}}; }
 
+// Whether the step was reached because the model failed for good.
+bool model_failed(const StepInput& input) { return input.given.is_object() && input.given.contains("error"); }
+
+// Whether the settings of the node in its graph allow it; older versions have none, nor the edges that it needs.
+bool is_allowed(const StepInput& input, const char* setting) {
+  return input.with.is_object() && input.with.value(setting, Json()) == true;
+}
+
+Json tries_after(const Venture& venture, const std::string& path, const char* how) {
+  Json tries = venture.tries.value(path, Json::object());
+  tries[how] = tries.value(how, std::int64_t{0}) + 1;
+  return {{path, std::move(tries)}};
+}
+
+// A model is to propose parts of the field; the answer comes back to this node.
+Outcome want_parts(const Venture& venture, const std::string& path, const char* back) {
+  Outcome outcome = leave_by("needs_parts");
+  outcome.patch["parts_wanted"] = {{"path", path}, {"back", back}};
+  outcome.patch["tries"] = tries_after(venture, path, "parts");
+  return outcome;
+}
+
 // --- tick ------------------------------------------------------------------------------------------------------------
 Outcome bootstrap(const char* label, const char* field) {
   Outcome outcome = leave_by(label);
@@ -44,9 +72,21 @@ Outcome bootstrap(const char* label, const char* field) {
 // The iteration was counted when the step opened; at the cap the engine closes it before it gets here.
 StepResult tick(const StepInput& input) {
   if (text_of(input.data, "status") == "aborted") return leave_by("aborted");
-  if (is_blank(text_of(input.data, "region"))) return bootstrap("needs_region", region_field);
-  if (currency_code(text_of(input.data, "currency")).empty()) return bootstrap("needs_currency", currency_field);
-  return leave_by("ready");
+  Json read = Json::object();
+  if (is_allowed(input, "reads_question") && is_question_unread(input)) {
+    if (!model_failed(input)) return leave_by("unread");
+    take_question(input, read_question_by_rules(text_of(input.data, "question")), rule_book_name, read);
+  }
+  const auto now = [&](const char* name) {
+    return read.contains(name) ? text_of(read, name) : text_of(input.data, name);
+  };
+  Outcome outcome = leave_by("ready");
+  if (is_blank(now("region")))
+    outcome = bootstrap("needs_region", region_field);
+  else if (currency_code(now("currency")).empty())
+    outcome = bootstrap("needs_currency", currency_field);
+  outcome.patch.update(read);
+  return outcome;
 }
 
 // --- prepare ---------------------------------------------------------------------------------------------------------
@@ -61,6 +101,12 @@ Status take_given_fields(Venture& venture, const Json& given) {
   return Done{};
 }
 
+void set_from_question(Venture& venture, const std::string& path, const std::string& text) {
+  if (is_known(venture, path)) return;
+  if (const Result<Json> value = read_answer(venture, path, text))
+    set_field(venture, path, *value, {{"source", "question"}});
+}
+
 // The profile is laid out into the run's channels once, so that the run has it whatever becomes of the program.
 Status begin(Venture& venture, const StepInput& input, Outcome& outcome) {
   Result<Json> profile = read_profile(channel(input, "profile"));
@@ -72,11 +118,17 @@ Status begin(Venture& venture, const StepInput& input, Outcome& outcome) {
   profile->erase("fields");
   venture.profile = *std::move(profile);
   build_recipes(venture);
+  const Json read = channel(input, "question_read", Json::object());
+  if (venture.period.empty())
+    venture.period = text_of(read_question_by_rules(text_of(input.data, "question")), "period");
   const Json given = channel(input, "fields", Json::object());
   if (!given.is_object())
     return Error{Code::invalid,
                  "Expected the input's fields to be an object, but they are " + excerpt(given, 60) + "."};
   if (const Status taken = take_given_fields(venture, given); !taken) return taken;
+  const std::string product = product_field(venture.schema);
+  if (!product.empty() && read.contains("product")) set_from_question(venture, product, text_of(read, "product"));
+  if (!venture.period.empty()) outcome.patch["period"] = venture.period;
   outcome.patch["profile"] = venture.profile;
   outcome.patch["auto_finish_ok"] = venture.profile.at("auto_finish");
   return Done{};
@@ -131,10 +183,9 @@ StepResult calc_gate(const StepInput& input) {
 }
 
 // Rules 1 and 2: what a blocked calculation lacks, if need be in parts.
-std::optional<Json> unblocking_task(Venture& venture) {
+std::optional<Json> unblocking_task(Venture& venture, std::string& stuck) {
   if (text_of(venture.calculation, "status") != "BLOCKED") return std::nullopt;
   const std::string blocked = text_of(venture.calculation, "blocked_path");
-  std::string stuck;
   std::optional<Json> task = next_acquisition_task(venture, blocked, stuck);
   while (!task && !venture.recipes.contains(stuck) && decompose(venture, stuck))
     task = next_acquisition_task(venture, blocked, stuck);
@@ -143,9 +194,15 @@ std::optional<Json> unblocking_task(Venture& venture) {
 
 StepResult acquire(const StepInput& input) {
   Venture venture = venture_of(input);
-  if (const std::optional<Json> task = unblocking_task(venture)) {
+  std::string stuck;
+  if (const std::optional<Json> task = unblocking_task(venture, stuck)) {
     Outcome outcome = leave_by("blocked_task");
     outcome.patch["task"] = *task;
+    add_changes(venture, input, outcome);
+    return outcome;
+  }
+  if (is_allowed(input, "may_propose") && may_propose_parts(venture, stuck)) {
+    Outcome outcome = want_parts(venture, stuck, "acquire");
     add_changes(venture, input, outcome);
     return outcome;
   }
@@ -204,9 +261,6 @@ asio::awaitable<StepResult> decide_next(StepInput input, Ports& ports) {
 }
 
 // --- enforce_policy --------------------------------------------------------------------------------------------------
-// Whether the step was reached because the model failed for good.
-bool model_failed(const StepInput& input) { return input.given.is_object() && input.given.contains("error"); }
-
 void add_trail(const EnforcedDecision& enforced, const std::string& first_action, Outcome& outcome) {
   Json trail = {first_action};
   for (const DecisionRewrite& rewrite : enforced.rewrites) {
@@ -245,6 +299,10 @@ StepResult enforce_policy(const StepInput& input) {
                    "Expected the action search, ask_user, reflect, calculate or finish, but the decision has \"" +
                        proposal.action + "\".",
                    false);
+  const bool is_direct = proposal.action == "search" || proposal.action == "ask_user";
+  const bool wants_parts = is_allowed(input, "may_propose") && is_direct &&
+                           field_of(venture, proposal.target).value("requires_components", false);
+  if (wants_parts && may_propose_parts(venture, proposal.target)) return want_parts(venture, proposal.target, "policy");
   const EnforcedDecision result = enforced(venture, proposal);
   for (const std::string& budget : result.exhausted) outcome.facts.emplace_back(BudgetExhausted{budget, 0, 0});
   add_trail(result, proposal.action, outcome);
@@ -255,13 +313,7 @@ StepResult enforce_policy(const StepInput& input) {
   return outcome;
 }
 
-// --- search and observe ----------------------------------------------------------------------------------------------
-Json tries_after(const Venture& venture, const std::string& path, const char* how) {
-  Json tries = venture.tries.value(path, Json::object());
-  tries[how] = tries.value(how, std::int64_t{0}) + 1;
-  return {{path, std::move(tries)}};
-}
-
+// --- search ----------------------------------------------------------------------------------------------
 ToolCall search_call(const Venture& venture, const std::string& query) {
   const Json search = venture.profile.value("search", Json::object());
   ToolCall call;
@@ -279,6 +331,7 @@ Outcome found(const Venture& venture, const VentureDecision& decision, const std
         Json::array({{{"path", decision.target}, {"query", query}, {"hits", 0}, {"taken", nullptr}}});
   else
     outcome.patch["observation"] = {{"path", decision.target}, {"query", query}, {"hits", hits}};
+  if (answer.contains("unreadable")) outcome.patch["unreadable"] = answer["unreadable"];
   return outcome;
 }
 
@@ -290,27 +343,6 @@ asio::awaitable<StepResult> search(StepInput input, Ports& ports) {
   ToolCall call = search_call(venture, query);
   const ReadOutputs read = [&](const Json& answer) { return found(venture, decision, query, answer); };
   co_return co_await call_tool(input, ports, std::move(call), read);
-}
-
-StepResult observe(const StepInput& input) {
-  Venture venture = venture_of(input);
-  const Json observation = channel(input, "observation", Json::object());
-  const std::string path = text_of(observation, "path");
-  const Json hits = observation.value("hits", Json::array());
-  const Json taken = read_hits(venture, path, hits);
-  if (!taken.is_null())
-    set_field(venture, path, taken.at("value"), {{"source", "search"}, {"evidence", taken.at("evidence")}});
-  Outcome outcome = leave_by("observed");
-  Json sources = Json::array();
-  for (const Json& hit : hits) sources.push_back(text_of(hit, "source"));
-  outcome.patch["observations"] = Json::array({{{"path", path},
-                                                {"query", observation.value("query", "")},
-                                                {"hits", hits.size()},
-                                                {"sources", std::move(sources)},
-                                                {"taken", taken}}});
-  outcome.patch["observation"] = nullptr;
-  add_changes(venture, input, outcome);
-  return outcome;
 }
 
 // --- observe_user ----------------------------------------------------------------------------------------------------
@@ -376,6 +408,8 @@ StepResult calculate_target(const StepInput& input) {
   if (calculation.contains("result"))
     set_field(venture, target_of(venture), calculation.at("result"),
               {{"source", "derived"}, {"formula", calculation.at("formula")}});
+  else
+    withdraw_field(venture, target_of(venture), text_of(calculation, "message"));
   outcome.patch["last_calculation"] = std::move(calculation);
   add_changes(venture, input, outcome);
   return outcome;
@@ -389,14 +423,9 @@ StepResult reflect(const StepInput& input) {
   return outcome;
 }
 
-struct Ending {
-  std::string status;
-  std::string reason;
-};
-
 // The reason for the end: an abort or the calculator's gate has left it in `status`; otherwise the last decision was to
 // finish; otherwise the cap on iterations closed tick.
-Ending ending_of(const StepInput& input, const Venture& venture) {
+std::pair<std::string, std::string> status_and_reason(const StepInput& input, const Venture& venture) {
   const std::string status = text_of(input.data, "status");
   if (status == "aborted" || status == "done") return {status, text_of(input.data, "reason")};
   const VentureDecision decision = decision_of(channel(input, "decision"));
@@ -408,24 +437,14 @@ Ending ending_of(const StepInput& input, const Venture& venture) {
 
 StepResult finish(const StepInput& input) {
   const Venture venture = venture_of(input);
-  const Ending ending = ending_of(input, venture);
-  const std::string decided_by = text_of(input.data, "decided_by");
-  Json missing = Json::array();
-  for (const std::string& path : required_leaves(venture))
-    if (!is_known(venture, path)) missing.push_back(path);
-  Json report = {{"question", channel(input, "question", "")},
-                 {"answer", report_text(venture, ending.status, ending.reason, decided_by)},
-                 {"region", venture.region},
-                 {"currency", venture.currency},
-                 {"result", nullptr},
-                 {"calculation", venture.calculation},
-                 {"fields", venture.fields},
-                 {"missing", std::move(missing)},
-                 {"decided_by", decided_by},
-                 {"used", venture.used}};
-  if (has_current_success(venture)) report["result"] = venture.calculation.at("result");
+  VentureEnding ending;
+  std::tie(ending.status, ending.reason) = status_and_reason(input, venture);
+  ending.question = text_of(input.data, "question");
+  ending.decided_by = text_of(input.data, "decided_by");
+  ending.read_by = text_of(input.data, "read_by");
+  ending.unreadable = channel(input, "unreadable", Json::array());
   Outcome outcome = leave_by(ending.status == "done" ? "done" : "aborted");
-  outcome.patch = {{"status", ending.status}, {"reason", ending.reason}, {"report", std::move(report)}};
+  outcome.patch = {{"status", ending.status}, {"reason", ending.reason}, {"report", report_of(venture, ending)}};
   return outcome;
 }
 
@@ -437,34 +456,42 @@ std::vector<std::string> and_venture(std::vector<std::string> channels) {
 }  // namespace
 
 void add_venture_scope(HandlerTable& table) {
-  table.add(
-      "venture_scope",
-      {{"tick",
-        {"aborted", "needs_region", "needs_currency", "ready"},
-        {"status", "region", "currency"},
-        PureHandler(tick)},
-       {"prepare", {"prepared"}, and_venture({"question", "corpus"}), PureHandler(prepare)},
-       {"calc_gate", {"finish_success", "finish_abort", "continue"}, venture_channels(), PureHandler(calc_gate)},
-       {"acquire",
-        {"blocked_task", "auto_finish", "decide"},
-        and_venture({"auto_finish_ok", "open_tasks"}),
-        PureHandler(acquire)},
-       {"calc_adjust", {"adjusted"}, venture_channels(), PureHandler(calc_adjust)},
-       {"route_direct", {"routed"}, and_venture({"task"}), PureHandler(route_direct)},
-       {"decide", {"decided"}, and_venture({"question", "open_tasks", "reflections"}), EffectHandler(decide_next)},
-       {"enforce_policy",
-        {"search", "ask_user", "reflect", "calculate", "finish"},
-        and_venture({"decision"}),
-        PureHandler(enforce_policy)},
-       {"search", {"has_observation", "no_hits"}, and_venture({"decision"}), EffectHandler(search)},
-       {"observe", {"observed"}, and_venture({"observation"}), PureHandler(observe)},
-       {"observe_user", {"observed"}, and_venture({"pending_question"}), PureHandler(observe_user)},
-       {"calculate", {"calculated"}, venture_channels(), PureHandler(calculate_target)},
-       {"reflect", {"reflected"}, {"decision"}, PureHandler(reflect)},
-       {"finish",
-        {"done", "aborted"},
-        and_venture({"question", "status", "reason", "decision", "decided_by"}),
-        PureHandler(finish)}});
+  table.add("venture_scope",
+            {{"tick",
+              {"aborted", "needs_region", "needs_currency", "ready", "unread"},
+              {"status", "region", "currency", "period", "question", "question_read", "profile", "schema", "fields"},
+              PureHandler(tick)},
+             {"read_question", {"read"}, {"question", "region", "currency", "period"}, EffectHandler(read_question)},
+             {"prepare", {"prepared"}, and_venture({"question", "question_read", "corpus"}), PureHandler(prepare)},
+             {"calc_gate", {"finish_success", "finish_abort", "continue"}, venture_channels(), PureHandler(calc_gate)},
+             {"acquire",
+              {"blocked_task", "needs_parts", "auto_finish", "decide"},
+              and_venture({"auto_finish_ok", "open_tasks"}),
+              PureHandler(acquire)},
+             {"propose_parts",
+              {"acquire", "policy"},
+              and_venture({"question", "parts_wanted"}),
+              EffectHandler(propose_parts)},
+             {"calc_adjust", {"adjusted"}, venture_channels(), PureHandler(calc_adjust)},
+             {"route_direct", {"routed"}, and_venture({"task"}), PureHandler(route_direct)},
+             {"decide",
+              {"decided"},
+              and_venture({"question", "open_tasks", "observations", "reflections"}),
+              EffectHandler(decide_next)},
+             {"enforce_policy",
+              {"search", "ask_user", "reflect", "calculate", "finish", "needs_parts"},
+              and_venture({"decision"}),
+              PureHandler(enforce_policy)},
+             {"search", {"has_observation", "no_hits"}, and_venture({"decision"}), EffectHandler(search)},
+             {"extract", {"extracted"}, and_venture({"observation"}), EffectHandler(extract_readings)},
+             {"observe", {"observed"}, and_venture({"observation", "extraction"}), PureHandler(observe_documents)},
+             {"observe_user", {"observed"}, and_venture({"pending_question"}), PureHandler(observe_user)},
+             {"calculate", {"calculated"}, venture_channels(), PureHandler(calculate_target)},
+             {"reflect", {"reflected"}, {"decision"}, PureHandler(reflect)},
+             {"finish",
+              {"done", "aborted"},
+              and_venture({"question", "status", "reason", "decision", "decided_by", "read_by", "unreadable"}),
+              PureHandler(finish)}});
 }
 
 }  // namespace cairn

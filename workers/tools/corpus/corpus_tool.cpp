@@ -93,12 +93,15 @@ ToolAnswer run_search(const SearchCorpus& search, const std::optional<std::vecto
                        readable_line(query->corpus, 100) + ".",
                    false);
   }
-  const Result<std::vector<FoundPassage>> found = search(*query);
+  const Result<CorpusAnswer> found = search(*query);
   if (!found) return failure_of(found.error());
   Json hits = Json::array();
-  for (const FoundPassage& passage : *found)
+  for (const FoundPassage& passage : found->passages)
     hits.push_back({{"title", passage.title}, {"source", passage.source}, {"excerpt", passage.text}});
-  return Json{{"corpus", query->corpus}, {"query", query->words}, {"hits", std::move(hits)}};
+  Json outputs = {{"corpus", query->corpus}, {"query", query->words}, {"hits", std::move(hits)}};
+  for (const UnreadFile& file : found->unread)
+    outputs["unreadable"].push_back({{"source", file.source}, {"reason", file.reason}});
+  return outputs;
 }
 
 }  // namespace
@@ -106,20 +109,25 @@ ToolAnswer run_search(const SearchCorpus& search, const std::optional<std::vecto
 SearchCorpus corpora_in_database(std::function<Result<std::string>()> dsn) {
   // Shared: a std::function is copied, a connection is not.
   const auto corpora = std::make_shared<Corpora>(std::move(dsn));
-  return [corpora](const CorpusQuery& query) -> Result<std::vector<FoundPassage>> {
+  return [corpora](const CorpusQuery& query) -> Result<CorpusAnswer> {
     Result<std::vector<FoundPassage>> found = corpora->search(query);
     const bool may_be_made = !found && found.error().code == Code::not_found && query.corpus == example_corpus;
-    if (!may_be_made) return found;
-    const Result<CorpusLoad> loaded = corpora->load(example_corpus, example_corpus, example_documents());
-    if (!loaded) return loaded.error();
-    return corpora->search(query);
+    if (may_be_made) {
+      const Result<CorpusLoad> loaded = corpora->load(example_corpus, example_corpus, example_documents());
+      if (!loaded) return loaded.error();
+      found = corpora->search(query);
+    }
+    if (!found) return found.error();
+    Result<std::vector<UnreadFile>> unread = corpora->unread(query.corpus);
+    if (!unread) return unread.error();
+    return CorpusAnswer{*std::move(found), *std::move(unread)};
   };
 }
 
 SearchCorpus corpora_in_memory(std::map<std::string, std::vector<Document>> corpora) {
-  return [corpora = std::move(corpora)](const CorpusQuery& query) -> Result<std::vector<FoundPassage>> {
+  return [corpora = std::move(corpora)](const CorpusQuery& query) -> Result<CorpusAnswer> {
     const auto found = corpora.find(query.corpus);
-    if (found != corpora.end()) return found_in(found->second, query);
+    if (found != corpora.end()) return CorpusAnswer{found_in(found->second, query), {}};
     return Error{Code::not_found, "Expected a corpus named " + query.corpus + ", but there is none."};
   };
 }

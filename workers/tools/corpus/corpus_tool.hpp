@@ -2,7 +2,8 @@
 // blocking; safe from any thread.
 //
 // Inputs: {"corpus": NAME, "query": WORDS, "limit"?: 1..20}
-// Outputs: {"corpus", "query", "hits": [{"title", "source", "excerpt"}]}, best first
+// Outputs: {"corpus", "query", "hits": [{"title", "source", "excerpt"}]}, best first; "unreadable": [{"source",
+// "reason"}] where files of the corpus could not be read
 //
 // The corpus `example` comes with the program: small, invented, and loaded into the database at its first use.
 #pragma once
@@ -20,8 +21,13 @@ namespace cairn {
 
 inline constexpr const char* example_corpus = "example";
 
+struct CorpusAnswer {
+  std::vector<FoundPassage> passages;  // best first
+  std::vector<UnreadFile> unread;      // of the corpus, whatever was asked for
+};
+
 // The search of a place that holds corpora.
-using SearchCorpus = std::function<Result<std::vector<FoundPassage>>(const CorpusQuery&)>;
+using SearchCorpus = std::function<Result<CorpusAnswer>(const CorpusQuery&)>;
 
 // Corpora of a database, by PostgreSQL's full-text search. `dsn` is called at the first search.
 SearchCorpus corpora_in_database(std::function<Result<std::string>()> dsn);

@@ -1,20 +1,28 @@
 #include "workers/tools/corpus/documents.hpp"
 
 #include <algorithm>
+#include <array>
+#include <boost/asio.hpp>
+#include <exception>
 #include <filesystem>
 
 #include "workers/ports/text_file.hpp"
+#include "workers/ports/tool_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
+#include "workers/tools/corpus/markup.hpp"
 #include "workers/tools/corpus/sentences.hpp"
 
 namespace cairn {
 namespace {
 
 namespace fs = std::filesystem;
+namespace asio = boost::asio;
 
 constexpr std::size_t source_bytes_max = 1000;
 constexpr std::size_t passage_bytes_wanted = 800;
 constexpr std::size_t corpus_name_bytes_max = 63;
+constexpr std::int64_t program_timeout_ms = 60'000;
+constexpr std::size_t unread_named_max = 3;  // in a refusal
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -92,9 +100,16 @@ class PassageMaker {
   std::vector<std::string> passages_;
 };
 
+std::string ending_of(const fs::path& path) {
+  std::string ending = path.extension().string();
+  for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return ending;
+}
+
 bool is_document(const fs::path& path) {
-  const std::string ending = path.extension().string();
-  return ending == ".txt" || ending == ".md" || ending == ".markdown";
+  constexpr std::array<std::string_view, 8> endings = {".txt", ".md",  ".markdown", ".html",
+                                                       ".htm", ".csv", ".pdf",      ".docx"};
+  return std::find(endings.begin(), endings.end(), ending_of(path)) != endings.end();
 }
 
 // A link may lead out of the folder, to what its giver may not read.
@@ -128,18 +143,78 @@ Result<std::vector<fs::path>> files_below(const fs::path& directory) {
   return files;
 }
 
-Result<std::string> read_document(const fs::path& path) {
-  const std::string name = readable_line(path.string(), source_bytes_max);
+Error unreadable(const std::string& why) { return {Code::invalid, why}; }
+
+// The whole stdout of a program that reads one file; it may write nothing and has a minute.
+Result<std::string> printed_by(std::vector<std::string> argv) {
+  const std::string program = argv[0];
+  ProcessLimits limits;
+  limits.timeout_ms = program_timeout_ms;
+  limits.output_bytes_max = document_bytes_max;
+  ProcessEnd end;
+  std::exception_ptr fault;
+  asio::io_context io;
+  asio::co_spawn(io, run_process(std::move(argv), "", limits, {}), [&](std::exception_ptr thrown, ProcessEnd ended) {
+    fault = std::move(thrown);
+    end = std::move(ended);
+  });
+  io.run();
+  if (fault) std::rethrow_exception(fault);
+  switch (end.kind) {
+    case ProcessEnd::Kind::not_started:
+      return unreadable("Expected the program " + program + ", but it cannot be started here.");
+    case ProcessEnd::Kind::timed_out:
+      return unreadable("Expected " + program + " to end in a minute, but it did not.");
+    case ProcessEnd::Kind::flooded:
+      return unreadable("Expected a text of at most " + std::to_string(document_bytes_max) +
+                        " bytes, but it has more.");
+    case ProcessEnd::Kind::exited:
+    case ProcessEnd::Kind::signalled:
+      break;
+  }
+  if (end.kind == ProcessEnd::Kind::exited && end.number == 0) return std::move(end.out);
+  return unreadable("Expected a file that " + program +
+                    " can read, but it says: " + readable_line(last_line(end.err), 200));
+}
+
+Status check_size(const fs::path& path, std::size_t most) {
   std::error_code fault;
   const std::uintmax_t bytes = fs::file_size(path, fault);
-  if (!fault && bytes > document_bytes_max)
-    return Error{Code::limit, "Expected a document of at most " + std::to_string(document_bytes_max) + " bytes, but " +
-                                  name + " has " + std::to_string(bytes) + "."};
-  Result<std::string> text = read_text_file(path.string(), "the document");
+  if (fault || bytes <= most) return Done{};
+  return Error{Code::limit,
+               "Expected at most " + std::to_string(most) + " bytes, but it has " + std::to_string(bytes) + "."};
+}
+
+// The text of a file in the form that document_of reads.
+Result<std::string> read_document(const fs::path& path) {
+  const std::string ending = ending_of(path);
+  const bool is_packed = ending == ".pdf" || ending == ".docx";
+  if (const Status fits = check_size(path, is_packed ? packed_bytes_max : document_bytes_max); !fits)
+    return fits.error();
+  if (!is_utf8(path.string())) return unreadable("Expected a file name in UTF-8, but it is not.");
+  const std::string file = fs::absolute(path).string();  // begins with a slash, so that it is no option
+  Result<std::string> text = ending == ".pdf"    ? printed_by({"pdftotext", "-enc", "UTF-8", file, "-"})
+                             : ending == ".docx" ? printed_by({"unzip", "-p", file, "word/document.xml"})
+                                                 : read_text_file(path.string(), "the document");
   if (!text) return text;
-  if (!is_utf8(*text) || text->find('\0') != std::string::npos || !is_utf8(path.string()))
-    return Error{Code::invalid, "Expected UTF-8 text, but " + name + " is not."};
+  if (!is_utf8(*text) || text->find('\0') != std::string::npos)
+    return unreadable("Expected UTF-8 text, but it is not.");
+  if (ending == ".pdf")
+    return "# " + readable_line(path.stem().string(), source_bytes_max) + "\n" + text_of_pages(*text);
+  if (ending == ".docx") return text_of_word(*text);
+  if (ending == ".csv") return text_of_csv(*text);
+  if (ending == ".html" || ending == ".htm") return text_of_html(*text);
   return text;
+}
+
+Error nothing_read(const std::string& directory, const std::vector<UnreadFile>& unread_files) {
+  if (unread_files.empty())
+    return {Code::invalid,
+            "Expected text, Markdown, HTML, CSV, PDF or DOCX files below " + directory + ", but found none."};
+  std::string names;
+  for (std::size_t i = 0; i < std::min(unread_files.size(), unread_named_max); ++i)
+    names += " " + readable_line(unread_files[i].source, 200) + ": " + unread_files[i].reason;
+  return {Code::invalid, "Expected documents below " + directory + ", but none of its files can be read." + names};
 }
 
 }  // namespace
@@ -165,25 +240,31 @@ Result<Folder> read_documents(const std::string& directory) {
   if (!files) return files.error();
   std::error_code fault;
   const fs::path whole = fs::weakly_canonical(root, fault);
-  Folder folder{(whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string(), {}};
+  Folder folder{(whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string(), {}, {}};
   if (folder.name.empty()) folder.name = "root";
   std::size_t bytes = 0;
   for (const fs::path& file : *files) {
+    std::string source = folder.name + "/" + file.lexically_relative(root).generic_string();
+    if (source.size() > source_bytes_max)
+      return Error{Code::limit, "Expected paths of at most " + std::to_string(source_bytes_max) + " bytes, but " +
+                                    readable_line(source, 100) + " is longer."};
     const Result<std::string> text = read_document(file);
-    if (!text) return text.error();
+    if (!text) {
+      folder.unread.push_back({readable_line(source, source_bytes_max), text.error().message});
+      continue;
+    }
     bytes += text->size();
     if (bytes > folder_bytes_max)
       return Error{Code::limit, "Expected at most " + std::to_string(folder_bytes_max) + " bytes of documents, but " +
                                     directory + " has more."};
-    const std::string source = folder.name + "/" + file.lexically_relative(root).generic_string();
-    if (source.size() > source_bytes_max)
-      return Error{Code::limit, "Expected paths of at most " + std::to_string(source_bytes_max) + " bytes, but " +
-                                    readable_line(source, 100) + " is longer."};
-    Document document = document_of(source, *text);
-    if (!document.passages.empty()) folder.documents.push_back(std::move(document));
+    const bool is_packed = ending_of(file) == ".pdf" || ending_of(file) == ".docx";
+    Document document = document_of(std::move(source), *text);
+    if (!document.passages.empty())
+      folder.documents.push_back(std::move(document));
+    else if (is_packed)
+      folder.unread.push_back({document.source, "Expected text, but there is none: its pages may be pictures."});
   }
-  if (folder.documents.empty())
-    return Error{Code::invalid, "Expected text or Markdown files (.txt, .md) below " + directory + ", but found none."};
+  if (folder.documents.empty()) return nothing_read(directory, folder.unread);
   return folder;
 }
 

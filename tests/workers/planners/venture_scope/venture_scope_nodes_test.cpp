@@ -193,6 +193,44 @@ TEST(VentureScope, S0_18_a_success_whose_input_changed_is_stale) {
   EXPECT_EQ(desk.label("calc_gate"), "continue");
 }
 
+// total = half * 2, half = a / b: the calculation reads b only through a formula.
+VentureDesk desk_with_halves() {
+  VentureDesk desk;
+  desk.data["profile"]["fields"]["half"] = {{"formula", "a / b"}};
+  desk.data["profile"]["fields"]["total"]["formula"] = "half * 2";
+  desk.outcome("prepare");
+  desk.set("a", 6);
+  desk.set("b", 3);
+  desk.outcome("prepare");
+  desk.outcome("calculate");
+  EXPECT_EQ(desk.label("calc_gate"), "finish_success");
+  return desk;
+}
+
+TEST(VentureScope, S0_18_a_success_is_stale_when_what_it_read_can_no_longer_be_derived) {
+  VentureDesk desk = desk_with_halves();
+  desk.set("b", 0);
+  const Outcome prepared = desk.outcome("prepare");
+  EXPECT_EQ(prepared.patch["prepared"][2]["faults"]["half"], "Expected a divisor other than 0, but b is 0.");
+  EXPECT_EQ(desk.label("calc_gate"), "continue") << "half is not 2 any more";
+  desk.outcome("calculate");
+  EXPECT_EQ(desk.data["last_calculation"]["status"], "BLOCKED");
+  EXPECT_TRUE(desk.data["fields"]["total"]["value"].is_null());
+  desk.set("b", 2);
+  desk.outcome("prepare");
+  EXPECT_EQ(desk.data["fields"]["half"]["value"], 3);
+  desk.outcome("calculate");
+  EXPECT_EQ(desk.label("calc_gate"), "finish_success");
+  EXPECT_EQ(desk.data["last_calculation"]["result"], 6);
+}
+
+TEST(VentureScope, S0_18_a_success_is_stale_when_something_deep_below_it_changed) {
+  VentureDesk desk = desk_with_halves();
+  desk.set("a", 12);
+  desk.outcome("prepare");
+  EXPECT_EQ(desk.label("calc_gate"), "continue");
+}
+
 TEST(VentureScope, S0_19_every_other_case_continues) {
   for (const bool backed : {true, false})
     for (const bool capped : {true, false})
@@ -303,6 +341,26 @@ TEST(VentureScope, a_document_gives_a_value_with_its_sentence_or_none) {
   desk.outcome("observe");
   EXPECT_FALSE(desk.data["fields"].contains("b"));
   EXPECT_EQ(desk.data["observations"].size(), 2U);
+}
+
+TEST(VentureScope, U3_what_was_said_or_given_is_never_overwritten_by_a_document) {
+  for (const char* source : {"user", "input"}) {
+    VentureDesk desk;
+    desk.outcome("prepare");
+    desk.data["fields"]["a"] = {{"value", 500}, {"source", source}, {"version", 1}};
+    desk.data["observation"] = {{"path", "a"}, {"query", "alpha"}, {"hits", hits("The alpha was 7.")}};
+    const Outcome outcome = desk.outcome("observe");
+    EXPECT_EQ(desk.data["fields"]["a"]["value"], 500) << source;
+    EXPECT_EQ(desk.data["fields"]["a"]["source"], source);
+    EXPECT_EQ(desk.data["findings"]["a"][0]["value"], 7) << "but it is kept";
+    EXPECT_EQ(VentureDesk::records(outcome, RecordKind::decision_proposed).at(0)["action"], "keep");
+  }
+  VentureDesk desk;
+  desk.data["fields"] = {{"a", 2}, {"b", 3}, {"total", 100}};
+  desk.outcome("prepare");
+  desk.outcome("calculate");
+  EXPECT_EQ(desk.data["fields"]["total"]["value"], 100) << "nor by a calculation";
+  EXPECT_EQ(desk.data["last_calculation"]["result"], 6);
 }
 
 TEST(VentureScope, answers_are_values_only_if_they_fit_the_field) {
@@ -428,13 +486,33 @@ std::vector<NodeAlone> nodes_alone() {
        nullptr,
        "has_observation",
        {{"/tries/a/searched", 1}, {"/observation/query", "alpha of Norland"}, {"/observation/hits", alpha_hit}}},
+      {"read_question",
+       {{"question", "How large is the market for bikes in Norland?"}, {"region", ""}},
+       nullptr,
+       "read",
+       {{"/region", "Norland"}, {"/question_read/product", "bikes"}}},
+      {"extract",
+       {{"observation", {{"path", "a"}, {"query", "alpha"}, {"hits", alpha_hit}}}},
+       nullptr,
+       "extracted",
+       {{"/extraction/by", "scripted"}, {"/extraction/readings/0/value", 7}, {"/read_by", "scripted"}}},
+      {"propose_parts",
+       {{"parts_wanted", {{"path", "b"}, {"back", "acquire"}}}},
+       nullptr,
+       "acquire",
+       {{"/dynamic_decompositions/b/formula", "b.one + b.two"},
+        {"/recipes/b/origin", "dynamic"},
+        {"/schema/b.two/sources", {"user"}},
+        {"/parts_wanted", nullptr}}},
       {"observe",
        {{"observation", {{"path", "a"}, {"query", "alpha"}, {"hits", alpha_hit}}}},
        nullptr,
        "observed",
        {{"/fields/a/value", 7},
         {"/fields/a/source", "search"},
+        {"/findings/a/0/quote", "The alpha of Norland was 7."},
         {"/observations/0/hits", 1},
+        {"/extraction", nullptr},
         {"/observation", nullptr}}},
       {"observe_user",
        {{"pending_question", {{"field", "b"}}}},
@@ -471,8 +549,20 @@ Outcome run_alone(const NodeAlone& one) {
   if (desk.is_pure(one.node)) return desk.outcome(one.node, one.given);
   Json decision = decision_to("search", "a");
   decision.erase("source");
-  const Json reply = {{"node", "decide"}, {"value", std::move(decision)}};
-  const std::unique_ptr<Model> model = make_scripted_model({{"replies", {reply}}});
+  const Json reading = {{"field", "a"}, {"passage", 0},   {"value", 7},   {"scale", 1},
+                        {"unit", ""},   {"currency", ""}, {"period", ""}, {"quote", "The alpha of Norland was 7."}};
+  const auto part = [](const char* path) {
+    return Json{{"path", path}, {"title", path},        {"type", "number"},      {"unit", ""},
+                {"query", ""},  {"question", "Which?"}, {"about", Json::array()}};
+  };
+  const Json replies = {
+      {{"node", "decide"}, {"value", std::move(decision)}},
+      {{"node", "read_question"},
+       {"value", {{"region", "Norland"}, {"currency", ""}, {"product", "bikes"}, {"period", ""}}}},
+      {{"node", "extract"}, {"value", {{"readings", {reading}}}}},
+      {{"node", "propose_parts"},
+       {"value", {{"formula", "b.one + b.two"}, {"parts", {part("b.one"), part("b.two")}}, {"reason", "It is."}}}}};
+  const std::unique_ptr<Model> model = make_scripted_model({{"replies", replies}});
   ToolSpec find;
   find.name = "find";
   find.does = ToolSpec::Instant{[](const ToolCall&) -> ToolAnswer { return Json{{"hits", alpha_hit}}; }};
