@@ -163,6 +163,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/page_dom_test.cpp
   tests/workers/tools/page_guard_test.cpp
   tests/workers/tools/page_tools_test.cpp
+  tests/workers/tools/page_trial_test.cpp
   tests/workers/tools/repository_test.cpp
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn {

@@ -9,6 +9,7 @@
 #include "workers/models/models.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn {
