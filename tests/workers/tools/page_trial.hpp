@@ -52,6 +52,8 @@ class PageTrial {
 
   std::string url(const std::string& path) const { return server_.url(path); }
 
+  void use(PageToolOptions options) { options_ = std::move(options); }
+
   PageVerdict run(const Json& task) {
     seed_ = task.value("seed", "1");
     {

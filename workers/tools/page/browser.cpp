@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <stdlib.h>
 #include <system_error>
@@ -271,28 +270,38 @@ Browser::Answer Browser::frame_in(const FramePlace& at, const Json& element, Fra
   return node;
 }
 
-std::vector<Json> Browser::listeners(const FramePlace& at, const std::vector<std::string>& events,
-                                     std::size_t count_max) {
-  const Answer document = find(at, "return document", Json::array());
-  if (!document || !document->is_string()) return {};
-  const Answer heard = call("DOMDebugger.getEventListeners",
-                            {{"objectId", *document}, {"depth", -1}, {"pierce", true}}, at.session);
-  const Answer world = world_of(at);
-  if (!heard || !world) return {};
-  std::set<std::int64_t> nodes;
-  for (const Json& one : heard->value("listeners", Json::array())) {
-    const bool is_meant = std::find(events.begin(), events.end(), one.value("type", "")) != events.end();
-    if (is_meant && one.contains("backendNodeId") && nodes.size() < count_max)
-      nodes.insert(one["backendNodeId"].get<std::int64_t>());
-  }
+// One by one, since Chromium crashes when it is asked for a whole tree with a date field in it. `pierce` makes it tell
+// of what the page's own scripts listen to, not of ours alone.
+Browser::Listeners Browser::listeners(const FramePlace& at, const std::vector<std::string>& presses,
+                                      const std::vector<std::string>& moves, std::size_t count_max) {
+  const Answer list = find(at, page_script("candidates.js"), {count_max});
+  if (!list || !list->is_string()) return {};
+  const Answer properties =
+      call("Runtime.getProperties", {{"objectId", *list}, {"ownProperties", true}}, at.session);
+  if (!properties) return {};
   std::vector<Json> asked;
-  for (const std::int64_t node : nodes)
-    asked.push_back({{"backendNodeId", node}, {"executionContextId", *world}, {"objectGroup", handles}});
-  std::vector<Json> found;
+  for (const Json& one : properties->value("result", Json::array())) {
+    const Json value = one.value("value", Json::object());
+    if (value.value("subtype", "") != "node") continue;
+    asked.push_back({{"objectId", value["objectId"]}, {"depth", 1}, {"pierce", true}});
+  }
+  const std::vector<Json> elements = asked;
   const auto gives_up = [this] { return guard_.dialog().has_value(); };
-  for (const Answer& answer : chromium_->call_all("DOM.resolveNode", std::move(asked), at.session, gives_up)) {
-    const Json object = answer ? answer->value("object", Json::object()) : Json::object();
-    if (object.contains("objectId")) found.push_back({{"handle", object["objectId"]}});
+  const std::vector<Answer> heard =
+      chromium_->call_all("DOMDebugger.getEventListeners", std::move(asked), at.session, gives_up);
+  const auto listens = [](const Answer& answer, const std::vector<std::string>& events) {
+    const Json all = answer ? answer->value("listeners", Json::array()) : Json::array();
+    return std::any_of(all.begin(), all.end(), [&events](const Json& one) {
+      return std::find(events.begin(), events.end(), one.value("type", "")) != events.end();
+    });
+  };
+  Listeners found;
+  for (std::size_t place = 0; place < elements.size(); ++place) {
+    const Json element = {{"handle", elements[place]["objectId"]}};
+    if (listens(heard[place], presses))
+      found.presses.push_back(element);
+    else if (listens(heard[place], moves))
+      found.moves.push_back(element);
   }
   return found;
 }

@@ -57,8 +57,14 @@ class Browser {
   Answer find(const FramePlace& at, const std::string& script, Json arguments);
   // The frame that an element of another holds; "" as its name: none.
   Answer frame_in(const FramePlace& at, const Json& element, FramePlace& inner);
-  // Handles of the elements whose author listens to one of these kinds of events; at most `count_max`.
-  std::vector<Json> listeners(const FramePlace& at, const std::vector<std::string>& events, std::size_t count_max);
+  // The elements of the frame whose author listens to events, as arguments of run(): to one of `presses`, and of the
+  // others to one of `moves`. At most `count_max` are looked at.
+  struct Listeners {
+    std::vector<Json> presses;
+    std::vector<Json> moves;
+  };
+  Listeners listeners(const FramePlace& at, const std::vector<std::string>& presses,
+                      const std::vector<std::string>& moves, std::size_t count_max);
   void forget_handles(const FramePlace& at);
 
   Answer move(PagePoint to, int buttons = 0);

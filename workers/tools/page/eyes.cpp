@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t listeners_max = 600;
+constexpr std::size_t listeners_max = 1'500;
 constexpr auto page_patience = std::chrono::seconds(10);    // for the network
 constexpr auto change_patience = std::chrono::seconds(3);   // for a page that changes without it
 constexpr auto look_pause = milliseconds(40);
@@ -67,11 +67,10 @@ Browser::Answer Eyes::look() {
 Result<std::string, BrowserFault> Eyes::look_into(std::size_t frame, Json& seen) {
   const FramePlace at = frames_[frame].at;
   static_cast<void>(browser_.run(at, page_script("rest.js"), {false}));
-  std::vector<Json> presses = browser_.listeners(at, pressing(), listeners_max);
-  std::vector<Json> moves = browser_.listeners(at, moving(), listeners_max);
-  Json arguments = {next_, page_text_bytes_max, presses.size()};
-  for (Json& one : presses) arguments.push_back(std::move(one));
-  for (Json& one : moves) arguments.push_back(std::move(one));
+  Browser::Listeners listeners = browser_.listeners(at, pressing(), moving(), listeners_max);
+  Json arguments = {next_, page_text_bytes_max, listeners.presses.size()};
+  for (Json& one : listeners.presses) arguments.push_back(std::move(one));
+  for (Json& one : listeners.moves) arguments.push_back(std::move(one));
   Browser::Answer answer = browser_.run(at, page_script("observe.js"), std::move(arguments));
   browser_.forget_handles(at);
   if (!answer) return std::move(answer).error();

@@ -343,12 +343,20 @@ function tagOf(element) {
   return element instanceof SVGElement && element.localName !== 'svg' ? element.localName : 'span';
 }
 
+// The words of an element; what comes through a slot is not in its innerText.
+function textIn(element) {
+  const text = words(element.innerText ?? element.textContent);
+  const slot = element.querySelector?.('slot');
+  if (!slot || !slot.assignedNodes) return text;
+  return words(text + ' ' + slot.assignedNodes({flatten: true}).map((one) => one.textContent).join(' '));
+}
+
 // A thing that can be acted upon; `inner`: what is told of the things in it, if there are any.
 function tellActed(element, clips) {
   const number = numberFor(element);
   const holds = holders.has(element);
   const isTyped = isField(element);
-  const text = isTyped || holds ? '' : words(element.innerText ?? element.textContent).slice(0, textMax);
+  const text = isTyped || holds ? '' : textIn(element).slice(0, textMax);
   const name = nameOf(element);
   const isNamed = Boolean(name || text || element.getAttribute('placeholder') || (!isTyped && holds) ||
     (element.localName === 'input' && element.value && ['submit', 'reset', 'button'].includes(element.type)));
