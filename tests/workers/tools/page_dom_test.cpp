@@ -60,12 +60,27 @@ TEST(PageDom, actions_are_read_and_written) {
     ASSERT_TRUE(action) << text;
     EXPECT_EQ(action_text(*action), text);
   }
-  for (const char* text :
-       {"press(\"Enter\")", "press(5, \"Control+a\")", "scroll(\"down\")", "scroll(3, \"bottom\")", "hover(12)",
-        "drag(4, 7)", "drag(\"Plum\", \"Basket\")", "upload(8, \"a.pdf\")", "select(9, [\"Red\",\"Blue\"])",
-        "waitFor(\"Results\")", "waitFor(\"Results\", 20)", "wait(2)", "back()", "open(\"http://a/\")", "tab(2)",
-        "closeTab(2)", "dialog(\"accept\", \"text\")", "extract(\"the price\")", "setSecret(4, \"pass\")",
-        "doubleClick(1)", "type(7, \" more\")"}) {
+  for (const char* text : {"press(\"Enter\")",
+                           "press(5, \"Control+a\")",
+                           "scroll(\"down\")",
+                           "scroll(3, \"bottom\")",
+                           "hover(12)",
+                           "drag(4, 7)",
+                           "drag(\"Plum\", \"Basket\")",
+                           "upload(8, \"a.pdf\")",
+                           "select(9, [\"Red\",\"Blue\"])",
+                           "waitFor(\"Results\")",
+                           "waitFor(\"Results\", 20)",
+                           "wait(2)",
+                           "back()",
+                           "open(\"http://a/\")",
+                           "tab(2)",
+                           "closeTab(2)",
+                           "dialog(\"accept\", \"text\")",
+                           "extract(\"the price\")",
+                           "setSecret(4, \"pass\")",
+                           "doubleClick(1)",
+                           "type(7, \" more\")"}) {
     const Result<PageAction> action = parse_action(text);
     ASSERT_TRUE(action) << text;
     EXPECT_EQ(action_text(*action), text);

@@ -20,8 +20,8 @@
 #include "tests/workers/ports/loopback.hpp"
 #include "tests/workers/tools/page_server.hpp"
 #include "workers/ids.hpp"
-#include "workers/tools/page/allowed_pages.hpp"
 #include "workers/tools/page/action.hpp"
+#include "workers/tools/page/allowed_pages.hpp"
 #include "workers/tools/page/dom.hpp"
 #include "workers/tools/page/tools.hpp"
 

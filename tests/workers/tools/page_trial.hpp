@@ -3,7 +3,8 @@
 // The plans are a JSON file: {"tasks": [{"name", "page", "actions", ...}]}.
 //   name      of the task
 //   page      the page's path below the folder of pages
-//   actions   the acts in their order, as page_agent takes them (workers/tools/page/action.hpp): click("Submit"). Each is
+//   actions   the acts in their order, as page_agent takes them (workers/tools/page/action.hpp): click("Submit"). Each
+//   is
 //             a step of the plan that the scripted model makes; it judges each as a success, and the last as the end.
 //   seed      for pages with Math.seedrandom: what they draw is the same each time; default "1"
 //   extracts  the model's replies to the acts extract(...), in their order: {"value", "quotes"}
@@ -40,14 +41,16 @@ struct PageVerdict {
   std::optional<std::string> value;  // as the page said it first; nothing: it said nothing
   std::string reason;                // why the run ended
   Json output;
-  Json page;                         // as it was seen last
-  std::string history;               // all events of the run, as text
+  Json page;            // as it was seen last
+  std::string history;  // all events of the run, as text
 };
 
 class PageTrial {
  public:
   PageTrial(std::filesystem::path folder, std::int64_t episode_ms, PageToolOptions options = {})
-      : folder_(std::move(folder)), episode_ms_(episode_ms), options_(std::move(options)),
+      : folder_(std::move(folder)),
+        episode_ms_(episode_ms),
+        options_(std::move(options)),
         server_([this](const std::string& path) { return serve(path); }) {}
 
   std::string url(const std::string& path) const { return server_.url(path); }
@@ -104,11 +107,12 @@ class PageTrial {
                               {"grounding_confidence", 1},
                               {"reason", "The plan is given."}});
     says("planning", {{"steps", steps}, {"contingencies", Json::array()}});
-    says("decompose_plan", {{"sub_tasks", {{{"name", "all"},
-                                            {"objective", "all"},
-                                            {"inputs", Json::array()},
-                                            {"outputs", Json::array()},
-                                            {"estimated_steps", 9}}}}});
+    says("decompose_plan", {{"sub_tasks",
+                             {{{"name", "all"},
+                               {"objective", "all"},
+                               {"inputs", Json::array()},
+                               {"outputs", Json::array()},
+                               {"estimated_steps", 9}}}}});
     for (std::size_t at = 0; at < actions.size(); ++at) {
       says("step_refinement", {{"thought", "t"}, {"tool_type", "DOM"}, {"action", actions[at]}});
       says("verification",
@@ -144,13 +148,13 @@ class PageTrial {
     if (!file) return {"", "Content-Type: text/plain\r\n", "404 Not Found"};
     page.body = std::string(std::istreambuf_iterator<char>(file), {});
     const std::string ending = std::filesystem::path(path).extension().string();
-    const std::string type = ending == ".html" ? "text/html; charset=utf-8"
-                             : ending == ".js" ? "text/javascript"
-                             : ending == ".css" ? "text/css"
+    const std::string type = ending == ".html"   ? "text/html; charset=utf-8"
+                             : ending == ".js"   ? "text/javascript"
+                             : ending == ".css"  ? "text/css"
                              : ending == ".json" ? "application/json"
-                             : ending == ".png" ? "image/png"
-                             : ending == ".gif" ? "image/gif"
-                                                : "application/octet-stream";
+                             : ending == ".png"  ? "image/png"
+                             : ending == ".gif"  ? "image/gif"
+                                                 : "application/octet-stream";
     page.headers = "Content-Type: " + type + "\r\n";
     if (ending == ".html") page.body += starting();
     return page;
@@ -160,10 +164,13 @@ class PageTrial {
   std::string starting() const {
     const std::string limit = episode_ms_ == 0 ? "" : "core.EPISODE_MAX_TIME = " + std::to_string(episode_ms_) + ";";
     return "<script>addEventListener('load', () => {"
-           "if (typeof core === 'undefined' || !core.startEpisodeReal) return;" + limit +
+           "if (typeof core === 'undefined' || !core.startEpisodeReal) return;" +
+           limit +
            "const end = core.endEpisode; core.endEpisode = function () { const before = WOB_EPISODE_ID;"
-           "end.apply(core, arguments); if (WOB_EPISODE_ID !== before) fetch('/verdict?value=' + WOB_RAW_REWARD_GLOBAL); };"
-           "Math.seedrandom(" + canonical(Json(seed_)) + "); core.startEpisodeReal(); });</script>";
+           "end.apply(core, arguments); if (WOB_EPISODE_ID !== before) fetch('/verdict?value=' + "
+           "WOB_RAW_REWARD_GLOBAL); };"
+           "Math.seedrandom(" +
+           canonical(Json(seed_)) + "); core.startEpisodeReal(); });</script>";
   }
 
   std::filesystem::path folder_;

@@ -40,9 +40,9 @@ void expect_verdicts(PageTrial& trial, const Json& tasks) {
     const PageVerdict judged = trial.run(task);
     const std::string wanted = canonical(task.value("verdict", Json(1)));
     std::cout << "[ verdict  ] " << name << ": " << judged.value.value_or("none") << std::endl;
-    EXPECT_EQ(judged.value.value_or("none"), wanted)
-        << name << ": " << judged.reason << "\n" << judged.page.value("fault", Json()) << "\n"
-        << judged.page.value("dom", "");
+    EXPECT_EQ(judged.value.value_or("none"), wanted) << name << ": " << judged.reason << "\n"
+                                                     << judged.page.value("fault", Json()) << "\n"
+                                                     << judged.page.value("dom", "");
     if (!only.empty()) std::cout << judged.page.value("dom", "") << std::endl;
   }
 }
@@ -69,12 +69,12 @@ TEST(PageTrials, U7_a_secret_is_filled_in_by_its_name_and_never_told) {
     PageToolOptions options;
     options.secrets = *Secrets::open(*parse_secrets({{"shop_password", source}}));
     trial.use(std::move(options));
-    const PageVerdict judged = trial.run({{"name", "sign in"},
-                                          {"page", "login.html"},
-                                          {"input", {{"secrets", {"shop_password"}}}},
-                                          {"actions",
-                                           {"setValue(\"User\", \"ann\")",
-                                            "setSecret(\"Password\", \"shop_password\")", "click(\"Sign in\")"}}});
+    const PageVerdict judged = trial.run(
+        {{"name", "sign in"},
+         {"page", "login.html"},
+         {"input", {{"secrets", {"shop_password"}}}},
+         {"actions",
+          {"setValue(\"User\", \"ann\")", "setSecret(\"Password\", \"shop_password\")", "click(\"Sign in\")"}}});
     EXPECT_EQ(judged.history.find(value), std::string::npos);
     EXPECT_NE(judged.history.find("shop_password"), std::string::npos);
     if (is_bound) {
@@ -93,10 +93,11 @@ TEST(PageTrials, U4_a_question_has_an_answer_with_the_passage_it_rests_on) {
                {"page", "question.html"},
                {"actions", {"click(\"Chairs\")", "extract(\"the price of the oak chair\")"}},
                {"extracts", {{{"value", {{"price", 149}, {"currency", "EUR"}}}, {"quotes", {"149.00 EUR"}}}}},
-               {"input", {{"answer_schema",
-                           {{"type", "object"},
-                            {"required", {"price", "currency"}},
-                            {"properties", {{"price", {{"type", "number"}}}, {"currency", {{"type", "string"}}}}}}}}}};
+               {"input",
+                {{"answer_schema",
+                  {{"type", "object"},
+                   {"required", {"price", "currency"}},
+                   {"properties", {{"price", {{"type", "number"}}}, {"currency", {{"type", "string"}}}}}}}}}};
   const PageVerdict judged = trial.run(task);
   EXPECT_EQ(judged.value.value_or("none"), "1") << judged.reason;
   EXPECT_EQ(judged.output["answer"], (Json{{"price", 149}, {"currency", "EUR"}})) << judged.output;

@@ -209,7 +209,7 @@ Waiting close_page(StepInput input, Ports& ports) {
 
 void add_page_agent(HandlerTable& table) {
   using namespace page_agent;
-  const std::vector<std::string> seen = {"goal",      "page",         "plan",   "turn",          "actions",
+  const std::vector<std::string> seen = {"goal",      "page",         "plan",   "turn",           "actions",
                                          "hierarchy", "verification", "client", "client_actions", "secrets"};
   const auto with = [&seen](std::vector<std::string> more) {
     more.insert(more.end(), seen.begin(), seen.end());
@@ -218,7 +218,10 @@ void add_page_agent(HandlerTable& table) {
   const std::vector<std::string> planning = with({"rag_chunks", "has_org_knowledge", "web_search_result", "grounded",
                                                   "task", "plan_version", "context_analysis", "search"});
   table.add("page_agent",
-            {{"observe", {"observed"}, {"goal", "url", "client", "dom", "plan", "secrets", "client_actions", "answer_schema", "settings"}, EffectHandler(observe)},
+            {{"observe",
+              {"observed"},
+              {"goal", "url", "client", "dom", "plan", "secrets", "client_actions", "answer_schema", "settings"},
+              EffectHandler(observe)},
              {"context_analysis", {"search", "enough"}, planning, EffectHandler(analyse_context)},
              {"web_search", {"searched", "grounded"}, planning, EffectHandler(search)},
              {"create_task", {"created"}, {"goal", "plan"}, PureHandler(create_task)},

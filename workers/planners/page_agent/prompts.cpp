@@ -18,9 +18,9 @@ constexpr std::string_view context =
     "JSON alone. An action is one of these, with such a number:\n";
 
 std::string_view word_of(Role role) {
-  static constexpr std::string_view words[] = {"context_analysis",  "planning",     "decompose_plan", "step_refinement",
-                                               "action_generation", "verification", "replanning",     "correction",
-                                               "extraction"};
+  static constexpr std::string_view words[] = {"context_analysis", "planning",          "decompose_plan",
+                                               "step_refinement",  "action_generation", "verification",
+                                               "replanning",       "correction",        "extraction"};
   return words[static_cast<std::size_t>(role)];
 }
 
@@ -37,7 +37,8 @@ std::string_view task_of(Role role) {
              "action on the page, SERVER for anything else. phase names the part of the work a step belongs to. "
              "contingencies say what to do when something expected gets in the way: the first that matches counts; "
              "match "
-             "is a text that must be seen, or empty; action is click(\"Label\") or setValue(\"Label\", \"text\"). If the "
+             "is a text that must be seen, or empty; action is click(\"Label\") or setValue(\"Label\", \"text\"). If "
+             "the "
              "goal asks something, the last step reads the answer off the page with extract. If "
              "`grounded` is true, nothing was searched for you: look up what you can, rest the plan on what you know "
              "of such pages, and say in `reasoning` what each step rests on.";
@@ -213,8 +214,10 @@ ModelRequest request_of(const StepInput& input, Role role, Json data, const std:
   }
   prompt += canonical(data);
   ModelRequest request = request_for(input);
-  request.messages = {{{"role", "system"}, {"content", std::string(context) + action_help(verbs_for(input)) + "\n" + std::string(task_of(role))}},
-                      {{"role", "user"}, {"content", std::move(prompt)}}};
+  request.messages = {
+      {{"role", "system"},
+       {"content", std::string(context) + action_help(verbs_for(input)) + "\n" + std::string(task_of(role))}},
+      {{"role", "user"}, {"content", std::move(prompt)}}};
   request.schema = reply_schema(role);
   request.schema_name = std::string(schema_prefix) + std::string(word_of(role));
   return request;

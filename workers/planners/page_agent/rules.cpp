@@ -228,8 +228,7 @@ std::string next_action(const FormGoal& goal, const PageElements& page) {
   }
   for (const auto& [name, value] : goal.values) {
     const PageElement* field = field_for(page, name);
-    if (field != nullptr && !holds_value(*field, value))
-      return filling(*field->number, value);
+    if (field != nullptr && !holds_value(*field, value)) return filling(*field->number, value);
   }
   const PageElement* button = has_all_fields(page, goal) ? saver(page, goal) : opener(page, goal);
   return button == nullptr ? "" : action_text({PageAction::Kind::click, *button->number, "", ""});

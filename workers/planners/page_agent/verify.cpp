@@ -120,9 +120,10 @@ class Verification {
     }
     const std::int64_t limit = setting(input_, "velocity_limit", velocity_limit_default);
     if (streak_ >= limit) {
-      const std::string message = std::to_string(streak_) +
-                                  " actions in a row succeeded, the page is no further, and the goal is still not achieved; the same seems to "
-                                  "happen over and over, so the agent stops to think again.";
+      const std::string message =
+          std::to_string(streak_) +
+          " actions in a row succeeded, the page is no further, and the goal is still not achieved; the same seems to "
+          "happen over and over, so the agent stops to think again.";
       outcome_.facts.emplace_back(
           record(RecordKind::loop_detected, {{"says", message}, {"kind", "velocity"}, {"count", streak_}}));
       outcome_.patch["outcome"] = "looping";

@@ -27,7 +27,8 @@ constexpr std::array<Verb, 19> known_verbs = {{
      "fills in a secret by its name; you never see its value"},
     {Kind::type, "type", "TV", "type(7, \" and more\")", "types behind what the field holds"},
     {Kind::select, "select", "TL", "select(9, [\"Red\", \"Blue\"])", "chooses these options of a list, and no others"},
-    {Kind::press, "press", "tV", "press(\"Enter\") or press(5, \"Control+a\")", "presses a key, in an element if given"},
+    {Kind::press, "press", "tV", "press(\"Enter\") or press(5, \"Control+a\")",
+     "presses a key, in an element if given"},
     {Kind::scroll, "scroll", "tV", "scroll(\"down\") or scroll(3, \"bottom\")",
      "scrolls the page or a box: up, down, left, right, top, bottom"},
     {Kind::hover, "hover", "T", "hover(12)", "puts the mouse over it"},
@@ -50,9 +51,7 @@ const Verb& verb_for(Kind kind) {
   return *std::find_if(known_verbs.begin(), known_verbs.end(), [kind](const Verb& one) { return one.kind == kind; });
 }
 
-std::string but_it_is(std::string_view text) {
-  return ", but it is " + excerpt(Json(std::string(text)), 100) + ".";
-}
+std::string but_it_is(std::string_view text) { return ", but it is " + excerpt(Json(std::string(text)), 100) + "."; }
 
 Error no_action(std::string_view text) {
   return {Code::invalid, "Expected an action like click(68) or setValue(101, \"Jas\")" + but_it_is(text)};
@@ -197,7 +196,8 @@ Result<PageAction> parse_action(std::string_view text) {
   const std::size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return no_action(text);
   const std::string name = trimmed_name(text.substr(0, open));
-  const auto verb = std::find_if(known_verbs.begin(), known_verbs.end(), [&](const Verb& one) { return one.name == name; });
+  const auto verb =
+      std::find_if(known_verbs.begin(), known_verbs.end(), [&](const Verb& one) { return one.name == name; });
   if (verb == known_verbs.end()) return no_action(text);
   const std::string arguments = "[" + std::string(text.substr(open + 1, close - open - 1)) + "]";
   const Result<Json> read = parse_json(arguments, "the arguments");

@@ -1,6 +1,6 @@
-// The acts of a page agent as text, `click(68)`, `setValue(101, "Jas")`, `press("Enter")`: read, checked against a page,
-// and written. A label in quotes may take the place of an element's number; `"Save [2]"` is the second of that label.
-// Pure functions, safe from any thread.
+// The acts of a page agent as text, `click(68)`, `setValue(101, "Jas")`, `press("Enter")`: read, checked against a
+// page, and written. A label in quotes may take the place of an element's number; `"Save [2]"` is the second of that
+// label. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstdint>

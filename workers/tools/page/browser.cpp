@@ -24,8 +24,8 @@ constexpr std::int64_t start_ms_max = 30'000;
 constexpr std::int64_t page_load_ms_max = 20'000;
 constexpr std::int64_t tab_ms_max = 5'000;
 constexpr int removals_max = 20;
-constexpr std::size_t keys_max = 2'000;  // a longer text is pasted
-constexpr const char* handles = "cairn";   // the group of all of them
+constexpr std::size_t keys_max = 2'000;   // a longer text is pasted
+constexpr const char* handles = "cairn";  // the group of all of them
 constexpr const char* profile_prefix = "cairn-browser-";
 
 // Without guessing what comes next (it would be fetched unseen), without payment addresses, and without a way of calls
@@ -161,8 +161,7 @@ Browser::~Browser() {
 
 // A dialog of the page keeps every answer of it away; the caller looks for one.
 Browser::Answer Browser::call(const std::string& method, Json params, const std::string& session) {
-  Answer answer =
-      chromium_->call(method, std::move(params), session, [this] { return guard_.dialog().has_value(); });
+  Answer answer = chromium_->call(method, std::move(params), session, [this] { return guard_.dialog().has_value(); });
   if (const std::string refused = guard_.refused_page(); !refused.empty()) return BrowserFault{"refused", refused};
   return answer;
 }
@@ -276,8 +275,7 @@ Browser::Listeners Browser::listeners(const FramePlace& at, const std::vector<st
                                       const std::vector<std::string>& moves, std::size_t count_max) {
   const Answer list = find(at, page_script("candidates.js"), {count_max});
   if (!list || !list->is_string()) return {};
-  const Answer properties =
-      call("Runtime.getProperties", {{"objectId", *list}, {"ownProperties", true}}, at.session);
+  const Answer properties = call("Runtime.getProperties", {{"objectId", *list}, {"ownProperties", true}}, at.session);
   if (!properties) return {};
   std::vector<Json> asked;
   for (const Json& one : properties->value("result", Json::array())) {
@@ -320,12 +318,9 @@ Browser::Answer Browser::move(PagePoint to, int buttons) {
 }
 
 Browser::Answer Browser::press_button(PagePoint at, int clicks) {
-  return in_tab("Input.dispatchMouseEvent", {{"type", "mousePressed"},
-                                             {"x", at.x},
-                                             {"y", at.y},
-                                             {"button", "left"},
-                                             {"buttons", 1},
-                                             {"clickCount", clicks}});
+  return in_tab(
+      "Input.dispatchMouseEvent",
+      {{"type", "mousePressed"}, {"x", at.x}, {"y", at.y}, {"button", "left"}, {"buttons", 1}, {"clickCount", clicks}});
 }
 
 Browser::Answer Browser::release_button(PagePoint at, int clicks) {

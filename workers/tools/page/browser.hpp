@@ -44,11 +44,11 @@ class Browser {
   const RequestGuard& guard() const { return guard_; }
 
   Answer open(const std::string& url);
-  Answer back();                                  // false: there is no page before
+  Answer back();  // false: there is no page before
   Answer close_tab(const std::string& frame);
   Answer show_tab();  // the chosen one comes to the front
   Answer answer_dialog(bool accepts, const std::string& text);
-  Answer settled(Answer answer);                  // after what may lead the tab on: once it has loaded
+  Answer settled(Answer answer);  // after what may lead the tab on: once it has loaded
 
   FramePlace top() const;
   // As the body of a function in a world of its own, apart from the page's scripts: its value, or the handle of its
@@ -72,10 +72,10 @@ class Browser {
   Answer release_button(PagePoint at, int clicks);
   Answer drag_event(const std::string& type, PagePoint at, const Json& data);
   Answer intercept_drags(bool does);
-  Answer type(const std::string& text);            // into what has the cursor
-  Answer press(const Json& key, int modifiers);    // as Input.dispatchKeyEvent takes them
+  Answer type(const std::string& text);          // into what has the cursor
+  Answer press(const Json& key, int modifiers);  // as Input.dispatchKeyEvent takes them
   Answer give_files(const FramePlace& at, const Json& element, const std::vector<std::string>& paths);
-  Answer screenshot(const std::string& format);    // in base64; png or jpeg
+  Answer screenshot(const std::string& format);  // in base64; png or jpeg
   Answer cookies();
   Answer set_cookies(Json cookies);
 

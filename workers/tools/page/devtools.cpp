@@ -130,9 +130,8 @@ std::int64_t DevTools::begin(const std::string& method, Json params, const std::
 DevTools::Answer DevTools::finish(std::int64_t id, const std::function<bool()>& gives_up) {
   std::unique_lock lock(mutex_);
   const auto is_interrupted = [&gives_up] { return gives_up && gives_up(); };
-  const bool is_in_time = heard_.wait_for(lock, command_max, [&] {
-    return fault_.has_value() || awaited_.at(id).has_value() || is_interrupted();
-  });
+  const bool is_in_time = heard_.wait_for(
+      lock, command_max, [&] { return fault_.has_value() || awaited_.at(id).has_value() || is_interrupted(); });
   std::optional<Answer> answer = std::move(awaited_.at(id));
   awaited_.erase(id);
   if (answer) return *std::move(answer);

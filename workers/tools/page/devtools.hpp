@@ -22,7 +22,8 @@
 namespace cairn {
 
 // A command that was not carried out. `word` says why: "gone" (the browser has ended), "refused" (the page led to
-// the URL `says`, which may not be opened), "excess" (it asked for too much), "interrupted" (call() says when), "failed".
+// the URL `says`, which may not be opened), "excess" (it asked for too much), "interrupted" (call() says when),
+// "failed".
 struct BrowserFault {
   std::string word;
   std::string says;

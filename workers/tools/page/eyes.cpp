@@ -11,21 +11,21 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t listeners_max = 1'500;
-constexpr auto page_patience = std::chrono::seconds(10);    // for the network
-constexpr auto change_patience = std::chrono::seconds(3);   // for a page that changes without it
+constexpr auto page_patience = std::chrono::seconds(10);   // for the network
+constexpr auto change_patience = std::chrono::seconds(3);  // for a page that changes without it
 constexpr auto look_pause = milliseconds(40);
 constexpr std::size_t watched_frames_max = 8;
 constexpr std::string_view frame_mark = "\xEE\x80\x80";  // U+E000
 
 const std::vector<std::string>& pressing() {
-  static const std::vector<std::string> events = {"click",     "dblclick",   "mousedown", "mouseup", "pointerdown",
+  static const std::vector<std::string> events = {"click",     "dblclick",   "mousedown", "mouseup",  "pointerdown",
                                                   "pointerup", "touchstart", "touchend",  "dragstart"};
   return events;
 }
 
 const std::vector<std::string>& moving() {
-  static const std::vector<std::string> events = {"mouseenter", "mouseover", "pointerenter", "pointerover", "dragover",
-                                                  "drop"};
+  static const std::vector<std::string> events = {"mouseenter",  "mouseover", "pointerenter",
+                                                  "pointerover", "dragover",  "drop"};
   return events;
 }
 

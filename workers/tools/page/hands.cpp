@@ -73,12 +73,8 @@ constexpr std::array<KeyName, 17> key_names = {{{"Enter", "Enter", 13, "\r"},
                                                 {"F5", "F5", 116, ""}}};
 
 // What Chromium does at some keys with Control it is told by name.
-constexpr std::array<std::pair<char, std::string_view>, 6> editing = {{{'a', "selectAll"},
-                                                                       {'c', "copy"},
-                                                                       {'v', "paste"},
-                                                                       {'x', "cut"},
-                                                                       {'z', "undo"},
-                                                                       {'y', "redo"}}};
+constexpr std::array<std::pair<char, std::string_view>, 6> editing = {
+    {{'a', "selectAll"}, {'c', "copy"}, {'v', "paste"}, {'x', "cut"}, {'z', "undo"}, {'y', "redo"}}};
 
 struct PressedKey {
   Json key;
@@ -154,15 +150,17 @@ Hands::Answer Hands::act(const PageAction& action, const ActThings& things) {
   const std::optional<PageDialog> dialog = browser_.guard().dialog();
   if (action.kind == Kind::dialog) {
     if (!dialog)
-      return ActFault{"no_dialog", "Expected a dialog of the browser for " + action_text(action) + ", but none is open."};
+      return ActFault{"no_dialog",
+                      "Expected a dialog of the browser for " + action_text(action) + ", but none is open."};
     const std::string text = action.values.empty() ? dialog->value : action.values.front();
     static_cast<void>(is_done(browser_.answer_dialog(action.value == "accept", text)));
     return Done{};
   }
   if (dialog && action.kind != Kind::wait && action.kind != Kind::close_tab)
-    return ActFault{"dialog_open", "Expected dialog(\"accept\") or dialog(\"dismiss\"), because the page waits on its " +
-                                       dialog->type + " \"" + readable_line(dialog->message, 100) + "\", but it is " +
-                                       action_text(action) + "."};
+    return ActFault{"dialog_open",
+                    "Expected dialog(\"accept\") or dialog(\"dismiss\"), because the page waits on its " +
+                        dialog->type + " \"" + readable_line(dialog->message, 100) + "\", but it is " +
+                        action_text(action) + "."};
   if (!action.has_target || action.number == 0) return act_on_browser(action);
   Result<SeenElement, BrowserFault> element = eyes_.find(action.number);
   if (!element) throw Ended{std::move(element).error()};
@@ -247,7 +245,8 @@ std::string Hands::url_around(std::int64_t number) {
 // The point in the window at which the element is hit, through all frames around it.
 PagePoint Hands::aim(const SeenElement& element, bool anyhow) {
   for (const SeenElement::Holder& holder : element.around)
-    value_or_end(browser_.run(holder.at, page_script("frame_place.js"), {{{"handle", holder.handle}}, nullptr, nullptr}));
+    value_or_end(
+        browser_.run(holder.at, page_script("frame_place.js"), {{{"handle", holder.handle}}, nullptr, nullptr}));
   const Json place = value_or_end(browser_.run(element.at, page_script("aim.js"), with_handle(element, {anyhow})));
   const auto check = [](const Json& found) {
     if (found.is_object() && !found.contains("fault")) return;
@@ -284,8 +283,9 @@ Hands::Answer Hands::drag(const SeenElement& from, const SeenElement& to) {
   value_or_end(browser_.press_button(start, 1));
   const PagePoint near_start{start.x + 2, start.y + 6};
   value_or_end(browser_.move(near_start, 1));
-  Json place = value_or_end(browser_.run(to.at, "const box = arguments[0].getBoundingClientRect(); return {x: box.left + "
-                                                "box.width / 2, y: box.top + box.height / 2}",
+  Json place = value_or_end(browser_.run(to.at,
+                                         "const box = arguments[0].getBoundingClientRect(); return {x: box.left + "
+                                         "box.width / 2, y: box.top + box.height / 2}",
                                          with_handle(to, {})));
   PagePoint end{place.value("x", 0.0), place.value("y", 0.0)};
   for (auto holder = to.around.rbegin(); holder != to.around.rend(); ++holder) {
@@ -357,7 +357,8 @@ Hands::Answer Hands::press(const std::string& keys) {
 
 // --- the browser -----------------------------------------------------------------------------------------------------
 Hands::Answer Hands::wait_for(const std::string& text, double seconds) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   for (;;) {
     const Browser::Answer seen = eyes_.look();
     if (!seen && seen.error().word != "failed") throw Ended{seen.error()};
@@ -373,7 +374,8 @@ Hands::Answer Hands::open(const std::string& place) {
   const Browser::Answer here = browser_.run(browser_.top(), "return location.href", Json::array());
   const std::string url = whole_url(place, here && here->is_string() ? here->get<std::string>() : "");
   if (!allowed_.may_open(url))
-    return ActFault{"refused", "Expected a URL that this worker may open, but it is " + excerpt(Json(place), 200) + "."};
+    return ActFault{"refused",
+                    "Expected a URL that this worker may open, but it is " + excerpt(Json(place), 200) + "."};
   static_cast<void>(is_done(browser_.open(url)));
   return Done{};
 }

@@ -98,7 +98,8 @@ Json OpenPage::perform(const WantedAct& wanted) {
     const std::int64_t number = aimed(action.number, wanted.element, seen);
     const std::int64_t to = action.to == 0 ? 0 : aimed(action.to, wanted.to, seen);
     if (number == 0 || (to == 0 && action.to != 0))
-      return fault_json({"element_missing", "Expected element " + std::to_string(number == 0 ? action.number : action.to) +
+      return fault_json({"element_missing", "Expected element " +
+                                                std::to_string(number == 0 ? action.number : action.to) +
                                                 " to be as it was seen, but it is not there."});
     action.number = number;
     action.to = to;
@@ -135,9 +136,8 @@ Json OpenPage::see() {
     dismissed.push_back({{"type", dialog.type}, {"message", dialog.message}});
   if (!dismissed.empty()) seen["dismissed"] = std::move(dismissed);
   const std::string text = seen.value("dom", "");
-  shows_secret_ = std::any_of(secrets_.begin(), secrets_.end(), [&text](const std::string& secret) {
-    return text.find(secret) != std::string::npos;
-  });
+  shows_secret_ = std::any_of(secrets_.begin(), secrets_.end(),
+                              [&text](const std::string& secret) { return text.find(secret) != std::string::npos; });
   return seen;
 }
 

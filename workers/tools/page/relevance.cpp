@@ -80,7 +80,8 @@ class Excerpt {
   std::string text(std::size_t bytes_max) {
     std::vector<std::size_t> order(page_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) { return scores_[a] > scores_[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [this](std::size_t a, std::size_t b) { return scores_[a] > scores_[b]; });
     std::size_t left = bytes_max;
     for (const std::size_t place : order) {
       if (!keep(place, left)) break;

@@ -85,8 +85,8 @@ class RequestGuard {
   std::atomic<int> targets_ = 0;
   mutable std::mutex mutex_;  // nothing is sent under it
   std::vector<PageTab> tabs_;
-  std::size_t chosen_ = 0;  // a place in tabs_
-  std::map<std::string, std::string> frames_;  // session by target
+  std::size_t chosen_ = 0;                                                      // a place in tabs_
+  std::map<std::string, std::string> frames_;                                   // session by target
   std::map<std::pair<std::string, std::string>, Clock::time_point> under_way_;  // session and request
   Clock::time_point network_ = Clock::now();
   bool dialogs_stay_ = false;

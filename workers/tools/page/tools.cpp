@@ -109,7 +109,8 @@ class KeptStates {
 // The files that may be given to pages.
 Result<std::vector<std::string>, std::string> files_named(const std::vector<std::string>& names,
                                                           const std::string& folder) {
-  if (folder.empty()) return std::string("Expected a worker that gives files to pages, but CAIRN_BROWSER_UPLOADS is not set.");
+  if (folder.empty())
+    return std::string("Expected a worker that gives files to pages, but CAIRN_BROWSER_UPLOADS is not set.");
   std::vector<std::string> paths;
   std::error_code error;
   const fs::path top = fs::canonical(folder, error);

@@ -11,9 +11,10 @@
 // The first two answer {"url", "title", "dom", "tabs"?, "dialog"?, "dismissed"?, "screenshot"?}, once the page is at
 // rest: nothing under way on the network, no change of its documents, or 10 seconds have passed (3 for a page that only
 // changes). act also {"performed", "fault"?: {"kind", "says"}, "reopened"?}. The DOM is simplified and its interactive
-// elements are numbered (eyes.hpp). An action is idempotent by its `key` as long as the browser lives. After the browser
-// has ended, with a dead worker or to make room for others, act opens the page at `url` again, with the cookies and the
-// storage that it had if this process or the folder `kept` still has them, performs nothing, and answers `reopened`.
+// elements are numbered (eyes.hpp). An action is idempotent by its `key` as long as the browser lives. After the
+// browser has ended, with a dead worker or to make room for others, act opens the page at `url` again, with the cookies
+// and the storage that it had if this process or the folder `kept` still has them, performs nothing, and answers
+// `reopened`.
 #pragma once
 
 #include <string>
@@ -29,8 +30,8 @@ struct PageToolOptions {
   std::string screenshots;   // a folder for a picture of each answer; "": none
   std::string uploads = {};  // a folder whose files may be given to pages; "": none
   std::string kept = {};     // a folder for cookies and storage of runs under way; "": in memory alone
-  // For setSecret. One is filled in only if it is bound to URLs, and the element's document is at one of them. No answer
-  // has a value of them.
+  // For setSecret. One is filled in only if it is bound to URLs, and the element's document is at one of them. No
+  // answer has a value of them.
   Secrets secrets = {};
 };
 
