@@ -154,7 +154,7 @@ Json reply_schema(Role role) {
   return nullptr;
 }
 
-// What the rest of the data is about, for what of a long page matters.
+// The words of the rest of the data, by which a long page is cut.
 std::string task_of(const Json& data) {
   std::string words;
   for (const auto& [name, value] : data.items())

@@ -53,8 +53,8 @@ std::vector<std::string> verbs_for(const StepInput& input);
 Json setting(const StepInput& input, const char* name, Json otherwise);
 
 // The request of one call. Its last message begins with the sentence of `continuation` and the summary, if there are
-// any, and holds the data as one JSON object in its last line. Of a page's DOM it holds what matters to the rest of the
-// data, at most `dom_bytes_max` (workers/tools/page/relevance.hpp).
+// any, and holds the data as one JSON object in its last line. A page's DOM is cut to the part that matters to the rest
+// of the data, at most `dom_bytes_max` (workers/tools/page/relevance.hpp).
 inline constexpr std::size_t dom_bytes_max = 24 * 1024;
 ModelRequest request_of(const StepInput& input, Role role, Json data, const std::string& summary = "");
 

@@ -117,7 +117,7 @@ bool read_argument(char takes, const Json& given, std::size_t place, PageAction&
 
 constexpr std::array<std::string_view, 6> ways = {"up", "down", "left", "right", "top", "bottom"};
 
-// What a text may be.
+// Whether the text and the number are such as the verb takes.
 bool is_sensible(const PageAction& action) {
   const std::string& text = action.value;
   switch (action.kind) {

@@ -269,8 +269,8 @@ Browser::Answer Browser::frame_in(const FramePlace& at, const Json& element, Fra
   return node;
 }
 
-// One by one, since Chromium crashes when it is asked for a whole tree with a date field in it. `pierce` makes it tell
-// of what the page's own scripts listen to, not of ours alone.
+// One by one, since Chromium crashes when it is asked for a whole tree with a date field in it. `pierce` makes it
+// report what the page's own scripts listen to, not of ours alone.
 Browser::Listeners Browser::listeners(const FramePlace& at, const std::vector<std::string>& presses,
                                       const std::vector<std::string>& moves, std::size_t count_max) {
   const Answer list = find(at, page_script("candidates.js"), {count_max});

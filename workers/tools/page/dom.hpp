@@ -28,7 +28,8 @@ struct PageElement {
   // "" if it has none.
   std::string_view attribute(std::string_view name) const;
   bool has(std::string_view name) const;
-  // Its name for a person: label, text, placeholder, value or name; without any, the author's hint or its icon.
+  // Its name for a person: label, text, placeholder, value or name; without any, the author's own word for it, or its
+  // icon.
   std::string label() const;
 };
 

@@ -95,7 +95,7 @@ Result<std::string, BrowserFault> Eyes::look_into(std::size_t frame, Json& seen)
   return whole;
 }
 
-// A frame that is not to be read is told without what it holds.
+// A frame that is not to be read is shown without its content.
 Result<std::string, BrowserFault> Eyes::look_into_inner(std::size_t frame, std::size_t place) {
   if (frames_.size() >= page_frames_max) return std::string();
   const FramePlace at = frames_[frame].at;

@@ -1,4 +1,4 @@
-// What a person would see in a browser, as text (workers/tools/page/dom.hpp): the chosen tab with its frames and open
+// The view of a person in a browser, as text (workers/tools/page/dom.hpp): the chosen tab with its frames and open
 // shadow trees, what lies over the rest first, and a dialog of the browser before all. An element has the same number
 // as long as it lives. Blocks; for one thread at a time.
 #pragma once

@@ -34,7 +34,7 @@ Json value_or_end(Browser::Answer answer, const std::string& kind = "not_interac
   throw Ended{std::move(answer).error()};
 }
 
-// What an act sets off may open a dialog of the page, which answers nothing until that is answered: the act is done.
+// An act may open a dialog of the page, which answers nothing until that is answered: the act is done.
 bool is_done(Browser::Answer answer) {
   if (!answer && answer.error().word == "interrupted") return false;
   value_or_end(std::move(answer));
@@ -72,7 +72,7 @@ constexpr std::array<KeyName, 17> key_names = {{{"Enter", "Enter", 13, "\r"},
                                                 {"F2", "F2", 113, ""},
                                                 {"F5", "F5", 116, ""}}};
 
-// What Chromium does at some keys with Control it is told by name.
+// Some keys with Control are commands of an editor, which Chromium wants by their names.
 constexpr std::array<std::pair<char, std::string_view>, 6> editing = {
     {{'a', "selectAll"}, {'c', "copy"}, {'v', "paste"}, {'x', "cut"}, {'z', "undo"}, {'y', "redo"}}};
 
@@ -340,7 +340,8 @@ Hands::Answer Hands::type(const SeenElement& element, const std::string& text, b
 }
 
 Hands::Answer Hands::choose(const SeenElement& element, const std::vector<std::string>& values) {
-  const Json chosen = value_or_end(browser_.run(element.at, page_script("choose.js"), with_handle(element, {values})));
+  const Json chosen = value_or_end(
+      browser_.run(element.at, page_script("choose.js"), with_handle(element, Json::array({Json(values)}))));
   if (chosen == true) return Done{};
   return ActFault{"value_refused",
                   "Expected the list to have " + excerpt(chosen, 200) + " to be chosen, but it does not."};

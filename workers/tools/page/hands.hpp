@@ -1,4 +1,4 @@
-// What a person would do in a browser, one act at a time (workers/tools/page/action.hpp), on what the eyes have seen
+// The acts of a person in a browser, one act at a time (workers/tools/page/action.hpp), on what the eyes have seen
 // last. Blocks; for one thread at a time.
 #pragma once
 

@@ -1,5 +1,5 @@
-// One run's browser: opened, acted upon, seen at rest, and opened again as it was when it has ended. Blocks; one call
-// at a time.
+// One run's browser: opened, acted upon, seen at rest, and opened again as it was when it has ended. Blocks; for one
+// thread at a time.
 #pragma once
 
 #include <string>

@@ -105,7 +105,7 @@ class Excerpt {
       for (const std::string& word : shared[place]) scores_[place] += 1 + std::log(all / count[word]);
   }
 
-  // What stands in an element lies over the rest with it, and what stands beside a good one is better for it.
+  // An element inside another lies over the rest with it, and a neighbour of a good one is better for it.
   void score_places() {
     std::map<std::size_t, double> best;  // by parent
     for (std::size_t place = 0; place < page_.size(); ++place)

@@ -163,7 +163,7 @@ void RequestGuard::detach(DevTools& browser, const std::string& session) {
   if (was_last) browser.end({"gone", "Expected the page to stay open, but it has closed or crashed."});
 }
 
-// What stays open by its nature, as a stream of events, is nothing to wait for.
+// A request that stays open by its nature, as a stream of events, is nothing to wait for.
 void RequestGuard::hear_network(DevTools& browser, const DevToolsEvent& event) {
   if (event.method == "Network.dataReceived") {
     count(browser, 0, std::max(size_in(event.params, "dataLength"), size_in(event.params, "encodedDataLength")));

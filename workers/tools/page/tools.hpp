@@ -5,7 +5,7 @@
 //   page.close   {}                   ends the run's browser
 //
 // More inputs of act: `element` and `to`, the signatures (dom.hpp) of the numbered elements; another element under that
-// number is not touched (kind `element_missing`). Of observe and act: `dialogs` "ask" leaves a dialog of the browser
+// number is not touched (kind `element_missing`). More inputs of both: `dialogs` "ask" leaves a dialog of the browser
 // open until the act dialog(...), else it is dismissed at once; `screenshot` true adds a picture to the answer.
 //
 // The first two answer {"url", "title", "dom", "tabs"?, "dialog"?, "dismissed"?, "screenshot"?}, once the page is at

@@ -93,7 +93,8 @@ function clipsIn(element, clips) {
 }
 
 // --- names -------------------------------------------------------------------------------------------------------
-const texts = (ids, root) => words(ids.split(/\s+/).map((id) => root.getElementById?.(id)?.textContent || '').join(' '));
+const texts = (ids, root) =>
+  words(ids.split(/\s+/).map((id) => root.getElementById?.(id)?.textContent || '').join(' '));
 
 // The words of a label without those of the field inside it.
 function labelText(label) {
@@ -163,7 +164,8 @@ function iconIn(element) {
 // For an element without words: what its author calls it, and how it looks.
 function hintOf(element) {
   const title = words(element.getAttribute('title')) || words(element.querySelector?.('[alt],[title]')?.alt) ||
-    words(element.querySelector?.('[title]')?.getAttribute('title')) || words(element.querySelector?.('title')?.textContent);
+    words(element.querySelector?.('[title]')?.getAttribute('title')) ||
+    words(element.querySelector?.('title')?.textContent);
   if (title) return title;
   const name = element.getAttribute('data-testid') || element.id || element.getAttribute('class') ||
     fileOf(element.querySelector?.('img')?.currentSrc || '') || iconIn(element);
@@ -250,7 +252,8 @@ function collect(node, clips) {
   if (++watched > 50000) return;
   if (node.shadowRoot && seen.watch) seen.watch(node.shadowRoot);
   const inside = clipsIn(node, clips);
-  const outer = styleOf(node).position === 'absolute' ? clips.placed : styleOf(node).position === 'fixed' ? whole : clips.flow;
+  const outer = styleOf(node).position === 'absolute' ? clips.placed :
+    styleOf(node).position === 'fixed' ? whole : clips.flow;
   const boxes = boxesOf(node);
   const label = node.control && isActed(node);
   if (isShown(node) && boxes.some((box) => !isCut(box, outer)) && (label || isActed(node))) acted.add(node);
@@ -326,12 +329,14 @@ function statesOf(element) {
 
 function hrefOf(element) {
   if (!element.href || typeof element.href !== 'string') return '';
-  const place = element.href.startsWith(location.origin + '/') ? element.href.slice(location.origin.length) : element.href;
+  const isHere = element.href.startsWith(location.origin + '/');
+  const place = isHere ? element.href.slice(location.origin.length) : element.href;
   return place.length > 120 ? place.slice(0, 120) + '...' : place;
 }
 
 function scrollOf(element) {
-  if (!scrolls(element) && !(element.localName === 'textarea' && element.scrollHeight > element.clientHeight + 8)) return '';
+  const isLong = element.localName === 'textarea' && element.scrollHeight > element.clientHeight + 8;
+  if (!scrolls(element) && !isLong) return '';
   return Math.round(100 * element.scrollTop / Math.max(1, element.scrollHeight - element.clientHeight)) + '%';
 }
 
@@ -404,7 +409,8 @@ function tellFrame(element) {
 
 function attributesOf(element, role) {
   const isOver = isDialog(element);
-  const label = isOver ? nameOf(element) || words(element.querySelector('h1,h2,h3,h4,legend')?.textContent) : nameOf(element);
+  const heading = isOver ? words(element.querySelector('h1,h2,h3,h4,legend')?.textContent) : '';
+  const label = nameOf(element) || heading;
   return pair('role', role || (isOver ? 'dialog' : '')) + pair('name', element.getAttribute('name')) +
     pair('label', label.slice(0, 200)) + pair('overlay', overlays.has(element) && element.localName !== 'dialog');
 }
