@@ -105,14 +105,15 @@ std::string cache_folder() {
 }
 
 Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
-                                                 const BuiltinTools& builtin) {
+                                                 const BuiltinTools& builtin, const Secrets& secrets) {
   std::vector<ToolSpec> specs = builtin_tools();
   const auto add = [&specs](std::vector<ToolSpec> more) {
     std::move(more.begin(), more.end(), std::back_inserter(specs));
   };
   const std::string cache = cache_folder();
   add(repository_tools(builtin.repositories, cache.empty() ? "" : cache + "/histories"));
-  add(page_tools({options.browser_pages, options.browser_screenshots}));
+  add(page_tools(
+      {options.browser_pages, options.browser_screenshots, options.browser_uploads, options.browser_kept, secrets}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
   add(data_tools(dataset, **language));
@@ -127,7 +128,7 @@ Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options
 // A tool of the file takes the place of a built-in one with its name.
 Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset, ToolsFile file,
                                               Secrets secrets) {
-  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file.builtin);
+  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file.builtin, secrets);
   if (!specs) return specs.error();
   std::move(file.tools.begin(), file.tools.end(), std::back_inserter(*specs));
   return make_tools(*std::move(specs), options.tool_threads, {std::move(secrets), std::move(file.builtin.urls)});
@@ -145,6 +146,8 @@ CatalogueOptions catalogue_options_from_environment() {
   options.dataset_schema = from_environment("CAIRN_DATASET_SCHEMA");
   options.query_rows = from_environment("CAIRN_QUERY_ROWS");
   options.query_ms = from_environment("CAIRN_QUERY_MS");
+  options.browser_uploads = from_environment("CAIRN_BROWSER_UPLOADS");
+  options.browser_kept = from_environment("CAIRN_BROWSER_KEPT");
   if (const std::string language = from_environment("CAIRN_QUERY_LANGUAGE"); !language.empty())
     options.query_language = language;
   return options;

@@ -170,6 +170,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/page_dom_test.cpp
   tests/workers/tools/page_guard_test.cpp
   tests/workers/tools/page_tools_test.cpp
+  tests/workers/tools/page_trial_test.cpp
   tests/workers/tools/repository_history_test.cpp
   tests/workers/tools/repository_test.cpp
 )
