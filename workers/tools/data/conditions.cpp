@@ -104,7 +104,7 @@ class Comparing {
     const Mention* after = mention_after(found.end);
     if (after != nullptr) {
       const auto table = parts_.picker.table(*after);
-      const auto figure = parts_.picker.column(*after, parts_.scope(), is_number_column);
+      const auto figure = figure_of(*after);
       if (table && table != parts_.main) {
         counted = table;
         use_after(found.end);
@@ -115,13 +115,21 @@ class Comparing {
         return figure;
       }
     }
-    if (const auto before = column_before(found.first, 6)) return before;
     if (clauses_[found.first].mention != nullptr)  // "longer than"
-      return parts_.picker.column(*clauses_[found.first].mention, parts_.scope(), is_number_column);
+      if (const auto own = figure_of(*clauses_[found.first].mention)) return own;
+    if (const auto before = column_before(found.first, 6)) return before;
     return std::nullopt;
   }
 
  private:
+  // A figure to compare, not what only tells rows apart.
+  std::optional<std::size_t> figure_of(const Mention& mention) {
+    const auto found = parts_.picker.column(mention, parts_.scope(), [](const SchemaColumn& column) {
+      return is_number_column(column) && !column.is_unique && !column.is_key;
+    });
+    return found && parts_.schema.is_reference(*found) ? std::nullopt : found;
+  }
+
   std::optional<Comparison> between(std::size_t i) const {
     const std::size_t middle = i + 1 + clauses_.number_length(i + 1);
     if (clauses_.word(middle) != "and" || !clauses_.number(middle + 1)) return std::nullopt;
@@ -144,7 +152,7 @@ class Comparing {
       const Mention* mention = clauses_[k].mention;
       if (mention == nullptr) continue;
       if (reach <= 2 && parts_.picker.table(*mention)) return std::nullopt;
-      const auto found = parts_.picker.column(*mention, parts_.scope(), is_number_column);
+      const auto found = figure_of(*mention);
       if (!found) continue;
       clauses_.use(k);
       return found;
