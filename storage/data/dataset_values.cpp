@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t values_max = 2'000;         // of one query
 constexpr std::int64_t cells_at_once = 1'000'000;  // estimated, of the tables of one query
 constexpr std::size_t value_letters_max = 200;     // longer texts are prose
-constexpr std::int64_t unknown_rows = 2'000;       // taken of a view, whose size nothing tells
+constexpr std::int64_t unknown_rows = 2'000;       // taken of a view, whose size is not known
 
 bool is_searched(const DataColumn& column) {
   return column.type == "text" || column.type.starts_with("character") || column.type == "name";
@@ -179,7 +179,7 @@ class Searching {
           (text.empty() ? "" : "\nunion all ") +
           matched(table.name, "select column_name, value from common where table_name = " + quoted_text(table.name));
     }
-    const std::string common = statement("dataset_common_values").text;
+    const std::string common = statement("dataset_frequent_values").text;
     const Result<bool> looked = ask("with common(table_name, column_name, value) as (" + common + ")\n" + text);
     return looked ? Status(Done{}) : Status(looked.error());
   }

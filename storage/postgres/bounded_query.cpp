@@ -22,7 +22,7 @@ std::string first_line(std::string_view report) {
   return text.empty() ? "the connection was lost" : text;
 }
 
-// What the server suggests, after the error itself: the name that was probably meant, or a cast.
+// The suggestion of the server, after the error itself: the name that was probably meant, or a cast.
 std::string hint_in(std::string_view report) {
   const std::size_t at = report.find("HINT:  ");
   if (at == std::string_view::npos) return "";

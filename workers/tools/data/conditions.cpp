@@ -97,7 +97,7 @@ class Comparing {
     return found;
   }
 
-  // The column that is compared; nothing if rows of a table are counted, or if it is not told.
+  // The column that is compared; nothing if rows of a table are counted, or if it is not clear.
   std::optional<std::size_t> column(const Comparison& found, std::optional<std::size_t>& counted) {
     counted.reset();
     if (const auto before = column_before(found.first, 2)) return before;
@@ -122,7 +122,7 @@ class Comparing {
   }
 
  private:
-  // A figure to compare, not what only tells rows apart.
+  // A figure to compare, not what only identifies rows apart.
   std::optional<std::size_t> figure_of(const Mention& mention) {
     const auto found = parts_.picker.column(mention, parts_.scope(), [](const SchemaColumn& column) {
       return is_number_column(column) && !column.is_unique && !column.is_key;
@@ -448,7 +448,7 @@ class Values {
   }
 
  private:
-  // Columns and tables named right beside: "the city of X", "X domain", "Type is X".
+  // Columns and tables named right next to it: "the city of X", "X domain", "Type is X".
   std::set<std::size_t> beside(std::size_t i, std::set<std::size_t>& columns) const {
     std::set<std::size_t> tables;
     const auto add = [&](std::size_t k) {
@@ -539,7 +539,7 @@ class Values {
     return false;
   }
 
-  // A text in quotes that the data does not have, in a column that is named beside it.
+  // A text in quotes that the data does not have, in a column that is named next to it.
   std::optional<Condition> not_found(std::size_t i) {
     std::set<std::size_t> columns;
     const std::set<std::size_t> tables = beside(i, columns);

@@ -262,7 +262,7 @@ std::vector<std::string> tables_for(const LookedUp& asked, const DataCatalog& ca
   };
   for (const std::size_t table : ranked)
     if (weights[table] >= weights[ranked.front()] * weight_share_min) add(table);
-  // What joins two of the chosen comes before other neighbours.
+  // Tables that join two of the chosen come before other neighbours.
   std::map<std::size_t, int> joins;
   for (const std::size_t table : std::vector<std::size_t>(chosen))
     for (const std::size_t near : linked_to(table)) ++joins[near];

@@ -6,8 +6,8 @@ namespace cairn {
 namespace {
 
 constexpr double table_score_min = 0.55;
-constexpr double close = 0.08;      // between rivals: told as a doubt
-constexpr double sure_score = 0.8;  // below: told as a doubt
+constexpr double close = 0.08;      // between rivals: shown as a doubt
+constexpr double sure_score = 0.8;  // below: shown as a doubt
 
 bool are_linked(const DataSchema& schema, std::size_t a, std::size_t b) {
   return std::any_of(schema.links().begin(), schema.links().end(), [&](const SchemaLink& link) {
@@ -59,7 +59,7 @@ double Picker::weight(const Candidate& candidate, const std::set<std::size_t>& s
   if (scope.contains(candidate.table)) weight += 0.4;
   if (!weights_.empty()) weight += 0.25 * weights_[candidate.table];
   if (schema_.tables()[candidate.table].rows == 0) weight -= 0.1;
-  // What others refer to rather than what refers.
+  // A column that others refer to, rather than one that refers.
   if (candidate.kind != MentionKind::table && schema_.is_reference(candidate.column)) weight -= 0.05;
   return weight;
 }

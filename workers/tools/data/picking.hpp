@@ -1,5 +1,5 @@
-// Which of its candidates a mention means: by its score, by the tables that the question speaks of, and by what stands
-// beside it. Keeps the choices that were close, as doubts. Not thread-safe.
+// The choice among the candidates of a mention: by its score, by the tables that the question speaks of, and by what
+// stands next to it. Keeps the choices that were close, as doubts. Not thread-safe.
 #pragma once
 
 #include <functional>

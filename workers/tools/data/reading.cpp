@@ -230,7 +230,7 @@ class Reading {
     return plain(schema_.tables()[table].columns.front());
   }
 
-  // The tables that stand beside: "X of the T", "T's X".
+  // The tables that stand next to it: "X of the T", "T's X".
   std::set<std::size_t> scope_at(std::size_t i) const {
     for (std::size_t k = i + 1; k < clauses_.size() && k <= i + 6; ++k) {
       if (clauses_[k].sentence != clauses_[i].sentence) break;
@@ -778,7 +778,7 @@ class Reading {
     return terms;
   }
 
-  // What stands between the question's word and its first verb or condition.
+  // The terms between the question's word and its first verb or condition.
   std::vector<Term> first_outputs() {
     std::vector<Term> terms;
     std::size_t i = 0;
@@ -786,7 +786,7 @@ class Reading {
     while (i < clauses_.size()) {
       if (clauses_[i].is_used) {
         if (has_begun && !clauses_.is(i, {"and", ",", "of"})) {
-          // What was read already ends the list, but a figure may follow a group's or an order's words.
+          // A part that was read already ends the list, but a figure may follow a group's or an order's words.
           break;
         }
         ++i;

@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-// Refuses `invalid`, with a sentence that says which part was not understood. What was taken for granted is among the
+// Refuses `invalid`, with a sentence that says which part was not understood. Assumptions are among the
 // sketch's doubts.
 Result<Sketch> read_question(const std::string& question, const DataSchema& schema,
                              const std::vector<DataValue>& values);

@@ -1,5 +1,5 @@
 // A data set's tables as questions are linked to them: names as stems, kinds of columns, and the links between tables:
-// foreign keys, and where there are none, those that names and comments tell. Immutable; safe from any thread.
+// foreign keys, and where there are none, those that names and comments give. Immutable; safe from any thread.
 #pragma once
 
 #include <optional>
@@ -52,7 +52,7 @@ class DataSchema {
   const std::vector<SchemaLink>& links() const { return links_; }
   const SchemaTable& table_of(std::size_t column) const { return tables_[columns_[column].table]; }
 
-  // The column that names a row for people; that which tells rows apart; none.
+  // The column that names a row for people; that which identifies rows; none.
   std::optional<std::size_t> label_of(std::size_t table) const;
   std::optional<std::size_t> key_of(std::size_t table) const;
   // Whether the column is there to name a row of another table.

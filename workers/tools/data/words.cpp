@@ -42,7 +42,7 @@ constexpr std::array<Pair, 46> abbreviations = {{
     {"ts", "timestamp"},    {"pmt", "payment"},
 }};
 
-// Of each group the words stand for one another in a question on data.
+// The words of each group stand for one another in a question on data.
 constexpr std::array<std::string_view, 46> synonym_groups = {
     "person people individual inhabitant resident population citizen",
     "customer client user buyer member",
