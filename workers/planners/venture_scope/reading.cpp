@@ -32,17 +32,19 @@ bool lacks_product(const StepInput& input) {
   return !path.empty() && !channel(input, "fields", Json::object()).contains(path);
 }
 
-// The part of the decision's record that says what else there was.
-Record choice_record(const std::string& path, const Choice& choice, const std::string& action,
-                     const std::string& reason) {
-  return record(RecordKind::decision_proposed, {{"action", action},
-                                                {"target", path},
-                                                {"reason", reason},
-                                                {"source", "rule"},
-                                                {"value", choice.chosen.at("value")},
-                                                {"from", choice.chosen.at("source")},
-                                                {"weight", choice.chosen.at("weight")},
-                                                {"readings", choice.readings.size()}});
+// A choice by rules is proposed and enforced at once. Its record says what else there was.
+void add_choice(Outcome& outcome, const std::string& path, const Choice& choice, const std::string& action,
+                const std::string& reason) {
+  outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", action},
+                                                                    {"target", path},
+                                                                    {"reason", reason},
+                                                                    {"source", "rule"},
+                                                                    {"value", choice.chosen.at("value")},
+                                                                    {"from", choice.chosen.at("source")},
+                                                                    {"weight", choice.chosen.at("weight")},
+                                                                    {"readings", choice.readings.size()}}));
+  outcome.facts.emplace_back(
+      record(RecordKind::decision_enforced, {{"action", action}, {"target", path}, {"trail", Json::array({action})}}));
 }
 
 Json evidence_of(const Json& chosen) {
@@ -77,7 +79,7 @@ void take_readings(Venture& venture, const std::string& path, const Json& fresh,
   const Choice choice = choose_reading(venture, path, std::move(readings));
   outcome.patch["findings"][path] = choice.readings;
   if (is_said(venture, path)) {
-    outcome.facts.emplace_back(choice_record(path, choice, "keep", "What was said stays; " + choice.reason));
+    add_choice(outcome, path, choice, "keep", "What was said stays; " + choice.reason);
     return;
   }
   set_field(venture, path, choice.chosen.at("value"),
@@ -85,7 +87,7 @@ void take_readings(Venture& venture, const std::string& path, const Json& fresh,
              {"evidence", evidence_of(choice.chosen)},
              {"chosen_because", choice.reason},
              {"is_disputed", choice.is_disputed}});
-  outcome.facts.emplace_back(choice_record(path, choice, "take", choice.reason));
+  add_choice(outcome, path, choice, "take", choice.reason);
 }
 
 StepResult read_parts(const StepInput& input, const ModelReply& reply) {
