@@ -126,7 +126,7 @@ Exit measure_dataset(const Settings& settings, MeasureOptions options) {
   if (!dsn) return dsn.error();
   const CatalogueOptions configured = catalogue_options_from_environment();
   std::vector<bool> passes = {false};
-  if (!configured.model_url.empty() || !configured.model_script.empty()) passes.push_back(true);
+  if (configured.models.names_a_model()) passes.push_back(true);
   bool is_sound = true;
   for (const bool with_model : passes) {
     options.with_model = with_model;

@@ -186,7 +186,7 @@ void judge_linking(QuestionVerdict& verdict, Loaded& loaded, const std::vector<s
 // --- answers ---------------------------------------------------------------------------------------------------------
 Result<std::unique_ptr<Catalogue>> catalogue_over(const Dataset& dataset, bool with_model) {
   CatalogueOptions options = catalogue_options_from_environment();
-  if (!with_model) options.model_url = options.model_script = "";
+  if (!with_model) options.models = {};
   Result<std::unique_ptr<Catalogue>> catalogue = make_catalogue(options);
   if (catalogue) (*catalogue)->dataset = dataset;
   return catalogue;
