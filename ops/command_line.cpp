@@ -59,25 +59,19 @@ void occupy_standard_streams() {
   }
 }
 
-// "" where a variable is not set or empty.
-std::string variable(const char* name) {
-  const char* given = std::getenv(name);
-  return given == nullptr ? "" : given;
-}
-
 Error unknown_word(const std::string& name, const std::string& known, const std::string& found) {
   return {Code::invalid, "Expected " + name + " to be " + known + ", but it is \"" + found + "\"."};
 }
 
 // Refuses `invalid`: an unknown level or form.
 Status log_to_stderr() {
-  const std::string given = variable("CAIRN_LOG");
+  const std::string given = environment_variable("CAIRN_LOG");
   const std::string level = given.empty() ? "warn" : given;
   const std::optional<LogLevel> found = parse_log_level(level);
   if (!found) return unknown_word("CAIRN_LOG", "debug, info, warn or error", level);
-  const std::string form = variable("CAIRN_LOG_FORM");
+  const std::string form = environment_variable("CAIRN_LOG_FORM");
   if (!form.empty() && form != "text" && form != "json") return unknown_word("CAIRN_LOG_FORM", "text or json", form);
-  open_log(form == "json" ? LogForm::json : LogForm::text, *found, variable("CAIRN_LOG_FILE"));
+  open_log(form == "json" ? LogForm::json : LogForm::text, *found, environment_variable("CAIRN_LOG_FILE"));
   return Done{};
 }
 

@@ -12,6 +12,7 @@
 #include "storage/postgres/dsn.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
 #include "workers/planners/planners.hpp"
+#include "workers/ports/own_process.hpp"
 #include "workers/ports/schema_check.hpp"
 #include "workers/ports/text_file.hpp"
 #include "workers/ports/tools_file.hpp"
@@ -22,17 +23,6 @@
 
 namespace cairn {
 namespace {
-
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-Result<Json> read_json(const std::string& name, const std::string& what) {
-  const Result<std::string> text = read_text_file(name, what);
-  if (!text) return text.error();
-  return parse_json(*text, what + " at " + name);
-}
 
 HandlerTable make_handlers(bool calls_urls) {
   HandlerTable table;
@@ -87,7 +77,7 @@ Result<Dataset> make_dataset(const CatalogueOptions& options) {
 
 Result<ToolsFile> read_tools_file(const std::string& name) {
   if (name.empty()) return ToolsFile{};
-  const Result<Json> document = read_json(name, "the tools file");
+  const Result<Json> document = read_json_file(name, "the tools file");
   if (!document) return document.error();
   return parse_tools(*document);
 }
@@ -95,9 +85,9 @@ Result<ToolsFile> read_tools_file(const std::string& name) {
 // The folder for what can be made again: CAIRN_CACHE ("off": none), $XDG_CACHE_HOME/cairn, ~/.cache/cairn; "": none.
 // Absolute, as workers stand in different directories.
 std::string cache_folder() {
-  const std::string own = from_environment("CAIRN_CACHE");
-  const std::string shared = from_environment("XDG_CACHE_HOME");
-  const std::string home = from_environment("HOME");
+  const std::string own = environment_variable("CAIRN_CACHE");
+  const std::string shared = environment_variable("XDG_CACHE_HOME");
+  const std::string home = environment_variable("HOME");
   if (own == "off") return "";
   if (!own.empty()) return std::filesystem::absolute(own).string();
   if (shared.starts_with('/')) return shared + "/cairn";
@@ -110,8 +100,7 @@ Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options
   const auto add = [&specs](std::vector<ToolSpec> more) {
     std::move(more.begin(), more.end(), std::back_inserter(specs));
   };
-  const std::string cache = cache_folder();
-  add(repository_tools(builtin.repositories, cache.empty() ? "" : cache + "/histories"));
+  add(repository_tools(builtin.repositories, options.cache.empty() ? "" : options.cache + "/histories"));
   add(page_tools({options.browser_pages, options.browser_screenshots}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
@@ -137,15 +126,16 @@ Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, c
 
 CatalogueOptions catalogue_options_from_environment() {
   CatalogueOptions options;
-  options.tools_file = from_environment("CAIRN_TOOLS");
+  options.tools_file = environment_variable("CAIRN_TOOLS");
   options.models = model_settings_from_environment();
-  options.browser_pages = from_environment("CAIRN_BROWSER_PAGES");
-  options.browser_screenshots = from_environment("CAIRN_BROWSER_SCREENSHOTS");
-  options.dataset_dsn = from_environment("CAIRN_DATASET_DSN");
-  options.dataset_schema = from_environment("CAIRN_DATASET_SCHEMA");
-  options.query_rows = from_environment("CAIRN_QUERY_ROWS");
-  options.query_ms = from_environment("CAIRN_QUERY_MS");
-  if (const std::string language = from_environment("CAIRN_QUERY_LANGUAGE"); !language.empty())
+  options.cache = cache_folder();
+  options.browser_pages = environment_variable("CAIRN_BROWSER_PAGES");
+  options.browser_screenshots = environment_variable("CAIRN_BROWSER_SCREENSHOTS");
+  options.dataset_dsn = environment_variable("CAIRN_DATASET_DSN");
+  options.dataset_schema = environment_variable("CAIRN_DATASET_SCHEMA");
+  options.query_rows = environment_variable("CAIRN_QUERY_ROWS");
+  options.query_ms = environment_variable("CAIRN_QUERY_MS");
+  if (const std::string language = environment_variable("CAIRN_QUERY_LANGUAGE"); !language.empty())
     options.query_language = language;
   return options;
 }

@@ -21,6 +21,7 @@ namespace cairn {
 struct CatalogueOptions {
   std::string tools_file;     // --tools or CAIRN_TOOLS; "": none
   ModelSettings models;       // CAIRN_MODEL_URL and so on; none: the rule book answers
+  std::string cache;          // CAIRN_CACHE: a folder for what can be made again; "": none
   std::string browser_pages;  // CAIRN_BROWSER_PAGES: which URLs a browser may open, see workers/tools/page/tools.hpp
   std::string browser_screenshots;  // CAIRN_BROWSER_SCREENSHOTS
   std::string dataset_dsn;     // CAIRN_DATASET_DSN: the database that the tools for data ask; "": the sample in ours

@@ -10,6 +10,7 @@
 #include "workers/models/models.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
+#include "workers/ports/own_process.hpp"
 #include "workers/ports/secrets.hpp"
 #include "workers/ports/text_file.hpp"
 
@@ -18,17 +19,6 @@ namespace {
 
 constexpr std::int64_t call_ms_max = 86'400'000;
 constexpr std::size_t endpoints_max = 100;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-Result<Json> read_document(const std::string& path, const std::string& what) {
-  const Result<std::string> text = read_text_file(path, what);
-  if (!text) return text.error();
-  return parse_json(*text, what + " at " + path);
-}
 
 // --- values ---------------------------------------------------------------------------------------------------------
 
@@ -190,7 +180,7 @@ class NamedModels final : public Model {
 };
 
 Result<std::unique_ptr<Model>> make_from_file(const ModelSettings& settings, std::unique_ptr<Model> otherwise) {
-  const Result<Json> document = read_document(settings.file, "the models file");
+  const Result<Json> document = read_json_file(settings.file, "the models file");
   if (!document) return document.error();
   Result<NamedEndpoints> named = parse_models(*document);
   if (!named) return named.error();
@@ -207,17 +197,17 @@ Result<std::unique_ptr<Model>> make_from_file(const ModelSettings& settings, std
 
 ModelSettings model_settings_from_environment() {
   ModelSettings settings;
-  settings.url = variable("CAIRN_MODEL_URL");
-  settings.model = variable("CAIRN_MODEL");
-  settings.key = variable("CAIRN_MODEL_KEY");
-  settings.format = variable("CAIRN_MODEL_FORMAT");
-  settings.api = variable("CAIRN_MODEL_API");
-  settings.stream = variable("CAIRN_MODEL_STREAM");
-  settings.ms = variable("CAIRN_MODEL_MS");
-  settings.cost_in = variable("CAIRN_MODEL_COST_IN");
-  settings.cost_out = variable("CAIRN_MODEL_COST_OUT");
-  settings.file = variable("CAIRN_MODELS");
-  settings.script = variable("CAIRN_MODEL_SCRIPT");
+  settings.url = environment_variable("CAIRN_MODEL_URL");
+  settings.model = environment_variable("CAIRN_MODEL");
+  settings.key = environment_variable("CAIRN_MODEL_KEY");
+  settings.format = environment_variable("CAIRN_MODEL_FORMAT");
+  settings.api = environment_variable("CAIRN_MODEL_API");
+  settings.stream = environment_variable("CAIRN_MODEL_STREAM");
+  settings.ms = environment_variable("CAIRN_MODEL_MS");
+  settings.cost_in = environment_variable("CAIRN_MODEL_COST_IN");
+  settings.cost_out = environment_variable("CAIRN_MODEL_COST_OUT");
+  settings.file = environment_variable("CAIRN_MODELS");
+  settings.script = environment_variable("CAIRN_MODEL_SCRIPT");
   return settings;
 }
 
@@ -252,7 +242,7 @@ std::unique_ptr<Model> make_named_models(std::map<std::string, std::unique_ptr<M
 
 Result<std::unique_ptr<Model>> make_model(const ModelSettings& settings) {
   if (!settings.script.empty()) {
-    Result<Json> script = read_document(settings.script, "the model's script");
+    Result<Json> script = read_json_file(settings.script, "the model's script");
     if (!script) return script.error();
     if (Status usable = check_script(*script); !usable) return std::move(usable).error();
     return make_scripted_model(*std::move(script));

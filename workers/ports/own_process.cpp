@@ -1,6 +1,7 @@
 #include "workers/ports/own_process.hpp"
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -57,6 +58,11 @@ std::int64_t address_space_left() {
   const bool is_limited = ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY && file >> pages;
   return is_limited ? static_cast<std::int64_t>(space.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE)
                     : std::numeric_limits<std::int64_t>::max();
+}
+
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 void raise_open_files() {

@@ -1,10 +1,14 @@
-// This process as the operating system sees it: what it may open, and what others may see of it. Each function is
-// called once, at the start of the program, by its first thread.
+// This process as the operating system sees it: its environment, what it may open, and what others may see of it. Each
+// function is called at the start of the program, by its first thread.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace cairn {
+
+// "" where a variable is not set or empty.
+std::string environment_variable(const char* name);
 
 // Raises the number of files that this process may open to what it is allowed.
 void raise_open_files();

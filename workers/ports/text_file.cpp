@@ -41,4 +41,10 @@ Result<std::string> read_text_file(const std::string& path, const std::string& w
   return text;
 }
 
+Result<Json> read_json_file(const std::string& path, const std::string& what) {
+  const Result<std::string> text = read_text_file(path, what);
+  if (!text) return text.error();
+  return parse_json(*text, what + " at " + path);
+}
+
 }  // namespace cairn

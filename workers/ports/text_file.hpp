@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/json.hpp"
 #include "engine/result.hpp"
 
 namespace cairn {
@@ -10,6 +11,9 @@ namespace cairn {
 // `what` names the text in a refusal's sentence. Refuses `not_found`: a file that cannot be read (absent, a directory,
 // no permission); `limit`: more than json_bytes_max bytes.
 Result<std::string> read_text_file(const std::string& path, const std::string& what);
+
+// The same as JSON. Refuses `invalid` too: a text that is none.
+Result<Json> read_json_file(const std::string& path, const std::string& what);
 
 // The rest of an open file, such as stdin.
 Result<std::string> read_text(int file, const std::string& what);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/waiting.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/models/http_model.hpp"
@@ -222,8 +223,7 @@ TEST(StreamingModel, a_call_that_is_cancelled_ends_the_stream) {
   signal.emit(boost::asio::cancellation_type::terminal);
   io.run();
   EXPECT_TRUE(has_ended);
-  while (server.ended_connections() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  EXPECT_EQ(server.ended_connections(), 1);
+  EXPECT_TRUE(test::wait_until([&] { return server.ended_connections() == 1; }));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/workers/tools/repository_folder.hpp"
 #include "workers/tools/repository/code_owners.hpp"
 #include "workers/tools/repository/history_cache.hpp"
 #include "workers/tools/repository/ownership.hpp"
@@ -26,36 +27,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two folders of this test's own, removed at its end: a repository, and one for what is kept.
-class RepositoryHistory : public ::testing::Test {
+// A repository, and a folder for what is kept of it.
+class RepositoryHistory : public testing::RepositoryFolder {
  protected:
-  RepositoryHistory() {
-    std::string name = (fs::temp_directory_path() / "cairn_history_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("Expected a temporary directory.");
-    top_ = name;
-    root_ = top_ / "repository";
-    kept_ = (top_ / "kept").string();
-    fs::create_directory(root_);
-  }
-  ~RepositoryHistory() override { fs::remove_all(top_); }
-
-  std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = root_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
-  }
-
-  std::string numstat(const std::string& rows) {
-    return write("numstat.tsv", "commit\tauthor\tdate\tadded\tdeleted\tpath\n" + rows);
-  }
-
-  void git(const std::string& arguments) {
-    const std::string command = "git -C '" + root_.string() + "' -c user.name=Ann -c user.email=ann@example.org " +
-                                arguments + " >/dev/null 2>&1";
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  }
-
   // `author`: NAME, whose address follows from it, or "NAME <ADDRESS>".
   void commit(const std::string& author, const std::string& date = "2025-01-01T10:00:00Z") {
     const bool has_address = author.find('<') != std::string::npos;
@@ -113,9 +87,7 @@ class RepositoryHistory : public ::testing::Test {
     return "";
   }
 
-  fs::path top_;
-  fs::path root_;
-  std::string kept_;
+  const std::string kept_ = (top_ / "kept").string();
 };
 
 // --- inputs ----------------------------------------------------------------------------------------------------------

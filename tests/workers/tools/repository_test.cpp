@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/paths.hpp"
+#include "tests/workers/tools/repository_folder.hpp"
 #include "workers/planners/seven_node/prompts.hpp"
 #include "workers/planners/seven_node/question.hpp"
 #include "workers/rule_book.hpp"
@@ -51,39 +52,12 @@ std::string refusal(const std::string& tool, const Json& inputs) {
   return said.error().message;
 }
 
-// A directory of this test's own, removed at its end.
-class Repository : public ::testing::Test {
+class Repository : public testing::RepositoryFolder {
  protected:
-  Repository() {
-    std::string name = (fs::temp_directory_path() / "cairn_repository_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("Expected a temporary directory.");
-    root_ = name;
-  }
-  ~Repository() override { fs::remove_all(root_); }
-
-  std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = root_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
-  }
-
-  std::string numstat(const std::string& rows) {
-    return write("numstat.tsv", "commit\tauthor\tdate\tadded\tdeleted\tpath\n" + rows);
-  }
-
-  void git(const std::string& arguments) {
-    const std::string command = "git -C '" + root_.string() + "' -c user.name=Ann -c user.email=ann@example.org " +
-                                arguments + " >/dev/null 2>&1";
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  }
-
   void commit(const std::string& author) {
     git("add -A");
     git("commit --no-gpg-sign -m change --author='" + author + " <" + author + "@example.org>'");
   }
-
-  fs::path root_;
 };
 
 // --- the numstat file ------------------------------------------------------------------------------------------------

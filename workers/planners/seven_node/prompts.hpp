@@ -28,8 +28,8 @@ std::string summarise(const std::string& older, const Json& turns);
 // `context` is the channel {"system", "summary", "turns"}.
 Json prompt_messages(SevenNodeRole role, const Json& context, Json data, const std::string& fault);
 
-// The JSON Schema of a tool's inputs, by its entry in the query planner's table: {"about", "inputs": SCHEMA}, or its
-// description alone, for a tool that takes {"path"}.
+// The JSON Schema of a tool's inputs, from its entry in the query planner's table: {"about", "inputs": SCHEMA}. An
+// entry may also be a text, the description of a tool whose only input is "path".
 Json tool_inputs(const Json& tool);
 
 // The JSON Schema of the reply. `tools`: those that the query planner may use, by name, see tool_inputs.
