@@ -212,7 +212,11 @@ class Telling {
   }
 
   void tell(const Event& event) {
-    const std::string where = event.step == 0 ? "run" : steps_.at(event.step);
+    std::string where = event.step == 0 ? "run" : steps_.at(event.step);
+    // Sub-goals are skipped in the order in which those before them fail, and that depends on the workers.
+    if (const auto* closed = std::get_if<SubGoalClosed>(&event.body);
+        closed != nullptr && closed->status == GoalStatus::skipped)
+      where += "/skipped " + closed->sub_goal;
     std::vector<BranchId> touched;
     evolve(state_, event, graphs_, touched);
     name_new();
