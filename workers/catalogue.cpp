@@ -95,13 +95,14 @@ std::string cache_folder() {
 }
 
 Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
-                                                 const BuiltinTools& builtin) {
+                                                 const BuiltinTools& builtin, const Secrets& secrets) {
   std::vector<ToolSpec> specs = builtin_tools();
   const auto add = [&specs](std::vector<ToolSpec> more) {
     std::move(more.begin(), more.end(), std::back_inserter(specs));
   };
   add(repository_tools(builtin.repositories, options.cache.empty() ? "" : options.cache + "/histories"));
-  add(page_tools({options.browser_pages, options.browser_screenshots}));
+  add(page_tools(
+      {options.browser_pages, options.browser_screenshots, options.browser_uploads, options.browser_kept, secrets}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
   add(data_tools(dataset, **language));
@@ -116,7 +117,7 @@ Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options
 // A tool of the file takes the place of a built-in one with its name.
 Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset, ToolsFile file,
                                               Secrets secrets) {
-  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file.builtin);
+  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file.builtin, secrets);
   if (!specs) return specs.error();
   std::move(file.tools.begin(), file.tools.end(), std::back_inserter(*specs));
   return make_tools(*std::move(specs), options.tool_threads, {std::move(secrets), std::move(file.builtin.urls)});
@@ -131,6 +132,8 @@ CatalogueOptions catalogue_options_from_environment() {
   options.cache = cache_folder();
   options.browser_pages = environment_variable("CAIRN_BROWSER_PAGES");
   options.browser_screenshots = environment_variable("CAIRN_BROWSER_SCREENSHOTS");
+  options.browser_uploads = environment_variable("CAIRN_BROWSER_UPLOADS");
+  options.browser_kept = environment_variable("CAIRN_BROWSER_KEPT");
   options.dataset_dsn = environment_variable("CAIRN_DATASET_DSN");
   options.dataset_schema = environment_variable("CAIRN_DATASET_SCHEMA");
   options.query_rows = environment_variable("CAIRN_QUERY_ROWS");

@@ -24,6 +24,8 @@ struct CatalogueOptions {
   std::string cache;          // CAIRN_CACHE: a folder for what can be made again; "": none
   std::string browser_pages;  // CAIRN_BROWSER_PAGES: which URLs a browser may open, see workers/tools/page/tools.hpp
   std::string browser_screenshots;  // CAIRN_BROWSER_SCREENSHOTS
+  std::string browser_uploads;      // CAIRN_BROWSER_UPLOADS
+  std::string browser_kept;         // CAIRN_BROWSER_KEPT
   std::string dataset_dsn;     // CAIRN_DATASET_DSN: the database that the tools for data ask; "": the sample in ours
   std::string dataset_schema;  // CAIRN_DATASET_SCHEMA; "": the sample's
   std::string query_rows;      // CAIRN_QUERY_ROWS; "": 200

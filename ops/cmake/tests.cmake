@@ -167,9 +167,11 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/corpus_tool_test.cpp
   tests/workers/tools/documents_test.cpp
   tests/workers/tools/data_question_test.cpp
+  tests/workers/tools/data_reading_test.cpp
   tests/workers/tools/page_dom_test.cpp
   tests/workers/tools/page_guard_test.cpp
   tests/workers/tools/page_tools_test.cpp
+  tests/workers/tools/page_trial_test.cpp
   tests/workers/tools/repository_history_test.cpp
   tests/workers/tools/repository_test.cpp
 )

@@ -1,6 +1,7 @@
 #include "storage/data/dataset.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/embedded.hpp"
 #include "storage/postgres/administration.hpp"
@@ -9,8 +10,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t catalog_rows_max = 5'000;
-constexpr std::int64_t values_max = 200;
+constexpr std::int64_t catalog_page = 20'000;
 
 Result<QueryRows> run(const Dataset& dataset, const std::string& text, std::int64_t skip, std::int64_t rows) {
   if (!dataset.dsn) return Error{Code::unavailable, "Expected a database with data to ask, but none is known here."};
@@ -27,9 +27,22 @@ Error without_data(const Dataset& dataset) {
           "Expected data in the schema " + dataset.schema + ", but the login sees no table there." + hint};
 }
 
+// Every row of a statement, page by page up to the limit; `more` says whether that cut some off.
+Result<QueryRows> all_rows(const Dataset& dataset, std::string_view name) {
+  QueryRows all;
+  do {
+    const auto skip = static_cast<std::int64_t>(all.rows.size());
+    Result<QueryRows> page = run(dataset, statement(name).text, skip, catalog_page);
+    if (!page) return page;
+    all.more = page->more;
+    std::move(page->rows.begin(), page->rows.end(), std::back_inserter(all.rows));
+  } while (all.more && static_cast<std::int64_t>(all.rows.size()) < catalog_columns_max);
+  return all;
+}
+
 // The tables that the login sees. There is no data if there are none, or if the sample's login does not exist yet.
 Result<QueryRows> catalog_rows(const Dataset& dataset) {
-  const auto read = [&] { return run(dataset, statement("dataset_columns").text, 0, catalog_rows_max); };
+  const auto read = [&] { return all_rows(dataset, "dataset_columns"); };
   Result<QueryRows> found = read();
   const bool is_missing = found ? found->rows.empty() : is_sample(dataset) && found.error().code == Code::unavailable;
   if (!is_missing) return found;
@@ -37,16 +50,6 @@ Result<QueryRows> catalog_rows(const Dataset& dataset) {
   if (const Result<bool> loaded = load_sample(dataset.load_dsn); !loaded) return loaded.error();
   found = read();
   return found && found->rows.empty() ? Result<QueryRows>(without_data(dataset)) : found;
-}
-
-bool is_text(const DataColumn& column) {
-  return column.type == "text" || column.type.starts_with("character") || column.type == "name";
-}
-
-std::string list_of(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + ("lower(" + quoted_text(word) + ")");
-  return list;
 }
 
 void execute_files(std::string_view folder, Administration& database) {
@@ -59,31 +62,22 @@ void execute_files(std::string_view folder, Administration& database) {
 Result<DataCatalog> read_catalog(const Dataset& dataset) {
   const Result<QueryRows> columns = catalog_rows(dataset);
   if (!columns) return columns.error();
-  const Result<QueryRows> links = run(dataset, statement("dataset_keys").text, 0, catalog_rows_max);
+  const Result<QueryRows> links = all_rows(dataset, "dataset_keys");
   if (!links) return links.error();
   DataCatalog catalog;
+  catalog.more = columns->more || links->more;
   for (const Json& row : columns->rows)
-    catalog.columns.push_back({row[0], row[1], row[2], row[3], row[4], row[5].get<bool>()});
-  for (const Json& row : links->rows) catalog.links.push_back({row[0], row[1], row[2], row[3]});
-  return catalog;
-}
-
-Result<std::vector<DataValue>> find_values(const Dataset& dataset, const DataCatalog& catalog,
-                                           const std::vector<std::string>& words) {
-  std::string text;
-  for (const DataColumn& column : catalog.columns) {
-    if (!is_text(column) || words.empty()) continue;
-    const std::string name = quoted_name(column.name);
-    text += (text.empty() ? "" : "\nunion all ") + ("select " + quoted_text(column.table) + ", ") +
-            quoted_text(column.name) + ", v from (select distinct " + name + "::text as v from " +
-            quoted_name(column.table) + " where lower(" + name + "::text) in (" + list_of(words) + ")) as found";
+    catalog.columns.push_back({row[0], row[1], row[2], row[3], row[4], row[5].get<bool>(), row[6].get<bool>(),
+                               row[7].get<bool>(), row[8].get<std::int64_t>()});
+  Json key;
+  for (const Json& row : links->rows) {
+    if (row[4] == key)
+      catalog.links.back().more.emplace_back(row[1], row[3]);
+    else
+      catalog.links.push_back({row[0], row[1], row[2], row[3]});
+    key = row[4];
   }
-  std::vector<DataValue> values;
-  if (text.empty()) return values;
-  const Result<QueryRows> found = run(dataset, text, 0, values_max);
-  if (!found) return found.error();
-  for (const Json& row : found->rows) values.push_back({row[0], row[1], row[2]});
-  return values;
+  return catalog;
 }
 
 Result<QueryRows> ask_dataset(const Dataset& dataset, const std::string& text, std::int64_t skip, std::int64_t rows) {

@@ -1,9 +1,11 @@
-// A data set for questions: the tables of one schema, read through a login with no other rights; and the sample that
-// comes with the program. Safe from any thread; each call blocks its own.
+// A data set for questions: the tables of one schema or several, read through a login with no other rights; and the
+// sample that comes with the program. Safe from any thread; each call blocks its own.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/postgres/bounded_query.hpp"
@@ -14,20 +16,24 @@ inline constexpr const char* sample_schema = "sample_shop";
 inline constexpr const char* sample_login = "cairn_data";
 
 struct Dataset {
-  std::optional<std::string> dsn;  // nothing: no database is known
-  std::string login;               // instead of the DSN's; "": the DSN's
-  std::string schema = sample_schema;
+  std::optional<std::string> dsn;      // nothing: no database is known
+  std::string login;                   // instead of the DSN's; "": the DSN's
+  std::string schema = sample_schema;  // or several, separated by commas: names are looked for in this order
   QueryLimits limits;
   std::string load_dsn;  // where a missing sample is loaded; "": nowhere, and read_catalog() refuses
 };
 
+// A table of another schema than the first is named "schema.table", and so is one whose name has a point.
 struct DataColumn {
   std::string table;
   std::string table_about;  // the table's comment
   std::string name;
   std::string type;
-  std::string about;  // its comment
-  bool is_key = false;
+  std::string about;             // its comment
+  bool is_key = false;           // one of its table's primary key
+  bool is_unique = false;        // by itself
+  bool is_indexed = false;       // equality is looked up, not scanned for
+  std::int64_t table_rows = -1;  // about how many; -1: not known, as of a view
 };
 
 struct DataLink {  // a foreign key
@@ -35,26 +41,20 @@ struct DataLink {  // a foreign key
   std::string column;
   std::string to_table;
   std::string to_column;
+  std::vector<std::pair<std::string, std::string>> more = {};  // further columns of the same key
 };
 
 struct DataCatalog {
   std::vector<DataColumn> columns;  // by table
   std::vector<DataLink> links;
+  bool more = false;  // the limit of columns or keys cut some off
 };
 
-struct DataValue {
-  std::string table;
-  std::string column;
-  std::string value;
-};
+inline constexpr std::int64_t catalog_columns_max = 100'000;
 
 // The tables and columns that the login may read. If there are none and `load_dsn` is given, loads the sample first.
 // Refuses as run_bounded(), and `not_found` if there are none.
 Result<DataCatalog> read_catalog(const Dataset& dataset);
-
-// Values of text columns that equal one of the words, ignoring case. Refuses as run_bounded().
-Result<std::vector<DataValue>> find_values(const Dataset& dataset, const DataCatalog& catalog,
-                                           const std::vector<std::string>& words);
 
 // Runs one query over the data set, skips `skip` rows and returns at most `rows`, within the data set's limit. Refuses
 // as run_bounded().

@@ -22,14 +22,30 @@ std::string first_line(std::string_view report) {
   return text.empty() ? "the connection was lost" : text;
 }
 
+// The suggestion of the server, after the error itself: the name that was probably meant, or a cast.
+std::string hint_in(std::string_view report) {
+  const std::size_t at = report.find("HINT:  ");
+  if (at == std::string_view::npos) return "";
+  const std::string_view hint = report.substr(at + 7);
+  return " " + std::string(hint.substr(0, hint.find('\n')));
+}
+
 Error refused(const PostgresError& failure) {
   const std::string& sqlstate = failure.sqlstate();
-  const std::string sentence = "Expected the query to run, but: " + first_line(failure.what());
+  const std::string sentence =
+      "Expected the query to run, but: " + first_line(failure.what()) + hint_in(failure.what());
   const bool is_at_limit = sqlstate == "57014" || sqlstate == "53200" || sqlstate == "53400";  // time, memory, files
   if (is_at_limit) return {Code::limit, sentence};
   const bool is_forbidden = sqlstate == "42501" || sqlstate == "25006";  // no right to it, or it would write
   if (is_forbidden) return {Code::closed, sentence};
   return {failure.is_transient() ? Code::unavailable : Code::invalid, sentence};
+}
+
+// "a,b" as `"a","b"`. The schemas have plain names.
+std::string search_path(const std::string& schemas) {
+  std::string path = "\"";
+  for (const char c : schemas) path += c == ',' ? std::string("\",\"") : std::string(1, c);
+  return path + "\"";
 }
 
 // --- one connection for one query ------------------------------------------------------------------------------------
@@ -41,8 +57,8 @@ class Reader {
     const std::string settings =
         "-c default_transaction_read_only=on -c statement_timeout=" + timeout + " -c lock_timeout=" + timeout +
         " -c max_parallel_workers_per_gather=0 -c work_mem=16MB -c hash_mem_multiplier=1 -c jit=off"
-        " -c client_connection_check_interval=1s -c search_path=\"" +
-        query.schema + "\"";
+        " -c client_connection_check_interval=1s -c search_path=" +
+        search_path(query.schema);
     PgConnectOptions options{.dsn = query.dsn};
     options.overrides = {{"options", settings}, {"application_name", "cairn data"}, {"connect_timeout", "5"}};
     if (!query.login.empty()) options.overrides.emplace_back("user", query.login);
@@ -190,15 +206,21 @@ Result<QueryRows> fetched(Reader& reader, QueryRows found, const QueryLimits& li
   return found;
 }
 
-bool is_plain_name(const std::string& name) {
+bool is_plain_name(std::string_view name) {
   const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
   return !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), fits);
+}
+
+bool are_plain_names(std::string_view names) {
+  const std::size_t comma = names.find(',');
+  if (comma == std::string_view::npos) return is_plain_name(names);
+  return is_plain_name(names.substr(0, comma)) && are_plain_names(names.substr(comma + 1));
 }
 
 }  // namespace
 
 Result<QueryRows> run_bounded(const BoundedQuery& query, const QueryLimits& limits) {
-  if (!is_plain_name(query.schema))
+  if (!are_plain_names(query.schema))
     return Error{Code::invalid,
                  "Expected the schema of the data to have a plain name, but it is \"" + query.schema + "\"."};
   const std::string text = without_end(query.text);
@@ -224,6 +246,12 @@ std::string quoted_name(const std::string& name) {
   std::string quoted = "\"";
   for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
+}
+
+std::string quoted_table(const std::string& table) {
+  const std::size_t point = table.find('.');
+  if (point == std::string::npos) return quoted_name(table);
+  return quoted_name(table.substr(0, point)) + "." + quoted_name(table.substr(point + 1));
 }
 
 std::string quoted_text(const std::string& text) {

@@ -37,7 +37,7 @@ struct QueryRows {
 struct BoundedQuery {
   std::string dsn;
   std::string login;      // instead of the DSN's; "": the DSN's
-  std::string schema;     // where names without a schema are found; a plain name
+  std::string schema;     // where names without a schema are found: plain names, separated by commas
   std::string text;       // one query in SQL
   std::int64_t skip = 0;  // rows left out first
 };
@@ -49,5 +49,7 @@ Result<QueryRows> run_bounded(const BoundedQuery& query, const QueryLimits& limi
 // As an identifier or a text of SQL.
 std::string quoted_name(const std::string& name);
 std::string quoted_text(const std::string& text);
+// "table" or "schema.table", which is split at its first point.
+std::string quoted_table(const std::string& table);
 
 }  // namespace cairn

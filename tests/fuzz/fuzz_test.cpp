@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -75,6 +76,13 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+// The time that this thread has computed, whatever else the machine does.
+double computed_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 class Fuzz : public ::testing::TestWithParam<Target> {};
 
 TEST_P(Fuzz, survives_its_corpus_and_mutations_of_it) {
@@ -101,9 +109,9 @@ TEST_P(Fuzz, survives_the_bombs_of_the_reviews) {
   std::size_t count = 0;
   for (const Bomb& bomb : bombs()) {
     if (bomb.target != target.name) continue;
-    const auto begun = std::chrono::steady_clock::now();
+    const double begun = computed_seconds();
     target.run(bomb.bytes);
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10)) << bomb.name;
+    EXPECT_LT(computed_seconds() - begun, 10) << bomb.name;
     ++count;
   }
   EXPECT_GT(count, 0u);

@@ -25,6 +25,8 @@ struct ModelSettings {
   std::string cost_out;  // CAIRN_MODEL_COST_OUT
   std::string file;      // CAIRN_MODELS: a file of endpoints by name; "": none
   std::string script;    // CAIRN_MODEL_SCRIPT: a file of scripted answers; wins over all others
+
+  bool names_a_model() const { return !url.empty() || !file.empty() || !script.empty(); }
 };
 
 ModelSettings model_settings_from_environment();

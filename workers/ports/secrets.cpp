@@ -209,6 +209,11 @@ bool Secrets::may_go(const std::string& name, std::string_view url) const {
   return source != sources_.end() && (!source->second.urls || source->second.urls->holds(url));
 }
 
+bool Secrets::may_go_to_page(const std::string& name, std::string_view url) const {
+  const auto source = sources_.find(name);
+  return source != sources_.end() && source->second.urls && source->second.urls->holds(url);
+}
+
 void Secrets::remember(const std::string& value) {
   if (std::find(known_.begin(), known_.end(), value) != known_.end()) return;
   known_.push_back(value);

@@ -66,6 +66,8 @@ class Secrets {
   Result<std::string, Failure> value(const std::string& name);
   // Whether it may be sent there. False for a name that does not exist.
   bool may_go(const std::string& name, std::string_view url) const;
+  // Whether it may be filled into a page there: only one that is bound to URLs may.
+  bool may_go_to_page(const std::string& name, std::string_view url) const;
 
   // The text with "***" in the place of every value that was read so far: as it stands, escaped for a URL or for JSON,
   // also more than once, and within base64.

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/data/dataset.hpp"
+#include "storage/data/dataset_values.hpp"
 #include "tests/storage/test_database.hpp"
 
 namespace cairn {
@@ -267,11 +267,13 @@ TEST(SampleDataset, is_loaded_at_first_use_where_the_database_is_ours) {
 
 TEST(SampleDataset, values_are_found_whatever_they_are_quoted_with) {
   const Dataset dataset = sample();
-  const Result<std::vector<DataValue>> found = find_values(dataset, *read_catalog(dataset), {"berlin", "x' or '1'='1"});
+  ValueSearch search;
+  search.equal = {"berlin", "x' or '1'='1"};
+  const Result<FoundValues> found = find_values(dataset, *read_catalog(dataset), search);
   ASSERT_TRUE(found.ok()) << found.error().message;
-  ASSERT_EQ(found->size(), 1u);
-  EXPECT_EQ((*found)[0].column, "city");
-  EXPECT_EQ((*found)[0].value, "Berlin");
+  ASSERT_EQ(found->values.size(), 1u);
+  EXPECT_EQ(found->values[0].column, "city");
+  EXPECT_EQ(found->values[0].value, "Berlin");
 }
 
 }  // namespace

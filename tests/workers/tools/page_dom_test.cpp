@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn {
@@ -59,6 +60,34 @@ TEST(PageDom, actions_are_read_and_written) {
     ASSERT_TRUE(action) << text;
     EXPECT_EQ(action_text(*action), text);
   }
+  for (const char* text : {"press(\"Enter\")",
+                           "press(5, \"Control+a\")",
+                           "scroll(\"down\")",
+                           "scroll(3, \"bottom\")",
+                           "hover(12)",
+                           "drag(4, 7)",
+                           "drag(\"Plum\", \"Basket\")",
+                           "upload(8, \"a.pdf\")",
+                           "select(9, [\"Red\",\"Blue\"])",
+                           "waitFor(\"Results\")",
+                           "waitFor(\"Results\", 20)",
+                           "wait(2)",
+                           "back()",
+                           "open(\"http://a/\")",
+                           "tab(2)",
+                           "closeTab(2)",
+                           "dialog(\"accept\", \"text\")",
+                           "extract(\"the price\")",
+                           "setSecret(4, \"pass\")",
+                           "doubleClick(1)",
+                           "type(7, \" more\")"}) {
+    const Result<PageAction> action = parse_action(text);
+    ASSERT_TRUE(action) << text;
+    EXPECT_EQ(action_text(*action), text);
+  }
+  for (const char* text : {"press()", "scroll(\"sideways\")", "dialog(\"maybe\")", "tab(0)", "back(1)", "wait(3600)",
+                           "open(\"\")", "select(1, [])", "drag(1, 2, 3)", "waitFor(\"x\", \"y\")"})
+    EXPECT_FALSE(parse_action(text)) << text;
   EXPECT_EQ(parse_action("setValue(3, 17)")->value, "17");
   for (const char* text :
        {"", "click", "click()", "click(-1)", "click(1, 2)", "setValue(1)", "drag(1)", "click(1.5)", ")("})
@@ -68,6 +97,9 @@ TEST(PageDom, actions_are_read_and_written) {
 TEST(PageDom, an_action_is_aimed_at_what_is_there) {
   const PageElements page = read_page("<button id=2>Close</button><input id=3 name=x>");
   EXPECT_EQ(aimed_action(*parse_action("click(\"close\")"), page)->number, 2);
+  const PageElements twice = read_page("<button id=2>Like</button><button id=3>Like</button>");
+  EXPECT_EQ(aimed_action(*parse_action("click(\"like [2]\")"), twice)->number, 3);
+  EXPECT_EQ(aimed_action(*parse_action("upload(3, \"a\")"), page).error().code, Code::invalid);
   EXPECT_EQ(aimed_action(*parse_action("click(9)"), page).error().code, Code::not_found);
   EXPECT_EQ(aimed_action(*parse_action("setValue(2, \"a\")"), page).error().code, Code::invalid);
 }

@@ -10,6 +10,7 @@
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/ids.hpp"
 #include "workers/planners/page_agent/rules.hpp"
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 #include "workers/tools/page/tools.hpp"
 

@@ -8,6 +8,7 @@
 #include "workers/planners/page_agent/page_agent.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn::page_agent {
@@ -53,9 +54,20 @@ std::int64_t index_of(const StepInput& input) {
   return channel(input, "turn", Json::object()).value("index", std::int64_t{0});
 }
 
+// Only what this run's page can take, and only secrets that the run's input names.
 Result<PageAction> aimed(const StepInput& input, const std::string& text) {
   Result<PageAction> action = parse_action(text);
   if (!action) return action;
+  const std::vector<std::string> verbs = verbs_for(input);
+  const std::string verb(verb_of(action->kind));
+  if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
+    return Error{Code::invalid,
+                 "Expected one of the actions " + canonical(Json(verbs)) + ", but it is " + action_text(*action) + "."};
+  const Json secrets = channel(input, "secrets", Json::array());
+  if (action->kind == PageAction::Kind::set_secret &&
+      std::find(secrets.begin(), secrets.end(), Json(action->value)) == secrets.end())
+    return Error{Code::invalid,
+                 "Expected one of the secrets " + canonical(secrets) + ", but it is " + action_text(*action) + "."};
   return aimed_action(*std::move(action), read_page(text_of(channel(input, "page", Json::object()), "dom")));
 }
 
@@ -70,7 +82,10 @@ struct Proposal {
 
 StepResult proposed(const StepInput& input, Proposal made, const std::string& by) {
   const PageElements page = read_page(text_of(channel(input, "page", Json::object()), "dom"));
-  const PageElement* element = find_element(page, made.action.number);
+  const auto signed_as = [&page](std::int64_t number) {
+    const PageElement* element = number == 0 ? nullptr : find_element(page, number);
+    return element == nullptr ? std::string() : signature(*element);
+  };
   Json pending = {{"action", action_text(made.action)},
                   {"source", made.source},
                   {"thought", made.thought},
@@ -78,7 +93,7 @@ StepResult proposed(const StepInput& input, Proposal made, const std::string& by
                   {"step", text_of(made.step, "id")},
                   {"description", text_of(made.step, "description")},
                   {"expected", text_of(made.step, "expected_outcome")},
-                  {"element", element == nullptr ? "" : signature(*element)},
+                  {"element", signed_as(made.action.number)},
                   {"counts", made.counts}};
   Outcome outcome{std::move(made.label), Json::object(), {}};
   outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", text_of(pending, "action")},
@@ -86,6 +101,7 @@ StepResult proposed(const StepInput& input, Proposal made, const std::string& by
                                                                     {"index", index_of(input)},
                                                                     {"reason", made.thought},
                                                                     {"source", by}}));
+  if (made.action.to != 0) pending["to"] = signed_as(made.action.to);
   outcome.patch["pending"] = std::move(pending);
   return outcome;
 }
@@ -155,8 +171,7 @@ std::optional<Matched> matched(const StepInput& input) {
   const Json plan = channel(input, "plan", Json::object());
   for (const Json& contingency : plan.value("contingencies", Json::array())) {
     if (!contingency.is_object() || !matches(contingency, input, page)) continue;
-    Result<PageAction> action = parse_action(text_of(contingency, "action"));
-    if (action) action = aimed_action(*std::move(action), page);
+    Result<PageAction> action = aimed(input, text_of(contingency, "action"));
     if (action) return Matched{contingency, *std::move(action)};
   }
   return std::nullopt;

@@ -2,6 +2,7 @@
 // course of a turn: the first observation, the task, what the next turn begins with, and what ends it.
 #include "workers/planners/page_agent/page_agent.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "workers/handlers/step_fields.hpp"
@@ -9,6 +10,7 @@
 #include "workers/planners/page_agent/prompts.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn {
@@ -29,12 +31,33 @@ Status check_input(const StepInput& input) {
   if (!channel(input, "client", false).is_boolean()) return refused("client is no truth value.");
   if (text_of(input.data, "url").empty()) return refused("it has no url.");
   if (is_client(input) && !channel(input, "dom").is_string()) return refused("the client's dom is missing.");
+  for (const char* names : {"secrets", "client_actions"}) {
+    const Json list = channel(input, names, Json::array());
+    const auto is_text = [](const Json& one) { return one.is_string(); };
+    if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_text))
+      return refused(std::string(names) + " is no list of names.");
+  }
+  if (const Json schema = channel(input, "answer_schema"); !schema.is_null() && !schema.is_object())
+    return refused("answer_schema is no schema.");
   const Json plan = channel(input, "plan");
   return plan.is_null() ? Status(Done{}) : check_given_plan(plan);
 }
 
 Outcome observed(Json page) {
   return {"observed", {{"page", page}, {"before", page}, {"start", std::move(page)}, {"dom", nullptr}}, {}};
+}
+
+// A picture after each act is evidence, never part of a prompt: it has a channel of its own.
+void ask_for_picture(const StepInput& input, ToolCall& call) {
+  const Json settings = channel(input, "settings", Json::object());
+  if (settings.is_object() && settings.value("screenshots", Json()) == true) call.inputs["screenshot"] = true;
+}
+
+Json picture_of(Json& page, const std::string& action) {
+  if (!page.contains("screenshot")) return nullptr;
+  Json picture = {{"action", action}, {"jpeg", std::move(page["screenshot"])}};
+  page.erase("screenshot");
+  return picture;
 }
 
 // --- the first observation -------------------------------------------------------------------------------------------
@@ -44,9 +67,14 @@ Waiting observe(StepInput input, Ports& ports) {
   if (is_client(input)) co_return observed({{"url", url}, {"dom", channel(input, "dom")}});
   ToolCall call;
   call.tool = "page.observe";
-  call.inputs = {{"url", url}};
-  co_return co_await call_tool(input, ports, std::move(call),
-                               [](Json page) -> StepResult { return observed(std::move(page)); });
+  call.inputs = {{"url", url}, {"dialogs", "ask"}};
+  ask_for_picture(input, call);
+  co_return co_await call_tool(input, ports, std::move(call), [](Json page) -> StepResult {
+    const Json picture = picture_of(page, "open");
+    Outcome outcome = observed(std::move(page));
+    if (!picture.is_null()) outcome.patch["screenshot"] = picture;
+    return outcome;
+  });
 }
 
 // --- the task --------------------------------------------------------------------------------------------------------
@@ -111,7 +139,9 @@ StepResult predict_outcome(const StepInput& input) {
 StepResult finalize(const StepInput& input) {
   if (!text_of(input.data, "outcome").empty()) return Outcome{"over", Json::object(), {}};
   const Json pending = channel(input, "pending", Json::object());
-  Outcome outcome{is_client(input) ? "ask" : "act", {{"before", channel(input, "page")}}, {}};
+  const Result<PageAction> action = parse_action(text_of(pending, "action"));
+  const bool reads = action && action->kind == PageAction::Kind::extract;  // which is no act of the client's either
+  Outcome outcome{is_client(input) && !reads ? "ask" : "act", {{"before", channel(input, "page")}}, {}};
   outcome.patch["prompt"] = {{"action", text_of(pending, "action")},
                              {"step", text_of(pending, "description")},
                              {"expected", text_of(pending, "expected")}};
@@ -126,13 +156,21 @@ Waiting act(StepInput input, Ports& ports) {
   const Json pending = channel(input, "pending", Json::object());
   const Result<PageAction> action = parse_action(text_of(pending, "action"));
   if (!action) co_return invalid_input(action.error().message);
+  if (action->kind == PageAction::Kind::extract) co_return co_await extract(std::move(input), ports, action->value);
+  const std::string text = text_of(pending, "action");
   ToolCall call;
   call.tool = "page.act";
   call.inputs = {{"url", text_of(channel(input, "page", Json::object()), "url")},
-                 {"action", text_of(pending, "action")},
-                 {"element", text_of(pending, "element")}};
-  co_return co_await call_tool(input, ports, std::move(call), [](Json page) -> StepResult {
-    return Outcome{"acted", {{"page", std::move(page)}}, {}};
+                 {"action", text},
+                 {"element", text_of(pending, "element")},
+                 {"dialogs", "ask"}};
+  if (pending.contains("to")) call.inputs["to"] = text_of(pending, "to");
+  ask_for_picture(input, call);
+  co_return co_await call_tool(input, ports, std::move(call), [&text](Json page) -> StepResult {
+    const Json picture = picture_of(page, text);
+    Outcome outcome{"acted", {{"page", std::move(page)}}, {}};
+    if (!picture.is_null()) outcome.patch["screenshot"] = picture;
+    return outcome;
   });
 }
 
@@ -171,7 +209,8 @@ Waiting close_page(StepInput input, Ports& ports) {
 
 void add_page_agent(HandlerTable& table) {
   using namespace page_agent;
-  const std::vector<std::string> seen = {"goal", "page", "plan", "turn", "actions", "hierarchy", "verification"};
+  const std::vector<std::string> seen = {"goal",      "page",         "plan",   "turn",           "actions",
+                                         "hierarchy", "verification", "client", "client_actions", "secrets"};
   const auto with = [&seen](std::vector<std::string> more) {
     more.insert(more.end(), seen.begin(), seen.end());
     return more;
@@ -179,7 +218,10 @@ void add_page_agent(HandlerTable& table) {
   const std::vector<std::string> planning = with({"rag_chunks", "has_org_knowledge", "web_search_result", "grounded",
                                                   "task", "plan_version", "context_analysis", "search"});
   table.add("page_agent",
-            {{"observe", {"observed"}, {"goal", "url", "client", "dom", "plan"}, EffectHandler(observe)},
+            {{"observe",
+              {"observed"},
+              {"goal", "url", "client", "dom", "plan", "secrets", "client_actions", "answer_schema", "settings"},
+              EffectHandler(observe)},
              {"context_analysis", {"search", "enough"}, planning, EffectHandler(analyse_context)},
              {"web_search", {"searched", "grounded"}, planning, EffectHandler(search)},
              {"create_task", {"created"}, {"goal", "plan"}, PureHandler(create_task)},
@@ -189,14 +231,14 @@ void add_page_agent(HandlerTable& table) {
              {"action_generation", {"generated"}, seen, EffectHandler(generate_action)},
              {"outcome_prediction", {"predicted"}, {"pending"}, PureHandler(predict_outcome)},
              {"finalize", {"act", "ask", "over"}, {"client", "page", "pending", "outcome"}, PureHandler(finalize)},
-             {"act", {"acted"}, {"page", "pending"}, EffectHandler(act)},
+             {"act", {"acted"}, with({"pending", "settings", "answer_schema"}), EffectHandler(act)},
              {"load_context",
               {"loaded"},
               {"page", "pending", "actions", "plan", "plan_version", "turn", "repeats"},
               PureHandler(load_context)},
              {"verification",
               {"passed", "failed", "achieved", "looping"},
-              with({"before", "start", "executed", "successes_without_completion"}),
+              with({"before", "start", "executed", "successes_without_completion", "seen_pages", "extracted"}),
               EffectHandler(verify)},
              {"detect_change", {"quiet", "triggered"}, {"page", "before", "plan"}, PureHandler(detect_change)},
              {"replanning", {"decided"}, with({"change", "plan_version"}), EffectHandler(replan)},

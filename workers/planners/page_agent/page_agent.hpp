@@ -10,6 +10,10 @@
 //   pending               the current action: {action, source, step, description, expected, counts}
 //   verification          the last verdict, as the model gave it; absent before the first
 //   hierarchy             {goal, sub_tasks, current, outputs, first_action}
+//   extracted             what was read off pages, oldest first: {what, value, quotes, url}
+//   answer                the last of these values once the goal is achieved, else the run's last sentence
+//   seen_pages            hashes of the pages since the last progress that was certain
+//   screenshot            {action, jpeg}: a picture after the last act, in base64, if `settings` ask for it
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -41,6 +45,9 @@ Waiting refine_step(StepInput input, Ports& ports);
 Waiting generate_action(StepInput input, Ports& ports);
 Waiting correct(StepInput input, Ports& ports);
 StepResult check_contingencies(const StepInput& input);
+
+// extract.cpp: what is asked is read off the page, for `extract("...")`; the browser is not used.
+Waiting extract(StepInput input, Ports& ports, std::string what);
 
 // verify.cpp: the judgement of an action, and whether the plan still holds.
 Waiting verify(StepInput input, Ports& ports);

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "workers/handlers/handler.hpp"
 #include "workers/handlers/model_call.hpp"
@@ -19,7 +20,8 @@ enum class Role : std::uint8_t {
   action_generation,
   verification,
   replanning,
-  correction
+  correction,
+  extraction
 };
 
 inline constexpr std::string_view schema_prefix = "page_agent_";
@@ -43,11 +45,16 @@ struct Recent {
 };
 Recent recent_actions(const Json& actions, std::size_t first, std::size_t window);
 
+// The verbs that this run's page can take (workers/tools/page/action.hpp): a client's are those that it names in the
+// channel `client_actions`, by default click and setValue; a browser's are all. setSecret only with `secrets`.
+std::vector<std::string> verbs_for(const StepInput& input);
+
 // A setting of the node; `otherwise` if it has none of that type.
 Json setting(const StepInput& input, const char* name, Json otherwise);
 
 // The request of one call. Its last message begins with the sentence of `continuation` and the summary, if there are
-// any, and holds the data as one JSON object in its last line. A page's DOM is cut to `dom_bytes_max`.
+// any, and holds the data as one JSON object in its last line. A page's DOM is cut to the part that matters to the rest
+// of the data, at most `dom_bytes_max` (workers/tools/page/relevance.hpp).
 inline constexpr std::size_t dom_bytes_max = 24 * 1024;
 ModelRequest request_of(const StepInput& input, Role role, Json data, const std::string& summary = "");
 

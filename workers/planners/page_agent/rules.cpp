@@ -9,6 +9,7 @@
 #include "workers/models/models.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn {
@@ -78,7 +79,13 @@ const PageElement* field_for(const PageElements& page, const std::string& name) 
   return found;
 }
 
+// A password is shown as stars: that there is one is all that can be seen of it.
+bool is_masked(const PageElement& field) {
+  return field.attribute("type") == "password" || field.attribute("value") == "***";
+}
+
 bool holds_value(const PageElement& field, const std::string& value) {
+  if (is_masked(field)) return !field.attribute("value").empty();
   return words_of(field.attribute("value")) == words_of(value);
 }
 
@@ -192,6 +199,13 @@ Json sub_tasks(const FormGoal& goal) {
   return {{"sub_tasks", tasks}};
 }
 
+// `{{NAME}}` stands for the secret of that name.
+std::string filling(std::int64_t number, const std::string& value) {
+  if (value.size() > 4 && value.starts_with("{{") && value.ends_with("}}"))
+    return action_text({PageAction::Kind::set_secret, number, "", value.substr(2, value.size() - 4)});
+  return action_text({PageAction::Kind::set_value, number, "", value});
+}
+
 // The action of a step that these rules wrote; "" if the page does not allow it.
 std::string action_of(const std::string& description, const FormGoal& goal, const PageElements& page) {
   const std::vector<std::string> texts = strings_in(description);
@@ -202,7 +216,7 @@ std::string action_of(const std::string& description, const FormGoal& goal, cons
   if (!description.starts_with("Enter ") || texts.size() != 2) return "";
   element = field_for(page, texts[1]);
   if (element == nullptr) return "";
-  return action_text({PageAction::Kind::set_value, *element->number, "", texts[0]});
+  return filling(*element->number, texts[0]);
 }
 
 // Without a plan: what is open is filled in first, then saved.
@@ -214,8 +228,7 @@ std::string next_action(const FormGoal& goal, const PageElements& page) {
   }
   for (const auto& [name, value] : goal.values) {
     const PageElement* field = field_for(page, name);
-    if (field != nullptr && !holds_value(*field, value))
-      return action_text({PageAction::Kind::set_value, *field->number, "", value});
+    if (field != nullptr && !holds_value(*field, value)) return filling(*field->number, value);
   }
   const PageElement* button = has_all_fields(page, goal) ? saver(page, goal) : opener(page, goal);
   return button == nullptr ? "" : action_text({PageAction::Kind::click, *button->number, "", ""});
@@ -270,9 +283,10 @@ Json verification(const Json& data, const FormGoal& goal, const PageElements& pa
   std::string reason = !changed        ? "Nothing changed on the page."
                        : is_complained ? "The page shows a message."
                                        : "The page changed.";
-  if (action && action->kind == PageAction::Kind::set_value) {
+  const bool fills_secret = action && action->kind == PageAction::Kind::set_secret;
+  if (fills_secret || (action && action->kind == PageAction::Kind::set_value)) {
     const PageElement* field = find_element(page, action->number);
-    succeeded = field != nullptr && holds_value(*field, action->value) && !is_complained;
+    succeeded = field != nullptr && (fills_secret || holds_value(*field, action->value)) && !is_complained;
     reason = succeeded ? "The field holds the value." : "The field does not hold the value.";
   }
   const bool completed = !is_complained && shows_values(appeared, goal);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/chain.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/page_agent/page_agent.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn::page_agent {
@@ -15,6 +17,7 @@ constexpr std::int64_t velocity_limit_default = 5;
 constexpr double similarity_min_default = 0.7;
 constexpr double sub_task_confidence_min = 0.7;
 constexpr std::size_t lines_max = 60;
+constexpr std::size_t seen_pages_max = 200;
 
 Json page_of(const StepInput& input, const char* name) { return channel(input, name, Json::object()); }
 
@@ -22,6 +25,13 @@ bool is_reopened(const Json& page) { return page.value("reopened", false); }
 
 Record recorded(const std::string& target, bool ok, const std::string& says) {
   return record(RecordKind::verification_recorded, {{"target", target}, {"ok", ok}, {"says", says}});
+}
+
+std::string hash_of(const Json& page) { return hex(sha256(text_of(page, "url") + "\n" + text_of(page, "dom"))); }
+
+bool is_reading(const std::string& text) {
+  const Result<PageAction> action = parse_action(text);
+  return action && action->kind == PageAction::Kind::extract;
 }
 
 // --- the verification ------------------------------------------------------------------------------------------------
@@ -77,10 +87,23 @@ class Verification {
     outcome_.patch["hierarchy"] = std::move(hierarchy);
   }
 
+  // A success that leads to a page that was not there yet is progress; so is what was read.
   void count_successes() {
-    streak_ = channel(input_, "successes_without_completion", 0).get<std::int64_t>() + 1;
-    if (!succeeded_ || completed_ || sub_task_done_) streak_ = 0;
+    const bool is_over = !succeeded_ || completed_ || sub_task_done_;
+    Json seen = is_over ? Json::array() : channel(input_, "seen_pages", Json::array());
+    if (seen.empty()) seen.push_back(hash_of(page_of(input_, "before")));
+    const Json now = hash_of(page_of(input_, "page"));
+    const bool was_seen = std::find(seen.begin(), seen.end(), now) != seen.end();
+    if (!was_seen) seen.push_back(now);
+    if (seen.size() > seen_pages_max) seen.erase(seen.begin());
+    streak_ = channel(input_, "successes_without_completion", 0).get<std::int64_t>();
+    if (is_over || !was_seen) {
+      streak_ = 0;
+    } else if (!is_reading(text_of(channel(input_, "executed", Json::object()), "action"))) {
+      ++streak_;
+    }
     outcome_.patch["successes_without_completion"] = streak_;
+    outcome_.patch["seen_pages"] = std::move(seen);
   }
 
   std::string label(const std::string& source) {
@@ -91,13 +114,16 @@ class Verification {
                  {{"action", "goal_achieved"}, {"target", "goal"}, {"reason", message}, {"source", source}}));
       outcome_.patch["outcome"] = "achieved";
       outcome_.patch["message"] = message;
+      const Json extracted = channel(input_, "extracted", Json::array());
+      outcome_.patch["answer"] = extracted.empty() ? Json(message) : extracted.back().value("value", Json());
       return "achieved";
     }
     const std::int64_t limit = setting(input_, "velocity_limit", velocity_limit_default);
     if (streak_ >= limit) {
-      const std::string message = std::to_string(streak_) +
-                                  " actions in a row succeeded and the goal is still not achieved; the same seems to "
-                                  "happen over and over, so the agent stops to think again.";
+      const std::string message =
+          std::to_string(streak_) +
+          " actions in a row succeeded, the page is no further, and the goal is still not achieved; the same seems to "
+          "happen over and over, so the agent stops to think again.";
       outcome_.facts.emplace_back(
           record(RecordKind::loop_detected, {{"says", message}, {"kind", "velocity"}, {"count", streak_}}));
       outcome_.patch["outcome"] = "looping";
@@ -134,6 +160,9 @@ Json verifying_data(const StepInput& input) {
                {"appeared", only_in(now, then, lines_max)},
                {"gone", only_in(then, now, lines_max)},
                {"dom", text_of(page, "dom")}};
+  const Json extracted = channel(input, "extracted", Json::array());
+  if (!extracted.empty()) data["extracted"] = extracted;
+  if (page.contains("fault")) data["fault"] = page["fault"];
   const Json hierarchy = channel(input, "hierarchy");
   if (!hierarchy.is_object()) return data;
   const auto current = hierarchy.at("current").get<std::size_t>();

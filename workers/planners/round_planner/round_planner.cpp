@@ -11,6 +11,7 @@
 #include "workers/planners/round_planner/policy.hpp"
 #include "workers/planners/round_planner/prompts.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/tools/data/metadata.hpp"
 
 namespace cairn {
 namespace {
@@ -18,7 +19,8 @@ namespace {
 namespace asio = boost::asio;
 using Role = RoundRole;
 
-constexpr std::size_t shown_bytes_max = 16 * 1024;  // of one value in a prompt
+// One value in a prompt. metadata_results keep to metadata_bytes_max by themselves, and are shown whole.
+constexpr std::size_t shown_bytes_max = metadata_bytes_max + 1024;
 constexpr int repairs_max = 1;
 
 // --- asking the model ------------------------------------------------------------------------------------------------
@@ -36,13 +38,17 @@ Outcome understood(const StepInput& input, const ModelReply& reply) {
   const Json& read = reply.value;
   const std::string kind = text_of(read, "kind");
   const bool asks_data = kind != "general" && kind != "ambiguous";
+  Json analysis = read;  // with the question itself: the query is made with the data's names at hand
+  if (text_of(read, "question").empty())
+    analysis["question"] = text_of(input.data, "question") +
+                           (input.data.contains("clarification") ? " " + text_of(input.data, "clarification") : "");
   Json facts = Json::object();
   if (kind == "general") facts["common_question"] = true;
   if (kind == "ambiguous") facts["ambiguous"] = true;
   if (read.value("wants_analysis", false)) facts["wants_analysis"] = true;
   Json goal = {{"question", channel(input, "question")},
                {"facts", facts},
-               {"analysis_result", asks_data ? read : Json()},
+               {"analysis_result", asks_data ? std::move(analysis) : Json()},
                {"references", asks_data && !read["references"].empty() ? read["references"] : Json()}};
   if (input.data.contains("clarification")) goal["clarification"] = input.data["clarification"];
   Outcome outcome{"ready", Json::object(), {}};
@@ -192,7 +198,8 @@ asio::awaitable<StepResult> plan_round(StepInput input, Ports& ports) {
   if (std::optional<Outcome> outcome = nothing_to_plan(input)) co_return *std::move(outcome);
   const ToolTable& tools = ports.tools().table();
   Json outputs = channel(input, "completed_outputs", Json::object());
-  for (Json& slots : outputs) slots = cut_values(std::move(slots), shown_bytes_max);
+  for (Json& slots : outputs)
+    for (Json& value : slots) value = shown_within(std::move(value), shown_bytes_max);
   const Json data = {{"main_goal", channel(input, "main_goal", Json::object())},
                      {"worker_registry", worker_registry(tools)},
                      {"completed_outputs", std::move(outputs)},
@@ -319,7 +326,7 @@ asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
   if (channel(input, "step_failed") == true) co_return apology(input, results, missing);
   const std::string how = outcome_of(input, results, missing);
   Json shown = results;
-  for (Json& result : shown) result = cut_values(std::move(result), shown_bytes_max);
+  for (Json& result : shown) result["value"] = shown_within(std::move(result["value"]), shown_bytes_max);
   const Json data = {{"question", channel(input, "question")},
                      {"status", channel(input, "status")},
                      {"reason", channel(input, "reason", "")},

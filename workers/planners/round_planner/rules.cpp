@@ -40,7 +40,8 @@ class RoundPlan {
     if (facts.value("common_question", false)) return single("common_helpdesk", "answer", {{"question", question()}});
     if (facts.value("ambiguous", false)) return single("clarify_question", "question", Json::object());
     const std::string metadata = slot("metadata_results");
-    if (metadata.empty() || !is_of_this_goal(metadata)) return next("metadata_lookup", Json::object(), false);
+    if (metadata.empty() || !is_of_this_goal(metadata))
+      return next("metadata_lookup", {{"question", text_of(analysis(), "question")}}, false);
     const Json& found = completed_[metadata]["metadata_results"];
     if (!found.value("unresolved", Json::array()).empty() && !goal_.contains("clarification")) {
       Json decision =

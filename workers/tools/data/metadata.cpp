@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
+
+#include "workers/tools/data/mentions.hpp"
+#include "workers/tools/data/schema.hpp"
 
 namespace cairn {
 namespace {
@@ -116,22 +120,30 @@ class Places {
   const std::vector<DataValue>& values_;
 };
 
+Json table_json(const DataColumn& column) {
+  Json table = {{"table", column.table}, {"about", column.table_about}, {"columns", Json::array()}};
+  if (column.table_rows >= 0) table["rows"] = column.table_rows;
+  return table;
+}
+
 Json tables_json(const DataCatalog& catalog) {
   Json tables = Json::array();
   for (const DataColumn& column : catalog.columns) {
-    if (tables.empty() || tables.back()["table"] != column.table)
-      tables.push_back({{"table", column.table}, {"about", column.table_about}, {"columns", Json::array()}});
-    tables.back()["columns"].push_back(
-        {{"name", column.name}, {"type", column.type}, {"about", column.about}, {"is_key", column.is_key}});
+    if (tables.empty() || tables.back()["table"] != column.table) tables.push_back(table_json(column));
+    Json described = {{"name", column.name}, {"type", column.type}, {"about", column.about}, {"is_key", column.is_key}};
+    if (column.is_unique) described["is_unique"] = true;
+    tables.back()["columns"].push_back(std::move(described));
   }
   return tables;
 }
 
 Json links_json(const DataCatalog& catalog) {
   Json links = Json::array();
-  for (const DataLink& link : catalog.links)
+  for (const DataLink& link : catalog.links) {
     links.push_back(
         {{"table", link.table}, {"column", link.column}, {"to_table", link.to_table}, {"to_column", link.to_column}});
+    for (const auto& [column, to_column] : link.more) links.back()["and"].push_back({column, to_column});
+  }
   return links;
 }
 
@@ -159,6 +171,152 @@ std::string place_in_words(const Json& metadata, const Json& place) {
 }
 
 }  // namespace
+
+namespace {
+
+constexpr std::size_t large_schema = 24;      // tables; a smaller one is shown as a whole
+constexpr std::size_t neighbours_of_max = 4;  // the best tables bring their neighbours along
+constexpr double weight_share_min = 0.18;     // of the best table's
+
+std::string text_of_asked(const LookedUp& asked) {
+  std::string text = asked.question;
+  if (text.empty())
+    for (const std::string& reference : asked.references) text += (text.empty() ? "" : ", ") + reference;
+  return text;
+}
+
+// The catalogue of some of its tables, in their order.
+DataCatalog part_of(const DataCatalog& catalog, const std::vector<std::string>& tables) {
+  DataCatalog part;
+  std::map<std::string, std::vector<const DataColumn*>> columns;
+  for (const DataColumn& column : catalog.columns) columns[column.table].push_back(&column);
+  for (const std::string& table : tables)
+    for (const DataColumn* column : columns[table]) part.columns.push_back(*column);
+  const std::set<std::string> chosen(tables.begin(), tables.end());
+  for (const DataLink& link : catalog.links)
+    if (chosen.contains(link.table) && chosen.contains(link.to_table)) part.links.push_back(link);
+  return part;
+}
+
+std::size_t count_tables(const DataCatalog& catalog) {
+  std::set<std::string> names;
+  for (const DataColumn& column : catalog.columns) names.insert(column.table);
+  return names.size();
+}
+
+Json values_json(const std::vector<DataValue>& values) {
+  Json list = Json::array();
+  for (const DataValue& value : values)
+    list.push_back({{"table", value.table},
+                    {"column", value.column},
+                    {"value", value.value},
+                    {"word", value.word},
+                    {"is_equal", value.is_equal},
+                    {"has_variants", value.has_variants}});
+  return list;
+}
+
+// Names that nothing in the data answers to. A word with a capital within the question is a name.
+Json unknown_names(const LookedUp& asked, const DataCatalog& catalog, const std::vector<DataValue>& values) {
+  const DataSchema schema(catalog);
+  const std::vector<Token> tokens = tokens_of(asked.question);
+  const std::vector<Mention> mentions = find_mentions(tokens, schema, values);
+  Json unknown = Json::array();
+  for (std::size_t i = 1; i < tokens.size(); ++i) {
+    const bool begins = tokens[i - 1].ends_sentence;
+    const bool is_name = tokens[i].kind == TokenKind::word && tokens[i].is_capital && !begins &&
+                         !is_grammar(tokens[i]) && tokens[i].text.size() > 1 && tokens[i].stem != "id" &&
+                         month_of(tokens[i].lower) == 0;
+    const bool is_linked = std::any_of(mentions.begin(), mentions.end(),
+                                       [i](const Mention& mention) { return mention.first <= i && i <= mention.last; });
+    const bool is_all_capitals = std::all_of(tokens[i].text.begin(), tokens[i].text.end(),
+                                             [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; });
+    if (is_name && !is_linked && !is_all_capitals) unknown.push_back(tokens[i].text);
+  }
+  return unknown;
+}
+
+}  // namespace
+
+std::vector<std::string> tables_for(const LookedUp& asked, const DataCatalog& catalog,
+                                    const std::vector<DataValue>& values) {
+  const DataSchema schema(catalog);
+  const std::vector<Token> tokens = tokens_of(text_of_asked(asked));
+  const std::vector<double> weights = table_weights(find_mentions(tokens, schema, values), schema);
+  std::vector<std::size_t> ranked;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] > 0) ranked.push_back(i);
+  std::stable_sort(ranked.begin(), ranked.end(), [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
+  std::vector<std::size_t> chosen;
+  std::set<std::size_t> seen;
+  const auto add = [&](std::size_t table) {
+    if (seen.insert(table).second) chosen.push_back(table);
+  };
+  const auto linked_to = [&](std::size_t table) {
+    std::vector<std::size_t> near;
+    for (const SchemaLink& link : schema.links()) {
+      if (link.table == table) near.push_back(link.to_table);
+      if (link.to_table == table) near.push_back(link.table);
+    }
+    return near;
+  };
+  for (const std::size_t table : ranked)
+    if (weights[table] >= weights[ranked.front()] * weight_share_min) add(table);
+  // Tables that join two of the chosen come before other neighbours.
+  std::map<std::size_t, int> joins;
+  for (const std::size_t table : std::vector<std::size_t>(chosen))
+    for (const std::size_t near : linked_to(table)) ++joins[near];
+  for (const auto& [table, count] : joins)
+    if (count > 1) add(table);
+  for (std::size_t i = 0; i < ranked.size() && i < neighbours_of_max; ++i)
+    for (const std::size_t near : linked_to(ranked[i])) add(near);
+  for (const std::size_t table : ranked) add(table);
+  std::vector<std::string> names;
+  for (const std::size_t table : chosen) names.push_back(schema.tables()[table].name);
+  return names;
+}
+
+ValueSearch values_for(const LookedUp& asked) {
+  ValueSearch search;
+  std::set<std::string> seen;
+  const auto add = [&](std::vector<std::string>& list, const std::string& text, std::string_view kind) {
+    if (text.size() > 1 && seen.insert(std::string(kind) + lower_of(text)).second) list.push_back(text);
+  };
+  const std::string text = text_of_asked(asked);
+  for (const ValuePhrase& phrase : value_phrases(text, tokens_of(text))) {
+    add(search.equal, phrase.text, "=");
+    if (phrase.is_name && phrase.text.size() > 2) add(search.within, phrase.text, "~");
+  }
+  for (const std::string& reference : asked.references) add(search.equal, reference, "=");
+  return search;
+}
+
+Json question_metadata(const LookedUp& asked, const DataCatalog& catalog, const FoundValues& found) {
+  const std::size_t total = count_tables(catalog);
+  std::vector<std::string> tables = tables_for(asked, catalog, found.values);
+  if (total > large_schema) {
+    tables.resize(std::min(tables.size(), total / 3));
+  } else {
+    for (const DataColumn& column : catalog.columns)
+      if (std::find(tables.begin(), tables.end(), column.table) == tables.end()) tables.push_back(column.table);
+  }
+  const auto made = [&] { return metadata_results(asked.references, part_of(catalog, tables), found.values); };
+  Json metadata = made();
+  const auto complete = [&] {
+    metadata["values"] = values_json(found.values);
+    metadata["left_out"] = total - tables.size();
+    if (!found.sampled.empty()) metadata["sampled"] = found.sampled;
+    if (!found.not_searched.empty()) metadata["not_searched"] = found.not_searched;
+    if (!asked.question.empty()) metadata["unresolved"] = unknown_names(asked, catalog, found.values);
+  };
+  complete();
+  while (tables.size() > 1 && canonical(metadata).size() > metadata_bytes_max) {
+    tables.resize(tables.size() - std::max<std::size_t>(1, tables.size() / 8));
+    metadata = made();
+    complete();
+  }
+  return metadata;
+}
 
 std::string plain_word(std::string_view word) {
   std::string plain;

@@ -4,8 +4,11 @@
 // metadata_results: {"asked": [REFERENCE...],
 //   "found": [{"reference", "as": "table"|"column"|"value", "table", "column"?, "type"?, "value"?, "about"}...],
 //   "unresolved": [REFERENCE...],
-//   "tables": [{"table", "about", "columns": [{"name", "type", "about", "is_key"}...]}...],
-//   "links": [{"table", "column", "to_table", "to_column"}...]}
+//   "tables": [{"table", "about", "rows"?, "columns": [{"name", "type", "about", "is_key", "is_unique"?}...]}...],
+//   "links": [{"table", "column", "to_table", "to_column", "and"?: [[COLUMN, TO_COLUMN]...]}...],
+//   "values"?: [{"table", "column", "value", "word", "is_equal", "has_variants"}...],
+//   "left_out"?: how many tables are not among "tables", "sampled"?, "not_searched"?: tables whose values were looked
+//   at in part or not at all}
 #pragma once
 
 #include <string>
@@ -13,6 +16,7 @@
 
 #include "engine/json.hpp"
 #include "storage/data/dataset.hpp"
+#include "storage/data/dataset_values.hpp"
 
 namespace cairn {
 
@@ -20,6 +24,24 @@ namespace cairn {
 // column, a value, a word of a comment.
 Json metadata_results(const std::vector<std::string>& references, const DataCatalog& catalog,
                       const std::vector<DataValue>& values);
+
+inline constexpr std::size_t metadata_bytes_max = 48 * 1024;
+
+// The same for a question, of a data set of any size: the tables that the question and its references speak of and
+// their neighbours, whole, as many as fit into metadata_bytes_max and at most a third of a large data set.
+// `unresolved` then are names alone (quoted or with capitals) that the data does not have.
+struct LookedUp {
+  std::vector<std::string> references;
+  std::string question;
+};
+Json question_metadata(const LookedUp& asked, const DataCatalog& catalog, const FoundValues& found);
+
+// The tables that a question speaks of, best first, with their neighbours behind them.
+std::vector<std::string> tables_for(const LookedUp& asked, const DataCatalog& catalog,
+                                    const std::vector<DataValue>& values);
+
+// The spans of the question and references to look for among values.
+ValueSearch values_for(const LookedUp& asked);
 
 // Whether a reference has several equally good places.
 bool has_rival_places(const Json& metadata);

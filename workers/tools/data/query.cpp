@@ -11,6 +11,8 @@
 #include "storage/postgres/bounded_query.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/tools/data/metadata.hpp"
+#include "workers/tools/data/reading.hpp"
+#include "workers/tools/data/sketch.hpp"
 
 namespace cairn {
 namespace {
@@ -38,7 +40,7 @@ struct Column {
   std::string type;
   bool is_key = false;
 
-  std::string quoted() const { return quoted_name(table) + "." + quoted_name(name); }
+  std::string quoted() const { return quoted_table(table) + "." + quoted_name(name); }
   std::string in_words() const { return table + "." + name; }
 };
 
@@ -134,7 +136,7 @@ class Tables {
  public:
   Tables(const Names& names, std::string base) : names_(names), base_(std::move(base)) {
     joined_.insert(base_);
-    text_ = quoted_name(base_);
+    text_ = quoted_table(base_);
   }
 
   void reach(const std::string& table) {
@@ -164,8 +166,8 @@ class Tables {
     const Json& link = *by.at(table);
     const std::string from = link.at("table");
     join(from, by);
-    text_ += "\njoin " + quoted_name(table) + " on " + quoted_name(from) + "." + quoted_name(link.at("column")) +
-             " = " + quoted_name(table) + "." + quoted_name(link.at("to_column"));
+    text_ += "\njoin " + quoted_table(table) + " on " + quoted_table(from) + "." + quoted_name(link.at("column")) +
+             " = " + quoted_table(table) + "." + quoted_name(link.at("to_column"));
     joined_.insert(table);
   }
 
@@ -234,7 +236,7 @@ class Query {
     const Column column = date();
     const std::string year_text = year > 0 ? std::to_string(year)
                                            : "(select extract(year from max(" + quoted_name(column.name) +
-                                                 "))::int from " + quoted_name(column.table) + ")";
+                                                 "))::int from " + quoted_table(column.table) + ")";
     return "make_date(" + year_text + ", " + std::to_string(std::max<std::int64_t>(number_of(analysis_, "month"), 1)) +
            ", 1)";
   }
@@ -400,11 +402,56 @@ class Query {
   std::vector<std::string> filters_in_words_;
 };
 
+// The query as it is read from the question, with the data's names at hand.
+Result<Json> query_of_question(const std::string& question, const Json& metadata) {
+  const DataSchema schema(catalog_in(metadata));
+  std::vector<DataValue> values;
+  for (const Json& value : metadata.at("values"))
+    values.push_back({value.at("table"), value.at("column"), value.at("value"), value.at("word"),
+                      value.at("is_equal").get<bool>(), value.at("has_variants").get<bool>()});
+  Result<Sketch> sketch = read_question(question, schema, values);
+  if (!sketch) return sketch.error();
+  Result<SketchQuery> written = write_sketch(*sketch, schema);
+  if (!written) return written.error();
+  Json query = {{"language", "sql"}, {"text", written->text}, {"says", written->says}};
+  if (!written->ties.empty()) query["ties"] = written->ties;
+  if (!written->doubts.empty()) query["doubts"] = written->doubts;
+  return query;
+}
+
+bool has_unread_words(const Json& query) {
+  const Json doubts = query.value("doubts", Json::array());
+  return std::any_of(doubts.begin(), doubts.end(), [](const Json& doubt) {
+    const std::string text = doubt;
+    return text.ends_with("was not understood.") || text.ends_with("was not used.");
+  });
+}
+
+// All of its references have one place each, so that the words alone suffice.
+bool is_plain(const Json& analysis, const Json& metadata) {
+  std::set<std::string> found;
+  for (const Json& place : metadata.at("found")) found.insert(text_of(place, "reference"));
+  const Json references = analysis.value("references", Json::array());
+  return !has_rival_places(metadata) && found.size() == references.size() && !found.empty();
+}
+
 }  // namespace
 
 Result<Json> sql_query(const Json& analysis, const Json& metadata) {
   try {
-    return Query(analysis, metadata).made();
+    const std::string question = text_of(analysis, "question");
+    const bool by_words = question.empty() || !metadata.contains("values") || text_of(analysis, "kind") == "change" ||
+                          number_of(analysis, "page") > 0;
+    if (by_words) return Query(analysis, metadata).made();
+    Result<Json> read = query_of_question(question, metadata);
+    if ((read && !has_unread_words(*read)) || !is_plain(analysis, metadata)) return read;
+    try {
+      Json query = Query(analysis, metadata).made();
+      query["doubts"] = {"The question was read by its words alone."};
+      return query;
+    } catch (const Refused&) {
+      return read;
+    }
   } catch (const Refused& refused) {
     return refused.error;
   } catch (const Json::exception&) {

@@ -30,6 +30,8 @@ const Words moves = {"fall",     "fell",      "drop",     "dropped",   "sink", "
                      "decrease", "decreased", "rise",     "rose",      "grow", "grew", "increase", "increased",
                      "change",   "changed",   "collapse", "collapsed", "go",   "went"};
 const Words showing = {"show", "list", "display", "give", "print", "see"};
+const Words asking = {"which", "what", "who",   "whose", "where",   "when",  "return",
+                      "find",  "get",  "names", "how",   "highest", "lowest"};
 const Words analysing = {"analyse", "analyze", "analysis", "interpret", "compare", "trend"};
 const Words idle = {
     "a",      "about", "all",   "am",    "an",      "and",   "any",    "are",     "as",      "at",       "be",
@@ -44,14 +46,17 @@ const Words idle = {
     "column", "table", "field", "value", "data",    "into",  "same",   "more",    "make",    "made",     "should",
     "sense"};
 
-struct Token {
+constexpr std::size_t question_references_max = 20;
+constexpr std::size_t meaning_words_max = 6;  // "What is net_price?"
+
+struct QuestionToken {
   std::string text;
   std::string lower;
   bool is_capital = false;
   bool is_quoted = false;
 };
 
-std::string lower(std::string text) {
+std::string in_lower_case(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
@@ -60,14 +65,14 @@ bool is_word_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || (c & 0x80) != 0;
 }
 
-void add_token(std::vector<Token>& tokens, const std::string& text, bool is_quoted) {
+void add_token(std::vector<QuestionToken>& tokens, const std::string& text, bool is_quoted) {
   if (!text.empty())
-    tokens.push_back({text, lower(text), std::isupper(static_cast<unsigned char>(text[0])) != 0, is_quoted});
+    tokens.push_back({text, in_lower_case(text), std::isupper(static_cast<unsigned char>(text[0])) != 0, is_quoted});
 }
 
 // Words, and what stands in double quotes as one.
-std::vector<Token> tokens_of(const std::string& text) {
-  std::vector<Token> tokens;
+std::vector<QuestionToken> question_tokens(const std::string& text) {
+  std::vector<QuestionToken> tokens;
   std::string word;
   bool in_quotes = false;
   for (const char c : text + " ") {
@@ -85,16 +90,17 @@ std::vector<Token> tokens_of(const std::string& text) {
   return tokens;
 }
 
-std::int64_t number_in(const Token& token) {
+std::int64_t whole_number_in(const QuestionToken& token) {
   std::int64_t value = -1;
   std::from_chars(token.lower.data(), token.lower.data() + token.lower.size(), value);
   const auto word = std::find(numbers.begin(), numbers.end(), token.lower);
   return word == numbers.end() ? value : word - numbers.begin();
 }
 
-class Reading {
+class WordReading {
  public:
-  explicit Reading(const std::string& question) : text_(lower(question)), tokens_(tokens_of(question)) {
+  explicit WordReading(const std::string& question)
+      : text_(in_lower_case(question)), tokens_(question_tokens(question)) {
     used_.resize(tokens_.size());
   }
 
@@ -110,18 +116,19 @@ class Reading {
  private:
   bool mentions(std::string_view phrase) const { return text_.find(phrase) != std::string::npos; }
   bool has_word_of(const Words& words) const {
-    return std::any_of(tokens_.begin(), tokens_.end(), [&](const Token& token) { return words.contains(token.lower); });
+    return std::any_of(tokens_.begin(), tokens_.end(),
+                       [&](const QuestionToken& token) { return words.contains(token.lower); });
   }
   bool has_word(std::string_view word) const {
-    return std::any_of(tokens_.begin(), tokens_.end(), [&](const Token& token) { return token.lower == word; });
+    return std::any_of(tokens_.begin(), tokens_.end(), [&](const QuestionToken& token) { return token.lower == word; });
   }
 
   void find_numbers() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      const Token& token = tokens_[i];
+      const QuestionToken& token = tokens_[i];
       const auto month = std::find(months_in_words.begin(), months_in_words.end(), token.lower);
       const bool is_modal = token.lower == "may" && !token.is_capital && (i == 0 || tokens_[i - 1].lower != "in");
-      const std::int64_t number = token.is_quoted ? -1 : number_in(token);
+      const std::int64_t number = token.is_quoted ? -1 : whole_number_in(token);
       if (month != months_in_words.end() && !is_modal) {
         month_ = month - months_in_words.begin() + 1;
       } else if (number >= 1900 && number <= 2100) {
@@ -147,9 +154,10 @@ class Reading {
   }
 
   void find_kind() {
-    const bool asks_meaning = mentions("mean") || has_word("explain") || has_word("describe") ||
-                              has_word("definition") ||
-                              (text_.starts_with("what is") && text_.find('_') != std::string::npos);
+    const bool asks_meaning =
+        (has_word("mean") && has_word("does")) || has_word("means") || has_word("meaning") || has_word("explain") ||
+        has_word("describe") || has_word("definition") ||
+        (text_.starts_with("what is") && text_.find('_') != std::string::npos && tokens_.size() <= meaning_words_max);
     if (has_word("why") && has_word_of(moves)) {
       kind_ = "change";
       wants_analysis_ = true;
@@ -165,6 +173,8 @@ class Reading {
       kind_ = "list";
     } else if (has_word("total") || has_word("sum") || mentions("how much") || has_word_of(analysing)) {
       kind_ = "sum";
+    } else if (has_word_of(asking) && !mentions("what about")) {
+      kind_ = "list";
     }
     wants_analysis_ = wants_analysis_ || has_word_of(analysing);
   }
@@ -185,7 +195,8 @@ class Reading {
       while (i > 0 && tokens_[i].is_capital && i + 1 < tokens_.size() && tokens_[i + 1].is_capital &&
              is_reference(i + 1))
         name += " " + tokens_[++i].text;
-      if (std::find(references_.begin(), references_.end(), name) == references_.end()) references_.push_back(name);
+      const bool is_new = std::find(references_.begin(), references_.end(), name) == references_.end();
+      if (is_new && references_.size() < question_references_max) references_.push_back(name);
     }
   }
 
@@ -243,7 +254,7 @@ class Reading {
   }
 
   std::string text_;
-  std::vector<Token> tokens_;
+  std::vector<QuestionToken> tokens_;
   std::vector<bool> used_;
   std::vector<std::string> references_;
   std::string kind_;
@@ -261,9 +272,14 @@ class Reading {
 
 Json read_data_question(const std::string& question, const std::string& clarification) {
   // A clarification that is a question of its own takes the place of the first one; a mere name completes it.
-  if (clarification.empty()) return Reading(question).read();
-  Json alone = Reading(clarification).read();
-  return alone["kind"] == "ambiguous" ? Reading(question + " " + clarification).read() : alone;
+  const auto read = [](const std::string& text) {
+    Json analysis = WordReading(text).read();
+    analysis["question"] = text;
+    return analysis;
+  };
+  if (clarification.empty()) return read(question);
+  Json alone = read(clarification);
+  return alone["kind"] == "ambiguous" ? read(question + " " + clarification) : alone;
 }
 
 }  // namespace cairn

@@ -8,8 +8,9 @@
 
 namespace cairn {
 
-// {"kind", "references", "measure", "group_by", "month", "year", "order", "limit", "page", "wants_analysis", "reason"},
-// as the prompt of goal_analysis asks for it. `clarification`: the answer to a question back; "": none.
+// {"kind", "references", "measure", "group_by", "month", "year", "order", "limit", "page", "wants_analysis",
+// "question", "reason"}, as the prompt of goal_analysis asks for it. `clarification`: the answer to a question back;
+// "": none.
 Json read_data_question(const std::string& question, const std::string& clarification);
 
 }  // namespace cairn

@@ -152,7 +152,9 @@ ResultAnalysis analyze_figures(const Json& results) {
 
 }  // namespace
 
-std::string show_results(const Json& results) {
+namespace {
+
+std::string rows_as_text(const Json& results) {
   const std::string says = results.value("says", "");
   const Json& rows = results.at("rows");
   const std::string title = says.empty() ? "" : capital(says);
@@ -167,6 +169,15 @@ std::string show_results(const Json& results) {
   if (results.value("more", false) || rows.size() > rows_shown_max) text += "There are more rows.\n";
   text.pop_back();
   return text;
+}
+
+}  // namespace
+
+std::string show_results(const Json& results) {
+  std::string text = rows_as_text(results);
+  std::string doubts;
+  for (const Json& doubt : results.value("doubts", Json::array())) doubts += "\n- " + doubt.get<std::string>();
+  return doubts.empty() ? text : text + "\nTaken for granted:" + doubts;
 }
 
 ResultAnalysis analyze_results(const Json& results) {

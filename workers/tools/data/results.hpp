@@ -1,6 +1,7 @@
 // The rows of a query as text: a table, or an analysis in sentences. Pure functions, safe from any thread.
 //
-// es_results: {"columns": [{"name", "type"}...], "rows": [[VALUE...]...], "more", "says"?, "page"?: {"number", "size"}}
+// es_results: {"columns": [{"name", "type"}...], "rows": [[VALUE...]...], "more", "says"?, "page"?: {"number", "size"},
+//   "doubts"?: [SENTENCE...]}
 #pragma once
 
 #include <string>

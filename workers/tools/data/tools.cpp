@@ -1,11 +1,14 @@
 #include "workers/tools/data/tools.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "workers/handlers/step_fields.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/tools/data/explore.hpp"
 #include "workers/tools/data/metadata.hpp"
 #include "workers/tools/data/results.hpp"
 
@@ -65,18 +68,46 @@ ToolAnswer clarify_question(const ToolCall& call) {
 }
 
 // --- metadata --------------------------------------------------------------------------------------------------------
+// Values in the tables that the question speaks of; where a name is found in none of them, in the others as well.
+Result<FoundValues> look_for_values(const Dataset& dataset, const DataCatalog& catalog, const LookedUp& asked) {
+  ValueSearch search = values_for(asked);
+  search.tables = tables_for(asked, catalog, {});
+  const std::set<std::string> near(search.tables.begin(), search.tables.end());
+  Result<FoundValues> found = FoundValues{};
+  if (!search.tables.empty()) found = find_values(dataset, catalog, search);
+  if (!found) return found;
+  std::set<std::string> words;
+  for (const DataValue& value : found->values) words.insert(value.word);
+  ValueSearch further;
+  for (const std::string& word : search.equal)
+    if (!words.contains(word)) further.equal.push_back(word);
+  for (const std::string& word : search.within)
+    if (!words.contains(word)) further.within.push_back(word);
+  std::set<std::string> seen;
+  for (const DataColumn& column : catalog.columns)
+    if (!near.contains(column.table) && seen.insert(column.table).second) further.tables.push_back(column.table);
+  if (further.tables.empty() || (further.within.empty() && !near.empty())) return found;
+  Result<FoundValues> more = find_values(dataset, catalog, further);
+  if (!more) return more;
+  std::move(more->values.begin(), more->values.end(), std::back_inserter(found->values));
+  std::move(more->sampled.begin(), more->sampled.end(), std::back_inserter(found->sampled));
+  std::move(more->not_searched.begin(), more->not_searched.end(), std::back_inserter(found->not_searched));
+  return found;
+}
+
 ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
   const Json references = call.inputs.value("references", Json());
   const bool fits = references.is_array() && !references.empty() && references.size() <= references_max &&
                     std::all_of(references.begin(), references.end(), [](const Json& one) { return one.is_string(); });
   if (!fits) return unfit_inputs("references, a list of 1 to 20 texts", call);
-  const auto words = references.get<std::vector<std::string>>();
+  const LookedUp asked{references.get<std::vector<std::string>>(), text_of(call.inputs, "question")};
   const Result<DataCatalog> catalog = read_catalog(dataset);
   if (!catalog) return failure_of(catalog.error());
-  const Result<std::vector<DataValue>> values = find_values(dataset, *catalog, words);
+  const Result<FoundValues> values = look_for_values(dataset, *catalog, asked);
   if (!values) return failure_of(values.error());
-  const Json metadata = metadata_results(words, *catalog, *values);
-  if (metadata["found"].empty()) {
+  Json metadata = question_metadata(asked, *catalog, *values);
+  if (catalog->more) metadata["more"] = true;
+  if (metadata["found"].empty() && (asked.question.empty() || tables_for(asked, *catalog, values->values).empty())) {
     return failure("not_found",
                    "Expected " + excerpt(references, 200) + " to be names of the data, but none of them is.", false);
   }
@@ -103,7 +134,7 @@ ToolAnswer generate(const QueryLanguage& language, const ToolCall& call) {
   if (metadata == nullptr || analysis == nullptr) return unfit_inputs("metadata_results and analysis_result", call);
   const Result<Json> query = language.make(*analysis, *metadata);
   if (!query) return failure_of(query.error());
-  return Json{{"es_query", *query}, {"tone", has_rival_places(*metadata) ? "uncertain" : "sure"}};
+  return Json{{"es_query", *query}, {"tone", query->contains("doubts") ? "uncertain" : "sure"}};
 }
 
 struct Window {
@@ -123,7 +154,15 @@ ToolAnswer execute(const Dataset& dataset, const QueryLanguage& language, const 
   for (const QueryColumn& column : found->columns) columns.push_back({{"name", column.name}, {"type", column.type}});
   Json results = {
       {"columns", std::move(columns)}, {"rows", found->rows}, {"more", found->more}, {"says", text_of(*query, "says")}};
-  return Json{{"es_results", std::move(results)}, {"tone", found->more && window.skip == 0 ? "uncertain" : "sure"}};
+  Json doubts = query->value("doubts", Json::array());
+  if (const std::string ties = text_of(*query, "ties"); !ties.empty()) {
+    const Result<QueryRows> shared = language.run(dataset, ties, 0, 1);
+    if (shared && !shared->rows.empty() && shared->rows[0][0] == true)
+      doubts.push_back("More rows share the last place than are shown.");
+  }
+  if (!doubts.empty()) results["doubts"] = doubts;
+  const bool is_sure = doubts.empty() && !(found->more && window.skip == 0);
+  return Json{{"es_results", std::move(results)}, {"tone", is_sure ? "sure" : "uncertain"}};
 }
 
 ToolAnswer execute_page(const Dataset& dataset, const QueryLanguage& language, const ToolCall& call) {
@@ -157,15 +196,18 @@ ToolAnswer of_results(const ToolCall& call, const Read& read) {
 
 ToolAnswer show(const ToolCall& call) {
   return of_results(call, [](const Json& results) {
-    return Json{{"formatted_results", show_results(results)},
-                {"tone", results.value("more", false) && !results.contains("page") ? "uncertain" : "sure"}};
+    return Json{
+        {"formatted_results", show_results(results)},
+        {"tone", results.contains("doubts") || (results.value("more", false) && !results.contains("page")) ? "uncertain"
+                                                                                                           : "sure"}};
   });
 }
 
 ToolAnswer analyze(const ToolCall& call) {
   return of_results(call, [](const Json& results) {
     const ResultAnalysis analysis = analyze_results(results);
-    return Json{{"analysis", analysis.text}, {"tone", analysis.is_sure ? "sure" : "uncertain"}};
+    return Json{{"analysis", analysis.text},
+                {"tone", analysis.is_sure && !results.contains("doubts") ? "sure" : "uncertain"}};
   });
 }
 
@@ -194,13 +236,26 @@ std::vector<ToolSpec> data_tools(const Dataset& dataset, const QueryLanguage& la
     return execute(dataset, language, call, {0, dataset.limits.rows});
   };
   const auto run_page = [&dataset, &language](const ToolCall& call) { return execute_page(dataset, language, call); };
-  const std::string written = std::string(language.name);
+  const std::string written = language.name == "sql" ? "PostgreSQL's SQL" : std::string(language.name);
+  const auto explore = [&dataset](ToolAnswer (*does)(const Dataset&, const ToolCall&)) {
+    return [&dataset, does](const ToolCall& call) { return does(dataset, call); };
+  };
   return {
       about(spec("common_helpdesk", "talk", {"$facts/common_question"}, {"answer"}, common_helpdesk),
             "Answers a common question that needs no data: greetings, what can be asked. Input question."),
       about(spec("metadata_lookup", "data", {"$main_goal/references"}, {"metadata_results"}, lookup),
-            "Finds what names of the question mean in the data. Input references, a list of texts; without it those of "
-            "the goal."),
+            "Finds what names of the question mean in the data. Input references, a list of texts, without it those of "
+            "the goal; and question, by which the tables are chosen."),
+      about(spec("list_tables", "data", {}, {"tables"}, explore(list_tables)),
+            "Lists the tables of the data, 100 at a time. Input from, how many to skip."),
+      about(spec("describe_table", "data", {"table"}, {"table"}, explore(describe_table)),
+            "Gives a table's columns and keys. Input table."),
+      about(spec("sample_rows", "data", {"table"}, {"es_results"}, explore(sample_rows)),
+            "Gives some rows of a table. Inputs table, rows (at most 20) and from, how many to skip."),
+      about(spec("find_values", "data", {"values"}, {"found_values"}, explore(find_values_tool)),
+            "Finds the columns that have or hold texts. Inputs values, a list of texts, and tables, where to look; "
+            "without "
+            "tables everywhere, as far as the time suffices."),
       about(spec("es_query_gen", "es", {"*.metadata_results", "$main_goal/analysis_result"}, {"es_query"}, make),
             "Makes the query that answers the goal. Input metadata_results; draft, a query in " + written +
                 ", if the goal's analysis cannot say what is asked."),

@@ -1,8 +1,9 @@
-// The nine tools that answer questions on data, under the names of their source document. Their needs, slots and
-// descriptions are in their ToolFacts, for the engine and for planners. Native and blocking; safe from any thread.
+// The tools that answer questions on data, nine of them under the names of their source document. Their needs, slots
+// and descriptions are in their ToolFacts, for the engine and for planners. Native and blocking; safe from any thread.
 //
 //   common_helpdesk   answers questions that need no data
 //   metadata_lookup   finds the meaning of a question's references          gives metadata_results
+//   list_tables, describe_table, sample_rows, find_values   look around in the data, see explore.hpp
 //   es_query_gen      makes the query of an analysed question               gives es_query
 //   es_query_exec     runs it                                               gives es_results
 //   page_query        runs it for one page of rows                          gives es_results

@@ -100,7 +100,23 @@ DevTools::~DevTools() {
   ::close(line_);
 }
 
-DevTools::Answer DevTools::call(const std::string& method, Json params, const std::string& session) {
+DevTools::Answer DevTools::call(const std::string& method, Json params, const std::string& session,
+                                const std::function<bool()>& gives_up) {
+  return finish(begin(method, std::move(params), session), gives_up);
+}
+
+std::vector<DevTools::Answer> DevTools::call_all(const std::string& method, std::vector<Json> params,
+                                                 const std::string& session, const std::function<bool()>& gives_up) {
+  std::vector<std::int64_t> ids;
+  ids.reserve(params.size());
+  for (Json& one : params) ids.push_back(begin(method, std::move(one), session));
+  std::vector<Answer> answers;
+  answers.reserve(ids.size());
+  for (const std::int64_t id : ids) answers.push_back(finish(id, gives_up));
+  return answers;
+}
+
+std::int64_t DevTools::begin(const std::string& method, Json params, const std::string& session) {
   std::int64_t id = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -108,12 +124,18 @@ DevTools::Answer DevTools::call(const std::string& method, Json params, const st
     awaited_[id] = std::nullopt;
   }
   write(id, method, std::move(params), session);
+  return id;
+}
+
+DevTools::Answer DevTools::finish(std::int64_t id, const std::function<bool()>& gives_up) {
   std::unique_lock lock(mutex_);
-  const bool is_in_time =
-      heard_.wait_for(lock, command_max, [&] { return fault_.has_value() || awaited_.at(id).has_value(); });
+  const auto is_interrupted = [&gives_up] { return gives_up && gives_up(); };
+  const bool is_in_time = heard_.wait_for(
+      lock, command_max, [&] { return fault_.has_value() || awaited_.at(id).has_value() || is_interrupted(); });
   std::optional<Answer> answer = std::move(awaited_.at(id));
   awaited_.erase(id);
   if (answer) return *std::move(answer);
+  if (!fault_ && is_interrupted()) return BrowserFault{"interrupted", "A dialog of the page is open."};
   if (!is_in_time && !fault_) fault_ = BrowserFault{"gone", "Expected Chromium to answer within 30 s, but it did not."};
   return *fault_;
 }

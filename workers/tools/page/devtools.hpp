@@ -22,7 +22,8 @@
 namespace cairn {
 
 // A command that was not carried out. `word` says why: "gone" (the browser has ended), "refused" (the page led to
-// the URL `says`, which may not be opened), "excess" (it asked for too much), "failed".
+// the URL `says`, which may not be opened), "excess" (it asked for too much), "interrupted" (call() says when),
+// "failed".
 struct BrowserFault {
   std::string word;
   std::string says;
@@ -46,8 +47,13 @@ class DevTools {
   DevTools& operator=(const DevTools&) = delete;
   ~DevTools();
 
-  // Waits for the command's result. Not from `on_event`.
-  Answer call(const std::string& method, Json params = Json::object(), const std::string& session = "");
+  // Waits for the command's result. Not from `on_event`. With `gives_up`, which is looked at after each event, it waits
+  // no longer than that does not hold; then the fault is "interrupted".
+  Answer call(const std::string& method, Json params = Json::object(), const std::string& session = "",
+              const std::function<bool()>& gives_up = {});
+  // The same for several, sent at once. In the order of `params`.
+  std::vector<Answer> call_all(const std::string& method, std::vector<Json> params, const std::string& session,
+                               const std::function<bool()>& gives_up = {});
   // No caller waits for the result.
   void send(const std::string& method, Json params = Json::object(), const std::string& session = "");
   // Waits until `holds`, which is looked at after each event, or the session has ended, or so many milliseconds have
@@ -61,6 +67,8 @@ class DevTools {
   void read_all();
   void take(std::string_view text);
   void hand_on(const Json& message);
+  std::int64_t begin(const std::string& method, Json params, const std::string& session);
+  Answer finish(std::int64_t id, const std::function<bool()>& gives_up);
   void write(std::int64_t id, const std::string& method, Json params, const std::string& session);
 
   OnEvent on_event_;

@@ -189,12 +189,25 @@ class PageReader {
   std::size_t forms_ = 0;
 };
 
+// `save [2]`
+struct Nth {
+  std::string label;
+  std::int64_t number = 0;
+};
+std::optional<Nth> read_nth(std::string_view text) {
+  const std::size_t open = text.rfind(" [");
+  if (open == std::string_view::npos || !text.ends_with(']')) return std::nullopt;
+  const std::optional<std::int64_t> number = number_of(text.substr(open + 2, text.size() - open - 3));
+  return number ? std::optional(Nth{std::string(text.substr(0, open)), *number}) : std::nullopt;
+}
+
 double weight_of(const PageElement& element) { return element.is_interactive ? interactive_weight : 1; }
 
 std::string line_of(const PageElement& element) {
   std::string line = element.tag + " \"" + element.label() + "\"";
-  if (is_field(element)) line += " = \"" + std::string(element.attribute("value")) + "\"";
-  for (const char* name : {"role", "checked", "invalid"}) {
+  const bool is_set = element.attribute("role") == "slider" || element.attribute("role") == "combobox";
+  if (is_field(element) || is_set) line += " = \"" + std::string(element.attribute("value")) + "\"";
+  for (const char* name : {"role", "checked", "selected", "pressed", "expanded", "disabled", "invalid"}) {
     if (element.has(name)) line += std::string(" ") + name + " " + std::string(element.attribute(name));
   }
   return line;
@@ -203,11 +216,6 @@ std::string line_of(const PageElement& element) {
 bool says_nothing(const PageElement& element) {
   const bool is_frame = element.tag == "form" || element.tag == "dialog" || element.has("role");
   return !element.is_interactive && !is_frame && element.text.empty();
-}
-
-Error no_action(std::string_view text) {
-  return {Code::invalid, "Expected an action like click(68) or setValue(101, \"Jas\"), but it is " +
-                             excerpt(Json(std::string(text)), 100) + "."};
 }
 
 }  // namespace
@@ -229,7 +237,8 @@ std::string PageElement::label() const {
   if (found.empty() && tag != "select" && tag != "textarea") found = text;
   if (found.empty()) found = attribute("placeholder");
   if (found.empty() && is_button(*this)) found = attribute("value");
-  if (found.empty()) found = attribute("name");
+  for (const char* last : {"name", "hint", "icon", "colour"})
+    if (found.empty()) found = attribute(last);
   return readable_line(found, label_bytes_max);
 }
 
@@ -247,22 +256,29 @@ const PageElement* find_element(const PageElements& page, std::int64_t number) {
 
 const PageElement* find_labelled(const PageElements& page, std::string_view label) {
   const std::string wanted = lowered(label);
+  const std::optional<Nth> nth = read_nth(wanted);
   const PageElement* part = nullptr;
+  const PageElement* numbered = nullptr;
+  std::int64_t count = 0;
   for (const PageElement& element : page) {
     if (!element.number) continue;
     const std::string own = lowered(element.label());
     if (own == wanted) return &element;
+    if (nth && own == nth->label && ++count == nth->number) numbered = &element;
     const bool contains = !wanted.empty() && own.find(wanted) != std::string::npos;
     if (contains && part == nullptr) part = &element;
   }
-  return part;
+  return numbered != nullptr ? numbered : part;
 }
 
 bool is_field(const PageElement& element) {
   const std::string_view type = element.attribute("type");
   const bool is_input = element.tag == "input" && type != "submit" && type != "button" && type != "checkbox" &&
                         type != "radio" && type != "reset" && type != "image";
-  return is_input || element.tag == "textarea" || element.tag == "select";
+  const std::string_view role = element.attribute("role");
+  const bool is_written = role == "textbox" || role == "searchbox" || role == "spinbutton";
+  return is_input || is_written || element.tag == "textarea" || element.tag == "select" ||
+         element.has("contenteditable");
 }
 
 bool is_button(const PageElement& element) { return element.is_interactive && !is_field(element); }
@@ -324,55 +340,6 @@ std::vector<std::string> only_in(const PageElements& page, const PageElements& o
     if (--there[line] < 0 && !says_nothing(element)) lines.push_back(std::move(line));
   }
   return lines;
-}
-
-Result<PageAction> parse_action(std::string_view text) {
-  const std::size_t open = text.find('(');
-  const std::size_t close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return no_action(text);
-  std::string name;
-  add_words(name, text.substr(0, open));
-  const std::string arguments = "[" + std::string(text.substr(open + 1, close - open - 1)) + "]";
-  const Result<Json> read = parse_json(arguments, "the arguments");
-  const bool is_click = name == "click";
-  const std::size_t wanted = is_click ? 1 : 2;
-  if (!read || (!is_click && name != "setValue") || read->size() != wanted) return no_action(text);
-  const Json& target = (*read)[0];
-  PageAction action;
-  action.kind = is_click ? PageAction::Kind::click : PageAction::Kind::set_value;
-  if (target.is_number_integer() && target >= 0) {
-    action.number = target.get<std::int64_t>();
-  } else if (target.is_string() && !target.get_ref<const std::string&>().empty()) {
-    action.label = target.get<std::string>();
-  } else {
-    return no_action(text);
-  }
-  if (is_click) return action;
-  const Json& value = (*read)[1];
-  if (!value.is_string() && !value.is_number()) return no_action(text);
-  action.value = value.is_string() ? value.get<std::string>() : canonical(value);
-  return action;
-}
-
-std::string action_text(const PageAction& action) {
-  const std::string target = action.label.empty() ? std::to_string(action.number) : canonical(Json(action.label));
-  if (action.kind == PageAction::Kind::click) return "click(" + target + ")";
-  return "setValue(" + target + ", " + canonical(Json(action.value)) + ")";
-}
-
-Result<PageAction> aimed_action(PageAction action, const PageElements& page) {
-  const PageElement* element =
-      action.label.empty() ? find_element(page, action.number) : find_labelled(page, action.label);
-  if (element == nullptr) {
-    return Error{Code::not_found,
-                 "Expected the page to have the element of " + action_text(action) + ", but it has none."};
-  }
-  if (action.kind == PageAction::Kind::set_value && !is_field(*element)) {
-    return Error{Code::invalid, "Expected a field for " + action_text(action) + ", but it is a " + element->tag + "."};
-  }
-  action.number = *element->number;
-  action.label.clear();
-  return action;
 }
 
 std::vector<std::string> words_of(std::string_view text) {

@@ -28,7 +28,8 @@ struct PageElement {
   // "" if it has none.
   std::string_view attribute(std::string_view name) const;
   bool has(std::string_view name) const;
-  // Its name for a person: label, text, placeholder, value or name.
+  // Its name for a person: label, text, placeholder, value or name; without any, the author's own word for it, or its
+  // icon.
   std::string label() const;
 };
 
@@ -43,7 +44,7 @@ bool is_inside(const PageElements& page, std::size_t place, std::size_t outer);
 const PageElement* find_element(const PageElements& page, std::int64_t number);
 
 // The interactive element of that label: the first with the same words, else the first that contains them; case does
-// not matter. Null if there is none.
+// not matter. "Save [2]" is the second of those with the same words. Null if there is none.
 const PageElement* find_labelled(const PageElements& page, std::string_view label);
 
 bool is_field(const PageElement& element);   // takes a value
@@ -60,22 +61,6 @@ std::vector<std::string> lost_structures(const PageElements& before, const PageE
 
 // The elements of `page` that `other` lacks, each as one line with its value; at most `count_max`.
 std::vector<std::string> only_in(const PageElements& page, const PageElements& other, std::size_t count_max);
-
-// One act: `click(68)`, `setValue(101, "Jas")`. A label in quotes may take the place of the number.
-struct PageAction {
-  enum class Kind : std::uint8_t { click, set_value };
-  Kind kind = Kind::click;
-  std::int64_t number = 0;  // 0: by label
-  std::string label;
-  std::string value;  // for setValue
-};
-
-// Refuses `invalid`: no such action.
-Result<PageAction> parse_action(std::string_view text);
-std::string action_text(const PageAction& action);
-
-// The action with the number of its element. Refuses `not_found`: no such element; `invalid`: one that does not fit.
-Result<PageAction> aimed_action(PageAction action, const PageElements& page);
 
 // Words of letters and digits, in lower case.
 std::vector<std::string> words_of(std::string_view text);

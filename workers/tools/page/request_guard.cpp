@@ -5,6 +5,9 @@
 namespace cairn {
 namespace {
 
+constexpr auto request_patience = std::chrono::seconds(8);  // then an answer is nothing to wait for
+constexpr std::size_t dialogs_max = 20;
+
 // A URL that is made of the page's own bytes asks no server.
 bool is_of_page(const std::string& url) {
   return url.starts_with("data:") || url.starts_with("blob:") || url.starts_with("about:");
@@ -22,31 +25,71 @@ void RequestGuard::hear(DevTools& browser, const DevToolsEvent& event) {
     decide(browser, event);
   } else if (event.method == "Target.attachedToTarget") {
     attach(browser, event);
-  } else if (event.method == "Network.dataReceived") {
-    count(browser, 0, std::max(size_in(event.params, "dataLength"), size_in(event.params, "encodedDataLength")));
-  } else if (event.method == "Page.javascriptDialogOpening") {
-    const bool leaves = event.params.value("type", "") == "beforeunload";
-    browser.send("Page.handleJavaScriptDialog", {{"accept", leaves}}, event.session);
+  } else if (event.method == "Target.detachedFromTarget") {
+    detach(browser, event.params.value("sessionId", ""));
+  } else if (event.method.starts_with("Network.")) {
+    hear_network(browser, event);
+  } else if (event.method.starts_with("Page.javascriptDialog")) {
+    hear_dialog(browser, event);
   } else {
     hear_page(browser, event);
   }
 }
 
-void RequestGuard::begin() {
+void RequestGuard::begin(bool dialogs_stay) {
   requests_ = 0;
   bytes_ = 0;
   const std::lock_guard lock(mutex_);
   refused_page_.clear();
+  dismissed_.clear();
+  drag_data_ = nullptr;
+  dialogs_stay_ = dialogs_stay;
+  network_ = Clock::now();
 }
 
-std::string RequestGuard::page_session() const {
+std::vector<PageTab> RequestGuard::tabs() const {
   const std::lock_guard lock(mutex_);
-  return session_;
+  return tabs_;
 }
 
-std::string RequestGuard::page_frame() const {
+PageTab RequestGuard::tab() const {
   const std::lock_guard lock(mutex_);
-  return frame_;
+  return tabs_.empty() ? PageTab{} : tabs_[std::min(chosen_, tabs_.size() - 1)];
+}
+
+void RequestGuard::choose_tab(const std::string& frame) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t place = 0; place < tabs_.size(); ++place)
+    if (tabs_[place].frame == frame) chosen_ = place;
+}
+
+std::string RequestGuard::session_of_frame(const std::string& frame) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = frames_.find(frame);
+  return found == frames_.end() ? "" : found->second;
+}
+
+std::chrono::milliseconds RequestGuard::idle() const {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  const bool is_busy = std::any_of(under_way_.begin(), under_way_.end(),
+                                   [now](const auto& one) { return now - one.second < request_patience; });
+  return is_busy ? std::chrono::milliseconds(0) : std::chrono::duration_cast<std::chrono::milliseconds>(now - network_);
+}
+
+std::optional<PageDialog> RequestGuard::dialog() const {
+  const std::lock_guard lock(mutex_);
+  return dialog_;
+}
+
+std::vector<PageDialog> RequestGuard::dismissed() const {
+  const std::lock_guard lock(mutex_);
+  return dismissed_;
+}
+
+Json RequestGuard::drag_data() const {
+  const std::lock_guard lock(mutex_);
+  return drag_data_;
 }
 
 std::string RequestGuard::refused_page() const {
@@ -59,10 +102,14 @@ void RequestGuard::decide(DevTools& browser, const DevToolsEvent& event) {
   const Json request = event.params.value("request", Json::object());
   const std::string url = request.value("url", "");
   const bool is_document = event.params.value("resourceType", "") == "Document";
-  const bool is_page = is_document && event.params.value("frameId", "") == page_frame();
+  const std::string frame = event.params.value("frameId", "");
+  const bool is_page = is_document && frame == tab().frame;
   Json answer = {{"requestId", event.params.value("requestId", "")}};
   if (is_of_page(url) || (is_document ? pages_.may_open(url) : pages_.may_load(url))) {
-    if (is_page) is_loading_ = true;
+    if (is_document) {
+      const std::lock_guard lock(mutex_);
+      for (PageTab& one : tabs_) one.is_loading = one.is_loading || one.frame == frame;
+    }
     browser.send("Fetch.continueRequest", std::move(answer), event.session);
     return;
   }
@@ -92,23 +139,88 @@ void RequestGuard::attach(DevTools& browser, const DevToolsEvent& event) {
   }
   browser.send("Runtime.runIfWaitingForDebugger", Json::object(), session);
   const std::lock_guard lock(mutex_);
-  if (type != "page" || !session_.empty()) return;
-  session_ = session;
-  frame_ = target.value("targetId", "");
+  const std::string id = target.value("targetId", "");
+  if (type == "page") tabs_.push_back({session, id});
+  if (type == "iframe") frames_[id] = session;
+}
+
+void RequestGuard::detach(DevTools& browser, const std::string& session) {
+  --targets_;
+  bool was_last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (dialog_ && dialog_->session == session) dialog_.reset();
+    std::erase_if(frames_, [&session](const auto& one) { return one.second == session; });
+    std::erase_if(under_way_, [&session](const auto& one) { return one.first.first == session; });
+    const auto found =
+        std::find_if(tabs_.begin(), tabs_.end(), [&session](const PageTab& one) { return one.session == session; });
+    if (found == tabs_.end()) return;
+    const auto place = static_cast<std::size_t>(found - tabs_.begin());
+    tabs_.erase(found);
+    if (chosen_ > place || (chosen_ == place && chosen_ > 0)) --chosen_;
+    was_last = tabs_.empty();
+  }
+  if (was_last) browser.end({"gone", "Expected the page to stay open, but it has closed or crashed."});
+}
+
+// A request that stays open by its nature, as a stream of events, is nothing to wait for.
+void RequestGuard::hear_network(DevTools& browser, const DevToolsEvent& event) {
+  if (event.method == "Network.dataReceived") {
+    count(browser, 0, std::max(size_in(event.params, "dataLength"), size_in(event.params, "encodedDataLength")));
+    return;
+  }
+  const std::pair<std::string, std::string> request = {event.session, event.params.value("requestId", "")};
+  const std::string type = event.params.value("type", "");
+  const bool stays_open = type == "EventSource" || type == "WebSocket" || type == "Ping" || type == "Media";
+  const std::lock_guard lock(mutex_);
+  if (event.method == "Network.requestWillBeSent" && !stays_open) {
+    under_way_[request] = Clock::now();
+    network_ = Clock::now();
+  } else if (event.method == "Network.loadingFinished" || event.method == "Network.loadingFailed") {
+    if (under_way_.erase(request) > 0) network_ = Clock::now();
+  }
+}
+
+void RequestGuard::hear_dialog(DevTools& browser, const DevToolsEvent& event) {
+  if (event.method == "Page.javascriptDialogClosed") {
+    const std::lock_guard lock(mutex_);
+    if (dialog_ && dialog_->session == event.session) dialog_.reset();
+    return;
+  }
+  const std::string type = event.params.value("type", "");
+  const PageDialog opened = {event.session, type, event.params.value("message", ""),
+                             event.params.value("defaultPrompt", "")};
+  {
+    const std::lock_guard lock(mutex_);
+    if (dialogs_stay_ && type != "beforeunload") {
+      dialog_ = opened;
+      return;
+    }
+    if (type != "beforeunload" && dismissed_.size() < dialogs_max) dismissed_.push_back(opened);
+  }
+  browser.send("Page.handleJavaScriptDialog", {{"accept", type == "beforeunload"}}, event.session);
+}
+
+PageTab* RequestGuard::tab_of(const std::string& session) {
+  const auto found =
+      std::find_if(tabs_.begin(), tabs_.end(), [&session](const PageTab& one) { return one.session == session; });
+  return found == tabs_.end() ? nullptr : &*found;
 }
 
 void RequestGuard::hear_page(DevTools& browser, const DevToolsEvent& event) {
-  const bool is_detached = event.method == "Target.detachedFromTarget";
-  if (is_detached) --targets_;
-  const std::string session = is_detached ? event.params.value("sessionId", "") : event.session;
-  if (session.empty() || session != page_session()) return;
-  if (is_detached || event.method == "Inspector.targetCrashed") {
-    browser.end({"gone", "Expected the page to stay open, but it has closed or crashed."});
-    return;
+  bool has_crashed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (event.method == "Input.dragIntercepted") drag_data_ = event.params.value("data", Json());
+    PageTab* tab = tab_of(event.session);
+    if (tab == nullptr) return;
+    has_crashed = event.method == "Inspector.targetCrashed";
+    if (event.params.value("frameId", "") == tab->frame) {
+      if (event.method == "Page.frameStartedLoading") tab->is_loading = true;
+      if (event.method == "Page.frameStoppedLoading") tab->is_loading = false;
+    }
   }
-  if (event.params.value("frameId", "") != page_frame()) return;
-  if (event.method == "Page.frameStartedLoading") is_loading_ = true;
-  if (event.method == "Page.frameStoppedLoading") is_loading_ = false;
+  if (has_crashed) browser.end({"gone", "Expected the page to stay open, but it has closed or crashed."});
 }
 
 void RequestGuard::count(DevTools& browser, std::size_t requests, std::size_t bytes) {

@@ -4,27 +4,26 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <openssl/evp.h>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "storage/private_file.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/allowed_pages.hpp"
-#include "workers/tools/page/browser.hpp"
-#include "workers/tools/page/dom.hpp"
+#include "workers/tools/page/open_page.hpp"
 
 namespace cairn {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr std::int64_t tool_ms_max = 120'000;
-constexpr auto settle_pause = std::chrono::milliseconds(100);
-constexpr int settle_looks_max = 30;
+constexpr std::size_t kept_states_max = 64;
 constexpr auto idle_max = std::chrono::minutes(10);
 
 // --- which pages -----------------------------------------------------------------------------------------------------
@@ -59,114 +58,155 @@ std::string url_of(const std::string& place) {
   return "file://" + escaped(path.string()) + place.substr(query);
 }
 
-// --- one run's browser -----------------------------------------------------------------------------------------------
-// Thrown when there is no browser any more, or when there must not be.
-struct BrowserGone {
-  BrowserFault fault;
+// --- what runs leave behind ------------------------------------------------------------------------------------------
+// The cookies and the storage of each run's browser, so that it can be opened again as it was.
+class KeptStates {
+ public:
+  explicit KeptStates(std::string folder) : folder_(std::move(folder)) {}
+
+  void put(const RunId& run, const Json& state) {
+    const std::lock_guard lock(mutex_);
+    if (folder_.empty()) {
+      if (states_.size() >= kept_states_max && !states_.contains(run)) states_.erase(states_.begin());
+      states_[run] = state;
+      return;
+    }
+    std::error_code ignored;
+    fs::create_directories(folder_, ignored);
+    fs::path part = file_of(run);
+    part += ".part";
+    if (make_private_file(part)) std::ofstream(part, std::ios::binary) << canonical(state);
+    fs::rename(part, file_of(run), ignored);
+  }
+
+  Json get(const RunId& run) const {
+    const std::lock_guard lock(mutex_);
+    if (folder_.empty()) {
+      const auto found = states_.find(run);
+      return found == states_.end() ? Json::object() : found->second;
+    }
+    std::ifstream file(file_of(run), std::ios::binary);
+    const Result<Json> state =
+        parse_json(std::string(std::istreambuf_iterator<char>(file), {}), "the kept state of a browser");
+    return state && state->is_object() ? *state : Json::object();
+  }
+
+  void drop(const RunId& run) {
+    const std::lock_guard lock(mutex_);
+    states_.erase(run);
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove(file_of(run), ignored);
+  }
+
+ private:
+  fs::path file_of(const RunId& run) const { return fs::path(folder_) / (to_string(run) + ".json"); }
+
+  std::string folder_;
+  mutable std::mutex mutex_;
+  std::map<RunId, Json> states_;
 };
 
-Json value_of(Browser::Answer answer) {
-  if (!answer) throw BrowserGone{std::move(answer).error()};
-  return *std::move(answer);
+// The files that may be given to pages.
+Result<std::vector<std::string>, std::string> files_named(const std::vector<std::string>& names,
+                                                          const std::string& folder) {
+  if (folder.empty())
+    return std::string("Expected a worker that gives files to pages, but CAIRN_BROWSER_UPLOADS is not set.");
+  std::vector<std::string> paths;
+  std::error_code error;
+  const fs::path top = fs::canonical(folder, error);
+  for (const std::string& name : names) {
+    const fs::path path = fs::weakly_canonical(top / name, error);
+    const fs::path below = path.lexically_relative(top);
+    const bool is_inside = !below.empty() && *below.begin() != "..";
+    if (error || !is_inside || !fs::is_regular_file(path, error))
+      return "Expected a file of the folder for uploads, but there is no " + excerpt(Json(name), 100) + " in it.";
+    paths.push_back(path.string());
+  }
+  return paths;
 }
 
-Json fault_of(const std::string& kind, const std::string& says) { return {{"kind", kind}, {"says", says}}; }
+// --- one run's browser -----------------------------------------------------------------------------------------------
+struct RunPage {
+  explicit RunPage(const AllowedPages& pages) : page(pages) {}
 
-class OpenPage {
- public:
-  explicit OpenPage(const AllowedPages& pages) : browser_(pages) {}
-  void open(const std::string& url) { value_of(browser_.open(url)); }
-
-  // The page once it is stable: loaded, and the same twice in a row.
-  Json observe() {
-    Json before;
-    for (int looks = 1; looks <= settle_looks_max; ++looks) {
-      Browser::Answer seen = browser_.run(page_script("observe.js"), {0});
-      const bool is_between_pages = !seen && seen.error().word == "failed" && looks < settle_looks_max;
-      Json now = is_between_pages ? Json::object() : value_of(std::move(seen));
-      if (now == before && now.value("ready", false)) break;
-      before = std::move(now);
-      std::this_thread::sleep_for(settle_pause);
-    }
-    before.erase("ready");
-    return before;
-  }
-
-  // The fault that kept it from being performed; null if it was.
-  Json perform(const PageAction& action, const std::string& element) {
-    const Json seen = observe();
-    const PageElements page = read_page(seen.value("dom", ""));
-    const PageElement* found = find_element(page, action.number);
-    if (found == nullptr || (!element.empty() && signature(*found) != element)) {
-      return fault_of("element_missing", "Expected element " + std::to_string(action.number) +
-                                             " to be as it was seen, but it is not there.");
-    }
-    const Json handle = value_of(browser_.find(page_script("observe.js"), {action.number}));
-    if (action.kind == PageAction::Kind::click) return fault_in(browser_.click(handle));
-    const Json is_set = value_of(browser_.run_on(handle, page_script("set_value.js"), {action.value}));
-    if (is_set == true) return nullptr;
-    if (is_set.is_null())
-      return fault_of("value_refused", "Expected the field to take \"" + action.value + "\", but it does not.");
-    return fault_in(browser_.type(handle, action.value));
-  }
-
-  std::string screenshot() { return value_of(browser_.screenshot()).get<std::string>(); }
-
+  OpenPage page;
   std::mutex mutex;  // one call at a time
   std::chrono::steady_clock::time_point used = std::chrono::steady_clock::now();
   std::string last_key;
   Json last_answer;
-
- private:
-  static Json fault_in(const Browser::Answer& answer) {
-    if (answer) return nullptr;
-    if (answer.error().word != "failed") throw BrowserGone{answer.error()};
-    return fault_of("not_interactable", answer.error().says);
-  }
-
-  Browser browser_;
 };
 
 // --- all of them -----------------------------------------------------------------------------------------------------
 class OpenPages {
  public:
-  explicit OpenPages(PageToolOptions options) : options_(std::move(options)), allowed_(options_.pages) {}
+  explicit OpenPages(PageToolOptions options)
+      : options_(std::move(options)), allowed_(options_.pages), kept_(options_.kept) {}
 
   ToolAnswer observe(const ToolCall& call) {
     return with_page(call, [&](const std::string& url) {
-      const std::shared_ptr<OpenPage> page = page_of(call.run, true);
+      const std::shared_ptr<RunPage> page = page_of(call.run, true);
       const std::lock_guard lock(page->mutex);
-      page->open(url);
+      page->page.open(url, Json::object(), asks(call));
       return seen(call, *page, Json::object());
     });
   }
 
   ToolAnswer act(const ToolCall& call) {
-    const Result<PageAction> action = parse_action(call.inputs.value("action", ""));
+    WantedAct wanted;
+    Result<PageAction> action = parse_action(call.inputs.value("action", ""));
     if (!action) return invalid_input(action.error().message);
+    wanted.action = *std::move(action);
+    wanted.element = call.inputs.value("element", "");
+    wanted.to = call.inputs.value("to", "");
+    wanted.dialogs_stay = asks(call);
     return with_page(call, [&](const std::string& url) {
-      std::shared_ptr<OpenPage> page = page_of(call.run, false);
+      std::shared_ptr<RunPage> page = page_of(call.run, false);
       if (page == nullptr) {
         page = page_of(call.run, true);
         const std::lock_guard lock(page->mutex);
-        page->open(url);
+        page->page.open(url, kept_.get(call.run), asks(call));
         return seen(call, *page, {{"performed", false}, {"reopened", true}});
       }
       const std::lock_guard lock(page->mutex);
       if (page->last_key == call.key) return ToolAnswer(page->last_answer);
-      const Json fault = page->perform(*action, call.inputs.value("element", ""));
-      Json more = {{"performed", fault.is_null()}};
-      if (!fault.is_null()) more["fault"] = fault;
+      Json more = lacking(*page, wanted);
+      if (more.is_null()) more = page->page.perform(wanted);
       return seen(call, *page, std::move(more));
     });
   }
 
   ToolAnswer close(const ToolCall& call) {
     drop(call.run);
+    kept_.drop(call.run);
     return Json::object();
   }
 
  private:
+  static bool asks(const ToolCall& call) { return call.inputs.value("dialogs", Json()) == "ask"; }
+
+  // Finds the secret or the files that the act names; what is lacking as the answer's fault.
+  Json lacking(RunPage& page, WantedAct& wanted) {
+    const auto refused_act = [](const std::string& says) -> Json {
+      return {{"performed", false}, {"fault", {{"kind", "refused"}, {"says", says}}}};
+    };
+    if (wanted.action.kind == PageAction::Kind::upload) {
+      Result<std::vector<std::string>, std::string> files = files_named(wanted.action.values, options_.uploads);
+      if (!files) return refused_act(files.error());
+      wanted.things.files = *std::move(files);
+    }
+    if (wanted.action.kind != PageAction::Kind::set_secret) return nullptr;
+    const std::string& name = wanted.action.value;
+    const std::string url = page.page.url_around(wanted.action.number);
+    const std::lock_guard lock(secrets_mutex_);
+    if (!options_.secrets.may_go_to_page(name, url))
+      return refused_act("Expected a secret of this worker that may go to this page (\"urls\" of the secret), but " +
+                         excerpt(Json(name), 100) + " is none.");
+    const Result<std::string, Failure> value = options_.secrets.value(name);
+    if (!value) return refused_act(value.error().message);
+    wanted.things.secret = *value;
+    return nullptr;
+  }
+
   template <class Do>
   ToolAnswer with_page(const ToolCall& call, Do work) {
     const Json place = call.inputs.value("url", Json());
@@ -201,24 +241,37 @@ class OpenPages {
   }
 
   // The answer, remembered under the call's key. A page that led elsewhere is left at once.
-  ToolAnswer seen(const ToolCall& call, OpenPage& page, Json more) {
-    Json observed = page.observe();
+  ToolAnswer seen(const ToolCall& call, RunPage& page, Json more) {
+    Json observed = page.page.see();
     const std::string url = observed.value("url", "");
     if (!allowed_.may_open(url)) {
       drop(call.run);
       return refused(url);
     }
     keep_screenshot(call, page);
+    if (call.inputs.value("screenshot", Json()) == true) {
+      std::string picture = page.page.screenshot("jpeg");
+      if (!picture.empty()) more["screenshot"] = std::move(picture);
+    }
+    kept_.put(call.run, page.page.keep());
     observed.update(more);
+    {
+      const std::lock_guard lock(secrets_mutex_);
+      const Json picture = observed.value("screenshot", Json());
+      observed.erase("screenshot");
+      observed = options_.secrets.redacted_json(observed);
+      if (picture.is_string()) observed["screenshot"] = picture;
+    }
     page.last_key = call.key;
     page.last_answer = observed;
     page.used = std::chrono::steady_clock::now();
     return observed;
   }
 
-  void keep_screenshot(const ToolCall& call, OpenPage& page) const {
+  void keep_screenshot(const ToolCall& call, RunPage& page) const {
     if (options_.screenshots.empty()) return;
-    const std::string text = page.screenshot();
+    const std::string text = page.page.screenshot("png");
+    if (text.empty()) return;
     std::string bytes(text.size() / 4 * 3 + 3, '\0');
     const int length =
         EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
@@ -232,22 +285,22 @@ class OpenPages {
   }
 
   // The run's page; null if there is none and none is to be made. Making one takes a second, without the lock.
-  std::shared_ptr<OpenPage> page_of(const RunId& run, bool make) {
+  std::shared_ptr<RunPage> page_of(const RunId& run, bool make) {
     {
       const std::lock_guard lock(mutex_);
       const auto found = pages_.find(run);
       if (found != pages_.end() || !make) return found == pages_.end() ? nullptr : found->second;
     }
-    auto page = std::make_shared<OpenPage>(allowed_);
-    std::vector<std::shared_ptr<OpenPage>> ended = make_room();
+    auto page = std::make_shared<RunPage>(allowed_);
+    std::vector<std::shared_ptr<RunPage>> ended = make_room();
     const std::lock_guard lock(mutex_);
     return pages_[run] = std::move(page);
   }
 
   // Takes out the idle ones, and the least recently used one if there are too many; its last user ends it.
-  std::vector<std::shared_ptr<OpenPage>> make_room() {
+  std::vector<std::shared_ptr<RunPage>> make_room() {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<OpenPage>> out;
+    std::vector<std::shared_ptr<RunPage>> out;
     const auto now = std::chrono::steady_clock::now();
     const auto older = [](const auto& a, const auto& b) { return a.second->used < b.second->used; };
     while (!pages_.empty()) {
@@ -260,7 +313,7 @@ class OpenPages {
   }
 
   void drop(const RunId& run) {
-    std::shared_ptr<OpenPage> ended;
+    std::shared_ptr<RunPage> ended;
     const std::lock_guard lock(mutex_);
     const auto found = pages_.find(run);
     if (found == pages_.end()) return;
@@ -270,8 +323,10 @@ class OpenPages {
 
   PageToolOptions options_;
   AllowedPages allowed_;
+  KeptStates kept_;
+  std::mutex secrets_mutex_;  // of options_.secrets
   std::mutex mutex_;
-  std::map<RunId, std::shared_ptr<OpenPage>> pages_;
+  std::map<RunId, std::shared_ptr<RunPage>> pages_;
 };
 
 ToolSpec spec(std::string name, NativeTool tool) { return {std::move(name), std::move(tool), tool_ms_max, {}}; }

@@ -243,6 +243,39 @@ TEST(PageAgent, S2_28_five_successes_without_completion_end_the_run) {
   EXPECT_TRUE(has(task.planner.output(task.run)["answer"], "5 actions in a row"));
 }
 
+TEST(PageAgent, S2_28_pages_that_change_are_progress_and_pages_that_come_back_are_not) {
+  Turns task({}, {{"plan", plan_of(steps(20))}});
+  for (int rows = 5; rows < 13; ++rows) task.turn(dom_of(rows));
+  EXPECT_EQ(task.status(), "running") << "eight actions, each with a new page";
+  EXPECT_EQ(task.channel("successes_without_completion"), 0);
+  for (int turn = 0; turn < 4; ++turn) task.turn(dom_of(turn % 2 == 0 ? 11 : 12));
+  EXPECT_EQ(task.status(), "running");
+  task.turn(dom_of(11));
+  ASSERT_EQ(task.events("loop_detected").size(), 1U) << "to and fro between two pages";
+  EXPECT_EQ(task.events("loop_detected")[0]["count"], 5);
+}
+
+TEST(PageAgent, a_client_gets_the_verbs_that_it_names_and_no_others) {
+  Turns plain({says("step_refinement", refines("press(\"Enter\")")), says("action_generation", acts("click(1)"))});
+  EXPECT_EQ(plain.channel("pending")["action"], "click(1)");
+  EXPECT_FALSE(has(plain.planner.model().of("step_refinement").back().messages[0]["content"], "press("));
+  Turns able({says("step_refinement", refines("press(\"Enter\")"))}, {{"client_actions", {"click", "press"}}});
+  EXPECT_EQ(able.channel("pending")["action"], "press(\"Enter\")");
+  EXPECT_TRUE(has(able.planner.model().of("step_refinement").back().messages[0]["content"], "press("));
+}
+
+TEST(PageAgent, a_long_page_is_cut_to_what_matters_to_the_step) {
+  std::string dom = dom_of(2'000) + "<p>The invoice number is 4711</p><button id=77>Pay the invoice</button>";
+  Turns task({says("planning", plan_of(Json::array({step("Pay the invoice")}))),
+              says("step_refinement", refines("click(\"Pay the invoice\")"))},
+             {{"dom", dom}, {"goal", "Pay my invoice"}});
+  const std::string shown = task.data("step_refinement")["dom"];
+  EXPECT_LE(shown.size(), page_agent::dom_bytes_max + 200);
+  EXPECT_TRUE(has(shown, "Pay the invoice")) << shown.substr(0, 500);
+  EXPECT_TRUE(has(shown, "4711"));
+  EXPECT_EQ(task.channel("pending")["action"], "click(77)");
+}
+
 TEST(PageAgent, S2_29_the_count_outlives_workers_and_a_failure_resets_it) {
   Turns task({says("verification", verdict(true, false)), says("verification", verdict(true, false)),
               says("verification", verdict(false, false))});

@@ -20,6 +20,7 @@
 #include "workers/planners/page_agent/rules.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/runs/history.hpp"
+#include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn::test::paging {

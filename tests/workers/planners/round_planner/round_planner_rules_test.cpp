@@ -34,7 +34,8 @@ TEST(RoundPlanner, rules_list_the_largest) {
   const std::string answer = output["answer"];
   const std::string largest = asked_of_database("select max(net_amount)::float8::text from sample_shop.orders");
   EXPECT_TRUE(has(answer, largest)) << answer << largest;
-  EXPECT_EQ(std::count(answer.begin(), answer.end(), '\n'), 13) << answer;
+  const std::string rows = answer.substr(0, answer.find("Taken for granted"));
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 2 + 10) << answer;
 }
 
 TEST(RoundPlanner, rules_say_what_a_column_means) {

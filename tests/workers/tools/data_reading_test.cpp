@@ -1,0 +1,146 @@
+// Questions read with a schema at hand, and schemas of any size, without a database.
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "workers/tools/data/metadata.hpp"
+#include "workers/tools/data/query.hpp"
+#include "workers/tools/data/reading.hpp"
+#include "workers/tools/data/words.hpp"
+
+namespace cairn {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+DataColumn key_column(const std::string& table, const std::string& name, std::int64_t rows = 100) {
+  return {table, "", name, "integer", "", true, true, true, rows};
+}
+DataColumn plain_column(const std::string& table, const std::string& name, const std::string& type = "text",
+                        std::int64_t rows = 100) {
+  return {table, "", name, type, "", false, false, false, rows};
+}
+
+// Ships call at ports; a two-column key leads from a crane's use to the crane.
+DataCatalog harbour() {
+  return {{key_column("port", "port_id"),
+           plain_column("port", "name"),
+           plain_column("port", "depth", "numeric(5,1)"),
+           key_column("ship", "ship_id"),
+           plain_column("ship", "name"),
+           plain_column("ship", "flag_state"),
+           plain_column("ship", "length", "integer"),
+           plain_column("ship", "built_on", "date"),
+           key_column("call", "call_id"),
+           plain_column("call", "ship_id", "integer"),
+           plain_column("call", "port_id", "integer"),
+           plain_column("call", "arrived_on", "date"),
+           {"crane", "", "port_id", "integer", "", true, false, true, 100},
+           {"crane", "", "number", "integer", "", true, false, false, 100},
+           plain_column("crane", "capacity", "integer"),
+           key_column("lift", "lift_id"),
+           plain_column("lift", "port_id", "integer"),
+           plain_column("lift", "crane_number", "integer"),
+           plain_column("lift", "weight", "numeric(8,2)")},
+          {{"call", "ship_id", "ship", "ship_id", {}},
+           {"call", "port_id", "port", "port_id", {}},
+           {"lift", "port_id", "crane", "port_id", {{"crane_number", "number"}}}}};
+}
+
+Json read_query(const std::string& question, const std::vector<DataValue>& values = {}) {
+  const Json metadata = question_metadata({{}, question}, harbour(), {values, {}, {}});
+  const Result<Json> query =
+      sql_query({{"kind", "list"}, {"question", question}, {"references", Json::array({"?"})}}, metadata);
+  return query ? *query : Json{{"text", query.error().message}};
+}
+
+std::string in_one_line(std::string text) {
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  std::string plain;
+  for (const char c : text)
+    if (c != '"') plain += c;
+  return plain;
+}
+
+TEST(DataReading, questions_become_queries) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"How many ships are there?", "select count(*) from ship"},
+      {"What is the average length of ships?", "select avg(ship.length) from ship"},
+      {"How many ships are longer than 200?", "select count(*) from ship where ship.length > 200"},
+      {"How many calls were there in 2021?",
+       "select count(*) from call where call.arrived_on >= date '2021-01-01' and call.arrived_on < date '2022-01-01'"},
+      {"How many calls were there in the 2nd quarter of 2021?",
+       "select count(*) from call where call.arrived_on >= date '2021-04-01' and call.arrived_on < date '2021-07-01'"},
+      {"How many calls were there in the last 30 days?",
+       "select count(*) from call where call.arrived_on >= current_date - interval '30 days'"},
+      {"What are the names of the top 3 ships with the highest length?",
+       "select ship.name from ship where ship.length is not null order by ship.length desc nulls last limit 3"}};
+  for (const auto& [question, expected] : cases)
+    EXPECT_EQ(in_one_line(read_query(question)["text"]), expected) << question;
+}
+
+TEST(DataReading, groups_are_joined_by_keys_and_two_columns_when_the_key_has_two) {
+  EXPECT_EQ(in_one_line(read_query("How many calls were there for each port?")["text"]),
+            "select port.name, count(*) from call join port on call.port_id = port.port_id group by port.name, "
+            "port.port_id order by 1");
+  EXPECT_TRUE(contains(in_one_line(read_query("What is the total weight of lifts for each crane capacity?")["text"]),
+                       "join crane on lift.port_id = crane.port_id and lift.crane_number = crane.number"));
+}
+
+TEST(DataReading, doubts_are_told_and_what_cannot_be_left_out_is_refused) {
+  EXPECT_FALSE(read_query("How many ships are there?").contains("doubts"));
+  EXPECT_TRUE(read_query("How many rusty ships are there?").contains("doubts"));
+  EXPECT_TRUE(contains(read_query("How many ports are there with at most 7?")["text"], "Expected"));
+}
+
+TEST(DataReading, a_value_goes_to_the_table_that_is_asked) {
+  const std::vector<DataValue> values = {{"port", "name", "Norway", "norway", true, false},
+                                         {"ship", "flag_state", "Norway", "norway", true, false}};
+  EXPECT_EQ(in_one_line(read_query("How many ships are from Norway?", values)["text"]),
+            "select count(*) from ship where ship.flag_state = 'Norway'");
+}
+
+TEST(DataWords, stems_and_names_are_alike) {
+  EXPECT_EQ(stem_of("cities"), stem_of("city"));
+  EXPECT_EQ(stem_of("written"), stem_of("writes"));
+  EXPECT_EQ(name_stems("custJoinDate"), (std::vector<std::string>{"customer", "join", stem_of("date")}));
+  EXPECT_EQ(likeness(stem_of("salaries"), stem_of("wage")), 0.75);
+  EXPECT_EQ(tokens_of("over 1,000 in 'New York'")[1].number, 1000);
+}
+
+// 200 tables of 30 columns: a column name that stands in every one of them, and one table that is asked about.
+DataCatalog large() {
+  DataCatalog catalog;
+  for (int t = 0; t < 200; ++t) {
+    const std::string table = t == 150 ? "invoice" : t == 151 ? "supplier" : "part_" + std::to_string(t);
+    catalog.columns.push_back(key_column(table, "id"));
+    catalog.columns.push_back(plain_column(table, t == 150 ? "supplier_id" : "parent_id", "integer"));
+    for (int c = 2; c < 29; ++c) catalog.columns.push_back(plain_column(table, "attribute_" + std::to_string(c)));
+    catalog.columns.push_back(plain_column(table, "amount", "numeric(10,2)"));
+  }
+  catalog.links.push_back({"invoice", "supplier_id", "supplier", "id", {}});
+  return catalog;
+}
+
+TEST(DataMetadata, of_a_large_schema_what_is_asked_about_is_shown_whole_and_the_rest_counted) {
+  const Json metadata =
+      question_metadata({{"amount", "invoices"}, "What is the total amount of invoices?"}, large(), {});
+  EXPECT_LE(canonical(metadata).size(), metadata_bytes_max);
+  EXPECT_LE(metadata["tables"].size(), 200U / 3);
+  EXPECT_EQ(metadata["left_out"], 200 - metadata["tables"].size());
+  ASSERT_FALSE(metadata["tables"].empty());
+  EXPECT_EQ(metadata["tables"][0]["table"], "invoice");
+  EXPECT_EQ(metadata["tables"][0]["columns"].size(), 30U);
+}
+
+TEST(DataReading, a_name_of_many_tables_is_that_of_the_table_asked_about) {
+  const std::string question = "What is the total amount of invoices?";
+  const Json metadata = question_metadata({{"amount", "invoices"}, question}, large(), {});
+  const Result<Json> query =
+      sql_query({{"kind", "sum"}, {"question", question}, {"references", {"amount", "invoices"}}}, metadata);
+  ASSERT_TRUE(query.ok()) << query.error().message;
+  EXPECT_EQ(in_one_line((*query)["text"]), "select sum(invoice.amount) from invoice");
+}
+
+}  // namespace
+}  // namespace cairn
