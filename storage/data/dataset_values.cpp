@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "engine/embedded.hpp"
 #include "storage/clock.hpp"
@@ -92,9 +91,14 @@ class Searching {
     return true;
   }
 
+  // Once for each column and word; a value that equals the word goes before one that holds it.
   void add(DataValue value) {
-    if (seen_.insert(value.table + "\n" + value.column + "\n" + value.word).second)
+    const auto [at, is_new] =
+        places_.try_emplace(value.table + "\n" + value.column + "\n" + value.word, found_.values.size());
+    if (is_new)
       found_.values.push_back(std::move(value));
+    else if (DataValue& known = found_.values[at->second]; value.is_equal && !known.is_equal)
+      known = std::move(value);
   }
 
   // Rows (table, column, value, word, is_equal, has_variants) of a relation with (name, value) of one table's cells.
@@ -188,7 +192,7 @@ class Searching {
   const ValueSearch& search_;
   std::int64_t ends_at_us_;
   FoundValues found_;
-  std::set<std::string> seen_;
+  std::map<std::string, std::size_t> places_;  // in the values found
 };
 
 }  // namespace

@@ -263,6 +263,13 @@ class Reading {
     return "";
   }
 
+  // "finance accounts": the schema of the table behind it.
+  bool names_schema(std::size_t i) const {
+    if (clauses_[i].mention != nullptr || clauses_.mention(i + 1) == nullptr) return false;
+    const auto table = picker_.any_table(*clauses_.mention(i + 1));
+    return table && schema_.tables()[*table].schema == clauses_[i].token->lower + ".";
+  }
+
   // A figure or name from `i` on; moves `i` behind it.
   std::optional<Term> term_at(std::size_t& i) {
     std::size_t at = i;
@@ -285,6 +292,8 @@ class Reading {
       } else if (clauses_.is(at, {"different", "distinct", "unique", "all", "their", "its", "corresponding", "every",
                                   "his", "her", "whole"})) {
         if (clauses_.is(at, {"different", "distinct", "unique"})) sketch().is_distinct = true;
+        ++at;
+      } else if (names_schema(at)) {
         ++at;
       } else {
         break;
@@ -633,6 +642,22 @@ class Reading {
   }
   const Sketch& sketch() const { return parts_.sketch; }
 
+  // The place of the number in "the ten largest", or "which five products have the largest"; none.
+  std::optional<std::size_t> count_before(std::size_t i) const {
+    const auto is_count = [this](std::size_t at) {
+      return clauses_.is_open(at) && clauses_.number(at) && *clauses_.number(at) >= 1 && *clauses_.number(at) <= 1'000;
+    };
+    if (i > 0 && is_count(i - 1)) return i - 1;
+    for (std::size_t k = 0; k + 1 < i; ++k) {
+      const Mention* mention = clauses_.mention(k + 1);
+      const bool begins = k == 0 || clauses_.is(k - 1, {"which", "what", "the", "list", "show", "find", "give", "me"});
+      if (begins && is_count(k) && mention != nullptr && clauses_[k].sentence == clauses_[i].sentence &&
+          picker_.table(*mention) == parts_.main)
+        return k;
+    }
+    return std::nullopt;
+  }
+
   void read_superlative(std::size_t i, const Adjective& adjective) {
     std::size_t at = i + 1;
     if (clauses_[i].token->lower == "most" && at < clauses_.size()) {  // "most recent", "most expensive"
@@ -641,10 +666,10 @@ class Reading {
         return read_superlative(at, *inner);
       }
     }
-    if (i > 0 && clauses_.number(i - 1) && clauses_.is_open(i - 1) && *clauses_.number(i - 1) <= 1'000) {
-      sketch().limit = static_cast<std::int64_t>(*clauses_.number(i - 1));
+    if (const auto counted_at = count_before(i)) {
+      sketch().limit = static_cast<std::int64_t>(*clauses_.number(*counted_at));
       is_top_ = true;
-      clauses_.use(i - 1);
+      clauses_.use(*counted_at);
     }
     bool counts = false;
     while (clauses_.is(at, {"number", "count", "total", "of", "amount", "average"})) {
@@ -888,9 +913,13 @@ class Reading {
 
   // --- what is left --------------------------------------------------------------------------------------------------
   void read_rest() {
+    for (std::size_t i = 0; i < clauses_.size(); ++i)
+      if (const Mention* mention = clauses_[i].mention; mention != nullptr)
+        if (const auto table = picker_.table(*mention); table && (table == parts_.main || is_used_table(*table)))
+          picker_.doubt_table(*mention);
     std::vector<std::string> unread;
     for (std::size_t i = 0; i < clauses_.size(); ++i) {
-      if (!clauses_.is_open(i)) continue;
+      if (!clauses_.is_open(i) || names_schema(i)) continue;
       if (clauses_[i].mention != nullptr) {
         const auto table = picker_.table(*clauses_[i].mention);
         if (table) {
