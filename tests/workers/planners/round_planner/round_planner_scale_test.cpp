@@ -15,7 +15,8 @@ declare s text; n text; k int; t text;
 begin
   foreach s in array array['sales', 'finance', 'people', 'logistics'] loop
     foreach n in array string_to_array('account agreement alert approval asset audit batch benefit budget calendar
-        campaign carrier catalog claim coupon course currency delivery device discount dock driver expense facility feedback
+        campaign carrier catalog claim coupon course currency delivery device discount dock driver expense facility
+        feedback
         forecast grade holiday incident inspection interview job journal label leave license location machine manifest
         meeting notice offer policy quota receipt refund ticket', ' ') loop
       continue when n = '';
@@ -25,7 +26,8 @@ begin
                   s, n, n || '_id');
       for k in 1..20 loop t := t || format(', attr_%s text', k); end loop;
       execute t || ')';
-      execute format('insert into %I.%I select g, g %% 3, ''N'' || g, ''open'', ''North'', g, g from generate_series(1, 50) g',
+      execute format('insert into %I.%I select g, g %% 3, ''N'' || g, ''open'', ''North'', g, g
+                      from generate_series(1, 50) g',
                      s, n);
     end loop;
   end loop;
@@ -48,8 +50,8 @@ insert into sales.customer select g % 3, g, 'Customer ' || g, (array['Berlin', '
 insert into sales.order_header
   select (1 + g % 30000) % 3, g, 1 + g % 30000, date '2023-01-01' + g % 1000,
          (array['open', 'closed'])[1 + g % 2], g % 500, 'web' from generate_series(1, 1000000) g;
-insert into sales.order_line select company_id, order_no, 1, 'P' || (1 + order_no % 3000), 1 + order_no % 7, order_no % 3000
-  from sales.order_header;
+insert into sales.order_line select company_id, order_no, 1, 'P' || (1 + order_no % 3000), 1 + order_no % 7,
+         order_no % 3000 from sales.order_header;
 insert into finance.invoice select order_no, company_id, order_no, order_date, total, null from sales.order_header
   where order_no <= 40000;
 insert into people.department values ('D1', 'Research'), ('D2', 'Production');
