@@ -151,7 +151,7 @@ class Fold {
   void take_goals(BranchId in, StepId map);
   void open_goal(BranchId in, std::int32_t place);
   void take_items(Step& map, const MapNode::Items& settings);
-  void open_items(StepId map);
+  void open_items(StepId id);
   void open_item(BranchId in, Step& map);
   void close_item(const Step& item, std::optional<Json> result, std::string error, std::string message);
   void item_succeeded(const StepSucceeded& succeeded);

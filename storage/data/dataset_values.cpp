@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/embedded.hpp"
 #include "storage/clock.hpp"
+#include "storage/postgres/connection.hpp"
 
 namespace cairn {
 namespace {
@@ -143,14 +143,14 @@ class Searching {
     if (!looked) return looked.error();
     if (!*looked && batch.size() > 1) {  // one of them may be what took so long
       for (const TextTable& table : batch)
-        if (const Status alone = look_at({table}); !alone) return alone;
+        if (Status alone = look_at({table}); !alone) return alone;
       return Done{};
     }
     for (const TextTable& table : batch) {
       if (!*looked) found_.not_searched.push_back(table.name);
       if (*looked && (table.is_large() || table.is_view())) found_.sampled.push_back(table.name);
       if (!table.is_large()) continue;
-      if (const Status indexed = look_into_indexes(table); !indexed) return indexed;
+      if (Status indexed = look_into_indexes(table); !indexed) return indexed;
     }
     return Done{};
   }
@@ -164,7 +164,8 @@ class Searching {
       const std::string name = quoted_name(column->name);
       std::string words = list_of(search_.equal);
       for (const std::string& word : search_.equal)
-        words += ", " + quoted_text(word) + ", initcap(" + quoted_text(word) + "), upper(" + quoted_text(word) + ")";
+        for (const char* made : {"", "initcap", "upper"})
+          words.append(", ").append(made).append("(" + quoted_text(word) + ")");
       text += (text.empty() ? "" : "\nunion all ") +
               matched(table.name, "select distinct " + quoted_text(column->name) + ", " + name + "::text from " +
                                       quoted_table(table.name) + " where " + name + " in (" + words + ")");
@@ -175,7 +176,6 @@ class Searching {
   }
 
   Status look_at_statistics(const std::vector<TextTable>& tables) {
-    std::vector<std::string> names;
     std::string text;
     for (const TextTable& table : tables) {
       if (!table.is_large()) continue;

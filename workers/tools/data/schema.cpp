@@ -98,8 +98,7 @@ std::vector<std::string> compound_stems(const std::string& name) {
 // Between tables without declared keys: the column that a column names by its own name or comment.
 class Telling {
  public:
-  Telling(const std::vector<SchemaTable>& tables, const std::vector<SchemaColumn>& columns)
-      : tables_(tables), columns_(columns) {}
+  explicit Telling(const std::vector<SchemaTable>& tables) : tables_(tables) {}
 
   // The cost of a link from one column to another; nothing if there is none.
   std::optional<double> cost(const SchemaColumn& from, const SchemaColumn& to) const {
@@ -149,7 +148,6 @@ class Telling {
   }
 
   const std::vector<SchemaTable>& tables_;
-  const std::vector<SchemaColumn>& columns_;
 };
 
 }  // namespace
@@ -333,7 +331,7 @@ void DataSchema::add_told_links() {
     for (const auto& pair : link.columns) bound.insert(pair.first);
   }
   // By kind and last part of the name, so that not every pair of a large schema is looked at.
-  const Telling telling(tables_, columns_);
+  const Telling telling(tables_);
   std::map<std::pair<std::size_t, std::size_t>, SchemaLink> best;
   std::vector<std::size_t> targets;
   for (std::size_t i = 0; i < columns_.size(); ++i)

@@ -106,7 +106,7 @@ std::optional<Term> TermReader::term_at(std::size_t& i) {
   }
   const Mention* mention = clauses_.mention(at);
   if (mention == nullptr) return std::nullopt;
-  const std::optional<Term> term = term_of(at, *mention, function, counts);
+  std::optional<Term> term = term_of(at, *mention, function, counts);
   if (!term) return std::nullopt;
   clauses_.use(i, at);
   i = at + 1;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -257,9 +258,9 @@ PagePoint Hands::aim(const SeenElement& element, bool anyhow) {
   };
   check(place);
   PagePoint point{place.value("x", 0.0), place.value("y", 0.0)};
-  for (auto holder = element.around.rbegin(); holder != element.around.rend(); ++holder) {
+  for (const SeenElement::Holder& holder : std::views::reverse(element.around)) {
     const Json corner = value_or_end(
-        browser_.run(holder->at, page_script("frame_place.js"), {{{"handle", holder->handle}}, point.x, point.y}));
+        browser_.run(holder.at, page_script("frame_place.js"), {{{"handle", holder.handle}}, point.x, point.y}));
     if (!anyhow) check(corner);
     point.x += corner.value("x", 0.0);
     point.y += corner.value("y", 0.0);
@@ -305,9 +306,9 @@ Hands::Answer Hands::drag(const SeenElement& from, const SeenElement& to) {
                                          "box.width / 2, y: box.top + box.height / 2}",
                                          with_handle(to, {})));
   PagePoint end{place.value("x", 0.0), place.value("y", 0.0)};
-  for (auto holder = to.around.rbegin(); holder != to.around.rend(); ++holder) {
+  for (const SeenElement::Holder& holder : std::views::reverse(to.around)) {
     const Json corner = value_or_end(
-        browser_.run(holder->at, page_script("frame_place.js"), {{{"handle", holder->handle}}, end.x, end.y}));
+        browser_.run(holder.at, page_script("frame_place.js"), {{{"handle", holder.handle}}, end.x, end.y}));
     end = {end.x + corner.value("x", 0.0), end.y + corner.value("y", 0.0)};
   }
   // A little beyond the middle, so that lists that are sorted by dragging take it as past the element.
