@@ -20,6 +20,7 @@ namespace asio = boost::asio;
 
 constexpr std::size_t progress_bytes_max = 12'000;  // in a prompt
 constexpr std::size_t failed_shown_max = 5;         // in a sentence
+constexpr std::size_t ready_max = 500;              // tasks of one round
 
 // --- settings --------------------------------------------------------------------------------------------------------
 struct DoingSettings {
@@ -126,6 +127,18 @@ void break_down(Choosing& choosing, const Trouble& trouble) {
       RecordKind::replan_decided, {{"action", "decompose"}, {"target", trouble.task}, {"reason", trouble.reason}}));
 }
 
+// Why a task that was put into the queue has no sub-tasks.
+std::string reason_without_parts(const Choosing& choosing, const std::string& task) {
+  const Json failed = channel(choosing.input, "failed", Json::array());
+  for (const Json& one : failed) {
+    if (one.at("id") == task) return "It could not be broken down further: " + one.at("reason").get<std::string>();
+  }
+  const Json stopped = channel(choosing.input, "stopped");
+  if (stopped == "node_budget") return "It was not broken down further: the budget of new tasks is used up.";
+  if (stopped == "llm_calls") return "It was not broken down further: the budget of model calls is used up.";
+  return "It could not be broken down further.";
+}
+
 void take_up(Choosing& choosing, const Trouble& trouble) {
   const DoingSettings& settings = choosing.settings;
   if (trouble.is_unbound && settings.unbound == "fail") return give_up(choosing, trouble, "");
@@ -134,7 +147,7 @@ void take_up(Choosing& choosing, const Trouble& trouble) {
     return;
   }
   if (channel(choosing.input, "tried", Json::object()).contains(trouble.task))
-    return give_up(choosing, trouble, "It could not be broken down further.");
+    return give_up(choosing, trouble, reason_without_parts(choosing, trouble.task));
   if (choosing.doing.depth(trouble.task) >= settings.redo_depth)
     return give_up(choosing, trouble, "It is as deep as a task may be broken down again (redo_depth).");
   if (choosing.redos < settings.max_redos) return break_down(choosing, trouble);
@@ -188,7 +201,9 @@ StepResult choose(const StepInput& input) {
   } else if (!ready.empty()) {
     outcome.label = "bind";
     outcome.patch["ready"] = Json::array();
-    for (const PlanNode* task : ready) outcome.patch["ready"].push_back(task->id);
+    for (const PlanNode* task : ready) {
+      if (outcome.patch["ready"].size() < ready_max) outcome.patch["ready"].push_back(task->id);
+    }
   } else if (choosing.to_ask) {
     outcome.label = "ask";
     outcome.patch["asking"] = {
@@ -338,7 +353,7 @@ void add_plan_and_do(HandlerTable& table) {
              {"revise", {"go", "again", "stop"}, doing_and({"reviewed"}), PureHandler(revise), reads_the_plan},
              {"choose",
               {"redo", "bind", "ask", "done", "partial", "failed"},
-              doing_and({"doing", "tried", "queue", "taken"}),
+              doing_and({"doing", "tried", "queue", "taken", "failed", "stopped"}),
               PureHandler(choose),
               reads_the_plan},
              {"bind", {"bound"}, doing_and({"tools", "progress"}), EffectHandler(bind), reads_the_plan},

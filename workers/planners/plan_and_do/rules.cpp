@@ -42,6 +42,20 @@ std::vector<std::string> tools_named(const std::string& text, const Json& tools)
   return names;
 }
 
+// The text without its JSON and without what stands in quotes: tools are not named there.
+std::string bare_text(const std::string& text) {
+  std::string bare;
+  bool is_quoted = false;
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '"') is_quoted = !is_quoted;
+    if (!is_quoted && c == '{') ++depth;
+    if (!is_quoted && depth == 0 && c != '"') bare += c;
+    if (!is_quoted && c == '}' && depth > 0) --depth;
+  }
+  return bare;
+}
+
 std::string listed_tools(const Json& tools) {
   std::string text;
   for (const auto& [name, tool] : tools.items()) text += (text.empty() ? "" : ", ") + name;
@@ -131,7 +145,7 @@ Json binding_by_text(const Json& data) {
   const Json& task = data.at("task");
   const Json& tools = data.at("tools");
   const std::string text = task.at("name").get<std::string>() + "\n" + task.at("instruction").get<std::string>();
-  const std::vector<std::string> named = tools_named(text, tools);
+  const std::vector<std::string> named = tools_named(bare_text(text), tools);
   if (named.empty())
     return unbound(task, "Expected the text of task " + task.at("id").get<std::string>() +
                              " to name one of the tools, but it names none (" + listed_tools(tools) + ").");

@@ -14,6 +14,12 @@ constexpr std::size_t result_bytes = 2'000;  // of one result that is shown whol
 
 std::string task_of_call(const std::string& call) { return call.substr(0, call.rfind('!')); }
 
+// A box that was ticked in an outline, or a person's word in an edited plan.
+bool is_done_already(const PlanNode& task) {
+  const Json meta = task.context.is_object() ? task.context.value("meta", Json()) : Json();
+  return meta.is_object() && meta.value("done", Json()) == true;
+}
+
 std::map<std::string, std::string> texts_of(const Json& object) {
   std::map<std::string, std::string> texts;
   for (const auto& [name, value] : object.items()) texts[name] = value.get<std::string>();
@@ -56,14 +62,21 @@ Doing::Doing(const StepInput& input)
     ++calls.count;
     if (goal.id.ends_with("!" + std::to_string(calls.count))) calls.rejection = goal.reason;
   }
+  for (const PlanNode& node : plan_.nodes()) {
+    if (is_leaf(node.id) && is_done_already(node)) by_hand_.emplace(node.id, Json::object());
+  }
+  // Children come after their parents, so each task is looked at after all that it is made of.
+  for (auto node = plan_.nodes().rbegin(); node != plan_.nodes().rend(); ++node) {
+    const std::vector<const PlanNode*> children = plan_.children(node->id);
+    const bool is_by_parts = std::all_of(children.begin(), children.end(),
+                                         [this](const PlanNode* child) { return done_.contains(child->id); });
+    if (children.empty() ? is_leaf_done(node->id) : is_by_parts) done_.insert(node->id);
+  }
 }
 
-bool Doing::is_done(const std::string& task) const {
-  const std::vector<const PlanNode*> children = plan_.children(task);
-  if (!children.empty())
-    return std::all_of(children.begin(), children.end(), [this](const PlanNode* child) { return is_done(child->id); });
-  if (by_hand_.contains(task)) return true;
-  const auto calls = calls_.find(task);
+bool Doing::is_leaf_done(const std::string& leaf) const {
+  if (by_hand_.contains(leaf)) return true;
+  const auto calls = calls_.find(leaf);
   return calls != calls_.end() && calls->second.last != nullptr && calls->second.last->status == GoalStatus::succeeded;
 }
 

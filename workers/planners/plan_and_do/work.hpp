@@ -3,11 +3,13 @@
 // not.
 //
 // A task without sub-tasks is a leaf. A leaf is done by one call of a tool (a sub-goal "TASK!N" below it, N = 1, 2,
-// ...) or by a person; any other task is done when all of its sub-tasks are. Not thread-safe.
+// ...) or by a person, or was done before (its context says {"meta": {"done": true}}); any other task is done when all
+// of its sub-tasks are. Not thread-safe.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,7 @@ class Doing {
 
   const PlanTree& plan() const { return plan_; }
   bool is_leaf(const std::string& task) const { return plan_.children(task).empty(); }
-  bool is_done(const std::string& task) const;
+  bool is_done(const std::string& task) const { return done_.contains(task); }
   bool is_all_done() const;   // false for an empty plan
   bool is_some_done() const;  // at least one leaf
 
@@ -66,6 +68,7 @@ class Doing {
     std::optional<std::string> rejection;  // of the last one
   };
   std::optional<std::string> failure_of_call(const std::string& task) const;
+  bool is_leaf_done(const std::string& leaf) const;
   bool is_waiting(const PlanNode& leaf) const;
   Json task_json(const PlanNode& leaf) const;
   Json failure_json(const PlanNode& leaf, const std::string& reason) const;
@@ -73,7 +76,8 @@ class Doing {
 
   const StepInput& input_;
   PlanTree plan_;
-  std::map<std::string, Calls> calls_;           // by task
+  std::map<std::string, Calls> calls_;  // by task
+  std::set<std::string> done_;
   std::map<std::string, GoalStatus> status_;     // as the run's plan has them
   std::map<std::string, Json> by_hand_;          // results that a person gave
   std::map<std::string, std::string> given_up_;  // reasons

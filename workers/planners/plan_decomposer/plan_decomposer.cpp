@@ -337,7 +337,8 @@ StepResult advance(const StepInput& input) {
 // --- expand ----------------------------------------------------------------------------------------------------------
 DecompositionTask task_of(const Assignment& assignment, const Target& target) {
   return {target.id, assignment.mode, static_cast<std::size_t>(assignment.settings.max_children),
-          static_cast<std::size_t>(assignment.settings.outline_bytes_max)};
+          static_cast<std::size_t>(assignment.settings.outline_bytes_max),
+          assignment.settings.stop_on_empty && assignment.has_run_scope()};
 }
 
 ModelRequest request_of(const StepInput& input, const Assignment& assignment, const DecompositionTask& task) {

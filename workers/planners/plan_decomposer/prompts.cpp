@@ -26,8 +26,9 @@ constexpr std::string_view system_text =
     "The children are in the order in which they are best done. They get the ids of constraints.child_ids in that "
     "order, "
     "so they may depend on one another; other dependencies are ids of plan_outline. Do not repeat tasks the plan has. "
-    "Write in the language of the target task. If it cannot sensibly be broken down, reply with no children: it then "
-    "stays as it is and is done in one piece.";
+    "Write in the language of the target task. If it cannot sensibly be broken down, reply with no children: ";
+constexpr std::string_view empty_makes_a_leaf = "it then stays as it is and is done in one piece.";
+constexpr std::string_view empty_ends_all = "the whole decomposition then ends there.";
 
 // Added where the tasks of the plan are being done.
 constexpr std::string_view progress_text =
@@ -111,6 +112,7 @@ Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task,
                {"mode_hint", task.mode}};
   if (!fault.empty()) data["last_attempt_failed"] = fault;
   std::string system(system_text);
+  system += task.ends_on_empty ? empty_ends_all : empty_makes_a_leaf;
   if (!progress.is_null()) {
     data["progress"] = progress;
     system += progress_text;

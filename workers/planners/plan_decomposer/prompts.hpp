@@ -19,6 +19,7 @@ struct DecompositionTask {
   std::string_view mode;  // plan_bfs or single_node
   std::size_t max_children = 0;
   std::size_t outline_bytes = 0;  // of the plan's outline, at most
+  bool ends_on_empty = false;     // a reply without children ends the whole decomposition
 };
 
 // System and user message. The last one is a JSON object: target_task (its name, instruction, path, the children it

@@ -109,6 +109,18 @@ TEST(PlanAndDo, without_people_the_tree_runs_as_it_is) {
   EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
 }
 
+TEST(PlanAndDo, without_people_a_task_that_no_tool_fits_is_given_up) {
+  Lines lines = two_tasks();
+  lines.bindings["1.2"] = {no_tool};
+  PlannerRun planner(saying(lines), usual_tools());
+  Options alone;
+  alone.autonomous = true;
+  const RunId run = planner.start("plan_and_do", goal({{"no_tool", "ask"}}), {}, alone);
+  planner.work(run);
+  EXPECT_EQ(planner.output(run)["outcome"], "partial") << planner.state(run).reason;
+  EXPECT_EQ(results(planner.output(run))["1.2"], "failed: Nobody answered.");
+}
+
 // --- processes -------------------------------------------------------------------------------------------------------
 Lines with_a_failure() {
   return {
@@ -197,7 +209,8 @@ TEST(PlanAndDoRules, what_it_cannot_bind_it_says_and_does_not_guess) {
       {"echo or count_letters", "Expected the text of task 1 to name one tool, but it names count_letters and echo."},
       {"count_letters somewhere",
        "Expected task 1 to have text for count_letters, but neither its text nor a task before it has it."},
-      {"recount_letters2", "it names none"}};
+      {"recount_letters2", "it names none"},
+      {"Say \"echo\" to {\"it\": \"count_letters\"}", "it names none"}};
   for (const auto& [task, says] : cases) {
     PlannerRun planner = by_rules();
     const RunId run = planner.run("plan_and_do", outline({"# G", "- " + task, "- echo {}"}));
@@ -213,6 +226,14 @@ TEST(PlanAndDoRules, a_task_that_names_two_tools_is_done_by_its_parts) {
                                          {{"options", {{"max_depth", 0}}}}));
   EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
   EXPECT_EQ(results(planner.output(run)), (Json{{"1.1", {{"text", "abcd"}}}, {"1.2", {{"letters", 4}}}}));
+}
+
+TEST(PlanAndDoRules, what_is_ticked_in_an_outline_is_not_done_again) {
+  PlannerRun planner = by_rules();
+  const RunId run = planner.run("plan_and_do", outline({"# G", "- [x] Buy paint", "- [ ] echo {} (after Buy paint)"}));
+  EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
+  EXPECT_EQ(results(planner.output(run)), (Json{{"1", Json::object()}, {"2", Json::object()}}));
+  EXPECT_EQ(planner.events(run, "tool_called").size(), 1U);
 }
 
 TEST(PlanAndDoRules, other_prompts_are_not_answered) {

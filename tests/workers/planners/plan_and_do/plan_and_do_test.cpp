@@ -140,6 +140,8 @@ TEST(PlanAndDo, the_budget_of_new_tasks_holds_over_the_whole_run) {
   const RunId run = planner.run("plan_and_do", goal({{"options", {{"total_node_budget", 2}}}}));
   EXPECT_EQ(planner.output(run)["outcome"], "partial");
   EXPECT_EQ(planner.output(run)["plan"]["nodes"].size(), 3U);
+  EXPECT_EQ(results(planner.output(run))["1.2"],
+            "failed: The wire is cut. It was not broken down further: the budget of new tasks is used up.");
 }
 
 TEST(PlanAndDo, with_a_depth_of_nothing_only_what_fails_is_broken_down) {
@@ -161,33 +163,35 @@ TEST(PlanAndDo, a_tool_that_fails_for_a_while_is_called_again_before_the_task_ha
 }
 
 TEST(PlanAndDo, what_a_prompt_shows_of_results_is_bounded_and_a_long_one_can_still_be_passed_on) {
-  const std::string text(20'000, 'x');
-  std::vector<ToolSpec> specs;
-  specs.push_back(tool("long", Json{{"text", text}}));
-  specs.push_back(tool("broken", Failure{"error", "The wire is cut.", false, {}}));
-  Lines lines{{{"1", {Json::array()}}}, {}};
-  std::vector<Json> parts;
-  for (int i = 1; i <= 12; ++i) {
-    parts.push_back(child("t" + std::to_string(i)));
-    lines.bindings["1." + std::to_string(i)] = {use("long")};
+  for (const std::size_t bytes : {20'000U, 100'000U}) {  // in its event, and stored out of line
+    const std::string text(bytes, 'x');
+    std::vector<ToolSpec> specs;
+    specs.push_back(tool("long", Json{{"text", text}}));
+    specs.push_back(tool("broken", Failure{"error", "The wire is cut.", false, {}}));
+    Lines lines{{{"1", {Json::array()}}}, {}};
+    std::vector<Json> parts;
+    for (int i = 1; i <= 12; ++i) {
+      parts.push_back(child("t" + std::to_string(i)));
+      lines.bindings["1." + std::to_string(i)] = {use("long")};
+    }
+    parts.push_back(child("send"));
+    lines.parts["1"] = {parts};
+    lines.parts["1.13"] = {{child("pass on")}};
+    lines.bindings["1.13"] = {use("broken")};
+    lines.bindings["1.13.1"] = {use("echo", {{"it", {{"from_task", "1.12"}, {"slot", "text"}}}})};
+    PlannerRun planner(saying(lines), builtin_and(std::move(specs)));
+    const RunId run =
+        planner.run("plan_and_do", goal({{"tools", {"long", "broken", "echo"}}, {"options", {{"max_children", 20}}}}));
+    EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
+    const Json progress = asked_about(planner, decomposition_schema, "1.13")["progress"];
+    EXPECT_LE(canonical(progress).size(), 12'500U);
+    EXPECT_EQ(progress["failed"].size(), 1U);
+    const Json shown = progress["verified_state"]["1.12"];
+    EXPECT_EQ(shown["from_task"], "1.12");
+    EXPECT_EQ(shown["slots"], (Json{"text"}));
+    EXPECT_GT(shown["bytes"], bytes);
+    EXPECT_EQ(planner.client().expand_blobs(results(planner.output(run))["1.13.1"], 0), (Json{{"it", text}}));
   }
-  parts.push_back(child("send"));
-  lines.parts["1"] = {parts};
-  lines.parts["1.13"] = {{child("pass on")}};
-  lines.bindings["1.13"] = {use("broken")};
-  lines.bindings["1.13.1"] = {use("echo", {{"it", {{"from_task", "1.12"}, {"slot", "text"}}}})};
-  PlannerRun planner(saying(lines), builtin_and(std::move(specs)));
-  const RunId run =
-      planner.run("plan_and_do", goal({{"tools", {"long", "broken", "echo"}}, {"options", {{"max_children", 20}}}}));
-  EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
-  const Json progress = asked_about(planner, decomposition_schema, "1.13")["progress"];
-  EXPECT_LE(canonical(progress).size(), 12'500U);
-  EXPECT_EQ(progress["failed"].size(), 1U);
-  const Json shown = progress["verified_state"]["1.12"];
-  EXPECT_EQ(shown["from_task"], "1.12");
-  EXPECT_EQ(shown["slots"], (Json{"text"}));
-  EXPECT_GT(shown["bytes"], 20'000);
-  EXPECT_EQ(planner.client().expand_blobs(results(planner.output(run))["1.13.1"], 0), (Json{{"it", text}}));
 }
 
 // --- binding ---------------------------------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ TEST(PlanDecomposer, the_model_is_told_what_a_reply_without_children_means) {
   PlannerRun planner(script({reply("1", Json::array())}));
   planner.run("plan_decomposer", input(plan_of({{"1"}})));
   EXPECT_TRUE(has(planner.model().requests.at(0).messages[0]["content"], "it then stays as it is"));
+  PlannerRun strict(script({reply("1", Json::array())}));
+  strict.run("plan_decomposer", input(plan_of({{"1"}}), {{"stop_on_empty", true}}));
+  EXPECT_TRUE(has(strict.model().requests.at(0).messages[0]["content"], "the whole decomposition then ends"));
 }
 
 // --- contexts --------------------------------------------------------------------------------------------------------
