@@ -74,8 +74,7 @@ StepResult begin(const StepInput& input) {
                  {}};
 }
 
-// --- a person looks at the tree
-// ----------------------------------------------------------------------------------------
+// --- review ----------------------------------------------------------------------------------------------------------
 StepResult present(const StepInput& input) {
   const bool is_seen = channel(input, "is_reviewed", false).get<bool>();
   if (!settings_stored(input).review || is_seen) return Outcome{"go", Json::object(), {}};

@@ -300,6 +300,12 @@ TEST(PlanAndDo, a_person_is_asked_about_a_task_that_no_tool_fits) {
   }
 }
 
+TEST(PlanAndDo, a_field_that_is_none_of_its_input_is_refused_at_the_start) {
+  PlannerRun planner(saying({}));
+  for (const char* field : {"reveiw", "is_reviewed", "by_hand", "queue"})
+    EXPECT_THROW(planner.start("plan_and_do", goal({{field, true}})), std::runtime_error) << field;
+}
+
 // --- settings --------------------------------------------------------------------------------------------------------
 TEST(PlanAndDo, settings_that_cannot_be_are_refused_with_a_sentence) {
   const std::vector<std::pair<Json, std::string>> cases = {
