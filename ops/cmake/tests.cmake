@@ -124,7 +124,10 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
+  tests/workers/planners/plan_and_do/plan_and_do_course_test.cpp
+  tests/workers/planners/plan_and_do/plan_and_do_test.cpp
   tests/workers/planners/plan_decomposer/plan_decomposer_failures_test.cpp
+  tests/workers/planners/plan_decomposer/plan_decomposer_levels_test.cpp
   tests/workers/planners/plan_decomposer/plan_decomposer_test.cpp
   tests/workers/planners/plan_decomposer/plan_decomposer_uses_test.cpp
   tests/workers/planners/plan_decomposer/plan_outline_test.cpp
@@ -241,6 +244,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/protocol_test.cpp
   tests/ops/http/tokens_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
+  tests/ops/planners/plan_and_do_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp
   tests/ops/planners/plan_runner_runs_test.cpp
   tests/ops/planners/planner_runs.cpp
