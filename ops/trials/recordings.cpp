@@ -55,8 +55,7 @@ Json exchange_of(const ModelRequest& request, Json asked, const ModelAnswer& ans
 
 class RecordingModel final : public Model {
  public:
-  RecordingModel(Model& model, Places places, Recorded& into)
-      : model_(model), places_(std::move(places)), into_(into) {}
+  RecordingModel(Model& model, const Places& places, Recorded& into) : model_(model), places_(places), into_(into) {}
 
   boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) override {
     Json asked = asked_of(request, places_);
@@ -67,14 +66,14 @@ class RecordingModel final : public Model {
 
  private:
   Model& model_;
-  Places places_;
+  const Places& places_;
   Recorded& into_;
 };
 
 class RecordedModel final : public Model {
  public:
-  RecordedModel(Recorded& from, Places places)
-      : from_(from), places_(std::move(places)), is_used_(from_.exchanges.size(), false) {}
+  RecordedModel(Recorded& from, const Places& places)
+      : from_(from), places_(places), is_used_(from_.exchanges.size(), false) {}
 
   boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) override { co_return answer(request); }
 
@@ -120,7 +119,7 @@ class RecordedModel final : public Model {
   }
 
   Recorded& from_;
-  Places places_;
+  const Places& places_;
   std::vector<bool> is_used_;
 };
 
@@ -136,12 +135,16 @@ bool is_exchange(const Json& line) {
 
 }  // namespace
 
-std::unique_ptr<Model> make_recording_model(Model& model, Places places, Recorded& into) {
-  return std::make_unique<RecordingModel>(model, std::move(places), into);
+std::unique_ptr<Model> make_recording_model(Model& model, const Places& places, Recorded& into) {
+  return std::make_unique<RecordingModel>(model, places, into);
 }
 
-std::unique_ptr<Model> make_recorded_model(Recorded& from, Places places) {
-  return std::make_unique<RecordedModel>(from, std::move(places));
+std::unique_ptr<Model> make_recorded_model(Recorded& from, const Places& places) {
+  return std::make_unique<RecordedModel>(from, places);
+}
+
+bool has_recordings(const std::string& folder, const std::string& planner) {
+  return std::filesystem::exists(recordings_path(folder, planner));
 }
 
 Result<std::map<std::string, Recorded>> read_recordings(const std::string& folder, const std::string& planner) {

@@ -18,9 +18,8 @@
 
 namespace cairn {
 
-inline constexpr std::size_t recordings_bytes_max = json_bytes_max;  // of one planner
-
-// Texts that differ from run to run (a folder, a port), and the names that stand for them: {"http://...": "{{pages}}"}.
+// Texts that differ from run to run (a folder, a port, the run's id), and the names that stand for them: {"http://...":
+// "{{pages}}"}.
 using Places = std::map<std::string, std::string>;
 
 // The exchanges of one task, in order.
@@ -29,17 +28,19 @@ struct Recorded {
   int changed = 0;  // when answered out of them: how often the prompt was another one than that on record
 };
 
-// Asks `model` and adds each exchange to `into`. REQUIRES: both outlive it.
-std::unique_ptr<Model> make_recording_model(Model& model, Places places, Recorded& into);
+// Asks `model` and adds each exchange to `into`. REQUIRES: all three outlive it; `places` may grow until it is asked.
+std::unique_ptr<Model> make_recording_model(Model& model, const Places& places, Recorded& into);
 
 // Answers out of `from`: the first exchange not used yet with the same prompt, else the first to the same schema. Fails
-// as `refused` when there is none. REQUIRES: it outlives it.
-std::unique_ptr<Model> make_recorded_model(Recorded& from, Places places);
+// as `refused` when there is none. REQUIRES: as above.
+std::unique_ptr<Model> make_recorded_model(Recorded& from, const Places& places);
 
-// The file of one planner. Refuses `not_found`, `limit`, `invalid` (a line that is no exchange).
+bool has_recordings(const std::string& folder, const std::string& planner);
+// The file of one planner. Refuses `not_found`, `limit` (more than json_bytes_max bytes), `invalid` (a line that is no
+// exchange).
 Result<std::map<std::string, Recorded>> read_recordings(const std::string& folder, const std::string& planner);
 
-// Replaces the file. Refuses `unavailable`: it cannot be written.
+// Replaces the file. Refuses `unavailable` (it cannot be written).
 Status write_recordings(const std::string& folder, const std::string& planner,
                         const std::map<std::string, Recorded>& recorded);
 

@@ -21,6 +21,7 @@ namespace cairn {
 namespace {
 
 constexpr std::chrono::seconds patience_a_task{180};
+constexpr std::chrono::minutes patience_with_model{30};  // a model of one's own machine takes its time
 constexpr int turns_max = 100;
 constexpr std::int32_t events_max = 20'000;
 constexpr const char* corpus_of_task = "task";
@@ -82,21 +83,26 @@ std::string outcome_of(const Json& document) {
 // --- one task --------------------------------------------------------------------------------------------------------
 class Trial {
  public:
-  Trial(const TrialTask& task, Catalogue& catalogue)
-      : task_(task), store_(make_memory_store(1)), catalogue_(catalogue), client_(*store_, catalogue, "measure") {
+  Trial(const TrialTask& task, Catalogue& catalogue, std::chrono::seconds patience)
+      : task_(task),
+        patience_(patience),
+        store_(make_memory_store(1)),
+        catalogue_(catalogue),
+        client_(*store_, catalogue, "measure") {
     client_.load_graphs();
   }
 
   // The run's document, when it has ended or waits for an answer that the task does not have. Refuses what the planner
   // refuses to begin.
-  Result<Json> run(const std::string& planner, Json input) {
+  Result<Json> run(const std::string& planner, Json input, Places& places) {
     StartRun start;
     start.graph = planner;
     start.input = std::move(input);
     const Result<Started> started = client_.start(std::move(start), "");
     if (!started) return started.error();
     run_ = started->run;
-    limit_ = std::chrono::steady_clock::now() + patience_a_task;
+    places[to_string(run_)] = "{{run}}";
+    limit_ = std::chrono::steady_clock::now() + patience_;
     for (int turn = 0; turn < turns_max; ++turn) {
       work();
       const Result<RunState> state = client_.state(run_);
@@ -157,6 +163,7 @@ class Trial {
   }
 
   const TrialTask& task_;
+  std::chrono::seconds patience_;
   std::unique_ptr<Store> store_;
   Catalogue& catalogue_;
   Client client_;
@@ -186,19 +193,27 @@ class Trials {
         if (!verdict) return verdict.error();
         if (options_.judged) options_.judged(*verdict);
         verdicts.push_back(*verdict);
+        if (!keeps_recordings()) continue;
+        if (const Status kept = write_recordings(options_.recordings, file.planner, recorded_); !kept)
+          return kept.error();
       }
-      if (options_.answers == TrialAnswers::recordings || options_.recordings.empty()) continue;
-      if (const Status kept = write_recordings(options_.recordings, file.planner, recorded_); !kept)
-        return kept.error();
     }
     if (verdicts.empty()) return Error{Code::not_found, "Expected tasks of these names, but there are none."};
     return verdicts;
   }
 
  private:
+  bool keeps_recordings() const { return options_.answers != TrialAnswers::recordings && !options_.recordings.empty(); }
+
+  std::chrono::seconds patience() const {
+    return options_.answers == TrialAnswers::model ? patience_with_model : patience_a_task;
+  }
+
+  // Recordings of tasks that are not measured this time are kept.
   Status begin_planner(const std::string& planner) {
     recorded_.clear();
-    if (options_.answers != TrialAnswers::recordings) return Done{};
+    const bool goes_on = keeps_recordings() && !options_.tasks.empty() && has_recordings(options_.recordings, planner);
+    if (options_.answers != TrialAnswers::recordings && !goes_on) return Done{};
     Result<std::map<std::string, Recorded>> read = read_recordings(options_.recordings, planner);
     if (!read) return read.error();
     recorded_ = *std::move(read);
@@ -248,6 +263,7 @@ class Trials {
       catalogue.model = make_recorded_model(recorded, places);
       catalogue.has_model = true;
     } else {
+      recorded.exchanges.clear();
       catalogue.model = make_recording_model(*own, places, recorded);
     }
     return own;
@@ -264,7 +280,7 @@ class Trials {
     stand_in_.begin(task.replies);
     Json input = with_places(task.input, *named);
     if (!task.documents.empty()) input["corpus"] = corpus_of_task;
-    Result<Json> document = Trial(task, **catalogue).run(file.planner, std::move(input));
+    Result<Json> document = Trial(task, **catalogue, patience()).run(file.planner, std::move(input), places);
     if (!document) document = Json{{"status", "refused"}, {"reason", document.error().message}, {"output", nullptr}};
     return judge(file, task, *document);
   }

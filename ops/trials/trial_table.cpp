@@ -82,12 +82,11 @@ std::map<std::string, TrialFigures> figures_of(const std::vector<TrialVerdict>& 
 
 std::string trial_table(const TrialPasses& passes) {
   const TrialAnswers with_model = passes.contains(TrialAnswers::model) ? TrialAnswers::model : TrialAnswers::recordings;
-  std::vector<std::string> head = {
-      "Planner",    "Tasks",  "Right with the stand-in", "of those with faults", "calls", "repairs", "Right offline",
-      "asked back", "failed", "wrong, doubted",          "wrong, sure"};
+  std::vector<std::string> head = {"Planner", "Tasks", "Stand-in", "faults",  "calls", "repairs",
+                                   "Offline", "asked", "failed",   "doubted", "wrong"};
   const bool has_model = passes.contains(with_model);
   if (has_model)
-    for (const char* cell : {"Right with the model", "calls", "repairs"}) head.emplace_back(cell);
+    for (const char* cell : {"Model", "calls", "repairs"}) head.emplace_back(cell);
   std::string table = row_of(head) + row_of(std::vector<std::string>(head.size(), "---"));
   std::vector<std::string> planners = measured_planners();
   planners.emplace_back(all_planners);

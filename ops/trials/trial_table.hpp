@@ -32,7 +32,10 @@ std::map<std::string, TrialFigures> figures_of(const std::vector<TrialVerdict>& 
 
 using TrialPasses = std::map<TrialAnswers, std::map<std::string, TrialFigures>>;
 
-// A row for each planner and for all; "-" where a way of answering was not measured.
+// A row for each planner and for all: tasks; right with the stand-in, of those with faults mixed in, calls of the model
+// and those of them that failed or brought nothing of use; right offline, asked back, failed, wrong but with a
+// doubt, and wrong without one; with a model or its recordings the tasks that are right, calls and repairs. "-" where a
+// way of answering was not measured.
 std::string trial_table(const TrialPasses& passes);
 
 // The lines between which a page holds the table.
