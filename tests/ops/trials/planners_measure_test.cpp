@@ -1,8 +1,10 @@
 // `cairn planners measure`: tasks of each planner through the program, and a server that stands for a person's model.
+#include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 #include <regex>
+#include <set>
 
 #include "tests/ops/planners/planner_runs.hpp"
 #include "tests/ops/program.hpp"
@@ -33,16 +35,19 @@ std::map<std::string, Json> verdicts_of(const Ran& ran) {
 
 class PlannersMeasured : public ::testing::TestWithParam<std::string> {};
 
-// The first task with faults that must be survived, the first without, and the last one.
+// The first task with faults, the first whose material gives orders, and the last one.
 TEST_P(PlannersMeasured, tasks_come_out_right_with_the_stand_in_and_honestly_offline) {
   Arguments command = {"planners", "measure",   shipped,   "--only",    GetParam(),
                        "--json",   "--answers", "offline", "--answers", "stand-in"};
-  std::map<bool, std::string> chosen;
+  std::set<std::string> names;
   const Json tasks = tasks_of_file(GetParam());
-  for (const Json& task : tasks)
-    chosen.try_emplace(canonical(task).find("\"faults\"") != std::string::npos, task["name"]);
-  std::set<std::string> names = {tasks.back()["name"]};
-  for (const auto& [has_faults, name] : chosen) names.insert(name);
+  const auto add_first = [&](const std::string& text) {
+    const auto has_text = [&text](const Json& task) { return canonical(task).find(text) != std::string::npos; };
+    const auto found = std::find_if(tasks.begin(), tasks.end(), has_text);
+    if (found != tasks.end()) names.insert((*found)["name"]);
+  };
+  for (const char* text : {"\"faults\"", "\"hostile\""}) add_first(text);
+  names.insert(tasks.back()["name"]);
   for (const std::string& name : names) command.insert(command.end(), {"--task", name});
   const Ran ran = cairn(command);
   EXPECT_LE(ran.exit, 1) << ran.err;
