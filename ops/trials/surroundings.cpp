@@ -171,7 +171,8 @@ Result<Dataset> TrialSurroundings::database(const std::string& name) {
     dataset.schema = name;
     return dataset;
   } catch (const PostgresError& fault) {
-    return Error{Code::unavailable, "Expected to load " + path + ", but: " + fault.what()};
+    const bool is_text = fault.sqlstate().starts_with("42") || fault.sqlstate().starts_with("22");
+    return Error{is_text ? Code::invalid : Code::unavailable, "Expected to load " + path + ", but: " + fault.what()};
   }
 }
 

@@ -26,7 +26,7 @@ class TrialSurroundings {
 
   // The folder of a repository with these commits (task_file.hpp). Refuses `invalid`, `unavailable` (no git).
   Result<std::string> repository(const std::string& planner, const std::string& name, const Json& commits);
-  // The data set of FOLDER/databases/NAME.sql. Refuses `not_found`, `unavailable`.
+  // The data set of FOLDER/databases/NAME.sql. Refuses `not_found`, `invalid` (no SQL), `unavailable`.
   Result<Dataset> database(const std::string& name);
   // http://127.0.0.1:PORT ; /NAME.html is FOLDER/pages/NAME.html.
   std::string pages();

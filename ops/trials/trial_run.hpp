@@ -39,7 +39,8 @@ struct TrialOptions {
   std::function<void(const TrialVerdict&)> judged = {};  // called after each task
 };
 
-// Refuses as read_trials(); `invalid` (a repository); `unavailable` (the database, git); `not_found` (recordings).
+// Refuses as read_trials(); `invalid` (a repository, a database); `unavailable` (the database, git); `not_found`
+// (recordings).
 Result<std::vector<TrialVerdict>> run_trials(const TrialOptions& options, const ReachServer& server);
 
 }  // namespace cairn

@@ -216,6 +216,25 @@ TEST_F(PlannersWithModel, bad_arguments_are_refused) {
   EXPECT_EQ(cairn({"planners", "measure", folder.string(), "--answers", "guess"}).exit, 2);
   expect_refused(cairn({"planners", "measure", folder.string(), "--answers", "recordings", "--recordings", "none"}), 3,
                  "recordings of plan_decomposer");
+  Json task = {{"name", "x"},
+               {"about", "x"},
+               {"kind", "easy"},
+               {"database", "broken"},
+               {"input", {{"question", "x"}}},
+               {"replies", Json::array()},
+               {"checks", {{{"at", "/status"}, {"is", "done"}}}}};
+  std::ofstream(folder / "round_planner.json") << Json{{"tasks", {task}}};
+  const Arguments measure = {"planners", "measure", folder.string(), "--only", "round_planner"};
+  expect_refused(cairn(measure), 3, "Expected the database broken");
+  fs::create_directories(folder / "databases");
+  std::ofstream(folder / "databases" / "broken.sql") << "create table x (";
+  expect_refused(cairn(measure), 4, "syntax error");
+  task.erase("database");
+  task["repository"] = "odd";
+  std::ofstream(folder / "seven_node.json")
+      << Json{{"tasks", {task}},
+              {"repositories", {{"odd", {{{"author", "A <a@b.c>"}, {"date", "May"}, {"files", Json::object()}}}}}}};
+  expect_refused(cairn({"planners", "measure", folder.string(), "--only", "seven_node"}), 4, "Expected a commit");
 }
 
 }  // namespace
