@@ -36,6 +36,8 @@ const std::map<std::string, std::string>& examples() {
       {"graph add", "cairn graph add order.json"},
       {"dataset", "cairn dataset load"},
       {"corpus", "cairn corpus list"},
+      {"planners", "cairn planners measure tests/trials"},
+      {"planners measure", "cairn planners measure tests/trials --only seven_node --answers stand-in"},
       {"start", "cairn start order --input '{\"name\": \"Ann\"}' --tag team=a --key monday --wait"},
       {"fork", "cairn fork RUN --at 5 --set size='\"large\"'"},
       {"batch", "cairn batch order --inputs inputs.jsonl --wait --out results.jsonl"},
@@ -77,7 +79,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
       {"Workers, database, API",
        {"up", "down", "logs", "work", "serve", "migrate", "token", "queue", "workers", "doctor"}},
       {"The record", {"verify", "replay", "rebuild", "export", "import", "archive", "erase"}},
-      {"Data and measurement", {"dataset", "corpus", "bench"}},
+      {"Data and measurement", {"dataset", "corpus", "planners", "bench"}},
   };
   return of;
 }

@@ -230,6 +230,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/pooler_test.cpp
   tests/ops/runs/map_items_test.cpp
   tests/ops/runs/models_test.cpp
+  tests/ops/trials/checks_test.cpp
+  tests/ops/trials/planners_measure_test.cpp
   tests/ops/commands/second_try_test.cpp
   tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/shortage_test.cpp

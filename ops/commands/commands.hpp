@@ -36,6 +36,7 @@ void add_doctor(CommandLine& line);
 // commands/graphs
 void add_graph(CommandLine& line);
 void add_dataset(CommandLine& line);
+void add_planners(CommandLine& line);
 void add_corpus(CommandLine& line);
 void add_simulate(CommandLine& line);
 

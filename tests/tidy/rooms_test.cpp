@@ -106,6 +106,7 @@ const std::map<std::string, Floors> house = {
       {"ops/service"},
       {"ops/audit"},
       {"ops/http", "ops/bench/rig", "ops/commands"},
+      {"ops/trials"},
       {"ops/bench", "ops/commands/"},
       {"ops"}}},
 };

@@ -38,7 +38,7 @@ std::string_view in_fence(std::string_view text) {
   return trimmed(text.substr(line, close - line));
 }
 
-// The position after the bracket that closes the object at `at`; the text's size if none does.
+// The position after the bracket that closes the object at `at`; npos if none does.
 std::size_t after_object(std::string_view text, std::size_t at) {
   int depth = 0;
   while (at < text.size()) {
@@ -51,13 +51,19 @@ std::size_t after_object(std::string_view text, std::size_t at) {
     ++at;
     if (c == '}' && --depth == 0) return at;
   }
-  return text.size();
+  return std::string_view::npos;
 }
 
+// `{` and the quote of a first member: JSON, and not words in brackets.
+bool opens_object(std::string_view text) { return trimmed(text.substr(1)).starts_with('"'); }
+
+// An object that the text opens and does not close was cut off: what it holds is no reply, but a part of one.
 std::optional<Json> first_object(std::string_view text) {
   std::size_t at = text.find('{');
   for (int place = 0; place < places_max && at != std::string_view::npos; ++place) {
-    if (Result<Json> value = parse_json(text.substr(at, after_object(text, at) - at), what)) return *std::move(value);
+    const std::size_t end = after_object(text, at);
+    if (end == std::string_view::npos && opens_object(text.substr(at))) return std::nullopt;
+    if (Result<Json> value = parse_json(text.substr(at, end - at), what)) return *std::move(value);
     at = text.find('{', at + 1);
   }
   return std::nullopt;

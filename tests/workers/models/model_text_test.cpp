@@ -33,6 +33,14 @@ TEST(ModelText, the_first_balanced_object_counts_among_prose) {
   EXPECT_EQ(*json_in_reply("The answer is " + text_of(yes)), yes);
 }
 
+TEST(ModelText, a_part_of_a_reply_that_was_cut_off_is_none) {
+  for (const char* text :
+       {R"({"steps": [{"label": "yes"}, {"label": "n)", R"({"steps": [{"label": "yes"})",
+        R"(Here it is: { "steps": {"label": "yes"}, "why": "half a)", "```json\n{\"steps\": [{\"label\": \"yes\"}"})
+    EXPECT_FALSE(json_in_reply(text)) << text;
+  EXPECT_EQ(*json_in_reply("Words {in brackets and " + text_of(yes)), yes) << "these brackets hold no member";
+}
+
 TEST(ModelText, what_holds_none_is_refused_as_a_whole) {
   for (const char* text : {"", "I cannot say.", "{\"label\": ", "<think>{\"label\"", "[1, 2"}) {
     const Result<Json> none = json_in_reply(text);
