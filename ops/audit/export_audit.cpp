@@ -66,7 +66,16 @@ EventRow event_row(const Json& line) {
 Handlers claimed_handlers(const Json& graph) {
   Handlers handlers;
   for (const Json& node : graph.at("nodes")) {
-    if (!node.is_object() || !node.contains("do")) continue;
+    if (!node.is_object()) continue;
+    const Json map = node.value("map", Json());
+    if (map.is_object() && map.contains("do")) {  // what an item leaves by is on no edge
+      HandlerLabels& claimed = handlers[map.at("do").get<std::string>()];
+      if (map.contains("labels"))
+        claimed.declared_by_node = true;
+      else
+        claimed.labels.insert("ok");
+    }
+    if (!node.contains("do")) continue;
     HandlerLabels& claimed = handlers[node.at("do").get<std::string>()];
     if (node.contains("labels")) {
       claimed.declared_by_node = true;

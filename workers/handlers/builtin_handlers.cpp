@@ -287,6 +287,25 @@ StepResult map_data(const StepInput& input) {
   return Outcome{"ok", {{*into, *std::move(list)}}, {}};
 }
 
+Status check_test(const Json& with) {
+  if (with.contains("if")) return check_condition(with["if"]);
+  const Json cases = with.value("cases", Json());
+  if (!cases.is_array()) return Done{};
+  for (const Json& one : cases) {
+    if (!one.is_object() || !one.contains("if")) continue;
+    if (Status fits = check_condition(one["if"]); !fits) return fits;
+  }
+  return Done{};
+}
+
+Status check_compute(const Json& with) {
+  const Json set = with.value("set", Json());
+  if (!set.is_object() || set.contains("$")) return Done{};
+  for (const auto& [channel, operation] : set.items())
+    if (Status fits = check_operation(operation); !fits) return fits;
+  return Done{};
+}
+
 enum class Leaves { by_ok, by_its_nodes_labels, by_ok_or_its_nodes_labels };
 
 using Means = HandlerSetting::Means;
@@ -337,10 +356,16 @@ void add_builtin_handlers(HandlerTable& table, bool calls_urls) {
   Handler testing = handler("data.test", PureHandler(test), Leaves::by_its_nodes_labels,
                             {{"if"}, {"cases", Means::cases}, {"default", Means::label}});
   testing.labels = {"true", "false"};
+  testing.check = check_test;
   table.add(std::move(testing));
-  table.add(handler("data.compute", PureHandler(compute_data), Leaves::by_ok, {{"set", Means::channels, is_required}}));
-  table.add(handler("data.map", PureHandler(map_data), Leaves::by_ok,
-                    {{"over", Means::value, is_required}, {"take"}, {"default"}, {"where"}, into("result")}));
+  Handler computing =
+      handler("data.compute", PureHandler(compute_data), Leaves::by_ok, {{"set", Means::channels, is_required}});
+  computing.check = check_compute;
+  table.add(std::move(computing));
+  Handler mapping = handler("data.map", PureHandler(map_data), Leaves::by_ok,
+                            {{"over", Means::value, is_required}, {"take"}, {"default"}, {"where"}, into("result")});
+  mapping.check = [](const Json& with) { return check_map(with.value("take", Json()), with.value("where", Json())); };
+  table.add(std::move(mapping));
 }
 
 }  // namespace cairn

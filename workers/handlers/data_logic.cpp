@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/references.hpp"
 #include "workers/ports/schema_check.hpp"
 
 namespace cairn {
@@ -338,6 +339,73 @@ Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise,
     out.push_back(std::move(fields));
   }
   return out;
+}
+
+// --- forms, before the values are known ------------------------------------------------------------------------------
+namespace {
+
+// Stands for a value as a whole, whose form shows only when the step runs.
+bool is_referred(const Json& value) {
+  return (value.is_string() || (value.is_object() && value.contains("$"))) && has_reference(value);
+}
+
+Status check_conditions(const Json& list) {
+  if (is_referred(list)) return Done{};
+  if (!list.is_array() || list.empty()) return expected("a list of conditions", list);
+  for (const Json& one : list)
+    if (Status fits = check_condition(one); !fits) return fits;
+  return Done{};
+}
+
+Status check_pointer(const Json& pointer) {
+  if (is_referred(pointer)) return Done{};
+  try {
+    if (pointer.is_string()) {
+      const Json::json_pointer read(pointer.get<std::string>());
+      return Done{};
+    }
+  } catch (const Json::exception&) {
+  }
+  return expected("a JSON Pointer like /name", pointer);
+}
+
+}  // namespace
+
+Status check_condition(const Json& condition) {
+  if (is_referred(condition)) return Done{};
+  const Result<std::string> name = name_of(condition, {});
+  if (!name) return name.error();
+  const Json& value = condition[*name];
+  if (*name == "and" || *name == "or") return check_conditions(value);
+  if (*name == "exists") return Done{};
+  if (*name == "not") return check_condition(value);
+  if (!is_of_two(*name)) return expected("a known condition", condition);
+  if (!is_referred(value) && !are(value, 2)) return expected("two values for " + *name, value);
+  return Done{};
+}
+
+Status check_operation(const Json& operation) {
+  if (is_referred(operation)) return Done{};
+  const Result<std::string> name = name_of(operation, {"by", "descending"});
+  if (!name) return name.error();
+  if (!operations().contains(*name)) return expected("a known operation", operation);
+  return operation.contains("by") ? check_pointer(operation["by"]) : Status(Done{});
+}
+
+Status check_map(const Json& take, const Json& where) {
+  if (take.is_object() && !is_referred(take)) {
+    for (const auto& [field, pointer] : take.items())
+      if (Status fits = check_pointer(pointer); !fits) return fits;
+  } else if (!take.is_null()) {
+    if (Status fits = check_pointer(take); !fits) return fits;
+  }
+  if (where.is_null() || is_referred(where)) return Done{};
+  if (!where.is_object() || !where.contains("at")) return expected("a condition with a JSON Pointer as \"at\"", where);
+  if (Status fits = check_pointer(where["at"]); !fits) return fits;
+  if (where.size() == 1) return Done{};
+  const Result<std::string> name = name_of(where, {"at"});
+  if (!name) return name.error();
+  return is_of_two(*name) ? Status(Done{}) : Status(expected("a condition of two values", where));
 }
 
 }  // namespace cairn

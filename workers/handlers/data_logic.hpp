@@ -38,4 +38,11 @@ Result<Json> compute(const Json& operation);
 // Refuses `invalid`.
 Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise, const Json& where);
 
+// The same forms before the values are known: what stands for a value, or for a whole condition or operation, may be a
+// reference ("$channel"). Refuse `invalid`: another form, an unknown name.
+Status check_condition(const Json& condition);
+Status check_operation(const Json& operation);
+// Of the settings of map_list(); null: not set.
+Status check_map(const Json& take, const Json& where);
+
 }  // namespace cairn
