@@ -65,6 +65,12 @@ ApiAnswer guarded(Work&& work) {
   }
 }
 
+// Whether something new came of a request.
+bool has_created(const RouteReply& reply) {
+  const ApiResponse* response = reply ? std::get_if<ApiResponse>(&*reply) : nullptr;
+  return response != nullptr && response->status == 201;
+}
+
 // --- routes ----------------------------------------------------------------------------------------------------------
 
 // How a route is answered: at once, in the lane of the probes, or by its function. A probe's route also has HEAD.
@@ -205,7 +211,9 @@ struct Api::Parts : ApiParts {
       (*client).act_as(caller->actor);
       if (request.method == "POST") (*client).load_graphs();  // another process may have added a version
       RouteCall call{request, routed.name, *this, caller, *client};
-      return routed.route->answer(call);
+      RouteReply reply = routed.route->answer(call);
+      if (routed.route->role == ApiRole::run && !has_created(reply)) quotas.give_back_run(*caller);
+      return reply;
     });
   }
 

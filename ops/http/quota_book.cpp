@@ -24,6 +24,12 @@ std::optional<std::int64_t> QuotaBook::take_run(const Caller& caller) {
   return take("runs " + caller.token, caller.access.quotas.runs, 1);
 }
 
+void QuotaBook::give_back_run(const Caller& caller) {
+  const std::lock_guard lock(mutex_);
+  const auto found = buckets_.find("runs " + caller.token);
+  if (found != buckets_.end()) found->second.left += 1;
+}
+
 std::optional<std::int64_t> QuotaBook::take_bytes(const Caller& caller, std::size_t bytes) {
   return take("bytes " + caller.token, caller.access.quotas.bytes, static_cast<double>(bytes));
 }

@@ -18,6 +18,7 @@ class QuotaBook {
   // Each takes from the caller's quota, and gives the seconds until there is enough again if there is not. A quota
   // fills up evenly, to its count in its period.
   std::optional<std::int64_t> take_run(const Caller& caller);
+  void give_back_run(const Caller& caller);  // nothing new came of it
   std::optional<std::int64_t> take_bytes(const Caller& caller, std::size_t bytes);
 
   // A place for a stream, given back when the last copy is gone; null: all of the caller's are taken.

@@ -23,7 +23,11 @@ Result<RunId> run_of(const RouteCall& call) {
 
 namespace {
 
-std::string fewer_runs(const Caller& caller) { return "Expected fewer new runs of token " + caller.token + "."; }
+std::string fewer_runs(const Caller& caller) {
+  const Rate& rate = *caller.access.quotas.runs;
+  return "Expected at most " + std::to_string(rate.count) + " new runs in " + std::to_string(rate.period_s) +
+         " s of token " + caller.token + ", but they have been made.";
+}
 
 }  // namespace
 

@@ -86,12 +86,14 @@ Result<Json> object_argument(const std::string& text, const std::string& what) {
   return value;
 }
 
-Result<std::string> inputs_argument(const std::string& path) {
-  const Status fine = for_each_input(path, [](std::int64_t, const Json&) -> Status { return Done{}; });
+Result<InputsFile> inputs_argument(const std::string& path) {
+  Result<std::string> again = readable_again(path);
+  if (!again) return invalid(again.error().message);
+  const Status fine = for_each_input(*again, [](std::int64_t, const Json&) -> Status { return Done{}; });
   if (!fine) return invalid(fine.error().message);
-  Result<std::string> digest = file_digest(path);
+  Result<std::string> digest = file_digest(*again);
   if (!digest) return invalid(digest.error().message);
-  return digest;
+  return InputsFile{*std::move(again), *std::move(digest)};
 }
 
 Result<Options> options_of(const Json& given) {

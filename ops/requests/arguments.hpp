@@ -16,8 +16,12 @@ Result<Json> json_argument(const std::string& text, const std::string& what);
 Result<Json> json_file(const std::string& path, const std::string& what);
 Result<Json> object_argument(const std::string& text, const std::string& what);
 
-// The digest of a file of inputs, every line of which has been checked.
-Result<std::string> inputs_argument(const std::string& path);
+// A file of inputs, every line of which has been checked.
+struct InputsFile {
+  std::string path;    // may be read more than once, also if it came by a pipe
+  std::string digest;  // of its bytes
+};
+Result<InputsFile> inputs_argument(const std::string& path);
 
 // Not empty, and of a form that libpq reads; the sentence shows nothing of it.
 Result<std::string> dsn_argument(const std::string& text);

@@ -1,6 +1,8 @@
 #include "ops/requests/input_lines.hpp"
 
+#include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -66,6 +68,24 @@ Result<std::string> file_digest(const std::string& path) {
   const Hash hash = sha256({static_cast<const char*>(text), bytes});
   if (text != nullptr) munmap(text, bytes);
   return hex(hash);
+}
+
+Result<std::string> readable_again(const std::string& path) {
+  const bool is_stdin = path == "-";
+  struct stat found {};
+  const bool is_known = (is_stdin ? fstat(STDIN_FILENO, &found) : stat(path.c_str(), &found)) == 0;
+  if (is_known && S_ISREG(found.st_mode) && !is_stdin) return path;
+  const std::filesystem::path source = is_stdin ? "/dev/stdin" : path;
+  std::ifstream from(source, std::ios::binary);
+  std::string name = (std::filesystem::temp_directory_path() / "cairn-inputs-XXXXXX").string();
+  const int copy = from ? mkostemp(name.data(), O_CLOEXEC) : -1;
+  if (copy < 0) return unreadable(is_stdin ? "stdin" : path);
+  unlink(name.c_str());
+  const std::string again = "/proc/self/fd/" + std::to_string(copy);
+  std::ofstream to(again, std::ios::binary);
+  if (from.peek() != std::ifstream::traits_type::eof()) to << from.rdbuf();
+  if (to.flush() && !from.bad()) return again;
+  return unreadable(is_stdin ? "stdin" : path);
 }
 
 }  // namespace cairn

@@ -18,4 +18,8 @@ Status for_each_input(const std::string& path, const std::function<Status(std::i
 // The hexadecimal SHA-256 of the file's bytes. Refuses `not_found`.
 Result<std::string> file_digest(const std::string& path);
 
+// A path of a file that may be read more than once: the same for a regular file; for "-", stdin, and for a pipe one of
+// a copy, which is gone when this process ends. Refuses `not_found`.
+Result<std::string> readable_again(const std::string& path);
+
 }  // namespace cairn

@@ -351,7 +351,7 @@ bool is_referred(const Json& value) {
 
 Status check_conditions(const Json& list) {
   if (is_referred(list)) return Done{};
-  if (!list.is_array() || list.empty()) return expected("a list of conditions", list);
+  if (!list.is_array()) return expected("a list of conditions", list);
   for (const Json& one : list)
     if (Status fits = check_condition(one); !fits) return fits;
   return Done{};

@@ -136,7 +136,7 @@ void Checker::check_event(const RunId& run, Known& known, const Event& event) {
     if (done->attempt > 0 && done->worker != 0)
       check_report(run, known, event, done->attempt, done->cached_from == 0 && done->node != "");
   } else if (const auto* failed = std::get_if<StepFailed>(&event.body)) {
-    const bool is_by_engine = failed->error == "exhausted" && failed->worker == 0;
+    const bool is_by_engine = failed->worker == 0 && failed->error != lost_error;
     if (failed->attempt > 0 && !is_by_engine)
       check_report(run, known, event, failed->attempt, failed->error == "error");
   } else if (const auto* closed = std::get_if<SubGoalClosed>(&event.body)) {

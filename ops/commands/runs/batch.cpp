@@ -25,9 +25,8 @@ constexpr std::int32_t runs_max = 10'000'000;
 
 struct BatchOptions {
   std::string graph;
-  std::string inputs;  // a file in which every line has been checked to be an input
-  std::string digest;  // of its bytes
-  std::string out;     // a file; "": stdout, with --json
+  InputsFile inputs;
+  std::string out;  // a file; "": stdout, with --json
   Waiting waiting;
 };
 
@@ -69,13 +68,13 @@ class Starter {
     return Done{};
   }
 
-  std::string tag() const { return options_.digest.substr(0, tag_letters); }
+  std::string tag() const { return options_.inputs.digest.substr(0, tag_letters); }
   const std::vector<BatchRun>& runs() const { return runs_; }
   std::size_t existed() const { return existed_; }
   std::size_t archived() const { return archived_; }
 
  private:
-  std::string key_of(std::int64_t line) const { return options_.digest + ":" + std::to_string(line); }
+  std::string key_of(std::int64_t line) const { return options_.inputs.digest + ":" + std::to_string(line); }
 
   Client& client_;
   const BatchOptions& options_;
@@ -189,13 +188,13 @@ void print_counts(const Starter& starter, const Counts& counts) {
 
 // Every line is looked at before the first run is started.
 Status start_all(Client& client, Starter& starter, const BatchOptions& options) {
-  const Status fit = for_each_input(options.inputs, [&](std::int64_t line, const Json& input) {
+  const Status fit = for_each_input(options.inputs.path, [&](std::int64_t line, const Json& input) {
     const Status fits = client.check_input(options.graph, input);
     return fits ? fits : Status(Error{fits.error().code, "Line " + std::to_string(line) + ": " + fits.error().message});
   });
   if (!fit) return fit;
   const Status added = for_each_input(
-      options.inputs, [&](std::int64_t line, Json input) { return starter.add(line, std::move(input)); });
+      options.inputs.path, [&](std::int64_t line, Json input) { return starter.add(line, std::move(input)); });
   return added ? starter.flush() : added;
 }
 
@@ -231,10 +230,9 @@ void add_batch(CommandLine& line) {
       line, "batch", "Start a run for each line of a file of inputs; the same file again starts nothing twice",
       [&](const Settings& settings) { return start_batch(settings, options); });
   command.add_option("GRAPH", options.graph, "The graph's name")->required()->type_name("");
-  add_text(command, "--inputs", "FILE", "JSON lines, an input object on each", [&](const std::string& path) {
-    options.inputs = path;
-    return assign(options.digest, inputs_argument(path));
-  })->required();
+  add_text(command, "--inputs", "FILE", "JSON lines, an input object on each; - for stdin",
+           [&](const std::string& path) { return assign(options.inputs, inputs_argument(path)); })
+      ->required();
   add_text(command, "--out", "FILE", "Where a line for each run goes (default: stdout with --json)",
            [&](const std::string& path) { return assign(options.out, output_argument(path)); });
   add_waiting(line, command, "Execute the runs here; return when all have ended or only questions are left",

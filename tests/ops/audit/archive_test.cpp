@@ -166,6 +166,17 @@ TEST_F(Archive, A4_a_key_whose_run_was_archived_is_refused_and_nothing_runs_twic
   EXPECT_EQ(cairn_ok(again).out.substr(0, run.size()), run) << "what came back is there";
 }
 
+TEST_F(Archive, a_batch_may_come_by_a_pipe_and_is_the_same_as_from_a_file) {
+  const std::string lines = "{\"goal\": \"one\", \"sub_goals\": []}\n{\"goal\": \"two\", \"sub_goals\": []}\n";
+  const std::string first = cairn_ok({"batch", "plan_runner", "--inputs", "-", "--wait"}, lines).out;
+  EXPECT_EQ(first.substr(0, 14), "2 runs, 2 done") << first;
+  const std::string again = cairn_ok({"batch", "plan_runner", "--inputs", "/dev/stdin", "--wait"}, lines).out;
+  EXPECT_EQ(again.substr(0, 40), "2 runs (2 were there already), 2 done; t") << again;
+  const std::string file = write_file("piped_batch.jsonl", lines);
+  EXPECT_EQ(cairn_ok({"batch", "plan_runner", "--inputs", file, "--wait"}).out, again);
+  expect_refused(cairn({"batch", "plan_runner", "--inputs", "-"}, "{}\n[]\n"), 2, "line 2");
+}
+
 TEST_F(Archive, A4_a_batch_run_again_says_how_many_are_archived) {
   const std::string inputs = write_file("archived_batch.jsonl",
                                         "{\"goal\": \"1\", \"sub_goals\": []}\n{\"goal\": \"2\", \"sub_goals\": []}\n");

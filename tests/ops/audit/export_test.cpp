@@ -311,6 +311,20 @@ TEST(VerifyFile, understands_a_handler_that_leaves_by_its_nodes_labels_here_and_
   EXPECT_EQ(ran.exit, 0) << ran.out;
 }
 
+TEST(VerifyFile, understands_a_map_over_a_handler_that_it_does_not_have) {
+  const std::string graph = R"({"name": "export_maps", "start": "check", "limits": {"steps": 9}, "nodes": {
+    "check": {"map": {"over": [1], "do": "http.call", "with": {"url": "http://127.0.0.1:1/"}, "into": "found"},
+              "on": {"joined": "end", "partial": "end"}},
+    "end": {"end": "done"}}})";
+  const std::string run = start(add_graph(graph, "export_maps"), Json::object());
+  const std::string file = exported({run});
+  const Ran ran = cairn({"verify", "--file", file, "--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.out;
+  const std::string elsewhere = other_database("maps");
+  const Ran imported = cairn({"import", file, "--dsn", elsewhere});
+  EXPECT_EQ(imported.exit, 0) << imported.err;
+}
+
 TEST(Import, a_broken_frame_is_refused) {
   const std::string frame = read_file(exported({start("plan_runner", plan("frame")), "--zstd"}));
   const std::string other = other_database("frames");

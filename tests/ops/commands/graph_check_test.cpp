@@ -54,6 +54,29 @@ TEST(GraphCheck, F7_a_question_that_could_never_be_answered_is_refused) {
   expect_refused(cairn({"graph", "add", file_of(graph)}), 4, "In the schema of the question of node");
 }
 
+TEST(GraphCheck, what_no_condition_operation_or_pointer_is_called_is_a_fault) {
+  const auto checked = [](const Json& node) {
+    const Json graph = {{"name", "small_logic"},
+                        {"start", "think"},
+                        {"limits", {{"steps", 9}}},
+                        {"nodes", {{"think", node}, {"end", {{"end", "done"}}}}}};
+    const Ran ran = cairn({"graph", "check", file_of(graph, "small_logic.json")});
+    return std::to_string(ran.exit) + " " + ran.out;
+  };
+  const Json by_truth = {{"true", "end"}, {"false", "end"}};
+  const Json on = {{"ok", "end"}};
+  const std::string condition =
+      checked({{"do", "data.test"}, {"with", {{"if", {{"gte", {"$points", 80}}}}}}, {"on", by_truth}});
+  EXPECT_NE(condition.find("Expected a known condition, but found {\"gte\""), std::string::npos) << condition;
+  const std::string operation =
+      checked({{"do", "data.compute"}, {"with", {{"set", {{"total", {{"smu", "$points"}}}}}}}, {"on", on}});
+  EXPECT_NE(operation.find("Expected a known operation, but found {\"smu\""), std::string::npos) << operation;
+  const std::string pointer =
+      checked({{"do", "data.map"}, {"with", {{"over", "$points"}, {"take", "answer/body"}}}, {"on", on}});
+  EXPECT_NE(pointer.find("Expected a JSON Pointer like /name, but found \"answer/body\""), std::string::npos)
+      << pointer;
+}
+
 TEST(GraphCheck, the_database_tells_which_graphs_there_are) {
   Json caller = with("/name", "caller");
   caller["nodes"]["make"] = {{"call", "coffee"}, {"on", {{"done", "none"}, {"failed", "none"}}}};

@@ -173,7 +173,9 @@ TEST(ApiDoors, H18_quotas_of_runs_bytes_and_streams_are_429_with_when_to_come_ag
   };
   const Reply first = start(runner, "");
   EXPECT_EQ(first.status, 201);
-  EXPECT_EQ(start(runner, "").status, 201);
+  EXPECT_EQ(server.post(runs, {{"graph", "nowhere"}}, bearer(runner)).status, 404) << "what is refused takes nothing";
+  const Json keyed = {{"graph", "tool_agent"}, {"key", "k"}, {"input", {{"messages", Json::array()}}}};
+  EXPECT_EQ(server.post(runs, keyed, bearer(runner)).status, 201);
   const Reply third = start(runner, "");
   EXPECT_EQ(third.status, 429);
   EXPECT_EQ(third.json()["error"]["code"], "limit");

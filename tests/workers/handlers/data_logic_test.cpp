@@ -51,6 +51,26 @@ TEST(DataLogic, conditions) {
   EXPECT_FALSE(holds({{"matches", {"a", std::string(300, 'a')}}})) << "a pattern has a bound";
 }
 
+TEST(DataLogic, forms_are_checked_before_the_values_are_known) {
+  for (const char* fits : {R"({"ge":["$points",80]})", R"({"ge":"$two"})", R"("$condition")", R"({"and":"$all"})",
+                           R"({"not":{"exists":{"$":"a/b","default":null}}})", R"({"or":[]})"})
+    EXPECT_TRUE(check_condition(Json::parse(fits)).ok()) << fits;
+  for (const Row& row :
+       {Row{R"({"gte":["$points",80]})", "Expected a known condition, but found {\"gte\":[\"$points\",80]}."},
+        Row{R"({"and":[{"gte":[1,2]}]})", "Expected a known condition, but found {\"gte\":[1,2]}."},
+        Row{R"({"not":{"lt":["$a"]}})", "Expected two values for lt, but found [\"$a\"]."},
+        Row{R"("always")", "Expected an operation as an object, but found \"always\"."}}) {
+    const Status status = check_condition(Json::parse(row.given));
+    EXPECT_EQ(status ? "fits" : status.error().message, row.expected) << row.given;
+  }
+  EXPECT_TRUE(check_operation({{"sum", "$numbers"}}).ok());
+  EXPECT_FALSE(check_operation({{"smu", "$numbers"}}).ok());
+  EXPECT_FALSE(check_operation({{"group", "$list"}, {"by", "name"}}).ok()) << "a pointer begins with /";
+  EXPECT_TRUE(check_map("/total", {{"at", "/total"}, {"gt", "$least"}}).ok());
+  EXPECT_FALSE(check_map("total", nullptr).ok());
+  EXPECT_FALSE(check_map("/total", {{"at", "/total"}, {"gte", 10}}).ok());
+}
+
 TEST(DataLogic, operations) {
   for (const Row& row : {
            Row{R"({"sum":[1,2,3]})", "6"},
