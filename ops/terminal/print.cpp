@@ -237,7 +237,7 @@ void Table::print() const { print(false); }
 void Table::print_wrapped() const { print(true); }
 
 void Table::print(bool wraps) const {
-  constexpr std::size_t last_width_min = 20;
+  constexpr std::size_t last_width_min = 16;
   if (is_empty()) return print_line(painted("None.", Paint::dim));
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_)
