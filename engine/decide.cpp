@@ -137,12 +137,12 @@ class Deciding {
   }
 
   void emit_implied(Implied implied) {
-    if (auto* child = std::get_if<ChildStarted>(&implied.body)) return start_child(implied.step, *std::move(child));
+    if (auto* child = std::get_if<ChildStarted>(&implied.body)) return start_child(implied.step, std::move(*child));
     emit(implied.step, std::move(implied.body));
   }
 
   Status start_fork(const StartRun& start, RunStarted started, const Graph& graph);
-  void start_child(StepId step, ChildStarted child);
+  void start_child(StepId id, ChildStarted child);
   void fail_call(StepId step, std::string error, std::string message);
   Status check_reuse(const Step& step, const CompleteStep& complete) const;
   Status check_outcome(const Step& step, const Outcome& outcome) const;
@@ -507,7 +507,7 @@ Status Deciding::operator()(const SendSignal& signal) {
   if (Status fits = check_name(signal.name, "the name of a signal"); !fits) return fits;
   if (Status fits = check_name(signal.id, "the id of a signal"); !fits) return fits;
   if (Status fits = check_value(signal.value, "the value of a signal"); !fits) return fits;
-  if (!signal.id.empty() && state_.signal_ids.count(signal.id) != 0)
+  if (!signal.id.empty() && state_.signal_ids.contains(signal.id))
     return refusal(Code::conflict,
                    "Expected a new signal, but " + name_of(state_) + " has received " + signal.id + " already.");
   if (!signal.id.empty() && state_.signal_ids.size() >= context_.signal_ids_max)

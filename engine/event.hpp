@@ -238,7 +238,7 @@ struct PlanRevised {
   std::int64_t version = 1;
   std::string cause;
   Json changes = Json::array();  // [{"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?,
-                                 //   "status"? of structure}]
+                                 //   "context"? and "status"? of structure}]
 };
 struct TaskDecomposed {
   std::string target;

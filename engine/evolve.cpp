@@ -151,7 +151,7 @@ class Fold {
   void take_goals(BranchId in, StepId map);
   void open_goal(BranchId in, std::int32_t place);
   void take_items(Step& map, const MapNode::Items& settings);
-  void open_items(StepId map);
+  void open_items(StepId id);
   void open_item(BranchId in, Step& map);
   void close_item(const Step& item, std::optional<Json> result, std::string error, std::string message);
   void item_succeeded(const StepSucceeded& succeeded);
@@ -776,8 +776,8 @@ void Fold::operator()(const PlanRevised& revised) {
   for (const Json& change : revised.changes) change_plan(plan, change);
 }
 
-// {"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?, "status"?} on structure. Work that a map took
-// stays, and what work comes after was judged when it was admitted.
+// {"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?, "context"?, "status"?} on structure. Work that a
+// map took stays, and what work comes after was judged when it was admitted.
 void Fold::change_plan(Plan& plan, const Json& change) {
   const std::string id = change.value("id", "");
   const std::string op = change.value("op", "");
@@ -797,6 +797,7 @@ void Fold::change_plan(Plan& plan, const Json& change) {
   goal.parent = change.value("parent", goal.parent);
   if (!goal.tool.empty()) return;
   goal.after = change.value("after", goal.after);
+  goal.context = change.value("context", goal.context);
   goal.status = parse_goal_status(change.value("status", "")).value_or(goal.status);
 }
 

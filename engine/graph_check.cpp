@@ -61,7 +61,7 @@ bool is_text(const Json& value) { return value.is_string() && !value.get_ref<con
 // "$channel": known only when the step runs.
 bool is_from_channel(const Json& value) {
   if (!value.is_string()) return false;
-  const std::string& text = value.get_ref<const std::string&>();
+  const auto& text = value.get_ref<const std::string&>();
   return text.size() > 1 && text[0] == '$' && text[1] != '$';
 }
 
@@ -139,7 +139,7 @@ class GraphCheck {
   // A name of any kind, if it is one.
   void bounded(const std::string& what, const Json& value) {
     if (!value.is_string()) return;
-    const std::string& text = value.get_ref<const std::string&>();
+    const auto& text = value.get_ref<const std::string&>();
     if (const Status fits = check_name(text, what); !fits) faults_.push_back(fits.error().message);
   }
 

@@ -245,9 +245,7 @@ struct ChannelSet {
 
 // Such an edge leaves a cause, which the channel `error` shows while nothing is written there.
 bool tells_a_cause(std::string_view label) {
-  for (const char* one : {"error", "exhausted", "failed", "aborted", "partial"})
-    if (label == one) return true;
-  return false;
+  return label == "error" || label == "exhausted" || label == "failed" || label == "aborted" || label == "partial";
 }
 
 class Reads {
@@ -256,8 +254,7 @@ class Reads {
       : graph_(graph), handlers_(handlers), review_(review) {}
 
   void look() {
-    for (std::size_t at = 0; at < graph_.nodes.size(); ++at)
-      each_read(graph_.nodes[at], [&](const std::string& channel) { number_of(channel); });
+    for (const Node& node : graph_.nodes) each_read(node, [&](const std::string& channel) { number_of(channel); });
     if (numbers_.empty()) return;
     number_of("error");
     const std::vector<ChannelSet> before = spread();

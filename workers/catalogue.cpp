@@ -32,6 +32,7 @@ HandlerTable make_handlers(bool calls_urls) {
   add_round_planner(table);
   add_tool_agent(table);
   add_plan_decomposer(table);
+  add_plan_and_do(table);
   add_plan_handlers(table);
   add_page_agent(table);
   add_venture_scope(table);

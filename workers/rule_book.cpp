@@ -2,6 +2,7 @@
 
 #include "workers/handlers/model_extract.hpp"
 #include "workers/planners/page_agent/rules.hpp"
+#include "workers/planners/plan_and_do/rules.hpp"
 #include "workers/planners/plan_decomposer/rules.hpp"
 #include "workers/planners/round_planner/rules.hpp"
 #include "workers/planners/seven_node/rules.hpp"
@@ -20,7 +21,8 @@ struct PlannerRules {
 constexpr PlannerRules rules_of_planners[] = {
     {is_extract_prompt, answer_extract_prompt}, {is_seven_node_prompt, answer_seven_node_prompt},
     {is_venture_prompt, answer_venture_prompt}, {is_decomposition_prompt, answer_decomposition_prompt},
-    {is_page_prompt, answer_page_prompt},       {is_round_prompt, answer_round_prompt}};
+    {is_binding_prompt, answer_binding_prompt}, {is_page_prompt, answer_page_prompt},
+    {is_round_prompt, answer_round_prompt}};
 
 }  // namespace
 

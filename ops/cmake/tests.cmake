@@ -86,6 +86,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
   tests/storage/data/corpus_test.cpp
+  tests/storage/data/dataset_values_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
   tests/storage/postgres/cluster_test.cpp
@@ -123,12 +124,16 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
+  tests/workers/planners/plan_and_do/plan_and_do_course_test.cpp
+  tests/workers/planners/plan_and_do/plan_and_do_test.cpp
   tests/workers/planners/plan_decomposer/plan_decomposer_failures_test.cpp
+  tests/workers/planners/plan_decomposer/plan_decomposer_levels_test.cpp
   tests/workers/planners/plan_decomposer/plan_decomposer_test.cpp
   tests/workers/planners/plan_decomposer/plan_decomposer_uses_test.cpp
   tests/workers/planners/plan_decomposer/plan_outline_test.cpp
   tests/workers/planners/round_planner/round_planner_end_test.cpp
   tests/workers/planners/round_planner/round_planner_rules_test.cpp
+  tests/workers/planners/round_planner/round_planner_scale_test.cpp
   tests/workers/planners/round_planner/round_planner_test.cpp
   tests/workers/planners/seven_node/seven_node_questions_test.cpp
   tests/workers/planners/seven_node/seven_node_test.cpp
@@ -167,6 +172,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/corpus_tool_test.cpp
   tests/workers/tools/documents_test.cpp
   tests/workers/tools/data_question_test.cpp
+  tests/workers/tools/data_explore_test.cpp
   tests/workers/tools/data_reading_test.cpp
   tests/workers/tools/page_dom_test.cpp
   tests/workers/tools/page_guard_test.cpp
@@ -218,6 +224,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/hanging_database_test.cpp
   tests/ops/commands/lists_test.cpp
   tests/ops/commands/reading_test.cpp
+  tests/ops/commands/reference_query_test.cpp
   tests/ops/commands/log_test.cpp
   tests/ops/runs/losses_test.cpp
   tests/ops/commands/pooler_test.cpp
@@ -239,6 +246,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/protocol_test.cpp
   tests/ops/http/tokens_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
+  tests/ops/planners/plan_and_do_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp
   tests/ops/planners/plan_runner_runs_test.cpp
   tests/ops/planners/planner_runs.cpp

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "engine/embedded.hpp"
 #include "storage/clock.hpp"
+#include "storage/postgres/connection.hpp"
 
 namespace cairn {
 namespace {
@@ -92,9 +91,14 @@ class Searching {
     return true;
   }
 
+  // Once for each column and word; a value that equals the word goes before one that holds it.
   void add(DataValue value) {
-    if (seen_.insert(value.table + "\n" + value.column + "\n" + value.word).second)
+    const auto [at, is_new] =
+        places_.try_emplace(value.table + "\n" + value.column + "\n" + value.word, found_.values.size());
+    if (is_new)
       found_.values.push_back(std::move(value));
+    else if (DataValue& known = found_.values[at->second]; value.is_equal && !known.is_equal)
+      known = std::move(value);
   }
 
   // Rows (table, column, value, word, is_equal, has_variants) of a relation with (name, value) of one table's cells.
@@ -139,14 +143,14 @@ class Searching {
     if (!looked) return looked.error();
     if (!*looked && batch.size() > 1) {  // one of them may be what took so long
       for (const TextTable& table : batch)
-        if (const Status alone = look_at({table}); !alone) return alone;
+        if (Status alone = look_at({table}); !alone) return alone;
       return Done{};
     }
     for (const TextTable& table : batch) {
       if (!*looked) found_.not_searched.push_back(table.name);
       if (*looked && (table.is_large() || table.is_view())) found_.sampled.push_back(table.name);
       if (!table.is_large()) continue;
-      if (const Status indexed = look_into_indexes(table); !indexed) return indexed;
+      if (Status indexed = look_into_indexes(table); !indexed) return indexed;
     }
     return Done{};
   }
@@ -160,7 +164,8 @@ class Searching {
       const std::string name = quoted_name(column->name);
       std::string words = list_of(search_.equal);
       for (const std::string& word : search_.equal)
-        words += ", " + quoted_text(word) + ", initcap(" + quoted_text(word) + "), upper(" + quoted_text(word) + ")";
+        for (const char* made : {"", "initcap", "upper"})
+          words.append(", ").append(made).append("(" + quoted_text(word) + ")");
       text += (text.empty() ? "" : "\nunion all ") +
               matched(table.name, "select distinct " + quoted_text(column->name) + ", " + name + "::text from " +
                                       quoted_table(table.name) + " where " + name + " in (" + words + ")");
@@ -171,7 +176,6 @@ class Searching {
   }
 
   Status look_at_statistics(const std::vector<TextTable>& tables) {
-    std::vector<std::string> names;
     std::string text;
     for (const TextTable& table : tables) {
       if (!table.is_large()) continue;
@@ -188,7 +192,7 @@ class Searching {
   const ValueSearch& search_;
   std::int64_t ends_at_us_;
   FoundValues found_;
-  std::set<std::string> seen_;
+  std::map<std::string, std::size_t> places_;  // in the values found
 };
 
 }  // namespace

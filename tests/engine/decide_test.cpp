@@ -846,6 +846,21 @@ TEST(Decide, a_plan_revision_made_for_another_version_is_a_failed_attempt) {
   EXPECT_EQ(trial.state.plan_version, 7);
 }
 
+TEST(Decide, a_revision_changes_what_structure_is_about) {
+  Trial trial(mapping);
+  trial.start();
+  const Json before = {{"instruction", "Do it."}};
+  const PlanRevised revised{2, "review", parse_stored(R"([
+      {"op":"update","id":"one","context":{"instruction":"Do it well."}},{"op":"update","id":"two","title":"Second"},
+      {"op":"add","id":"new","context":{"leaf":true}}])")};
+  trial.complete(1, "ok", "{}",
+                 {PlanCreated{1, "g", {{"one", "One", {}, before}, {"two", "Two", {}, before}}}, revised});
+  EXPECT_EQ(find_goal(trial.state, root_branch, "one")->context, (Json{{"instruction", "Do it well."}}));
+  EXPECT_EQ(find_goal(trial.state, root_branch, "one")->title, "One") << "the rest stays";
+  EXPECT_EQ(find_goal(trial.state, root_branch, "two")->context, before);
+  EXPECT_EQ(find_goal(trial.state, root_branch, "new")->context, (Json{{"leaf", true}}));
+}
+
 TEST(Decide, a_revision_says_how_far_structure_has_come) {
   Trial trial(mapping);
   trial.start();

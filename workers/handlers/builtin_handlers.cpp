@@ -96,23 +96,34 @@ Failure no_message(const Json& reply) {
   return bad_reply("Expected a message with a role, but the reply is " + excerpt(reply, 200) + ".");
 }
 
+Offer offer_of(const StepInput& input) {
+  Json functions = setting(input, "functions");
+  return {setting(input, "tools"), functions.is_object() ? std::move(functions) : Json::object()};
+}
+
 // Takes the functions that the model may call. Fails if they or the messages have another form.
 Result<Done, Failure> offer_tools(ModelRequest& request, const StepInput& input) {
   const Json messages = setting(input, "messages");
   if (!is_conversation(messages)) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
-  request.tools = setting(input, "tools");
-  if (request.tools.is_null() || request.tools.is_array()) return Done{};
-  return bad_setting(input, "a list of function schemas, or null, as \"tools\"", request.tools);
+  Result<Json> schemas = schemas_of(offer_of(input));
+  if (!schemas) return bad_setting(input, "a list of function schemas, or null, as \"tools\"", setting(input, "tools"));
+  request.tools = *std::move(schemas);
+  return Done{};
 }
 
 // The result of a reply that may call tools.
 StepResult called(const ModelReply& reply, const StepInput& input, const std::string& into) {
-  auto calls = opened_calls(reply.message, setting(input, "messages").size(), setting(input, "tools"));
+  auto calls = opened_calls(reply.message, setting(input, "messages").size(), offer_of(input));
   if (!calls) return std::move(calls).error();
   Outcome outcome{calls_of(reply.message).empty() ? "message" : "tools", Json::object(), {}};
   const Json content = reply.message.value("content", Json());
   outcome.patch[into] = content.is_null() ? Json("") : content;
-  outcome.facts = *std::move(calls);
+  outcome.facts = std::move(calls->facts);
+  if (calls->own.empty()) return outcome;
+  const auto own_into = text_setting(input, "calls_into", "calls");
+  if (!own_into) return own_into.error();
+  outcome.label = "functions";
+  outcome.patch[*own_into] = std::move(calls->own);
   return outcome;
 }
 
@@ -194,9 +205,17 @@ StepResult results_as_messages(const StepInput& input) {
   auto into = text_setting(input, "into", "messages");
   if (!into) return std::move(into).error();
   const Json messages = setting(input, "messages");
-  const bool is_known = is_conversation(messages) && opened_calls(messages.back(), 0, nullptr).ok();
+  const bool is_known = is_conversation(messages) && opened_calls(messages.back(), 0, {}).ok();
   if (!is_known) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
-  return Outcome{"ok", {{*into, results_of_calls(messages, input)}}, {}};
+  OwnAnswers own;
+  for (const auto& [name, list] :
+       {std::pair{"calls", &own.calls}, std::pair{"results", &own.results}, std::pair{"failures", &own.failures}}) {
+    const Json given = setting(input, name);
+    if (!given.is_null() && !given.is_array())
+      return bad_setting(input, std::string("a list as \"") + name + "\"", given);
+    if (given.is_array()) *list = given;
+  }
+  return Outcome{"ok", {{*into, results_of_calls(messages, input, own)}}, {}};
 }
 
 // --- data -----------------------------------------------------------------------------------------------------------
@@ -298,13 +317,18 @@ void add_builtin_handlers(HandlerTable& table, bool calls_urls) {
   table.add(http_call_handler(calls_urls));
   table.add(model_extract_handler());
   table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels,
-                    of_a_request({into("reply"), {"append_to", Means::channel}, {"tools"}})));
+                    of_a_request({into("reply"),
+                                  {"append_to", Means::channel},
+                                  {"tools"},
+                                  {"functions"},
+                                  {"calls_into", Means::channel, false, "calls"}})));
   table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels,
                     of_a_request({into("decision"), {"schema", Means::schema, is_required}, {"label_field"}})));
   table.add(handler("tool.call", EffectHandler(call_named_tool), Leaves::by_ok,
                     {{"tool", Means::tool, is_required}, {"inputs"}, into("result")}));
-  Handler results = handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok,
-                            {{"messages", Means::value, is_required}, into("messages")});
+  Handler results =
+      handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok,
+              {{"messages", Means::value, is_required}, into("messages"), {"calls"}, {"results"}, {"failures"}});
   results.reads_plan = true;
   table.add(std::move(results));
   table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok, {{"set", Means::channels, is_required}}));

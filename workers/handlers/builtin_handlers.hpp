@@ -13,6 +13,10 @@ namespace cairn {
 //                 with "tools", a list of function schemas or null, the reply may call tools: each call becomes a
 //                 sub-goal that a `map` executes, and the node is left by tools; by message without a call. The node
 //                 declares these "labels". A sub-goal is named by the position of its message in the conversation.
+//                 {"messages", "tools", "functions", "calls_into"?: "calls", ...}     -> tools | functions | message
+//                 "functions", {NAME: {"description", "parameters"}}, are those that the graph answers itself, for
+//                 example by a run of another graph. One is offered if "tools" names it, by its name alone; its calls
+//                 go to the channel `calls_into`, [{"id", "name", "arguments"}], and the node is left by functions.
 //   model.decide  {"prompt" | "messages", "schema", "system"?, "model"?, "into"?: "decision", "label_field"?}
 //                 the same with a value of that JSON Schema; leaves by the string in the value's `label_field`,
 //                 by ok without one. The node declares its "labels".
@@ -20,10 +24,11 @@ namespace cairn {
 //   http.call     {"url", ...}                                                         -> ok     http_call.hpp
 //   tool.call     {"tool", "inputs"?, "into"?: "result"}                               -> ok
 //                 one attempt is one call; the outputs go to the channel `into`
-//   tool.results  {"messages", "into"?: "messages"}                                    -> ok
+//   tool.results  {"messages", "into"?: "messages", "calls"?, "results"?, "failures"?}  -> ok
 //                 the results of the calls in the last message: for each, in their order, a message of role tool, as
 //                 a list to the channel `into`. Its content is the outputs' "content" if that is a text, else the
-//                 outputs as JSON; "Error: " and the reason for a call that failed or was not run.
+//                 outputs as JSON; "Error: " and the reason for a call that failed or was not run. Calls of the graph's
+//                 functions are `calls`; `results` and `failures` are what a map over them left.
 //   data.set      {"set": {CHANNEL: value}}                                            -> ok
 //   data.pick     {"value", "labels"?: {TEXT: LABEL}, "default"?: LABEL}
 //                 leaves by the label of the value's text (a string itself, else its JSON); without "labels" by the

@@ -138,7 +138,7 @@ Status check_script(const Json& script) {
   return Done{};
 }
 
-std::unique_ptr<Model> make_scripted_model(Json script) { return std::make_unique<ScriptedModel>(script); }
+std::unique_ptr<Model> make_scripted_model(const Json& script) { return std::make_unique<ScriptedModel>(script); }
 
 ModelReply rule_reply(Json value) {
   ModelReply reply;

@@ -19,7 +19,7 @@ Status check_script(const Json& script);
 
 // Answers from a JSON document: {"replies": [{"node"?: NAME, "reply": {message} | "value": ..., "error"?: {...}}]};
 // each is used once, in order, the first whose node fits. Fails with `script_ended` when none fits.
-std::unique_ptr<Model> make_scripted_model(Json script);
+std::unique_ptr<Model> make_scripted_model(const Json& script);
 
 // The model's name on record where the rule book answers.
 inline constexpr const char* rule_book_name = "rules";

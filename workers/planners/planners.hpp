@@ -11,6 +11,7 @@ void add_plan_runner(HandlerTable& table);
 void add_round_planner(HandlerTable& table);
 void add_tool_agent(HandlerTable& table);  // after the built-in handlers
 void add_plan_decomposer(HandlerTable& table);
+void add_plan_and_do(HandlerTable& table);
 void add_plan_handlers(HandlerTable& table);  // plan.create, plan.read, plan.merge
 void add_page_agent(HandlerTable& table);
 void add_venture_scope(HandlerTable& table);

@@ -145,7 +145,7 @@ class PostingExecutor {
   }
   asio::io_context& query(asio::execution::context_t) const noexcept { return *io_; }
   static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
-    return asio::execution::blocking.never;
+    return asio::execution::blocking_t::never;
   }
   PostingExecutor require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
   friend bool operator==(const PostingExecutor&, const PostingExecutor&) noexcept = default;

@@ -355,7 +355,8 @@ void Session::release(const std::vector<Pool::Release>& releases) {
 }
 
 void Session::replied(Reply reply) {
-  if (!Sweeping::is_internal(reply.ticket)) return replied_to_step(reply.ticket, std::move(reply));
+  const Ticket ticket = reply.ticket;
+  if (!Sweeping::is_internal(ticket)) return replied_to_step(ticket, std::move(reply));
   const std::optional<RunId> awaited = sweeping_.replied(reply);
   pass_on_sweeps();
   const RunState* state = awaited ? committer_.state(*awaited) : nullptr;

@@ -103,7 +103,7 @@ class Invariants : public ::testing::TestWithParam<std::string> {
 
 INSTANTIATE_TEST_SUITE_P(Planners, Invariants,
                          ::testing::Values("seven_node", "plan_decomposer", "page_agent", "venture_scope",
-                                           "round_planner", "tool_agent"),
+                                           "round_planner", "tool_agent", "plan_and_do"),
                          [](const auto& one) { return one.param; });
 
 TEST_P(Invariants, X_1_the_state_is_a_fold_of_the_events_and_a_snapshot_changes_nothing) {
@@ -384,21 +384,34 @@ TEST_P(Invariants, X_10_another_graph_is_refused_or_moved_to_never_silent) {
 
 // --- X.11 -----------------------------------------------------------------------------------------------------------
 
-// The outcomes of each node, by its visits, and of each sub-goal in a recorded run.
+// The outcomes of each node, by its visits, of each item of a map, and of each sub-goal in a recorded run.
 class Outcomes {
  public:
-  explicit Outcomes(const std::vector<Event>& events) {
+  Outcomes(const std::vector<Event>& events, const Graphs& graphs, const RunId& run) {
     std::vector<Fact> facts;
+    std::vector<BranchId> touched;
+    RunState state;
+    state.id = run;
     for (const Event& event : events) {
+      const auto step = state.steps.find(event.step);
+      const std::string place = step == state.steps.end() ? "" : place_of(state, step->second);
       if (const auto* done = std::get_if<StepSucceeded>(&event.body); done != nullptr && done->attempt > 0)
-        add(done->node, {done->label, parse_stored(done->patch), std::exchange(facts, {}), {}});
+        add(place, {done->label, parse_stored(done->patch), std::exchange(facts, {}), {}});
       else if (const auto* closed = std::get_if<SubGoalClosed>(&event.body); closed != nullptr && closed->attempt > 0)
         add(closed->sub_goal, {"", of_its_own(*closed), std::exchange(facts, {}), {}});
       else if (const auto* answered = std::get_if<QuestionAnswered>(&event.body))
         answers_[answered->question] = answered->value;
       else
         note(event.body, facts);
+      evolve(state, event, graphs, touched);
     }
+  }
+
+  // A sub-goal's id, or the name of the step's node, with the place of its item.
+  static std::string place_of(const RunState& state, const Step& step) {
+    if (step.goal >= 0) return goal_of(state, step).id;
+    const std::string& node = state.node(step).name;
+    return step.item < 0 ? node : node + " " + std::to_string(step.item);
   }
 
   Outcome take(const std::string& of) {
@@ -460,7 +473,7 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
   std::set<std::vector<StepId>> orders;
   std::optional<Json> first_goals;
   for (int round = 0; round < 60; ++round) {
-    Outcomes outcomes(events);
+    Outcomes outcomes(events, client_->graphs(), *parse_run_id(run));
     RunState state;
     StartRun start;
     start.run = *parse_run_id(run);
@@ -478,18 +491,16 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
       ASSERT_FALSE(state.steps.empty());
       std::vector<const Step*> open;  // that a worker or a person has to act on
       for (const auto& [id, step] : state.steps)
-        if (step.map.open_goals == 0) open.push_back(&step);
+        if (step.map.open_goals == 0 && step.map.open_items == 0) open.push_back(&step);
       most_open = std::max(most_open, open.size());
       const Step& step = *open[random() % open.size()];
       order.push_back(step.id);
-      const Node& node = state.node(step);
       std::optional<Command> command;
       if (!step.question.empty())
         command = Answer{step.question, outcomes.answer(step.question), "test", {}};
       else
         command =
-            CompleteStep{step.id, step.attempt,   outcomes.take(step.goal >= 0 ? goal_of(state, step).id : node.name),
-                         7,       context.now_us, 0};
+            CompleteStep{step.id, step.attempt, outcomes.take(Outcomes::place_of(state, step)), 7, context.now_us, 0};
       const Result<Decision> decision = decide(state, *command, context, client_->graphs());
       ASSERT_TRUE(decision.ok()) << decision.error().message;
     }
@@ -502,7 +513,7 @@ TEST_P(Invariants, X_11_parallel_results_in_any_order_come_to_the_same) {
     orders.insert(order);
   }
   // The others do one thing after another: there is nothing to permute, and that is held too.
-  const std::set<std::string> side_by_side = {"seven_node", "round_planner", "tool_agent"};
+  const std::set<std::string> side_by_side = {"seven_node", "round_planner", "tool_agent", "plan_and_do"};
   EXPECT_EQ(most_open > 1, side_by_side.contains(GetParam())) << most_open;
   EXPECT_EQ(orders.size() > 1, side_by_side.contains(GetParam())) << orders.size();
   if (GetParam() == "round_planner") {

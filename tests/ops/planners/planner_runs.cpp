@@ -62,6 +62,15 @@ PlannerCase plan_decomposer_case() {
   return {"plan_decomposer", input.dump()};
 }
 
+// A task that names two tools is tried whole, broken down, and done by its parts side by side; a person looks on first.
+PlannerCase plan_and_do_case() {
+  const Json input = {{"outline", {"# Both sides", "## Both", "- echo {\"n\": 1}", "- sleep {\"ms\": 1}"}},
+                      {"options", {{"max_depth", 0}}},
+                      {"tools", {"echo", "sleep"}},
+                      {"review", true}};
+  return {"plan_and_do", input.dump(), {R"("run")"}};
+}
+
 // A client that brings its DOM and does what the planner asks; the rule book plans.
 PlannerCase page_agent_case() {
   const auto page = [](const std::string& rows, const std::string& form) {
@@ -100,8 +109,8 @@ PlannerCase tool_agent_case() {
 }
 
 std::vector<PlannerCase> planner_cases() {
-  return {seven_node_case(),    plan_decomposer_case(), page_agent_case(),
-          venture_scope_case(), round_planner_case(),   tool_agent_case()};
+  return {seven_node_case(),    plan_decomposer_case(), page_agent_case(), venture_scope_case(),
+          round_planner_case(), tool_agent_case(),      plan_and_do_case()};
 }
 
 PlannerCase overruled_case(const std::string& graph) {

@@ -26,6 +26,7 @@ std::ostream& operator<<(std::ostream& out, const PlannerCase& a);
 
 PlannerCase seven_node_case();
 PlannerCase plan_decomposer_case();
+PlannerCase plan_and_do_case();
 PlannerCase page_agent_case();
 PlannerCase round_planner_case();  // loads the sample data set
 PlannerCase venture_scope_case();

@@ -425,10 +425,10 @@ TEST_F(BuiltinHandlers, get_their_settings_and_faults_from_the_folded_state) {
 TEST_F(BuiltinHandlers, a_call_without_arguments_has_none) {
   for (const Json& arguments : {Json(), Json(""), Json("{}"), Json::object()}) {
     const Json call = {{"id", "c1"}, {"function", {{"name", "now"}, {"arguments", arguments}}}};
-    const auto opened = opened_calls({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, 0, nullptr);
+    const auto opened = opened_calls({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, 0, {});
     ASSERT_TRUE(opened.ok()) << arguments;
-    ASSERT_EQ(opened->size(), 1U) << arguments;
-    EXPECT_EQ(std::get<SubGoalOpened>(opened->front()).inputs, Json::object()) << arguments;
+    ASSERT_EQ(opened->facts.size(), 1U) << arguments;
+    EXPECT_EQ(std::get<SubGoalOpened>(opened->facts.front()).inputs, Json::object()) << arguments;
   }
 }
 

@@ -25,7 +25,7 @@ T run(boost::asio::io_context& io, boost::asio::awaitable<T> work) {
   std::optional<T> result;
   std::exception_ptr error;
   const auto take = [&](std::exception_ptr thrown, T value) {
-    error = thrown;
+    error = std::move(thrown);
     result = std::move(value);
   };
   boost::asio::co_spawn(io, std::move(work), take);

@@ -100,6 +100,71 @@ TEST(DataReading, a_value_goes_to_the_table_that_is_asked) {
             "select count(*) from ship where ship.flag_state = 'Norway'");
 }
 
+// Orders with a key of two columns, a view of some of them, lines, and two tables that share a name and a column.
+DataCatalog orders() {
+  return {{{"order_header", "", "company_id", "integer", "", true, false, true, 100},
+           {"order_header", "", "order_no", "integer", "", true, false, true, 100},
+           plain_column("order_header", "customer_no", "integer"),
+           plain_column("order_header", "price", "numeric(9,2)"),
+           {"open_orders", "", "company_id", "integer", "", false, false, false, -1},
+           {"open_orders", "", "order_no", "integer", "", false, false, false, -1},
+           {"open_orders", "", "customer_no", "integer", "", false, false, false, -1},
+           {"customer", "", "company_id", "integer", "", true, false, true, 100},
+           {"customer", "", "customer_no", "integer", "", true, false, true, 100},
+           plain_column("customer", "city"),
+           key_column("order_line", "line_id"),
+           plain_column("order_line", "units", "integer"),
+           key_column("asset", "asset_id"),
+           plain_column("asset", "value", "numeric(9,2)"),
+           key_column("hr.asset", "asset_id"),
+           plain_column("hr.asset", "value", "numeric(9,2)")},
+          {{"order_header", "company_id", "customer", "company_id", {{"customer_no", "customer_no"}}}}};
+}
+
+Json order_metadata(const std::string& question, const std::vector<DataValue>& values = {}) {
+  return question_metadata({{}, question}, orders(), {values, {}, {}});
+}
+
+Json order_query(const std::string& question, const std::vector<DataValue>& values = {}) {
+  const Result<Json> query = sql_query({{"kind", "list"}, {"question", question}, {"references", Json::array({"?"})}},
+                                       order_metadata(question, values));
+  return query ? *query : Json{{"text", query.error().message}};
+}
+
+TEST(DataReading, issue_20_2_a_table_is_named_without_the_word_for_its_kind) {
+  EXPECT_EQ(in_one_line(order_query("How many orders are there?")["text"]), "select count(*) from order_header");
+  EXPECT_FALSE(order_query("How many orders are there?").contains("doubts"));
+  const Json open = order_query("How many open ones are there?");
+  EXPECT_EQ(in_one_line(open["text"]), "select count(*) from open_orders");
+  EXPECT_TRUE(contains(canonical(open["doubts"]), "was taken for the table open_orders")) << open;
+}
+
+TEST(DataReading, issue_20_2_a_view_is_joined_and_counted_by_the_keys_of_its_table) {
+  EXPECT_EQ(in_one_line(order_query("How many open orders from Oslo are there?",
+                                    {{"customer", "city", "Oslo", "oslo", true, false}})["text"]),
+            "select count(*) from open_orders join customer on open_orders.company_id = customer.company_id and "
+            "open_orders.customer_no = customer.customer_no where customer.city = 'Oslo'");
+  EXPECT_EQ(
+      in_one_line(order_query("How many orders are there for each customer city?")["text"]),
+      "select customer.city, count(*) from order_header join customer on order_header.company_id = "
+      "customer.company_id and order_header.customer_no = customer.customer_no group by customer.city order by 1");
+}
+
+TEST(DataReading, issue_20_2_the_count_of_rows_may_stand_before_what_is_asked) {
+  EXPECT_TRUE(contains(order_query("Which three customers have the highest price?")["text"], "limit 3"))
+      << order_query("Which three customers have the highest price?");
+  EXPECT_TRUE(contains(read_query("Show me five ships with the highest length")["text"], "limit 5"));
+}
+
+TEST(DataMetadata, issue_20_R4_what_may_be_several_things_alike_is_a_rival) {
+  const Json assets = order_metadata("How many assets are there?");
+  ASSERT_TRUE(assets.contains("rivals")) << assets;
+  EXPECT_EQ(assets["rivals"], Json::array({{{"word", "assets"}, {"places", {"asset", "hr.asset"}}, {"more", false}}}));
+  EXPECT_FALSE(order_metadata("How many hr assets are there?").contains("rivals")) << "the schema is named";
+  EXPECT_TRUE(order_metadata("What is the total value?").contains("rivals"));
+  EXPECT_FALSE(order_metadata("How many orders are there?").contains("rivals"));
+}
+
 TEST(DataWords, stems_and_names_are_alike) {
   EXPECT_EQ(stem_of("cities"), stem_of("city"));
   EXPECT_EQ(stem_of("written"), stem_of("writes"));

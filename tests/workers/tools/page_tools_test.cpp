@@ -1,4 +1,6 @@
 // The page tools and the page agent on a real page in a real browser.
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -10,6 +12,7 @@
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/ids.hpp"
 #include "workers/planners/page_agent/rules.hpp"
+#include "workers/ports/secrets.hpp"
 #include "workers/tools/page/action.hpp"
 #include "workers/tools/page/dom.hpp"
 #include "workers/tools/page/tools.hpp"
@@ -41,6 +44,16 @@ int browser_processes() {
   return count;
 }
 
+// Ends the browsers of this process, as a crash of them would.
+void end_browsers() {
+  const std::string mark = "cairn-browser-" + std::to_string(getpid()) + "-";
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (shows(line, mark)) ::kill(std::atoi(entry.path().filename().c_str()), SIGKILL);
+  }
+}
+
 bool wait_until_no_browser() {
   for (int tries = 0; tries < 200 && browser_processes() > 0; ++tries) usleep(50'000);
   return browser_processes() == 0;
@@ -49,7 +62,8 @@ bool wait_until_no_browser() {
 // Calls of one run.
 class Calls {
  public:
-  explicit Calls(Tools& tools) : tools_(tools), run_(new_run_id()) {}
+  explicit Calls(Tools& tools) : tools_(&tools), run_(new_run_id()) {}
+  void go_on_with(Tools& others) { tools_ = &others; }
   ToolAnswer call(const std::string& tool, Json inputs, StepId step = 1) {
     ToolCall call;
     call.run = run_;
@@ -57,7 +71,7 @@ class Calls {
     call.tool = tool;
     call.key = to_string(run_) + "/" + std::to_string(step);
     call.inputs = std::move(inputs);
-    return testing::run(tools_.call(std::move(call)));
+    return testing::run(tools_->call(std::move(call)));
   }
   Json observe(const std::string& url = register_page) {
     auto answer = call("page.observe", {{"url", url}});
@@ -75,7 +89,7 @@ class Calls {
   }
 
  private:
-  Tools& tools_;
+  Tools* tools_;
   RunId run_;
 };
 
@@ -134,6 +148,99 @@ TEST(PageTools, a_lost_browser_is_opened_again_and_nothing_is_performed) {
   EXPECT_EQ(again["performed"], false);
   EXPECT_EQ(again["reopened"], true);
   EXPECT_FALSE(shows(again["dom"], "<form"));
+}
+
+// A shop that knows its visitor by a cookie, the browser's storage and the session's.
+testing::LoopbackServer::Reply basket(const testing::LoopbackServer::Request&) {
+  return {200, R"html(<title>Basket</title><button>Take</button><p id="has"></p><script>
+    const show = () => document.getElementById('has').textContent =
+      ['cookie ' + document.cookie, 'local ' + localStorage.basket, 'session ' + sessionStorage.step].join(', ');
+    document.querySelector('button').addEventListener('click', () => {
+      document.cookie = 'visitor=ann; max-age=600';
+      localStorage.basket = 'lamp';
+      sessionStorage.step = 'second';
+      show();
+    });
+    show();
+  </script>)html",
+          false};
+}
+
+TEST(PageTools, U8_a_page_is_opened_again_with_the_cookies_and_the_storage_that_it_had) {
+  const testing::LoopbackServer server(basket);
+  const testing::TemporaryFolder kept;
+  const std::string known = "cookie visitor=ann, local lamp, session second";
+  for (const bool is_elsewhere : {true, false}) {
+    PageToolOptions options = {server.url("/"), ""};
+    if (is_elsewhere) options.kept = kept.path().string();
+    auto tools = browser_tools(options);
+    auto others = is_elsewhere ? browser_tools(options) : nullptr;
+    Calls calls(*tools);
+    const Json page = calls.observe(server.url("/shop"));
+    EXPECT_TRUE(shows(page["dom"], "cookie , local undefined, session undefined")) << page["dom"];
+    EXPECT_TRUE(shows(calls.act("click(" + number_of(page, "Take") + ")", page, 2)["dom"], known));
+    if (is_elsewhere) {  // the worker dies, and another goes on
+      tools.reset();
+      EXPECT_TRUE(wait_until_no_browser());
+      calls.go_on_with(*others);
+    } else {  // its browser dies
+      end_browsers();
+      EXPECT_FALSE(calls.call("page.act", {{"url", page["url"]}, {"action", "click(1)"}}, 3).ok());
+    }
+    const Json again = calls.act("click(" + number_of(page, "Take") + ")", page, 4);
+    EXPECT_EQ(again["reopened"], true);
+    EXPECT_EQ(again["performed"], false);
+    EXPECT_TRUE(shows(again["dom"], known)) << again["dom"];
+    if (!is_elsewhere) continue;
+    for (const auto& entry : fs::directory_iterator(kept.path()))
+      EXPECT_EQ(fs::status(entry).permissions() & fs::perms::all, fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_TRUE(calls.call("page.close", Json::object(), 5).ok());
+    EXPECT_TRUE(fs::is_empty(kept.path())) << "a run that has ended leaves nothing";
+  }
+}
+
+TEST(PageTools, U4_a_picture_is_evidence_and_shows_no_secret) {
+  const testing::LoopbackServer server([](const testing::LoopbackServer::Request&) {
+    return testing::LoopbackServer::Reply{
+        200,
+        "<!doctype html><label>Echoed <input oninput=\"document.getElementById('e').textContent = "
+        "this.value\"></label><p id=e></p>",
+        false};
+  });
+  ::setenv("CAIRN_TEST_ECHOED", "correct-horse", 1);
+  const testing::TemporaryFolder pictures;
+  PageToolOptions options = {server.url("/"), pictures.path().string()};
+  const Json place = {{"env", "CAIRN_TEST_ECHOED"}, {"urls", Json::array({server.url("/")})}};
+  const auto sources = parse_secrets({{"echoed", place}});
+  ASSERT_TRUE(sources.ok()) << sources.error().message;
+  auto secrets = Secrets::open(*sources);
+  ASSERT_TRUE(secrets.ok()) << secrets.error().message;
+  options.secrets = *std::move(secrets);
+  const auto tools = browser_tools(std::move(options));
+  Calls calls(*tools);
+  const ToolAnswer opened = calls.call("page.observe", {{"url", server.url("/")}, {"screenshot", true}});
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const Json& page = *opened;
+  EXPECT_TRUE(page["screenshot"].get<std::string>().starts_with("/9j/")) << "JPEG in base64";
+  const ToolAnswer acted = calls.call("page.act",
+                                      {{"url", page["url"]},
+                                       {"action", "setSecret(" + number_of(page, "Echoed") + ", \"echoed\")"},
+                                       {"screenshot", true}},
+                                      2);
+  ASSERT_TRUE(acted.ok()) << acted.error().message;
+  const Json& filled = *acted;
+  EXPECT_EQ(filled["performed"], true) << filled;
+  EXPECT_FALSE(filled.contains("screenshot")) << "the secret stands in the page as text";
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(pictures.path())) {
+    names.push_back(entry.path().filename());
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_TRUE(bytes.starts_with("\x89PNG")) << entry.path();
+    EXPECT_EQ(fs::status(entry).permissions() & fs::perms::all, fs::perms::owner_read | fs::perms::owner_write);
+  }
+  ASSERT_EQ(names.size(), 1U);
+  EXPECT_TRUE(names[0].ends_with("-1.png")) << names[0];
 }
 
 TEST(PageTools, only_pages_that_the_worker_allows_are_opened) {

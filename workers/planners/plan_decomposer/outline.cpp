@@ -351,7 +351,7 @@ std::vector<PlanNode> tasks_of(const std::vector<OutlineItem>& items, const std:
     }
     if (item.is_done)
       task.context = {
-          {"combined", "Ticked as done in the outline."}, {"sections", Json::array()}, {"meta", Json::object()}};
+          {"combined", "Ticked as done in the outline."}, {"sections", Json::array()}, {"meta", {{"done", true}}}};
     tasks.push_back(std::move(task));
   }
   return tasks;

@@ -1,6 +1,6 @@
-// Breaks a plan down level by level: one task after another is shown to the model, its reply is put on record, then
-// held against the rules, then written as one event. Where a run stands is in its channels, so a budget outlives its
-// worker.
+// Breaks a plan down level by level: one task after another, or several of a level side by side, is shown to the model,
+// its reply is put on record, then held against the rules, then written as one event. Where a run stands is in its
+// channels, so a budget outlives its worker.
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <optional>
@@ -37,7 +37,8 @@ Record rewritten(const char* rule, Json from, Json to) {
 struct Assignment {
   DecompositionSettings settings;
   std::string mode;
-  std::string root;  // the given task; "": the whole plan
+  std::string root;          // the given task; "": the whole plan
+  bool makes_leaves = true;  // of tasks without sub-tasks; runs that began before there was this do not
 
   bool is_single() const { return !root.empty(); }
   std::int64_t depth_limit() const {
@@ -47,12 +48,16 @@ struct Assignment {
 };
 
 Json assignment_json(const Assignment& assignment) {
-  return {{"settings", settings_json(assignment.settings)}, {"mode", assignment.mode}, {"root", assignment.root}};
+  return {{"settings", settings_json(assignment.settings)},
+          {"mode", assignment.mode},
+          {"root", assignment.root},
+          {"makes_leaves", assignment.makes_leaves}};
 }
 
 Assignment assignment_of(const StepInput& input) {
   const Json& stored = input.data.at("job");
-  return {stored_settings(stored.at("settings")), stored.at("mode"), stored.at("root")};
+  return {stored_settings(stored.at("settings")), stored.at("mode"), stored.at("root"),
+          stored.value("makes_leaves", false)};
 }
 
 PlanTree named_plan(const StepInput& input) {
@@ -156,6 +161,17 @@ class Walk {
     return std::nullopt;
   }
 
+  // More tasks of the same depth, right behind the last one, at most so many.
+  std::vector<Target> more_of_its_level(const Target& first, std::int64_t most, Outcome& outcome) {
+    std::vector<Target> level;
+    while (static_cast<std::int64_t>(level.size()) < most && depth_ahead() == first.depth) {
+      const std::optional<Target> target = to_expand(outcome);
+      if (!target) break;
+      level.push_back(*target);
+    }
+    return level;
+  }
+
   bool is_at_end() const { return first_ + taken_ >= queue_.size() + entrance_.queue.size(); }
 
   void leave(Json& patch) {
@@ -165,10 +181,21 @@ class Walk {
   }
 
  private:
-  std::optional<Target> take() {
+  std::optional<Target> ahead() const {
     if (is_at_end()) return std::nullopt;
-    const std::size_t at = first_ + taken_++;
+    const std::size_t at = first_ + taken_;
     return target_of(at < queue_.size() ? queue_[at] : entrance_.queue[at - queue_.size()]);
+  }
+
+  std::optional<std::int64_t> depth_ahead() const {
+    const std::optional<Target> target = ahead();
+    return target ? std::optional<std::int64_t>(target->depth) : std::nullopt;
+  }
+
+  std::optional<Target> take() {
+    std::optional<Target> target = ahead();
+    if (target) ++taken_;
+    return target;
   }
 
   void pass_by(const Target& target, const std::vector<const PlanNode*>& children, Outcome& outcome) {
@@ -200,6 +227,15 @@ std::optional<BudgetExhausted> exhausted(const StepInput& input, const Assignmen
   return std::nullopt;
 }
 
+// How many tasks may be asked about side by side without passing a budget: each call may need its retries, and a reply
+// of one child each is the least that is worth its call.
+std::int64_t level_most(const StepInput& input, const Assignment& assignment) {
+  const DecompositionSettings& settings = assignment.settings;
+  const std::int64_t calls = (settings.max_llm_calls - count(input, "llm_calls")) / (settings.retry_limit + 1);
+  const std::int64_t nodes = settings.total_node_budget - count(input, "nodes_created");
+  return std::min({settings.at_once, calls, nodes});
+}
+
 StepResult next(const StepInput& input) {
   const Assignment assignment = assignment_of(input);
   const PlanTree plan = named_plan(input);
@@ -224,10 +260,85 @@ StepResult next(const StepInput& input) {
   return outcome;
 }
 
+// --- advance ---------------------------------------------------------------------------------------------------------
+// As next, but several tasks of a level leave together as a `level`, and their replies come back through here one by
+// one: each is written, or its task skipped, as if it had been asked about alone.
+struct Batch {
+  Json targets;   // as the map went over them
+  Json replies;   // of the map: what expand left, null where it failed
+  Json failures;  // of the map
+  std::size_t at = 0;
+};
+
+Batch batch_of(const StepInput& input) {
+  return {channel(input, "batch", Json::array()), channel(input, "replies", Json::array()),
+          channel(input, "reply_failures", Json::array()), static_cast<std::size_t>(count(input, "batch_at"))};
+}
+
+// All calls of a batch count when it comes back, whether or not its replies are used.
+void count_calls(const Batch& batch, const Assignment& assignment, Json& patch) {
+  std::int64_t calls = static_cast<std::int64_t>(batch.failures.size()) * (assignment.settings.retry_limit + 1);
+  std::int64_t tokens_in = 0;
+  std::int64_t tokens_out = 0;
+  double cost = 0;
+  for (const Json& reply : batch.replies) {
+    if (!reply.is_object()) continue;
+    calls += reply.at("llm_calls").get<std::int64_t>();
+    tokens_in += reply.at("tokens_in").get<std::int64_t>();
+    tokens_out += reply.at("tokens_out").get<std::int64_t>();
+    cost += reply.at("cost").get<double>();
+  }
+  patch["llm_calls"] = calls;
+  patch["tokens_in"] = tokens_in;
+  patch["tokens_out"] = tokens_out;
+  patch["cost"] = cost;
+}
+
+// The next reply of a batch that came back, as the single path leaves it for `write` or `skip`.
+Outcome next_of_batch(const Batch& batch, const Assignment& assignment) {
+  Outcome outcome{"skip", {{"target", batch.targets[batch.at]}, {"batch_at", batch.at + 1}}, {}};
+  if (batch.at == 0) count_calls(batch, assignment, outcome.patch);
+  const Json reply = batch.at < batch.replies.size() ? batch.replies[batch.at] : Json();
+  if (reply.is_object()) {
+    outcome.label = "write";
+    outcome.patch["reply"] = reply.at("reply");
+    outcome.patch["source"] = reply.at("source");
+    return outcome;
+  }
+  Json failed = {{"node", "expand"}, {"error", "lost"}, {"message", "Expected a reply, but there is none."}};
+  for (const Json& failure : batch.failures) {
+    if (failure.at("index") == batch.at) failed.update(failure);
+  }
+  failed.erase("index");
+  outcome.patch["skipping"] = std::move(failed);
+  return outcome;
+}
+
+StepResult advance(const StepInput& input) {
+  const Assignment assignment = assignment_of(input);
+  if (const Batch batch = batch_of(input); batch.at < batch.targets.size()) return next_of_batch(batch, assignment);
+  StepResult single = next(input);
+  const std::int64_t most = level_most(input, assignment);
+  if (!single || single->label != "expand" || most < 2) return single;
+  const PlanTree plan = named_plan(input);
+  Walk walk(input, plan, assignment);
+  Outcome outcome{"level", Json::object(), {}};
+  const std::optional<Target> first = walk.to_expand(outcome);
+  const std::vector<Target> others = walk.more_of_its_level(*first, most - 1, outcome);
+  if (others.empty()) return single;
+  Json targets = Json::array({{{"id", first->id}, {"depth", first->depth}}});
+  for (const Target& target : others) targets.push_back({{"id", target.id}, {"depth", target.depth}});
+  walk.leave(outcome.patch);
+  outcome.patch["batch"] = std::move(targets);
+  outcome.patch["batch_at"] = 0;
+  return outcome;
+}
+
 // --- expand ----------------------------------------------------------------------------------------------------------
 DecompositionTask task_of(const Assignment& assignment, const Target& target) {
   return {target.id, assignment.mode, static_cast<std::size_t>(assignment.settings.max_children),
-          static_cast<std::size_t>(assignment.settings.outline_bytes_max)};
+          static_cast<std::size_t>(assignment.settings.outline_bytes_max),
+          assignment.settings.stop_on_empty && assignment.has_run_scope()};
 }
 
 ModelRequest request_of(const StepInput& input, const Assignment& assignment, const DecompositionTask& task) {
@@ -235,7 +346,8 @@ ModelRequest request_of(const StepInput& input, const Assignment& assignment, co
   ModelRequest request = request_for(input);
   request.model = assignment.settings.model;
   request.options = assignment.settings.options;
-  request.messages = decomposition_messages(named_plan(input), task, was_bad ? input.fault : "");
+  request.messages =
+      decomposition_messages(named_plan(input), task, was_bad ? input.fault : "", channel(input, "progress"));
   request.schema = decomposition_reply_schema();
   request.schema_name = decomposition_schema;
   return request;
@@ -267,7 +379,10 @@ Record decomposition_failed(const StepInput& input, const Assignment& assignment
 
 asio::awaitable<StepResult> expand(StepInput input, Ports& ports) {
   const Assignment assignment = assignment_of(input);
-  const Target target = target_of(input.data.at("target"));
+  // In a map over a level the target is the item; the node's settings say so.
+  const Target target = target_of(input.with.contains("target") ? input.with["target"] : input.data.at("target"));
+  if (named_plan(input).find(target.id) == nullptr)
+    co_return failure("not_found", "Expected task " + target.id + " to be in the plan, but it is not.", false);
   const DecompositionTask task = task_of(assignment, target);
   ModelRequest request = request_of(input, assignment, task);
   const auto read = [&input, &task](const ModelReply& reply) { return read_reply(input, task, reply); };
@@ -295,9 +410,10 @@ struct Writing {
 std::vector<PlanNode> children_of(const Json& reply, const Target& target) {
   std::vector<PlanNode> children;
   for (const Json& child : reply.at("children")) {
-    PlanNode node{"", target.id, "", child.at("instruction"), {}, child.at("context"), child.at("leaf")};
+    PlanNode node{
+        "", target.id, "", child.at("instruction"), {}, child.value("context", Json()), child.value("leaf", false)};
     node.name = readable_line(child.at("name").get<std::string>(), name_bytes_max);
-    for (const Json& id : child.at("dependencies")) node.dependencies.push_back(reply_id(id));
+    for (const Json& id : child.value("dependencies", Json::array())) node.dependencies.push_back(reply_id(id));
     children.push_back(std::move(node));
   }
   return children;
@@ -337,6 +453,16 @@ void remove_existing(Writing& writing) {
   writing.outcome.facts.emplace_back(PlanRevised{writing.plan.version + 1, "overwrite", std::move(changes)});
   writing.outcome.patch["removed"] = gone;
   writing.plan = std::move(left);
+}
+
+// A task for which there are no sub-tasks is one that is done as it stands.
+void make_leaf(Writing& writing) {
+  const PlanNode* target = writing.plan.find(writing.target.id);
+  if (!writing.children.empty() || target->leaf || !writing.plan.children(target->id).empty()) return;
+  writing.plan.make_leaf(target->id);
+  Json change = {{"op", "update"}, {"id", target->id}, {"context", plan_child(*target).context}};
+  writing.outcome.facts.emplace_back(PlanRevised{writing.plan.version + 1, "leaf", Json::array({std::move(change)})});
+  writing.outcome.patch["leaves"] = {target->id};
 }
 
 // Gives the children their ids and puts them into the plan, without the dependencies it cannot have.
@@ -399,6 +525,7 @@ StepResult write(const StepInput& input) {
   force_leaves(writing);
   remove_existing(writing);
   put_on_record(writing, add_children(writing), given);
+  if (given == 0 && assignment.makes_leaves) make_leaf(writing);
   if (writing.is_over_budget)
     outcome.facts.emplace_back(
         BudgetExhausted{"nodes", assignment.settings.total_node_budget, assignment.settings.total_node_budget});
@@ -415,22 +542,25 @@ StepResult write(const StepInput& input) {
 }
 
 // --- skip ------------------------------------------------------------------------------------------------------------
-// A task without a usable reply is left as it is; `given` has the failure.
+// A task without a usable reply is left as it is. `given` has the failure; of a task of a batch the channel `skipping`,
+// and its calls are counted already.
 StepResult skip(const StepInput& input) {
   const Assignment assignment = assignment_of(input);
   const Target target = target_of(input.data.at("target"));
-  const bool is_write = input.given.at("node") != "expand";
-  const std::string word = input.given.at("error").get<std::string>();
+  const bool is_of_batch = !input.given.is_object() || !input.given.contains("error");
+  const Json failed = is_of_batch ? input.data.at("skipping") : input.given;
+  const bool is_write = failed.at("node") != "expand";
+  const std::string word = failed.at("error").get<std::string>();
   const std::string error = is_write ? "write" : cause_of(word);
   Outcome outcome{"go_on", Json::object(), {}};
-  outcome.patch["failed"] = Json::array({{{"id", target.id}, {"error", error}, {"reason", input.given.at("message")}}});
+  outcome.patch["failed"] = Json::array({{{"id", target.id}, {"error", error}, {"reason", failed.at("message")}}});
+  if (is_of_batch) return outcome;
   if (!is_write) {
     const std::int64_t left = assignment.settings.max_llm_calls - count(input, "llm_calls");
     outcome.patch["llm_calls"] = std::min(assignment.settings.retry_limit + 1, left);
     return outcome;
   }
-  outcome.facts.emplace_back(
-      decomposition_failed(input, assignment, target, {error, input.given.at("message"), false, {}}));
+  outcome.facts.emplace_back(decomposition_failed(input, assignment, target, {error, failed.at("message"), false, {}}));
   if (assignment.settings.on_write_error == "continue") return outcome;
   outcome.label = "stop";
   outcome.patch["stopped"] = "write_error";
@@ -480,9 +610,15 @@ void add_plan_decomposer(HandlerTable& table) {
         {"job", "queue", "taken", "nodes_created", "llm_calls", "depth_limited"},
         PureHandler(next),
         reads_the_plan},
+       {"advance",
+        {"expand", "level", "write", "skip", "again", "done"},
+        {"job", "queue", "taken", "nodes_created", "llm_calls", "depth_limited", "batch", "batch_at", "replies",
+         "reply_failures"},
+        PureHandler(advance),
+        reads_the_plan},
        {"expand",
         {"replied"},
-        {"job", "plan_id", "goal", "target", "llm_calls"},
+        {"job", "plan_id", "goal", "target", "llm_calls", "progress"},
         EffectHandler(expand),
         reads_the_plan},
        {"write",
@@ -490,7 +626,7 @@ void add_plan_decomposer(HandlerTable& table) {
         {"job", "target", "reply", "source", "nodes_created"},
         PureHandler(write),
         reads_the_plan},
-       {"skip", {"go_on", "stop"}, {"job", "target", "llm_calls"}, PureHandler(skip)},
+       {"skip", {"go_on", "stop"}, {"job", "target", "llm_calls", "skipping"}, PureHandler(skip)},
        {"finish",
         {"done"},
         {"job", "plan_id", "goal", "tasks_given", "processed", "failed", "skipped", "stopped", "llm_calls",

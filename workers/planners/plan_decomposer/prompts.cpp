@@ -21,13 +21,23 @@ constexpr std::string_view system_text =
     "only if "
     "nothing more of the whole plan should be broken down, \"reason\": one sentence, \"children\": [{\"name\": short, "
     "\"instruction\": what is to be done and when it is done, \"dependencies\": [ids of tasks that must end first], "
-    "\"context\": null or {\"combined\": what else one must know, \"sections\": [], \"meta\": {}}, \"leaf\": true if "
-    "it can "
-    "be done as it stands}]}.\n\n"
+    "\"context\": null or {\"combined\": what else one must know, \"sections\": [], \"meta\": {any facts of the task, "
+    "like an estimate}}, \"leaf\": true if it can be done as it stands}]}.\n\n"
     "The children are in the order in which they are best done. They get the ids of constraints.child_ids in that "
     "order, "
     "so they may depend on one another; other dependencies are ids of plan_outline. Do not repeat tasks the plan has. "
-    "Write in the language of the target task. If it cannot sensibly be broken down, reply with no children.";
+    "Write in the language of the target task. If it cannot sensibly be broken down, reply with no children: ";
+constexpr std::string_view empty_makes_a_leaf = "it then stays as it is and is done in one piece.";
+constexpr std::string_view empty_ends_all = "the whole decomposition then ends there.";
+
+// Added where the tasks of the plan are being done.
+constexpr std::string_view progress_text =
+    "\n\nThe plan is being carried out; progress says how far. verified_state holds the results on record by task: "
+    "they are facts to build on. What is in done is not to be done again. What is in failed was tried as it stands "
+    "there "
+    "and did not work. If target_task is among them, find another way: sub-tasks that get round the cause, the "
+    "smallest "
+    "number that will do, each doable by one of the tools.";
 
 Json list_of(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 
@@ -89,7 +99,8 @@ Json outline_json(const PlanTree& plan, const std::string& target, std::size_t b
 
 }  // namespace
 
-Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task, const std::string& fault) {
+Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task, const std::string& fault,
+                            const Json& progress) {
   const PlanNode& target = *plan.find(task.target);
   Json data = {{"target_task", target_json(plan, target)},
                {"plan_outline", outline_json(plan, task.target, task.outline_bytes)},
@@ -100,18 +111,25 @@ Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task,
                  {"forbidden_fields", {"priority", "status"}}}},
                {"mode_hint", task.mode}};
   if (!fault.empty()) data["last_attempt_failed"] = fault;
-  return {{{"role", "system"}, {"content", system_text}}, {{"role", "user"}, {"content", canonical(data)}}};
+  std::string system(system_text);
+  system += task.ends_on_empty ? empty_ends_all : empty_makes_a_leaf;
+  if (!progress.is_null()) {
+    data["progress"] = progress;
+    system += progress_text;
+  }
+  return {{{"role", "system"}, {"content", std::move(system)}}, {{"role", "user"}, {"content", canonical(data)}}};
 }
 
 Json decomposition_reply_schema() {
   const Json text = {{"type", "string"}};
   const Json id = {{"type", {"string", "integer"}}};
   const Json boolean = {{"type", "boolean"}};
-  Json context =
-      object_schema({{"combined", text}, {"sections", list_of(text)}, {"meta", object_schema(Json::object())}});
+  Json context = object_schema({{"combined", text}, {"sections", list_of(text)}, {"meta", {{"type", "object"}}}});
   context["type"] = {"object", "null"};
+  context["required"] = Json::array();
   Json child = object_schema(
       {{"name", text}, {"instruction", text}, {"dependencies", list_of(id)}, {"context", context}, {"leaf", boolean}});
+  child["required"] = {"name", "instruction"};  // a context is optional, and so is what an empty one would say
   return object_schema({{"target_node_id", id},
                         {"mode", {{"type", "string"}, {"enum", {"plan_bfs", "single_node"}}}},
                         {"should_stop", boolean},

@@ -19,11 +19,14 @@ struct DecompositionTask {
   std::string_view mode;  // plan_bfs or single_node
   std::size_t max_children = 0;
   std::size_t outline_bytes = 0;  // of the plan's outline, at most
+  bool ends_on_empty = false;     // a reply without children ends the whole decomposition
 };
 
 // System and user message. The last one is a JSON object: target_task (its name, instruction, path, the children it
-// has), plan_outline (at most `outline_bytes`), constraints, mode_hint, and after a failed attempt last_attempt_failed.
-Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task, const std::string& fault);
+// has), plan_outline (at most `outline_bytes`), constraints, mode_hint, after a failed attempt last_attempt_failed, and
+// where the plan is being carried out its `progress` (null: it is not): verified_state, done, failed.
+Json decomposition_messages(const PlanTree& plan, const DecompositionTask& task, const std::string& fault,
+                            const Json& progress = nullptr);
 
 // The JSON Schema of a reply; the same for every task.
 Json decomposition_reply_schema();

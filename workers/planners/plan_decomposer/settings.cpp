@@ -16,12 +16,13 @@ struct Number {
   std::int64_t least;
   std::int64_t most;
 };
-constexpr std::array<Number, 7> numbers = {{{"max_depth", &Settings::max_depth, 0, 50},
+constexpr std::array<Number, 8> numbers = {{{"max_depth", &Settings::max_depth, 0, 50},
                                             {"max_children", &Settings::max_children, 1, 100},
                                             {"total_node_budget", &Settings::total_node_budget, 0, 5000},
                                             {"max_llm_calls", &Settings::max_llm_calls, 0, 20'000},
                                             {"retry_limit", &Settings::retry_limit, 0, 3},
                                             {"expand_depth", &Settings::expand_depth, 1, 50},
+                                            {"at_once", &Settings::at_once, 1, 100},
                                             {"outline_bytes_max", &Settings::outline_bytes_max, 200, 65'536}}};
 
 struct Switch {

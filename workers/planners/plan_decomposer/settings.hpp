@@ -15,8 +15,9 @@ struct DecompositionSettings {
   std::int64_t max_llm_calls = 200;     // retries included
   std::int64_t retry_limit = 1;         // retries of a failed call
   std::int64_t expand_depth = 1;        // levels below the given task, when there is one
+  std::int64_t at_once = 1;             // tasks of one level that are shown to the model side by side
   std::int64_t outline_bytes_max = 4000;
-  bool stop_on_empty = true;
+  bool stop_on_empty = false;                // an empty reply ends the run; else it makes the task a leaf
   bool skip_existing = true;                 // in plan_bfs: tasks that have children are not decomposed again
   std::string stop_scope = "run";            // run or node
   std::string on_write_error = "stop";       // stop or continue

@@ -207,6 +207,8 @@ void PlanTree::set_dependencies(const std::string& id, std::vector<std::string> 
   nodes_[by_id_.at(id)].dependencies = std::move(dependencies);
 }
 
+void PlanTree::make_leaf(const std::string& id) { nodes_[by_id_.at(id)].leaf = true; }
+
 void PlanTree::drop_unknown_dependencies() {
   for (PlanNode& node : nodes_)
     std::erase_if(node.dependencies, [this](const std::string& id) { return !by_id_.contains(id); });
@@ -367,23 +369,47 @@ Json plan_json(const PlanTree& plan) {
 }
 
 // --- in a run --------------------------------------------------------------------------------------------------------
+namespace {
+
+PlanNode node_seen(const GoalView& goal) {
+  PlanNode node{goal.id, goal.parent, goal.title, "", goal.after, nullptr, false};
+  if (goal.context.is_object()) {
+    node.instruction = goal.context.value("instruction", "");
+    node.context = goal.context.value("context", Json());
+    node.leaf = goal.context.value("leaf", false);
+  }
+  return node;
+}
+
+// Adds those whose parent is in the tree, and leaves the others in the list. Returns whether it added one.
+bool add_hanging(PlanTree& tree, std::vector<const GoalView*>& goals) {
+  std::vector<const GoalView*> left;
+  for (const GoalView* goal : goals) {
+    const bool hangs = goal->parent.empty() || tree.find(goal->parent) != nullptr;
+    if (!hangs) {
+      left.push_back(goal);
+    } else if (tree.find(goal->id) == nullptr) {
+      tree.add(node_seen(*goal));
+    }
+  }
+  const bool has_added = left.size() < goals.size();
+  goals = std::move(left);
+  return has_added;
+}
+
+}  // namespace
+
 PlanTree plan_seen(const StepInput& input) {
   PlanTree tree;
   tree.version = input.plan_version;
+  std::vector<const GoalView*> tasks;
   for (const GoalView& goal : input.plan) {
-    const bool hangs = goal.parent.empty() || tree.find(goal.parent) != nullptr;
+    tree.retire(goal.id);
     const bool is_removed = goal.status == GoalStatus::skipped;
-    if (!goal.tool.empty() || is_removed || !hangs || tree.find(goal.id) != nullptr) {
-      tree.retire(goal.id);
-      continue;
-    }
-    PlanNode node{goal.id, goal.parent, goal.title, "", goal.after, nullptr, false};
-    if (goal.context.is_object()) {
-      node.instruction = goal.context.value("instruction", "");
-      node.context = goal.context.value("context", Json());
-      node.leaf = goal.context.value("leaf", false);
-    }
-    tree.add(std::move(node));
+    if (goal.tool.empty() && !is_removed) tasks.push_back(&goal);
+  }
+  // A revision may hang a task below one that came later, so that one pass is not always enough.
+  while (add_hanging(tree, tasks)) {
   }
   tree.drop_unknown_dependencies();
   return tree;

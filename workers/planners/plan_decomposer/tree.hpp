@@ -36,6 +36,7 @@ class PlanTree {
   // Marks an id as used, so that it is never given to another task.
   void retire(const std::string& id) { used_.insert(id); }
   void set_dependencies(const std::string& id, std::vector<std::string> dependencies);
+  void make_leaf(const std::string& id);
 
   void drop_unknown_dependencies();
   void clear();  // removes all tasks; their ids stay used

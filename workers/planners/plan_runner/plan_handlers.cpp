@@ -46,6 +46,7 @@ struct Decomposed {
   std::int64_t base_version = 0;
   std::string mode;
   std::vector<std::string> removed;
+  std::vector<std::string> leaves;  // given tasks for which there were no sub-tasks
   std::vector<PlanNode> created;
 };
 
@@ -60,7 +61,11 @@ PlanNode node_of(const Json& task) {
 Result<Decomposed> read_decomposition(const Json& output) {
   try {
     const Json& result = output.at("result");
-    Decomposed read{output.at("base_version"), result.at("mode"), output.at("removed_nodes"), {}};
+    Decomposed read{output.at("base_version"),
+                    result.at("mode"),
+                    output.at("removed_nodes"),
+                    output.value("leaves", std::vector<std::string>{}),
+                    {}};
     for (const Json& task : result.at("created_tasks")) read.created.push_back(node_of(task));
     return read;
   } catch (const Json::exception& fault) {
@@ -92,6 +97,16 @@ Json removal_of(const PlanTree& before, const PlanTree& after, const std::vector
   return changes;
 }
 
+// Marks the leaves among the tasks that the plan has, those among the created ones as they are created.
+void mark_leaves(Decomposed& came, PlanTree& plan, Json& changes) {
+  for (const std::string& id : came.leaves) {
+    for (PlanNode& task : came.created) task.leaf = task.leaf || task.id == id;
+    if (plan.find(id) == nullptr) continue;
+    plan.make_leaf(id);
+    changes.push_back({{"op", "update"}, {"id", id}, {"context", plan_child(*plan.find(id)).context}});
+  }
+}
+
 // One task_decomposed for each parent, in the order of their first children.
 void add_decompositions(const PlanTree& plan, const Decomposed& came, std::vector<Fact>& facts) {
   std::vector<std::string> parents;
@@ -108,15 +123,17 @@ void add_decompositions(const PlanTree& plan, const Decomposed& came, std::vecto
 }
 
 StepResult merge(const StepInput& input) {
-  const Result<Decomposed> came = read_decomposition(input.with.value("decomposition", Json()));
+  Result<Decomposed> came = read_decomposition(input.with.value("decomposition", Json()));
   if (!came) return failure_of(came.error());
   PlanTree plan = own_plan(input);
   if (came->base_version != plan.version) return shown("conflict", plan);
   PlanTree left = without(plan, {came->removed.begin(), came->removed.end()});
   if (Status fits = check_merge(left, *came); !fits) return failure_of(fits.error());
-  if (came->created.empty() && came->removed.empty()) return shown("merged", plan);
+  Json changes = removal_of(plan, left, came->removed);
+  mark_leaves(*came, left, changes);
+  if (came->created.empty() && changes.empty()) return shown("merged", plan);
   std::vector<Fact> facts;
-  facts.emplace_back(PlanRevised{plan.version + 1, "decomposition", removal_of(plan, left, came->removed)});
+  facts.emplace_back(PlanRevised{plan.version + 1, "decomposition", changes});
   add_tasks(left, came->created);
   left.version = plan.version + 1;
   add_decompositions(left, *came, facts);

@@ -43,13 +43,16 @@ class RoundPlan {
     if (metadata.empty() || !is_of_this_goal(metadata))
       return next("metadata_lookup", {{"question", text_of(analysis(), "question")}}, false);
     const Json& found = completed_[metadata]["metadata_results"];
-    if (!found.value("unresolved", Json::array()).empty() && !goal_.contains("clarification")) {
+    const bool explains = text_of(analysis(), "kind") == "meaning";  // of all that a name may be
+    const bool is_unclear =
+        !found.value("unresolved", Json::array()).empty() || (found.contains("rivals") && !explains);
+    if (is_unclear && !goal_.contains("clarification")) {
       Json decision =
           single("clarify_question", "question", {{"metadata_results", reference(metadata, "metadata_results")}});
       decision["facts"] = {{"ambiguous", true}};
       return decision;
     }
-    if (text_of(analysis(), "kind") == "meaning")
+    if (explains)
       return single("explain_metadata", "explanation", {{"metadata_results", reference(metadata, "metadata_results")}});
     return query_path(metadata);
   }

@@ -280,8 +280,14 @@ class Linking {
       : tokens_(tokens), schema_(schema), taken_(tokens.size()) {
     for (const DataValue& value : values)
       values_[joined(tokens_of(value.word.empty() ? value.value : value.word))].push_back(&value);
+    std::set<std::string> words;
+    for (const Token& token : tokens) words.insert(token.lower);
     for (std::size_t i = 0; i < schema.tables().size(); ++i) {
-      places_[schema.tables()[i].name] = i;
+      const SchemaTable& table = schema.tables()[i];
+      places_[table.name] = i;
+      const bool is_named =
+          !table.schema.empty() && words.contains(lower_of(table.schema.substr(0, table.schema.size() - 1)));
+      if (is_named) schemas_.insert(table.schema);
     }
   }
 
@@ -330,17 +336,32 @@ class Linking {
     return std::nullopt;
   }
 
-  void try_span(std::size_t first, std::size_t words) {
-    std::optional<Span> at = span(first, words);
-    if (!at) return;
+  std::vector<Candidate> candidates_at(std::size_t first, const Span& at, std::size_t words) const {
     std::vector<Candidate> candidates;
-    add_values(candidates, first, *at);
-    if (!at->stems.empty()) add_names(candidates, at->stems, words);
+    add_values(candidates, first, at);
+    if (!at.stems.empty()) add_names(candidates, at.stems, words);
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
     if (candidates.size() > candidates_max) candidates.resize(candidates_max);
+    return candidates;
+  }
+
+  double best_score(std::size_t first, std::size_t words) const {
+    const std::optional<Span> at = span(first, words);
+    if (!at) return 0;
+    const std::vector<Candidate> candidates = candidates_at(first, *at, words);
+    return candidates.empty() ? 0 : candidates.front().score;
+  }
+
+  void try_span(std::size_t first, std::size_t words) {
+    std::optional<Span> at = span(first, words);
+    if (!at) return;
+    std::vector<Candidate> candidates = candidates_at(first, *at, words);
     const double needed = words > 1 ? phrase_score_min : 0.3;
     if (candidates.empty() || candidates.front().score < needed) return;
+    // "total net amount": the net amount, and not the total net of something.
+    const bool begins_with_quantity = words > 1 && quantity_words.contains(tokens_[first].lower);
+    if (begins_with_quantity && best_score(first + 1, words) > candidates.front().score) return;
     for (std::size_t i = first; i <= at->last; ++i) taken_[i] = true;
     found_.push_back({first, at->last, std::move(candidates)});
   }
@@ -365,8 +386,9 @@ class Linking {
   void add_names(std::vector<Candidate>& candidates, const Stems& phrase, std::size_t words) const {
     for (std::size_t t = 0; t < schema_.tables().size(); ++t) {
       const SchemaTable& table = schema_.tables()[t];
-      double score = name_score(phrase, table.stems);
+      double score = std::max(name_score(phrase, table.stems), 0.95 * name_score(phrase, table.core_stems));
       if (score < name_score_min && words == 1) score = about_score(phrase, table.about_stems);
+      if (!schemas_.empty() && !schemas_.contains(table.schema)) score *= 0.9;
       if (score > 0.3) candidates.push_back({MentionKind::table, t, 0, "", true, false, score});
     }
     for (std::size_t c = 0; c < schema_.columns().size(); ++c) {
@@ -396,6 +418,7 @@ class Linking {
   std::vector<bool> taken_;
   std::map<std::string, std::vector<const DataValue*>> values_;
   std::map<std::string, std::size_t> places_;
+  std::set<std::string> schemas_;  // that the question names
   std::vector<Mention> found_;
 };
 

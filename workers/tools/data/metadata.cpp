@@ -6,6 +6,7 @@
 #include <set>
 
 #include "workers/tools/data/mentions.hpp"
+#include "workers/tools/data/picking.hpp"
 #include "workers/tools/data/schema.hpp"
 
 namespace cairn {
@@ -221,6 +222,7 @@ Json unknown_names(const LookedUp& asked, const DataCatalog& catalog, const std:
   const DataSchema schema(catalog);
   const std::vector<Token> tokens = tokens_of(asked.question);
   const std::vector<Mention> mentions = find_mentions(tokens, schema, values);
+  static const std::set<std::string> follows = {"by", "from", "for", "of", "named", "called", "with"};
   Json unknown = Json::array();
   for (std::size_t i = 1; i < tokens.size(); ++i) {
     const bool begins = tokens[i - 1].ends_sentence;
@@ -229,11 +231,33 @@ Json unknown_names(const LookedUp& asked, const DataCatalog& catalog, const std:
                          month_of(tokens[i].lower) == 0;
     const bool is_linked = std::any_of(mentions.begin(), mentions.end(),
                                        [i](const Mention& mention) { return mention.first <= i && i <= mention.last; });
+    // Capitals alone may be a word of the query's language.
     const bool is_all_capitals = std::all_of(tokens[i].text.begin(), tokens[i].text.end(),
                                              [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; });
-    if (is_name && !is_linked && !is_all_capitals) unknown.push_back(tokens[i].text);
+    const bool stands_as_name = follows.contains(tokens[i - 1].lower);
+    if (is_name && !is_linked && (!is_all_capitals || stands_as_name)) unknown.push_back(tokens[i].text);
   }
   return unknown;
+}
+
+constexpr std::size_t rivals_shown_max = 4;
+
+// Words of the question that may be several things alike: [{"word", "places": [NAME...], "more"}]
+Json rivals_in(const LookedUp& asked, const DataCatalog& catalog, const std::vector<DataValue>& values) {
+  const DataSchema schema(catalog);
+  const std::vector<Token> tokens = tokens_of(asked.question);
+  const std::vector<Mention> mentions = find_mentions(tokens, schema, values);
+  const Picker picker(schema, tokens, mentions);
+  Json list = Json::array();
+  std::set<std::string> seen;
+  for (const Mention& mention : mentions) {
+    std::vector<std::string> places = picker.rivals(mention);
+    if (places.empty() || !seen.insert(lower_of(picker.text(mention))).second) continue;
+    const bool has_more = places.size() > rivals_shown_max;
+    places.resize(std::min(places.size(), rivals_shown_max));
+    list.push_back({{"word", picker.text(mention)}, {"places", std::move(places)}, {"more", has_more}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -307,7 +331,9 @@ Json question_metadata(const LookedUp& asked, const DataCatalog& catalog, const 
     metadata["left_out"] = total - tables.size();
     if (!found.sampled.empty()) metadata["sampled"] = found.sampled;
     if (!found.not_searched.empty()) metadata["not_searched"] = found.not_searched;
-    if (!asked.question.empty()) metadata["unresolved"] = unknown_names(asked, catalog, found.values);
+    if (asked.question.empty()) return;
+    metadata["unresolved"] = unknown_names(asked, catalog, found.values);
+    if (Json rivals = rivals_in(asked, catalog, found.values); !rivals.empty()) metadata["rivals"] = std::move(rivals);
   };
   complete();
   while (tables.size() > 1 && canonical(metadata).size() > metadata_bytes_max) {

@@ -7,6 +7,7 @@
 //   "tables": [{"table", "about", "rows"?, "columns": [{"name", "type", "about", "is_key", "is_unique"?}...]}...],
 //   "links": [{"table", "column", "to_table", "to_column", "and"?: [[COLUMN, TO_COLUMN]...]}...],
 //   "values"?: [{"table", "column", "value", "word", "is_equal", "has_variants"}...],
+//   "rivals"?: words that may be several things alike, [{"word", "places": [NAME...], "more"}...],
 //   "left_out"?: how many tables are not among "tables", "sampled"?, "not_searched"?: tables whose values were looked
 //   at in part or not at all}
 #pragma once

@@ -6,7 +6,9 @@ namespace cairn {
 namespace {
 
 constexpr double table_score_min = 0.55;
-constexpr double close = 0.08;      // between rivals: shown as a doubt
+constexpr double close = 0.08;  // between rivals: shown as a doubt
+constexpr double close_tables = 0.15;
+constexpr double equal = 0.02;      // between rivals: asked back
 constexpr double sure_score = 0.8;  // below: shown as a doubt
 
 bool are_linked(const DataSchema& schema, std::size_t a, std::size_t b) {
@@ -21,11 +23,11 @@ bool are_linked(const DataSchema& schema, std::size_t a, std::size_t b) {
 
 Picker::Picker(const DataSchema& schema, const std::vector<Token>& tokens, const std::vector<Mention>& mentions)
     : schema_(schema), tokens_(tokens), weights_(table_weights(mentions, schema)) {
-  for (const Mention& mention : mentions)
-    if (const auto named = table(mention)) anchors_.insert(*named);
   const double most = weights_.empty() ? 0 : *std::max_element(weights_.begin(), weights_.end());
   if (most > 0)
     for (double& weight : weights_) weight /= most;
+  for (const Mention& mention : mentions)
+    if (const auto named = table(mention)) anchors_.insert(*named);
 }
 
 std::optional<std::size_t> Picker::table(const Mention& mention) const {
@@ -45,13 +47,60 @@ std::optional<std::size_t> Picker::any_table(const Mention& mention) const {
   double most = 0;
   for (const Candidate& candidate : mention.candidates) {
     if (candidate.kind != MentionKind::table) continue;
-    const bool is_empty = schema_.tables()[candidate.table].rows == 0;
-    const double score = candidate.score - (is_empty ? 0.1 : 0) - (schema_.is_bridge(candidate.table) ? 0.02 : 0);
+    const double score = table_score(candidate);
     if (best != nullptr && score <= most) continue;
     best = &candidate;
     most = score;
   }
   return best == nullptr ? std::nullopt : std::optional(best->table);
+}
+
+double Picker::table_score(const Candidate& candidate) const {
+  const bool is_empty = schema_.tables()[candidate.table].rows == 0;
+  return candidate.score - (is_empty ? 0.1 : 0) - (schema_.is_bridge(candidate.table) ? 0.02 : 0) +
+         0.03 * weights_[candidate.table];
+}
+
+std::string Picker::name_of(const Candidate& candidate) const {
+  const std::string& table = schema_.tables()[candidate.table].name;
+  return candidate.kind == MentionKind::table ? table : table + "." + schema_.columns()[candidate.column].name;
+}
+
+void Picker::doubt_table(const Mention& mention) {
+  const std::optional<std::size_t> chosen = any_table(mention);
+  double score = 0;
+  for (const Candidate& candidate : mention.candidates)
+    if (candidate.kind == MentionKind::table && chosen == candidate.table) score = candidate.score;
+  const auto rival = std::find_if(mention.candidates.begin(), mention.candidates.end(), [&](const Candidate& other) {
+    return other.kind == MentionKind::table && other.table != chosen && !anchors_.contains(other.table) &&
+           score - other.score < (score < sure_score ? close_tables : close);
+  });
+  if (score >= sure_score && rival == mention.candidates.end()) return;
+  doubts_.push_back("\"" + text(mention) + "\" was taken for the table " + schema_.tables()[*chosen].name +
+                    (rival == mention.candidates.end() ? "" : ", but may be " + name_of(*rival)) + ".");
+}
+
+std::vector<std::string> Picker::rivals(const Mention& mention) const {
+  if (is_value(mention)) return {};
+  const std::optional<std::size_t> named = table(mention);
+  const MentionKind kind = named ? MentionKind::table : MentionKind::column;
+  const auto score = [&](const Candidate& candidate) {
+    return kind == MentionKind::table ? table_score(candidate) : weight(candidate, anchors_);
+  };
+  std::vector<const Candidate*> all;
+  for (const Candidate& candidate : mention.candidates)
+    if (candidate.kind == kind) all.push_back(&candidate);
+  if (all.empty()) return {};
+  std::stable_sort(all.begin(), all.end(), [&](const auto* a, const auto* b) { return score(*a) > score(*b); });
+  const Candidate& first = *all.front();
+  if (first.score < sure_score || (kind == MentionKind::column && anchors_.contains(first.table))) return {};
+  std::vector<std::string> names = {name_of(first)};
+  for (std::size_t i = 1; i < all.size() && score(first) - score(*all[i]) < equal; ++i) {
+    const bool is_other = all[i]->table != first.table && all[i]->score > first.score - equal &&
+                          !are_linked(schema_, all[i]->column, first.column);
+    if (is_other) names.push_back(name_of(*all[i]));
+  }
+  return names.size() > 1 ? names : std::vector<std::string>();
 }
 
 double Picker::weight(const Candidate& candidate, const std::set<std::size_t>& scope) const {
@@ -78,14 +127,11 @@ const Candidate* Picker::best(const Mention& mention, const std::set<std::size_t
     }
   }
   if (first == nullptr || !tells) return first;
-  const auto name = [this](const Candidate& one) {
-    return schema_.table_of(one.column).name + "." + schema_.columns()[one.column].name;
-  };
-  if (first->score < sure_score) doubts_.push_back("\"" + text(mention) + "\" was taken for " + name(*first) + ".");
+  if (first->score < sure_score) doubts_.push_back("\"" + text(mention) + "\" was taken for " + name_of(*first) + ".");
   const bool is_close = second != nullptr && weight(*first, scope) - weight(*second, scope) < close;
   if (is_close && !are_linked(schema_, first->column, second->column))
-    doubts_.push_back("\"" + text(mention) + "\" was taken for " + name(*first) + ", but may be " + name(*second) +
-                      ".");
+    doubts_.push_back("\"" + text(mention) + "\" was taken for " + name_of(*first) + ", but may be " +
+                      name_of(*second) + ".");
   return first;
 }
 

@@ -32,8 +32,14 @@ class Picker {
   const std::set<std::size_t>& anchors() const { return anchors_; }
   std::vector<std::string> take_doubts() { return std::move(doubts_); }
   std::string text(const Mention& mention) const;
+  // Keeps as a doubt that its table was not named in full, with another one that it may be.
+  void doubt_table(const Mention& mention);
+  // The names of what it may be just as well, the choice first; none if nothing equals the choice.
+  std::vector<std::string> rivals(const Mention& mention) const;
 
  private:
+  double table_score(const Candidate& candidate) const;
+  std::string name_of(const Candidate& candidate) const;
   double weight(const Candidate& candidate, const std::set<std::size_t>& scope) const;
   const Candidate* best(const Mention& mention, const std::set<std::size_t>& scope,
                         const std::function<bool(const Candidate&)>& fits, bool tells);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -40,6 +41,16 @@ bool holds(const std::vector<std::string>& words, const std::string& word) {
 }
 
 std::string bare(const std::string& table) { return table.substr(table.rfind('.') + 1); }
+
+// The words of a table's name but for those that only say what kind of table it is; all of them, if no others are.
+std::vector<std::string> core_of(const std::vector<std::string>& stems) {
+  static const std::vector<std::string> kinds =
+      name_stems("tbl table dim fact header head master main info data record base entity stg view vw");
+  std::vector<std::string> core;
+  std::copy_if(stems.begin(), stems.end(), std::back_inserter(core),
+               [](const std::string& stem) { return !holds(kinds, stem); });
+  return core.empty() ? stems : core;
+}
 
 // "id", "code" and "key" alone name no other table.
 bool is_key_word(const std::string& stem) { return stem == "id" || stem == "cod" || stem == "key" || stem == "uuid"; }
@@ -87,8 +98,7 @@ std::vector<std::string> compound_stems(const std::string& name) {
 // Between tables without declared keys: the column that a column names by its own name or comment.
 class Telling {
  public:
-  Telling(const std::vector<SchemaTable>& tables, const std::vector<SchemaColumn>& columns)
-      : tables_(tables), columns_(columns) {}
+  explicit Telling(const std::vector<SchemaTable>& tables) : tables_(tables) {}
 
   // The cost of a link from one column to another; nothing if there is none.
   std::optional<double> cost(const SchemaColumn& from, const SchemaColumn& to) const {
@@ -138,7 +148,6 @@ class Telling {
   }
 
   const std::vector<SchemaTable>& tables_;
-  const std::vector<SchemaColumn>& columns_;
 };
 
 }  // namespace
@@ -147,7 +156,9 @@ DataSchema::DataSchema(const DataCatalog& catalog) {
   add_columns(catalog);
   strip_prefixes();
   guess_keys();
+  for (SchemaTable& table : tables_) table.core_stems = core_of(table.stems);
   add_declared_links(catalog);
+  add_view_links();
   add_told_links();
 }
 
@@ -160,8 +171,10 @@ void DataSchema::add_columns(const DataCatalog& catalog) {
                          column.table_about,
                          column.table_rows,
                          name_stems(bare(column.table)),
+                         {},
                          text_stems(column.table_about),
-                         {}});
+                         {},
+                         column.table.substr(0, column.table.size() - bare(column.table).size())});
     SchemaColumn added;
     added.table = tables_.size() - 1;
     added.name = column.name;
@@ -261,6 +274,54 @@ void DataSchema::add_declared_links(const DataCatalog& catalog) {
   }
 }
 
+// A view that shows the rows of one table has that table's keys and is joined as it is.
+void DataSchema::add_view_links() {
+  std::map<std::size_t, std::map<std::string, std::size_t>> names;
+  for (std::size_t i = 0; i < columns_.size(); ++i) names[columns_[i].table][columns_[i].name] = i;
+  for (std::size_t view = 0; view < tables_.size(); ++view) {
+    if (tables_[view].rows >= 0 || !keys_of(view).empty()) continue;
+    std::optional<std::size_t> base;
+    std::map<std::size_t, std::size_t> shown;  // columns of the base to those of the view
+    for (std::size_t table = 0; table < tables_.size(); ++table) {
+      if (tables_[table].rows < 0 || keys_of(table).empty()) continue;
+      std::map<std::size_t, std::size_t> same;
+      for (const std::size_t column : tables_[table].columns)
+        if (const auto at = names[view].find(columns_[column].name);
+            at != names[view].end() && columns_[at->second].type == columns_[column].type)
+          same[column] = at->second;
+      const std::vector<std::size_t> keys = keys_of(table);
+      const bool has_keys = std::all_of(keys.begin(), keys.end(), [&](std::size_t key) { return same.contains(key); });
+      if (!has_keys || same.size() * 5 < tables_[view].columns.size() * 4 || same.size() <= shown.size()) continue;
+      base = table;
+      shown = std::move(same);
+    }
+    if (base) copy_links(*base, view, shown);
+  }
+}
+
+void DataSchema::copy_links(std::size_t base, std::size_t view, const std::map<std::size_t, std::size_t>& columns) {
+  for (const auto& [from, to] : columns) {
+    columns_[to].is_key = columns_[from].is_key;
+    columns_[to].is_unique = columns_[from].is_unique;
+  }
+  std::vector<SchemaLink> copies;
+  for (const SchemaLink& link : links_) {
+    if (link.table != base && link.to_table != base) continue;
+    SchemaLink copy = link;
+    bool is_whole = true;
+    for (auto& [from, to] : copy.columns) {
+      std::size_t& own = link.table == base ? from : to;
+      is_whole = is_whole && columns.contains(own);
+      if (is_whole) own = columns.at(own);
+    }
+    (link.table == base ? copy.table : copy.to_table) = view;
+    copy.is_declared = false;
+    copy.cost = 1.1;
+    if (is_whole) copies.push_back(std::move(copy));
+  }
+  links_.insert(links_.end(), copies.begin(), copies.end());
+}
+
 void DataSchema::add_told_links() {
   std::set<std::pair<std::size_t, std::size_t>> linked;
   std::set<std::size_t> bound;  // columns of a declared link
@@ -270,7 +331,7 @@ void DataSchema::add_told_links() {
     for (const auto& pair : link.columns) bound.insert(pair.first);
   }
   // By kind and last part of the name, so that not every pair of a large schema is looked at.
-  const Telling telling(tables_, columns_);
+  const Telling telling(tables_);
   std::map<std::pair<std::size_t, std::size_t>, SchemaLink> best;
   std::vector<std::size_t> targets;
   for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -298,6 +359,15 @@ void DataSchema::add_told_links() {
       for (const std::size_t to : alike) consider(from, to);
   }
   for (auto& [ends, link] : best) links_.push_back(std::move(link));
+}
+
+std::vector<std::size_t> DataSchema::keys_of(std::size_t table) const {
+  std::vector<std::size_t> keys;
+  std::copy_if(tables_[table].columns.begin(), tables_[table].columns.end(), std::back_inserter(keys),
+               [this](std::size_t column) { return columns_[column].is_key; });
+  if (keys.empty())
+    if (const auto unique = key_of(table)) keys.push_back(*unique);
+  return keys;
 }
 
 std::optional<std::size_t> DataSchema::label_of(std::size_t table) const {

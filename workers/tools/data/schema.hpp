@@ -2,6 +2,7 @@
 // foreign keys, and where there are none, those that names and comments give. Immutable; safe from any thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,10 @@ struct SchemaTable {
   std::string about;
   std::int64_t rows = -1;
   std::vector<std::string> stems;
+  std::vector<std::string> core_stems;  // without words that say what kind of table it is: "header", "dim"
   std::vector<std::string> about_stems;
   std::vector<std::size_t> columns;
+  std::string schema = {};  // as it stands before the name; "": none does
 };
 
 struct SchemaLink {  // from a row to the row, or with a weak one the rows, that it names
@@ -52,6 +55,8 @@ class DataSchema {
   const std::vector<SchemaLink>& links() const { return links_; }
   const SchemaTable& table_of(std::size_t column) const { return tables_[columns_[column].table]; }
 
+  // The columns that identify rows together; none.
+  std::vector<std::size_t> keys_of(std::size_t table) const;
   // The column that names a row for people; that which identifies rows; none.
   std::optional<std::size_t> label_of(std::size_t table) const;
   std::optional<std::size_t> key_of(std::size_t table) const;
@@ -67,6 +72,8 @@ class DataSchema {
   void strip_letters();
   void strip_prefixes();
   void add_declared_links(const DataCatalog& catalog);
+  void add_view_links();
+  void copy_links(std::size_t base, std::size_t view, const std::map<std::size_t, std::size_t>& columns);
   void add_told_links();
   void guess_keys();
 

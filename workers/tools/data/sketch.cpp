@@ -235,9 +235,13 @@ class Writing {
   std::string counted(const Term& term) const {
     if (term.column) return "distinct " + schema_.quoted_column(*term.column);
     const bool is_plain = *term.table == base_ && !joining_.multiplies();
-    const std::optional<std::size_t> key = schema_.key_of(*term.table);
-    if (!is_plain && key) return "distinct " + schema_.quoted_column(*key);
-    return is_plain ? "*" : "distinct " + quoted_table(schema_.tables()[*term.table].name) + ".*::text";
+    if (is_plain) return "*";
+    if (const auto key = schema_.key_of(*term.table)) return "distinct " + schema_.quoted_column(*key);
+    std::string keys;
+    for (const std::size_t key : schema_.keys_of(*term.table))
+      keys += (keys.empty() ? "" : ", ") + schema_.quoted_column(key);
+    if (!keys.empty()) return "distinct (" + keys + ")";
+    return "distinct " + quoted_table(schema_.tables()[*term.table].name) + ".*::text";
   }
 
   std::string select() const {

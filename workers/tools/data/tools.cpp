@@ -48,6 +48,17 @@ std::string list_of_tables(const Json& metadata) {
   return text;
 }
 
+std::string rivals_in_words(const Json& metadata) {
+  std::string text;
+  for (const Json& rival : metadata.value("rivals", Json::array())) {
+    std::string places;
+    for (const Json& place : rival.at("places")) places += (places.empty() ? "" : ", ") + place.get<std::string>();
+    text += "\"" + rival.at("word").get<std::string>() + "\" may be " + places +
+            (rival.at("more").get<bool>() ? " or one of others" : "") + ". ";
+  }
+  return text;
+}
+
 ToolAnswer clarify_question(const ToolCall& call) {
   const Json* metadata = carried(call, "metadata_results");
   std::string unknown;
@@ -55,8 +66,11 @@ ToolAnswer clarify_question(const ToolCall& call) {
     for (const Json& reference : metadata->value("unresolved", Json::array()))
       unknown += (unknown.empty() ? "" : " and ") + reference.get<std::string>();
   const std::string about = text_of(call.inputs, "about");
+  const std::string rivals = metadata != nullptr && metadata->is_object() ? rivals_in_words(*metadata) : "";
   std::string asks = about.empty() ? "" : about + " ";
-  if (unknown.empty()) {
+  if (!rivals.empty()) {
+    asks += rivals + "Which of them do you mean?";
+  } else if (unknown.empty()) {
     asks +=
         "What would you like to know: how many, how much, which is the largest, what a name means, or where a "
         "figure changed?";
@@ -111,7 +125,7 @@ ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
     return failure("not_found",
                    "Expected " + excerpt(references, 200) + " to be names of the data, but none of them is.", false);
   }
-  const bool is_sure = metadata["unresolved"].empty() && !has_rival_places(metadata);
+  const bool is_sure = metadata["unresolved"].empty() && !metadata.contains("rivals") && !has_rival_places(metadata);
   return Json{{"metadata_results", metadata}, {"tone", is_sure ? "sure" : "uncertain"}};
 }
 

@@ -49,6 +49,13 @@ Json with_handle(const SeenElement& element, Json more) {
   return all;
 }
 
+// The place that a script found, if it found one.
+void expect_place(const Json& found) {
+  if (found.is_object() && !found.contains("fault")) return;
+  const std::string says = found.is_object() ? found.value("fault", "") : "Expected a place to click at.";
+  throw NotDone{{"not_interactable", readable_line(says, fault_bytes_max)}};
+}
+
 struct KeyName {
   std::string_view name;
   std::string_view code;
@@ -244,27 +251,25 @@ std::string Hands::url_around(std::int64_t number) {
 }
 
 // --- the mouse -------------------------------------------------------------------------------------------------------
-// The point in the window at which the element is hit, through all frames around it.
+// A point of the element's frame as one of the window, through all frames around it.
+PagePoint Hands::in_window(const SeenElement& element, PagePoint point, bool anyhow) {
+  std::for_each(element.around.rbegin(), element.around.rend(), [&](const SeenElement::Holder& holder) {
+    const Json corner = value_or_end(
+        browser_.run(holder.at, page_script("frame_place.js"), {{{"handle", holder.handle}}, point.x, point.y}));
+    if (!anyhow) expect_place(corner);
+    point = {point.x + corner.value("x", 0.0), point.y + corner.value("y", 0.0)};
+  });
+  return point;
+}
+
+// The point in the window at which the element is hit.
 PagePoint Hands::aim(const SeenElement& element, bool anyhow) {
   for (const SeenElement::Holder& holder : element.around)
     value_or_end(
         browser_.run(holder.at, page_script("frame_place.js"), {{{"handle", holder.handle}}, nullptr, nullptr}));
   const Json place = value_or_end(browser_.run(element.at, page_script("aim.js"), with_handle(element, {anyhow})));
-  const auto check = [](const Json& found) {
-    if (found.is_object() && !found.contains("fault")) return;
-    const std::string says = found.is_object() ? found.value("fault", "") : "Expected a place to click at.";
-    throw NotDone{{"not_interactable", readable_line(says, fault_bytes_max)}};
-  };
-  check(place);
-  PagePoint point{place.value("x", 0.0), place.value("y", 0.0)};
-  for (auto holder = element.around.rbegin(); holder != element.around.rend(); ++holder) {
-    const Json corner = value_or_end(
-        browser_.run(holder->at, page_script("frame_place.js"), {{{"handle", holder->handle}}, point.x, point.y}));
-    if (!anyhow) check(corner);
-    point.x += corner.value("x", 0.0);
-    point.y += corner.value("y", 0.0);
-  }
-  return point;
+  expect_place(place);
+  return in_window(element, {place.value("x", 0.0), place.value("y", 0.0)}, anyhow);
 }
 
 // Moves the mouse onto the element and says where. A page may move under the mouse (a menu closes that it has left):
@@ -300,16 +305,12 @@ Hands::Answer Hands::drag(const SeenElement& from, const SeenElement& to) {
   value_or_end(browser_.press_button(start, 1));
   const PagePoint near_start{start.x + 2, start.y + 6};
   value_or_end(browser_.move(near_start, 1));
-  Json place = value_or_end(browser_.run(to.at,
-                                         "const box = arguments[0].getBoundingClientRect(); return {x: box.left + "
-                                         "box.width / 2, y: box.top + box.height / 2}",
-                                         with_handle(to, {})));
-  PagePoint end{place.value("x", 0.0), place.value("y", 0.0)};
-  for (auto holder = to.around.rbegin(); holder != to.around.rend(); ++holder) {
-    const Json corner = value_or_end(
-        browser_.run(holder->at, page_script("frame_place.js"), {{{"handle", holder->handle}}, end.x, end.y}));
-    end = {end.x + corner.value("x", 0.0), end.y + corner.value("y", 0.0)};
-  }
+  const Json place =
+      value_or_end(browser_.run(to.at,
+                                "const box = arguments[0].getBoundingClientRect(); return {x: box.left + "
+                                "box.width / 2, y: box.top + box.height / 2}",
+                                with_handle(to, {})));
+  const PagePoint end = in_window(to, {place.value("x", 0.0), place.value("y", 0.0)}, true);
   // A little beyond the middle, so that lists that are sorted by dragging take it as past the element.
   const double beyond = end.y >= start.y ? 3 : -3;
   for (int step = 1; step <= drag_steps; ++step) {

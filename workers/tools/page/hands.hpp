@@ -43,6 +43,7 @@ class Hands {
   Answer act(const PageAction& action, const ActThings& things);
   Answer act_on(const PageAction& action, const ActThings& things, const SeenElement& element);
   Answer act_on_browser(const PageAction& action);
+  PagePoint in_window(const SeenElement& element, PagePoint point, bool anyhow);
   PagePoint aim(const SeenElement& element, bool anyhow);
   std::optional<PagePoint> reach(const SeenElement& element);
   Answer click(const SeenElement& element, int clicks);

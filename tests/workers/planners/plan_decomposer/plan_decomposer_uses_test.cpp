@@ -224,6 +224,18 @@ TEST(PlanDecomposer, S1_02_a_request_holds_nothing_of_the_callers_conversation) 
   }
 }
 
+TEST(PlanDecomposer, a_task_that_became_a_leaf_is_one_in_the_callers_plan) {
+  PlannerRun planner(script({reply("1", Json::array()), reply("2", {child("a", false)}), reply("2.1", Json::array())}));
+  add_graph(planner, owner_graph);
+  const RunId run = planner.start("owner", {{"draft", plan_of({{"1"}, {"2"}})}});
+  work_with_children(planner, run);
+  const Json nodes = planner.output(run)["plan"]["nodes"];
+  EXPECT_EQ(nodes["1"]["leaf"], true);
+  EXPECT_EQ(nodes["2"]["leaf"], false);
+  EXPECT_EQ(nodes["2.1"]["leaf"], true);
+  EXPECT_EQ(find_goal(planner.state(run), root_branch, "1")->context["leaf"], true);
+}
+
 // The decision on one command: all of its events and the runs it starts are one commit.
 Decision decide_create(const std::string& graph, const Json& input) {
   static const std::unique_ptr<Catalogue> catalogue = *make_catalogue({});
@@ -498,9 +510,14 @@ TEST(PlanDecomposerRules, what_has_no_parts_is_not_made_up) {
   PlannerRun planner(rules());
   const RunId run = planner.run("plan_decomposer", {{"goal", "Release version 2 of the library"}});
   EXPECT_EQ(result_of(planner, run)["created_tasks"], Json::array());
-  EXPECT_EQ(result_of(planner, run)["stopped_reason"], "empty_children");
+  EXPECT_EQ(result_of(planner, run)["stopped_reason"], nullptr);
+  EXPECT_EQ(planner.output(run)["leaves"], (Json{"1"}));
   EXPECT_EQ(planner.events(run, "decision_proposed").at(0)["reason"],
             "The text of the task has neither headings nor a list.");
+  PlannerRun strict(rules());
+  const RunId stopped =
+      strict.run("plan_decomposer", {{"goal", "Release version 2"}, {"options", {{"stop_on_empty", true}}}});
+  EXPECT_EQ(result_of(strict, stopped)["stopped_reason"], "empty_children");
 }
 
 TEST(PlanDecomposerRules, a_list_longer_than_the_limit_says_what_was_left_out) {

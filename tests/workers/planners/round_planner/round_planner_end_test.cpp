@@ -235,7 +235,7 @@ TEST(RoundPlanner, S4_27_with_the_option_the_run_waits_for_the_answer_and_goes_o
   ASSERT_TRUE(planner.client().command(run, answer).ok());
   planner.work(run);
   EXPECT_EQ(planner.output(run)["outcome"], "answered") << planner.output(run);
-  EXPECT_TRUE(has(planner.output(run)["answer"], "shops.city holds Berlin: 99.")) << planner.output(run)["answer"];
+  EXPECT_TRUE(has(planner.output(run)["answer"], "shops.city is Berlin: 99.")) << planner.output(run)["answer"];
 }
 
 // --- rounds that lead nowhere ----------------------------------------------------------------------------------------

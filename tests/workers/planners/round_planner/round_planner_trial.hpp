@@ -108,20 +108,22 @@ struct Scripted {
     specs.insert(specs.end(), more.begin(), more.end());
     planner = std::make_unique<PlannerRun>(script(replies), make_tools(std::move(specs), 4));
   }
-  RunId run(Json input = {{"question", "How many orders?"}}) { return planner->run("round_planner", std::move(input)); }
-  PlannerRun* operator->() { return planner.get(); }
+  RunId run(Json input = {{"question", "How many orders?"}}) const {
+    return planner->run("round_planner", std::move(input));
+  }
+  PlannerRun* operator->() const { return planner.get(); }
 
   // The data of the n-th prompt of a node.
-  Json prompt(const std::string& node, std::size_t n = 0) {
+  Json prompt(const std::string& node, std::size_t n = 0) const {
     return Json::parse(planner->model().of(node).at(n).messages.back()["content"].get<std::string>());
   }
-  std::vector<std::string> reasons(const RunId& of) {
+  std::vector<std::string> reasons(const RunId& of) const {
     std::vector<std::string> found;
     for (const Json& event : planner->events(of, "sub_goal_rejected"))
       found.push_back(event["sub_goal"].get<std::string>() + ": " + event["reason"].get<std::string>());
     return found;
   }
-  std::int64_t times(const RunId& of, const std::string& node) {
+  std::int64_t times(const RunId& of, const std::string& node) const {
     const std::vector<std::string> path = planner->path(of);
     return std::count(path.begin(), path.end(), node);
   }

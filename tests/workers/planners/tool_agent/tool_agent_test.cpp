@@ -161,6 +161,107 @@ TEST(ToolAgent, input_without_messages_fails_the_run_with_a_sentence) {
   EXPECT_NE(planner.state(run).reason.find("Expected the input to have a list of chat messages"), std::string::npos);
 }
 
+// --- decompose
+// --------------------------------------------------------------------------------------------------------- The
+// conversation is a script; a task is broken down into two, or fails where its text says so.
+std::unique_ptr<Model> conversation_that_decomposes(std::vector<Json> replies) {
+  auto left = std::make_shared<std::vector<Json>>(std::move(replies));
+  return make_rule_model("desk", [left](const ModelRequest& request) -> ModelAnswer {
+    ModelReply made;
+    if (request.schema_name != "decomposition") {
+      made.message = left->front();
+      left->erase(left->begin());
+      return made;
+    }
+    const Json data = Json::parse(request.messages.back()["content"].get<std::string>());
+    Json children = Json::array();
+    for (const char* name : {"first", "second"}) children.push_back({{"name", name}, {"instruction", "Do it."}});
+    made.value = {{"target_node_id", data["target_task"]["id"]},
+                  {"mode", data["mode_hint"]},
+                  {"should_stop", false},
+                  {"reason", "So it is."},
+                  {"children", std::move(children)}};
+    return made;
+  });
+}
+
+Json says_calls(std::vector<Json> calls) {
+  return {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", std::move(calls)}};
+}
+const Json what_else = {{"role", "assistant"}, {"content", "What else?"}};
+
+// Works until the run waits for a person, and the runs it called have ended.
+void work_with_called_runs(PlannerRun& planner, const RunId& run) {
+  for (int round = 0; round < 20 && planner.state(run).questions.empty(); ++round) {
+    planner.work(run);
+    for (const Json& started : planner.events(run, "child_started"))
+      planner.work(*parse_run_id(started["child"].get<std::string>()));
+  }
+  EXPECT_FALSE(planner.state(run).questions.empty()) << planner.state(run).reason;
+}
+
+TEST(ToolAgent, S1_04_the_model_may_have_a_task_broken_down_and_gets_the_sub_tasks) {
+  PlannerRun planner(
+      conversation_that_decomposes({says_calls({tool_call("c1", "decompose", R"({"task": "Move house"})"),
+                                                tool_call("c2", "echo", R"({"content": "hello"})"),
+                                                tool_call("c3", "decompose", R"({"task": "Paint it", "levels": 2})")}),
+                                    what_else}));
+  const Json echo = Json::parse(R"({"type": "function", "function": {"name": "echo"}})");
+  const RunId run = planner.start(
+      "tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}, {"tools", {"decompose", echo}}});
+  work_with_called_runs(planner, run);
+  const Json offered = planner.model().of("turn").at(0).tools;
+  ASSERT_EQ(offered.size(), 2U);
+  EXPECT_EQ(offered[0]["function"]["name"], "decompose");
+  EXPECT_EQ(offered[0]["function"]["parameters"]["required"], (Json{"task"}));
+  const Json messages = planner.channel(run, "messages");
+  ASSERT_EQ(messages.size(), 6U);
+  const auto tasks_of = [&messages](std::size_t place) {
+    return Json::parse(messages[place]["content"].get<std::string>())["result"]["created_tasks"];
+  };
+  EXPECT_EQ(messages[2]["tool_call_id"], "c1");
+  ASSERT_EQ(tasks_of(2).size(), 2U);
+  EXPECT_EQ(tasks_of(2)[0]["name"], "first");
+  EXPECT_EQ(messages[3]["content"], "hello");
+  EXPECT_EQ(tasks_of(4).size(), 6U) << "two levels: children and grandchildren";
+  EXPECT_EQ(planner.events(run, "child_started").size(), 2U);
+  EXPECT_EQ(planner.events(run, "sub_goal_opened").size(), 1U) << "the call of echo";
+}
+
+TEST(ToolAgent, a_decomposition_that_cannot_be_reaches_the_model_as_an_error) {
+  PlannerRun planner(conversation_that_decomposes(
+      {says_calls({tool_call("c1", "decompose", "{}"), tool_call("c2", "decompose", "{bad")}), what_else}));
+  const RunId run =
+      planner.start("tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}, {"tools", {"decompose"}}});
+  work_with_called_runs(planner, run);
+  const Json messages = planner.channel(run, "messages");
+  const std::string says = "Expected a plan, an outline or a goal, but there is none of them.";
+  EXPECT_EQ(messages[2]["content"].get<std::string>().find("Error: "), 0U) << messages[2]["content"];
+  EXPECT_NE(messages[2]["content"].get<std::string>().find(says), std::string::npos) << messages[2]["content"];
+  EXPECT_EQ(messages[3]["content"], "Error: Expected the arguments to be JSON, but found invalid literal at byte 2.");
+}
+
+TEST(ToolAgent, decompose_is_there_only_where_the_run_offers_it) {
+  const Json echo = Json::parse(R"([{"type": "function", "function": {"name": "echo"}}])");
+  for (const Json& tools : {echo, Json()}) {
+    PlannerRun planner(conversation_that_decomposes(
+        {says_calls({tool_call("c1", "decompose", R"({"task": "Move house"})")}), what_else}));
+    const RunId run =
+        planner.run("tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}, {"tools", tools}});
+    EXPECT_EQ(planner.model().requests.at(0).tools, tools);
+    EXPECT_EQ(planner.channel(run, "messages")[2]["content"].get<std::string>().find("Error: Expected a"), 0U);
+    EXPECT_TRUE(planner.events(run, "child_started").empty());
+  }
+}
+
+TEST(ToolAgent, a_name_that_is_no_function_of_the_graph_is_refused) {
+  PlannerRun planner(conversation_that_decomposes({what_else}));
+  const RunId run =
+      planner.run("tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}, {"tools", {"compose"}}});
+  EXPECT_EQ(planner.state(run).status, RunStatus::failed);
+  EXPECT_NE(planner.state(run).reason.find("as \"tools\""), std::string::npos) << planner.state(run).reason;
+}
+
 // --- plan_runner -----------------------------------------------------------------------------------------------------
 TEST(PlanRunner, reports_on_every_sub_goal) {
   PlannerRun planner(make_scripted_model({{"replies", Json::array()}}));

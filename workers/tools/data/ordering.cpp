@@ -1,0 +1,249 @@
+#include "workers/tools/data/ordering.hpp"
+
+#include <algorithm>
+
+#include "workers/tools/data/adjectives.hpp"
+
+namespace cairn {
+namespace {
+
+class Ordering {
+ public:
+  explicit Ordering(QuestionParts& parts)
+      : parts_(parts),
+        schema_(parts.schema),
+        clauses_(parts.clauses),
+        picker_(parts.picker),
+        sketch_(parts.sketch),
+        terms_(parts) {}
+
+  void read_order() {
+    for (std::size_t i = 0; i < clauses_.size(); ++i) {
+      const std::string& lower = clauses_[i].token->lower;
+      if (!clauses_.is_open(i)) continue;
+      if (lower == "alphabetically" || lower == "alphabetical") {
+        clauses_.use(i);
+        if (clauses_.word(i - 1) == "in") clauses_.use(i - 1);
+        if (clauses_[i + 1 < clauses_.size() ? i + 1 : i].token->lower == "order") clauses_.use(i + 1);
+        continue;
+      }
+      if (lower == "starting" || (clauses_.word(i) == "from" && i + 1 < clauses_.size() &&
+                                  adjective_of(clauses_[i + 1].token->lower) != nullptr)) {
+        read_from_to(i);
+        continue;
+      }
+      const bool is_order =
+          (lower == "ordered" || lower == "order" || lower == "sorted" || lower == "sort" || lower == "arranged" ||
+           lower == "ranked" || lower == "rank") ||
+          (lower == "in" && (clauses_.is(i + 1, {"descending", "ascending", "increasing", "decreasing"})));
+      if (!is_order) continue;
+      std::size_t end = i;
+      const std::size_t last = clauses_.sentence_end(i);
+      bool has_by = lower == "in";
+      for (; end < last; ++end) {
+        const std::string& at = clauses_[end].token->lower;
+        has_by = has_by || at == "by";
+        if (end > i && at == "descending") sketch_.is_descending = true;
+        if (end > i && at == "ascending") sketch_.is_descending = false;
+        const bool is_verb_again = end > i + 2 && clauses_.is(end, {"give", "return", "show", "include", "list"});
+        if (is_verb_again) break;
+      }
+      if (!has_by) continue;
+      clauses_.use(i, end - 1);
+      if (i > 0 && clauses_.is(i - 1, {",", "and"})) clauses_.use(i - 1);
+    }
+  }
+
+  void read_superlatives() {
+    for (std::size_t i = 0; i < clauses_.size(); ++i) {
+      if (!clauses_.is_open(i)) continue;
+      if (clauses_.word(i) == "top" && clauses_.number(i + 1)) {
+        sketch_.limit = static_cast<std::int64_t>(*clauses_.number(i + 1));
+        parts_.is_top = true;
+        clauses_.use(i, i + 1);
+        read_top_by(i);
+        continue;
+      }
+      const Adjective* adjective = adjective_of(clauses_[i].token->lower);
+      if (adjective == nullptr ||
+          (clauses_[i].mention != nullptr && clauses_[i].mention->last > clauses_[i].mention->first))
+        continue;
+      if (i > 0 && clauses_.word(i - 1) == "at") continue;  // "at least"
+      read_superlative(i, *adjective);
+    }
+  }
+
+ private:
+  // "from the best ratings to the lowest": what it goes by is shown too.
+  void read_from_to(std::size_t i) {
+    const std::size_t last = clauses_.sentence_end(i);
+    for (std::size_t k = i; k < last; ++k) {
+      const Adjective* adjective = adjective_of(clauses_[k].token->lower);
+      const Mention* mention = clauses_.mention(k + 1);
+      if (adjective == nullptr || mention == nullptr) continue;
+      const auto column = picker_.column(*mention, parts_.scope(), is_ordered_column);
+      if (!column) return;
+      Term by;
+      by.column = column;
+      parts_.shown.push_back(by);
+      sketch_.order = by;
+      sketch_.is_descending = adjective->is_most;
+      clauses_.use(i, last - 1);
+      return;
+    }
+  }
+
+  // "top 3 T by X"
+  void read_top_by(std::size_t i) {
+    for (std::size_t k = i; k < clauses_.sentence_end(i); ++k) {
+      if (clauses_.word(k) != "by" && !(clauses_.word(k) == "terms" && clauses_.word(k + 1) == "of")) continue;
+      std::size_t at = clauses_.word(k) == "by" ? k + 1 : k + 2;
+      if (const std::optional<Term> by = terms_.term_at(at)) {
+        order_by(*by, true);
+        clauses_.use(k);
+      }
+      return;
+    }
+  }
+
+  void order_by(Term by, bool is_most) {
+    sketch_.order = std::move(by);
+    sketch_.is_descending = is_most;
+    if (sketch_.limit == 0) sketch_.limit = 1;
+  }
+
+  // Whether what is asked for is the highest figure itself, and not the row that has it.
+  bool is_asked_itself(std::size_t i) const {
+    if (sketch_.limit > 0 || parts_.is_top) return false;
+    for (std::size_t k = i; k-- > 0;) {
+      if (clauses_[k].sentence != clauses_[i].sentence) break;
+      if (clauses_[k].mention != nullptr) return false;
+      if (!clauses_.is(
+              k, {"what", "is", "are", "was", "were", "show", "me", "find", "give", "get", "return", "list", "tell"}))
+        return false;
+    }
+    return true;
+  }
+
+  // The place of the number in "the ten largest", or "which five products have the largest"; none.
+  std::optional<std::size_t> count_before(std::size_t i) const {
+    const auto is_count = [this](std::size_t at) {
+      return clauses_.is_open(at) && clauses_.number(at) && *clauses_.number(at) >= 1 && *clauses_.number(at) <= 1'000;
+    };
+    if (i > 0 && is_count(i - 1)) return i - 1;
+    for (std::size_t k = 0; k + 1 < i; ++k) {
+      const Mention* mention = clauses_.mention(k + 1);
+      const bool begins = k == 0 || clauses_.is(k - 1, {"which", "what", "the", "list", "show", "find", "give", "me"});
+      if (begins && is_count(k) && mention != nullptr && clauses_[k].sentence == clauses_[i].sentence &&
+          picker_.table(*mention) == parts_.main)
+        return k;
+    }
+    return std::nullopt;
+  }
+
+  void read_superlative(std::size_t i, const Adjective& adjective) {
+    std::size_t at = i + 1;
+    if (clauses_[i].token->lower == "most" && at < clauses_.size()) {  // "most recent", "most expensive"
+      if (const Adjective* inner = adjective_of(clauses_[at].token->lower); inner != nullptr) {
+        clauses_.use(i);
+        return read_superlative(at, *inner);
+      }
+    }
+    if (const auto counted_at = count_before(i)) {
+      sketch_.limit = static_cast<std::int64_t>(*clauses_.number(*counted_at));
+      parts_.is_top = true;
+      clauses_.use(*counted_at);
+    }
+    bool counts = false;
+    while (clauses_.is(at, {"number", "count", "total", "of", "amount", "average"})) {
+      counts = counts || clauses_.is(at, {"number", "count"});
+      ++at;
+    }
+    const bool averages = clauses_.word(i + 1) == "average" || clauses_.word(i + 1) == "mean";
+    const Mention* mention = clauses_.mention(at);
+    if (mention != nullptr && clauses_[i].token->lower == "number") return;
+    const bool has_target = mention != nullptr && !picker_.is_value(*mention);
+    if (has_target && !counts && is_asked_itself(i) && !picker_.table(*mention) && adjective.columns.empty()) {
+      if (picker_.column(*mention, terms_.scope_at(at), is_ordered_column)) return;  // term_at reads it
+    }
+    if (has_target && adjective.columns.empty() &&
+        order_by_mention(i, at, *mention, counts, averages, adjective.is_most))
+      return;
+    order_by_adjective(i, adjective);
+  }
+
+  bool order_by_mention(std::size_t i, std::size_t at, const Mention& mention, bool counts, bool averages,
+                        bool is_most) {
+    const auto table = picker_.table(mention);
+    if (table && (counts || table != parts_.main) &&
+        !(clauses_.is(i, {"largest", "biggest", "smallest", "highest", "lowest"}) && !counts)) {
+      order_by(counted_term(*table), is_most);
+      clauses_.use(i, at);
+      return true;
+    }
+    const auto column = picker_.column(mention, terms_.scope_at(at), is_ordered_column);
+    if (!column) {
+      if (!counts) return false;
+      const auto any = picker_.column(mention, parts_.scope());
+      if (!any) return false;
+      Term term = plain_term(*any);
+      term.function = "count";
+      order_by(term, is_most);
+      clauses_.use(i, at);
+      return true;
+    }
+    if (table == parts_.main && parts_.main && !counts) return false;
+    Term by = plain_term(*column);
+    const bool is_total = clauses_.word(i + 1) == "total";
+    const bool is_elsewhere = parts_.main && schema_.columns()[*column].table != *parts_.main;
+    if (averages)
+      by.function = "avg";
+    else if (is_total || !sketch_.groups.empty() || (is_elsewhere && clauses_.is(i, {"most"})))
+      by.function = "sum";
+    if (is_elsewhere && by.function.empty())
+      sketch_.doubts.push_back("Its order by " + schema_.columns()[*column].name + " was taken row by row.");
+    order_by(by, is_most);
+    clauses_.use(i, at);
+    return true;
+  }
+
+  // "the longest river": by a column that the adjective speaks of.
+  void order_by_adjective(std::size_t i, const Adjective& adjective) {
+    if (!parts_.main) return;
+    std::string wanted(adjective.columns.empty() ? std::string_view("") : adjective.columns);
+    if (wanted.empty() && clauses_.is(i, {"largest", "biggest", "smallest"}))
+      wanted = "area size population capacity amount";
+    if (wanted.empty() && clauses_.is(i, {"highest", "lowest"})) wanted = "altitud height elevation";
+    if (wanted.empty()) return;
+    std::string stem;
+    for (const char c : wanted + " ") {
+      if (c != ' ') {
+        stem += c;
+        continue;
+      }
+      for (const std::size_t column : schema_.tables()[*parts_.main].columns) {
+        const SchemaColumn& of = schema_.columns()[column];
+        if (!is_ordered_column(of) || std::find(of.stems.begin(), of.stems.end(), stem) == of.stems.end()) continue;
+        sketch_.doubts.push_back("\"" + clauses_[i].token->text + "\" was taken to be by " + of.name + ".");
+        order_by(plain_term(column), adjective.is_most);
+        clauses_.use(i);
+        return;
+      }
+      stem.clear();
+    }
+  }
+
+  QuestionParts& parts_;
+  const DataSchema& schema_;
+  Clauses& clauses_;
+  Picker& picker_;
+  Sketch& sketch_;
+  TermReader terms_;
+};
+
+}  // namespace
+
+void read_order(QuestionParts& parts) { Ordering(parts).read_order(); }
+void read_superlatives(QuestionParts& parts) { Ordering(parts).read_superlatives(); }
+
+}  // namespace cairn
