@@ -42,7 +42,7 @@ Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise,
 // reference ("$channel"). Refuse `invalid`: another form, an unknown name.
 Status check_condition(const Json& condition);
 Status check_operation(const Json& operation);
-// Of the settings of map_list(); null: not set.
+// The same for settings of map_list(); null: not set.
 Status check_map(const Json& take, const Json& where);
 
 }  // namespace cairn
