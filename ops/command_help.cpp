@@ -189,6 +189,9 @@ std::string usage_sentence(const CLI::App& app, std::string fault) {
     return "Expected an option of `" + path + "`, but found " + name + did_you_mean(name, options_of(*at)) + ": see `" +
            path + " --help`.";
   }
+  if (const std::vector<std::string> left = at->remaining(); !left.empty() && at->get_require_subcommand_min() == 0)
+    return "Expected nothing more after the arguments of `" + path + "`, but found " + left.front() + ": see `" + path +
+           " --help`.";
   if (at->get_require_subcommand_min() > 0) fault = "Expected a command, but found none";
   return fault + (fault.ends_with('.') ? " See `" : ": see `") + path + " --help`.";
 }

@@ -14,6 +14,8 @@
 namespace cairn {
 namespace {
 
+constexpr std::uint64_t inputs_bytes_max = std::uint64_t{8} * 1024 * 1024 * 1024;  // that a pipe may bring
+
 Error unreadable(const std::string& path) {
   return {Code::not_found, "Expected inputs in the file " + path + ", but it cannot be read."};
 }
@@ -29,15 +31,38 @@ std::string_view line_of(const std::ifstream& file, const std::vector<char>& roo
   return {room.data(), file.good() ? taken - 1 : taken};
 }
 
+Error too_long(const std::string& what, std::uint64_t bytes_max) {
+  return {Code::limit,
+          "Expected " + what + " to have at most " + std::to_string(bytes_max) + " bytes, but it has more."};
+}
+
 Result<Json> input_of(std::int64_t line, std::string_view text) {
   const std::string what = "line " + std::to_string(line);
-  if (text.size() > json_bytes_max)
-    return Error{Code::limit, "Expected " + what + " to have at most " + std::to_string(json_bytes_max) +
-                                  " bytes, but it has more."};
+  if (text.size() > json_bytes_max) return too_long(what, json_bytes_max);
   Result<Json> input = parse_json(text, what);
   if (input && !input->is_object())
     return Error{Code::invalid, "Expected an input object on " + what + ", but found " + excerpt(*input, 60) + "."};
   return input;
+}
+
+// As much as lines of inputs may be: what never ends fills no disk.
+Status copy_lines(std::istream& from, std::ostream& to) {
+  std::vector<char> block(std::size_t{64} * 1024);
+  std::int64_t line = 1;
+  std::size_t length = 0;
+  for (std::uint64_t bytes = 0;
+       from.read(block.data(), static_cast<std::streamsize>(block.size())), from.gcount() > 0;) {
+    const std::string_view text(block.data(), static_cast<std::size_t>(from.gcount()));
+    bytes += text.size();
+    for (const char c : text) {
+      length = c == '\n' ? 0 : length + 1;
+      line += c == '\n' ? 1 : 0;
+      if (length > json_bytes_max) return too_long("line " + std::to_string(line), json_bytes_max);
+    }
+    if (bytes > inputs_bytes_max) return too_long("inputs by a pipe", inputs_bytes_max);
+    to.write(text.data(), static_cast<std::streamsize>(text.size()));
+  }
+  return Done{};
 }
 
 }  // namespace
@@ -83,7 +108,7 @@ Result<std::string> readable_again(const std::string& path) {
   unlink(name.c_str());
   const std::string again = "/proc/self/fd/" + std::to_string(copy);
   std::ofstream to(again, std::ios::binary);
-  if (from.peek() != std::ifstream::traits_type::eof()) to << from.rdbuf();
+  if (const Status copied = copy_lines(from, to); !copied) return copied.error();
   if (to.flush() && !from.bad()) return again;
   return unreadable(is_stdin ? "stdin" : path);
 }

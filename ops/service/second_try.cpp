@@ -113,6 +113,16 @@ std::optional<RunId> fork_at(Store& store, const RunId& run, std::int64_t seq) {
   return std::nullopt;
 }
 
+// A moment at which the run was paused must not pause the fork, unless the run still is.
+Status resumed_as(Client& client, const RunState& origin, const RunId& fork) {
+  if (origin.status == RunStatus::paused) return Done{};
+  const Result<RunState> state = client.state(fork);
+  if (!state) return state.error();
+  if (state->status != RunStatus::paused) return Done{};
+  const Result<Done> resumed = client.command(fork, Resume{});
+  return resumed ? Status(Done{}) : Status(resumed.error());
+}
+
 Result<SecondTry> forked(Client& client, Store& store, const RunState& state, std::int64_t seq, bool is_dry,
                          const MayFork& may_fork) {
   if (state.parent)
@@ -126,6 +136,7 @@ Result<SecondTry> forked(Client& client, Store& store, const RunState& state, st
     if (Status may = may_fork(); !may) return may.error();
   const Result<Started> started = client.fork(state.id, {.seq = seq});
   if (!started) return started.error();
+  if (const Status moves = resumed_as(client, state, started->run); !moves) return moves.error();
   return SecondTry{started->run, seq};
 }
 

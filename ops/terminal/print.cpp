@@ -262,17 +262,25 @@ std::string list_text(const std::vector<std::string>& words, const std::string& 
   return text.empty() ? none : text;
 }
 
+// The names of an object's members, with commas between.
+static std::string names_in(const Json& object) {
+  std::string names;
+  for (const auto& [name, value] : object.items()) names += (names.empty() ? "" : ",") + name;
+  return names;
+}
+
 std::string event_summary(const Json& event, std::size_t width_max) {
-  static constexpr std::array<std::string_view, 26> summary_fields = {
-      "graph", "status", "node",  "sub_goal", "tool",   "label", "next",     "action", "target",
-      "from",  "to",     "rule",  "question", "kind",   "name",  "cap",      "used",   "model",
-      "ok",    "reason", "error", "message",  "prompt", "value", "retry_at", "output"};
+  static constexpr std::array<std::string_view, 27> summary_fields = {
+      "graph",  "child", "status", "node",  "sub_goal", "tool",   "label", "next",     "action",
+      "target", "from",  "to",     "rule",  "question", "kind",   "name",  "cap",      "used",
+      "model",  "ok",    "reason", "error", "message",  "prompt", "value", "retry_at", "output"};
   std::string text;
   for (const std::string_view name : summary_fields) {
     const auto field = event.find(name);
     if (field == event.end() || field->is_null() || *field == "" || *field == Json::array()) continue;
     text += (text.empty() ? "" : " ") + std::string(name) + "=" + value_text(*field, 120);
   }
+  if (event.value("type", "") == "channels_edited") text = "channels=" + names_in(event.value("patch", Json()));
   return cut(text, std::max<std::size_t>(width_max, 10));
 }
 

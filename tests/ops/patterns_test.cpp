@@ -57,7 +57,9 @@ TEST(Patterns, each_passes_its_cases_and_they_take_every_edge) {
       EXPECT_EQ(warning.get<std::string>().find("Expected a tool that this program has"), 0u) << graph << warning;
     const Ran ran = cairn({"graph", "test", cases_of(graph).string(), "--json"});
     EXPECT_EQ(ran.exit, 0) << graph << " " << cairn({"graph", "test", cases_of(graph).string()}).out << ran.err;
-    for (const Json& missed : ran.json()["missed"]) EXPECT_EQ(missed["label"], "aborted") << graph << missed;
+    const Json report = ran.json();
+    for (const Json& missed : report["missed"])  // an operator's cancel of a child; a question without a limit
+      EXPECT_TRUE(missed["label"] == "aborted" || missed["label"] == "expired") << graph << missed;
   }
 }
 
@@ -192,6 +194,8 @@ TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
     expect(authorized, true);
   }
   expect({{"tools", Json::object()}}, true);
+  expect({{"builtin", {{"allow", {"echo"}}}}}, true);
+  expect({{"biultin", Json::object()}}, false);
   const std::pair<const char*, Json> spoiled[] = {{"/tools/count/exec", Json::array()},
                                                   {"/tools/count/exec", "wc"},
                                                   {"/tools/count/http", "http://x/"},

@@ -266,17 +266,29 @@ ToolSpec refused_tool(const std::string& name) {
   return {name, ToolSpec::Instant{refuse}, 10'000, {}};
 }
 
+namespace {
+
+// "tools", "builtin", "secrets", and "$schema" for editors.
+Status check_sections(const Json& document) {
+  const std::string form = "Expected a tools file like {\"tools\": {\"NAME\": {...}}}, but ";
+  if (!document.is_object()) return Error{Code::invalid, form + "it is " + excerpt(document, 60) + "."};
+  const std::set<std::string> sections = {"tools", "builtin", "secrets", "$schema"};
+  for (const auto& [name, section] : document.items())
+    if (!sections.contains(name)) return Error{Code::invalid, form + "it has \"" + name + "\"."};
+  const Json tools = document.value("tools", Json::object());
+  if (!tools.is_object()) return Error{Code::invalid, form + "its tools are " + excerpt(tools, 60) + "."};
+  if (!document.value("$schema", Json("")).is_string())
+    return Error{Code::invalid, form + "its $schema is " + excerpt(document["$schema"], 60) + "."};
+  return Done{};
+}
+
+}  // namespace
+
 Result<ToolsFile> parse_tools(const Json& document) {
-  const bool has_tools = document.is_object() && document.contains("tools") && document["tools"].is_object();
-  std::size_t keys = 1;
-  for (const char* section : {"builtin", "secrets"})
-    if (has_tools && document.contains(section)) ++keys;
-  if (has_tools && document.contains("$schema") && document["$schema"].is_string()) ++keys;  // for editors
-  if (!has_tools || document.size() != keys) {
-    return Error{Code::invalid, "Expected a tools file like {\"tools\": {\"NAME\": {...}}}, but it has another form."};
-  }
+  if (const Status known = check_sections(document); !known) return known.error();
   ToolsFile file;
-  for (const auto& [name, entry] : document["tools"].items()) {
+  const Json tools = document.value("tools", Json::object());
+  for (const auto& [name, entry] : tools.items()) {
     Result<ToolSpec> spec = parse_tool(name, entry);
     if (!spec) return spec.error();
     file.tools.push_back(*std::move(spec));

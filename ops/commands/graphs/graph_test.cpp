@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/graph_parsing.hpp"
+#include "engine/references.hpp"
 #include "ops/commands/graphs/graph_shelf.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
@@ -30,13 +31,31 @@ struct GraphTestOptions {
 Result<std::vector<Json>> graphs_of(const Settings& settings, const Catalogue& catalogue, const std::string& file,
                                     const Json& document) {
   const Json graph = document.value("graph", Json());
-  if (graph.is_object()) return graphs_with(settings, catalogue, graph);
+  const std::filesystem::path folder = file == "-" ? "" : std::filesystem::path(file).parent_path();
+  if (graph.is_object()) return graphs_with(settings, catalogue, graph, folder);
   if (!graph.is_string())
     return Error{Code::invalid, "Expected the \"graph\" of " + file + " to be a file, a name or a graph, but it is " +
                                     excerpt(graph, 60) + "."};
-  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / graph.get<std::string>();
+  const std::filesystem::path beside = folder / graph.get<std::string>();
   const bool is_file = file != "-" && std::filesystem::is_regular_file(beside);
   return graphs_for(settings, catalogue, is_file ? beside.string() : graph.get<std::string>());
+}
+
+// Answers go to a question of one of the graphs, and fit its schema as those of a person must.
+Status check_answers(const std::string& name, const Json& values, const std::vector<GraphRef>& graphs) {
+  bool is_asked = false;
+  for (const GraphRef& graph : graphs) {
+    const NodeIndex at = graph->find(name);
+    const AskNode* ask = at < 0 ? nullptr : std::get_if<AskNode>(&graph->node(at).settings);
+    if (ask == nullptr) continue;
+    is_asked = true;
+    if (ask->schema.is_null() || has_reference(ask->schema)) continue;
+    for (const Json& value : values)
+      if (const Status fits = check_value(ask->schema, value); !fits)
+        return Error{fits.error().code, "Of the answers to \"" + name + "\": " + fits.error().message};
+  }
+  if (is_asked) return Done{};
+  return Error{Code::invalid, "Expected the answers to name a node with \"ask\", but found \"" + name + "\"."};
 }
 
 // The words of a case must fit the graphs, and its input the graph's own schema.
@@ -45,11 +64,8 @@ Status check_case(const GraphCase& one, const std::vector<GraphRef>& graphs, con
   says.erase("models");
   Status fits = simulation::check_script(says, graphs, handlers);
   const Json answers = says.value("answers", Json::object());
-  for (const auto& [name, values] : answers.items()) {
-    const NodeIndex at = graphs.front()->find(name);
-    if (fits && graphs.size() == 1 && (at < 0 || graphs.front()->node(at).verb() != Verb::ask))
-      fits = Error{Code::invalid, "Expected the answers to name a node with \"ask\", but found \"" + name + "\"."};
-  }
+  for (const auto& [name, values] : answers.items())
+    if (fits) fits = check_answers(name, values, graphs);
   if (fits && !graphs.front()->input.is_null()) fits = check_value(graphs.front()->input, one.input);
   if (fits) return fits;
   return Error{fits.error().code, "In case \"" + one.name + "\": " + fits.error().message};

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <unistd.h>
 
@@ -86,7 +87,8 @@ void add_work(CommandLine& line) {
   add_list(command, "--queue", "Q", "Serve this queue (repeatable; default: every queue and the timers)",
            [&](const std::vector<std::string>& queues) {
              options.queues = queues;
-             return Status(Done{});
+             if (std::find(queues.begin(), queues.end(), "") == queues.end()) return Status(Done{});
+             return Status(Error{Code::invalid, "Expected the name of a queue, but it is empty."});
            });
   command.add_option("--concurrency", options.concurrency, "Branches held at once")
       ->check(CLI::Range(1, 100'000))

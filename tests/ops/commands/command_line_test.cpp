@@ -51,6 +51,9 @@ TEST(CommandLine, what_is_no_command_is_usage) {
   expect_refused(cairn({"juggle"}), 2, "juggle");
   expect_refused(cairn({"show"}), 2, "RUN");
   expect_refused(cairn({"start"}), 2, "GRAPH");
+  expect_refused(cairn({"graph", "check", "one.json", "two.json"}), 2,
+                 "Expected nothing more after the arguments of `cairn graph check`, but found two.json");
+  expect_refused(cairn({"work", "--queue", ""}), 2, "Expected the name of a queue, but it is empty.");
   expect_refused(cairn({"up", "--listen", "here"}), 2, "Expected an address");
   expect_refused(cairn({"runs", "--status", "sleeping"}), 2, "sleeping");
   expect_refused(cairn({"runs", "--since", "yesterday"}), 2, "yesterday");

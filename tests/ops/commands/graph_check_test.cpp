@@ -224,6 +224,28 @@ TEST(GraphTest, planners_run_with_their_own_handlers) {
   EXPECT_EQ(chat.exit, 0) << chat.out << chat.err;
 }
 
+TEST(GraphTest, what_a_graph_calls_is_a_file_in_its_folder) {
+  file_of({{"name", "brewing"},
+           {"start", "end"},
+           {"limits", {{"steps", 2}}},
+           {"nodes", {{"end", {{"end", {{"status", "done"}, {"output", {{"cup", "tea"}}}}}}}}}},
+          "brewing.json");
+  const Json calls = {{"name", "calls"},
+                      {"start", "each"},
+                      {"limits", {{"steps", 9}}},
+                      {"nodes",
+                       {{"each",
+                         {{"map", {{"over", {1, 2}}, {"call", "brewing"}, {"into", "cups"}}},
+                          {"on", {{"joined", "one"}, {"partial", "none"}}}}},
+                        {"one", {{"call", "brewing"}, {"into", "cup"}, {"on", {{"done", "end"}, {"failed", "none"}}}}},
+                        {"none", {{"end", "failed"}}},
+                        {"end", {{"end", {{"status", "done"}, {"output", "$cup"}}}}}}}};
+  const Json works = {{"name", "works"}, {"expect", {{"path", {"each", "one", "end"}}}}};
+  const std::string file = file_of({{"graph", calls}, {"cases", {works}}}, "calls.test.json");
+  const Ran ran = cairn({"graph", "test", file, "--dsn", "host=/nowhere"});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+}
+
 TEST(GraphTest, a_file_that_is_no_test_is_refused_in_a_sentence) {
   const auto refused = [](const Json& document, int exit, const std::string& says) {
     expect_refused(cairn({"graph", "test", file_of(document, "bad.test.json")}), exit, says);
@@ -236,6 +258,8 @@ TEST(GraphTest, a_file_that_is_no_test_is_refused_in_a_sentence) {
   refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"tool", 1}})}}}, 4, "it has \"tool\"");
   refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"answers", {{"ask", {1}}}}})}}}, 4,
           "In case \"x\": Expected the answers to name a node with \"ask\", but found \"ask\".");
+  refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"answers", {{"ask_size", {"medium"}}}}})}}}, 4,
+          "In case \"x\": Of the answers to \"ask_size\": ");
   refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"input", Json::object()}})}}}, 4, "In case \"x\": ");
   refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"expect", {{"status", "ok"}}}})}}}, 4,
           "to be done, failed, aborted or waiting");

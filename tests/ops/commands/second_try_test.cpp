@@ -112,6 +112,18 @@ TEST(SecondTry, a_run_is_reset_to_a_node_and_ends_where_it_still_runs) {
   EXPECT_NE(cairn_ok({"show", fork, "--json"}).json()["reason"].get<std::string>().find(other), std::string::npos);
 }
 
+TEST(SecondTry, a_run_that_was_paused_at_that_moment_goes_on_all_the_same) {
+  Json graph = Json::parse(ask_graph("second_paused"));
+  cairn_ok({"graph", "add", write_file("paused.json", graph.dump())});
+  const std::string run = cairn_ok({"start", "second_paused", "--wait", "--json"}).json()["run"];
+  cairn_ok({"pause", run});
+  cairn_ok({"answer", run, "--value", "\"north\""});
+  cairn_ok({"resume", run});
+  cairn_ok({"wait", run, "--work"});
+  const std::string fork = cairn_ok({"reset", run, "--to", graph["start"], "--json"}).json()["fork"];
+  EXPECT_EQ(cairn_ok({"wait", fork, "--work", "--json"}).json()["status"], "waiting");
+}
+
 TEST(SecondTry, many_runs_are_tried_again_once_over_the_api_too) {
   Json graph = flaky_graph("second_many");
   graph["nodes"]["make"]["with"] = {{"tool", "fail"}, {"inputs", {{"message", "x"}}}, {"into", "cup"}};

@@ -110,7 +110,7 @@ TEST(ApiInbox, forks_made_by_reset_and_bulk_take_from_the_quota_of_runs) {
   const Reply some = server.post("/api/v1/bulk", bulk, bearer(token));
   EXPECT_EQ(some.status, 200) << some.body;
   EXPECT_EQ(some.json()["statuses"]["forked"], 1) << some.body;
-  EXPECT_NE(some.body.find("fewer new runs"), std::string::npos) << some.body;
+  EXPECT_NE(some.body.find("at most 2 new runs in 3600 s"), std::string::npos) << some.body;
   const Reply none = server.post("/api/v1/bulk", bulk, bearer(token));
   EXPECT_EQ(none.status, 429) << none.body;
   EXPECT_FALSE(none.header("Retry-After").empty());
