@@ -275,6 +275,8 @@ Status check_sections(const Json& document) {
   const std::set<std::string> sections = {"tools", "builtin", "secrets", "$schema"};
   for (const auto& [name, section] : document.items())
     if (!sections.contains(name)) return Error{Code::invalid, form + "it has \"" + name + "\"."};
+  if (!document.contains("tools") && !document.contains("builtin"))
+    return Error{Code::invalid, form + "it has neither tools nor builtin."};
   const Json tools = document.value("tools", Json::object());
   if (!tools.is_object()) return Error{Code::invalid, form + "its tools are " + excerpt(tools, 60) + "."};
   if (!document.value("$schema", Json("")).is_string())

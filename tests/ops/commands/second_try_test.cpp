@@ -113,7 +113,15 @@ TEST(SecondTry, a_run_is_reset_to_a_node_and_ends_where_it_still_runs) {
 }
 
 TEST(SecondTry, a_run_that_was_paused_at_that_moment_goes_on_all_the_same) {
-  Json graph = Json::parse(ask_graph("second_paused"));
+  const Json graph = {
+      {"name", "second_paused"},
+      {"start", "ask"},
+      {"limits", {{"steps", 5}}},
+      {"nodes",
+       {{"ask",
+         {{"ask", {{"prompt", "Where?"}}}, {"into", "place"}, {"on", {{"answered", "keep"}, {"expired", "end"}}}}},
+        {"keep", {{"do", "data.set"}, {"with", {{"set", {{"kept", "$place"}}}}}, {"on", {{"ok", "end"}}}}},
+        {"end", {{"end", "done"}}}}}};
   cairn_ok({"graph", "add", write_file("paused.json", graph.dump())});
   const std::string run = cairn_ok({"start", "second_paused", "--wait", "--json"}).json()["run"];
   cairn_ok({"pause", run});
