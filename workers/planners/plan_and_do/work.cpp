@@ -40,8 +40,7 @@ Json shown_result(const std::string& task, const Json& outputs, std::size_t byte
 }
 
 Doing::Doing(const StepInput& input)
-    : input_(input),
-      plan_(plan_seen(input)),
+    : plan_(plan_seen(input)),
       given_up_(texts_of(channel(input, "given_up", Json::object()))),
       unbound_(texts_of(channel(input, "unbound", Json::object()))) {
   plan_.plan_id = channel(input, "plan_id");

@@ -74,7 +74,6 @@ class Doing {
   Json failure_json(const PlanNode& leaf, const std::string& reason) const;
   GoalStatus status_of(const PlanNode& task) const;
 
-  const StepInput& input_;
   PlanTree plan_;
   std::map<std::string, Calls> calls_;  // by task
   std::set<std::string> done_;
