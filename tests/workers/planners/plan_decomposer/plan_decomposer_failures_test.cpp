@@ -245,9 +245,9 @@ TEST(PlanDecomposerOverHttp, a_connection_that_breaks_off_is_tried_again_and_giv
   std::thread server([&] {
     for (int call = 0; call < 2; ++call) {
       asio::ip::tcp::socket socket(io);
-      acceptor.accept(socket);
       std::string request;
       boost::system::error_code ignored;
+      acceptor.accept(socket, ignored);
       asio::read_until(socket, asio::dynamic_buffer(request), "mode_hint", ignored);
       asio::write(socket, asio::buffer(std::string("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n{\"choices\": [{")),
                   ignored);
