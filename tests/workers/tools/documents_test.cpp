@@ -50,7 +50,7 @@ TEST(Markup, U1_word_documents_have_headings_paragraphs_and_tables) {
 }
 
 // --- files -----------------------------------------------------------------------------------------------------------
-std::string little_endian(std::uint32_t value, int bytes) {
+std::string little_endian(std::uint64_t value, int bytes) {
   std::string made;
   for (int i = 0; i < bytes; ++i) made += static_cast<char>((value >> (8 * i)) & 0xFF);
   return made;

@@ -70,11 +70,13 @@ inline std::unique_ptr<Model> saying(Lines lines) {
       return made;
     }
     const std::string task = data["target_task"]["id"];
+    Json children = next_of(kept->parts, task, Json::array());
+    if (!children.is_array()) children = Json::array({children});  // compilers differ on a list of one in braces
     made.value = {{"target_node_id", task},
                   {"mode", data["mode_hint"]},
                   {"should_stop", false},
                   {"reason", "So it is."},
-                  {"children", next_of(kept->parts, task, Json::array())}};
+                  {"children", std::move(children)}};
     return made;
   });
 }

@@ -50,12 +50,14 @@ class Readings : public ::testing::Test {
   }
   // The admitted value; the refusal's sentence.
   Json admitted(const Json& one, const std::string& passage) {
-    const Result<Json> kept = admit_reading(venture(), one, Json{hit("a.md", passage)}, "m");
+    const Result<Json> kept = admit_reading(venture(), one, Json::array({hit("a.md", passage)}), "m");
     return kept ? (*kept)["value"] : Json(kept.error().message);
   }
   // Observes with readings of a model.
-  Outcome observe(const std::string& path, const Json& hits, const Json& readings) {
-    desk.data["observation"] = {{"path", path}, {"query", "q"}, {"hits", hits}};
+  Outcome observe(const std::string& path, const Json& hits, const Json& readings_or_one) {
+    // Compilers differ on a list of one in braces.
+    const Json readings = readings_or_one.is_array() ? readings_or_one : Json::array({readings_or_one});
+    desk.data["observation"] = {{"path", path}, {"query", "q"}, {"hits", hits.is_array() ? hits : Json::array({hits})}};
     desk.data["extraction"] = {{"by", "m"}, {"readings", readings}};
     return desk.outcome("observe");
   }
