@@ -52,7 +52,7 @@ TEST(Markup, U1_word_documents_have_headings_paragraphs_and_tables) {
 // --- files -----------------------------------------------------------------------------------------------------------
 std::string little_endian(std::uint64_t value, int bytes) {
   std::string made;
-  for (int i = 0; i < bytes; ++i) made += static_cast<char>((value >> (8 * i)) & 0xFF);
+  for (int i = 0; i < bytes; ++i) made += i < 8 ? static_cast<char>((value >> (8 * i)) & 0xFF) : '\0';
   return made;
 }
 

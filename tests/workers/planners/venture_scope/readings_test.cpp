@@ -192,7 +192,7 @@ TEST_F(Readings, S0_26_decide_sees_what_was_found_and_what_was_refused) {
 TEST_F(Readings, the_rules_read_the_first_field_of_the_same_data) {
   const Json data =
       extraction_data(venture(), {"price", "sold"},
-                      Json{hit("a.md", "In Norland the price was $4.2B in 2023. A price was EUR 5 to 7.")});
+                      Json::array({hit("a.md", "In Norland the price was $4.2B in 2023. A price was EUR 5 to 7.")}));
   const Json readings = extract_by_rules(data)["readings"];
   ASSERT_EQ(readings.size(), 1U) << "the other is in another currency";
   EXPECT_EQ(readings[0]["value"], 6);
