@@ -14,7 +14,7 @@ namespace cairn {
 // Raised whenever evolve would fold the same events to another state, or the format changes; cached snapshots of
 // another version are not read, and the run is folded again. A golden test fails if the fold changes without it. A
 // fork's first event holds a snapshot for good, so everything that an older version held stays readable (versions.md).
-inline constexpr std::int32_t fold_version = 7;
+inline constexpr std::int32_t fold_version = 8;
 
 Json snapshot_json(const RunState& state);
 

@@ -5,15 +5,9 @@
 namespace cairn {
 namespace {
 
-class Grouping {
+class Grouping : private TermReader {
  public:
-  explicit Grouping(QuestionParts& parts)
-      : parts_(parts),
-        schema_(parts.schema),
-        clauses_(parts.clauses),
-        picker_(parts.picker),
-        sketch_(parts.sketch),
-        terms_(parts) {}
+  using TermReader::TermReader;
 
   void read_groups() {
     for (std::size_t i = 0; i < clauses_.size(); ++i) {
@@ -120,7 +114,7 @@ class Grouping {
       const bool has_column_here = column && parts_.main && schema_.columns()[*column].table == *parts_.main &&
                                    *table != *parts_.main && !schema_.is_reference(*column) &&
                                    mention->candidates.front().kind == MentionKind::column;
-      sketch_.groups.push_back(has_column_here ? plain_term(*column) : terms_.named(*table));
+      sketch_.groups.push_back(has_column_here ? plain_term(*column) : named(*table));
     } else if (const auto column = picker_.column(*mention, group_scope(*mention))) {
       sketch_.groups.push_back(plain_term(*column));
     } else {
@@ -132,13 +126,6 @@ class Grouping {
 
   // "each type of food": a column of the table that is asked, if it has one.
   std::set<std::size_t> group_scope(const Mention&) const { return parts_.scope(); }
-
-  QuestionParts& parts_;
-  const DataSchema& schema_;
-  Clauses& clauses_;
-  Picker& picker_;
-  Sketch& sketch_;
-  TermReader terms_;
 };
 
 }  // namespace

@@ -7,15 +7,9 @@
 namespace cairn {
 namespace {
 
-class Ordering {
+class Ordering : private TermReader {
  public:
-  explicit Ordering(QuestionParts& parts)
-      : parts_(parts),
-        schema_(parts.schema),
-        clauses_(parts.clauses),
-        picker_(parts.picker),
-        sketch_(parts.sketch),
-        terms_(parts) {}
+  using TermReader::TermReader;
 
   void read_order() {
     for (std::size_t i = 0; i < clauses_.size(); ++i) {
@@ -98,7 +92,7 @@ class Ordering {
     for (std::size_t k = i; k < clauses_.sentence_end(i); ++k) {
       if (clauses_.word(k) != "by" && !(clauses_.word(k) == "terms" && clauses_.word(k + 1) == "of")) continue;
       std::size_t at = clauses_.word(k) == "by" ? k + 1 : k + 2;
-      if (const std::optional<Term> by = terms_.term_at(at)) {
+      if (const std::optional<Term> by = term_at(at)) {
         order_by(*by, true);
         clauses_.use(k);
       }
@@ -164,7 +158,7 @@ class Ordering {
     if (mention != nullptr && clauses_[i].token->lower == "number") return;
     const bool has_target = mention != nullptr && !picker_.is_value(*mention);
     if (has_target && !counts && is_asked_itself(i) && !picker_.table(*mention) && adjective.columns.empty()) {
-      if (picker_.column(*mention, terms_.scope_at(at), is_ordered_column)) return;  // term_at reads it
+      if (picker_.column(*mention, scope_at(at), is_ordered_column)) return;  // term_at reads it
     }
     if (has_target && adjective.columns.empty() &&
         order_by_mention(i, at, *mention, counts, averages, adjective.is_most))
@@ -181,7 +175,7 @@ class Ordering {
       clauses_.use(i, at);
       return true;
     }
-    const auto column = picker_.column(mention, terms_.scope_at(at), is_ordered_column);
+    const auto column = picker_.column(mention, scope_at(at), is_ordered_column);
     if (!column) {
       if (!counts) return false;
       const auto any = picker_.column(mention, parts_.scope());
@@ -232,13 +226,6 @@ class Ordering {
       stem.clear();
     }
   }
-
-  QuestionParts& parts_;
-  const DataSchema& schema_;
-  Clauses& clauses_;
-  Picker& picker_;
-  Sketch& sketch_;
-  TermReader terms_;
 };
 
 }  // namespace

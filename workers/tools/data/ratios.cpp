@@ -8,15 +8,9 @@
 namespace cairn {
 namespace {
 
-class Ratios {
+class Ratios : private TermReader {
  public:
-  explicit Ratios(QuestionParts& parts)
-      : parts_(parts),
-        schema_(parts.schema),
-        clauses_(parts.clauses),
-        picker_(parts.picker),
-        sketch_(parts.sketch),
-        terms_(parts) {}
+  using TermReader::TermReader;
 
   bool read_ratio() {
     for (std::size_t i = 0; i < clauses_.size(); ++i) {
@@ -47,7 +41,7 @@ class Ratios {
     for (std::size_t k = first; k < last; ++k) {
       std::size_t at = k;
       if (!clauses_.is_open(k) || (clauses_[k].mention != nullptr && picker_.is_value(*clauses_[k].mention))) continue;
-      std::optional<Term> term = terms_.term_at(at);
+      std::optional<Term> term = term_at(at);
       if (!term) continue;
       if (!term->is_figure()) {
         const std::size_t table = schema_.columns()[*term->column].table;
@@ -124,13 +118,6 @@ class Ratios {
     sketch_.outputs.push_back(std::move(over));
     sketch_.outputs.push_back(std::move(under));
   }
-
-  QuestionParts& parts_;
-  const DataSchema& schema_;
-  Clauses& clauses_;
-  Picker& picker_;
-  Sketch& sketch_;
-  TermReader terms_;
 };
 
 }  // namespace

@@ -32,6 +32,7 @@ bool is_ordered_column(const SchemaColumn& column);
 Term counted_term(std::size_t table);
 Term plain_term(std::size_t column);
 
+// Reads figures and names; what reads more of a question builds on it.
 class TermReader {
  public:
   // REQUIRES: `parts` outlives it.
@@ -47,15 +48,16 @@ class TermReader {
   // "finance accounts": the schema of the table behind it.
   bool names_schema(std::size_t i) const;
 
- private:
-  std::string function_at(std::size_t i) const;
-  std::optional<Term> term_of(std::size_t at, const Mention& mention, const std::string& function, bool counts);
-
+ protected:
   QuestionParts& parts_;
   const DataSchema& schema_;
   Clauses& clauses_;
   Picker& picker_;
   Sketch& sketch_;
+
+ private:
+  std::string function_at(std::size_t i) const;
+  std::optional<Term> term_of(std::size_t at, const Mention& mention, const std::string& function, bool counts);
 };
 
 }  // namespace cairn
