@@ -48,7 +48,10 @@ asio::awaitable<void> serve_connection(tcp::socket socket, const AnswerRequest& 
 
 asio::awaitable<void> accept_connections(tcp::acceptor& acceptor, const AnswerRequest& answer) {
   for (;;) {
-    tcp::socket socket = co_await acceptor.async_accept(asio::use_awaitable);
+    boost::system::error_code refused;
+    tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, refused));
+    if (refused == asio::error::operation_aborted) co_return;
+    if (refused) continue;  // the client went away before it was accepted
     asio::co_spawn(acceptor.get_executor(), serve_connection(std::move(socket), answer), asio::detached);
   }
 }

@@ -33,11 +33,9 @@ constexpr std::string_view empty_ends_all = "the whole decomposition then ends t
 // Added where the tasks of the plan are being done.
 constexpr std::string_view progress_text =
     "\n\nThe plan is being carried out; progress says how far. verified_state holds the results on record by task: "
-    "they are facts to build on. What is in done is not to be done again. What is in failed was tried as it stands "
-    "there "
-    "and did not work. If target_task is among them, find another way: sub-tasks that get round the cause, the "
-    "smallest "
-    "number that will do, each doable by one of the tools.";
+    "they are facts to build on. Do not do again what is in done. What is in failed was tried as it stands there and "
+    "did not work. If target_task is among them, find another way: sub-tasks that get round the cause, as few as will "
+    "do, each doable by one of the tools.";
 
 Json list_of(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 
