@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "workers/models/chat_message.hpp"
@@ -171,17 +170,14 @@ Status write_recordings(const std::string& folder, const std::string& planner,
                         const std::map<std::string, Recorded>& recorded) {
   std::error_code fault;
   std::filesystem::create_directories(folder, fault);
-  const std::string path = recordings_path(folder, planner);
-  std::ofstream out(path);
+  std::string lines;
   for (const auto& [task, of_task] : recorded) {
     for (Json exchange : of_task.exchanges) {
       exchange["task"] = task;
-      out << canonical(exchange) << '\n';
+      lines += canonical(exchange) + '\n';
     }
   }
-  out.close();
-  if (out.good()) return Done{};
-  return Error{Code::unavailable, "Expected to write the recordings to " + path + ", but that failed."};
+  return write_text_file(recordings_path(folder, planner), lines, "the recordings of " + planner);
 }
 
 }  // namespace cairn

@@ -1,7 +1,5 @@
 #include "ops/trials/trial_table.hpp"
 
-#include <fstream>
-
 #include "workers/ports/text_file.hpp"
 
 namespace cairn {
@@ -103,7 +101,16 @@ std::string trial_table(const TrialPasses& passes) {
   return table;
 }
 
-Status write_table(const std::string& page, const std::string& table) {
+namespace {
+
+// A page as it stands before, between and after the lines.
+struct TablePage {
+  std::string text;
+  std::size_t from = 0;
+  std::size_t to = 0;
+};
+
+Result<TablePage> read_page(const std::string& page) {
   Result<std::string> text = read_text_file(page, "the page of the table");
   if (!text) return text.error();
   const std::size_t begins = text->find(table_begins);
@@ -111,13 +118,21 @@ Status write_table(const std::string& page, const std::string& table) {
   if (ends == std::string::npos)
     return Error{Code::invalid, "Expected the lines \"" + std::string(table_begins) + "\" and \"" + table_ends +
                                     "\" in " + page + ", but they are not there."};
-  const std::size_t from = begins + std::string(table_begins).size();
-  text->replace(from, ends - from, "\n" + table);
-  std::ofstream out(page);
-  out << *text;
-  out.close();
-  if (out.good()) return Done{};
-  return Error{Code::unavailable, "Expected to write the table into " + page + ", but that failed."};
+  return TablePage{*std::move(text), begins + std::string(table_begins).size(), ends};
+}
+
+}  // namespace
+
+Status check_page(const std::string& page) {
+  const Result<TablePage> read = read_page(page);
+  return read ? Status(Done{}) : Status(read.error());
+}
+
+Status write_table(const std::string& page, const std::string& table) {
+  Result<TablePage> read = read_page(page);
+  if (!read) return read.error();
+  read->text.replace(read->from, read->to - read->from, "\n" + table);
+  return write_text_file(page, read->text, "the table");
 }
 
 }  // namespace cairn

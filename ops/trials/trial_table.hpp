@@ -42,7 +42,9 @@ std::string trial_table(const TrialPasses& passes);
 inline constexpr const char* table_begins = "<!-- cairn planners measure: begins -->";
 inline constexpr const char* table_ends = "<!-- cairn planners measure: ends -->";
 
-// Replaces what is between them. Refuses `not_found` (the page), `invalid` (without them), `unavailable`.
+// Refuses `not_found` (the page), `invalid` (without these lines).
+Status check_page(const std::string& page);
+// Replaces what is between them. Refuses as check_page(), and `unavailable`.
 Status write_table(const std::string& page, const std::string& table);
 
 }  // namespace cairn

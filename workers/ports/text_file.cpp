@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <unistd.h>
 
 #include "engine/json.hpp"
@@ -39,6 +41,16 @@ Result<std::string> read_text_file(const std::string& path, const std::string& w
   Result<std::string> text = read_text(file, named);
   ::close(file);
   return text;
+}
+
+Status write_text_file(const std::string& path, const std::string& text, const std::string& what) {
+  const std::string part = path + ".part";
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file.good() && std::rename(part.c_str(), path.c_str()) == 0) return Done{};
+  std::remove(part.c_str());
+  return Error{Code::unavailable, "Expected to write " + what + " to " + path + ", but it cannot be written."};
 }
 
 Result<Json> read_json_file(const std::string& path, const std::string& what) {

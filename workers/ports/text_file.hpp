@@ -1,4 +1,4 @@
-// Files and standard input read as whole texts of bounded size. Blocks; safe from any thread.
+// Files and standard input read as whole texts of bounded size, and files written whole. Blocks; safe from any thread.
 #pragma once
 
 #include <string>
@@ -14,6 +14,10 @@ Result<std::string> read_text_file(const std::string& path, const std::string& w
 
 // The same as JSON. Refuses `invalid` too: a text that is none.
 Result<Json> read_json_file(const std::string& path, const std::string& what);
+
+// Puts the text in the file's place; whoever reads it sees the old text or the new one. Refuses `unavailable`: it
+// cannot be written, and the file is as it was.
+Status write_text_file(const std::string& path, const std::string& text, const std::string& what);
 
 // The rest of an open file, such as stdin.
 Result<std::string> read_text(int file, const std::string& what);

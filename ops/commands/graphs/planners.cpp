@@ -90,6 +90,8 @@ Status measure_way(const Settings& settings, TrialOptions trials, TrialPasses& p
 Exit measure_planners(const Settings& settings, const PlannersMeasured& asked) {
   const Result<std::vector<TrialAnswers>> ways = ways_of(asked);
   if (!ways) return ways.error();
+  if (!asked.page.empty())  // before minutes are spent
+    if (const Status fits = check_page(asked.page); !fits) return fits.error();
   TrialPasses passes;
   bool is_sound = true;
   for (const TrialAnswers way : *ways) {
