@@ -103,7 +103,7 @@ std::string trial_table(const TrialPasses& passes) {
 
 namespace {
 
-// A page as it stands before, between and after the lines.
+// A page, and the place of the table in it.
 struct TablePage {
   std::string text;
   std::size_t from = 0;

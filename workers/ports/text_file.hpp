@@ -15,7 +15,7 @@ Result<std::string> read_text_file(const std::string& path, const std::string& w
 // The same as JSON. Refuses `invalid` too: a text that is none.
 Result<Json> read_json_file(const std::string& path, const std::string& what);
 
-// Puts the text in the file's place; whoever reads it sees the old text or the new one. Refuses `unavailable`: it
+// Puts the text in the file's place, atomically: a reader sees the old text or the new one. Refuses `unavailable`: it
 // cannot be written, and the file is as it was.
 Status write_text_file(const std::string& path, const std::string& text, const std::string& what);
 

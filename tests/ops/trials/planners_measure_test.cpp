@@ -205,6 +205,7 @@ TEST_F(PlannersWithModel, the_table_is_written_between_its_marks_and_nowhere_els
   const fs::path plain = write_file("plain.md", "nothing\n");
   const Ran ran = cairn({"planners", "measure", folder.string(), "--answers", "offline", "--write", plain.string()});
   EXPECT_EQ(ran.exit, 4);
+  EXPECT_EQ(ran.out, "") << "the page is looked at before any task is run";
   EXPECT_EQ(read_file(plain), "nothing\n");
 }
 
