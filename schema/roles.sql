@@ -20,7 +20,7 @@ begin
     grant usage on schema cairn to cairn_app;
     grant select on all tables in schema cairn to cairn_app;
     grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker,
-      cairn.permit to cairn_app;
+      cairn.permit, cairn.home to cairn_app;
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
     grant insert, delete on cairn.passage to cairn_app;
     grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import to cairn_app;

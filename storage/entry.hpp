@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,6 +69,13 @@ struct LockedRun {
 struct LockedDecision {
   std::span<const Entry> entries;
   CommitOptions options;
+  // Jobs of the locked runs (`only_runs`) to be claimed in the same transaction, once the entries are written. Nothing
+  // of a limited queue is, and nothing at all if the entries have to be judged apart.
+  std::optional<ClaimRequest> claim = {};
+};
+struct LockedCommitted {
+  std::vector<Verdict> verdicts;
+  std::vector<HeldJob> claimed = {};
 };
 using DecideLocked = std::function<LockedDecision(std::vector<LockedRun> runs)>;
 

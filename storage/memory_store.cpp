@@ -41,6 +41,8 @@ struct StoredRun {
   std::vector<EventRow> events;
   std::map<BranchId, HeldJob> jobs;
   std::map<BranchId, Adjustment> on_release;
+  std::set<BranchId> at_home;  // free, and found by the run's home alone
+  std::optional<SessionId> home = {};
   std::map<std::string, QuestionRow> questions;
   std::map<std::pair<std::int32_t, std::int64_t>, SnapshotRow> snapshots;  // by fold version and seq
 };
@@ -108,12 +110,17 @@ class MemoryStore final : public Store {
     return write_batch(shard, batch, options);
   }
 
-  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
     const std::lock_guard lock(mutex_);
     std::vector<LockedRun> locked;
     for (const KnownRun& run : runs) locked.push_back(locked_run(run));
     const LockedDecision decision = decide(std::move(locked));
-    return decision.entries.empty() ? std::vector<Verdict>() : write_batch(shard, decision.entries, decision.options);
+    if (decision.entries.empty()) return {};
+    LockedCommitted committed{write_batch(shard, decision.entries, decision.options)};
+    const auto is_committed = [](const Verdict& verdict) { return verdict.kind == Verdict::Kind::committed; };
+    if (decision.claim && std::all_of(committed.verdicts.begin(), committed.verdicts.end(), is_committed))
+      committed.claimed = claim(without_limited(*decision.claim)).jobs;
+    return committed;
   }
 
   ClaimedBatch claim(const ClaimRequest& request) override {
@@ -122,7 +129,7 @@ class MemoryStore final : public Store {
     for (auto& [id, run] : runs_) {
       if (shard_of(id, shards_) != request.shard || !is_wanted(request, id)) continue;
       for (auto& [branch, job] : run.jobs) {
-        if (is_due(job, request)) due.push_back(&job);
+        if (is_due(job, request) && may_take(run, branch, request)) due.push_back(&job);
       }
     }
     std::sort(due.begin(), due.end(), [](const HeldJob* a, const HeldJob* b) {
@@ -135,6 +142,7 @@ class MemoryStore final : public Store {
       if (static_cast<std::int32_t>(claimed.jobs.size()) >= request.limit) break;
       if (const auto left = free.find(job->job.queue); left != free.end() && left->second-- <= 0) continue;
       job->session = request.session;
+      runs_.at(job->run).at_home.erase(job->job.branch);
       ++job->epoch;
       job->deadline_us = deadline_of(job->job, request.default_timeout_ms, request.now_us);
       claimed.jobs.push_back(with_head(*job));
@@ -302,7 +310,10 @@ class MemoryStore final : public Store {
 
   std::vector<HeldJob> jobs(const RunId& id) override {
     const std::lock_guard lock(mutex_);
-    return select([&](const HeldJob& job) { return job.run == id; }, never_us);
+    std::vector<HeldJob> jobs = select([&](const HeldJob& job) { return job.run == id; }, never_us);
+    for (HeldJob& job : jobs)
+      if (const StoredRun& run = runs_.at(id); run.at_home.contains(job.job.branch)) job.home = run.home.value_or(0);
+    return jobs;
   }
 
   std::vector<QueueRow> queues() override {
@@ -356,6 +367,17 @@ class MemoryStore final : public Store {
   void close_session(SessionId session) override {
     const std::lock_guard lock(mutex_);
     sessions_.erase(session);
+    for (auto& [id, run] : runs_)
+      if (run.home == session) run.home.reset();
+  }
+  void set_home(SessionId session, const RunId& id, bool is_home) override {
+    const std::lock_guard lock(mutex_);
+    const auto run = runs_.find(id);
+    if (run == runs_.end()) return;
+    if (is_home)
+      run->second.home = session;
+    else if (run->second.home == session)
+      run->second.home.reset();
   }
 
   std::vector<SessionRow> sessions() override {
@@ -536,12 +558,29 @@ class MemoryStore final : public Store {
     run.row.chain_hash = hashes.back();
     const bool is_loose = run.row.parent && is_ended(run.row.status) && !entry.caller_knows;
     is_loose ? void(loose_ends_.insert(entry.run.id)) : void(loose_ends_.erase(entry.run.id));
-    for (const JobWrite& job : entry.jobs) write_job(run, entry, job);
+    for (const JobWrite& job : entry.jobs) {
+      write_job(run, entry, job);
+      const bool stays_home = job.op == JobWrite::Op::offer && has_home(run, job.job.queue);
+      if (job.op != JobWrite::Op::adjust) run.at_home.erase(job.job.branch);
+      if (stays_home) run.at_home.insert(job.job.branch);
+    }
     for (const std::string& question : entry.closed_questions) run.questions.erase(question);
     for (const QuestionRow& question : entry.asked) {
       run.questions[question.id] = question;
       run.questions[question.id].run = entry.run.id;
     }
+  }
+
+  bool has_home(const StoredRun& run, const std::string& queue) const {
+    const auto home = run.home ? sessions_.find(*run.home) : sessions_.end();
+    if (home == sessions_.end()) return false;
+    const std::vector<std::string>& queues = home->second.queues;
+    return std::find(queues.begin(), queues.end(), queue) != queues.end();
+  }
+
+  bool may_take(const StoredRun& run, BranchId branch, const ClaimRequest& request) const {
+    const bool is_at_home = run.at_home.contains(branch) && run.home && sessions_.contains(*run.home);
+    return !is_at_home || (run.home == request.session && !request.only_runs.empty());
   }
 
   static void write_job(StoredRun& run, const Entry& entry, const JobWrite& write) {
@@ -593,6 +632,14 @@ class MemoryStore final : public Store {
     const auto last = std::min(first + missed_events_max, std::ssize(events));
     const RunRow& row = found->second.row;
     return {row.head, row.chain_hash, {events.begin() + first, events.begin() + last}};
+  }
+
+  ClaimRequest without_limited(ClaimRequest request) const {
+    std::erase_if(request.queues, [this](const std::string& queue) {
+      const auto found = queue_settings_.find(queue);
+      return found != queue_settings_.end() && found->second.is_limited();
+    });
+    return request;
   }
 
   // How many more jobs each limited queue among these allows to be held.

@@ -63,8 +63,7 @@ class Store {
   // locked. Verdicts are in the order of the entries; no entries: nothing is written. If it throws after `decide` was
   // called, the entries may be written: they go again through commit(), in doubt. REQUIRES: each run once; every run's
   // shard_of is `shard`; `decide` makes no call of this store.
-  virtual std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs,
-                                             const DecideLocked& decide) = 0;
+  virtual LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) = 0;
 
   virtual std::optional<RunRow> run(const RunId& id) = 0;
   virtual std::vector<RunRow> runs(const RunFilter& filter) = 0;  // newest first
@@ -152,7 +151,12 @@ class Store {
   virtual void beat(SessionId session) = 0;
   // The hold that the session executes alone (SessionRow::alone); "": none.
   virtual void set_alone(SessionId session, const std::string& hold) = 0;
-  virtual void close_session(SessionId session) = 0;
+  virtual void close_session(SessionId session) = 0;  // and it is no run's home any more
+  // The session is the run's home, or is so no longer: a run has one at most, the latest. A job that a commit frees
+  // meanwhile, in a queue that the session serves, is found only by its own claims that name the run (only_runs or a
+  // notification), until it is no home or is closed: then by all, at the latest after the next scan_held(). Never
+  // needed for a result. Jobs that release() gives up are found by all.
+  virtual void set_home(SessionId session, const RunId& run, bool is_home) = 0;
   virtual std::vector<SessionRow> sessions() = 0;
 
   // These read all jobs: no index has the holder, so that a held row can move to its next step without one.

@@ -96,14 +96,15 @@ std::string cache_folder() {
 }
 
 Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
-                                                 const BuiltinTools& builtin, const Secrets& secrets) {
+                                                 const BuiltinTools& builtin, const Secrets& secrets,
+                                                 std::shared_ptr<LocalRuns> local) {
   std::vector<ToolSpec> specs = builtin_tools();
   const auto add = [&specs](std::vector<ToolSpec> more) {
     std::move(more.begin(), more.end(), std::back_inserter(specs));
   };
   add(repository_tools(builtin.repositories, options.cache.empty() ? "" : options.cache + "/histories"));
-  add(page_tools(
-      {options.browser_pages, options.browser_screenshots, options.browser_uploads, options.browser_kept, secrets}));
+  add(page_tools({options.browser_pages, options.browser_screenshots, options.browser_uploads, options.browser_kept,
+                  secrets, std::move(local)}));
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
   add(data_tools(dataset, **language));
@@ -117,8 +118,8 @@ Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options
 
 // A tool of the file takes the place of a built-in one with its name.
 Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset, ToolsFile file,
-                                              Secrets secrets) {
-  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file.builtin, secrets);
+                                              Secrets secrets, std::shared_ptr<LocalRuns> local) {
+  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file.builtin, secrets, std::move(local));
   if (!specs) return specs.error();
   std::move(file.tools.begin(), file.tools.end(), std::back_inserter(*specs));
   return make_tools(*std::move(specs), options.tool_threads, {std::move(secrets), std::move(file.builtin.urls)});
@@ -168,8 +169,8 @@ Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& option
   catalogue->dataset = *std::move(dataset);
   Result<Secrets> secrets = Secrets::open(std::move(file->secrets));
   if (!secrets) catalogue->secrets = secrets.error();
-  Result<std::unique_ptr<Tools>> tools =
-      make_all_tools(options, catalogue->dataset, *std::move(file), secrets ? *std::move(secrets) : Secrets());
+  Result<std::unique_ptr<Tools>> tools = make_all_tools(
+      options, catalogue->dataset, *std::move(file), secrets ? *std::move(secrets) : Secrets(), catalogue->local_runs);
   if (!tools) return tools.error();
   catalogue->tools = *std::move(tools);
   return catalogue;

@@ -13,6 +13,7 @@
 #include "workers/handlers/handler.hpp"
 #include "workers/models/model_settings.hpp"
 #include "workers/models/models.hpp"
+#include "workers/ports/local_runs.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/tools/corpus/corpus_tool.hpp"
 
@@ -44,6 +45,7 @@ struct Catalogue {
   bool has_model = false;  // a language model, or a script of one; else it is the rule book
   Dataset dataset;         // asked by the tools for data, which read it when they run
   std::unique_ptr<Tools> tools;
+  std::shared_ptr<LocalRuns> local_runs = std::make_shared<LocalRuns>();
   Status secrets = Done{};  // the fault of one that is missing: such a process executes no steps, but may do all else
 
   // Sets the database of the sample data set, unless another one is configured. Into an embedded database, which is

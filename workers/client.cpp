@@ -117,9 +117,13 @@ void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>&
   for (const CommitBatch& batch : actions.commits)
     committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries, {.notify = batch.notify}));
   for (const LockedCommit& commit : actions.locked_commits)
-    committer->verdicts(commit.batch, store.commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
-      return committer->decide_locked(commit.batch, std::move(runs));
-    }));
+    committer->verdicts(commit.batch, store
+                                          .commit_locked(commit.shard, commit.runs,
+                                                         [&](std::vector<LockedRun> runs) {
+                                                           return committer->decide_locked(commit.batch,
+                                                                                           std::move(runs));
+                                                         })
+                                          .verdicts);
   for (const PutSnapshot& snapshot : actions.snapshots) store.put_snapshot(snapshot.run, snapshot.row);
   for (const RunId& run : actions.without_snapshots) store.drop_snapshots(run);
   for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));

@@ -283,6 +283,12 @@ class Queued {
     return no_worker("No worker that serves queue " + queue() + " has the " + kind + " " + name + ".", {{kind, name}});
   }
 
+  const SessionRow* home() const {
+    const auto found = std::find_if(situation_.sessions.begin(), situation_.sessions.end(),
+                                    [&](const SessionRow& row) { return row.id == job_.home; });
+    return job_.home == 0 || found == situation_.sessions.end() ? nullptr : &*found;
+  }
+
   Reason ready() const {
     const TimeUs since = std::min(job_.job.run_at_us, situation_.now_us);
     Json details = {{"queue", queue()}, {"since", time_text(since)}};
@@ -290,6 +296,10 @@ class Queued {
     if (const auto before = situation_.before.find(job_.job.branch); before != situation_.before.end()) {
       details["before"] = before->second;
       says += ", behind " + counted(before->second, "other");
+    }
+    if (const SessionRow* kept_by = home()) {
+      details["home"] = kept_by->id;
+      says += ", for " + session_text(*kept_by) + ", which keeps open what the run uses";
     }
     return reason(Kind::ready, says + ".", std::move(details));
   }

@@ -76,6 +76,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/claim_test.cpp
   tests/storage/clock_test.cpp
   tests/storage/commit_test.cpp
+  tests/storage/homes_test.cpp
   tests/storage/job_writes_test.cpp
   tests/storage/notifications_test.cpp
   tests/storage/oracle_test.cpp

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/commit_rules.hpp"
+#include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/commit_rows.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/single_row.hpp"
@@ -43,16 +44,22 @@ class Commit {
 
   // The first attempt of a batch whose runs are locked already. A fence that does not hold lets the transaction fail;
   // who it was is found out by the next one.
-  std::vector<Verdict> attempt_locked(PgConnection& connection) {
+  LockedCommitted attempt_locked(PgConnection& connection, const std::optional<ClaimRequest>& claim) {
     optimistic_failed_ = true;
     send_new_runs(connection, new_count());
     all_.send(connection, shard_, commit_);
+    if (claim) {
+      connection.send(statement("claim_of_runs"), claim_of_runs_parameters(*claim));
+      connection.keep_result();
+    }
     connection.send(commit_statement());
     if (!ended_well(connection)) {
       connection.execute("ROLLBACK");
-      return attempt(connection);
+      return {attempt(connection)};
     }
-    return all_committed();
+    LockedCommitted committed{all_committed()};
+    if (const std::optional<PgResult> claimed = connection.kept()) committed.claimed = read_claimed_jobs(*claimed);
+    return committed;
   }
 
   std::vector<Verdict> attempt(PgConnection& connection) {
@@ -454,26 +461,26 @@ std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<con
   return commit_or_divide(pool, shard, batch, notifier);
 }
 
-std::vector<Verdict> commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
-                                         const DecideLocked& decide, Notifier& notifier) {
+LockedCommitted commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
+                                    const DecideLocked& decide, Notifier& notifier) {
   LockedDecision decided;
   std::optional<Commit> commit;
-  const auto attempt = [&](PgConnection& connection) {
-    if (commit) return commit->attempt(connection);  // the locks were lost after it had been decided
+  const auto attempt = [&](PgConnection& connection) -> LockedCommitted {
+    if (commit) return {commit->attempt(connection)};  // the locks were lost after it had been decided
     decided = decide(lock_runs(connection, shard, runs));
     if (decided.entries.empty()) {
       connection.finish();
       connection.execute("ROLLBACK");
-      return std::vector<Verdict>();
+      return {};
     }
     return commit.emplace(shard, decided.entries, decided.options.notify ? &notifier : nullptr)
-        .attempt_locked(connection);
+        .attempt_locked(connection, decided.claim);
   };
   try {
     return pool.run(attempt);
   } catch (const PostgresError& fault) {
     if (!commit || !is_lasting(fault)) throw;
-    return DividedCommit(pool, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault);
+    return {DividedCommit(pool, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault)};
   }
 }
 

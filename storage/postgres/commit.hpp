@@ -23,7 +23,7 @@ namespace cairn {
 std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier);
 
 // Contract: Store::commit_locked.
-std::vector<Verdict> commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
-                                         const DecideLocked& decide, Notifier& notifier);
+LockedCommitted commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
+                                    const DecideLocked& decide, Notifier& notifier);
 
 }  // namespace cairn

@@ -433,7 +433,7 @@ void PgConnection::send_prepare(const PgStatement& statement, const PgParameters
     fail();
   }
   known_.insert(statement.name);
-  expect({Awaited::Kind::prepare, statement.name});
+  expect({Awaited::Kind::prepare, statement.name, false});
 }
 
 // The settings stand in front, or right after a BEGIN, which says how the transaction reads and so must come first.
@@ -441,14 +441,14 @@ void PgConnection::send(const PgStatement& statement, const PgParameters& parame
   const bool is_in_front = lacks_settings_ && !statement.text.starts_with("BEGIN");
   if (is_in_front) send_settings();
   send_statement(statement, parameters);
-  expect({Awaited::Kind::result, {}});
+  expect({Awaited::Kind::result, {}, false});
   if (lacks_settings_) send_settings();
 }
 
 void PgConnection::send_settings() {
   lacks_settings_ = false;
   send_statement(statement("local_settings"), {});
-  expect({Awaited::Kind::settings, {}});
+  expect({Awaited::Kind::settings, {}, false});
 }
 
 void PgConnection::send_statement(const PgStatement& statement, const PgParameters& parameters) {
@@ -467,7 +467,7 @@ void PgConnection::send_statement(const PgStatement& statement, const PgParamete
 
 void PgConnection::sync() {
   if (PQpipelineSync(connection_.get()) != 1) fail();
-  expect({Awaited::Kind::sync, {}});
+  expect({Awaited::Kind::sync, {}, false});
 }
 
 // The last result of what was sent, or the first error.
@@ -532,8 +532,11 @@ std::optional<PostgresError> PgConnection::read_all_but(std::size_t left) {
       read_sync();
       continue;
     }
-    const PgResult result = read_result();
-    if (is_ok(result.get())) continue;
+    PgResult result = read_result();
+    if (is_ok(result.get())) {
+      if (next.is_kept) kept_ = std::move(result);
+      continue;
+    }
     if (next.kind == Awaited::Kind::prepare) known_.erase(next.statement);
     if (PQresultStatus(result.get()) == PGRES_PIPELINE_ABORTED) continue;  // skipped because of the error before it
     try {
@@ -544,6 +547,12 @@ std::optional<PostgresError> PgConnection::read_all_but(std::size_t left) {
     }
   }
   return fault;
+}
+
+void PgConnection::keep_result() {
+  CHECK(!awaited_.empty() && awaited_.back().kind == Awaited::Kind::result);
+  awaited_.back().is_kept = true;
+  kept_.reset();
 }
 
 void PgConnection::leave_rest() { leaves_rest_ = true; }

@@ -204,6 +204,10 @@ class PgConnection {
   void finish();
   // Like finish(), but returns the server's error, if any, and the connection stays usable.
   std::optional<PostgresError> finish_or_fault();
+  // The result of the statement sent last is not dropped by finish_or_fault(): kept() returns it, or nothing if it
+  // failed or was skipped because of an error before it.
+  void keep_result();
+  std::optional<PgResult> kept() { return std::exchange(kept_, std::nullopt); }
   // REQUIRES: a sync was sent. Statements sent from here to the next sync are not waited for: their results are dropped
   // before the connection is used again, and errors in them are lost.
   void leave_rest();
@@ -226,6 +230,7 @@ class PgConnection {
     enum class Kind : std::uint8_t { prepare, settings, result, sync };
     Kind kind = Kind::result;
     std::string statement;  // of a prepare
+    bool is_kept = false;
   };
   bool find_pooler();
   void send_settings();
@@ -253,6 +258,7 @@ class PgConnection {
   std::unordered_set<std::string> known_;  // statements the server has
   std::deque<Awaited> awaited_;            // results of the pipeline, in order
   bool leaves_rest_ = false;
+  std::optional<PgResult> kept_;
   std::size_t left_ = 0;    // how many of `awaited_`, from its end, are not waited for
   bool has_fault_ = false;  // a statement before these failed: its transaction may still be open
   bool is_left_ = false;    // in the middle of an answer

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "storage/clock.hpp"
+#include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/commit_rows.hpp"
 #include "storage/postgres/rows.hpp"
 
@@ -21,33 +22,8 @@ constexpr std::int64_t commit_lag_us = 250'000;  // a row may be committed so mu
 constexpr std::int64_t minute_us = 60'000'000;
 constexpr std::size_t levels_max = 100;  // priorities remembered of a queue; with more, they are found again by scans
 
-PgArray text_array(const std::vector<std::string>& values) {
-  PgArray array(PgType::text);
-  for (const std::string& value : values) array.add(value);
-  return array;
-}
-
-PgArray id_array(const std::vector<RunId>& ids) {
-  PgArray array(PgType::uuid);
-  for (const RunId& id : ids) array.add(id);
-  return array;
-}
-
 bool contains(const std::vector<RunId>& runs, const RunId& run) {
   return std::find(runs.begin(), runs.end(), run) != runs.end();
-}
-
-std::vector<RunId> wanted_runs(const ClaimRequest& request) {
-  std::vector<RunId> wanted = request.only_runs;
-  std::erase_if(wanted, [&](const RunId& run) { return contains(request.not_of, run); });
-  return wanted;
-}
-
-// The parameters of all five claim statements: first the scope (the shard and what to claim there), then in one order
-// the claim's time, its session, and what the deadline is made of. A statement's further parameters follow them.
-PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request) {
-  scope.add(request.now_us).add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
-  return scope;
 }
 
 // Receives the first answer of a claim of unlimited queues. False: one of them is limited after all, and nothing was
@@ -174,11 +150,7 @@ JobClaimer::Attempt JobClaimer::claim_limited(const ClaimRequest& request) {
 }
 
 JobClaimer::Attempt JobClaimer::claim_of_runs(const ClaimRequest& request) {
-  PgParameters scope;
-  scope.add(request.shard).add(text_array(request.queues)).add(request.limit);
-  PgParameters parameters = claim_parameters(std::move(scope), request);
-  parameters.add(id_array(wanted_runs(request)));
-  return execute({"claim_of_runs", std::move(parameters)}, request);
+  return execute({"claim_of_runs", claim_of_runs_parameters(request)}, request);
 }
 
 JobClaimer::Attempt JobClaimer::scan(const ClaimRequest& request, ScanFrom from) {

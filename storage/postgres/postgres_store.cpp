@@ -86,16 +86,16 @@ class PostgresStore final : public Store {
     return verdicts;
   }
 
-  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
     LockedDecision decided;
     const auto checked = [&](std::vector<LockedRun> locked) {
       decided = decide(std::move(locked));
       check_batch(shard, shards_, decided.entries);
       return decided;
     };
-    std::vector<Verdict> verdicts = commit_locked_batch(pool_, shard, runs, checked, notifier_);
-    if (committed_) committed_(decided.entries, verdicts);
-    return verdicts;
+    LockedCommitted committed = commit_locked_batch(pool_, shard, runs, checked, notifier_);
+    if (committed_) committed_(decided.entries, committed.verdicts);
+    return committed;
   }
 
   ClaimedBatch claim(const ClaimRequest& request) override { return claimer_.claim(request); }
@@ -260,7 +260,12 @@ class PostgresStore final : public Store {
   }
 
   std::vector<HeldJob> jobs(const RunId& id) override {
-    return read_held_jobs(pool_.query("jobs", PgParameters().add(shard_of(id, shards_)).add(id)));
+    const PgResult rows = pool_.query("jobs", PgParameters().add(shard_of(id, shards_)).add(id));
+    std::vector<HeldJob> jobs = read_held_jobs(rows);
+    const int home = rows.column("home");
+    for (int row = 0; row < rows.rows(); ++row)
+      if (!rows.is_null(row, home)) jobs[static_cast<std::size_t>(row)].home = rows.int8(row, home);
+    return jobs;
   }
 
   std::vector<QueueRow> queues() override {
@@ -300,6 +305,9 @@ class PostgresStore final : public Store {
   void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
   void set_alone(SessionId session, const std::string& hold) override {
     pool_.query("set_alone", PgParameters().add(session).add(hold));
+  }
+  void set_home(SessionId session, const RunId& run, bool is_home) override {
+    pool_.query(is_home ? "set_home" : "leave_home", PgParameters().add(shard_of(run, shards_)).add(run).add(session));
   }
   void close_session(SessionId session) override { pool_.query("close_session", PgParameters().add(session)); }
 
@@ -403,7 +411,8 @@ class PostgresStore final : public Store {
     });
   }
 
-  // Lets claims find jobs that are free but not offered: left so by a worker of release 9 or older.
+  // Lets claims find jobs that are free but not offered: their run's home is gone, or a worker of
+  // release 9 or older left them so.
   void offer_stranded(std::span<const HeldJob> jobs) {
     std::map<Shard, std::pair<PgArray, PgArray>> by_shard;
     for (const HeldJob& job : jobs) {

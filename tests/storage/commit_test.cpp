@@ -132,7 +132,7 @@ TEST_P(CommitTest, A7_a_locked_run_brings_along_what_was_missed_and_its_entry_is
     return LockedDecision{entries, {}};
   };
   const std::vector<KnownRun> known = {{other.id(), 1}, {run_on(last_shard(), store().shards()), 7}, {run.id(), 1}};
-  const std::vector<Verdict> verdicts = store().commit_locked(last_shard(), known, decide);
+  const std::vector<Verdict> verdicts = store().commit_locked(last_shard(), known, decide).verdicts;
   ASSERT_EQ(verdicts.size(), 2u);
   EXPECT_EQ(verdicts[0].kind, Kind::committed);
   EXPECT_EQ(verdicts[0].head, 6);
@@ -149,7 +149,7 @@ TEST_P(CommitTest, A7_of_very_many_missed_events_only_the_first_come_along) {
     return LockedDecision{};
   };
   const std::vector<KnownRun> known = {{run.id(), 1}};
-  EXPECT_TRUE(store().commit_locked(last_shard(), known, decide).empty());
+  EXPECT_TRUE(store().commit_locked(last_shard(), known, decide).verdicts.empty());
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].head, 1'002);
   EXPECT_EQ(found[0].missed.size(), 1'000u);
@@ -167,11 +167,53 @@ TEST_P(CommitTest, A7_a_fence_that_does_not_hold_is_stale_under_the_lock_as_well
     entry.jobs = {keep(job_of(1, 2))};
     const auto decide = [&](const std::vector<LockedRun>&) { return LockedDecision{{&entry, 1}, {}}; };
     const std::vector<KnownRun> known = {{run.id(), run.head}};
-    const Verdict verdict = store().commit_locked(last_shard(), known, decide).at(0);
+    const Verdict verdict = store().commit_locked(last_shard(), known, decide).verdicts.at(0);
     EXPECT_EQ(verdict.kind, fence.epoch == good.epoch ? Kind::committed : Kind::stale);
     EXPECT_EQ(verdict.stale.size(), fence.epoch == good.epoch ? 0u : 1u);
   }
   EXPECT_EQ(store().run(run.id())->head, 2);
+}
+
+// The worker's next job of a wide run costs no transaction of its own.
+TEST_P(CommitTest, A7_a_locked_commit_claims_other_jobs_of_its_runs_and_of_no_limited_queue) {
+  TestRun other = started_run();
+  TestRun run = new_run();
+  Entry start = run.entry();
+  for (BranchId branch = 1; branch <= 4; ++branch) start.jobs.push_back(offer(job_of(branch, branch)));
+  start.jobs.push_back(offer(job_of(5, 5, noon, "limited")));
+  start.jobs.push_back(offer(job_of(6, 6, noon + 60'000'000)));
+  run.commit(start);
+  ASSERT_TRUE(store().set_queue({.name = "limited", .concurrency = 5}));
+  ClaimRequest request = claim_request(7, 1, last_shard());
+  request.only_runs = {run.id()};
+  request.queues = {"default", "limited"};
+  const HeldJob held = store().claim(request).jobs.at(0);
+  request.limit = 3;
+  std::vector<Fence> fences = {fence_of(held), fence_of(held)};
+  ++fences[0].epoch;  // the first does not hold
+  for (const Fence& fence : fences) {
+    Entry entry = run.entry();
+    entry.fences = {fence};
+    entry.jobs = {drop(held.job.branch)};
+    const auto decide = [&](const std::vector<LockedRun>&) { return LockedDecision{{&entry, 1}, {}, request}; };
+    const std::vector<KnownRun> known = {{run.id(), run.head}};
+    const LockedCommitted committed = store().commit_locked(last_shard(), known, decide);
+    if (fence.epoch != held.epoch) {
+      EXPECT_EQ(committed.verdicts.at(0).kind, Kind::stale);
+      EXPECT_TRUE(committed.claimed.empty());
+      continue;
+    }
+    EXPECT_EQ(committed.verdicts.at(0).kind, Kind::committed);
+    ASSERT_EQ(committed.claimed.size(), 3u) << "as many as are due in a queue without a limit";
+    for (const HeldJob& job : committed.claimed) {
+      EXPECT_EQ(job.run, run.id());
+      EXPECT_EQ(job.session, 7);
+      EXPECT_EQ(job.epoch, this->job(run, job.job.branch).epoch);
+      EXPECT_EQ(this->job(run, job.job.branch).session, 7);
+      EXPECT_EQ(job.job.queue, "default");
+    }
+  }
+  EXPECT_EQ(claim_one(8).run, other.id());
 }
 
 // A writer that fails while it decides leaves no lock behind.
@@ -201,7 +243,7 @@ TEST_P(CommitTest, A7_writers_of_one_run_take_turns_and_none_of_them_is_refused)
           return LockedDecision{{&entry, 1}, {}};
         };
         const std::vector<KnownRun> known = {{own.id(), own.head}};
-        committed += store().commit_locked(last_shard(), known, decide).at(0).kind == Kind::committed ? 1 : 0;
+        committed += store().commit_locked(last_shard(), known, decide).verdicts.at(0).kind == Kind::committed ? 1 : 0;
       }
     });
   }

@@ -18,7 +18,7 @@ class ForwardingStore : public Store {
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     return store_.commit(shard, batch, options);
   }
-  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
     return store_.commit_locked(shard, runs, decide);
   }
   std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
@@ -75,6 +75,7 @@ class ForwardingStore : public Store {
   void open_session(const SessionRow& session) override { store_.open_session(session); }
   void beat(SessionId session) override { store_.beat(session); }
   void set_alone(SessionId session, const std::string& hold) override { store_.set_alone(session, hold); }
+  void set_home(SessionId session, const RunId& run, bool is_home) override { store_.set_home(session, run, is_home); }
   void close_session(SessionId session) override { store_.close_session(session); }
   std::vector<SessionRow> sessions() override { return store_.sessions(); }
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {

@@ -217,6 +217,7 @@ class Committer {
   void set_commit_id(Batch& batch);
   void await_lock(Run& run);
   void decide_locked(Run& run, const LockedRun& locked, Batch& batch);
+  std::optional<ClaimRequest> refill(const Batch& batch) const;
   bool catch_up(Run& run, const LockedRun& locked);
   std::vector<Run*> leaving_with(Run& run) const;
   bool has_room(const Batch& batch, const std::vector<Run*>& leaving) const;

@@ -48,7 +48,29 @@ LockedDecision Committer::decide_locked(std::uint64_t id, std::vector<LockedRun>
   CHECK(locked.size() == runs.size());
   for (std::size_t place = 0; place < runs.size(); ++place) decide_locked(*runs[place], locked[place], batch);
   set_commit_id(batch);
-  return {batch.entries, {.notify = offers(batch.entries, database_)}};
+  return {batch.entries, {.notify = offers(batch.entries, database_)}, refill(batch)};
+}
+
+// Slots that the batch frees take other jobs of its runs in the same transaction: where many workers write one wide
+// run, claims of a few jobs each cost more than all else.
+std::optional<ClaimRequest> Committer::refill(const Batch& batch) const {
+  ClaimRequest request;
+  std::int32_t freed = 0;
+  for (const Entry& entry : batch.entries) {
+    if (entry.fences.empty() || is_ended(entry.run.status)) continue;
+    freed += static_cast<std::int32_t>(entry.fences.size());
+    for (const JobWrite& write : entry.jobs)
+      freed -= write.op == JobWrite::Op::keep || write.op == JobWrite::Op::insert_held ? 1 : 0;
+    request.only_runs.push_back(entry.run.id);
+  }
+  request.limit = keep_rules_.refills_of(freed);
+  if (request.limit <= 0) return std::nullopt;
+  request.shard = batch.shard;
+  request.queues.assign(keep_rules_.open_queues().begin(), keep_rules_.open_queues().end());
+  request.session = options_.session;
+  request.now_us = database_;
+  request.default_timeout_ms = options_.default_timeout_ms;
+  return request;
 }
 
 void Committer::decide_locked(Run& run, const LockedRun& locked, Batch& batch) {

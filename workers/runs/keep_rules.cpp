@@ -1,5 +1,7 @@
 #include "workers/runs/keep_rules.hpp"
 
+#include <algorithm>
+
 #include "engine/result.hpp"
 #include "storage/commit_rules.hpp"
 
@@ -23,6 +25,10 @@ std::optional<TimeUs> KeepRules::created_held_until(const Job& job) {
   const std::optional<TimeUs> deadline = kept_until(job);
   created_held_ += deadline ? 1 : 0;
   return deadline;
+}
+
+std::int32_t KeepRules::refills_of(std::int32_t freed) const {
+  return keeps_ && capacity_.is_accepting ? std::clamp(freed, 0, std::max(capacity_.refills, 0)) : 0;
 }
 
 void KeepRules::released(std::size_t created_held) {

@@ -19,6 +19,7 @@ using QueueNames = std::set<std::string, std::less<>>;
 struct Capacity {
   bool is_accepting = false;    // false: it drains, or has no session; nothing stays
   std::int32_t free_slots = 0;  // for branches that would be created held
+  std::int32_t refills = 0;     // how many slots that a commit frees may be filled again by it
 };
 
 class KeepRules {
@@ -38,6 +39,11 @@ class KeepRules {
   std::optional<TimeUs> created_held_until(const Job& job);
   void released(std::size_t created_held);
   int created_held() const { return created_held_; }  // not yet released
+
+  // How many of the slots that a commit frees it may fill again with other jobs of the same runs, and from which
+  // queues.
+  std::int32_t refills_of(std::int32_t freed) const;
+  const QueueNames& open_queues() const { return open_queues_; }
 
   // A step that may be executed here and now, before its job is committed.
   bool may_execute(const Job& job) const;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <spdlog/spdlog.h>
 #include <system_error>
 #include <unistd.h>
@@ -203,6 +204,7 @@ struct Worker::Parts {
   void start_some();
   void start(Effect effect);
   void cancel(Ticket slot);
+  void say_what_stays(Session& session);
 
   Store& store_;
   WorkerOptions options_;
@@ -231,6 +233,9 @@ struct Worker::Parts {
   std::atomic<bool> model_is_elsewhere_ = false;
   std::unique_ptr<Model> yielding_;  // the rule book's, where no language model is
   Ports ports_;
+  const std::shared_ptr<LocalRuns> local_runs_;
+  std::uint64_t local_seen_ = 0;
+  std::set<RunId> homes_of_;  // as the session knows it
   Executor executor_;
   std::mutex session_mutex_;
   Session session_;
@@ -245,6 +250,7 @@ Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
       self_(new_session(catalogue, options_)),
       yielding_(make_yielding_model(*catalogue.model, model_is_elsewhere_)),
       ports_(catalogue.has_model ? *catalogue.model : *yielding_, *catalogue.tools),
+      local_runs_(catalogue.local_runs),
       executor_(catalogue.handlers, ports_, self_.id),
       session_(origin(), options_, executor_, catalogue.tools->table()) {}
 
@@ -487,11 +493,22 @@ void Worker::Parts::start(Effect effect) {
         session.yielded(slot);
       else
         lacking ? session.fell_short(slot, *lacking) : session.ended(slot, result_of(thrown, std::move(result)));
+      say_what_stays(session);
     });
     now_or_soon();
   };
   asio::co_spawn(PostingExecutor(io_, serial_), executor_.run_effect(std::move(effect.work)),
                  asio::bind_cancellation_slot(signal->slot(), on_end));
+}
+
+void Worker::Parts::say_what_stays(Session& session) {
+  std::set<RunId> now;
+  if (!local_runs_->read(local_seen_, now)) return;
+  for (const RunId& run : homes_of_)
+    if (!now.contains(run)) session.keeps(run, false);
+  for (const RunId& run : now)
+    if (!homes_of_.contains(run)) session.keeps(run, true);
+  homes_of_ = std::move(now);
 }
 
 void Worker::Parts::cancel(Ticket slot) {

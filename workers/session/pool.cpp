@@ -40,6 +40,7 @@ void Pool::want_all() {
 
 void Pool::want(Source& source, Wants wants) {
   source.wants = std::max(source.wants, wants);
+  source.are_homes_asked = false;
   source.unscanned = source.only_runs.size();
 }
 
@@ -66,6 +67,15 @@ void Pool::add_run(const RunId& run) {
   want(source, Wants::anything);
 }
 
+void Pool::add_home(const RunId& run) {
+  Source& source = sources_[static_cast<std::size_t>(shard_of(run, options_.shards))];
+  if (std::find(source.homes.begin(), source.homes.end(), run) == source.homes.end()) source.homes.push_back(run);
+}
+
+void Pool::remove_home(const RunId& run) {
+  std::erase(sources_[static_cast<std::size_t>(shard_of(run, options_.shards))].homes, run);
+}
+
 bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs_.contains(run); }
 
 // --- what is held ---------------------------------------------------------------------------------------------------
@@ -89,6 +99,17 @@ void Pool::release(const HeldJob& job, TimeUs run_at_us) {
 }
 
 void Pool::created_held(HeldJob job) { start(std::move(job), 0); }
+
+void Pool::refilled(std::vector<HeldJob> jobs) {
+  refilled_ += std::ssize(jobs);
+  if (!jobs.empty() && refilled_ >= options_.keep_steps) want_all();
+  for (HeldJob& job : jobs) start(std::move(job), 0);
+}
+
+std::int32_t Pool::refills() const {
+  if (!options_.keep || draining_ || takes_nothing()) return 0;
+  return static_cast<std::int32_t>(std::max<std::int64_t>(options_.keep_steps - refilled_, 0));
+}
 
 void Pool::continues(Slot slot, HeldJob next) {
   const auto taken = slots_.extract(slot);
@@ -170,6 +191,9 @@ void Pool::end_claim(Source& source) {
   source.claiming = false;
   claiming_ -= source.limit;
   // A claim for a notified job says nothing about other jobs, so the poll timer is left as it is.
+  if (source.claims_homes) return;
+  source.are_homes_asked = false;
+  refilled_ = 0;
   if (source.claims == Wants::anything) source.poll_at = now_ + options_.poll_us;
 }
 
@@ -192,12 +216,21 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   if (is_claiming_alone_) return claimed_alone(std::move(jobs));
   Source& source = sources_[static_cast<std::size_t>(shard)];
   end_claim(source);
+  if (source.claims_homes) return claimed_homes(source, std::move(jobs));
   const bool is_filled = static_cast<std::int32_t>(jobs.size()) == source.limit;
   if (!is_filled) pass_runs(source);
   if (is_filled || source.unscanned > 0) source.wants = Wants::anything;
   found_nothing_ = jobs.empty() && source.unscanned == 0;
   // The notified job may not be due by our clock yet: one more claim a moment later.
   if (source.answers_notification && jobs.empty()) due(database_ + clocks_differ_us);
+  for (HeldJob& job : jobs) start(std::move(job), 0);
+}
+
+// Then all runs are asked for what the claim was wanted for.
+void Pool::claimed_homes(Source& source, std::vector<HeldJob> jobs) {
+  source.are_homes_asked = static_cast<std::int32_t>(jobs.size()) < source.limit;
+  source.wants = std::max(source.wants, source.claims);
+  source.notified = source.notified || source.answers_notification;
   for (HeldJob& job : jobs) start(std::move(job), 0);
 }
 
@@ -219,12 +252,13 @@ void Pool::claim(Shard shard, Source& source) {
   source.claims = now_ >= source.poll_at ? Wants::anything : source.wants;
   source.wants = Wants::nothing;  // until it is notified or the claim is filled
   source.answers_notification = std::exchange(source.notified, false);
+  source.claims_homes = takes_any_run_ && !source.homes.empty() && !source.are_homes_asked;
   claiming_ += source.limit;
   actions_.claims.push_back({.shard = shard,
                              .limit = source.limit,
-                             .only_runs = some_runs(source),
+                             .only_runs = source.claims_homes ? source.homes : some_runs(source),
                              .not_of = backoff_.paused(now_, left_runs_max),
-                             .notified_only = source.claims == Wants::notified});
+                             .notified_only = source.claims == Wants::notified && !source.claims_homes});
 }
 
 Pool::Actions Pool::drain_actions() {

@@ -56,17 +56,21 @@ class Pool {
   explicit Pool(PoolOptions options);
 
   void tick(TimeUs steady_us, TimeUs database_us);
-  void something_ready();                 // any number of jobs may be ready
-  void notified();                        // the same; if it is one job, the store knows which
-  void due(TimeUs run_at_us);             // a job will be ready then, by the database's clock
-  void add_run(const RunId& run);         // one more of `only_runs`, if there are any
+  void something_ready();          // any number of jobs may be ready
+  void notified();                 // the same; if it is one job, the store knows which
+  void due(TimeUs run_at_us);      // a job will be ready then, by the database's clock
+  void add_run(const RunId& run);  // one more of `only_runs`, if there are any
+  // The session is the run's home, or is so no longer: its free jobs are found only by claims that name it.
+  void add_home(const RunId& run);
+  void remove_home(const RunId& run);
   bool executes(const RunId& run) const;  // it is one of `only_runs`, or any will do
 
   void claimed(Shard shard, std::vector<HeldJob> jobs);
   void claim_failed(Shard shard);
-  void created_held(HeldJob job);           // a new branch, held from its first moment
-  void continues(Slot slot, HeldJob next);  // the branch's next step stays here
-  void done(Slot slot);                     // nothing of it is held any more
+  void created_held(HeldJob job);            // a new branch, held from its first moment
+  void continues(Slot slot, HeldJob next);   // the branch's next step stays here
+  void refilled(std::vector<HeldJob> jobs);  // by a commit that freed as many slots, whose ends are heard of next
+  void done(Slot slot);                      // nothing of it is held any more
   void give_back(Slot slot, TimeUs run_at_us);
   void leave_to_others(Slot slot, TimeUs run_at_us);  // as give_back, but no claim is made here at that time
 
@@ -89,6 +93,10 @@ class Pool {
   bool may_keep(Slot slot) const;
   // Slots that neither a step nor a claim under way has taken.
   std::int32_t free_slots() const;
+
+  // How many jobs commits may still take for slots that they free. From then on jobs are claimed, so that a run whose
+  // jobs follow one another keeps no other waiting.
+  std::int32_t refills() const;
 
   void drain();  // from now on nothing is claimed, started or kept
   bool is_draining() const { return draining_; }
@@ -113,8 +121,11 @@ class Pool {
     std::int32_t limit = 0;             // of the claim under way
     TimeUs poll_at = 0;
     std::vector<RunId> only_runs;
-    std::size_t next = 0;       // of these, where the next claim begins
-    std::size_t unscanned = 0;  // of these, how many no claim has named yet, from `next` on
+    std::size_t next = 0;          // of these, where the next claim begins
+    std::vector<RunId> homes;      // runs whose home this is: claimed by name, before any others
+    bool are_homes_asked = false;  // since something was wanted
+    bool claims_homes = false;     // the claim under way does
+    std::size_t unscanned = 0;     // of these, how many no claim has named yet, from `next` on
   };
 
   void want_all();
@@ -126,6 +137,7 @@ class Pool {
   void claimed_alone(std::vector<HeldJob> jobs);
   void release(const HeldJob& job, TimeUs run_at_us);
   void claim(Shard shard, Source& source);
+  void claimed_homes(Source& source, std::vector<HeldJob> jobs);
   static std::vector<RunId> some_runs(const Source& source);
   static void pass_runs(Source& source);
   void end_claim(Source& source);
@@ -144,6 +156,7 @@ class Pool {
   std::unordered_map<Slot, Taken> slots_;
   std::vector<Source> sources_;
   std::unordered_set<RunId> only_runs_;
+  std::int64_t refilled_ = 0;  // since the last claim of any run's jobs
   std::int32_t claiming_ = 0;  // slots set aside for claims under way
   std::int32_t room_;          // slots in use at most: `concurrency`, or what a shortage leaves of it
   TimeUs room_grows_at_ = 0;

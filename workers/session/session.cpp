@@ -91,6 +91,12 @@ void Session::tick_parts() {
 
 void Session::notified() { pool_.notified(); }
 
+void Session::keeps(const RunId& run, bool is_kept) {
+  if (options_.only_runs.empty()) is_kept ? pool_.add_home(run) : pool_.remove_home(run);
+  is_kept ? void(homes_of_.insert(run)) : void(homes_of_.erase(run));
+  if (lifecycle_.is_open()) call(SetHome{id(), run, is_kept});
+}
+
 void Session::drain() {
   lifecycle_.drain();
   pool_.drain();
@@ -161,6 +167,7 @@ void Session::write_row() {
   row.alone = steps_.alone();
   row.queues.assign(queues_.begin(), queues_.end());
   call(OpenSession{std::move(row), known_graphs_});
+  for (const RunId& run : homes_of_) call(SetHome{id(), run, true});
 }
 
 // Operators see by its row what it serves, and so why a step does not move.
@@ -236,7 +243,7 @@ void Session::note(Note::Level level, std::string text) { actions_.notes.push_ba
 
 void Session::update_capacity() {
   const bool is_accepting = !lifecycle_.is_draining() && !steps_.has_alone();
-  committer_.set_capacity({.is_accepting = is_accepting, .free_slots = pool_.free_slots()});
+  committer_.set_capacity({.is_accepting = is_accepting, .free_slots = pool_.free_slots(), .refills = pool_.refills()});
 }
 
 bool Session::pass_on_commits() {

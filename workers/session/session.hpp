@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -53,6 +54,8 @@ class Session {
   void ended(Ticket slot, StepResult result);
   void fell_short(Ticket slot, const std::string& lacking);  // of means of this process: instead of ended()
   void yielded(Ticket slot);                                 // to a session with a language model: likewise
+  // This process keeps something open for the run, or does no longer: its steps come here first.
+  void keeps(const RunId& run, bool is_kept);
   // A session that serves the same steps has a language model.
   bool is_model_elsewhere() const { return is_model_elsewhere_; }
   // The entries of a locked commit, whose call holds its locks meanwhile.
@@ -124,6 +127,7 @@ class Session {
   StepsInFlight steps_;
   Committer committer_;
   Sweeping sweeping_;
+  std::set<RunId> homes_of_;  // the runs that this process keeps something open for
 
   QueueNames queues_;          // served
   QueueNames limited_queues_;  // with a limit or a pause: every step of them is claimed

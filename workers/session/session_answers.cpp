@@ -65,7 +65,8 @@ void Session::on_failure(const Commit& commit) {
 
 template <>
 void Session::on_answer(CommitLocked& locked) {
-  committer_.verdicts(locked.commit.batch, std::move(locked.answer));
+  committer_.verdicts(locked.commit.batch, std::move(locked.answer.verdicts));
+  pool_.refilled(std::move(locked.answer.claimed));
 }
 template <>
 void Session::on_failure(const CommitLocked& locked) {
@@ -136,6 +137,13 @@ template <>
 void Session::on_failure(const SetAlone& set) {
   steps_.alone_not_set(set);
 }
+
+// --- what stays here -------------------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(SetHome&) {}
+template <>
+void Session::on_failure(const SetHome&) {}  // the run's steps may go elsewhere, which costs time
 
 // --- other sessions -------------------------------------------------------------------------------------------------
 

@@ -83,7 +83,7 @@ struct Commit {
 // Its decision is asked of the session while the locks are held.
 struct CommitLocked {
   LockedCommit commit;
-  std::vector<Verdict> answer = {};
+  LockedCommitted answer = {};
   static const char* purpose() { return "commit under locks"; }
   void carry_out(const CallSite& at);
 };
@@ -145,6 +145,15 @@ struct SetAlone {
   void carry_out(const CallSite& at) const { at.store.set_alone(session, hold); }
 };
 
+// Says that the session is the run's home, or is so no longer. Nothing waits for it.
+struct SetHome {
+  SessionId session = 0;
+  RunId run;
+  bool is_home = true;
+  static const char* purpose() { return "say whose steps stay here"; }
+  void carry_out(const CallSite& at) const { at.store.set_home(session, run, is_home); }
+};
+
 // A scan of all sessions, and if asked of all jobs that are held: no index knows those (a held row moves to its next
 // step without one), so that this costs as much as there are jobs.
 struct ScanSessions {
@@ -189,9 +198,9 @@ struct TieEnds {
   void carry_out(const CallSite& at) const { at.store.tie_ends(runs); }
 };
 
-using StoreCall =
-    std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                 DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, SetAlone, ScanSessions, ReapSession, TieEnds>;
+using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
+                               DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetHome, ScanSessions,
+                               ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

@@ -91,7 +91,7 @@ void SimulatedClient::answered(StoreCall& call, bool is_answered) {
   } else if (auto* commit = std::get_if<Commit>(&call)) {
     settled(commit->batch.batch, commit->answer, is_answered);
   } else if (auto* locked = std::get_if<CommitLocked>(&call)) {
-    settled(locked->commit.batch, locked->answer, is_answered);
+    settled(locked->commit.batch, locked->answer.verdicts, is_answered);
   }
   pump();
 }

@@ -184,7 +184,9 @@ void World::commit_locked(CommitLocked& call, const CallSite& at) {
     return decision;
   };
   call.carry_out(watched);
-  note(entries, call.answer);
+  reached["slots filled by a commit"] += std::ssize(call.answer.claimed);
+  checker.claimed(call.answer.claimed);
+  note(entries, call.answer.verdicts);
 }
 
 void World::note(std::span<const Entry> entries, std::span<const Verdict> verdicts) {

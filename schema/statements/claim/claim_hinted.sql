@@ -8,5 +8,7 @@ set session = $6::bigint, epoch = j.epoch + 1,
       else 9223372036854775807 end
 where j.shard = $1::int and j.run_id = $2::uuid and j.branch = $3::int
       and j.queue = any($4::text[]) and j.run_at <= $5::bigint and j.session is null
+      and (j.offered or exists (select from cairn.home h where h.shard = j.shard and h.run_id = j.run_id
+                                  and h.session = $6::bigint))
 returning j.run_id, j.branch, j.step, j.attempt, j.queue, j.priority, j.run_at, j.timeout_ms, j.session, j.epoch,
   j.deadline

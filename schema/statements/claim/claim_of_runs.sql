@@ -1,10 +1,19 @@
 -- (offset 0: as in lock_runs.sql.)
--- Due jobs of these runs only. Parameters as in claim_limited.sql, and $8 the runs.
-with due as materialized (
+-- Due jobs of these runs only. Parameters as in claim_limited.sql, and $8 the runs. A commit that claims sends no
+-- begin_claim before it: nothing is taken of a limited queue here either, and set_queue waits.
+with bound as materialized (
+  select q.name
+  from cairn.queue q
+  where q.name = any ($2::text[]) and (q.concurrency is not null or q.paused)
+  for no key update
+), due as materialized (
   select j.shard, j.run_id, j.branch
   from (select $1::int as shard, n.* from unnest($8::uuid[]) as n (run_id) offset 0) u
   join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id
   where j.queue = any($2::text[]) and j.run_at <= $4::bigint and j.session is null
+    and (j.offered or exists (select from cairn.home h where h.shard = j.shard and h.run_id = j.run_id
+                                and h.session = $5::bigint))
+    and j.queue <> all (array(select b.name from bound b))
   order by j.priority, j.run_at, j.run_id, j.branch
   limit $3::int
   for update of j skip locked

@@ -95,5 +95,57 @@ TEST(PageAgent, a_killed_worker_leaves_no_browser_and_another_one_ends_the_run) 
   EXPECT_TRUE(wait_until([&] { return browser_processes(ended) == 0; }));
 }
 
+// Between two actions a person answers, and each answer brings the run back into the queue, where two workers wait. The
+// other one would open the page again, and what was typed into it would be gone.
+TEST(PageAgent, U8_the_runs_steps_come_to_the_worker_that_has_its_browser) {
+  const AtRoot root;
+  const std::string page = testing::source_dir() + std::string("/workers/tools/page/pages/patient_register.html");
+  const Json graph = {
+      {"name", "typed"},
+      {"start", "open"},
+      {"limits", {{"steps", 100}}},
+      {"channels", {{"saw", {{"reducer", "append"}}}}},
+      {"nodes",
+       {{"open",
+         {{"do", "tool.call"},
+          {"with", {{"tool", "page.observe"}, {"inputs", {{"url", page}}}}},
+          {"on", {{"ok", "more"}, {"error", "lost"}}}}},
+        {"more",
+         {{"ask", {{"prompt", "Go on?"}, {"schema", {{"enum", {"yes", "no"}}}}}},
+          {"on", {{"yes", "act"}, {"no", "close"}}}}},
+        {"act",
+         {{"do", "tool.call"},
+          {"with", {{"tool", "page.act"}, {"inputs", {{"url", page}, {"action", "scroll(down)"}}}, {"into", "saw"}}},
+          {"on", {{"ok", "more"}, {"error", "lost"}}}}},
+        {"close", {{"do", "tool.call"}, {"with", {{"tool", "page.close"}}}, {"on", {{"ok", "done"}}}}},
+        {"lost", {{"end", "failed"}}},
+        {"done", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file("typed.json", graph.dump())});
+  Beside first({"work"});
+  Beside second({"work"});
+  const std::string run = cairn_ok({"start", "typed", "--json"}).json()["run"];
+  const auto waits = [&] { return cairn_ok({"show", run, "--json"}).json()["status"] == "waiting"; };
+  constexpr int actions = 8;
+  for (int n = 0; n < actions; ++n) {
+    ASSERT_TRUE(wait_until(waits)) << cairn_ok({"events", run}).out;
+    cairn_ok({"answer", run, "--value", "\"yes\""});
+  }
+  ASSERT_TRUE(wait_until(waits));
+  const Json saw = cairn_ok({"show", run, "--json"}).json()["channels"]["saw"];
+  EXPECT_EQ(saw.size(), actions) << saw;
+  for (const Json& one : saw) EXPECT_FALSE(one.contains("reopened")) << one;
+
+  // The worker that has it dies: the other one is not kept waiting.
+  Beside& at_home = browser_processes(first.pid()) > 0 ? first : second;
+  EXPECT_GT(browser_processes(at_home.pid()), 0);
+  at_home.signal(SIGKILL);
+  at_home.wait();
+  cairn_ok({"answer", run, "--value", "\"yes\""});
+  ASSERT_TRUE(wait_until(waits));
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["channels"]["saw"].back()["reopened"], true);
+  cairn_ok({"answer", run, "--value", "\"no\""});
+  EXPECT_TRUE(wait_until([&] { return cairn_ok({"show", run, "--json"}).json()["status"] == "done"; }));
+}
+
 }  // namespace
 }  // namespace cairn::program

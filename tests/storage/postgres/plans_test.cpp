@@ -74,15 +74,15 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"keep_jobs", {"job_pkey"}},
       {"adjust_jobs", {"job_pkey"}},
       {"drop_jobs", {"job_pkey"}},
-      {"offer_jobs", {"job_pkey"}},
+      {"offer_jobs", {"job_pkey", "home_pkey"}},
       {"insert_runs", {"run_pkey"}},
       {"insert_events", {}},
       {"hold_jobs", {}},
       {"delete_questions", {"question_pkey"}},
       {"release_jobs", {"job_pkey", "run_pkey"}},
       {"claim", {"job_due", "job_pkey"}},
-      {"claim_of_runs", {"job_pkey"}},
-      {"claim_hinted", {"job_pkey"}},
+      {"claim_of_runs", {"job_pkey", "home_pkey"}},
+      {"claim_hinted", {"job_pkey", "home_pkey"}},
       {"claimed", {"run_pkey", "event_pkey"}},
       {"begin_claim", {"queue_pkey"}},
       {"lock_queues", {"queue_pkey"}},
@@ -118,6 +118,8 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"questions", {"question_asked_at"}},
       {"offer_stranded", {"job_pkey"}},
       {"beat", {"worker_pkey"}},
+      {"set_home", {"home_pkey"}},
+      {"leave_home", {"home_pkey"}},
   };
   for (const auto& [name, indexes] : expected) {
     const std::string plan = plan_of(name);

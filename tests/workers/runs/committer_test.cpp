@@ -66,10 +66,12 @@ class Driven {
   void commit_locked() {
     const LockedCommit commit = locked_commits_.front();
     locked_commits_.erase(locked_commits_.begin());
-    committer_.verdicts(commit.batch, store_.commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
+    LockedCommitted committed = store_.commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
       for (const LockedRun& run : runs) missed += std::ssize(run.missed);
       return committer_.decide_locked(commit.batch, std::move(runs));
-    }));
+    });
+    std::move(committed.claimed.begin(), committed.claimed.end(), std::back_inserter(refilled));
+    committer_.verdicts(commit.batch, std::move(committed.verdicts));
   }
 
   void step(std::mt19937& random) {
@@ -103,7 +105,8 @@ class Driven {
   std::map<Ticket, Reply> replies;
   std::vector<HeldJob> created_held;
   int snapshots = 0;
-  std::ptrdiff_t missed = 0;  // events that locks brought along
+  std::ptrdiff_t missed = 0;      // events that locks brought along
+  std::vector<HeldJob> refilled;  // jobs that locked commits took along
   bool keeps = true;
 
  private:
@@ -163,7 +166,7 @@ class TakenOver final : public ForwardingStore {
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     return has_taken_over_ ? after_.commit(shard, batch, options) : ForwardingStore::commit(shard, batch, options);
   }
-  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
     return has_taken_over_ ? after_.commit_locked(shard, runs, decide)
                            : ForwardingStore::commit_locked(shard, runs, decide);
   }
@@ -523,7 +526,7 @@ class ContradictoryStore : public test::ForwardingStore {
     }
     return verdicts;
   }
-  std::vector<Verdict> commit_locked(Shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+  LockedCommitted commit_locked(Shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
     ++commits;
     std::vector<LockedRun> locked;
     for (const KnownRun& run : runs) locked.push_back({.head = run.head + 1, .chain_hash = {}, .missed = {}});

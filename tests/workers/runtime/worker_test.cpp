@@ -370,7 +370,7 @@ TEST_P(WorkerTest, two_workers_share_many_runs) {
 class Gates final : public test::ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
-  std::vector<Verdict> commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
     return ForwardingStore::commit_locked(shard, runs, [&](std::vector<LockedRun> locked) {
       is_locked = true;
       wait_for(is_in_handler);

@@ -53,6 +53,63 @@ TEST(Pool, an_idle_pool_claims_all_its_slots_once) {
   EXPECT_TRUE(pool.drain_actions().empty());
 }
 
+// A wide run's jobs follow one another in its commits; other runs must not wait for the last of them.
+TEST(Pool, A7_after_some_jobs_that_commits_brought_others_are_claimed) {
+  PoolOptions few = patient();
+  few.concurrency = 1;
+  Pool pool(few);
+  pool.tick(1'000'000, 1'000'000);
+  pool.drain_actions();
+  pool.claimed(0, jobs(1));
+  Pool::Slot slot = pool.drain_actions().starts.at(0).slot;
+  for (std::int32_t left = 3; left > 0; --left) {
+    EXPECT_EQ(pool.refills(), left);
+    pool.refilled(jobs(1));
+    pool.done(slot);
+    const Pool::Actions actions = pool.drain_actions();
+    EXPECT_TRUE(actions.claims.empty());
+    slot = actions.starts.at(0).slot;
+  }
+  EXPECT_EQ(pool.refills(), 0);
+  pool.done(slot);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u) << "at once, although nothing was heard of";
+  pool.claimed(0, {});
+  EXPECT_EQ(pool.refills(), 3);
+  pool.drain();
+  EXPECT_EQ(pool.refills(), 0);
+}
+
+// The run's home asks for it by name first, then for any job, whatever brought the claim about.
+TEST(Pool, runs_at_home_are_claimed_by_name_before_any_others) {
+  Pool pool(patient());
+  const RunId home = job().run;
+  pool.tick(1'000'000, 1'000'000);
+  pool.add_home(home);
+  const auto claims = [&](std::vector<HeldJob> found) {
+    const Pool::Actions actions = pool.drain_actions();
+    EXPECT_EQ(actions.claims.size(), 1u);
+    pool.claimed(0, std::move(found));
+    return actions.claims.empty() ? std::vector<RunId>{} : actions.claims[0].only_runs;
+  };
+  EXPECT_EQ(claims({}), std::vector{home});
+  EXPECT_TRUE(claims({}).empty());
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
+
+  pool.notified();
+  EXPECT_EQ(claims({}), std::vector{home});
+  const Pool::Actions notified = pool.drain_actions();
+  ASSERT_EQ(notified.claims.size(), 1u);
+  EXPECT_TRUE(notified.claims[0].notified_only) << "the one that it names may be of another run";
+  pool.claimed(0, {});
+
+  pool.tick(2'000'000, 2'000'000);
+  EXPECT_EQ(claims({}), std::vector{home}) << "a poll asks too";
+  EXPECT_TRUE(claims({}).empty());
+  pool.remove_home(home);
+  pool.something_ready();
+  EXPECT_TRUE(claims({}).empty());
+}
+
 // A19: a run that no worker could read was claimed again and again.
 TEST(Pool, A19_a_run_left_to_others_is_passed_by_for_a_pause_that_doubles_until_a_step_of_it_is_committed) {
   Pool pool(options());

@@ -145,6 +145,27 @@ TEST_F(SessionTest, one_look_that_had_to_wait_makes_the_next_no_rarer) {
   EXPECT_EQ(jobs_scans_, scans_);
 }
 
+// --- homes ---------------------------------------------------------------------------------------------------------
+
+TEST_F(SessionTest, a_session_that_was_declared_dead_says_again_whose_home_it_is) {
+  pass(10);
+  const RunId run = start();
+  std::vector<bool> said;
+  const auto listens = [&](const StoreCall& call) {
+    if (const auto* home = std::get_if<SetHome>(&call)) said.push_back(home->is_home && home->run == run);
+    return false;
+  };
+  session_.keeps(run, true);
+  advance(listens);
+  EXPECT_EQ(said, std::vector{true});
+  store_->close_session(5);
+  for (int turns = 0; turns < 200; ++turns) advance(listens);
+  EXPECT_EQ(said, (std::vector{true, true}));
+  session_.keeps(run, false);
+  advance(listens);
+  EXPECT_EQ(said, (std::vector{true, true, false}));
+}
+
 // --- the database's clock is set ------------------------------------------------------------------------------------
 
 class SetClock : public SessionTest {

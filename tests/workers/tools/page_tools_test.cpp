@@ -5,6 +5,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <set>
 #include <unistd.h>
 
 #include "tests/paths.hpp"
@@ -119,6 +120,25 @@ TEST(PageTools, a_page_is_told_and_acted_upon) {
     EXPECT_TRUE(shows(page["dom"], "<td>Jäs &lt;b&gt;</td>\n<td>1990-01-02</td>\n<td>Surgery</td>")) << page["dom"];
   }
   EXPECT_TRUE(wait_until_no_browser());
+}
+
+// Each browser left a folder in the machine's own for temporary files.
+TEST(PageTools, a_browser_leaves_no_files_behind) {
+  const auto left = [] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::temp_directory_path())) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("org.chromium.") || name.starts_with(".org.chromium.")) names.insert(name);
+    }
+    return names;
+  };
+  const std::set<std::string> before = left();
+  {
+    const auto tools = browser_tools();
+    Calls(*tools).observe();
+  }
+  EXPECT_TRUE(wait_until_no_browser());
+  EXPECT_EQ(left(), before);
 }
 
 TEST(PageTools, one_key_acts_once_and_what_is_not_there_is_not_touched) {

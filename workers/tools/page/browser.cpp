@@ -60,7 +60,9 @@ fs::path new_profile() {
 // Requests that the guard does not see go nowhere: other hosts and ports are not found, and WebSockets, FedCM and all
 // else that is neither http nor https is sent to a proxy that is not found.
 std::vector<std::string> command_line(const fs::path& profile, const AllowedPages& pages) {
-  return {"chromium",
+  return {"env",
+          "TMPDIR=" + profile.string(),  // it leaves folders there, also when it ends in peace
+          "chromium",
           "--headless",
           "--no-sandbox",
           "--disable-gpu",

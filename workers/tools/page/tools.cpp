@@ -294,6 +294,7 @@ class OpenPages {
     auto page = std::make_shared<RunPage>(allowed_);
     std::vector<std::shared_ptr<RunPage>> ended = make_room();
     const std::lock_guard lock(mutex_);
+    options_.local->add(run);
     return pages_[run] = std::move(page);
   }
 
@@ -306,6 +307,7 @@ class OpenPages {
     while (!pages_.empty()) {
       const auto oldest = std::min_element(pages_.begin(), pages_.end(), older);
       if (pages_.size() < browsers_max && now - oldest->second->used < idle_max) break;
+      options_.local->remove(oldest->first);
       out.push_back(std::move(oldest->second));
       pages_.erase(oldest);
     }
@@ -318,6 +320,7 @@ class OpenPages {
     const auto found = pages_.find(run);
     if (found == pages_.end()) return;
     ended = std::move(found->second);
+    options_.local->remove(run);
     pages_.erase(found);
   }
 

@@ -17,9 +17,11 @@
 // `reopened`.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "workers/ports/local_runs.hpp"
 #include "workers/ports/secrets.hpp"
 #include "workers/ports/tools.hpp"
 
@@ -33,6 +35,7 @@ struct PageToolOptions {
   // For setSecret. One is filled in only if it is bound to URLs, and the element's document is at one of them. No
   // answer has a value of them.
   Secrets secrets = {};
+  std::shared_ptr<LocalRuns> local = std::make_shared<LocalRuns>();  // the runs that have a browser here
 };
 
 // Files that end in .html or .htm and lie below the working directory may always be opened, also by their absolute

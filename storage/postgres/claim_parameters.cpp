@@ -1,0 +1,40 @@
+#include "storage/postgres/claim_parameters.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+
+PgArray text_array(const std::vector<std::string>& values) {
+  PgArray array(PgType::text);
+  for (const std::string& value : values) array.add(value);
+  return array;
+}
+
+PgArray id_array(const std::vector<RunId>& ids) {
+  PgArray array(PgType::uuid);
+  for (const RunId& id : ids) array.add(id);
+  return array;
+}
+
+std::vector<RunId> wanted_runs(const ClaimRequest& request) {
+  std::vector<RunId> wanted = request.only_runs;
+  std::erase_if(wanted, [&](const RunId& run) {
+    return std::find(request.not_of.begin(), request.not_of.end(), run) != request.not_of.end();
+  });
+  return wanted;
+}
+
+PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request) {
+  scope.add(request.now_us).add(request.session).add(request.default_timeout_ms).add(deadline_grace_ms);
+  return scope;
+}
+
+PgParameters claim_of_runs_parameters(const ClaimRequest& request) {
+  PgParameters scope;
+  scope.add(request.shard).add(text_array(request.queues)).add(request.limit);
+  PgParameters parameters = claim_parameters(std::move(scope), request);
+  parameters.add(id_array(wanted_runs(request)));
+  return parameters;
+}
+
+}  // namespace cairn

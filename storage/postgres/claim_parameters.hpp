@@ -1,0 +1,25 @@
+// The parameters of the claim statements. Pure functions, safe from any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/postgres/connection.hpp"
+#include "storage/queue.hpp"
+
+namespace cairn {
+
+PgArray text_array(const std::vector<std::string>& values);
+PgArray id_array(const std::vector<RunId>& ids);
+
+// The runs that the request names, without those to be passed by.
+std::vector<RunId> wanted_runs(const ClaimRequest& request);
+
+// The parameters of all five claim statements: first the scope (the shard and what to claim there), then in one order
+// the claim's time, its session, and what the deadline is made of. A statement's further parameters follow them.
+PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request);
+
+// All parameters of the statement claim_of_runs. REQUIRES: the request names runs.
+PgParameters claim_of_runs_parameters(const ClaimRequest& request);
+
+}  // namespace cairn
