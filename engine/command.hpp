@@ -48,6 +48,7 @@ struct StartRun {
   std::optional<Json> history;
   std::optional<Origin> forked_from;         // then `input` is the origin's, and what follows counts
   std::optional<Json> edit = {};             // channels set before anything else happens
+  bool asks_again = false;                   // of a fork: its open questions, where what they read is another now
   std::map<std::string, Json> answers = {};  // to questions that are open there, by id
   std::int32_t language = language_now;      // of a fork: its origin's, whatever stands here
   std::string key = {};                      // it was started with; "": none

@@ -142,6 +142,7 @@ class Deciding {
   }
 
   Status start_fork(const StartRun& start, RunStarted started, const Graph& graph);
+  Status ask_again();
   void start_child(StepId id, ChildStarted child);
   void fail_call(StepId step, std::string error, std::string message);
   Status check_reuse(const Step& step, const CompleteStep& complete) const;
@@ -213,8 +214,8 @@ Error cannot_move(const RunState& state, const Graph& graph, const std::vector<s
 }
 
 // A fork continues where its origin stood: its data is edited first, a failed origin's failed steps are tried again,
-// and waiting questions get their answers. A refusal on the way takes the whole start back, so the state is left as
-// new.
+// and its questions are asked again where they read what was edited, and get their answers. A refusal on the way takes
+// the whole start back, so the state is left as new.
 Status Deciding::start_fork(const StartRun& start, RunStarted started, const Graph& graph) {
   const Origin& from = *start.forked_from;
   const Result<RunState> origin = carried_state(from.state, graphs_);
@@ -234,10 +235,30 @@ Status Deciding::start_fork(const StartRun& start, RunStarted started, const Gra
   emit(0, std::move(started));
   if (start.edit) emit(0, ChannelsEdited{canonical(*start.edit)});
   if (state_.status == RunStatus::failed) done = (*this)(Reopen{});
+  if (done && start.asks_again) done = ask_again();
   for (const auto& [question, value] : start.answers)
     if (done) done = (*this)(Answer{question, value, {}, {}});
   if (!done) state_ = RunState{};
   return done;
+}
+
+// An open question is asked once more if it reads something else now: an answer then fits what is asked.
+Status Deciding::ask_again() {
+  std::vector<StepId> asking;
+  for (const auto& [id, question] : state_.questions) asking.push_back(question.step);
+  for (const StepId id : asking) {
+    const Step& step = state_.steps.at(id);
+    if (state_.node(step).as<AskNode>() == nullptr) continue;
+    Result<QuestionAsked> now = question_of(state_, step);
+    if (!now)
+      return refusal(now.error().code,
+                     "Expected question " + step.question + " to be asked again in the fork. " + now.error().message);
+    const Question& then = state_.questions.at(step.question);
+    const bool is_same = now->kind == then.kind && now->prompt == then.prompt && now->schema == then.schema &&
+                         now->fallback == then.fallback;
+    if (!is_same) emit(id, *std::move(now));
+  }
+  return Done{};
 }
 
 // --- what workers report --------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ struct ChildFinished {
 };
 
 // --- question ----------------------------------------------------------------------------------------------------
-struct QuestionAsked {
+struct QuestionAsked {   // of a fork also for a question that is open, which is then as it is asked here
   std::string question;  // question_id of the step
   std::string kind;
   Json prompt;

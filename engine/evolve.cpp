@@ -666,8 +666,11 @@ void Fold::operator()(const SignalReceived& received) {
 
 void Fold::operator()(const QuestionAsked& asked) {
   Step& step = open_step();
-  if (state_.questions.contains(asked.question) || state_.questions.contains(step.question))
-    corrupt(state_, event_, "the question is open already, or another one of its step");
+  const auto open = state_.questions.find(asked.question);
+  const bool is_asked_again =
+      open != state_.questions.end() && open->second.step == step.id && step.question == open->first;
+  if (!is_asked_again && (open != state_.questions.end() || state_.questions.contains(step.question)))
+    corrupt(state_, event_, "the question is another step's, or another one of its step is open");
   step.question = asked.question;
   state_.questions[asked.question] = {asked.question, step.id,        asked.kind,      asked.prompt,
                                       asked.schema,   asked.fallback, asked.expires_at};

@@ -169,21 +169,9 @@ class Following {
   }
 
   EventBody asked() const {
-    const auto& ask = settings<AskNode>();
-    QuestionAsked asked;
-    asked.question = question_id(step().id);
-    asked.kind = ask.kind;
-    Result<Json> prompt = data(ask.prompt);
-    if (!prompt) return closed_by_limit(prompt.error());
-    asked.prompt = *std::move(prompt);
-    Result<Json> schema = data(ask.schema);
-    if (!schema) return closed_by_limit(schema.error());
-    asked.schema = *std::move(schema);
-    Result<Json> fallback = ask.fallback ? data(*ask.fallback) : Result<Json>(Json());
-    if (!fallback) return closed_by_limit(fallback.error());
-    if (ask.fallback) asked.fallback = *std::move(fallback);
-    asked.expires_at = step().due;
-    return asked;
+    Result<QuestionAsked> asked = question_of(state_, step());
+    if (!asked) return closed_by_limit(asked.error());
+    return *std::move(asked);
   }
 
   std::optional<EventBody> wait() const {
@@ -237,6 +225,24 @@ std::optional<Implied> of_run(const RunState& state) {
 }
 
 }  // namespace
+
+Result<QuestionAsked> question_of(const RunState& state, const Step& step) {
+  const auto& ask = std::get<AskNode>(state.node(step).settings);
+  QuestionAsked asked;
+  asked.question = question_id(step.id);
+  asked.kind = ask.kind;
+  Result<Json> prompt = resolved(state, step.branch, ask.prompt);
+  if (!prompt) return prompt.error();
+  asked.prompt = *std::move(prompt);
+  Result<Json> schema = resolved(state, step.branch, ask.schema);
+  if (!schema) return schema.error();
+  asked.schema = *std::move(schema);
+  Result<Json> fallback = ask.fallback ? resolved(state, step.branch, *ask.fallback) : Result<Json>(Json());
+  if (!fallback) return fallback.error();
+  if (ask.fallback) asked.fallback = *std::move(fallback);
+  asked.expires_at = step.due;
+  return asked;
+}
 
 std::optional<Implied> follow(const RunState& state, BranchId branch) {
   if (is_ended(state.status)) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/event.hpp"
+#include "engine/result.hpp"
 #include "engine/state.hpp"
 
 namespace cairn {
@@ -18,5 +19,9 @@ struct Implied {
 
 // Nothing when the branch is settled or does not exist, or the run has ended. For `whole_run`: its end by time.
 std::optional<Implied> follow(const RunState& state, BranchId branch);
+
+// The question that an open step would ask now, whether or not it has asked one: what its texts read is read again.
+// Refuses `invalid` and `limit` as references do. REQUIRES: the step is at an "ask".
+Result<QuestionAsked> question_of(const RunState& state, const Step& step);
 
 }  // namespace cairn

@@ -10,6 +10,7 @@
 #include "engine/graph.hpp"
 #include "engine/graph_walk.hpp"
 #include "engine/id.hpp"
+#include "engine/nearest.hpp"
 
 namespace cairn {
 namespace {
@@ -19,8 +20,17 @@ constexpr std::int64_t ms_max = 1'000'000'000'000;  // some thirty years: never 
 constexpr std::size_t nodes_max = 10'000;
 constexpr std::int64_t count_max = 1'000'000'000;
 constexpr std::array<Verb, 6> verbs{Verb::do_, Verb::ask, Verb::map, Verb::wait, Verb::call, Verb::end};
+constexpr std::array<Reducer, 5> known_reducers{Reducer::last, Reducer::append, Reducer::merge, Reducer::sum,
+                                                Reducer::max};
 
 using Words = std::vector<std::string>;
+
+template <class Kind, std::size_t count>
+Words words_of(const std::array<Kind, count>& kinds) {
+  Words words;
+  for (const Kind kind : kinds) words.emplace_back(to_string(kind));
+  return words;
+}
 
 std::string listed(const Words& words) {
   if (words.empty()) return "none";
@@ -126,7 +136,8 @@ class GraphCheck {
   void keys(const Json& object, const std::string& what, const Words& known) {
     for (const auto& entry : object.items()) {
       if (has(known, entry.key())) continue;
-      fault(what + " to have only the keys " + listed(known), "it has " + in_quotes(entry.key()));
+      fault(what + " to have only the keys " + listed(known),
+            "it has " + in_quotes(entry.key()) + did_you_mean(entry.key(), known));
     }
   }
 
@@ -141,6 +152,13 @@ class GraphCheck {
     if (!value.is_string()) return;
     const auto& text = value.get_ref<const std::string&>();
     if (const Status fits = check_name(text, what); !fits) faults_.push_back(fits.error().message);
+  }
+
+  // `expectation` says of which words it is one.
+  void one_word(const std::string& expectation, const Json& value, const Words& known) {
+    if (!value.is_string()) return expected(expectation, value);
+    const auto& word = value.get_ref<const std::string&>();
+    if (!has(known, word)) fault(expectation, "it is " + excerpt(value, 60) + did_you_mean(word, known));
   }
 
   void integer(const std::string& what, const Json& value, std::int64_t lowest, std::int64_t highest) {
@@ -169,9 +187,9 @@ class GraphCheck {
       if (!object(what, entry.value())) continue;
       keys(entry.value(), what, {"reducer"});
       const Json& reducer = member(entry.value(), "reducer");
-      const bool is_known = reducer == "last" || reducer == "append" || reducer == "merge" || reducer == "sum" ||
-                            reducer == "max" || reducer.is_discarded();
-      if (!is_known) expected("the reducer of " + what + " to be last, append, merge, sum or max", reducer);
+      if (!reducer.is_discarded())
+        one_word("the reducer of " + what + " to be last, append, merge, sum or max", reducer,
+                 words_of(known_reducers));
     }
   }
 
@@ -235,10 +253,16 @@ class GraphCheck {
     if (found != places_.end()) return found->second;
     walkable_ = false;
     if (node.is_string())
-      fault(what + " to be a node", "there is no " + excerpt(node, 60));
+      fault(what + " to be a node", no_node(node));
     else
       expected(what + " to be a node", node);
     return -1;
+  }
+
+  std::string no_node(const Json& name) const {
+    Words known;
+    for (const auto& [place, index] : places_) known.push_back(place);
+    return "there is no " + excerpt(name, 60) + did_you_mean(name.get_ref<const std::string&>(), known);
   }
 
   void finally() {
@@ -271,8 +295,14 @@ class GraphCheck {
     for (const Verb verb : verbs) {
       if (json.contains(to_string(verb))) found.emplace_back(to_string(verb));
     }
-    if (found.size() != 1) fault(what + " to have one of do, ask, map, wait, call and end", "it has " + listed(found));
-    return found.size() == 1;
+    if (found.size() == 1) return true;
+    std::string meant;
+    for (const auto& entry : json.items()) {
+      const std::string hint = did_you_mean(entry.key(), words_of(verbs));
+      if (found.empty() && meant.empty() && !hint.empty()) meant = ", but " + in_quotes(entry.key()) + hint;
+    }
+    fault(what + " to have one of do, ask, map, wait, call and end", "it has " + listed(found) + meant);
+    return false;
   }
 
   void of_verb(Verb verb, const std::string& what, const Json& json) {
@@ -319,7 +349,13 @@ class GraphCheck {
     if (spends.is_discarded()) return;
     const Json& budgets = member(graph_, "budgets");
     const bool is_declared = spends.is_string() && budgets.is_object() && budgets.contains(spends);
-    if (!is_declared) fault(what + " to spend a budget of the graph", "there is no " + excerpt(spends, 60));
+    if (is_declared) return;
+    Words known;
+    if (budgets.is_object())
+      for (const auto& entry : budgets.items()) known.push_back(entry.key());
+    fault(what + " to spend a budget of the graph",
+          "there is no " + excerpt(spends, 60) +
+              (spends.is_string() ? did_you_mean(spends.get_ref<const std::string&>(), known) : ""));
   }
 
   void retry(const std::string& what, const Json& retry) {
@@ -366,7 +402,7 @@ class GraphCheck {
       if (place != places_.end()) {
         found.push_back(place->second);
       } else {
-        fault(edge + " to lead to a node", "there is no " + excerpt(target, 60));
+        fault(edge + " to lead to a node", no_node(target));
       }
     }
     if (value.is_array() && value.empty()) expected(edge + " to lead to a node or to a list of nodes", value);
@@ -390,7 +426,8 @@ class GraphCheck {
     }
     for (const auto& entry : on.items()) {
       if (!has(known, entry.key()))
-        fault(what + " to leave by " + listed(known) + " only", "it has an edge for " + in_quotes(entry.key()));
+        fault(what + " to leave by " + listed(known) + " only",
+              "it has an edge for " + in_quotes(entry.key()) + did_you_mean(entry.key(), known));
     }
     if (on.contains("exhausted") && !has(needed, "exhausted") && !json.contains("spends")) {
       fault(what + " to spend a budget", "it has an edge for \"exhausted\" and no \"spends\"");
@@ -442,7 +479,10 @@ class GraphCheck {
     if (known != handlers_.end()) {
       fault(what + " to declare the labels that " + handler + " leaves by", "it has no \"labels\"");
     } else {
-      fault(what + " to have a known handler or to declare its labels", "there is no handler " + handler);
+      Words names;
+      for (const auto& [name, one] : handlers_) names.push_back(name);
+      fault(what + " to have a known handler or to declare its labels",
+            "there is no handler " + handler + did_you_mean(handler, names));
     }
     return std::nullopt;
   }
@@ -478,8 +518,8 @@ class GraphCheck {
     if (map.is_object()) {
       map_items("the map of " + what, map);
       if (json.contains("cache")) fault(what + " to cache the outcomes of sub-goals", "it maps items");
-    } else if (map != "sub_goals") {
-      expected(what + " to map \"sub_goals\" or the items of a list", map);
+    } else {
+      one_word(what + " to map \"sub_goals\" or the items of a list", map, {"sub_goals"});
     }
     labels(what, json, {"joined"}, {"partial"});
   }
@@ -576,8 +616,7 @@ class GraphCheck {
       if (!reason.is_discarded() && !reason.is_string()) expected("the reason of " + what + " to be a text", reason);
     }
     const Json& status = end.is_object() ? member(end, "status") : end;
-    const bool is_known = status == "done" || status == "failed" || status == "aborted";
-    if (!is_known) expected("the status of " + what + " to be done, failed or aborted", status);
+    one_word("the status of " + what + " to be done, failed or aborted", status, {"done", "failed", "aborted"});
   }
 
   const Json& graph_;

@@ -1,7 +1,9 @@
 #include "engine/graph_review.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/graph_parsing.hpp"
@@ -248,6 +250,51 @@ bool tells_a_cause(std::string_view label) {
   return label == "error" || label == "exhausted" || label == "failed" || label == "aborted" || label == "partial";
 }
 
+// Calls `see` for each channel that the node writes; false if it may write others, too.
+bool each_written(const Node& node, const Handlers& handlers, const std::function<void(const std::string&)>& see) {
+  if (!node.into.empty()) see(node.into);
+  if (node.items() != nullptr && !node.items()->failures.empty()) see(node.items()->failures);
+  const auto* work = node.as<DoNode>();
+  if (work == nullptr) return true;
+  const auto known = handlers.find(work->handler);
+  if (known == handlers.end() || !known->second.settings) return false;
+  bool are_all = true;
+  for (const HandlerSetting& setting : *known->second.settings) {
+    if (setting.means != Means::channel && setting.means != Means::channels) continue;
+    const Json* value = member(work->with, setting.name);
+    const std::string* channel = constant(value);
+    if (setting.means == Means::channels && value != nullptr && value->is_object() && !value->contains("$")) {
+      for (const auto& [name, what] : value->items()) see(name);
+    } else if (channel != nullptr) {
+      see(*channel);
+    } else if (value != nullptr && !value->is_null()) {
+      are_all = false;
+    } else if (!setting.otherwise.empty()) {
+      see(setting.otherwise);
+    }
+  }
+  return are_all;
+}
+
+// Calls `see` for each setting of the node that may hold references, and says whether those are of an item, too.
+void each_setting(const Node& node, const std::function<void(const Json& setting, bool of_item)>& see) {
+  const MapNode::Items* items = node.items();
+  if (items != nullptr) see(items->over, false);
+  if (node.work() != nullptr) see(node.work()->with, items != nullptr);
+  if (node.call() != nullptr) see(node.call()->with, items != nullptr);
+  if (const auto* wait = node.as<WaitNode>(); wait != nullptr && wait->due) see(wait->due->value, false);
+  if (const auto* end = node.as<EndNode>()) {
+    see(end->reason, false);
+    if (end->output) see(*end->output, false);
+  }
+  if (const auto* ask = node.as<AskNode>()) {
+    see(ask->prompt, false);
+    see(ask->schema, false);
+    if (ask->fallback) see(*ask->fallback, false);
+    if (ask->expires) see(ask->expires->value, false);
+  }
+}
+
 class Reads {
  public:
   Reads(const Graph& graph, const Handlers& handlers, GraphReview& review)
@@ -277,33 +324,12 @@ class Reads {
   // References with a default are left out: only a missing value without one fails the step.
   template <class See>
   void each_read(const Node& node, const See& see) {
-    const auto in = [&](const Json& setting) {
-      each_reference(setting, [&](std::string_view reference, bool may_lack) {
-        if (!may_lack) see(std::string(reference.substr(0, reference.find('/'))));
-      });
-    };
-    const MapNode::Items* items = node.items();
-    const auto of_item = [&](const std::string& channel) { return items != nullptr && is_of_item(channel); };
-    const auto in_work = [&](const Json& setting) {
+    each_setting(node, [&](const Json& setting, bool of_item) {
       each_reference(setting, [&](std::string_view reference, bool may_lack) {
         const std::string channel(reference.substr(0, reference.find('/')));
-        if (!may_lack && !of_item(channel)) see(channel);
+        if (!may_lack && !(of_item && is_of_item(channel))) see(channel);
       });
-    };
-    if (items != nullptr) in(items->over);
-    if (node.work() != nullptr) in_work(node.work()->with);
-    if (node.call() != nullptr) in_work(node.call()->with);
-    if (const auto* wait = node.as<WaitNode>(); wait != nullptr && wait->due) in(wait->due->value);
-    if (const auto* end = node.as<EndNode>()) {
-      in(end->reason);
-      if (end->output) in(*end->output);
-    }
-    if (const auto* ask = node.as<AskNode>()) {
-      in(ask->prompt);
-      in(ask->schema);
-      if (ask->fallback) in(*ask->fallback);
-      if (ask->expires) in(ask->expires->value);
-    }
+    });
   }
 
   static bool is_of_item(const std::string& channel) { return channel == "item" || channel == "index"; }
@@ -314,27 +340,7 @@ class Reads {
 
   ChannelSet written_by(const Node& node) const {
     ChannelSet written{std::vector<bool>(numbers_.size()), false};
-    if (!node.into.empty()) note(node.into, written);
-    if (node.items() != nullptr && !node.items()->failures.empty()) note(node.items()->failures, written);
-    const auto* work = node.as<DoNode>();
-    if (work == nullptr) return written;
-    const auto known = handlers_.find(work->handler);
-    written.is_any = known == handlers_.end() || !known->second.settings;
-    if (written.is_any) return written;
-    for (const HandlerSetting& setting : *known->second.settings) {
-      if (setting.means != Means::channel && setting.means != Means::channels) continue;
-      const Json* value = member(work->with, setting.name);
-      const std::string* channel = constant(value);
-      if (setting.means == Means::channels && value != nullptr && value->is_object() && !value->contains("$")) {
-        for (const auto& [name, what] : value->items()) note(name, written);
-      } else if (channel != nullptr) {
-        note(*channel, written);
-      } else if (value != nullptr && !value->is_null()) {
-        written.is_any = true;
-      } else {
-        note(setting.otherwise, written);
-      }
-    }
+    written.is_any = !each_written(node, handlers_, [&](const std::string& channel) { note(channel, written); });
     return written;
   }
 
@@ -419,6 +425,25 @@ GraphReview review_graph(const Json& graph, const Surroundings& surroundings) {
   Parts(graph, surroundings, review).look();
   if (can_be_walked) Reads(*stored_graph(graph, ""), surroundings.handlers, review).look();
   return review;
+}
+
+std::optional<Names> channels_of(const Graph& graph, const Handlers& handlers) {
+  std::set<std::string> channels;
+  for (const auto& [channel, reducer] : graph.channels) channels.insert(channel);
+  if (const Json* properties = member(graph.input, "properties"); properties != nullptr && properties->is_object())
+    for (const auto& [name, schema] : properties->items()) channels.insert(name);
+  for (const Node& node : graph.nodes) {
+    const auto add = [&](const std::string& channel) { channels.insert(channel); };
+    if (!each_written(node, handlers, add)) return std::nullopt;
+    const auto known = node.work() == nullptr ? handlers.end() : handlers.find(node.handler());
+    if (node.work() != nullptr && (known == handlers.end() || !known->second.settings)) return std::nullopt;
+    each_setting(node, [&](const Json& setting, bool) {
+      each_reference(setting, [&](std::string_view reference, bool) {
+        channels.emplace(reference.substr(0, reference.find('/')));
+      });
+    });
+  }
+  return Names(channels.begin(), channels.end());
 }
 
 Result<GraphRef> parse_reviewed_graph(const Json& graph, std::string version, const Surroundings& surroundings) {

@@ -37,6 +37,10 @@ struct GraphReview {
 };
 GraphReview review_graph(const Json& graph, const Surroundings& surroundings);
 
+// The channels that the graph's text names: declared, read or written by a node, or a field of its input. Nothing if it
+// has a handler that may read and write others.
+std::optional<Names> channels_of(const Graph& graph, const Handlers& handlers);
+
 // Refuses `invalid` with the first faults.
 Result<GraphRef> parse_reviewed_graph(const Json& graph, std::string version, const Surroundings& surroundings);
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/codec.hpp"
+#include "engine/snapshot.hpp"
 
 namespace cairn {
 namespace {
@@ -76,6 +77,11 @@ std::string comparable(const EventBody& body, bool graph_changed) {
     return encode_payload(under_any_graph);
   }
   return encode_payload(body);
+}
+
+// The step's own handler failed: it was not lost, and not too late.
+bool failed_by_itself(const FailStep& fail) {
+  return fail.failure.error != lost_error && fail.failure.error != "timeout";
 }
 
 }  // namespace
@@ -217,10 +223,17 @@ StartRun ReplayCheck::start_of(std::span<const Event> rest) const {
   if (!start.forked_from) return start;
   for (const Event& event : rest) {
     if (const auto* edited = std::get_if<ChannelsEdited>(&event.body)) start.edit = parse_stored(edited->patch);
+    const auto* asked = std::get_if<QuestionAsked>(&event.body);
+    if (asked != nullptr && was_open(*start.forked_from, asked->question)) start.asks_again = true;
     const auto* answered = std::get_if<QuestionAnswered>(&event.body);
     if (answered != nullptr && answered->by != "default") start.answers.emplace(answered->question, answered->value);
   }
   return start;
+}
+
+bool ReplayCheck::was_open(const Origin& origin, const std::string& question) const {
+  const Result<RunState> then = carried_state(origin.state, graphs_);
+  return then && then->questions.contains(question);
 }
 
 // The command of a worker that reported a step.
@@ -259,11 +272,21 @@ std::string ReplayCheck::key_of_outcome(StepId id, StepId recorded_by) const {
 
 bool ReplayCheck::rerun_agrees(const Event& at, const Command& command) {
   const auto* complete = std::get_if<CompleteStep>(&command);
-  const Step* step = complete == nullptr ? nullptr : find_step(state_, complete->step);
-  if (step == nullptr || step->goal >= 0 || complete->cached_from != 0) return true;
+  const auto* fail = std::get_if<FailStep>(&command);
+  if (fail != nullptr && !failed_by_itself(*fail)) return true;
+  const StepId id = complete != nullptr ? complete->step : fail != nullptr ? fail->step : 0;
+  const Step* step = find_step(state_, id);
+  if (step == nullptr || step->goal >= 0 || (complete != nullptr && complete->cached_from != 0)) return true;
   const std::optional<Job> job = job_of(state_, step->branch);
   const auto result = job ? rerun_(state_, *job) : std::nullopt;
   if (!result) return true;
+  if (complete == nullptr) {
+    if (!result->ok()) return true;
+    return diverge(at,
+                   "Expected the handler to fail again with \"" + fail->failure.message + "\", but it left by " +
+                       (**result).label + ".",
+                   canonical((**result).patch));
+  }
   if (!result->ok())
     return diverge(at, "Expected the handler to succeed again, but it failed: " + result->error().message);
   const Outcome& outcome = **result;

@@ -58,6 +58,7 @@ class ReplayCheck {
   Graphs own_graphs(const Event& first) const;
   std::optional<Derived> derive(std::span<const Event> rest) const;
   StartRun start_of(std::span<const Event> rest) const;
+  bool was_open(const Origin& origin, const std::string& question) const;
   Command report_again(StepReport report) const;
   bool was_last_try(StepId id, const std::string& error) const;
   std::string key_of_outcome(StepId id, StepId recorded_by) const;

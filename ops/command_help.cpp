@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <regex>
+#include <sstream>
 
 #include "engine/nearest.hpp"
+#include "ops/terminal/print.hpp"
 
 namespace cairn {
 namespace {
@@ -58,7 +61,7 @@ const std::map<std::string, std::string>& examples() {
       {"move", "cairn move --where graph=order,status=running --graph order.json --dry-run"},
       {"verify", "cairn verify --all"},
       {"rebuild", "cairn rebuild --check"},
-      {"export", "cairn export --where graph=order > order.jsonl"},
+      {"export", "cairn export --where graph=order --out order.jsonl.zst"},
       {"import", "cairn import order.jsonl"},
       {"archive", "cairn archive --older-than 90d --out old.jsonl"},
       {"erase", "cairn erase --where tag.customer=jane --dry-run"},
@@ -84,15 +87,59 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
   return of;
 }
 
-// Without the parser's own marks of types, ranges and what excludes what.
+std::string in_lines(const std::string& text, std::size_t columns) {
+  std::string lines;
+  for (const std::string& line : wrapped(text, columns)) lines += (lines.empty() ? "" : "\n") + line;
+  return lines;
+}
+
+// Without the parser's own marks of types, ranges and what excludes what; as wide as the terminal.
 class PlainFormatter final : public CLI::Formatter {
  public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return described(option->get_description());
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream row;
+    CLI::detail::format_help(row, command->get_name(), described(command->get_description()), column_width_);
+    return row.str();
+  }
+
+  std::string make_description(const CLI::App* app) const override {
+    return in_lines(app->get_description(), line_width()) + "\n";
+  }
+
+  // Paragraphs are wrapped; lines that are set off are to be typed as they stand.
+  std::string make_footer(const CLI::App* app) const override {
+    if (!is_terminal()) return CLI::Formatter::make_footer(app);
+    std::string footer, paragraph;
+    std::istringstream lines(app->get_footer() + "\n\n");
+    for (std::string line; std::getline(lines, line);) {
+      const bool goes_on = !line.empty() && line.front() != ' ';
+      if (goes_on) paragraph += (paragraph.empty() ? "" : " ") + line;
+      if (goes_on) continue;
+      if (!paragraph.empty()) footer += in_lines(paragraph, line_width()) + "\n";
+      paragraph.clear();
+      footer += line + "\n";
+    }
+    while (footer.ends_with('\n')) footer.pop_back();
+    return footer.empty() ? footer : footer + "\n";
+  }
+
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string type = option->get_type_name();
     std::string text = type.empty() ? "" : " " + type.substr(0, type.find(':'));
     if (!option->get_default_str().empty()) text += " (default " + option->get_default_str() + ")";
     if (option->get_required() && !option->get_positional()) text += " (required)";
     return text;
+  }
+
+ private:
+  std::string described(const std::string& text) const {
+    constexpr std::size_t columns_min = 20;
+    const std::size_t taken = std::min(line_width(), column_width_);
+    return in_lines(text, std::max(columns_min, line_width() - taken));
   }
 };
 
@@ -193,6 +240,9 @@ std::string usage_sentence(const CLI::App& app, std::string fault) {
     return "Expected nothing more after the arguments of `" + path + "`, but found " + left.front() + ": see `" + path +
            " --help`.";
   if (at->get_require_subcommand_min() > 0) fault = "Expected a command, but found none";
+  static const std::regex lacks_value("(--[a-z-]+): [0-9]+ required (.+) missing");
+  if (std::smatch found; std::regex_match(fault, found, lacks_value))
+    fault = "Expected " + found[2].str() + " after " + found[1].str() + ", but found none";
   return fault + (fault.ends_with('.') ? " See `" : ": see `") + path + " --help`.";
 }
 

@@ -168,6 +168,7 @@ bool matches(const RunFilter& filter, const RunRow& run) {
   if (!filter.graph.empty() && run.graph != filter.graph) return false;
   if (filter.status && run.status != *filter.status) return false;
   if (filter.waiting && run.waiting != *filter.waiting) return false;
+  if (filter.parent && run.parent != filter.parent) return false;
   if (filter.since && run.started_at < *filter.since) return false;
   if (filter.until && run.started_at >= *filter.until) return false;
   if (filter.lasted_us > 0 && run.updated_at - run.started_at < filter.lasted_us) return false;

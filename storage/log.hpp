@@ -108,7 +108,8 @@ struct RunFilter {
   std::string node = {};                               // of the cause
   std::string tool = {};                               // a call of it is on record; not with `lineage`
   TimeUs lasted_us = 0;                                // from the start to the last event at least
-  std::optional<RunId> lineage;                        // this run, its predecessors, and all successors of one of them
+  std::optional<RunId> parent = {};                    // called by this run
+  std::optional<RunId> lineage = {};                   // this run, its predecessors, and all successors of one of them
   std::optional<std::pair<TimeUs, RunId>> after = {};  // start and id of the last run of the page before
   std::int32_t limit = 100;
 };

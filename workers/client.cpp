@@ -7,6 +7,8 @@
 
 #include "engine/corrupt_history.hpp"
 #include "engine/graph_parsing.hpp"
+#include "engine/graph_review.hpp"
+#include "engine/nearest.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
 #include "storage/clock.hpp"
@@ -44,6 +46,14 @@ Json history_of(const RunState& earlier, const Json& policy) {
     data[channel] = keep.is_number_unsigned() ? last_of(turns, keep.get<std::size_t>()) : std::move(turns);
   }
   return data;
+}
+
+// The question that an event closed, and how; "": it closed none.
+std::pair<std::string, std::string> closed_question(const Event& event) {
+  if (const auto* answered = std::get_if<QuestionAnswered>(&event.body))
+    return {answered->question, answered->by == "default" ? "took its default" : "was answered by " + answered->by};
+  if (const auto* expired = std::get_if<QuestionExpired>(&event.body)) return {expired->question, "expired"};
+  return {};
 }
 
 }  // namespace
@@ -310,6 +320,18 @@ Status Client::keep_blobs(const RunId& origin, const Json& state) {
                "Expected the large values of run " + to_string(origin) + " to fork it, but they are being erased."};
 }
 
+// An edit of a channel that nothing reads is a slip. One that the run has is none, whatever the graph says.
+Status Client::check_channels(const RunState& then, const Graph& graph, const Json& edit) const {
+  const std::optional<Names> known = channels_of(graph, parts_->catalogue.handlers.labels());
+  if (!known || !edit.is_object()) return Done{};
+  const Json held = read_channels(then, root_branch);
+  for (const auto& [channel, value] : edit.items())
+    if (!held.contains(channel) && std::find(known->begin(), known->end(), channel) == known->end())
+      return Error{Code::invalid, "Expected a channel that graph " + graph.name + " has, but found " + channel +
+                                      did_you_mean(channel, *known) + "."};
+  return Done{};
+}
+
 Result<StartRun> Client::fork_command(const RunId& origin, const EventRow& last, ForkOptions options) {
   Result<RunState> then = state(origin, last.seq);
   if (!then) return then.error();
@@ -329,19 +351,25 @@ Result<StartRun> Client::fork_command(const RunId& origin, const EventRow& last,
   command.continues = then->continues;
   command.forked_from = Origin{origin, last.seq, hex(last.chain_hash), snapshot_json(*then)};
   if (Status kept = keep_blobs(origin, command.forked_from->state); !kept) return kept.error();
+  if (options.edit) {
+    if (const Status known = check_channels(*then, *graph, *options.edit); !known) return known.error();
+    std::vector<Blob> blobs;
+    if (Status moved = move_out(*options.edit, graph.get(), blobs); !moved) return moved.error();
+    parts_->put_blobs(shard_of(origin, parts_->store.shards()), blobs);
+    command.edit = std::move(options.edit);
+  }
+  command.asks_again = command.edit || options.graph != nullptr;
+  if (options.answers.empty()) return command;
+  const Result<RunState> asking = decided({}, command);  // the questions as the fork asks them
+  if (!asking) return asking.error();
   for (auto& [question, value] : options.answers) {
     Answer answer{question, std::move(value), {}, {}};
-    if (Status checked = check_answer(*then, answer); !checked) return checked.error();
+    if (Status checked = check_answer(*asking, answer); !checked) return checked.error();
     if (answer.fault)
       return Error{Code::invalid,
                    "Expected an answer that fits question " + question + ", but it does not: " + *answer.fault};
     command.answers.emplace(question, std::move(answer.value));
   }
-  if (!options.edit) return command;
-  std::vector<Blob> blobs;
-  if (Status moved = move_out(*options.edit, graph.get(), blobs); !moved) return moved.error();
-  parts_->put_blobs(shard_of(origin, parts_->store.shards()), blobs);
-  command.edit = std::move(options.edit);
   return command;
 }
 
@@ -377,8 +405,29 @@ Result<Done> Client::command(const RunId& run, Command command) {
   if (auto* signal = std::get_if<SendSignal>(&command))
     if (Status moved = move_value_out(run, signal->value); !moved) return moved;
   Status done = command_many({run}, command).front();
-  if (!done) return done.error();
-  return Done{};
+  if (done) return Done{};
+  const auto* answer = std::get_if<Answer>(&command);
+  return answer == nullptr ? done.error() : refused_answer(run, answer->question, done.error());
+}
+
+// The refusal of an answer that comes too late says what closed the question; "": the last one that was closed.
+Error Client::refused_answer(const RunId& run, const std::string& question, Error refused) {
+  const bool is_late = refused.code == Code::not_found || refused.code == Code::closed;
+  const std::optional<RunRow> row = is_late ? parts_->store.run(run) : std::nullopt;
+  if (!row) return refused;
+  constexpr std::int64_t looked_at_max = 100'000;  // events, the newest first
+  const std::int64_t oldest = std::max<std::int64_t>(row->head - looked_at_max, 0);
+  for (std::int64_t until = row->head; until > oldest;) {
+    const std::int64_t from = std::max<std::int64_t>(until - history_page, oldest);
+    const Result<std::vector<Event>> page = events(run, from, static_cast<std::int32_t>(until - from));
+    if (!page) return refused;
+    for (auto event = page->rbegin(); event != page->rend(); ++event)
+      if (const auto [id, says] = closed_question(*event); !id.empty() && (question.empty() || question == id))
+        return {Code::closed, "Expected question " + id + " of run " + to_string(run) + " to be open, but it " + says +
+                                  " at " + time_text(event->at_us) + "."};
+    until = from;
+  }
+  return refused;
 }
 
 // A failed run's children are cancelled by a sweep, which cannot distinguish them from new ones once the run continues.

@@ -75,7 +75,8 @@ class Client {
   // `not_found`. A graph that is not stored yet is stored with it.
   Result<Started> fork(const RunId& origin, ForkOptions options);
 
-  // Any other command. The answer's schema is checked here.
+  // Any other command. The answer's schema is checked here. An answer to a question that is open no more is refused
+  // `closed`, with who answered it and when.
   // All functions that write throw StoreUnavailable; the command may then have happened or not.
   Result<Done> command(const RunId& run, Command command);
 
@@ -103,8 +104,10 @@ class Client {
   Result<Started> started_before(const StartRun& command);
   Result<EventRow> commit_end(const RunId& run, std::int64_t seq);
   Result<StartRun> fork_command(const RunId& origin, const EventRow& last, ForkOptions options);
+  Status check_channels(const RunState& then, const Graph& graph, const Json& edit) const;
   Status keep_blobs(const RunId& origin, const Json& state);
   Status check_answer(const RunState& state, Answer& answer);
+  Error refused_answer(const RunId& run, const std::string& question, Error refused);
   void cancel_left_children(const std::vector<RunId>& failed);
   Status move_value_out(const RunId& run, Json& value);
   Result<RunState> fold_until(const RunId& run, std::int64_t until);

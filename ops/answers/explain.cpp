@@ -70,17 +70,24 @@ Reason child_reason(const Step& step, const Situation& situation) {
                 {{"child", run}, {"status", status}});
 }
 
+Reason items_reason(const MapProgress& map) {
+  std::string says =
+      std::to_string(map.open_items) + " of " + counted(static_cast<std::int64_t>(map.items.size()), "item") +
+      (map.items.size() == 1 ? " is" : " are") + " open, " + std::to_string(map.next_item - map.open_items) +
+      " have ended, of which " + std::to_string(map.failed.size()) + " failed";
+  Json details = {{"open", map.open_items},
+                  {"of", map.items.size()},
+                  {"ended", map.next_item - map.open_items},
+                  {"failed", map.failed.size()}};
+  if (map.failed.empty()) return reason(Kind::map, says + ".", std::move(details));
+  const auto& [place, first] = *map.failed.begin();
+  details["first_failed"] = Json{{"item", place}, {"error", first.error}, {"message", first.message}};
+  says += "; the first was item " + std::to_string(place) + ": " + first.error + ": " + first.message;
+  return reason(Kind::map, says, std::move(details));
+}
+
 Reason map_reason(const RunState& state, const Step& step) {
-  if (const MapProgress& map = step.map; !map.items.is_null())
-    return reason(
-        Kind::map,
-        std::to_string(map.open_items) + " of " + counted(static_cast<std::int64_t>(map.items.size()), "item") +
-            (map.items.size() == 1 ? " is" : " are") + " open, " + std::to_string(map.next_item - map.open_items) +
-            " have ended, of which " + std::to_string(map.failed.size()) + " failed.",
-        {{"open", map.open_items},
-         {"of", map.items.size()},
-         {"ended", map.next_item - map.open_items},
-         {"failed", map.failed.size()}});
+  if (!step.map.items.is_null()) return items_reason(step.map);
   const Plan& plan = state.branches.at(step.branch).plan;
   const auto of =
       std::count_if(plan.goals.begin(), plan.goals.end(), [&](const SubGoal& goal) { return goal.map == step.id; });

@@ -111,6 +111,7 @@ Json UseReport::json() const {
           {"avg_tokens_out", average(total_.use.tokens_out, runs_)},
           {"guardrail_blocks", blocked_},
           {"failures", failed_},
+          {"failures_of", ended_ - cancelled_},
           {"cancelled", cancelled_},
           {"total", total_json(total_)},
           {"by_model", totals_json(by_model_)},

@@ -52,9 +52,10 @@ class UseReport {
   void add(const RunUse& use);
 
   // {"runs", "ended", "avg_latency_ms", "avg_cost", "avg_model_calls", "avg_tool_calls", "avg_tokens_in",
-  // "avg_tokens_out", "guardrail_blocks", "failures", "cancelled", "budgets": {NAME: {"avg_used", "over_1"}},
-  // "outcomes": {NAME: n}, "statuses": {NAME: n}, "total": USE, "by_model", "by_graph", "by_tag", "by_day": {NAME:
-  // USE}}; USE is {"runs", "calls", "tokens_in", "tokens_out", "cost"}; an average of nothing is null.
+  // "avg_tokens_out", "guardrail_blocks", "failures", "failures_of", "cancelled", "budgets": {NAME: {"avg_used",
+  // "over_1"}}, "outcomes": {NAME: n}, "statuses": {NAME: n}, "total": USE, "by_model", "by_graph", "by_tag", "by_day":
+  // {NAME: USE}}; USE is {"runs", "calls", "tokens_in", "tokens_out", "cost"}; an average of nothing is null.
+  // "failures_of": the ended runs that were not cancelled, of which the failures are some.
   Json json() const;
 
  private:

@@ -16,6 +16,8 @@ ReplayCheck::Rerun Replayer::rerun(Shard shard) const {
   return [this, shard](const RunState& state, const Job& job) -> std::optional<StepResult> {
     const Executor executor(*options_.handlers, *options_.ports, 0);
     Prepared prepared = executor.prepare(state, job);
+    if (const auto* known = std::get_if<Command>(&prepared))
+      if (const auto* refused = std::get_if<FailStep>(known)) return refused->failure;
     Work* work = std::get_if<Work>(&prepared);
     if (work == nullptr || work->handler == nullptr || !work->handler->is_pure()) return std::nullopt;
     if (!work->blobs.empty())

@@ -21,7 +21,7 @@ class Ports;
 
 struct ReplayOptions {
   GraphRef graph;                          // decides in place of each run's own; null: its own
-  const HandlerTable* handlers = nullptr;  // the pure ones are run again; null: none
+  const HandlerTable* handlers = nullptr;  // its pure ones are run again; null: none
   Ports* ports = nullptr;                  // with `handlers`; only the names of its tools are read, nothing is called
 };
 

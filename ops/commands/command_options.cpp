@@ -99,10 +99,10 @@ void add_except(CLI::App& app, std::vector<std::string>& runs) {
       ->allow_extra_args(false);
 }
 
-CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take) {
+CLI::Option* add_where(CLI::App& app, std::function<void(const RunQuery&)> take) {
   return add_text(app, "--where", "FILTER", std::string(filter_says),
                   [take = std::move(take)](const std::string& text) -> Status {
-                    const Result<RunFilter> filter = filter_argument(text);
+                    const Result<RunQuery> filter = filter_argument(text);
                     if (!filter) return filter.error();
                     take(*filter);
                     return Done{};
@@ -121,7 +121,7 @@ void add_listen(CLI::App& app, const std::string& says, std::function<void(const
 void add_selection(CLI::App& app, RunSelection& selection, const std::string& all_says) {
   CLI::Option* runs = app.add_option("RUN", selection.runs, "The runs' ids")->type_name("");
   CLI::Option* all = app.add_flag("--all", selection.all, all_says);
-  CLI::Option* where = add_where(app, [&selection](const RunFilter& filter) { selection.where = filter; });
+  CLI::Option* where = add_where(app, [&selection](const RunQuery& query) { selection.where = query; });
   all->excludes(runs);
   where->excludes(runs)->excludes(all);
 }
@@ -131,8 +131,8 @@ Status need_selection(const RunSelection& selection, const std::string& verb) {
   return Error{Code::invalid, "Expected the runs to " + verb + " as RUN..., by --where or --all, but found none."};
 }
 
-void add_run_filter(CLI::App& app, RunFilter& runs) {
-  CLI::Option* where = add_where(app, [&runs](const RunFilter& filter) { runs = filter; });
+void add_run_filter(CLI::App& app, RunQuery& runs) {
+  CLI::Option* where = add_where(app, [&runs](const RunQuery& query) { runs = query; });
   const auto add = [&runs, &app, where](const std::string& key, const std::string& type, const std::string& says) {
     add_text(app, "--" + key, type, says, [&runs, key](const std::string& text) {
       return add_term(runs, key, text);
@@ -148,6 +148,7 @@ void add_run_filter(CLI::App& app, RunFilter& runs) {
   add("error", "E", "Failed by this error: timeout, unknown_tool, ...");
   add("node", "N", "Failed at this node");
   add("tool", "T", "Called this tool");
+  add("parent", "RUN", "Called by this run");
   add("lineage", "RUN", "This run, those it came from (by a fork, by --continues) and all that came from them");
   add_list(app, "--tag", "K=V", "With this tag (repeatable: with all of them)",
            [&runs](const std::vector<std::string>& texts) -> Status {

@@ -72,7 +72,7 @@ void add_run(CLI::App& app, std::string& run);
 void add_tags(CLI::App& app, const std::string& says, Tags& tags);
 void add_moment(CLI::App& app, Moment& at);
 CLI::Option* add_graph_text(CLI::App& app, const std::string& says, std::optional<Json>& graph);
-CLI::Option* add_where(CLI::App& app, std::function<void(const RunFilter&)> take);
+CLI::Option* add_where(CLI::App& app, std::function<void(const RunQuery&)> take);
 // --trust KEYFILE, repeatable.
 void add_trust(CLI::App& app, std::vector<std::string>& files);
 // --except RUN, repeatable; runs_meant() says which they are.
@@ -85,6 +85,6 @@ void add_selection(CLI::App& app, RunSelection& selection, const std::string& al
 Status need_selection(const RunSelection& selection, const std::string& verb);
 
 // The options of `cairn runs` and `cairn report` that choose runs.
-void add_run_filter(CLI::App& app, RunFilter& runs);
+void add_run_filter(CLI::App& app, RunQuery& runs);
 
 }  // namespace cairn

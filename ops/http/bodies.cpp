@@ -162,11 +162,11 @@ Result<std::int64_t> number_of(const std::string& text, std::string_view name, s
 
 constexpr std::int64_t seq_max = std::numeric_limits<std::int64_t>::max() - 1;
 
-Status add_tag(RunFilter& filter, const std::string& text) {
+Status add_tag(RunQuery& query, const std::string& text) {
   const Result<Tags> tags = tags_argument({text});
   if (!tags) return tags.error();
   for (const auto& [key, tag] : *tags)
-    if (const Status added = add_term(filter, "tag." + key, tag); !added) return added;
+    if (const Status added = add_term(query, "tag." + key, tag); !added) return added;
   return Done{};
 }
 
@@ -249,8 +249,8 @@ Result<BulkRequest> bulk_body(const ApiRequest& request) {
   bulk.control.now = body.flag("now");
   bulk.control.to = body.name("to");
   bulk.control.dry_run = body.flag("dry_run");
-  bulk.where.limit = 1'000;
-  if (body.has("limit")) bulk.where.limit = static_cast<std::int32_t>(std::min(body.number("limit"), runs_max));
+  bulk.where.filter.limit = 1'000;
+  if (body.has("limit")) bulk.where.filter.limit = static_cast<std::int32_t>(std::min(body.number("limit"), runs_max));
   const Json where = body.object("where");
   const std::string after = body.text("after");
   if (const auto read = body.result(Done{}); !read) return read.error();
@@ -267,7 +267,7 @@ Result<BulkRequest> bulk_body(const ApiRequest& request) {
     if (const Status added = add_term(bulk.where, key, value); !added) return bad_request(added.error().message);
   }
   if (after.empty()) return bulk;
-  const Status added = add_cursor(bulk.where, after);
+  const Status added = add_cursor(bulk.where.filter, after);
   return added ? Result<BulkRequest>(bulk) : Result<BulkRequest>(bad_request(added.error().message));
 }
 
@@ -305,20 +305,20 @@ Result<bool> query_flag(const ApiRequest& request, std::string_view name) {
   return text == "true";
 }
 
-Result<RunFilter> filter_query(const ApiRequest& request) {
+Result<RunQuery> filter_query(const ApiRequest& request) {
   constexpr std::int64_t runs_max = 1'000;
   const Status known = only_query(request, {"graph", "version", "status", "tag", "since", "until", "lasted", "reason",
-                                            "error", "node", "tool", "lineage", "limit", "after"});
+                                            "error", "node", "tool", "parent", "lineage", "limit", "after"});
   if (!known) return known.error();
-  RunFilter filter;
+  RunQuery query;
   for (const auto& [name, value] : request.query) {
-    const Status added = name == "limit"   ? set_limit(filter.limit, value, runs_max)
-                         : name == "after" ? add_cursor(filter, value)
-                         : name == "tag"   ? add_tag(filter, value)
-                                           : add_term(filter, name, value);
+    const Status added = name == "limit"   ? set_limit(query.filter.limit, value, runs_max)
+                         : name == "after" ? add_cursor(query.filter, value)
+                         : name == "tag"   ? add_tag(query, value)
+                                           : add_term(query, name, value);
     if (!added) return added.error();
   }
-  return filter;
+  return query;
 }
 
 Result<Moment> moment_query(const ApiRequest& request) {

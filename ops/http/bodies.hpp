@@ -29,7 +29,7 @@ Status only_query(const ApiRequest& request, FieldNames known);             // e
 std::string query_text(const ApiRequest& request, std::string_view name);   // "": it has none
 Result<bool> query_flag(const ApiRequest& request, std::string_view name);  // true or false
 
-Result<RunFilter> filter_query(const ApiRequest& request);
+Result<RunQuery> filter_query(const ApiRequest& request);
 Result<Moment> moment_query(const ApiRequest& request);
 // Starts at `from`, or after the event in the header Last-Event-ID.
 Result<EventsWanted> events_query(const ApiRequest& request);

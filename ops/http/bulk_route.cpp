@@ -19,7 +19,9 @@ constexpr std::size_t refusals_max = 20;
 RouteReply command_many_runs(RouteCall& call) {
   const Result<BulkRequest> bulk = bulk_body(call.request);
   if (!bulk) return bulk.error();
-  const std::vector<RunRow> rows = covered_runs(call, bulk->where);
+  const Result<RunFilter> where = filter_meant(call, bulk->where);
+  if (!where) return where.error();
+  const std::vector<RunRow> rows = covered_runs(call, *where);
   std::vector<RunId> runs;
   for (const RunRow& row : rows) runs.push_back(row.id);
   std::optional<std::int64_t> until_run;
@@ -38,7 +40,7 @@ RouteReply command_many_runs(RouteCall& call) {
     if (refusals.size() < refusals_max)
       refusals.push_back({{"run", to_string(runs[i])}, {"message", results[i].error().message}});
   }
-  const bool may_be_more = static_cast<std::int64_t>(runs.size()) == bulk->where.limit;
+  const bool may_be_more = static_cast<std::int64_t>(runs.size()) == where->limit;
   return json_response({{"runs", runs.size()},
                         {"statuses", sums},
                         {"refused", refused},

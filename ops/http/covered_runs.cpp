@@ -34,14 +34,16 @@ void keep_newest(std::vector<RunRow>& rows, std::int32_t limit) {
 
 }  // namespace
 
-Result<RunFilter> filter_asked(const RouteCall& call, ApiRequest request) {
-  for (auto& [name, value] : request.query) {
-    if (name != "lineage" || !call.scope().covers_all_runs()) continue;
-    const Result<RunId> run = run_meant(call.store(), value);
-    if (!run) return run.error();
-    value = to_string(*run);
-  }
-  return filter_query(request);
+Result<RunFilter> filter_meant(const RouteCall& call, const RunQuery& query) {
+  for (const auto& [key, text] : query.named)
+    if (const Result<RunId> run = run_named(call, text); !run) return run.error();
+  return meant_filter(call.store(), query);
+}
+
+Result<RunFilter> filter_asked(const RouteCall& call, const ApiRequest& request) {
+  const Result<RunQuery> query = filter_query(request);
+  if (!query) return query.error();
+  return filter_meant(call, *query);
 }
 
 std::vector<RunRow> covered_runs(const RouteCall& call, const RunFilter& filter) {

@@ -7,11 +7,13 @@
 
 namespace cairn {
 
-// Newest first, at most the filter's limit.
-// The filter of the request's query, in which lineage may be the first letters of an id, for callers who may see all
-// runs. Refuses as filter_query and run_meant.
-Result<RunFilter> filter_asked(const RouteCall& call, ApiRequest request);
+// The query with the runs that it names: by the first letters of their ids only for callers who may see all runs.
+// Refuses as run_meant.
+Result<RunFilter> filter_meant(const RouteCall& call, const RunQuery& query);
+// That of the request's own query. Refuses as filter_query, too.
+Result<RunFilter> filter_asked(const RouteCall& call, const ApiRequest& request);
 
+// Newest first, at most the filter's limit.
 std::vector<RunRow> covered_runs(const RouteCall& call, const RunFilter& filter);
 
 }  // namespace cairn

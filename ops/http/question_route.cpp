@@ -126,7 +126,7 @@ RouteReply list_questions(RouteCall& call) {
   if (!from) return from.error();
   ApiRequest without_place = call.request;
   std::erase_if(without_place.query, [](const auto& parameter) { return parameter.first == "after"; });
-  const Result<RunFilter> filter = filter_asked(call, std::move(without_place));
+  const Result<RunFilter> filter = filter_asked(call, without_place);
   if (!filter) return filter.error();
   Result<std::optional<std::set<RunId>>> runs = runs_beyond_rows(call, *filter);
   if (!runs) return runs.error();

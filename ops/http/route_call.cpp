@@ -13,9 +13,13 @@ Status check_run(const RouteCall& call, const RunId& run) {
   return no_such_run(to_string(run));
 }
 
-Result<RunId> run_of(const RouteCall& call) {
+Result<RunId> run_named(const RouteCall& call, const std::string& text) {
   // A caller who may not see all runs must not learn of others by the letters they begin with.
-  Result<RunId> run = call.scope().covers_all_runs() ? run_meant(call.store(), call.name) : run_argument(call.name);
+  return call.scope().covers_all_runs() ? run_meant(call.store(), text) : run_argument(text);
+}
+
+Result<RunId> run_of(const RouteCall& call) {
+  Result<RunId> run = run_named(call, call.name);
   if (!run) return run;
   if (const Status covered = check_run(call, *run); !covered) return covered.error();
   return run;

@@ -56,6 +56,8 @@ struct RouteCall {
   Shard shard(const RunId& run) const { return shard_of(run, parts.opened.store->shards()); }
 };
 
+// The run of that id or, for callers who may see all runs, of the one that begins so. Refuses as run_meant.
+Result<RunId> run_named(const RouteCall& call, const std::string& text);
 // The id in the path. Refuses `not_found`: it is none, or the caller's scope does not cover the run, as if there were
 // no such run.
 Result<RunId> run_of(const RouteCall& call);

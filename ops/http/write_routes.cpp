@@ -118,6 +118,11 @@ RouteReply start_run(RouteCall& call) {
   if (!request) return request.error();
   if (Refusal outside = check_start(call, *request)) return *std::move(outside);
   if (Refusal other = add_scope_tags(call.scope(), request->tags)) return *std::move(other);
+  if (!request->continues.empty()) {
+    const Result<RunId> earlier = run_named(call, request->continues);
+    if (!earlier) return earlier.error();
+    request->continues = to_string(*earlier);
+  }
   Result<StartRun> command = start_command(*request);
   if (!command) return command.error();
   if (command->continues)

@@ -34,10 +34,17 @@ struct Age {
   std::int64_t age_us = 0;
 };
 
+// A filter as it is written: it may name runs by their first letters, which only a store knows (see
+// meant_filter).
+struct RunQuery {
+  RunFilter filter = {};
+  std::map<std::string, std::string> named = {};  // by key, `lineage` and `parent`; the filter lacks them until then
+};
+
 // The runs that are meant, in one of three ways.
 struct RunSelection {
   std::vector<std::string> runs;
-  std::optional<RunFilter> where;
+  std::optional<RunQuery> where;
   bool all = false;
 
   bool empty() const { return runs.empty() && !where && !all; }
@@ -83,7 +90,7 @@ struct ControlRequest {
 // The same to all runs that match a filter, some at a time.
 struct BulkRequest {
   ControlRequest control;
-  RunFilter where;  // its limit bounds this request
+  RunQuery where;  // its limit bounds this request
 };
 
 struct SignalRequest {

@@ -8,6 +8,7 @@
 
 #include "engine/nearest.hpp"
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/run_ids.hpp"
 
 namespace cairn {
 namespace {
@@ -32,11 +33,10 @@ Status add_status(RunFilter& filter, const std::string& word) {
   return Done{};
 }
 
-Status add_lineage(RunFilter& filter, const std::string& text) {
-  if (const Status first = once(!filter.lineage, "lineage"); !first) return first;
-  filter.lineage = parse_run_id(text);
-  if (!filter.lineage) return bad_filter("Expected the id of a run in lineage, but \"" + text + "\" is none.");
-  return Done{};
+Status add_named_run(RunQuery& query, const std::string& key, const std::string& text) {
+  if (!may_begin_an_id(text))
+    return bad_filter("Expected the id of a run in " + key + ", but \"" + text + "\" is none.");
+  return once(query.named.emplace(key, text).second, key);
 }
 
 Status add_graph_name(RunFilter& filter, const std::string& name) {
@@ -77,12 +77,13 @@ Status add_text_of(std::string& wanted, const std::string& key, const std::strin
 }
 
 // Runs that came of one another are few, and which tools they called is not looked up.
-Status check_together(const RunFilter& filter) {
-  if (!filter.lineage || filter.tool.empty()) return Done{};
+Status check_together(const RunQuery& query) {
+  if (!query.named.contains("lineage") || query.filter.tool.empty()) return Done{};
   return bad_filter("Expected a filter with either lineage or tool, but found both.");
 }
 
-Status add_one(RunFilter& filter, const std::string& key, const std::string& value) {
+Status add_one(RunQuery& query, const std::string& key, const std::string& value) {
+  RunFilter& filter = query.filter;
   if (key.starts_with("tag.") && key.size() > 4) return once(filter.tags.emplace(key.substr(4), value).second, key);
   if (key == "graph") return add_graph_name(filter, value);
   if (key == "status") return add_status(filter, value);
@@ -94,7 +95,7 @@ Status add_one(RunFilter& filter, const std::string& key, const std::string& val
   if (key == "error") return add_text_of(filter.error, key, value);
   if (key == "node") return add_text_of(filter.node, key, value);
   if (key == "tool") return add_text_of(filter.tool, key, value);
-  if (key == "lineage") return add_lineage(filter, value);
+  if (key == "lineage" || key == "parent") return add_named_run(query, key, value);
   const std::vector<std::string> known(std::begin(filter_keys), std::end(filter_keys));
   std::string keys;
   for (const std::string& one : known) keys += one + ", ";
@@ -118,9 +119,40 @@ std::vector<std::string> terms_of(const std::string& text) {
 
 }  // namespace
 
-Status add_term(RunFilter& filter, const std::string& key, const std::string& value) {
-  const Status added = add_one(filter, key, value);
-  return added ? check_together(filter) : added;
+Status add_term(RunQuery& query, const std::string& key, const std::string& value) {
+  const Status added = add_one(query, key, value);
+  return added ? check_together(query) : added;
+}
+
+Result<RunFilter> meant_filter(Store& store, const RunQuery& query) {
+  RunFilter filter = query.filter;
+  for (const auto& [key, text] : query.named) {
+    const Result<RunId> run = run_meant(store, text);
+    if (!run) return run.error();
+    (key == "lineage" ? filter.lineage : filter.parent) = *run;
+  }
+  return filter;
+}
+
+Status check_names_known(Store& store, const RunFilter& filter) {
+  if (filter.graph.empty() && filter.version.empty()) return Done{};
+  std::vector<std::string> names;
+  bool is_version = filter.version.empty();
+  for (const GraphRow& row : store.graph_names()) {
+    names.push_back(row.name);
+    is_version = is_version || row.version.starts_with(filter.version);
+  }
+  const bool is_graph = filter.graph.empty() || std::find(names.begin(), names.end(), filter.graph) != names.end();
+  if (is_graph && is_version) return Done{};
+  RunFilter any;  // its graph may have been removed
+  any.limit = 1;
+  any.graph = filter.graph;
+  any.version = filter.version;
+  if (!store.runs(any).empty()) return Done{};
+  if (is_graph)
+    return Error{Code::not_found, "Expected a version of a graph, but none begins with " + filter.version + "."};
+  return Error{Code::not_found, "Expected a known graph, but there is no graph " + filter.graph +
+                                    did_you_mean(filter.graph, names) + "."};
 }
 
 std::string cursor_of(const RunRow& last) { return std::to_string(last.started_at) + "." + to_string(last.id); }
@@ -136,16 +168,23 @@ Status add_cursor(RunFilter& filter, const std::string& cursor) {
   return Done{};
 }
 
-Result<RunFilter> filter_argument(const std::string& text) {
-  RunFilter filter;
+Result<RunFilter> known_filter(Store& store, const RunQuery& query) {
+  Result<RunFilter> filter = meant_filter(store, query);
+  if (!filter) return filter;
+  if (const Status known = check_names_known(store, *filter); !known) return known.error();
+  return filter;
+}
+
+Result<RunQuery> filter_argument(const std::string& text) {
+  RunQuery query;
   for (const std::string& term : terms_of(text)) {
     const std::size_t equals = term.find('=');
     if (equals == std::string::npos || equals == 0)
       return bad_filter("Expected a filter like graph=seven_node,status=failed, but found \"" + term + "\".");
-    if (const Status added = add_term(filter, term.substr(0, equals), term.substr(equals + 1)); !added)
+    if (const Status added = add_term(query, term.substr(0, equals), term.substr(equals + 1)); !added)
       return added.error();
   }
-  return filter;
+  return query;
 }
 
 RunFilter unlimited(RunFilter filter) {

@@ -10,15 +10,21 @@ constexpr std::string_view lowest = "00000000-0000-0000-0000-000000000000";
 constexpr std::string_view highest = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 constexpr std::int32_t named_max = 3;
 
+// The text and the rest of that id; none: it is no beginning of one.
+std::optional<RunId> filled_up(const std::string& text, std::string_view with) {
+  if (text.size() < short_id_letters_min || text.size() > with.size()) return std::nullopt;
+  return parse_run_id(text + std::string(with.substr(text.size())));
+}
+
 }  // namespace
+
+bool may_begin_an_id(const std::string& text) { return filled_up(text, lowest).has_value(); }
 
 Result<RunId> run_meant(Store& store, const std::string& text) {
   if (const std::optional<RunId> id = parse_run_id(text)) return *id;
-  const Error none{Code::not_found, "Expected the id of a run, but \"" + text + "\" is none."};
-  if (text.size() < short_id_letters_min || text.size() >= lowest.size()) return none;
-  const std::optional<RunId> first = parse_run_id(text + std::string(lowest.substr(text.size())));
-  const std::optional<RunId> last = parse_run_id(text + std::string(highest.substr(text.size())));
-  if (!first || !last) return none;
+  const std::optional<RunId> first = filled_up(text, lowest);
+  const std::optional<RunId> last = filled_up(text, highest);
+  if (!first || !last) return Error{Code::not_found, "Expected the id of a run, but \"" + text + "\" is none."};
   const std::vector<RunId> found = store.runs_between(*first, *last, named_max + 1);
   if (found.empty())
     return Error{Code::not_found, "Expected a run whose id begins with " + text + ", but there is none."};

@@ -13,6 +13,9 @@ namespace cairn {
 
 inline constexpr std::size_t short_id_letters_min = 4;
 
+// Whether the text is an id, or so many first letters of one.
+bool may_begin_an_id(const std::string& text);
+
 // A whole id is taken as it is, whether there is such a run or not. Refuses `not_found`: no id, or no run's begins so;
 // `invalid`: several do, and the sentence names some.
 Result<RunId> run_meant(Store& store, const std::string& text);

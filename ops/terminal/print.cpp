@@ -58,26 +58,6 @@ std::string cut(std::string text, std::size_t bytes_max) {
   return text.substr(0, end) + "...";
 }
 
-// Lines of at most this many columns, broken at blanks, or within a word that is longer. At least one line.
-std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
-  std::vector<std::string> lines;
-  std::string_view rest = text;
-  while (shown_width(rest) > columns) {
-    std::size_t end = 0;    // bytes of the columns that fit
-    std::size_t blank = 0;  // the last blank in them
-    for (std::size_t column = 0; column < columns; ++column) {
-      if (rest[end] == ' ') blank = end;
-      for (++end; end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0u) == 0x80u;) ++end;
-    }
-    if (rest[end] == ' ') blank = end;
-    const std::size_t at = blank > 0 ? blank : end;
-    lines.emplace_back(rest.substr(0, at));
-    rest.remove_prefix(blank > 0 ? at + 1 : at);
-  }
-  lines.emplace_back(rest);
-  return lines;
-}
-
 std::string value_text(const Json& value, std::size_t bytes_max) {
   if (value.is_string()) return cut(value.get<std::string>(), bytes_max);
   return excerpt(value, bytes_max);
@@ -207,6 +187,25 @@ std::size_t shown_width(std::string_view text) {
   return width;
 }
 
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+  std::vector<std::string> lines;
+  std::string_view rest = text;
+  while (shown_width(rest) > columns) {
+    std::size_t end = 0;    // bytes of the columns that fit
+    std::size_t blank = 0;  // the last blank in them
+    for (std::size_t column = 0; column < columns; ++column) {
+      if (rest[end] == ' ') blank = end;
+      for (++end; end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0u) == 0x80u;) ++end;
+    }
+    if (rest[end] == ' ') blank = end;
+    const std::size_t at = blank > 0 ? blank : end;
+    lines.emplace_back(rest.substr(0, at));
+    rest.remove_prefix(blank > 0 ? at + 1 : at);
+  }
+  lines.emplace_back(rest);
+  return lines;
+}
+
 std::string painted(std::string_view text, Paint paint) {
   if (!is_colour_wanted()) return std::string(text);
   return std::string{paint_begins, static_cast<char>('0' + static_cast<int>(paint))} + std::string(text) + paint_ends;
@@ -270,16 +269,17 @@ static std::string names_in(const Json& object) {
 }
 
 std::string event_summary(const Json& event, std::size_t width_max) {
-  static constexpr std::array<std::string_view, 27> summary_fields = {
-      "graph",  "child", "status", "node",  "sub_goal", "tool",   "label", "next",     "action",
-      "target", "from",  "to",     "rule",  "question", "kind",   "name",  "cap",      "used",
-      "model",  "ok",    "reason", "error", "message",  "prompt", "value", "retry_at", "output"};
+  static constexpr std::array<std::string_view, 28> summary_fields = {
+      "graph",  "child",  "status", "node",    "item",     "sub_goal", "tool",     "label", "next", "action",
+      "target", "from",   "to",     "rule",    "question", "kind",     "name",     "cap",   "used", "model",
+      "ok",     "reason", "error",  "message", "prompt",   "value",    "retry_at", "output"};
   std::string text;
   for (const std::string_view name : summary_fields) {
     const auto field = event.find(name);
     if (field == event.end() || field->is_null() || *field == "" || *field == Json::array()) continue;
     text += (text.empty() ? "" : " ") + std::string(name) + "=" + value_text(*field, 120);
   }
+  if (event.value("type", "") == "run_moved") text = "to=" + event.value("to_version", "").substr(0, 12);
   if (event.value("type", "") == "channels_edited") text = "channels=" + names_in(event.value("patch", Json()));
   return cut(text, std::max<std::size_t>(width_max, 10));
 }

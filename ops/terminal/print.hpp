@@ -26,6 +26,9 @@ std::size_t line_width();  // of the terminal; generous when there is none
 
 std::size_t shown_width(std::string_view text);  // columns on a terminal, colours aside
 
+// Lines of at most this many columns, broken at blanks, or within a word that is longer. At least one line.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
+
 // "a, b"; `none` for an empty list.
 std::string list_text(const std::vector<std::string>& words, const std::string& none);
 

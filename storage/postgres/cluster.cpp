@@ -366,7 +366,9 @@ Status complete(const fs::path& directory, const ServerAccount& account) {
 Result<fs::path> absolute_path(const std::string& directory) {
   std::error_code fault;
   fs::path path = fs::weakly_canonical(fs::absolute(directory, fault), fault);
-  if (directory.empty() || fault) return Error{Code::invalid, "Expected a directory, but got \"" + directory + "\"."};
+  if (directory.empty()) return Error{Code::invalid, "Expected a directory, but got none."};
+  if (fault)
+    return Error{Code::invalid, "Expected a directory, but got \"" + directory + "\": " + fault.message() + "."};
   return path;
 }
 
@@ -447,10 +449,11 @@ Result<Cluster> start_locked(const fs::path& directory) {
 Result<Cluster> start_cluster(const std::string& directory) {
   const Result<fs::path> path = absolute_path(directory);
   if (!path) return path.error();
-  std::error_code fault;
-  fs::create_directories(*path, fault);
+  std::error_code fault, not_made;
+  fs::create_directories(*path, not_made);
   if (!fs::is_directory(*path, fault)) {
-    return Error{Code::invalid, "Expected a directory at " + path->string() + ", but there is none."};
+    const std::string why = not_made ? " and none can be made: " + not_made.message() : "";
+    return Error{Code::invalid, "Expected a directory at " + path->string() + ", but there is none" + why + "."};
   }
   const auto is_locked_once = [&] { return fs::exists(*path / lock_name, fault); };
   if (!is_locked_once()) {  // not ours: no lock is left in a directory of another program

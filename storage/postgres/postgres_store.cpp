@@ -125,17 +125,18 @@ class PostgresStore final : public Store {
   std::vector<RunRow> runs(const RunFilter& filter) override {
     if (filter.limit <= 0) return {};
     if (filter.lineage) return runs_of_lineage(filter);
-    if (filter.tags.empty()) return read_runs(pool_.query("runs", filtered(filter)));
-    return read_runs(pool_.query("runs_tagged", filtered(filter).add(canonical(Json(filter.tags)))));
+    if (filter.parent)
+      return read_runs(
+          pool_.query("runs_called", filtered(filter).add(shard_of(*filter.parent, shards_)).add(*filter.parent)));
+    return read_runs(pool_.query(filter.tags.empty() ? "runs" : "runs_tagged", filtered(filter)));
   }
 
   std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) override {
     RunFilter all = filter;
     all.after.reset();
     all.limit = static_cast<std::int32_t>(std::min<std::int64_t>(at_most, std::numeric_limits<std::int32_t>::max()));
-    PgParameters parameters = filtered(all);
-    all.tags.empty() ? parameters.add_null(PgType::text) : parameters.add(canonical(Json(all.tags)));
-    return pool_.query("count_runs", parameters).int8(0, 0);
+    if (all.parent) return std::ssize(runs(all));
+    return pool_.query("count_runs", filtered(all)).int8(0, 0);
   }
 
   std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) override {
@@ -146,7 +147,7 @@ class PostgresStore final : public Store {
     return found;
   }
 
-  // The parameters of runs.sql.
+  // The parameters of parts/run_filter.sql.
   static PgParameters filtered(const RunFilter& filter) {
     PgParameters parameters;
     filter.graph.empty() ? parameters.add_null(PgType::text) : parameters.add(filter.graph);
@@ -158,6 +159,7 @@ class PostgresStore final : public Store {
     filter.lasted_us > 0 ? parameters.add(filter.lasted_us) : parameters.add_null(PgType::int8);
     for (const std::string* text : {&filter.version, &filter.reason, &filter.error, &filter.node, &filter.tool})
       text->empty() ? parameters.add_null(PgType::text) : parameters.add(*text);
+    filter.tags.empty() ? parameters.add_null(PgType::text) : parameters.add(canonical(Json(filter.tags)));
     return parameters;
   }
 

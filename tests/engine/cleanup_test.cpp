@@ -288,7 +288,7 @@ Lines faults_of(const std::string& graph) { return graph_faults(Json::parse(grap
 TEST(Cleanup, the_check_follows_its_edges_as_those_of_the_start) {
   EXPECT_EQ(faults_of(trip), Lines{});
   EXPECT_EQ(faults_of(replaced(trip, R"("finally":"undo")", R"("finally":"undoo")")),
-            Lines{R"(Expected the graph's "finally" to be a node, but there is no "undoo".)"});
+            Lines{R"(Expected the graph's "finally" to be a node, but there is no "undoo" (did you mean undo?).)"});
   EXPECT_EQ(faults_of(replaced(trip, R"("finally":"undo")", R"("finally":"z")")),
             (Lines{R"(Expected the graph's "finally" to be a node that does something, but it is the end "z".)",
                    R"(Expected node "gone" to be reachable from "book", but no edge leads there.)",

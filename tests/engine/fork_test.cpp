@@ -76,6 +76,59 @@ TEST(Fork, is_edited_and_answered_by_events_of_its_own) {
   EXPECT_NE(find_step(fork.state, 3), nullptr);
 }
 
+const char* const asks_by_template = R"({"name":"t","start":"a","limits":{"steps":99},"nodes":{
+  "a":{"do":"x.a","labels":["ok"],"on":{"ok":"q"}},
+  "q":{"ask":{"kind":"question","prompt":"One of {{goods}}?","schema":{"enum":"$goods"}},"into":"taken",
+       "on":{"answered":"z","expired":"z"}},
+  "z":{"end":"done"}}})";
+
+TEST(Fork, asks_an_open_question_again_if_it_reads_what_was_edited) {
+  Trial origin(asks_by_template);
+  origin.start();
+  origin.complete(1, "ok", R"({"goods":["tea"]})");
+  Fork fork(origin);
+  StartRun start = fork_command(origin);
+  start.edit = Json{{"goods", {"milk"}}};
+  start.asks_again = true;
+  start.answers = {{"q2", "milk"}};
+  const Lines lines = fork.then(start);
+  ASSERT_GE(lines.size(), 4u);
+  EXPECT_EQ(lines[2].substr(0, 16), "2 question_asked");
+  EXPECT_EQ(lines[3].substr(0, 19), "2 question_answered");
+  const auto& asked = std::get<QuestionAsked>(fork.history[2].body);
+  EXPECT_EQ(asked.question, "q2");
+  EXPECT_EQ(asked.prompt, "One of [\"milk\"]?");
+  EXPECT_EQ(asked.schema, Json::parse(R"({"enum":["milk"]})"));
+  EXPECT_EQ(fork.state.status, RunStatus::done);
+
+  Fork elsewhere(origin);
+  start.edit = Json{{"other", 1}};
+  start.answers.clear();
+  EXPECT_EQ(elsewhere.then(start).size(), 2u) << "a question that reads nothing of it stands as it was asked";
+  EXPECT_EQ(elsewhere.state.questions.at("q2").prompt, "One of [\"tea\"]?");
+}
+
+TEST(Fork, under_a_graph_that_asks_otherwise_asks_again) {
+  Trial origin(asks_by_template);
+  origin.start();
+  origin.complete(1, "ok", R"({"goods":["tea"]})");
+  Fork fork(origin);
+  Json graph = Json::parse(asks_by_template);
+  graph["nodes"]["q"]["ask"]["prompt"] = "Which?";
+  StartRun start = fork_command(origin, "other");
+  fork.graphs.add(version_of(graph.dump(), "other"), false);
+  start.asks_again = true;
+  EXPECT_EQ(fork.then(start).size(), 2u);
+  EXPECT_EQ(fork.state.questions.at("q2").prompt, "Which?");
+  graph["nodes"]["q"]["ask"]["prompt"] = "{{nobody_wrote_it}}";
+  fork.graphs.add(version_of(graph.dump(), "third"), false);
+  Fork lacking(origin);
+  lacking.graphs = fork.graphs;
+  start.version = "third";
+  EXPECT_EQ(lacking.refused(start).code, Code::invalid);
+  EXPECT_EQ(lacking.state.seq, 0) << "nothing is left of it";
+}
+
 TEST(Fork, whose_answer_or_edit_does_not_fit_is_refused_whole) {
   Trial origin(forking);
   origin.start();

@@ -467,6 +467,25 @@ TEST(GraphFaults, end) {
             "Expected node \"failed\" to have only the keys end, but it has \"on\".");
 }
 
+TEST(GraphFaults, a_misspelt_word_is_told_with_the_one_that_was_meant) {
+  const auto ends = [](const Faults& faults, const std::string& with) {
+    return !faults.empty() && faults.front().ends_with(with);
+  };
+  EXPECT_TRUE(ends(faults_with("/finaly", "work"), "but it has \"finaly\" (did you mean finally?)."));
+  EXPECT_TRUE(ends(faults_with("/start", "wrok"), "but there is no \"wrok\" (did you mean work?)."));
+  EXPECT_TRUE(ends(faults_with("/nodes/work/on/ok", "wrok"), "but there is no \"wrok\" (did you mean work?)."));
+  EXPECT_TRUE(ends(faults_with("/nodes/work/timeuot_ms", 1), "(did you mean timeout_ms?)."));
+  EXPECT_TRUE(ends(faults_with("/nodes/work/retry/atempts", 1), "(did you mean attempts?)."));
+  EXPECT_TRUE(ends(faults_with("/nodes/work/on/exhasted", "over"), "(did you mean exhausted?)."));
+  EXPECT_TRUE(ends(faults_with("/nodes/pause/wait/untill", 1), "(did you mean until?)."));
+  EXPECT_TRUE(ends(faults_with("/nodes/goals/map", "sub_gaols"), "but it is \"sub_gaols\" (did you mean sub_goals?)."));
+  EXPECT_TRUE(ends(faults_with("/channels/sum/reducer", "apend"), "but it is \"apend\" (did you mean append?)."));
+  EXPECT_TRUE(ends(faults_with("/nodes/failed/end", "faild"), "but it is \"faild\" (did you mean failed?)."));
+  EXPECT_EQ(faults_with("/nodes/asks", {{"aks", Json::object()}, {"on", {{"answered", "over"}}}}).front(),
+            "Expected node \"asks\" to have one of do, ask, map, wait, call and end, but it has none, but \"aks\" (did "
+            "you mean ask?).");
+}
+
 TEST(GraphFaults, several_are_told_at_once) {
   Json graph = whole();
   graph["limits"] = Json::object();

@@ -1,4 +1,5 @@
 // Finding runs: filters, pages, lineages.
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -252,6 +253,42 @@ TEST_P(RunsTest, a_lineage_is_what_a_run_continues_and_what_continues_it) {
   EXPECT_EQ(ids_of(store().runs(filter)), std::vector<RunId>{branch});
   filter.lineage = run_on(0, store().shards());
   EXPECT_TRUE(store().runs(filter).empty());
+}
+
+TEST_P(RunsTest, runs_that_a_run_called_are_found_by_their_parent_and_every_other_filter) {
+  TestRun caller(store());
+  caller.row.started_at = noon;
+  Entry calling = caller.entry(3);
+  std::vector<RunId> called;
+  for (int n = 0; n < 3; ++n) {
+    TestRun run(store());
+    run.row.started_at = noon + 1 + n;
+    run.row.parent = caller.id();
+    run.row.graph = n == 1 ? "other" : "called";
+    run.row.tags = {{"n", std::to_string(n)}};
+    run.commit(run.entry());
+    called.push_back(run.id());
+    EventRow& event = calling.events[static_cast<std::size_t>(n)];
+    event.type = 12;
+    event.payload = R"({"child":")" + to_string(run.id()) + R"(","graph":"called","version":"v"})";
+  }
+  caller.commit(calling);
+  TestRun stranger = new_run();
+  stranger.commit(stranger.entry());
+  const auto found = [&](const std::function<void(RunFilter&)>& set) {
+    RunFilter filter;
+    filter.parent = caller.id();
+    set(filter);
+    std::string places;
+    for (const RunId& id : ids_of(store().runs(filter)))
+      places += std::to_string(std::find(called.begin(), called.end(), id) - called.begin());
+    EXPECT_EQ(store().count_runs(filter, 100), std::ssize(places));
+    return places;
+  };
+  EXPECT_EQ(found([](RunFilter&) {}), "210");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.graph = "called"; }), "20");
+  EXPECT_EQ(found([](RunFilter& filter) { filter.tags = {{"n", "1"}}; }), "1");
+  EXPECT_EQ(found([&](RunFilter& filter) { filter.parent = stranger.id(); }), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, RunsTest, testing::ValuesIn(every_store()), name_of_store);

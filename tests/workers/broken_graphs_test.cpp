@@ -119,6 +119,16 @@ const std::vector<Broken> broken_graphs = {
      "Expected channel \"cup\" to be written before node \"none\" reads it"},
 };
 
+TEST(BuiltInGraphs, each_describes_the_fields_of_its_input) {
+  for (const GraphRef& graph : catalogue().graphs) {
+    const Json properties = graph->input.is_object() ? graph->input.value("properties", Json::object()) : Json();
+    EXPECT_GE(properties.size(), 2u) << graph->name;
+    for (const auto& [name, field] : properties.items())
+      EXPECT_TRUE(field.value("description", Json()).is_string()) << graph->name << " " << name;
+    EXPECT_FALSE(graph->input.contains("required")) << graph->name << ": what was accepted is";
+  }
+}
+
 class BrokenGraphs : public testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenGraphs, F6_each_is_caught) {

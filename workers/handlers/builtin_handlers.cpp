@@ -368,4 +368,6 @@ void add_builtin_handlers(HandlerTable& table, bool calls_urls) {
   table.add(std::move(mapping));
 }
 
+bool is_builtin_logic(std::string_view handler) { return handler.starts_with("data."); }
+
 }  // namespace cairn

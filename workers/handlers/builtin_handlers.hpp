@@ -2,6 +2,8 @@
 // engine/graphs/tool_agent.json is. Safe from any thread.
 #pragma once
 
+#include <string_view>
+
 #include "workers/handlers/handler.hpp"
 
 namespace cairn {
@@ -45,5 +47,8 @@ namespace cairn {
 // repeated unchanged.
 // `calls_urls`: http.call is executed here, not only known.
 void add_builtin_handlers(HandlerTable& table, bool calls_urls = false);
+
+// The handlers that only look at data, data.*: pure, and nothing else is needed to run them again.
+bool is_builtin_logic(std::string_view handler);
 
 }  // namespace cairn

@@ -1,7 +1,12 @@
 #include "workers/simulation/script.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
+
+#include "engine/nearest.hpp"
+#include "workers/handlers/builtin_handlers.hpp"
 
 namespace cairn::simulation {
 namespace {
@@ -101,9 +106,14 @@ class Drawn {
  public:
   Drawn(std::uint64_t salt, Json says, std::vector<GraphRef> graphs, const HandlerTable& handlers)
       : salt_(salt), says_(std::move(says)), graphs_(std::move(graphs)) {
-    for (const GraphRef& graph : graphs_)
-      for (const Node& node : graph->nodes)
-        if (node.work() != nullptr) labels_[{graph->name, node.name}] = labels_of(node, handlers);
+    for (const GraphRef& graph : graphs_) {
+      for (const Node& node : graph->nodes) {
+        if (node.work() == nullptr) continue;
+        labels_[{graph->name, node.name}] = labels_of(node, handlers);
+        const Handler* logic = is_builtin_logic(node.handler()) ? handlers.find(node.handler()) : nullptr;
+        if (logic != nullptr && logic->is_pure()) logic_[{graph->name, node.name}] = std::get<PureHandler>(logic->run);
+      }
+    }
   }
 
   Act operator()(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms) const {
@@ -114,6 +124,10 @@ class Drawn {
     const Json* entries = is_tool ? entries_for(says_, "tools", input.tool) : entries_for(says_, "nodes", input.node);
     if (entries != nullptr) {
       return scripted_act(drawn_from(*entries, chance), is_tool, act.takes_us);
+    }
+    if (const auto logic = logic_.find({input.graph, input.node}); !is_tool && logic != logic_.end()) {
+      act.result = logic->second(input);
+      return act;
     }
     act.hangs = timeout_ms > 0 && chance.one_in(20);
     if (chance.one_in(6)) {
@@ -131,7 +145,9 @@ class Drawn {
   std::uint64_t salt_;
   Json says_;
   std::vector<GraphRef> graphs_;
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> labels_;
+  using Place = std::pair<std::string, std::string>;  // graph and node
+  std::map<Place, std::vector<std::string>> labels_;
+  std::map<Place, PureHandler> logic_;
 };
 
 // --- checking what the user says ------------------------------------------------------------------------------------
@@ -145,6 +161,22 @@ bool fits(const Json& entry, const char* field, bool (Json::*is)() const noexcep
 bool is_goal(const Json& goal) {
   return goal.is_object() && goal.contains("id") && goal["id"].is_string() && fits(goal, "tool", &Json::is_string) &&
          fits(goal, "inputs", &Json::is_object) && fits(goal, "after", &Json::is_array);
+}
+
+using Words = std::vector<std::string>;
+
+Status known_keys(const Json& object, const std::string& what, const Words& known) {
+  for (const auto& [key, value] : object.items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      return invalid("Expected " + what + " to have known keys, but it has \"" + key + "\"" + did_you_mean(key, known) +
+                     ".");
+  return Done{};
+}
+
+Words keys_of_entry(const std::string& outcome) {
+  Words keys{outcome, "error", "message", "retryable", "takes_ms", "weight"};
+  if (outcome == "patch") keys.insert(keys.end(), {"label", "sub_goals"});
+  return keys;
 }
 
 bool is_entry(const Json& entry, const char* outcome) {
@@ -166,10 +198,58 @@ Status check_lists(const Json& says, const char* kind, const char* outcome) {
   for (const auto& [name, entries] : says[kind].items()) {
     const bool is_list = entries.is_array() && !entries.empty();
     if (is_list && (outcome == nullptr || std::all_of(entries.begin(), entries.end(),
-                                                      [&](const Json& entry) { return is_entry(entry, outcome); })))
+                                                      [&](const Json& entry) { return is_entry(entry, outcome); }))) {
+      if (outcome == nullptr) continue;
+      for (const Json& entry : entries)
+        if (Status known = known_keys(entry, "each outcome of \"" + name + "\"", keys_of_entry(outcome)); !known)
+          return known;
       continue;
+    }
     return invalid("Expected a list of outcomes for \"" + name + "\" of the handlers, but got " + excerpt(entries, 80) +
                    ".");
+  }
+  return Done{};
+}
+
+std::string quoted_with_hint(const std::string& name, const Words& known) {
+  return "\"" + name + "\"" + did_you_mean(name, known) + ".";
+}
+
+// Refuses an outcome that the node's handler cannot have.
+Status check_labels(const std::string& name, const Json& entries, const std::vector<std::string>& labels) {
+  for (const Json& entry : entries)
+    if (!entry.contains("error") && std::find(labels.begin(), labels.end(), entry.value("label", "")) == labels.end())
+      return invalid("Expected node \"" + name + "\" of the handlers to leave by a label that it has, but got " +
+                     quoted_with_hint(entry.value("label", ""), labels));
+  return Done{};
+}
+
+// Nodes, questions and signals are those of the graphs; a tool may have any name.
+Status check_names(const Json& says, const std::vector<GraphRef>& graphs, const HandlerTable& handlers) {
+  std::map<std::string, std::vector<std::string>> labels;
+  Words nodes, questions, signals;
+  for (const GraphRef& graph : graphs) {
+    for (const Node& node : graph->nodes) {
+      if (node.work() != nullptr) labels.insert_or_assign(node.name, labels_of(node, handlers));
+      if (node.work() != nullptr) nodes.push_back(node.name);
+      if (node.as<AskNode>() != nullptr) questions.push_back(node.name);
+      if (const auto* wait = node.as<WaitNode>(); wait != nullptr && wait->signal) signals.push_back(*wait->signal);
+    }
+  }
+  const Json outcomes = says.value("nodes", Json::object());
+  for (const auto& [name, entries] : outcomes.items()) {
+    const auto known = labels.find(name);
+    if (known == labels.end())
+      return invalid("Expected the handlers to name a node with \"do\", but got " + quoted_with_hint(name, nodes));
+    if (Status fits = check_labels(name, entries, known->second); !fits) return fits;
+  }
+  for (const auto& [kind, wanted, known] : {std::tuple{"answers", "a node with \"ask\"", &questions},
+                                            std::tuple{"signals", "a signal that a node waits for", &signals}}) {
+    const Json said = says.value(kind, Json::object());
+    for (const auto& [name, values] : said.items())
+      if (std::find(known->begin(), known->end(), name) == known->end())
+        return invalid(std::string("Expected the ") + kind + " to name " + wanted + ", but found " +
+                       quoted_with_hint(name, *known));
   }
   return Done{};
 }
@@ -245,24 +325,12 @@ Conduct drawn_conduct(std::uint64_t salt, Json says, std::vector<GraphRef> graph
 
 Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const HandlerTable& handlers) {
   if (!says.is_object()) return invalid("Expected the handlers as an object, but got " + excerpt(says, 60) + ".");
+  if (Status known = known_keys(says, "the handlers", {"nodes", "tools", "answers", "signals"}); !known) return known;
   for (const auto& [kind, outcome] : {std::pair{"nodes", "patch"}, {"tools", "outputs"}})
     if (Status fit = check_lists(says, kind, outcome); !fit) return fit;
   for (const char* kind : {"answers", "signals"})
     if (Status fit = check_lists(says, kind, nullptr); !fit) return fit;
-  const Json nodes = says.value("nodes", Json::object());
-  for (const auto& [name, entries] : nodes.items()) {
-    const Node* node = nullptr;
-    for (const GraphRef& graph : graphs)
-      if (const NodeIndex at = graph->find(name); at >= 0) node = &graph->node(at);
-    if (node == nullptr || node->work() == nullptr)
-      return invalid("Expected the handlers to name a node with \"do\", but got \"" + name + "\".");
-    const std::vector<std::string> labels = labels_of(*node, handlers);
-    for (const Json& entry : entries)
-      if (!entry.contains("error") && std::find(labels.begin(), labels.end(), entry.value("label", "")) == labels.end())
-        return invalid("Expected node \"" + name + "\" of the handlers to leave by a label that it has, but got \"" +
-                       entry.value("label", "") + "\".");
-  }
-  return Done{};
+  return check_names(says, graphs, handlers);
 }
 
 }  // namespace cairn::simulation

@@ -36,11 +36,11 @@ struct Conduct {
 // For random graphs: fails, hangs (where there is a timeout), loops and plans by what it sees.
 Conduct fateful_conduct(std::uint64_t salt, bool is_bulky);
 
-// For graphs of users: a node leaves by each of its labels, and fails now and then, as drawn. `says` (or null) gives
-// outcomes by node and tool, answers and signals: {"nodes": {NODE: [{"label", "patch"?, "sub_goals"?, "takes_ms"?,
-// "weight"?} | {"error", "message"?, "retryable"?, ...}]}, "tools": {TOOL: [{"outputs"} | {"error"}]},
-// "answers": {NODE: [VALUE]}, "signals": {NAME: [VALUE]}}.
-// Refuses `invalid` with one sentence.
+// For graphs of users: a node leaves by each of its labels, and fails now and then, as drawn; the built-in data.*
+// handlers do what they do. `says` (or null) gives outcomes by node and tool, answers and signals: {"nodes": {NODE:
+// [{"label", "patch"?, "sub_goals"?, "takes_ms"?, "weight"?} | {"error", "message"?, "retryable"?, ...}]}, "tools":
+// {TOOL: [{"outputs"} | {"error"}]}, "answers": {NODE: [VALUE]}, "signals": {NAME: [VALUE]}}. Refuses `invalid` with
+// one sentence: another key, and a node, question or signal that no graph has.
 Status check_script(const Json& says, const std::vector<GraphRef>& graphs, const HandlerTable& handlers);
 // The act of an outcome as check_script knows them; `takes_us` if it does not say.
 Act scripted_act(const Json& entry, bool is_tool, TimeUs takes_us = 0);

@@ -50,7 +50,7 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
     conduct = cast.conduct(all);
   else
     conduct = cast.says.is_null() ? fateful_conduct(scenario.seed, scenario.is_bulky)
-                                  : drawn_conduct(scenario.seed, cast.says, all, handlers, chance);
+                                  : drawn_conduct(scenario.seed, cast.says, all, cast.handlers, chance);
 }
 
 void World::add_handlers(const Cast& cast) {

@@ -24,7 +24,7 @@ namespace cairn::simulation {
 
 // The handlers and tools of a simulation.
 struct Cast {
-  HandlerTable handlers;  // their names, labels and whether they are pure; what they do is scripted
+  HandlerTable handlers;  // their names, labels and whether they are pure; what others than data.* do is scripted
   ToolTable tools;
   Json says;  // what the user wants of the script; null: random graphs, by fate
   std::function<Conduct(const std::vector<GraphRef>& graphs)> conduct = {};  // in place of either

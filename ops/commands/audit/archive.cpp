@@ -17,7 +17,7 @@ namespace {
 
 struct ArchiveOptions {
   Age older_than;
-  RunFilter where;
+  RunQuery where;
   std::string out;
   std::vector<std::string> except;
 };
@@ -48,6 +48,8 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
   Store& store = *opened->store;
   const Result<std::set<RunId>> except = runs_meant(store, options.except);
   if (!except) return except.error();
+  const Result<RunFilter> where = known_filter(store, options.where);
+  if (!where) return where.error();
   Json kept = Json::array();
   const auto keep = [&](const RunId& run, const std::string& why) {
     kept.push_back({{"run", to_string(run)}, {"says", why}});
@@ -60,8 +62,7 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
   CheckpointTable signatures(opened->dsn, store.shards());
   Archiver archiver(store, archive, signatures, *key, keep);
   archiver.leave_out(*except);
-  const Result<ArchiveReport> report =
-      archiver.archive(options.out, before, wanted_by(store, options.where), current_actor());
+  const Result<ArchiveReport> report = archiver.archive(options.out, before, wanted_by(store, *where), current_actor());
   if (!report) return report.error();
   if (settings.json)
     print_json({{"file", options.out},
@@ -85,7 +86,7 @@ void add_archive(CommandLine& line) {
   add_text(command, "--older-than", "DURATION|TIME", "That ended longer ago (90d, 12h, 30m, 10s), or before this time",
            [&](const std::string& text) { return assign(options.older_than, age_argument(text)); })
       ->required();
-  add_where(command, [&](const RunFilter& filter) { options.where = filter; });
+  add_where(command, [&](const RunQuery& query) { options.where = query; });
   add_except(command, options.except);
   add_text(command, "--out", "FILE", "Where they go, as an export; compressed if the name ends in .zst",
            [&](const std::string& text) { return assign(options.out, path_argument(text, "an archive")); })

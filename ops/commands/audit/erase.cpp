@@ -21,6 +21,7 @@ constexpr std::int64_t unused_us_default = 3'600'000'000;
 
 struct EraseOptions {
   ErasePlan plan;
+  RunQuery where;
   std::vector<std::string> except;
   Age unused_for{std::nullopt, unused_us_default};
 };
@@ -94,6 +95,9 @@ Exit erase_runs(const Settings& settings, EraseOptions options) {
   Result<std::set<RunId>> except = runs_meant(store, options.except);
   if (!except) return except.error();
   options.plan.except = *std::move(except);
+  Result<RunFilter> where = known_filter(store, options.where);
+  if (!where) return where.error();
+  options.plan.where = *std::move(where);
   RunRecords records(opened->dsn, store.shards(), 1);
   RunArchive archive(*owner);
   RunErasure erasure(*owner);
@@ -137,7 +141,7 @@ void add_erase(CommandLine& line) {
   CLI::App& command = add_command(
       line, "erase", "Remove ended runs that must go, with their large values; signed tombstones stay, without content",
       [&](const Settings& settings) { return erase_runs(settings, options); }, [&] { return check_erase(options); });
-  add_where(command, [&](const RunFilter& filter) { options.plan.where = filter; })->required();
+  add_where(command, [&](const RunQuery& query) { options.where = query; })->required();
   add_except(command, options.except);
   add_text(command, "--out", "FILE", "Archive them first, as `archive` does; compressed if the name ends in .zst",
            [&](const std::string& text) { return assign(options.plan.file, path_argument(text, "an archive")); });

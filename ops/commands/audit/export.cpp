@@ -1,9 +1,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <set>
 #include <span>
 
+#include "ops/answers/words.hpp"
 #include "ops/audit/exporter.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -11,6 +14,8 @@
 #include "ops/requests/run_filter.hpp"
 #include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
+#include "ops/terminal/print.hpp"
+#include "storage/private_file.hpp"
 #include "storage/proof/checkpoint_table.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -20,6 +25,7 @@ namespace {
 struct ExportOptions {
   RunSelection of;
   bool zstd = false;
+  std::string out;  // "": stdout
   std::vector<std::string> except;
 };
 
@@ -50,17 +56,59 @@ struct LeftOut {
   }
 };
 
-// Ends early when the reader of stdout is gone.
-void add_page(Exporter& exporter, std::span<const RunRow> page, const std::set<RunId>& except, LeftOut& left) {
+// Ends early when the reader of stdout is gone, or the disk is full.
+void add_page(Exporter& exporter, std::span<const RunRow> page, const std::set<RunId>& except, LeftOut& left,
+              const std::ostream& out) {
   std::vector<RunRow> wanted;
   for (const RunRow& run : page)
     if (!except.contains(run.id)) wanted.push_back(run);
-  for (std::span<const RunRow> rest = wanted; !rest.empty() && std::cout;
+  for (std::span<const RunRow> rest = wanted; !rest.empty() && out;
        rest = rest.subspan(std::min(rest.size(), runs_at_once)))
     exporter.add(rest.first(std::min(rest.size(), runs_at_once)), left.take());
 }
 
-// To stdout; see ops/audit/export_format.md.
+bool is_compressed(const ExportOptions& options) { return options.zstd || options.out.ends_with(".zst"); }
+
+// A private file of its own until it is whole; then it takes the place of the one that is named. A device, a pipe or a
+// link is written to as it is.
+class Destination {
+ public:
+  explicit Destination(std::string path) : path_(std::move(path)) {
+    std::error_code none;
+    if (path_.empty()) return;
+    const std::filesystem::file_status found = std::filesystem::symlink_status(path_, none);
+    is_in_parts_ = !std::filesystem::exists(found) || std::filesystem::is_regular_file(found);
+    if (!is_in_parts_ || make_private_file(part())) file_.open(written(), std::ios::binary | std::ios::trunc);
+  }
+  ~Destination() {
+    std::error_code ignored;
+    if (is_in_parts_) std::filesystem::remove(part(), ignored);
+  }
+  Destination(const Destination&) = delete;
+  Destination& operator=(const Destination&) = delete;
+
+  std::ostream& stream() { return path_.empty() ? std::cout : file_; }
+
+  // Refuses `unavailable`.
+  Status finish() {
+    if (path_.empty()) return Done{};
+    file_.close();
+    std::error_code fault;
+    if (file_ && is_in_parts_) std::filesystem::rename(part(), path_, fault);
+    if (file_ && !fault) return Done{};
+    return Error{Code::unavailable, "Expected to write the export to " + path_ + ", but it cannot be written."};
+  }
+
+ private:
+  std::string part() const { return path_ + ".part"; }
+  std::string written() const { return is_in_parts_ ? part() : path_; }
+
+  std::string path_;
+  bool is_in_parts_ = false;
+  std::ofstream file_;
+};
+
+// See ops/audit/export_format.md.
 Exit export_runs(const Settings& settings, const ExportOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
@@ -69,16 +117,27 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   if (!except) return except.error();
   const Result<std::vector<RunRow>> named = named_runs(store, options.of.runs);
   if (!named) return named.error();
-  ExportWriter writer([](std::string_view bytes) { std::cout.write(bytes.data(), std::ssize(bytes)); }, options.zstd);
+  const Result<RunFilter> where = known_filter(store, options.of.where.value_or(RunQuery{}));
+  if (!where) return where.error();
+  Destination destination(options.out);
+  std::ostream& out = destination.stream();
+  ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); },
+                      is_compressed(options));
   Exporter exporter(store, writer, current_actor(), Exporter::Purpose::copy);
   LeftOut left;
   if (options.of.runs.empty())
-    for_each_page(store, unlimited(options.of.where.value_or(RunFilter{})),
-                  [&](std::span<const RunRow> page) { add_page(exporter, page, *except, left); });
+    for_each_page(store, unlimited(*where),
+                  [&](std::span<const RunRow> page) { add_page(exporter, page, *except, left, out); });
   else
-    add_page(exporter, *named, *except, left);
+    add_page(exporter, *named, *except, left, out);
   CheckpointTable checkpoints(opened->dsn, store.shards());
   exporter.end(&checkpoints);
+  if (const Status written = destination.finish(); !written) return written.error();
+  if (!options.out.empty() && settings.json)
+    print_json({{"file", options.out}, {"runs", writer.counts().runs}, {"events", writer.counts().events}});
+  else if (!options.out.empty())
+    print_line("Exported into " + options.out + ": " + counted(writer.counts().runs, "run") + " with " +
+               counted(writer.counts().events, "event") + ".");
   return left.tell();
 }
 
@@ -87,10 +146,12 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
 void add_export(CommandLine& line) {
   auto& options = line.keep<ExportOptions>();
   CLI::App& command = add_command(
-      line, "export", "Write runs with their whole history to stdout",
+      line, "export", "Write runs with their whole history to stdout or a file",
       [&](const Settings& settings) { return export_runs(settings, options); },
       [&] { return need_selection(options.of, "export"); });
   add_selection(command, options.of, "Every run");
+  add_text(command, "--out", "FILE", "Where they go (default: stdout); compressed if the name ends in .zst",
+           [&](const std::string& path) { return assign(options.out, output_argument(path)); });
   command.add_flag("--zstd", options.zstd, "Compressed");
   add_except(command, options.except);
 }

@@ -13,6 +13,7 @@
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "workers/catalogue.hpp"
+#include "workers/handlers/builtin_handlers.hpp"
 
 namespace cairn {
 namespace {
@@ -43,7 +44,9 @@ void print_replay(const std::string& summary, const Json& report) {
 
 // The selected runs; refuses `not_found` for one that does not exist.
 Result<RunSource> replayed_runs(Store& store, const RunSelection& selection) {
-  if (selection.runs.empty()) return matching_runs(store, unlimited(selection.where.value_or(RunFilter{})));
+  const Result<RunFilter> where = known_filter(store, selection.where.value_or(RunQuery{}));
+  if (!where) return where.error();
+  if (selection.runs.empty()) return matching_runs(store, unlimited(*where));
   std::vector<RunPlace> places;
   for (const std::string& text : selection.runs) {
     const Result<RunId> run = run_meant(store, text);
@@ -65,6 +68,10 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   }
   Ports ports(*opened->catalogue->model, *opened->catalogue->tools);
   how.ports = &ports;
+  HandlerTable logic;  // the part of a graph that is data itself: what another graph says of it is decided again too
+  for (const std::string& name : opened->catalogue->handlers.here())
+    if (is_builtin_logic(name)) logic.add(*opened->catalogue->handlers.find(name));
+  if (options.graph) how.handlers = &logic;
   if (options.handlers) how.handlers = &opened->catalogue->handlers;
   const Result<RunSource> source = replayed_runs(*opened->store, options.of);
   if (!source) return source.error();
@@ -96,8 +103,9 @@ void add_replay(CommandLine& line) {
       [&](const Settings& settings) { return replay_runs(settings, options); },
       [&] { return need_selection(options.of, "replay"); });
   add_selection(command, options.of, "Every run");
-  add_graph_text(command, "Decide with this graph in place of each run's own", options.graph);
-  command.add_flag("--handlers", options.handlers, "Run pure handlers again too, and compare what they leave");
+  add_graph_text(command, "Decide with this graph in place of each run's own, and run data.* handlers again",
+                 options.graph);
+  command.add_flag("--handlers", options.handlers, "Run all pure handlers again too, and compare what they leave");
   add_tools(line, command);
 }
 

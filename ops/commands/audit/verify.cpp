@@ -41,7 +41,11 @@ Result<std::vector<RunPlace>> named_places(AuditedDatabase& database, const std:
 
 Result<RunSource> verified_runs(AuditedDatabase& database, const RunSelection& selection) {
   if (selection.all) return all_runs(*database.records);
-  if (selection.where) return matching_runs(*database.store, unlimited(*selection.where));
+  if (selection.where) {
+    const Result<RunFilter> where = known_filter(*database.store, *selection.where);
+    if (!where) return where.error();
+    return matching_runs(*database.store, unlimited(*where));
+  }
   Result<std::vector<RunPlace>> runs = named_places(database, selection.runs);
   if (!runs) return runs.error();
   return these_runs(*std::move(runs));

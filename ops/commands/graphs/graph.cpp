@@ -41,10 +41,26 @@ Exit graph_list(const Settings& settings) {
   return exit_ok;
 }
 
+// The version that begins so, as `graph list` shows it; the text itself if none does.
+Result<std::string> version_meant(Store& store, const std::string& text) {
+  constexpr std::size_t letters_min = 4;
+  std::vector<std::string> found;
+  for (const GraphRow& row : store.graph_names()) {
+    if (row.name == text) return text;
+    if (text.size() >= letters_min && row.version.starts_with(text)) found.push_back(row.version);
+  }
+  if (found.size() > 1)
+    return Error{Code::invalid, "Expected the beginning of one version, but " + std::to_string(found.size()) +
+                                    " begin with " + text + "."};
+  return found.empty() ? text : found.front();
+}
+
 Exit graph_show(const Settings& settings, const GraphShowOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  const Result<GraphRef> graph = find_graph(*opened->client, options.name);
+  const Result<std::string> name = version_meant(*opened->store, options.name);
+  if (!name) return name.error();
+  const Result<GraphRef> graph = find_graph(*opened->client, *name);
   if (!graph) return graph.error();
   const Result<std::string> text = graph_as(**graph, options.format);
   if (!text) return text.error();
@@ -125,7 +141,9 @@ void add_graph(CommandLine& line) {
   add_command(line, group, "list", "The graphs and their versions", graph_list);
   CLI::App& show = add_command(line, group, "show", "A graph as JSON or as a drawing",
                                [&](const Settings& settings) { return graph_show(settings, show_options); });
-  show.add_option("NAME", show_options.name, "The graph's name, or a version of it")->required()->type_name("");
+  show.add_option("NAME", show_options.name, "The graph's name, or a version, or the first letters of one")
+      ->required()
+      ->type_name("");
   show.add_option("--format", show_options.format, "json, mermaid, dot, or svg (by the program dot)")
       ->check(CLI::IsMember({"json", "mermaid", "dot", "svg"}))
       ->type_name("FORMAT")

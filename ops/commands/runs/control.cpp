@@ -24,8 +24,8 @@ using Kind = ControlRequest::Kind;
 struct ControlOptions {
   ControlRequest request;
   std::vector<std::string> runs;
-  std::optional<RunFilter> where;  // in place of `runs`
-  std::optional<Json> graph;       // of a move: the version to go on with
+  std::optional<RunQuery> where;  // in place of `runs`
+  std::optional<Json> graph;      // of a move: the version to go on with
 };
 
 // Carries the command out on runs and prints the result of each; a refusal never stops the others.
@@ -147,13 +147,18 @@ Exit control_runs(const Settings& settings, const ControlOptions& options) {
     apply_to_named(*opened->store, controlling, options.runs);
     return controlling.exit();
   }
-  for_each_page(*opened->store, unlimited(*options.where), [&](std::span<const RunRow> page) {
+  const Result<RunFilter> where = meant_filter(*opened->store, *options.where);
+  if (!where) return where.error();
+  for_each_page(*opened->store, unlimited(*where), [&](std::span<const RunRow> page) {
     std::vector<RunId> runs;
     for (const RunRow& row : page) runs.push_back(row.id);
     controlling.apply(runs);
   });
   controlling.print_sum();
-  if (!settings.json && !controlling.has_printed()) print_line(painted("No run matches.", Paint::dim));
+  if (controlling.has_printed()) return controlling.exit();
+  if (const Status known = check_names_known(*opened->store, *where); !known)
+    std::cerr << "cairn: " << visible(known.error().message) << '\n';
+  if (!settings.json) print_line(painted("No run matches.", Paint::dim));
   return controlling.exit();
 }
 
@@ -172,7 +177,7 @@ ControlCommand add_one(CommandLine& line, const std::string& name, const std::st
         return Error{Code::invalid, "Expected the runs to " + name + " as RUN... or by --where, but found none."};
       });
   CLI::Option* runs = command.add_option("RUN", options.runs, "The runs' ids")->type_name("");
-  add_where(command, [&](const RunFilter& filter) { options.where = filter; })->excludes(runs);
+  add_where(command, [&](const RunQuery& query) { options.where = query; })->excludes(runs);
   command.add_flag("--dry-run", options.request.dry_run, "Tell what would become of the runs, and write nothing");
   return {command, options};
 }

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "engine/corrupt_history.hpp"
+#include "engine/evolve.hpp"
 #include "engine/run_json.hpp"
 #include "ops/answers/run_json.hpp"
 #include "ops/commands/command_options.hpp"
@@ -49,19 +51,67 @@ void print_event(const Json& event, std::string& day) {
   print_line(line + event_summary(event, line_width() > used ? line_width() - used : 20));
 }
 
+// The items of maps that steps execute, which no event says: the history is folded along. Lives for one command.
+class ItemNumbers {
+ public:
+  ItemNumbers(Client& client, const RunId& run) : client_(client) {
+    state_.id = run;
+    const Result<RunState> now = client.state(run);
+    if (!now) return;
+    const auto& nodes = now->graph->nodes;
+    maps_items_ = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.items() != nullptr; });
+  }
+
+  // Adds `item` to the event's JSON if its step stands for one. Events come in order.
+  void add_to(Json& event) {
+    const StepId id = event.at("step").get<StepId>();
+    if (!maps_items_ || id == 0 || !fold_before(event.at("seq").get<std::int64_t>())) return;
+    if (const Step* step = find_step(state_, id); step != nullptr && step->item >= 0) event["item"] = step->item;
+  }
+
+ private:
+  // False if the history cannot be folded: then nothing is said of items.
+  bool fold_before(std::int64_t seq) {
+    while (maps_items_ && state_.seq + 1 < seq) {
+      const Result<std::vector<Event>> page = client_.events(
+          state_.id, state_.seq, static_cast<std::int32_t>(std::min<std::int64_t>(events_page, seq - 1 - state_.seq)));
+      maps_items_ = page && !page->empty();
+      try {
+        std::vector<BranchId> touched;
+        for (std::size_t i = 0; maps_items_ && i < page->size(); ++i)
+          evolve(state_, (*page)[i], client_.graphs(), touched);
+      } catch (const CorruptHistory&) {
+        maps_items_ = false;
+      }
+    }
+    return maps_items_;
+  }
+
+  Client& client_;
+  RunState state_;
+  bool maps_items_ = false;
+};
+
+struct EventLines {
+  std::string day;  // of the last line
+  ItemNumbers items;
+};
+
 // Prints the events after `after`; the number of the last event printed.
 Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settings, const EventsOptions& options,
-                                        std::int64_t after, std::string& day) {
+                                        std::int64_t after, EventLines& as) {
   for (;;) {
-    const Result<std::vector<Json>> page =
+    Result<std::vector<Json>> page =
         event_lines(*found.opened.client, found.run, found.shard, {after, events_page, options.raw});
     if (!page) return page.error();
-    for (const Json& line : *page) {
-      if (settings.json)
-        print_json(line);
-      else
-        print_event(line, day);
+    for (Json& line : *page) {
       after = line["seq"];
+      if (settings.json) {
+        print_json(line);
+        continue;
+      }
+      as.items.add_to(line);
+      print_event(line, as.day);
     }
     if (page->size() < static_cast<std::size_t>(events_page)) return after;
   }
@@ -74,14 +124,15 @@ Exit show_events(const Settings& settings, const EventsOptions& options) {
     return Error{Code::not_found, "Expected a run " + options.run + ", but there is none."};
   const StopSignals signals;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::string day = local_day(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  EventLines as{local_day(std::chrono::duration_cast<std::chrono::microseconds>(now).count()),
+                ItemNumbers(*found->opened.client, found->run)};
   Result<std::int64_t> last =
-      print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1, day);
+      print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1, as);
   while (last && options.follow && !signals.arrived() && !has_ended_by(*found->opened.store, found->run, *last)) {
     std::cout.flush();
     if (!is_read()) break;
     std::this_thread::sleep_for(follow_pause);
-    last = print_events_after(*found, settings, options, *last, day);
+    last = print_events_after(*found, settings, options, *last, as);
   }
   if (!last) return last.error();
   return exit_ok;

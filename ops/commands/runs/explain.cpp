@@ -12,7 +12,8 @@ namespace {
 
 std::string place_of(const Reason& reason) {
   if (reason.details.contains("sub_goal")) return "sub-goal " + reason.details["sub_goal"].get<std::string>();
-  return reason.node.empty() ? "the run" : reason.node;
+  if (reason.node.empty()) return "the run";
+  return reason.node + (reason.details.contains("item") ? " item " + reason.details["item"].dump() : "");
 }
 
 void print_reasons(const RunState& state, const std::vector<Reason>& reasons) {

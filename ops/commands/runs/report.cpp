@@ -20,10 +20,10 @@ std::string number_text(const Json& number, const char* format) {
   return text;
 }
 
-// "2 of 12 (16.7 %)"
-std::string share_text(const Json& count, const Json& of) {
+// "2 of 12 (16.7 %)"; `which` says which those are.
+std::string share_text(const Json& count, const Json& of, const std::string& which = "") {
   const double all = of.get<double>();
-  const std::string text = count.dump() + " of " + of.dump();
+  const std::string text = count.dump() + " of " + of.dump() + (which.empty() ? "" : " " + which);
   return all > 0 ? text + " (" + number_text(100 * count.get<double>() / all, "%.1f") + " %)" : text;
 }
 
@@ -54,8 +54,10 @@ void print_report(const Json& report) {
   if (report["guardrail_blocks"] != 0) table.add({"guardrail blocks", share_text(report["guardrail_blocks"], runs)});
   for (const auto& [name, budget] : report["budgets"].items())
     table.add({name + " > 1", share_text(budget["over_1"], runs)});
-  table.add({"failures", share_text(report["failures"], runs)});
-  if (report["cancelled"] != 0) table.add({"cancelled", share_text(report["cancelled"], runs)});
+  const bool is_any_cancelled = report["cancelled"] != 0;
+  table.add({"failures", share_text(report["failures"], report["failures_of"],
+                                    is_any_cancelled ? "ended, cancelled ones aside" : "ended")});
+  if (is_any_cancelled) table.add({"cancelled", share_text(report["cancelled"], runs)});
   for (const auto& [name, count] : report["outcomes"].items()) table.add({"outcome " + name, share_text(count, runs)});
   table.print();
   for (const auto& [part, title] :
@@ -63,12 +65,14 @@ void print_report(const Json& report) {
     print_totals(title, report[part]);
 }
 
-Exit report_use(const Settings& settings, const RunFilter& filter) {
+Exit report_use(const Settings& settings, const RunQuery& query) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
+  const Result<RunFilter> filter = known_filter(*opened->store, query);
+  if (!filter) return filter.error();
   UseReport report;
   std::optional<Error> fault;
-  for_each_page(*opened->store, unlimited(filter), [&](std::span<const RunRow> page) {
+  for_each_page(*opened->store, unlimited(*filter), [&](std::span<const RunRow> page) {
     for (const RunRow& row : page) {
       if (fault) return;
       const Result<RunUse> use = use_of(*opened->client, row.id);
@@ -86,10 +90,10 @@ Exit report_use(const Settings& settings, const RunFilter& filter) {
 }  // namespace
 
 void add_report(CommandLine& line) {
-  auto& filter = line.keep<RunFilter>();
+  auto& query = line.keep<RunQuery>();
   add_run_filter(add_command(line, "report", "What runs took and came to: time, cost, calls, blocks, rounds, failures",
-                             [&](const Settings& settings) { return report_use(settings, filter); }),
-                 filter);
+                             [&](const Settings& settings) { return report_use(settings, query); }),
+                 query);
 }
 
 }  // namespace cairn

@@ -101,15 +101,21 @@ void print_rest(Store& store, const RunFilter& filter, const std::vector<RunRow>
   if (filter.lineage || static_cast<std::int64_t>(rows.size()) < filter.limit) return;
   const std::int64_t count = store.count_runs(filter, counted_max);
   if (!filter.after && count <= static_cast<std::int64_t>(rows.size())) return;
-  print_line(painted(grouped(static_cast<std::int64_t>(rows.size())) + " of " + grouped(count) +
-                         (count == counted_max ? " or more" : "") + ". The next ones: --after " +
-                         cursor_of(rows.back()),
-                     Paint::dim));
+  const std::string says = grouped(static_cast<std::int64_t>(rows.size())) + " of " + grouped(count) +
+                           (count == counted_max ? " or more" : "") + ". The next ones:";
+  const std::string option = "--after " + cursor_of(rows.back());
+  const bool fits = says.size() + 1 + option.size() <= line_width();
+  if (fits) return print_line(painted(says + " " + option, Paint::dim));
+  print_line(painted(says, Paint::dim));
+  print_line(painted(option, Paint::dim));
 }
 
-Exit list_runs(const Settings& settings, const RunFilter& filter) {
+Exit list_runs(const Settings& settings, const RunQuery& query) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
+  const Result<RunFilter> meant = known_filter(*opened->store, query);
+  if (!meant) return meant.error();
+  const RunFilter& filter = *meant;
   if (filter.lineage && !settings.json) {
     print_lineage(opened->store->runs(filter));
     return exit_ok;
@@ -128,13 +134,13 @@ Exit list_runs(const Settings& settings, const RunFilter& filter) {
 }  // namespace
 
 void add_runs(CommandLine& line) {
-  auto& filter = line.keep<RunFilter>();
+  auto& query = line.keep<RunQuery>();
   CLI::App& command = add_command(line, "runs", "The runs, newest first",
-                                  [&](const Settings& settings) { return list_runs(settings, filter); });
-  add_run_filter(command, filter);
+                                  [&](const Settings& settings) { return list_runs(settings, query); });
+  add_run_filter(command, query);
   add_text(command, "--after", "CURSOR", "Go on where an earlier list ended",
-           [&](const std::string& cursor) { return add_cursor(filter, cursor); });
-  command.add_option("--limit", filter.limit, "At most so many")
+           [&](const std::string& cursor) { return add_cursor(query.filter, cursor); });
+  command.add_option("--limit", query.filter.limit, "At most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N")
       ->capture_default_str();

@@ -1,7 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
 
 #include "engine/run_json.hpp"
 #include "ops/answers/run_json.hpp"
+#include "ops/answers/words.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
@@ -31,6 +34,40 @@ std::string import_text(const ImportOrigin& origin) {
                      : "whose signature it has was not checked.");
 }
 
+constexpr std::int32_t children_max = 100;
+
+// The runs that the run had called by that moment, as they are now, the newest first; none if its graph calls none.
+std::vector<RunRow> children_of(Store& store, const RunState& state) {
+  const auto& nodes = state.graph->nodes;
+  if (std::none_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.call() != nullptr; })) return {};
+  RunFilter filter;
+  filter.parent = state.id;
+  filter.until = state.last_at + 1;
+  filter.limit = children_max + 1;
+  return store.runs(filter);
+}
+
+Json children_json(std::span<const RunRow> children) {
+  Json lines = Json::array();
+  for (const RunRow& row : children) lines.push_back(run_json(row));
+  return lines;
+}
+
+void print_children(const std::string& run, std::span<const RunRow> children) {
+  if (children.empty()) return;
+  print_line("");
+  print_line(painted("Called runs", Paint::bold));
+  Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "REASON"});
+  for (const RunRow& row : children.first(std::min<std::size_t>(children.size(), children_max)))
+    table.add({to_string(row.id), row.graph, painted_status(status_word(row)), std::to_string(row.head),
+               row.reason + (row.cause && row.reason.find(row.cause->message) == std::string::npos
+                                 ? " (" + cause_text(*row.cause) + ")"
+                                 : "")});
+  table.print();
+  print_line(
+      painted((children.size() > children_max ? "And more: " : "") + ("cairn runs --parent " + run), Paint::dim));
+}
+
 Exit show_run(const Settings& settings, const ShowOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
@@ -39,11 +76,14 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
   Json shown = state_json(*state);
   if (!options.raw) shown = found->opened.client->expand_blobs(std::move(shown), found->shard);
   const std::optional<ImportOrigin> origin = found->opened.store->imported(found->run);
+  const std::vector<RunRow> children = children_of(*found->opened.store, *state);
   if (settings.json) {
+    if (!children.empty()) shown["children"] = children_json(children);
     if (origin) shown["imported"] = import_json(*origin);
     print_json(shown);
   } else {
     print_state(*state, shown);
+    print_children(to_string(found->run), children);
     if (origin) print_line(import_text(*origin));
   }
   return exit_ok;

@@ -145,6 +145,18 @@ TEST(Export, names_runs_or_filters_them_and_is_smaller_compressed) {
   cairn_ok({"import", compressed, "--dsn", other});
   EXPECT_EQ(lines_of_kind(exported({"--all"}, other), "event"), lines_of_kind(named, "event"));
   expect_refused(cairn({"export", "00000000-0000-7000-8000-000000000000"}), 3, "none");
+  const std::string into = (directory() / "export_into.jsonl.zst").string();
+  EXPECT_NE(cairn_ok({"export", tagged, "--out", into}).out.find("Exported into " + into + ": 1 run with "),
+            std::string::npos);
+  EXPECT_EQ(cairn_ok({"export", tagged, "--out", into, "--json"}).json()["runs"], 1) << "the file is written again";
+  EXPECT_EQ(cairn_ok({"verify", "--file", into}).exit, 0);
+  EXPECT_FALSE(std::filesystem::exists(into + ".part"));
+  const std::filesystem::path link = directory() / "export_link";
+  std::filesystem::create_symlink(into, link);
+  cairn_ok({"export", tagged, "--out", link.string()});
+  EXPECT_TRUE(std::filesystem::is_symlink(link)) << "what is no file is written to as it is";
+  EXPECT_NE(read_file(into).find(tagged), std::string::npos);
+  expect_refused(cairn({"export", tagged, "--out", "/nowhere/at/all"}), 2, "/nowhere/at/all");
   expect_refused(cairn({"export"}), 2, "--all");
   expect_refused(cairn({"export", tagged, "--all"}), 2, "");
   expect_refused(cairn({"import", "/nowhere/at/all"}), 3, "/nowhere/at/all");

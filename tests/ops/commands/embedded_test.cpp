@@ -111,5 +111,10 @@ TEST(Embedded, D10_up_ends_when_the_data_was_removed_under_it) {
   kill(server, SIGKILL);
 }
 
+TEST(Embedded, a_directory_that_cannot_be_made_says_why) {
+  expect_refused(cairn({"runs", "--data", "/proc/no/such/place"}), 4,
+                 "there is none and none can be made: No such file");
+}
+
 }  // namespace
 }  // namespace cairn

@@ -136,6 +136,33 @@ TEST(ForkCommand, refuses_what_cannot_be_and_writes_nothing) {
   EXPECT_EQ(cairn_ok({"runs", "--json", "--limit", "1000"}).lines().size(), runs);
 }
 
+TEST(ForkCommand, refuses_a_channel_that_the_graph_does_not_have) {
+  const std::string run = started(add_graph(asking_graph("channels")));
+  const std::string at = head_of(run);
+  expect_refused(cairn({"fork", run, "--at", at, "--set", "regoin=1"}), 4,
+                 "a channel that graph channels has, but found regoin (did you mean region?)");
+  expect_refused(cairn({"fork", run, "--at", at, "--set", "nosuch=1"}), 4, "but found nosuch.");
+  cairn_ok({"fork", run, "--at", at, "--set", "picked=1"});
+}
+
+TEST(ForkCommand, with_an_edit_asks_an_open_question_as_it_is_now) {
+  Json graph = asking_graph("asks_again");
+  graph["nodes"]["ask"]["ask"] = {{"kind", "question"}, {"prompt", "One of {{log}}?"}, {"schema", {{"enum", "$log"}}}};
+  const std::string run = started(add_graph(graph));
+  const std::string at = head_of(run);
+  const std::string fork = cairn_ok({"fork", run, "--at", at, "--set", R"(log=["north"])", "--json"}).json()["run"];
+  const Json question = cairn_ok({"show", fork, "--json"}).json()["questions"][0];
+  EXPECT_EQ(question["prompt"], "One of [\"north\"]?");
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["questions"][0]["prompt"], "One of [\"noted\"]?");
+  expect_refused(cairn({"answer", fork, "--value", R"("noted")"}), 4, "q2");
+  EXPECT_EQ(finished(answered(fork, R"("north")"))["output"]["region"], "north");
+  const Arguments answered_at_once{"fork",          run,     "--at", at, "--set", R"(log=["north"])", "--answer",
+                                   R"(q2="north")", "--json"};
+  cairn_ok(answered_at_once);
+  cairn_ok({"verify", fork});
+  cairn_ok({"replay", fork, "--handlers"});
+}
+
 // A tool that keeps a list of its executions.
 class CountingTool {
  public:
@@ -246,6 +273,8 @@ TEST(MoveCommand, moves_those_that_fit_and_says_why_the_others_do_not) {
   EXPECT_NE(cairn_ok({"events", waits, "--json"}).lines().back()["type"], "run_moved");
   cairn({"move", "--where", "graph=moving", "--graph", file});
   EXPECT_EQ(cairn_ok({"events", waits, "--json"}).lines().back()["type"], "run_moved");
+  const std::string version = cairn_ok({"show", waits, "--json"}).json()["version"];
+  EXPECT_NE(cairn_ok({"events", waits}).out.find("run_moved           to=" + version.substr(0, 12)), std::string::npos);
   EXPECT_EQ(finished(answered(waits, R"("north")"))["output"]["picked"], "moved");
   cairn_ok({"verify", waits});
 }
@@ -327,16 +356,39 @@ TEST(Replay, under_a_changed_graph_says_where_and_how_often_it_goes_another_way)
   EXPECT_EQ(cairn_ok({"graph", "list", "--json"}).lines().size(), graphs) << "nothing was written";
 }
 
-TEST(Replay, with_handlers_finds_one_whose_settings_are_other_ones) {
+TEST(Replay, under_a_changed_graph_finds_handlers_of_data_whose_settings_are_other_ones) {
   Json graph = asking_graph("resettled");
   add_graph(graph);
   finished(answered(started("resettled"), R"("north")"));
+  cairn_ok({"replay", "--where", "graph=resettled", "--graph", file_of(graph, "resettled_same")});
   graph["nodes"]["pick"]["with"]["set"]["picked"] = "always this";
   const std::string file = file_of(graph, "resettled_other");
-  EXPECT_EQ(cairn({"replay", "--where", "graph=resettled", "--graph", file}).exit, 0) << "the record counts";
-  const Ran ran = cairn({"replay", "--where", "graph=resettled", "--graph", file, "--handlers", "--json"});
-  EXPECT_EQ(ran.exit, 1);
-  EXPECT_EQ(ran.json()["divergences"][0]["node"], "pick") << ran.out;
+  for (const Arguments& more : {Arguments{}, Arguments{"--handlers"}}) {
+    Arguments arguments{"replay", "--where", "graph=resettled", "--graph", file, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = cairn(arguments);
+    EXPECT_EQ(ran.exit, 1);
+    EXPECT_EQ(ran.json()["divergences"][0]["node"], "pick") << ran.out;
+    EXPECT_EQ(ran.json()["divergences"][0]["examples"][0]["again"], R"({"picked":"always this"})") << ran.out;
+  }
+  graph["nodes"]["pick"]["with"]["set"]["picked"] = "{{nobody_wrote_it}}";
+  const Ran lacks =
+      cairn({"replay", "--where", "graph=resettled", "--graph", file_of(graph, "resettled_lacks"), "--json"});
+  EXPECT_EQ(lacks.exit, 1);
+  EXPECT_EQ(lacks.json()["divergences"][0]["node"], "pick") << "it would not find what it reads: " << lacks.out;
+}
+
+TEST(Replay, under_a_changed_graph_finds_a_failure_that_would_be_none) {
+  Json graph = Json::parse(R"({"name": "summing", "start": "sum", "limits": {"steps": 9}, "nodes": {
+    "sum": {"do": "data.compute", "with": {"set": {"total": {"sum": ["free", 2]}}}, "on": {"ok": "z", "error": "lost"}},
+    "lost": {"end": "failed"}, "z": {"end": "done"}}})");
+  add_graph(graph);
+  EXPECT_EQ(cairn({"start", "summing", "--wait"}).exit, 1);
+  cairn_ok({"replay", "--where", "graph=summing", "--graph", file_of(graph, "summing_same")});
+  graph["nodes"]["sum"]["with"]["set"]["total"]["sum"] = {1, 2};
+  const Ran ran = cairn({"replay", "--where", "graph=summing", "--graph", file_of(graph, "summing_other"), "--json"});
+  EXPECT_EQ(ran.exit, 1) << ran.out;
+  EXPECT_EQ(ran.json()["divergences"][0]["node"], "sum");
 }
 
 TEST(Replay, refuses_what_is_not_there) {

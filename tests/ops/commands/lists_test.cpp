@@ -118,6 +118,10 @@ TEST(Lists, F19_a_run_is_named_by_the_letters_that_no_other_begins_with) {
   EXPECT_NE(cairn_ok({"events", shorter}).out.find("lists_short"), std::string::npos);
   cairn_ok({"pause", shorter, other.substr(0, 12)});
   EXPECT_EQ(cairn_ok({"show", other, "--json"}).json()["status"], "paused");
+  EXPECT_EQ(cairn_ok({"runs", "--lineage", shorter, "--json"}).lines().at(0)["run"], run);
+  EXPECT_EQ(cairn_ok({"runs", "--where", "lineage=" + shorter, "--json"}).lines().at(0)["run"], run);
+  EXPECT_NE(cairn_ok({"resume", "--where", "lineage=" + shorter}).out.find(run), std::string::npos);
+  expect_refused(cairn({"runs", "--lineage", "ffffffff-ffff"}), 3, "Expected a run whose id begins with ffffffff-ffff");
   const Server server;
   EXPECT_EQ(server.get("/api/v1/runs/" + shorter).json()["run"], run);
   expect_refused(cairn({"show", "ffffffff-ffff"}), 3, "Expected a run whose id begins with ffffffff-ffff");
@@ -132,6 +136,23 @@ TEST(Lists, F27_several_runs_of_one_beginning_are_named) {
   cairn_ok({"start", "lists_same", "--json"});
   const Ran ran = cairn({"show", run.substr(0, 7)});  // some minutes have these letters
   expect_refused(ran, 4, "Expected the beginning of one run's id, but with " + run.substr(0, 7) + " begin ");
+}
+
+TEST(Lists, a_graph_or_version_that_nothing_has_is_told_with_what_is_near) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_loan"))});
+  expect_refused(cairn({"runs", "--graph", "lists_laon"}), 3,
+                 "there is no graph lists_laon (did you mean lists_loan?)");
+  EXPECT_EQ(cairn_ok({"runs", "--graph", "lists_loan", "--json"}).out, "") << "it is known and has no runs";
+  const Ran cancelled = cairn_ok({"cancel", "--where", "graph=lists_laon"});
+  EXPECT_EQ(cancelled.out, "No run matches.\n");
+  EXPECT_NE(cancelled.err.find("there is no graph lists_laon (did you mean lists_loan?)"), std::string::npos);
+  expect_refused(cairn({"report", "--graph", "nothing_of_the_kind"}), 3, "there is no graph nothing_of_the_kind.");
+  expect_refused(cairn({"runs", "--version", "00000000zz"}), 3, "none begins with 00000000zz");
+  const std::string list = cairn_ok({"graph", "list"}).out;
+  const std::size_t at = list.find("lists_loan ") + 11;
+  const std::string shown = list.substr(list.find_first_not_of(' ', at), 12);
+  EXPECT_EQ(cairn_ok({"graph", "show", shown, "--json"}).json()["name"], "lists_loan") << list;
+  expect_refused(cairn({"graph", "show", "000"}), 3, "there is none");
 }
 
 TEST(Lists, many_runs_are_summed_up) {
@@ -239,6 +260,7 @@ TEST(Help, F27_a_word_that_is_none_is_answered_with_the_one_that_was_meant) {
   expect_refused(cairn({"--json", "strat"}), 2, "(did you mean start?)");
   expect_refused(cairn({"start", "order", "--inptu", "{}"}), 2, "--inptu (did you mean --input?)");
   expect_refused(cairn({"start", "seven_nod"}), 3, "(did you mean seven_node?)");
+  expect_refused(cairn({"start", "order", "--input"}), 2, "Expected JSON|@FILE|@- after --input, but found none");
 }
 
 TEST(Help, F27_faults_of_json_say_where_and_how_it_is_given) {

@@ -50,6 +50,19 @@ TEST(Reading, F13_lists_events_and_explanations_fit_80_columns) {
     for (const std::string& line : on_a_terminal(command)) EXPECT_LE(columns_of(line), 80u) << command << "\n" << line;
 }
 
+TEST(Reading, a_help_text_is_wrapped_to_the_terminal_and_not_cut) {
+  std::string words;
+  for (const std::string command : {"help", "help runs", "help fork", "runs --help", "help graph", "help archive"})
+    for (const std::string& line : on_a_terminal(command)) {
+      EXPECT_LE(columns_of(line), 80u) << command << "\n" << line;
+      words += " " + std::regex_replace(line, std::regex("^ +"), "");
+    }
+  for (const char* part : {"started by the first command that needs it and stopped by `cairn down`.",
+                           "those it came from (by a fork, by --continues) and all that came from them",
+                           "Ask no model and no tool: what they said in RUN counts again"})
+    EXPECT_NE(words.find(part), std::string::npos) << part << "\n" << words;
+}
+
 TEST(Reading, F13_an_explanation_is_wrapped_and_not_cut) {
   std::string words;
   for (const std::string& line : on_a_terminal("explain " + asking_run()))
@@ -94,6 +107,9 @@ TEST(Reading, F24_a_report_tells_cancelled_runs_from_failed_ones) {
   EXPECT_EQ(report["runs"], 2);
   EXPECT_EQ(report["failures"], 0);
   EXPECT_EQ(report["cancelled"], 1);
+  EXPECT_EQ(report["failures_of"], 0) << "none has ended otherwise";
+  EXPECT_NE(cairn_ok({"report", "--tag", "reading=report"}).out.find("0 of 0 ended, cancelled ones aside"),
+            std::string::npos);
   for (const char* part : {"by_model", "by_graph", "by_tag", "by_day"}) EXPECT_TRUE(report[part].is_object()) << part;
   EXPECT_EQ(report["by_graph"]["reading"]["runs"], 2);
   EXPECT_EQ(report["by_tag"]["reading=report"]["runs"], 2);
@@ -103,10 +119,27 @@ TEST(Reading, F27_refusals_name_the_real_cause) {
   const std::string run = asking_run();
   expect_refused(cairn({"retry", run}), 4, "to have failed, but it has not ended.");
   cairn_ok({"answer", run, "--value", R"("large")", "--wait"});
-  expect_refused(cairn({"answer", run, "--value", R"("large")"}), 3, "but it asks none.");
+  expect_refused(cairn({"answer", run, "--value", R"("large")"}), 4, "q1 of run " + run + " to be open, but it was");
   expect_refused(cairn({"start", "reading", "--options", R"({"budgets": {"cups": 1}})"}), 4,
                  "Expected a budget that graph reading has, but found cups.");
   expect_refused(cairn({"version"}), 2, "did you mean --version?");
+}
+
+TEST(Reading, a_second_answer_hears_who_gave_the_first_one_and_when) {
+  const std::string run = asking_run();
+  cairn_ok({"answer", run, "--value", R"("large")", "--by", "ann"});
+  for (const Arguments& named : {Arguments{}, Arguments{"--question", "q1"}}) {
+    Arguments again{"answer", run, "--value", R"("small")"};
+    again.insert(again.end(), named.begin(), named.end());
+    expect_refused(cairn(again), 4,
+                   "Expected question q1 of run " + run + " to be open, but it was answered by ann at 2");
+  }
+  expect_refused(cairn({"answer", run, "--question", "q7", "--value", "1"}), 3, "there is none of that id");
+  cairn_ok({"cancel", run});
+  expect_refused(cairn({"answer", run, "--value", R"("small")"}), 4, "was answered by ann at 2");
+  const std::string cancelled = asking_run();
+  cairn_ok({"cancel", cancelled});
+  expect_refused(cairn({"answer", cancelled, "--value", R"("small")"}), 4, "has ended as aborted");
 }
 
 TEST(Reading, F28_a_signal_that_no_wait_takes_is_told_by_explain) {

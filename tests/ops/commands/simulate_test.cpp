@@ -45,6 +45,26 @@ TEST(Simulate, a_file_of_handlers_decides_how_runs_end) {
   EXPECT_GE(cold.value("failed", 0), 20) << cold;
 }
 
+// A sum is what it is: with 60 a run never takes the way of the large ones.
+const char* const till = R"({"name": "till", "start": "sum", "limits": {"steps": 20}, "nodes": {
+  "sum": {"do": "data.compute", "with": {"set": {"total": {"sum": "$prices"}}}, "on": {"ok": "big", "error": "z"}},
+  "big": {"do": "data.test", "with": {"if": {"gt": ["$total", 50]}}, "on": {"true": "large", "false": "z"}},
+  "large": {"end": {"status": "failed", "reason": "Too large."}}, "z": {"end": "done"}}})";
+
+TEST(Simulate, handlers_of_data_do_what_they_do_unless_the_file_says_otherwise) {
+  const std::string file = write_file("till.json", till).string();
+  const auto endings = [&](const std::string& input, const Json& handlers) {
+    const std::string path = write_file("handlers.json", handlers.dump()).string();
+    return cairn_ok({"simulate", file, "--seeds", "25", "--seed", "7", "--input", input, "--handlers", path, "--json"})
+        .json()["runs"];
+  };
+  const Json none = Json::object();
+  EXPECT_FALSE(endings(R"({"prices": [20, 40]})", none).contains("done"));
+  EXPECT_FALSE(endings(R"({"prices": [20, 30]})", none).contains("failed"));
+  const Json says = {{"nodes", {{"big", {{{"label", "true"}}}}}}};
+  EXPECT_FALSE(endings(R"({"prices": [20, 30]})", says).contains("done"));
+}
+
 TEST(Simulate, built_in_graphs_are_found_by_name) {
   for (const char* name : {"seven_node", "plan_runner"}) {
     const Ran ran = cairn_ok({"simulate", name, "--seeds", "3"});
@@ -72,6 +92,15 @@ TEST(Simulate, what_cannot_be_simulated_is_refused_with_one_sentence) {
   expect_refused(cairn({"simulate", file, "--handlers", label}), 4, "but got \"warm\"");
   const std::string faulty = write_file("faulty.json", R"({"name": "f", "start": "nowhere", "nodes": {}})").string();
   EXPECT_EQ(cairn({"simulate", faulty}).exit, 4);
+  const auto refused = [&](const Json& handlers, const std::string& says) {
+    expect_refused(cairn({"simulate", file, "--handlers", write_file("handlers.json", handlers.dump()).string()}), 4,
+                   says);
+  };
+  refused({{"node", Json::object()}}, "it has \"node\" (did you mean nodes?)");
+  refused({{"nodes", {{"hat", {{{"label", "hot"}}}}}}}, "but got \"hat\" (did you mean heat?)");
+  refused({{"nodes", {{"heat", {{{"lable", "hot"}}}}}}}, "it has \"lable\" (did you mean label?)");
+  refused({{"answers", {{"aks", {true}}}}}, "but found \"aks\" (did you mean ask?)");
+  refused({{"signals", {{"milk", {true}}}}}, "Expected the signals to name a signal that a node waits for");
 }
 
 }  // namespace

@@ -125,8 +125,9 @@ TEST_F(Api, an_answer_a_signal_and_every_control_do_what_they_say) {
             Json({{"run", asked}, {"question", question}}));
   EXPECT_TRUE(waits_for(asked, "done"));
   EXPECT_EQ(server.get(at(asked)).json()["output"]["region"], "north");
-  expect_error(server.post(at(asked, "/answers"), {{"question", question}, {"value", "south"}}), 409, "closed",
-               "Expected");
+  for (const Json& again : {Json{{"question", question}, {"value", "south"}}, Json{{"value", "south"}}})
+    expect_error(server.post(at(asked, "/answers"), again), 409, "closed",
+                 "Expected question " + question + " of run " + asked + " to be open, but it was answered by api at 2");
 
   const std::string signalled = start("api_signal");
   EXPECT_EQ(server.post(at(signalled, "/pause")).json()["status"], "paused");

@@ -1,6 +1,8 @@
 // A map over the items of a list, as a user meets it: real workers, a list beyond the bound of one inline value, runs
 // called for each item, failures, another try, and what the commands say meanwhile.
 #include <gtest/gtest.h>
+#include <map>
+#include <sstream>
 
 #include "tests/ops/http/api_client.hpp"
 #include "tests/ops/program.hpp"
@@ -73,7 +75,32 @@ TEST(MapsOverItems, a_run_for_each_item_and_what_failed_is_tried_again_alone) {
   ASSERT_EQ(failed.exit, 1) << failed.err;
   EXPECT_EQ(failed.json()["output"]["failed"][0]["index"], 1) << failed.out;
   const std::string run = failed.json()["run"];
-  EXPECT_NE(cairn_ok({"explain", run}).out.find("1 of 3 items failed"), std::string::npos);
+  for (const char* command : {"explain", "show"})
+    EXPECT_NE(cairn_ok({command, run}).out.find("1 of 3 items failed; the first was item 1: "), std::string::npos);
+  EXPECT_NE(cairn_ok({"runs", "--graph", "map_cups"}).out.find("the first was item 1: "), std::string::npos);
+  std::istringstream events(cairn_ok({"events", run}).out);
+  int of_items = 0;
+  for (std::string line; std::getline(events, line);) {
+    const bool has_failed = line.find("label=failed") != std::string::npos;
+    EXPECT_TRUE(!has_failed || line.find("node=each item=1 label=failed") != std::string::npos) << line;
+    of_items += line.find("item=") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(of_items, 6) << "each was called and has ended";
+
+  const Json children = cairn_ok({"show", run, "--json"}).json()["children"];
+  ASSERT_EQ(children.size(), 3u) << children;
+  std::map<std::string, int> statuses;
+  for (const Json& child : children) ++statuses[child["status"]];
+  EXPECT_EQ(statuses, (std::map<std::string, int>{{"done", 2}, {"failed", 1}}));
+  EXPECT_NE(cairn_ok({"show", run}).out.find("cairn runs --parent " + run), std::string::npos);
+  EXPECT_EQ(cairn_ok({"show", run, "--at", "1", "--json"}).json()["children"].size(), 3u) << "called at once";
+  EXPECT_EQ(cairn_ok({"runs", "--parent", run.substr(0, 30), "--json"}).lines().size(), 3u);
+  EXPECT_EQ(cairn_ok({"runs", "--where", "parent=" + run + ",status=failed", "--json"}).lines().size(), 1u);
+  EXPECT_EQ(cairn_ok({"runs", "--parent", children[0]["run"], "--json"}).out, "");
+  const Server server;
+  EXPECT_EQ(server.get("/api/v1/runs?parent=" + run.substr(0, 30)).json().size(), 3u);
+  EXPECT_EQ(server.get("/api/v1/runs?status=failed&parent=" + run).json().size(), 1u);
+  EXPECT_EQ(server.get("/api/v1/runs?parent=me").status, 400);
 
   write_file("map_water", "");
   const std::string fork = cairn_ok({"retry", run, "--json"}).json()["fork"];

@@ -111,6 +111,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"drop_snapshots", {"snapshot_pkey", "run_pkey"}},
       {"runs", {"run_started_at"}},
       {"runs_tagged", {"run_tags"}},
+      {"runs_called", {"event_pkey", "run_pkey"}},
       {"runs_coming_from", {"run_continues", "run_origin"}},
       {"orphans", {"run_open_child_of", "run_pkey"}},
       {"loose_ends", {"run_loose_end", "run_pkey"}},
