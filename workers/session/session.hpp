@@ -53,6 +53,10 @@ class Session {
   void ended(Ticket slot, StepResult result);
   void fell_short(Ticket slot, const std::string& lacking);  // of means of this process: instead of ended()
   void yielded(Ticket slot);                                 // to a session with a language model: likewise
+  // The texts of running steps, which go on with the next actions; also none, for the rows of steps that have ended.
+  // REQUIRES: takes_progress().
+  void said(std::vector<ProgressBoard::Said> texts) { steps_.said(std::move(texts)); }
+  bool takes_progress() const { return lifecycle_.is_open() && !steps_.is_keeping_progress(); }
   // A session that serves the same steps has a language model.
   bool is_model_elsewhere() const { return is_model_elsewhere_; }
   // The entries of a locked commit, whose call holds its locks meanwhile.

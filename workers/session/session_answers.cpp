@@ -137,6 +137,17 @@ void Session::on_failure(const SetAlone& set) {
   steps_.alone_not_set(set);
 }
 
+// --- progress -------------------------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(KeepProgress&) {
+  steps_.progress_kept();
+}
+template <>
+void Session::on_failure(const KeepProgress& keep) {
+  steps_.progress_not_kept(keep);
+}
+
 // --- other sessions -------------------------------------------------------------------------------------------------
 
 template <>

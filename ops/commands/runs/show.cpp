@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
 
 #include "engine/run_json.hpp"
+#include "ops/answers/answer_room.hpp"
 #include "ops/answers/run_json.hpp"
+#include "ops/answers/step_progress.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
@@ -31,6 +33,12 @@ std::string import_text(const ImportOrigin& origin) {
                      : "whose signature it has was not checked.");
 }
 
+void print_written(const std::vector<ProgressRow>& progress) {
+  print_line("\n" + painted("Progress", Paint::bold));
+  for (const ProgressRow& row : progress)
+    print_line("  step " + std::to_string(row.place.step) + " (" + row.node + ")  " + progress_sentence(row));
+}
+
 Exit show_run(const Settings& settings, const ShowOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
@@ -39,11 +47,16 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
   Json shown = state_json(*state);
   if (!options.raw) shown = found->opened.client->expand_blobs(std::move(shown), found->shard);
   const std::optional<ImportOrigin> origin = found->opened.store->imported(found->run);
+  const bool is_now = !options.at.seq && !options.at.at_us;
+  const std::vector<ProgressRow> progress =
+      is_now ? found->opened.store->progress(found->run) : std::vector<ProgressRow>();
   if (settings.json) {
     if (origin) shown["imported"] = import_json(*origin);
+    if (!progress.empty()) shown["progress"] = progress_json(progress, answer_bytes_max);
     print_json(shown);
   } else {
     print_state(*state, shown);
+    if (!progress.empty()) print_written(progress);
     if (origin) print_line(import_text(*origin));
   }
   return exit_ok;
