@@ -173,6 +173,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/session_parts_test.cpp
   tests/workers/session/session_test.cpp
   tests/workers/session/upgrade_test.cpp
+  tests/workers/tools/corpus_meaning_test.cpp
   tests/workers/tools/corpus_tool_test.cpp
   tests/workers/tools/documents_test.cpp
   tests/workers/tools/data_question_test.cpp
