@@ -117,6 +117,7 @@ TEST_F(ProgressOverHttp, a_stream_that_asks_for_it_has_it_between_events_and_oth
 
 TEST_F(ProgressOverHttp, a_page_of_events_has_none_to_show) {
   const std::string run = start();
+  cairn_ok({"cancel", run});
   const Reply reply = api_.get(runs + "/" + run + "/events?progress=true");
   EXPECT_EQ(reply.status, 400) << reply.body;
   EXPECT_EQ(api_.get(runs + "/" + run + "/events?follow=true&progress=maybe").status, 400);
