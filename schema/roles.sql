@@ -20,7 +20,7 @@ begin
     grant usage on schema cairn to cairn_app;
     grant select on all tables in schema cairn to cairn_app;
     grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker,
-      cairn.permit, cairn.home to cairn_app;
+      cairn.permit, cairn.home, cairn.progress to cairn_app;
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
     grant insert, delete on cairn.passage to cairn_app;
     grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import to cairn_app;
@@ -41,7 +41,7 @@ begin
     revoke all on cairn.token from cairn_archive;
     grant update, delete on cairn.run to cairn_archive;
     grant delete on cairn.event, cairn.job, cairn.snapshot, cairn.question, cairn.import to cairn_archive;
-    grant delete on cairn.blob to cairn_archive;
+    grant delete on cairn.blob, cairn.progress to cairn_archive;
     grant insert, delete on cairn.erasing to cairn_archive;
     grant insert, update on cairn.tombstone to cairn_archive;
   end if;

@@ -45,6 +45,7 @@ struct StoredRun {
   std::optional<SessionId> home = {};
   std::map<std::string, QuestionRow> questions;
   std::map<std::pair<std::int32_t, std::int64_t>, SnapshotRow> snapshots;  // by fold version and seq
+  std::map<std::pair<StepId, std::int32_t>, ProgressRow> progress;         // by step and attempt
 };
 
 TimeUs system_time() {
@@ -60,6 +61,12 @@ bool is_due(const HeldJob& job, const ClaimRequest& request) {
 
 bool holds(const HeldJob& job, const Fence& fence) {
   return job.session == fence.session && job.epoch == fence.epoch && job.job.step == fence.step;
+}
+
+bool is_held(const StoredRun& run, const ProgressRow& text) {
+  const auto job = run.jobs.find(text.branch);
+  return job != run.jobs.end() && job->second.session == text.session && job->second.job.step == text.place.step &&
+         job->second.job.attempt == text.place.attempt;
 }
 
 template <class T>
@@ -367,8 +374,12 @@ class MemoryStore final : public Store {
   void close_session(SessionId session) override {
     const std::lock_guard lock(mutex_);
     sessions_.erase(session);
-    for (auto& [id, run] : runs_)
+    for (auto& [id, run] : runs_) {
       if (run.home == session) run.home.reset();
+      std::erase_if(run.progress, [&](const auto& entry) {
+        return entry.second.session == session || !sessions_.contains(entry.second.session);
+      });
+    }
   }
   void set_home(SessionId session, const RunId& id, bool is_home) override {
     const std::lock_guard lock(mutex_);
@@ -378,6 +389,35 @@ class MemoryStore final : public Store {
       run->second.home = session;
     else if (run->second.home == session)
       run->second.home.reset();
+  }
+
+  void put_progress(SessionId session, std::span<const ProgressRow> texts,
+                    std::span<const ProgressPlace> ended) override {
+    const std::lock_guard lock(mutex_);
+    for (const ProgressPlace& place : ended) {
+      const auto run = runs_.find(place.run);
+      if (run == runs_.end()) continue;
+      const auto text = run->second.progress.find({place.step, place.attempt});
+      if (text != run->second.progress.end() && text->second.session == session) run->second.progress.erase(text);
+    }
+    for (ProgressRow row : texts) {
+      const auto run = runs_.find(row.place.run);
+      row.session = session;
+      row.at_us = clock_();
+      if (run != runs_.end() && is_held(run->second, row))
+        run->second.progress.insert_or_assign({row.place.step, row.place.attempt}, std::move(row));
+    }
+  }
+
+  std::vector<ProgressRow> progress(const RunId& id) override {
+    const std::lock_guard lock(mutex_);
+    const auto run = runs_.find(id);
+    std::vector<ProgressRow> rows;
+    if (run == runs_.end()) return rows;
+    for (const auto& [place, row] : run->second.progress)
+      if (is_held(run->second, row)) rows.push_back(row);
+    cut(rows, progress_rows_max);
+    return rows;
   }
 
   std::vector<SessionRow> sessions() override {

@@ -19,6 +19,7 @@
 #include "engine/result.hpp"
 #include "storage/entry.hpp"
 #include "storage/log.hpp"
+#include "storage/progress.hpp"
 #include "storage/queue.hpp"
 #include "storage/sessions.hpp"
 
@@ -163,6 +164,13 @@ class Store {
   virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share = {}) = 0;
   virtual HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) = 0;
   virtual std::map<SessionId, std::int64_t> held_counts() = 0;  // of sessions that hold something
+
+  // Texts of steps that the session executes, each in place of the one before; and steps that it holds no more, whose
+  // rows go. A text of an attempt that the session does not hold is dropped. close_session() removes all of them.
+  virtual void put_progress(SessionId session, std::span<const ProgressRow> texts,
+                            std::span<const ProgressPlace> ended) = 0;
+  // Those of the run's held steps, in the order of their steps; none that another session has taken over.
+  virtual std::vector<ProgressRow> progress(const RunId& id) = 0;
 
   // Ends the connections of stopped processes, which would keep their locks for ever: those of this program that left
   // a transaction half sent for `after_ms`.

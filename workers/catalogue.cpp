@@ -17,6 +17,7 @@
 #include "workers/ports/text_file.hpp"
 #include "workers/ports/tools_file.hpp"
 #include "workers/rule_book.hpp"
+#include "workers/tools/corpus/meaning.hpp"
 #include "workers/tools/data/tools.hpp"
 #include "workers/tools/page/tools.hpp"
 #include "workers/tools/repository/tools.hpp"
@@ -95,6 +96,21 @@ std::string cache_folder() {
   return home.starts_with('/') ? home + "/.cache/cairn" : "";
 }
 
+// The search by words, and by meaning where embeddings are configured.
+Result<SearchCorpus> make_corpora(const CatalogueOptions& options) {
+  SearchCorpus words = options.corpora;
+  ReadCorpus passages = options.corpus_passages;
+  if (!words) {
+    words = corpora_in_memory({{example_corpus, example_documents()}});
+    passages = passages_in_memory({{example_corpus, example_documents()}});
+  }
+  Result<std::optional<EmbeddingEndpoint>> endpoint = embedding_endpoint(options.embeddings, options.models);
+  if (!endpoint) return endpoint.error();
+  if (!*endpoint || !passages) return words;
+  return with_meaning(std::move(words), std::move(passages), **std::move(endpoint),
+                      options.cache.empty() ? "" : options.cache + "/vectors");
+}
+
 Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
                                                  const BuiltinTools& builtin, const Secrets& secrets,
                                                  std::shared_ptr<LocalRuns> local) {
@@ -108,8 +124,9 @@ Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options
   const Result<const QueryLanguage*> language = find_query_language(options.query_language);
   if (!language) return language.error();
   add(data_tools(dataset, **language));
-  specs.push_back(corpus_tool(
-      options.corpora ? options.corpora : corpora_in_memory({{example_corpus, example_documents()}}), builtin.corpora));
+  Result<SearchCorpus> corpora = make_corpora(options);
+  if (!corpora) return corpora.error();
+  specs.push_back(corpus_tool(*std::move(corpora), builtin.corpora));
   for (ToolSpec& spec : specs) {
     if (!is_allowed(builtin, spec.name)) spec = refused_tool(spec.name);
   }
@@ -131,6 +148,7 @@ CatalogueOptions catalogue_options_from_environment() {
   CatalogueOptions options;
   options.tools_file = environment_variable("CAIRN_TOOLS");
   options.models = model_settings_from_environment();
+  options.embeddings = embedding_settings_from_environment();
   options.cache = cache_folder();
   options.browser_pages = environment_variable("CAIRN_BROWSER_PAGES");
   options.browser_screenshots = environment_variable("CAIRN_BROWSER_SCREENSHOTS");

@@ -11,6 +11,7 @@
 #include "engine/graph_review.hpp"
 #include "storage/data/dataset.hpp"
 #include "workers/handlers/handler.hpp"
+#include "workers/models/embeddings.hpp"
 #include "workers/models/model_settings.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/local_runs.hpp"
@@ -33,7 +34,9 @@ struct CatalogueOptions {
   std::string query_ms;        // CAIRN_QUERY_MS; "": 5000
   std::string query_language = "sql";  // CAIRN_QUERY_LANGUAGE
   int tool_threads = 4;
-  SearchCorpus corpora;  // searched by `corpus_search`; none: the example in memory
+  SearchCorpus corpora;          // searched by `corpus_search`; none: the example in memory
+  ReadCorpus corpus_passages;    // of the same, for a ranking by meaning; none: there is none
+  EmbeddingSettings embeddings;  // CAIRN_EMBED_URL and so on, for that ranking
 };
 
 CatalogueOptions catalogue_options_from_environment();

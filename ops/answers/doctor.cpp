@@ -247,7 +247,19 @@ Check disk(const DiskFacts& disk) {
       std::to_string(megabytes) + " MB of " + std::to_string(disk.bytes / 1'000'000) + " MB free at " + disk.directory};
 }
 
-// The ways over a network: to a database elsewhere, and to the model.
+void add_endpoint(const char* name, const std::string& url, const std::string& what, std::vector<Check>& checks) {
+  if (url.empty()) return;
+  const bool is_plain = url.starts_with("http://");
+  const std::string rest = is_plain ? url.substr(7) : "";
+  const std::optional<HostParts> host = host_parts(rest.substr(0, rest.find('/')));
+  const bool is_here = host && (host->name == "localhost" || is_loopback(host->name));
+  checks.push_back({name, !is_plain || is_here,
+                    !is_plain ? "https"
+                    : is_here ? "http on this machine"
+                              : "http: " + what + " and key go in the clear"});
+}
+
+// The ways over a network: to a database elsewhere, to the model, and to the vectors' endpoint.
 void add_ways(const DoctorFacts& facts, std::vector<Check>& checks) {
   if (!facts.is_local) {
     const bool verifies = facts.sslmode == "verify-full" || facts.sslmode == "verify-ca";
@@ -258,15 +270,8 @@ void add_ways(const DoctorFacts& facts, std::vector<Check>& checks) {
                            : encrypts ? ", which takes any server for ours; verify-full is safer"
                                       : ", which may send all in the clear; verify-full is safe")});
   }
-  if (facts.model_url.empty()) return;
-  const bool is_plain = facts.model_url.starts_with("http://");
-  const std::string rest = is_plain ? facts.model_url.substr(7) : "";
-  const std::optional<HostParts> host = host_parts(rest.substr(0, rest.find('/')));
-  const bool is_here = host && (host->name == "localhost" || is_loopback(host->name));
-  checks.push_back({"model_tls", !is_plain || is_here,
-                    !is_plain ? "https"
-                    : is_here ? "http on this machine"
-                              : "http: prompts and key go in the clear"});
+  add_endpoint("model_tls", facts.model_url, "prompts", checks);
+  add_endpoint("embed_tls", facts.embed_url, "passages", checks);
 }
 
 }  // namespace

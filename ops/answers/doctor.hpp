@@ -95,6 +95,7 @@ struct DoctorFacts {
   bool is_local = true;      // the server, by its DSN
   std::string sslmode;       // libpq's, for one elsewhere
   std::string model_url;     // CAIRN_MODEL_URL; "": none
+  std::string embed_url;     // CAIRN_EMBED_URL; "": none, or that of the model
   std::string schema_fault;  // "" if the schema is this program's
   std::int32_t schema_version = 0;
   std::int32_t shards = 1;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/answers/sessions.hpp"
+#include "ops/answers/step_progress.hpp"
 #include "ops/answers/words.hpp"
 #include "workers/session/worker_options.hpp"
 
@@ -221,7 +222,12 @@ class Queued {
               (job_.deadline_us < situation_.now_us ? "; its deadline has passed at " : "; its deadline is ") +
               time_text(job_.deadline_us);
     }
-    return reason(Kind::held, says + ".", std::move(details));
+    says += ".";
+    if (const auto written = situation_.progress.find(step_.id); written != situation_.progress.end()) {
+      details["written"] = written->second.written;
+      says += " " + progress_sentence(written->second);
+    }
+    return reason(Kind::held, std::move(says), std::move(details));
   }
 
   Reason stopped() const {

@@ -20,6 +20,7 @@ struct Situation {
   std::map<std::string, std::int64_t> held;  // by queue, for queues that have a limit
   std::map<BranchId, std::int64_t> before;   // ready jobs in front of the branch's job, where they were counted
   std::map<RunId, std::string> called;       // status words of the called runs
+  std::map<StepId, ProgressRow> progress;    // of held steps that have written something
   TimeUs now_us = 0;
 };
 

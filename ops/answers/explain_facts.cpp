@@ -67,6 +67,7 @@ Result<Explained> read_explained(Client& client, Store& store, const std::string
     const std::optional<RunRow> row = store.run(run);
     if (row && row->head != state->seq && read < reads_max) continue;
     situation.sessions = store.sessions();
+    for (ProgressRow& one : store.progress(run)) situation.progress.insert_or_assign(one.place.step, std::move(one));
     situation.queues = store.queue_settings();
     situation.now_us = store.database_time();
     situation.held = held_by_queue(store, situation);

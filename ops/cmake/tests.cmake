@@ -80,6 +80,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/job_writes_test.cpp
   tests/storage/notifications_test.cpp
   tests/storage/oracle_test.cpp
+  tests/storage/progress_test.cpp
   tests/storage/queue_settings_test.cpp
   tests/storage/runs_test.cpp
   tests/storage/sessions_test.cpp
@@ -122,6 +123,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/models/model_stream_test.cpp
   tests/workers/models/model_text_test.cpp
   tests/workers/models/models_test.cpp
+  tests/workers/models/partial_reply_test.cpp
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
@@ -151,6 +153,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/ports/http_calls_test.cpp
   tests/workers/ports/http_client_test.cpp
   tests/workers/ports/loopback.cpp
+  tests/workers/ports/progress_board_test.cpp
   tests/workers/ports/schema_check_test.cpp
   tests/workers/ports/secrets_test.cpp
   tests/workers/ports/tools_test.cpp
@@ -160,6 +163,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runs/entry_builder_test.cpp
   tests/workers/runs/executor_test.cpp
   tests/workers/runtime/checkpointer_test.cpp
+  tests/workers/runtime/progress_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
   tests/workers/runtime/turn_watch_test.cpp
   tests/workers/runtime/worker_test.cpp
@@ -170,6 +174,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/session_parts_test.cpp
   tests/workers/session/session_test.cpp
   tests/workers/session/upgrade_test.cpp
+  tests/workers/tools/corpus_meaning_test.cpp
   tests/workers/tools/corpus_tool_test.cpp
   tests/workers/tools/documents_test.cpp
   tests/workers/tools/data_question_test.cpp
@@ -244,6 +249,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/inbox_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
+  tests/ops/http/progress_test.cpp
   tests/ops/http/protocol_test.cpp
   tests/ops/http/tokens_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp

@@ -327,7 +327,8 @@ Result<Moment> moment_query(const ApiRequest& request) {
 }
 
 Result<EventsWanted> events_query(const ApiRequest& request) {
-  if (const Status known = only_query(request, {"from", "limit", "follow", "raw"}); !known) return known.error();
+  if (const Status known = only_query(request, {"from", "limit", "follow", "raw", "progress"}); !known)
+    return known.error();
   EventsWanted wanted;
   const Result<bool> raw = query_flag(request, "raw");
   if (!raw) return raw.error();

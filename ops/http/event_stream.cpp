@@ -8,6 +8,13 @@ namespace {
 constexpr std::int32_t events_at_once = 100;
 constexpr std::size_t bytes_at_once = 1 << 20;  // and the rest of the event that reaches them
 
+void add_progress(Store& store, EventCursor& cursor, std::string& text) {
+  cursor.progress.give(store.progress(cursor.run), [&text](const ProgressRow& row) {
+    text += "event: progress\ndata: " + canonical(progress_json(row)) + "\n\n";
+    return text.size() < bytes_at_once;
+  });
+}
+
 }  // namespace
 
 Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& cursor) {
@@ -24,6 +31,7 @@ Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& 
     if (!read) return read.error();
   }
   chunk.is_last = is_ended(row->status) && row->head <= cursor.after;
+  if (cursor.shows_progress && !chunk.is_last && row->head <= cursor.after) add_progress(store, cursor, chunk.text);
   return chunk;
 }
 

@@ -1,7 +1,10 @@
 // A run's events as server-sent events (SSE): `id: SEQ` and the line that `cairn events --json` prints, until the run
-// has ended. Safe from any thread.
+// has ended. Where it is asked for, the progress of open steps stands in between: `event: progress`, which consumers
+// that do not listen for it never see, and no id, so that a consumer goes on after the last event that it saw. Safe
+// from any thread.
 #pragma once
 
+#include "ops/answers/step_progress.hpp"
 #include "ops/http/message.hpp"
 #include "storage/store.hpp"
 #include "workers/client.hpp"
@@ -14,6 +17,8 @@ struct EventCursor {
   Shard shard = 0;
   std::int64_t after = 0;  // the last event that was sent
   bool raw = false;
+  bool shows_progress = false;  // between events, once all that there are have been sent
+  ProgressNews progress = {};
 };
 
 // The events after the cursor, which moves on. Refuses as event_lines.

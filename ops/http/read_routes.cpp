@@ -11,6 +11,7 @@
 #include "ops/answers/plan_status.hpp"
 #include "ops/answers/queues.hpp"
 #include "ops/answers/sessions.hpp"
+#include "ops/answers/step_progress.hpp"
 #include "ops/http/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
 #include "ops/http/event_stream.hpp"
@@ -20,6 +21,7 @@
 namespace cairn {
 namespace {
 
+constexpr std::size_t progress_shown_max = 4u << 20;  // with a run's state
 constexpr std::string_view event_stream = "text/event-stream";
 
 // Nothing if it broke: the client asks again, after the last event it got.
@@ -83,9 +85,13 @@ RouteReply show_run(RouteCall& call) {
   const Result<bool> raw = query_flag(call.request, "raw");
   if (!raw) return raw.error();
   const std::string channel = query_text(call.request, "channel");
-  const Result<Json> shown = channel.empty() ? bounded_state(call.client, *state, call.shard(*run), *raw)
-                                             : bounded_channel(call.client, *state, call.shard(*run), channel);
+  Result<Json> shown = channel.empty() ? bounded_state(call.client, *state, call.shard(*run), *raw)
+                                       : bounded_channel(call.client, *state, call.shard(*run), channel);
   if (!shown) return shown.error();
+  if (channel.empty() && query_text(call.request, "at").empty() && !is_ended(state->status)) {
+    Json progress = progress_json(call.store().progress(*run), progress_shown_max);
+    if (!progress.empty()) (*shown)["progress"] = std::move(progress);
+  }
   return json_response(*shown);
 }
 
@@ -208,6 +214,16 @@ RouteReply page_of_events(RouteCall& call, const RunId& run, const EventsWanted&
 
 }  // namespace
 
+namespace {
+
+// As other flags, or 1.
+Result<bool> progress_asked(const ApiRequest& request) {
+  if (query_text(request, "progress") == "1") return true;
+  return query_flag(request, "progress");
+}
+
+}  // namespace
+
 RouteReply show_events(RouteCall& call) {
   const Result<EventsWanted> wanted = events_query(call.request);
   if (!wanted) return wanted.error();
@@ -215,11 +231,16 @@ RouteReply show_events(RouteCall& call) {
   if (!run) return run.error();
   const Result<bool> follow = query_flag(call.request, "follow");
   if (!follow) return follow.error();
-  if (!*follow && !accepts(call.request, event_stream)) return page_of_events(call, *run, *wanted);
+  const Result<bool> progress = progress_asked(call.request);
+  if (!progress) return progress.error();
+  const bool is_stream = *follow || accepts(call.request, event_stream);
+  if (!is_stream && *progress)
+    return Error{Code::invalid, "Expected progress with a stream of events (follow=true), but a page was asked for."};
+  if (!is_stream) return page_of_events(call, *run, *wanted);
   if (const auto none = call.client.events(*run, wanted->after, 1); !none) return none.error();
   const bool is_again = !call.request.header("last-event-id").empty();
   if (is_again && has_ended_by(call.store(), *run, wanted->after)) return ApiResponse{204, "", ""};
-  return stream_of(call, {*run, call.shard(*run), wanted->after, wanted->raw});
+  return stream_of(call, {*run, call.shard(*run), wanted->after, wanted->raw, *progress});
 }
 
 }  // namespace cairn

@@ -101,6 +101,8 @@ Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings) {
   CatalogueOptions options = catalogue_options_from_environment();
   if (!settings.tools.empty()) options.tools_file = settings.tools;
   options.corpora = corpora_in_database([choice = choose_database(settings)] { return reach_database(choice); });
+  options.corpus_passages =
+      passages_in_database([choice = choose_database(settings)] { return reach_database(choice); });
   return make_catalogue(options);
 }
 

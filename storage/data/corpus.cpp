@@ -17,6 +17,11 @@ Error no_corpus(const std::string& corpus) {
   return {Code::not_found, "Expected a corpus named " + corpus + ", but there is none; `cairn corpus load` makes one."};
 }
 
+Error too_many_passages(const std::string& corpus, std::size_t count_max) {
+  return {Code::limit,
+          "Expected at most " + std::to_string(count_max) + " passages in corpus " + corpus + ", but there are more."};
+}
+
 std::string digest_of(const Document& document) {
   std::string text = document.title;
   for (const std::string& passage : document.passages) text += "\n" + passage;
@@ -81,6 +86,18 @@ Result<std::vector<FoundPassage>> Corpora::search(const CorpusQuery& query) {
     std::vector<FoundPassage> found;
     for (std::size_t row = 0; row < rows.size(); ++row)
       if (rows.text(row, 1) != unread_title) found.push_back({rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)});
+    return found;
+  });
+}
+
+Result<std::vector<FoundPassage>> Corpora::passages(const std::string& corpus, std::size_t count_max) {
+  return database_->use([&](Administration& database) -> Result<std::vector<FoundPassage>> {
+    const AdminRows rows = database.query("corpus_passages", {corpus, unread_title, std::to_string(count_max + 1)});
+    if (rows.size() > count_max) return too_many_passages(corpus, count_max);
+    rows.expect_columns({"source", "title", "text"});
+    std::vector<FoundPassage> found;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      found.push_back({rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)});
     return found;
   });
 }

@@ -68,6 +68,8 @@ class Corpora {
 
   // Refuses `not_found` if there is no such corpus.
   Result<std::vector<FoundPassage>> search(const CorpusQuery& query);
+  // All passages of the corpus, in order. Refuses `limit` if there are more than `count_max`.
+  Result<std::vector<FoundPassage>> passages(const std::string& corpus, std::size_t count_max);
   // The first 50 unread files of the corpus, by their sources.
   Result<std::vector<UnreadFile>> unread(const std::string& corpus);
   Status drop(const std::string& corpus);

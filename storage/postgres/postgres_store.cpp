@@ -23,6 +23,8 @@ namespace {
 constexpr std::int64_t clock_checked_every_us = 5'000'000;
 constexpr int clock_asked = 3;  // each time
 constexpr auto loose_end_columns = std::to_array<std::string_view>({"run_id", "caller_is_open"});
+constexpr auto progress_columns =
+    std::to_array<std::string_view>({"branch", "step", "attempt", "session", "at", "written", "node", "text"});
 constexpr std::size_t lineage_max = 10'000;
 constexpr auto import_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest", "key"});
 constexpr std::size_t runs_of_a_piece = 64;  // whose events are read by one statement
@@ -311,7 +313,54 @@ class PostgresStore final : public Store {
   void set_home(SessionId session, const RunId& run, bool is_home) override {
     pool_.query(is_home ? "set_home" : "leave_home", PgParameters().add(shard_of(run, shards_)).add(run).add(session));
   }
-  void close_session(SessionId session) override { pool_.query("close_session", PgParameters().add(session)); }
+  void close_session(SessionId session) override {
+    pool_.query("close_session", PgParameters().add(session));
+    pool_.query_widely("drop_progress", PgParameters().add(session));
+  }
+
+  void put_progress(SessionId session, std::span<const ProgressRow> texts,
+                    std::span<const ProgressPlace> ended) override {
+    PgArray shard(PgType::int4), run(PgType::uuid), branch(PgType::int4), step(PgType::int4), attempt(PgType::int4),
+        written(PgType::int8), node(PgType::text), text(PgType::text);
+    for (const ProgressRow& row : texts) {
+      shard.add(shard_of(row.place.run, shards_));
+      run.add(row.place.run);
+      branch.add(row.branch);
+      step.add(row.place.step);
+      attempt.add(row.place.attempt);
+      written.add(row.written);
+      node.add(row.node);
+      text.add(row.text);
+    }
+    PgArray ended_shard(PgType::int4), ended_run(PgType::uuid), ended_step(PgType::int4), ended_attempt(PgType::int4);
+    for (const ProgressPlace& place : ended) {
+      ended_shard.add(shard_of(place.run, shards_));
+      ended_run.add(place.run);
+      ended_step.add(place.step);
+      ended_attempt.add(place.attempt);
+    }
+    PgParameters parameters;
+    parameters.add(session).add(std::move(shard)).add(std::move(run)).add(std::move(branch)).add(std::move(step));
+    parameters.add(std::move(attempt)).add(std::move(written)).add(std::move(node)).add(std::move(text));
+    parameters.add(database_time()).add(std::move(ended_shard)).add(std::move(ended_run));
+    pool_.query("put_progress", parameters.add(std::move(ended_step)).add(std::move(ended_attempt)));
+  }
+
+  std::vector<ProgressRow> progress(const RunId& id) override {
+    const PgResult rows =
+        pool_.query("progress", PgParameters().add(shard_of(id, shards_)).add(id).add(progress_rows_max));
+    rows.expect_columns(progress_columns);
+    std::vector<ProgressRow> found;
+    for (int row = 0; row < rows.rows(); ++row)
+      found.push_back({.place = {id, rows.int4(row, 1), rows.int4(row, 2)},
+                       .branch = rows.int4(row, 0),
+                       .session = rows.int8(row, 3),
+                       .node = std::string(rows.text(row, 6)),
+                       .text = std::string(rows.text(row, 7)),
+                       .written = rows.int8(row, 5),
+                       .at_us = rows.int8(row, 4)});
+    return found;
+  }
 
   std::vector<SessionRow> sessions() override { return read_sessions(pool_.query("sessions")); }
 

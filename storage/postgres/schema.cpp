@@ -75,15 +75,15 @@ std::vector<Migration> migrations() {
     migration.name = name.substr(static_cast<std::size_t>(read.ptr - name.data()) + 1);
     migration.name.remove_suffix(4);
     migration.text = file.text;
+    CHECK(found.empty() ? migration.number == 1 : migration.number > found.back().number);
     found.push_back(migration);
-    CHECK(migration.number == static_cast<int>(found.size()));
   }
   return found;
 }
 
 std::string_view embedded_login() { return schema_file("embedded_login.sql"); }
 
-int newest_schema() { return static_cast<int>(migrations().size()); }
+int newest_schema() { return migrations().back().number; }
 
 Result<SchemaFound> find_schema(Administration& database) {
   const std::string owner = database.query("has_schema").text(0, 0);

@@ -47,6 +47,11 @@ class ForwardingStore : public Store {
   std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) override {
     return store_.loose_ends(after, limit);
   }
+  void put_progress(SessionId session, std::span<const ProgressRow> texts,
+                    std::span<const ProgressPlace> ended) override {
+    store_.put_progress(session, texts, ended);
+  }
+  std::vector<ProgressRow> progress(const RunId& id) override { return store_.progress(id); }
   void tie_ends(std::span<const RunId> runs) override { store_.tie_ends(runs); }
   std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
     return store_.questions_after(after, limit);

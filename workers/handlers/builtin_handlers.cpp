@@ -137,6 +137,7 @@ awaitable<StepResult> chat(StepInput input, Ports& ports) {
   const bool may_call = input.with.contains("tools");
   auto prepared = may_call ? offer_tools(*request, input) : say_what_was_wrong(*request, input);
   if (!prepared) co_return std::move(prepared).error();
+  show_progress(*request, ports);
   const auto read = [&](const ModelReply& reply) -> StepResult {
     if (!append_to->empty() && !is_message(reply.message)) return no_message(reply.message);
     StepResult result = may_call ? called(reply, input, *into) : Outcome{"ok", {{*into, reply.value}}, {}};

@@ -4,6 +4,7 @@
 
 #include "workers/handlers/step_fields.hpp"
 #include "workers/models/models.hpp"
+#include "workers/models/partial_reply.hpp"
 
 namespace cairn {
 namespace {
@@ -51,6 +52,13 @@ ModelRequest request_for(const StepInput& input) {
   request.key = input.key;
   if (input.fault_error == "bad_reply") request.key += "/" + std::to_string(input.attempt);
   return request;
+}
+
+void show_progress(ModelRequest& request, Ports& ports, const std::string& member) {
+  if (!ports.takes_progress()) return;
+  request.watch = [&ports, member]() -> TakeWritten {
+    return [&ports, reply = PartialReply(member)](std::string_view more) mutable { ports.progress(reply.add(more)); };
+  };
 }
 
 Record model_called(const ModelRequest& request, const ModelAnswer& answer) {

@@ -18,6 +18,10 @@ Json object_schema(Json properties);
 // that remembers keys.
 ModelRequest request_for(const StepInput& input);
 
+// Makes the text that the model writes the step's progress while it streams: that text member of the reply, which is a
+// JSON object, or the reply itself. REQUIRES: the ports outlive the call.
+void show_progress(ModelRequest& request, Ports& ports, const std::string& member = "");
+
 // The fact of a call, succeeded or failed: node, request, model, reply, tokens and cost.
 Record model_called(const ModelRequest& request, const ModelAnswer& answer);
 

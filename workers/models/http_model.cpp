@@ -170,9 +170,17 @@ class HttpModel final : public Model {
     if (!endpoint_.api_key.empty()) call.headers.emplace_back("authorization", "Bearer " + endpoint_.api_key);
     if (!request.key.empty()) call.headers.emplace_back("idempotency-key", request.key + suffix_of(request, form));
     call.body = canonical(request_body(endpoint_.api, request, model, form));
+    if (form.streams && request.watch) call.on_part = watching(request.watch());
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now()).count();
     call.timeout_ms = std::max<std::int64_t>(left, 1);
     return call;
+  }
+
+  std::function<void(int, std::string_view)> watching(TakeWritten take) const {
+    return [take = std::move(take), streamed = StreamedText(endpoint_.api)](int status, std::string_view more) mutable {
+      if (status != 200) return;
+      if (const std::string text = streamed.add(more); !text.empty()) take(text);
+    };
   }
 
   // Another body needs another key.

@@ -155,7 +155,39 @@ Result<Json, Failure> put_together(std::string_view stream) {
   return std::move(parts).whole();
 }
 
+// --- the text as it comes ------------------------------------------------------------------------------------------
+
+std::string text_of_event(ModelApi api, const Json& event) {
+  if (api == ModelApi::responses)
+    return text_at(event, "type") == "response.output_text.delta" ? text_at(event, "delta") : std::string();
+  const Json* choices = member_at(event, "choices");
+  if (choices == nullptr || !choices->is_array() || choices->empty()) return {};
+  const Json* delta = member_at(choices->front(), "delta");
+  return delta == nullptr ? std::string() : text_at(*delta, "content");
+}
+
+// The position after the last event that is whole.
+std::size_t after_last_event(std::string_view stream) {
+  std::size_t after = 0;
+  for (const std::string_view end : {"\n\n", "\r\n\r\n", "\r\r"})
+    if (const std::size_t at = stream.rfind(end); at != std::string_view::npos)
+      after = std::max(after, at + end.size());
+  return after;
+}
+
 }  // namespace
+
+std::string StreamedText::add(std::string_view more) {
+  rest_ += more;
+  const std::size_t whole = after_last_event(rest_);
+  std::string text;
+  for_each_event(std::string_view(rest_).substr(0, whole), [&](const std::string& data) {
+    if (const Result<Json> event = parse_json(data, "an event")) text += text_of_event(api_, *event);
+    return true;
+  });
+  rest_.erase(0, whole);
+  return text;
+}
 
 Result<Json, Failure> answer_of_stream(ModelApi api, std::string_view stream) {
   return api == ModelApi::responses ? put_together<ResponseEvents>(stream) : put_together<ChatChunks>(stream);

@@ -223,7 +223,18 @@ asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& par
   parser.body_limit(exchange.request.answer_bytes_max);
   parser.skip(message.method() == http::verb::head);
   beast::flat_buffer& buffer = exchange.connection->buffer;
-  co_await http::async_read(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+  if (!exchange.request.on_part) {
+    co_await http::async_read(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+    co_return error;
+  }
+  parser.eager(true);
+  for (std::size_t seen = 0; !error && !parser.is_done();) {
+    co_await http::async_read_some(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+    const std::string_view body = parser.get().body();
+    if (!exchange.given_up && body.size() > seen)
+      exchange.request.on_part(static_cast<int>(parser.get().result_int()), body.substr(seen));
+    seen = body.size();
+  }
   co_return error;
 }
 

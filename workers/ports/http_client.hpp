@@ -7,6 +7,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct HttpRequest {
   std::string body;
   std::int64_t timeout_ms = 60'000;  // from the name's resolution to the answer's last byte
   std::size_t answer_bytes_max = json_bytes_max;
+  // Called with each part of the answer's body as it comes, with the status; never once the request was given up.
+  std::function<void(int status, std::string_view more)> on_part = {};
 };
 
 struct HttpAnswer {

@@ -5,16 +5,21 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/command.hpp"
 #include "engine/json.hpp"
 #include "engine/result.hpp"
+#include "workers/ports/progress_board.hpp"
 
 namespace cairn {
+
+using TakeWritten = std::function<void(std::string_view more)>;
 
 struct ModelRequest {
   std::string model;            // "": the port's default
@@ -26,6 +31,9 @@ struct ModelRequest {
   std::string key;              // idempotency key, sent to the endpoint
   std::string node;             // the asking node; scripted answers may go by it
   std::int64_t timeout_ms = 0;  // for the answer, with all that leads to it; 0: the port's own
+  // Makes what takes an answer's text while it streams, piece by piece; called for each answer that begins to stream.
+  // Empty: no one watches. It may be called with a part of an answer that is refused or cut later.
+  std::function<TakeWritten()> watch = {};
 };
 
 struct ModelReply {
@@ -88,13 +96,30 @@ class Tools {
 
 class Ports {
  public:
-  Ports(Model& model, Tools& tools) : model_(model), tools_(tools) {}
+  // `board` null: what steps say of their progress goes nowhere, as in tests, replays and the simulator.
+  Ports(Model& model, Tools& tools, ProgressBoard* board = nullptr) : model_(model), tools_(tools), board_(board) {}
   Model& model() { return model_; }
   Tools& tools() { return tools_; }
+
+  // Those of one step.
+  Ports of_step(ProgressBoard::Slot slot) const {
+    Ports own(*this);
+    own.slot_ = slot;
+    return own;
+  }
+  // Shows those who follow the run a text of this step in place of the one before: the answer as far as it is written,
+  // or "page 3 of 10". It may be cut to its end, some of many may be left out, and it is gone with the attempt: nothing
+  // reads it but people. Called by the step's coroutine, on the thread that runs it.
+  void progress(std::string_view text) {
+    if (takes_progress()) board_->say(slot_, text);
+  }
+  bool takes_progress() const { return board_ != nullptr && slot_ != 0; }
 
  private:
   Model& model_;
   Tools& tools_;
+  ProgressBoard* board_ = nullptr;
+  ProgressBoard::Slot slot_ = 0;  // 0: of no step
 };
 
 // The fact of a call. Its `inputs_hash` is the SHA-256 of the inputs with every reference replaced by its value.

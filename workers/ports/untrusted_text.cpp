@@ -95,6 +95,17 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string with_replacements(std::string_view text) {
+  std::string fit;
+  fit.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(text, at);
+    fit += bytes == 0 ? std::string_view("?") : text.substr(at, bytes);
+    at += bytes == 0 ? 1 : bytes;
+  }
+  return fit;
+}
+
 std::string_view last_line(std::string_view text) {
   text = trimmed(text);
   const std::size_t line_break = text.find_last_of("\r\n");

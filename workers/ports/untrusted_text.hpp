@@ -17,6 +17,8 @@ std::string visible(std::string_view text);
 std::string readable_line(std::string_view text, std::size_t bytes_max);
 
 bool is_utf8(std::string_view text);
+// The text with each byte that is no UTF-8 as "?".
+std::string with_replacements(std::string_view text);
 
 // The last line that is not blank; "" if there is none.
 std::string_view last_line(std::string_view text);

@@ -135,11 +135,12 @@ StepResult Executor::run_pure(const Work& work) {
   }
 }
 
-boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
+boost::asio::awaitable<StepResult> Executor::run_effect(Work work, ProgressBoard::Slot slot) {
+  Ports own = ports_.of_step(slot);
   if (work.answer) co_return *std::move(work.answer);
   if (work.handler != nullptr) {
     if (work.handler->is_pure()) co_return run_pure(work);
-    co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), ports_);
+    co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), own);
   }
   StepInput& input = work.input;
   if (!input.inputs.is_object()) co_return no_object(input);
@@ -149,7 +150,7 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work) {
   call.inputs = std::move(input.inputs);
   call.timeout_ms = work.timeout_ms;
   const auto read = [](Json outputs) -> StepResult { return Outcome{"", std::move(outputs), {}}; };
-  co_return co_await call_tool(input, ports_, std::move(call), read);
+  co_return co_await call_tool(input, own, std::move(call), read);
 }
 
 Command Executor::report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,

@@ -56,7 +56,8 @@ class Executor {
   std::optional<std::string> lacking_tool(const Work& work) const;
 
   static StepResult run_pure(const Work& work);
-  boost::asio::awaitable<StepResult> run_effect(Work work);
+  // `slot`: whose progress the step's texts are; 0: no one's.
+  boost::asio::awaitable<StepResult> run_effect(Work work, ProgressBoard::Slot slot = 0);
 
   // The command that reports the result; large values are moved to `blobs`.
   Command report(const Job& job, TimeUs started_at, StepResult result, const Graph& graph,

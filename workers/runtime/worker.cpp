@@ -43,7 +43,9 @@ constexpr TimeUs pause_min_us = 100;
 constexpr std::int64_t turns_watched_ms = 500;
 constexpr std::size_t effects_at_once = 100;         // then their results are committed, while the next ones run
 constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
-constexpr std::int64_t wait_ms = 50;                 // for a notification; stopping may take as long
+constexpr TimeUs progress_every_us = 250'000;
+constexpr std::size_t progress_bytes_at_once = 4u << 20;
+constexpr std::int64_t wait_ms = 50;  // for a notification; stopping may take as long
 
 std::string host_name() {
   char name[256] = {};
@@ -187,6 +189,7 @@ struct Worker::Parts {
   void advance();
   void arm();
   void abandon();
+  void pass_on_progress(Session& session);
   void call(std::vector<StoreCall> calls);
   std::optional<StoreCall> next_call();
   void carry_on();
@@ -232,6 +235,8 @@ struct Worker::Parts {
 
   std::atomic<bool> model_is_elsewhere_ = false;
   std::unique_ptr<Model> yielding_;  // the rule book's, where no language model is
+  ProgressBoard board_;
+  TimeUs progress_due_ = 0;
   Ports ports_;
   const std::shared_ptr<LocalRuns> local_runs_;
   std::uint64_t local_seen_ = 0;
@@ -249,7 +254,7 @@ Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
       options_(std::move(options)),
       self_(new_session(catalogue, options_)),
       yielding_(make_yielding_model(*catalogue.model, model_is_elsewhere_)),
-      ports_(catalogue.has_model ? *catalogue.model : *yielding_, *catalogue.tools),
+      ports_(catalogue.has_model ? *catalogue.model : *yielding_, *catalogue.tools, &board_),
       local_runs_(catalogue.local_runs),
       executor_(catalogue.handlers, ports_, self_.id),
       session_(origin(), options_, executor_, catalogue.tools->table()) {}
@@ -436,6 +441,7 @@ void Worker::Parts::advance() {
     if (is_to_stop) session.drain();
     if (hurrying) session.hurry();
     model_is_elsewhere_ = session.is_model_elsewhere();
+    pass_on_progress(session);
     return session.drain_actions();
   });
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
@@ -448,6 +454,14 @@ void Worker::Parts::advance() {
   if (is_abandoned && !std::exchange(has_given_up_, true)) abandon();
   if (is_finished) return end();
   arm();
+}
+
+// Apart from commits, which wait for it no more than for any other call.
+void Worker::Parts::pass_on_progress(Session& session) {
+  const TimeUs now = steady_us();
+  if (now < progress_due_ || !session.takes_progress()) return;
+  progress_due_ = now + progress_every_us;
+  session.said(board_.take(progress_bytes_at_once));
 }
 
 // Without this, ending would wait for calls that may never be answered.
@@ -487,6 +501,7 @@ void Worker::Parts::start(Effect effect) {
   effects_.emplace(effect.slot, signal);
   const auto on_end = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
     effects_.erase(slot);
+    board_.forget(slot);
     const std::optional<std::string> lacking = shortage_of(thrown);
     with_session([&](Session& session) {
       if (is_yielded(thrown))
@@ -497,7 +512,7 @@ void Worker::Parts::start(Effect effect) {
     });
     now_or_soon();
   };
-  asio::co_spawn(PostingExecutor(io_, serial_), executor_.run_effect(std::move(effect.work)),
+  asio::co_spawn(PostingExecutor(io_, serial_), executor_.run_effect(std::move(effect.work), effect.slot),
                  asio::bind_cancellation_slot(signal->slot(), on_end));
 }
 
@@ -513,6 +528,7 @@ void Worker::Parts::say_what_stays(Session& session) {
 
 void Worker::Parts::cancel(Ticket slot) {
   std::erase_if(to_start_, [slot](const Effect& waiting) { return waiting.slot == slot; });
+  board_.forget(slot);
   const auto effect = effects_.extract(slot);
   if (effect.empty()) return;
   effect.mapped()->emit(asio::cancellation_type::terminal);

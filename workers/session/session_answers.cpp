@@ -145,6 +145,17 @@ void Session::on_answer(SetHome&) {}
 template <>
 void Session::on_failure(const SetHome&) {}  // the run's steps may go elsewhere, which costs time
 
+// --- progress -------------------------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(KeepProgress&) {
+  steps_.progress_kept();
+}
+template <>
+void Session::on_failure(const KeepProgress& keep) {
+  steps_.progress_not_kept(keep);
+}
+
 // --- other sessions -------------------------------------------------------------------------------------------------
 
 template <>

@@ -19,6 +19,8 @@ std::string step_text(const HeldJob& job, const char* word = "step ") {
   return word + std::to_string(job.job.step) + " of run " + to_string(job.run);
 }
 
+ProgressPlace place_of(const HeldJob& held) { return {held.run, held.job.step, held.job.attempt}; }
+
 }  // namespace
 
 StepsInFlight::StepsInFlight(const Executor& executor, StepOptions options, SessionActions& outside)
@@ -189,6 +191,7 @@ void StepsInFlight::forget(Ticket slot) {
   const auto found = steps_.find(slot);
   if (found == steps_.end()) return;
   drop_values(found->second);
+  if (found->second.has_said) said_no_more_.push_back(place_of(found->second.job));
   steps_.erase(found);
   if (alone_ && alone_->slot == slot && alone_->may_begin) clear_alone();
 }
@@ -223,6 +226,35 @@ void StepsInFlight::run_work(Ticket slot, Work work) {
   }
   step.is_running = true;
   outside_.effects.push_back({slot, std::move(work)});
+}
+
+// --- progress -------------------------------------------------------------------------------------------------------
+
+void StepsInFlight::said(std::vector<ProgressBoard::Said> texts) {
+  KeepProgress keep{options_.session, {}, std::exchange(said_no_more_, {})};
+  for (ProgressBoard::Said& said : texts) {
+    const auto found = steps_.find(said.slot);
+    if (found == steps_.end() || !found->second.is_running) continue;
+    Step& step = found->second;
+    step.has_said = true;
+    const ProgressPlace place = place_of(step.job);
+    std::erase(keep.ended, place);  // given back and taken again
+    keep.texts.push_back({.place = place,
+                          .branch = step.job.job.branch,
+                          .session = options_.session,
+                          .node = step.graph->node(step.node).name,
+                          .text = std::move(said.text),
+                          .written = said.written});
+  }
+  if (keep.texts.empty() && keep.ended.empty()) return;
+  is_keeping_progress_ = true;
+  outside_.calls.emplace_back(std::move(keep));
+}
+
+// The texts come again when they change.
+void StepsInFlight::progress_not_kept(const KeepProgress& call) {
+  is_keeping_progress_ = false;
+  said_no_more_.insert(said_no_more_.end(), call.ended.begin(), call.ended.end());
 }
 
 // --- reporting ------------------------------------------------------------------------------------------------------

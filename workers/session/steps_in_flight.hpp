@@ -92,6 +92,13 @@ class StepsInFlight {
   const HeldJob* alone_set(const SetAlone& call);
   void alone_not_set(const SetAlone& call);
 
+  // Texts of running steps; those of others are dropped. One call of the store at a time keeps them, with the ends of
+  // the steps that had said something.
+  void said(std::vector<ProgressBoard::Said> texts);
+  bool is_keeping_progress() const { return is_keeping_progress_; }
+  void progress_kept() { is_keeping_progress_ = false; }
+  void progress_not_kept(const KeepProgress& call);
+
   void committed(Ticket slot);
   void refused(Ticket slot, const Error& error);
 
@@ -117,6 +124,7 @@ class StepsInFlight {
     NodeIndex node = -1;    // of `graph`
     TimeUs deadline = never_us;
     bool is_running = false;
+    bool has_said = false;         // its progress
     std::size_t values_bytes = 0;  // its part of values_bytes_
     bool was_unfit = false;        // its outcome could not be written; the attempt is reported as failed
   };
@@ -159,6 +167,8 @@ class StepsInFlight {
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
   std::optional<Alone> alone_;  // until the row says otherwise again
+  bool is_keeping_progress_ = false;
+  std::vector<ProgressPlace> said_no_more_;  // ended steps that had said something
   std::deque<WaitsForRoom> waiting_;
   std::size_t values_bytes_ = 0;
   TimeUs shortage_told_at_ = never_us;  // steady; `never_us`: not yet

@@ -154,6 +154,15 @@ struct SetHome {
   void carry_out(const CallSite& at) const { at.store.set_home(session, run, is_home); }
 };
 
+// The texts that steps have said since the last such call, and the steps that ended since, whose rows go.
+struct KeepProgress {
+  SessionId session = 0;
+  std::vector<ProgressRow> texts;
+  std::vector<ProgressPlace> ended;
+  static const char* purpose() { return "show the progress of steps"; }
+  void carry_out(const CallSite& at) const { at.store.put_progress(session, texts, ended); }
+};
+
 // A scan of all sessions, and if asked of all jobs that are held: no index knows those (a held row moves to its next
 // step without one), so that this costs as much as there are jobs.
 struct ScanSessions {
@@ -199,8 +208,8 @@ struct TieEnds {
 };
 
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                               DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetHome, ScanSessions,
-                               ReapSession, TieEnds>;
+                               DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetHome, KeepProgress,
+                               ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

@@ -10,6 +10,7 @@
 #include "engine/evolve.hpp"
 #include "engine/run_json.hpp"
 #include "ops/answers/run_json.hpp"
+#include "ops/answers/step_progress.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
@@ -27,6 +28,7 @@ struct EventsOptions {
   std::int64_t from = 1;
   bool follow = false;
   bool raw = false;
+  bool progress = false;
 };
 
 // A line for each day that is not today.
@@ -97,6 +99,30 @@ struct EventLines {
   ItemNumbers items;
 };
 
+// In the columns of events; it is none, so it has no number.
+void print_progress(const ProgressRow& row, std::string& day) {
+  print_day(row.at_us, day);
+  const std::string ms = std::to_string(1'000 + row.at_us / 1'000 % 1'000).substr(1);
+  const std::string step = std::to_string(row.place.step);
+  std::string line = "       " + painted(local_clock(row.at_us) + "." + ms, Paint::dim) + "  " +
+                     std::string(step.size() < 4 ? 4 - step.size() : 0, ' ') + step + "  progress            ";
+  print_line(line + "node=" + row.node + " " + progress_sentence(row));
+}
+
+void print_news(OpenedRun& found, const Settings& settings, ProgressNews& news, std::string& day) {
+  news.give(found.opened.store->progress(found.run), [&](const ProgressRow& row) {
+    if (!settings.json) {
+      print_progress(row, day);
+      return true;
+    }
+    Json line = progress_json(row);
+    line["run"] = to_string(row.place.run);
+    line["type"] = "progress";
+    print_json(line);
+    return true;
+  });
+}
+
 // Prints the events after `after`; the number of the last event printed.
 Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settings, const EventsOptions& options,
                                         std::int64_t after, EventLines& as) {
@@ -128,7 +154,9 @@ Exit show_events(const Settings& settings, const EventsOptions& options) {
                 ItemNumbers(*found->opened.client, found->run)};
   Result<std::int64_t> last =
       print_events_after(*found, settings, options, std::max<std::int64_t>(options.from, 1) - 1, as);
+  ProgressNews news;
   while (last && options.follow && !signals.arrived() && !has_ended_by(*found->opened.store, found->run, *last)) {
+    if (options.progress) print_news(*found, settings, news, as.day);
     std::cout.flush();
     if (!is_read()) break;
     std::this_thread::sleep_for(follow_pause);
@@ -149,7 +177,9 @@ void add_events(CommandLine& line) {
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("SEQ")
       ->capture_default_str();
-  command.add_flag("--follow", options.follow, "Go on until the run has ended");
+  CLI::Option* follow = command.add_flag("--follow", options.follow, "Go on until the run has ended");
+  command.add_flag("--progress", options.progress, "Between events, show what open steps have written so far")
+      ->needs(follow);
   command.add_flag("--raw", options.raw, "Leave large values as references to their blobs");
 }
 

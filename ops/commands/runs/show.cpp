@@ -3,7 +3,9 @@
 #include <span>
 
 #include "engine/run_json.hpp"
+#include "ops/answers/answer_room.hpp"
 #include "ops/answers/run_json.hpp"
+#include "ops/answers/step_progress.hpp"
 #include "ops/answers/words.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -68,6 +70,12 @@ void print_children(const std::string& run, std::span<const RunRow> children) {
       painted((children.size() > children_max ? "And more: " : "") + ("cairn runs --parent " + run), Paint::dim));
 }
 
+void print_written(const std::vector<ProgressRow>& progress) {
+  print_line("\n" + painted("Progress", Paint::bold));
+  for (const ProgressRow& row : progress)
+    print_line("  step " + std::to_string(row.place.step) + " (" + row.node + ")  " + progress_sentence(row));
+}
+
 Exit show_run(const Settings& settings, const ShowOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
@@ -77,13 +85,18 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
   if (!options.raw) shown = found->opened.client->expand_blobs(std::move(shown), found->shard);
   const std::optional<ImportOrigin> origin = found->opened.store->imported(found->run);
   const std::vector<RunRow> children = children_of(*found->opened.store, *state);
+  const bool is_now = !options.at.seq && !options.at.at_us;
+  const std::vector<ProgressRow> progress =
+      is_now ? found->opened.store->progress(found->run) : std::vector<ProgressRow>();
   if (settings.json) {
     if (!children.empty()) shown["children"] = children_json(children);
     if (origin) shown["imported"] = import_json(*origin);
+    if (!progress.empty()) shown["progress"] = progress_json(progress, answer_bytes_max);
     print_json(shown);
   } else {
     print_state(*state, shown);
     print_children(to_string(found->run), children);
+    if (!progress.empty()) print_written(progress);
     if (origin) print_line(import_text(*origin));
   }
   return exit_ok;

@@ -158,6 +158,7 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     facts.is_local = way.is_local;
     facts.sslmode = way.sslmode;
     facts.model_url = model_settings_from_environment().url;
+    facts.embed_url = embedding_settings_from_environment().url;
     return facts;
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to ask the database how it is, but: ") + failure.what()};

@@ -121,6 +121,7 @@ const Ill ills[] = {
     {"postgres_version", "14.9", [](DoctorFacts& f) { f.server.version_number = 140'009, f.server.version = "14.9"; }},
     {"database_tls", "in the clear", [](DoctorFacts& f) { f.is_local = false, f.sslmode = "prefer"; }},
     {"model_tls", "in the clear", [](DoctorFacts& f) { f.model_url = "http://models.example/v1"; }},
+    {"embed_tls", "passages and key go in the clear", [](DoctorFacts& f) { f.embed_url = "http://models.example/v1"; }},
     {"encoding", "LATIN1", [](DoctorFacts& f) { f.server.encoding = "LATIN1"; }},
     {"fsync", "off", [](DoctorFacts& f) { f.server.fsync = "off"; }},
     {"synchronous_commit", "off", [](DoctorFacts& f) { f.server.synchronous_commit = "off"; }},

@@ -128,6 +128,8 @@ std::optional<StreamedEvent> ApiStreamReader::next() {
     taken_ = end + 2;
     if (piece.starts_with(':')) continue;
     const std::size_t data = piece.find("\ndata: ");
+    if (piece.starts_with("event: ") && data != std::string::npos)
+      return StreamedEvent{"", Json::parse(piece.substr(data + 7)), piece.substr(7, data - 7)};
     EXPECT_TRUE(piece.starts_with("id: ") && data != std::string::npos) << piece;
     return StreamedEvent{piece.substr(4, data - 4), Json::parse(piece.substr(data + 7))};
   }

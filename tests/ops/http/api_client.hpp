@@ -48,8 +48,9 @@ class ApiConnection {
 };
 
 struct StreamedEvent {
-  std::string id;
+  std::string id;  // "": it has none
   Json data;
+  std::string event = {};  // "": a message, as events of a run are
 };
 
 // A stream of server-sent events, read event by event.

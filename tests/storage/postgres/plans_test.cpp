@@ -94,6 +94,8 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"events", {"event_pkey"}},
       {"snapshot", {"snapshot_pkey"}},
       {"jobs", {"job_pkey"}},
+      {"put_progress", {"progress_pkey", "job_pkey"}},
+      {"progress", {"progress_pkey", "job_pkey"}},
       {"recorded_runs", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
       {"last_recorded_run", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
       {"run_records", {"run_pkey"}},

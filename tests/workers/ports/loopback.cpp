@@ -132,11 +132,17 @@ bool LoopbackServer::serve_pieces(Stream& stream, const Reply& reply) {
   std::string head = "HTTP/1.1 200 OK\r\nConnection: close\r\n";
   for (const auto& [name, value] : reply.headers) head += name + ": " + value + "\r\n";
   asio::write(stream, asio::buffer(head + "\r\n"));
-  for (const std::string& piece : reply.pieces) asio::write(stream, asio::buffer(piece));
+  for (std::size_t at = 0; at < reply.pieces.size(); ++at) {
+    if (reply.before) reply.before(at);
+    asio::write(stream, asio::buffer(reply.pieces[at]));
+  }
   while (reply.endless && !stop_) {  // until writing fails, because the client has gone
     asio::write(stream, asio::buffer(reply.pieces.back()));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+  // A child process of the test may have the connection too: it ends here all the same.
+  boost::system::error_code ignored;
+  boost::beast::get_lowest_layer(stream).shutdown(tcp::socket::shutdown_both, ignored);
   return false;
 }
 

@@ -82,7 +82,8 @@ class LoopbackServer {
     std::string retry_after = {};  // a header; "": none
     std::vector<std::pair<std::string, std::string>> headers = {};  // more of them
     std::vector<std::string> pieces = {};  // of the body, each sent by itself after the headers, without its length
-    bool endless = false;                  // sends the last piece again and again until the client has gone
+    std::function<void(std::size_t piece)> before = {};  // each piece, from 0
+    bool endless = false;  // sends the last piece again and again until the client has gone
   };
   using Answers = std::function<Reply(const Request&)>;
 

@@ -37,7 +37,7 @@ TEST(Documents, long_paragraphs_are_cut_between_sentences) {
     EXPECT_LE(passage.size(), passage_bytes_max + 10);
 }
 
-class Folders : public testing::Test {
+class Folders : public ::testing::Test {
  protected:
   Folders() { fs::create_directories(root / "deep" / ".hidden"); }
   ~Folders() override { fs::remove_all(root); }
@@ -133,7 +133,7 @@ ToolAnswer call(const ToolSpec& tool, const Json& inputs) {
 }
 
 // In memory and in PostgreSQL alike.
-class CorpusTool : public testing::TestWithParam<bool> {
+class CorpusTool : public ::testing::TestWithParam<bool> {
  protected:
   static SearchCorpus corpora() {
     if (!GetParam()) return corpora_in_memory({{"example", example_documents()}});
@@ -141,7 +141,7 @@ class CorpusTool : public testing::TestWithParam<bool> {
   }
   ToolSpec tool = corpus_tool(corpora());
 };
-INSTANTIATE_TEST_SUITE_P(Where, CorpusTool, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Where, CorpusTool, ::testing::Bool());
 
 TEST_P(CorpusTool, finds_titled_excerpts_with_their_source) {
   const auto answer = call(tool, {{"corpus", "example"}, {"query", "average price of e-bikes in Norland"}});

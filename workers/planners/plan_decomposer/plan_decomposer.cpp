@@ -9,8 +9,10 @@
 
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
+#include "workers/planners/plan_decomposer/level.hpp"
 #include "workers/planners/plan_decomposer/outline.hpp"
 #include "workers/planners/plan_decomposer/prompts.hpp"
+#include "workers/planners/plan_decomposer/queue.hpp"
 #include "workers/planners/plan_decomposer/result.hpp"
 #include "workers/planners/plan_decomposer/settings.hpp"
 #include "workers/planners/planners.hpp"
@@ -21,78 +23,14 @@ namespace cairn {
 namespace {
 
 namespace asio = boost::asio;
+using namespace decomposing;
 
-constexpr std::size_t skips_max = 2000;  // in one step
 constexpr std::size_t name_bytes_max = 200;
-
-std::int64_t count(const StepInput& input, const char* name) { return channel(input, name, 0).get<std::int64_t>(); }
 
 Record rewritten(const char* rule, Json from, Json to) {
   return record(RecordKind::decision_rewritten,
                 {{"rule", rule}, {"order", 1}, {"from", std::move(from)}, {"to", std::move(to)}});
 }
-
-// --- what a run goes by ----------------------------------------------------------------------------------------------
-// The tasks that a run is to decompose, and its settings, as `load` left them in the channel `job`.
-struct Assignment {
-  DecompositionSettings settings;
-  std::string mode;
-  std::string root;          // the given task; "": the whole plan
-  bool makes_leaves = true;  // of tasks without sub-tasks; runs that began before there was this do not
-
-  bool is_single() const { return !root.empty(); }
-  std::int64_t depth_limit() const {
-    return is_single() ? std::min(settings.max_depth, settings.expand_depth) : settings.max_depth;
-  }
-  bool has_run_scope() const { return settings.stop_scope == "run"; }
-};
-
-Json assignment_json(const Assignment& assignment) {
-  return {{"settings", settings_json(assignment.settings)},
-          {"mode", assignment.mode},
-          {"root", assignment.root},
-          {"makes_leaves", assignment.makes_leaves}};
-}
-
-Assignment assignment_of(const StepInput& input) {
-  const Json& stored = input.data.at("job");
-  return {stored_settings(stored.at("settings")), stored.at("mode"), stored.at("root"),
-          stored.value("makes_leaves", false)};
-}
-
-PlanTree named_plan(const StepInput& input) {
-  PlanTree plan = plan_seen(input);
-  plan.plan_id = channel(input, "plan_id");
-  plan.goal = channel(input, "goal", "").get<std::string>();
-  return plan;
-}
-
-struct Target {
-  std::string id;
-  std::int64_t depth = 0;
-};
-
-Target target_of(const Json& entry) { return {entry.at("id"), entry.at("depth")}; }
-
-// Admission to the queue of tasks; tasks that are not to be decomposed are turned away.
-struct Entrance {
-  const Assignment& assignment;
-  Json queue = Json::array();
-  std::int64_t depth_limited = 0;
-
-  void let_in(const PlanNode& node, std::int64_t depth, bool has_children) {
-    if (node.leaf) return;
-    if (depth < assignment.depth_limit()) {
-      queue.push_back({{"id", node.id}, {"depth", depth}});
-    } else if (!has_children) {
-      ++depth_limited;
-    }
-  }
-  void leave(Json& patch) {
-    if (!queue.empty()) patch["queue"] = std::move(queue);
-    if (depth_limited > 0) patch["depth_limited"] = depth_limited;
-  }
-};
 
 // --- load ------------------------------------------------------------------------------------------------------------
 Result<Assignment> read_assignment(const StepInput& input, const PlanTree& plan) {
@@ -138,86 +76,6 @@ StepResult load(const StepInput& input) {
 }
 
 // --- next ------------------------------------------------------------------------------------------------------------
-// The queue as a step walks through it: what was there, and what joins it on the way.
-class Walk {
- public:
-  Walk(const StepInput& input, const PlanTree& plan, const Assignment& assignment)
-      : plan_(plan),
-        assignment_(assignment),
-        queue_(channel(input, "queue", Json::array())),
-        first_(static_cast<std::size_t>(count(input, "taken"))),
-        entrance_{assignment} {}
-
-  // The next task to decompose; those that have children already are passed by, and their children join the queue.
-  std::optional<Target> to_expand(Outcome& outcome) {
-    while (const std::optional<Target> target = take()) {
-      const PlanNode* node = plan_.find(target->id);
-      if (node == nullptr) continue;
-      const std::vector<const PlanNode*> children = plan_.children(target->id);
-      if (assignment_.is_single() || !assignment_.settings.skip_existing || children.empty()) return target;
-      pass_by(*target, children, outcome);
-      if (skipped_.size() == skips_max) break;
-    }
-    return std::nullopt;
-  }
-
-  // More tasks of the same depth, right behind the last one, at most so many.
-  std::vector<Target> more_of_its_level(const Target& first, std::int64_t most, Outcome& outcome) {
-    std::vector<Target> level;
-    while (static_cast<std::int64_t>(level.size()) < most && depth_ahead() == first.depth) {
-      const std::optional<Target> target = to_expand(outcome);
-      if (!target) break;
-      level.push_back(*target);
-    }
-    return level;
-  }
-
-  bool is_at_end() const { return first_ + taken_ >= queue_.size() + entrance_.queue.size(); }
-
-  void leave(Json& patch) {
-    patch["taken"] = taken_;
-    if (!skipped_.empty()) patch["skipped"] = skipped_;
-    entrance_.leave(patch);
-  }
-
- private:
-  std::optional<Target> ahead() const {
-    if (is_at_end()) return std::nullopt;
-    const std::size_t at = first_ + taken_;
-    return target_of(at < queue_.size() ? queue_[at] : entrance_.queue[at - queue_.size()]);
-  }
-
-  std::optional<std::int64_t> depth_ahead() const {
-    const std::optional<Target> target = ahead();
-    return target ? std::optional<std::int64_t>(target->depth) : std::nullopt;
-  }
-
-  std::optional<Target> take() {
-    std::optional<Target> target = ahead();
-    if (target) ++taken_;
-    return target;
-  }
-
-  void pass_by(const Target& target, const std::vector<const PlanNode*>& children, Outcome& outcome) {
-    skipped_.push_back(target.id);
-    outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", "skip"},
-                                                                      {"target", target.id},
-                                                                      {"mode", assignment_.mode},
-                                                                      {"reason", "has_children"},
-                                                                      {"source", "rule"}}));
-    for (const PlanNode* child : children)
-      entrance_.let_in(*child, target.depth + 1, !plan_.children(child->id).empty());
-  }
-
-  const PlanTree& plan_;
-  const Assignment& assignment_;
-  const Json queue_;
-  const std::size_t first_;
-  std::size_t taken_ = 0;
-  std::vector<std::string> skipped_;
-  Entrance entrance_;
-};
-
 // The budget that is used up, if one is.
 std::optional<BudgetExhausted> exhausted(const StepInput& input, const Assignment& assignment) {
   const BudgetExhausted nodes{"nodes", assignment.settings.total_node_budget, count(input, "nodes_created")};
@@ -225,15 +83,6 @@ std::optional<BudgetExhausted> exhausted(const StepInput& input, const Assignmen
   const BudgetExhausted calls{"llm_calls", assignment.settings.max_llm_calls, count(input, "llm_calls")};
   if (calls.used >= calls.cap) return calls;
   return std::nullopt;
-}
-
-// How many tasks may be asked about side by side without passing a budget: each call may need its retries, and a reply
-// of one child each is the least that is worth its call.
-std::int64_t level_most(const StepInput& input, const Assignment& assignment) {
-  const DecompositionSettings& settings = assignment.settings;
-  const std::int64_t calls = (settings.max_llm_calls - count(input, "llm_calls")) / (settings.retry_limit + 1);
-  const std::int64_t nodes = settings.total_node_budget - count(input, "nodes_created");
-  return std::min({settings.at_once, calls, nodes});
 }
 
 StepResult next(const StepInput& input) {
@@ -261,77 +110,14 @@ StepResult next(const StepInput& input) {
 }
 
 // --- advance ---------------------------------------------------------------------------------------------------------
-// As next, but several tasks of a level leave together as a `level`, and their replies come back through here one by
-// one: each is written, or its task skipped, as if it had been asked about alone.
-struct Batch {
-  Json targets;   // as the map went over them
-  Json replies;   // of the map: what expand left, null where it failed
-  Json failures;  // of the map
-  std::size_t at = 0;
-};
-
-Batch batch_of(const StepInput& input) {
-  return {channel(input, "batch", Json::array()), channel(input, "replies", Json::array()),
-          channel(input, "reply_failures", Json::array()), static_cast<std::size_t>(count(input, "batch_at"))};
-}
-
-// All calls of a batch count when it comes back, whether or not its replies are used.
-void count_calls(const Batch& batch, const Assignment& assignment, Json& patch) {
-  std::int64_t calls = static_cast<std::int64_t>(batch.failures.size()) * (assignment.settings.retry_limit + 1);
-  std::int64_t tokens_in = 0;
-  std::int64_t tokens_out = 0;
-  double cost = 0;
-  for (const Json& reply : batch.replies) {
-    if (!reply.is_object()) continue;
-    calls += reply.at("llm_calls").get<std::int64_t>();
-    tokens_in += reply.at("tokens_in").get<std::int64_t>();
-    tokens_out += reply.at("tokens_out").get<std::int64_t>();
-    cost += reply.at("cost").get<double>();
-  }
-  patch["llm_calls"] = calls;
-  patch["tokens_in"] = tokens_in;
-  patch["tokens_out"] = tokens_out;
-  patch["cost"] = cost;
-}
-
-// The next reply of a batch that came back, as the single path leaves it for `write` or `skip`.
-Outcome next_of_batch(const Batch& batch, const Assignment& assignment) {
-  Outcome outcome{"skip", {{"target", batch.targets[batch.at]}, {"batch_at", batch.at + 1}}, {}};
-  if (batch.at == 0) count_calls(batch, assignment, outcome.patch);
-  const Json reply = batch.at < batch.replies.size() ? batch.replies[batch.at] : Json();
-  if (reply.is_object()) {
-    outcome.label = "write";
-    outcome.patch["reply"] = reply.at("reply");
-    outcome.patch["source"] = reply.at("source");
-    return outcome;
-  }
-  Json failed = {{"node", "expand"}, {"error", "lost"}, {"message", "Expected a reply, but there is none."}};
-  for (const Json& failure : batch.failures) {
-    if (failure.at("index") == batch.at) failed.update(failure);
-  }
-  failed.erase("index");
-  outcome.patch["skipping"] = std::move(failed);
-  return outcome;
-}
-
+// As next, but several tasks of a level leave together, and their replies come back through here one by one.
 StepResult advance(const StepInput& input) {
   const Assignment assignment = assignment_of(input);
-  if (const Batch batch = batch_of(input); batch.at < batch.targets.size()) return next_of_batch(batch, assignment);
+  if (std::optional<Outcome> reply = next_of_batch(input, assignment)) return *std::move(reply);
   StepResult single = next(input);
-  const std::int64_t most = level_most(input, assignment);
-  if (!single || single->label != "expand" || most < 2) return single;
-  const PlanTree plan = named_plan(input);
-  Walk walk(input, plan, assignment);
-  Outcome outcome{"level", Json::object(), {}};
-  const std::optional<Target> first = walk.to_expand(outcome);
-  const std::vector<Target> others = walk.more_of_its_level(*first, most - 1, outcome);
-  if (others.empty()) return single;
-  Json targets = Json::array({{{"id", first->id}, {"depth", first->depth}}});
-  for (const Target& target : others) targets.push_back({{"id", target.id}, {"depth", target.depth}});
-  walk.leave(outcome.patch);
-  outcome.patch["batch"] = std::move(targets);
-  outcome.patch["batch_at"] = 0;
-  return outcome;
+  if (!single || single->label != "expand") return single;
+  if (std::optional<Outcome> level = level_ahead(input, assignment)) return *std::move(level);
+  return single;
 }
 
 // --- expand ----------------------------------------------------------------------------------------------------------

@@ -333,6 +333,7 @@ asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
                      {"results", std::move(shown)},
                      {"missing", missing}};
   ModelRequest request = request_of(input, Role::synthesis, data, input.fault);
+  show_progress(request, ports, "answer");
   const ReadReply read = [&](const ModelReply& reply) { return synthesized(input, how, missing, reply); };
   co_return co_await ask_model_counted(std::move(request), ports, read);
 }

@@ -305,6 +305,7 @@ asio::awaitable<StepResult> respond(StepInput input, Ports& ports) {
   const Json reflection = channel(input, "reflection", Json::object());
   if (reflection.contains("gap")) data["gap"] = reflection["gap"];
   ModelRequest request = request_of(input, Role::response_generator, std::move(data));
+  show_progress(request, ports, "answer");
   co_return co_await ask(std::move(input), ports, std::move(request), read_response);
 }
 

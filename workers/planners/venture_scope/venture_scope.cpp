@@ -331,6 +331,7 @@ Outcome found(const Venture& venture, const VentureDecision& decision, const std
         Json::array({{{"path", decision.target}, {"query", query}, {"hits", 0}, {"taken", nullptr}}});
   else
     outcome.patch["observation"] = {{"path", decision.target}, {"query", query}, {"hits", hits}};
+  if (answer.contains("meaning")) outcome.patch["ranking"] = answer["meaning"];
   if (answer.contains("unreadable")) outcome.patch["unreadable"] = answer["unreadable"];
   return outcome;
 }

@@ -46,6 +46,10 @@ Words words_of(std::string_view text) {
   return words;
 }
 
+Error no_corpus_in_memory(const std::string& corpus) {
+  return {Code::not_found, "Expected a corpus named " + corpus + ", but there is none."};
+}
+
 std::vector<FoundPassage> found_in(const std::vector<Document>& documents, const CorpusQuery& query) {
   const Words asked = words_of(query.words);
   std::vector<std::pair<std::size_t, FoundPassage>> found;
@@ -83,6 +87,20 @@ Result<CorpusQuery> query_of(const Json& inputs) {
   return query;
 }
 
+void add_found_by(const MeaningReport& report, Json& hits) {
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    hits[i]["found_by"] = Json::array();
+    if (report.found_by[i].words) hits[i]["found_by"].push_back("words");
+    if (report.found_by[i].meaning) hits[i]["found_by"].push_back("meaning");
+  }
+}
+
+Json meaning_json(const MeaningReport& report) {
+  Json meaning = {{"model", report.model}, {"passages", report.passages}, {"known", report.known}};
+  if (!report.fault.empty()) meaning["fault"] = report.fault;
+  return meaning;
+}
+
 ToolAnswer run_search(const SearchCorpus& search, const std::optional<std::vector<std::string>>& allowed,
                       const ToolCall& call) {
   const Result<CorpusQuery> query = query_of(call.inputs);
@@ -98,9 +116,11 @@ ToolAnswer run_search(const SearchCorpus& search, const std::optional<std::vecto
   Json hits = Json::array();
   for (const FoundPassage& passage : found->passages)
     hits.push_back({{"title", passage.title}, {"source", passage.source}, {"excerpt", passage.text}});
+  if (found->meaning) add_found_by(*found->meaning, hits);
   Json outputs = {{"corpus", query->corpus}, {"query", query->words}, {"hits", std::move(hits)}};
   for (const UnreadFile& file : found->unread)
     outputs["unreadable"].push_back({{"source", file.source}, {"reason", file.reason}});
+  if (found->meaning) outputs["meaning"] = meaning_json(*found->meaning);
   return outputs;
 }
 
@@ -128,7 +148,27 @@ SearchCorpus corpora_in_memory(std::map<std::string, std::vector<Document>> corp
   return [corpora = std::move(corpora)](const CorpusQuery& query) -> Result<CorpusAnswer> {
     const auto found = corpora.find(query.corpus);
     if (found != corpora.end()) return CorpusAnswer{found_in(found->second, query), {}};
-    return Error{Code::not_found, "Expected a corpus named " + query.corpus + ", but there is none."};
+    return no_corpus_in_memory(query.corpus);
+  };
+}
+
+ReadCorpus passages_in_database(std::function<Result<std::string>()> dsn) {
+  const auto corpora = std::make_shared<Corpora>(std::move(dsn));
+  return [corpora](const std::string& corpus, std::size_t count_max) { return corpora->passages(corpus, count_max); };
+}
+
+ReadCorpus passages_in_memory(std::map<std::string, std::vector<Document>> corpora) {
+  return [corpora = std::move(corpora)](const std::string& corpus,
+                                        std::size_t count_max) -> Result<std::vector<FoundPassage>> {
+    const auto found = corpora.find(corpus);
+    if (found == corpora.end()) return no_corpus_in_memory(corpus);
+    std::vector<FoundPassage> all;
+    for (const Document& document : found->second)
+      for (const std::string& passage : document.passages) all.push_back({document.source, document.title, passage});
+    if (all.size() > count_max)
+      return Error{Code::limit, "Expected at most " + std::to_string(count_max) + " passages in corpus " + corpus +
+                                    ", but there are " + std::to_string(all.size()) + "."};
+    return all;
   };
 }
 

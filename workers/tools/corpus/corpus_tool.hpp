@@ -3,7 +3,8 @@
 //
 // Inputs: {"corpus": NAME, "query": WORDS, "limit"?: 1..20}
 // Outputs: {"corpus", "query", "hits": [{"title", "source", "excerpt"}]}, best first; "unreadable": [{"source",
-// "reason"}] where files of the corpus could not be read
+// "reason"}] where files of the corpus could not be read; where a second ranking by meaning is configured,
+// "found_by": ["words", "meaning"] in each hit, and "meaning": {"model", "passages", "known", "fault"?}
 //
 // The corpus `example` comes with the program: small, invented, and loaded into the database at its first use.
 #pragma once
@@ -21,9 +22,23 @@ namespace cairn {
 
 inline constexpr const char* example_corpus = "example";
 
+// The second ranking of a search, by meaning (meaning.hpp), and which ranking each passage was found by.
+struct MeaningReport {
+  struct FoundBy {
+    bool words = false;
+    bool meaning = false;
+  };
+  std::string model;
+  std::size_t passages = 0;  // of the corpus
+  std::size_t known = 0;     // of these, those with a vector
+  std::string fault;         // "": none; else why there is no such ranking, or not of all passages
+  std::vector<FoundBy> found_by;
+};
+
 struct CorpusAnswer {
   std::vector<FoundPassage> passages;  // best first
   std::vector<UnreadFile> unread;      // of the corpus, whatever was asked for
+  std::optional<MeaningReport> meaning = {};
 };
 
 // The search of a place that holds corpora.
@@ -34,6 +49,12 @@ SearchCorpus corpora_in_database(std::function<Result<std::string>()> dsn);
 
 // Corpora in memory, by the same rule on words without their plural s: for tests and for programs without a database.
 SearchCorpus corpora_in_memory(std::map<std::string, std::vector<Document>> corpora);
+
+// All passages of a corpus, in order; refuses `limit` if there are more than `count_max`, `not_found` if there is none
+// of that name in memory.
+using ReadCorpus = std::function<Result<std::vector<FoundPassage>>(const std::string& corpus, std::size_t count_max)>;
+ReadCorpus passages_in_database(std::function<Result<std::string>()> dsn);
+ReadCorpus passages_in_memory(std::map<std::string, std::vector<Document>> corpora);
 
 std::vector<Document> example_documents();
 

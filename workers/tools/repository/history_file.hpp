@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "workers/ports/kept_folder.hpp"
 #include "workers/tools/repository/commits.hpp"
 
 namespace cairn {
@@ -38,10 +39,7 @@ class HistoryFolder {
   std::string file_of(const std::string& source) const;
 
  private:
-  void make_room(std::size_t bytes) const;
-
-  std::string directory_;
-  std::size_t bytes_max_;
+  KeptFolder folder_;
 };
 
 }  // namespace cairn

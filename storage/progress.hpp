@@ -1,0 +1,33 @@
+// The text that a step has written so far, as the store keeps it while a session holds that attempt: live state next to
+// the hold, for those who watch. It is no event, no step reads it, and losing it costs nothing. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/id.hpp"
+#include "storage/log.hpp"
+
+namespace cairn {
+
+inline constexpr std::size_t progress_bytes_max = 64 * 1024;  // of a text; the end of a longer one is kept
+inline constexpr std::int32_t progress_rows_max = 1'000;      // that a reader of a run is given
+
+struct ProgressPlace {
+  RunId run;
+  StepId step = 0;
+  std::int32_t attempt = 1;
+  friend bool operator==(const ProgressPlace&, const ProgressPlace&) = default;
+};
+
+struct ProgressRow {
+  ProgressPlace place;
+  BranchId branch = 0;
+  SessionId session = 0;     // that wrote it
+  std::string node;          // of the step
+  std::string text;          // valid UTF-8 without NUL
+  std::int64_t written = 0;  // characters of the whole text
+  TimeUs at_us = 0;          // of the last change
+};
+
+}  // namespace cairn
