@@ -14,9 +14,9 @@
 #include "workers/models/embeddings.hpp"
 #include "workers/models/model_settings.hpp"
 #include "workers/models/models.hpp"
-#include "workers/ports/local_runs.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/tools/corpus/corpus_tool.hpp"
+#include "workers/tools/page/local_runs.hpp"
 
 namespace cairn {
 

@@ -186,8 +186,8 @@ TEST_P(CommitTest, A7_a_locked_commit_claims_other_jobs_of_its_runs_and_of_no_li
   ASSERT_TRUE(store().set_queue({.name = "limited", .concurrency = 5}));
   ClaimRequest request = claim_request(7, 1, last_shard());
   request.only_runs = {run.id()};
-  request.queues = {"default", "limited"};
   const HeldJob held = store().claim(request).jobs.at(0);
+  request.queues = {"default", "limited"};
   request.limit = 3;
   std::vector<Fence> fences = {fence_of(held), fence_of(held)};
   ++fences[0].epoch;  // the first does not hold

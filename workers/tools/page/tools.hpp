@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "workers/ports/local_runs.hpp"
 #include "workers/ports/secrets.hpp"
 #include "workers/ports/tools.hpp"
+#include "workers/tools/page/local_runs.hpp"
 
 namespace cairn {
 

@@ -1,4 +1,4 @@
-#include "workers/ports/local_runs.hpp"
+#include "workers/tools/page/local_runs.hpp"
 
 namespace cairn {
 
