@@ -35,7 +35,7 @@ struct CatalogueOptions {
   std::string query_language = "sql";  // CAIRN_QUERY_LANGUAGE
   int tool_threads = 4;
   SearchCorpus corpora;          // searched by `corpus_search`; none: the example in memory
-  ReadCorpus corpus_passages;    // of the same, for a ranking by meaning; none: there is none
+  ReadCorpus corpus_passages;    // their passages, for a ranking by meaning; none: no such ranking
   EmbeddingSettings embeddings;  // CAIRN_EMBED_URL and so on, for that ranking
 };
 

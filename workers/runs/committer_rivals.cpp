@@ -8,6 +8,18 @@ namespace {
 constexpr TimeUs lock_pause_share = 8;  // of the time that locking and writing took
 constexpr TimeUs lock_pause_max_us = 10'000;
 
+// Held branches that are held no more, less those that are held from now on.
+std::int32_t slots_freed(const Entry& entry) {
+  std::int32_t freed = 0;
+  for (const JobWrite& write : entry.jobs) {
+    const bool was_held = std::any_of(entry.fences.begin(), entry.fences.end(),
+                                      [&](const Fence& fence) { return fence.branch == write.job.branch; });
+    if (write.op == JobWrite::Op::insert_held) --freed;
+    if (was_held && (write.op == JobWrite::Op::offer || write.op == JobWrite::Op::drop)) ++freed;
+  }
+  return freed;
+}
+
 }  // namespace
 
 void Committer::await_lock(Run& run) {
@@ -58,9 +70,7 @@ std::optional<ClaimRequest> Committer::refill(const Batch& batch) const {
   std::int32_t freed = 0;
   for (const Entry& entry : batch.entries) {
     if (entry.fences.empty() || is_ended(entry.run.status)) continue;
-    freed += static_cast<std::int32_t>(entry.fences.size());
-    for (const JobWrite& write : entry.jobs)
-      freed -= write.op == JobWrite::Op::keep || write.op == JobWrite::Op::insert_held ? 1 : 0;
+    freed += slots_freed(entry);
     request.only_runs.push_back(entry.run.id);
   }
   request.limit = keep_rules_.refills_of(freed);

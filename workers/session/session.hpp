@@ -56,7 +56,7 @@ class Session {
   void yielded(Ticket slot);                                 // to a session with a language model: likewise
   // This process keeps something open for the run, or does no longer: its steps come here first.
   void keeps(const RunId& run, bool is_kept);
-  // The texts of running steps, which go on with the next actions; also none, for the rows of steps that have ended.
+  // Takes the texts that running steps have written, or none; the next actions store them, and drop ended steps' rows.
   // REQUIRES: takes_progress().
   void said(std::vector<ProgressBoard::Said> texts) { steps_.said(std::move(texts)); }
   bool takes_progress() const { return lifecycle_.is_open() && !steps_.is_keeping_progress(); }

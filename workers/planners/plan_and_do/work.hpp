@@ -1,5 +1,5 @@
-// A plan as it is being done: which of its tasks are done, which can be done next, which are in trouble, and how it all
-// stands, for a prompt and for a report. It is derived from the run's plan and channels alone.
+// A plan as it is being done: which of its tasks are done, which can be done next, which are in trouble, and a summary
+// for prompts and reports. It is derived from the run's plan and channels alone.
 //
 // A task without sub-tasks is a leaf. A leaf is done by one call of a tool (a sub-goal "TASK!N" below it, N = 1, 2,
 // ...) or by a person, or was done before (its context says {"meta": {"done": true}}); any other task is done when all
