@@ -240,7 +240,6 @@ struct Worker::Parts {
   Ports ports_;
   const std::shared_ptr<LocalRuns> local_runs_;
   std::uint64_t local_seen_ = 0;
-  std::set<RunId> homes_of_;  // as the session knows it
   Executor executor_;
   std::mutex session_mutex_;
   Session session_;
@@ -517,13 +516,8 @@ void Worker::Parts::start(Effect effect) {
 }
 
 void Worker::Parts::say_what_stays(Session& session) {
-  std::set<RunId> now;
-  if (!local_runs_->read(local_seen_, now)) return;
-  for (const RunId& run : homes_of_)
-    if (!now.contains(run)) session.keeps(run, false);
-  for (const RunId& run : now)
-    if (!homes_of_.contains(run)) session.keeps(run, true);
-  homes_of_ = std::move(now);
+  std::set<RunId> runs;
+  if (local_runs_->read(local_seen_, runs)) session.keeps(std::move(runs));
 }
 
 void Worker::Parts::cancel(Ticket slot) {

@@ -91,10 +91,17 @@ void Session::tick_parts() {
 
 void Session::notified() { pool_.notified(); }
 
-void Session::keeps(const RunId& run, bool is_kept) {
-  if (options_.only_runs.empty()) is_kept ? pool_.add_home(run) : pool_.remove_home(run);
-  is_kept ? void(homes_of_.insert(run)) : void(homes_of_.erase(run));
-  if (lifecycle_.is_open()) call(SetHome{id(), run, is_kept});
+void Session::keeps(std::set<RunId> runs) {
+  const std::set<RunId> before = std::exchange(home_of_, std::move(runs));
+  for (const RunId& run : before)
+    if (!home_of_.contains(run)) set_home(run, false);
+  for (const RunId& run : home_of_)
+    if (!before.contains(run)) set_home(run, true);
+}
+
+void Session::set_home(const RunId& run, bool is_home) {
+  if (options_.only_runs.empty()) is_home ? pool_.add_home(run) : pool_.remove_home(run);
+  if (lifecycle_.is_open()) call(SetHome{id(), run, is_home});
 }
 
 void Session::drain() {
@@ -167,7 +174,6 @@ void Session::write_row() {
   row.alone = steps_.alone();
   row.queues.assign(queues_.begin(), queues_.end());
   call(OpenSession{std::move(row), known_graphs_});
-  for (const RunId& run : homes_of_) call(SetHome{id(), run, true});
 }
 
 // Operators see by its row what it serves, and so why a step does not move.

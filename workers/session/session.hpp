@@ -54,8 +54,8 @@ class Session {
   void ended(Ticket slot, StepResult result);
   void fell_short(Ticket slot, const std::string& lacking);  // of means of this process: instead of ended()
   void yielded(Ticket slot);                                 // to a session with a language model: likewise
-  // This process keeps something open for the run, or does no longer: its steps come here first.
-  void keeps(const RunId& run, bool is_kept);
+  // This process keeps something open for these runs, and for no others: their steps come here first.
+  void keeps(std::set<RunId> runs);
   // Takes the texts that running steps have written, or none; the next actions store them, and drop ended steps' rows.
   // REQUIRES: takes_progress().
   void said(std::vector<ProgressBoard::Said> texts) { steps_.said(std::move(texts)); }
@@ -81,6 +81,7 @@ class Session {
   void read_graphs_if_due();
   void close_when_idle();
   void write_row();
+  void set_home(const RunId& run, bool is_home);
   void write_row_if_changed();
   void observe_clock(TimeUs database_us, TimeUs steady_us);
   void learn(const std::vector<GraphRow>& rows, KnownGraphs known);
@@ -131,7 +132,7 @@ class Session {
   StepsInFlight steps_;
   Committer committer_;
   Sweeping sweeping_;
-  std::set<RunId> homes_of_;  // the runs that this process keeps something open for
+  std::set<RunId> home_of_;  // the runs that this process keeps something open for
 
   QueueNames queues_;          // served
   QueueNames limited_queues_;  // with a limit or a pause: every step of them is claimed

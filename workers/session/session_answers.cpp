@@ -16,6 +16,7 @@ void Session::on_answer(OpenSession& open) {
   learn(open.answer.graphs, std::move(open.known));
   learn(open.answer.queue_settings);
   write_row_if_changed();
+  for (const RunId& run : home_of_) call(SetHome{id(), run, true});  // the store takes it of sessions on record only
 }
 
 template <>

@@ -155,13 +155,13 @@ TEST_F(SessionTest, a_session_that_was_declared_dead_says_again_whose_home_it_is
     if (const auto* home = std::get_if<SetHome>(&call)) said.push_back(home->is_home && home->run == run);
     return false;
   };
-  session_.keeps(run, true);
+  session_.keeps({run});
   advance(listens);
   EXPECT_EQ(said, std::vector{true});
   store_->close_session(5);
   for (int turns = 0; turns < 200; ++turns) advance(listens);
   EXPECT_EQ(said, (std::vector{true, true}));
-  session_.keeps(run, false);
+  session_.keeps({});
   advance(listens);
   EXPECT_EQ(said, (std::vector{true, true, false}));
 }
