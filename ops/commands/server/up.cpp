@@ -69,7 +69,7 @@ class WatchedServer {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_look_) return Done{};
     next_look_ = now + server_look_pause;
-    if (system_identifier(directory_) != identifier_)
+    if (!identifier_ || system_identifier(directory_) != identifier_)
       return Error{Code::not_found, "Expected the data of the PostgreSQL in " + directory_ +
                                         " to be as it was when it was started, but it is gone or another's."};
     if (find_cluster(directory_) || was_stopped(directory_)) {
@@ -189,6 +189,8 @@ Exit up(const Settings& settings, const UpOptions& options) {
   const DatabaseChoice choice = choose_database(settings);
   const Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();
+  std::optional<WatchedServer> server;  // knows the data before it says that it is up
+  if (choice.is_embedded()) server.emplace(choice.directory);
   if (const Result<std::unique_ptr<Store>> store = open_store(*dsn); !store) return store.error();
   if (const Status may = check_address(options, *dsn); !may) return may.error();
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
@@ -213,8 +215,6 @@ Exit up(const Settings& settings, const UpOptions& options) {
   std::vector<Supervised> workers;
   for (int i = 0; i < options.workers; ++i)
     workers.emplace_back("Worker process", child("work", "worker-" + std::to_string(i + 1)));
-  std::optional<WatchedServer> server;
-  if (choice.is_embedded()) server.emplace(choice.directory);
   const Status ended = supervise(workers, api, server, signals);
   drain(workers, api, signals);
   return ended ? Exit(exit_ok) : Exit(ended.error());

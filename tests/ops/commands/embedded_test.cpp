@@ -106,7 +106,11 @@ TEST(Embedded, D10_up_ends_when_the_data_was_removed_under_it) {
   Beside up({"up", "--workers", "1", "--data", data});
   EXPECT_TRUE(wait_until([&] { return up.out().find("Ctrl-C") != std::string::npos; }));
   const pid_t server = server_of(fs::path(data) / "data").value();
-  fs::remove_all(data);
+  EXPECT_TRUE(wait_until([&] {  // the server may put a file there meanwhile
+    std::error_code ignored;
+    fs::remove_all(data, ignored);
+    return !fs::exists(data);
+  }));
   EXPECT_EQ(up.wait(), 3);
   kill(server, SIGKILL);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/paths.hpp"
+#include "tests/waiting.hpp"
 #include "tests/workers/planners/planner_run.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/ids.hpp"
@@ -56,8 +57,7 @@ void end_browsers() {
 }
 
 bool wait_until_no_browser() {
-  for (int tries = 0; tries < 200 && browser_processes() > 0; ++tries) usleep(50'000);
-  return browser_processes() == 0;
+  return test::wait_until([] { return browser_processes() == 0; });
 }
 
 // Calls of one run.
@@ -198,7 +198,8 @@ TEST(PageTools, U8_a_page_is_opened_again_with_the_cookies_and_the_storage_that_
     Calls calls(*tools);
     const Json page = calls.observe(server.url("/shop"));
     EXPECT_TRUE(shows(page["dom"], "cookie , local undefined, session undefined")) << page["dom"];
-    EXPECT_TRUE(shows(calls.act("click(" + number_of(page, "Take") + ")", page, 2)["dom"], known));
+    const Json taken = calls.act("click(" + number_of(page, "Take") + ")", page, 2);
+    EXPECT_TRUE(shows(taken["dom"], known)) << taken;
     if (is_elsewhere) {  // the worker dies, and another goes on
       tools.reset();
       EXPECT_TRUE(wait_until_no_browser());
@@ -210,7 +211,7 @@ TEST(PageTools, U8_a_page_is_opened_again_with_the_cookies_and_the_storage_that_
     const Json again = calls.act("click(" + number_of(page, "Take") + ")", page, 4);
     EXPECT_EQ(again["reopened"], true);
     EXPECT_EQ(again["performed"], false);
-    EXPECT_TRUE(shows(again["dom"], known)) << again["dom"];
+    EXPECT_TRUE(shows(again["dom"], known)) << again;
     if (!is_elsewhere) continue;
     for (const auto& entry : fs::directory_iterator(kept.path()))
       EXPECT_EQ(fs::status(entry).permissions() & fs::perms::all, fs::perms::owner_read | fs::perms::owner_write);
