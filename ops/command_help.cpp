@@ -37,6 +37,7 @@ const std::map<std::string, std::string>& examples() {
       {"graph schema", "cairn graph schema > graph.schema.json"},
       {"graph test", "cairn graph test order.test.json"},
       {"graph add", "cairn graph add order.json"},
+      {"graph rollback", "cairn graph rollback 1d3ce1305838"},
       {"dataset", "cairn dataset load"},
       {"corpus", "cairn corpus list"},
       {"planners", "cairn planners measure tests/trials"},
@@ -207,21 +208,22 @@ void add_help(CLI::App& app) {
 }
 
 Result<std::vector<std::string>> help_first(const CLI::App& app, std::vector<std::string> arguments) {
-  if (!arguments.empty() && arguments.front() == "help") {
-    arguments.erase(arguments.begin());
-    arguments.emplace_back("--help");
-  }
   const CLI::App* at = &app;
   std::string path = "cairn";
-  for (std::size_t i = 0; i < arguments.size() && !names_of(*at).empty(); ++i) {
+  for (std::size_t i = 0; i < arguments.size() && !names_of(*at).empty();) {
     if (arguments[i].starts_with('-')) {
-      if (takes_next(*at, arguments[i])) ++i;
+      i += takes_next(*at, arguments[i]) ? 2 : 1;
+      continue;
+    }
+    if (at == &app && arguments[i] == "help") {
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
+      arguments.emplace_back("--help");
       continue;
     }
     const CLI::App* next = command_named(*at, arguments[i]);
     if (next == nullptr && at->get_require_subcommand_min() == 0) break;  // an argument of its own
     if (next == nullptr) return Error{Code::invalid, no_command(*at, path, arguments[i])};
-    path += " " + arguments[i];
+    path += " " + arguments[i++];
     at = next;
   }
   return arguments;

@@ -119,6 +119,8 @@ struct GraphRow {
   std::string version;
   std::string text;
   bool current = false;
+  std::string actor = {};  // put it there, or made it current last; empty: unknown
+  TimeUs at_us = 0;        // of that; set by the store
 };
 
 // Where an imported run came from.

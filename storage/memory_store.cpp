@@ -297,12 +297,16 @@ class MemoryStore final : public Store {
   void put_checkpoint(const Checkpoint&) override {}  // nothing outlives the process, so there is nothing to prove
 
   void put_graph(const GraphRow& graph) override {
+    const TimeUs now_us = database_time();
     const std::lock_guard lock(mutex_);
-    const auto [stored, is_new] = graphs_.try_emplace({graph.name, graph.version}, graph);
-    if (!graph.current) {
-      if (is_new) stored->second.current = false;
-      return;
+    GraphRow& stored = graphs_.try_emplace({graph.name, graph.version}, graph).first->second;
+    const bool is_new = stored.at_us == 0;
+    const bool becomes_current = graph.current && (is_new || !stored.current);
+    if (is_new || becomes_current) {
+      stored.actor = graph.actor;
+      stored.at_us = now_us;
     }
+    if (!graph.current) return;
     for (auto& [key, row] : graphs_) {
       if (key.first == graph.name) row.current = key.second == graph.version;
     }

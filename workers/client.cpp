@@ -158,7 +158,7 @@ void Client::load_graphs() {
   std::vector<GraphRow> rows = new_graphs(parts_->store, parts_->known, true);
   for (const GraphRef& graph : parts_->catalogue.graphs) {
     if (parts_->knows(graph->version)) continue;
-    const GraphRow row{graph->name, graph->version, graph->text, true};
+    const GraphRow row{graph->name, graph->version, graph->text, true, parts_->actor};
     parts_->store.put_graph(row);
     rows.push_back(row);
   }
@@ -177,7 +177,7 @@ Result<GraphRef> Client::try_graph(const Json& graph) {
 }
 
 void Client::store_graph(const GraphRef& graph, bool make_current) {
-  parts_->store.put_graph({graph->name, graph->version, graph->text, make_current});
+  parts_->store.put_graph({graph->name, graph->version, graph->text, make_current, parts_->actor});
   parts_->committer->add_graph(graph, make_current);
 }
 

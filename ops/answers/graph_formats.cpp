@@ -76,7 +76,10 @@ Result<std::string> svg(const std::string& drawing) {
 }  // namespace
 
 Json graph_json(const GraphRow& row) {
-  return {{"name", row.name}, {"version", row.version}, {"current", row.current}};
+  Json json = {{"name", row.name}, {"version", row.version}, {"current", row.current}};
+  if (row.at_us != 0) json["at"] = time_text(row.at_us);
+  if (!row.actor.empty()) json["actor"] = row.actor;
+  return json;
 }
 
 Error no_such_graph(const std::string& name) {

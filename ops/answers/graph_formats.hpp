@@ -7,7 +7,7 @@
 
 namespace cairn {
 
-// A list entry: {"name", "version", "current"}.
+// A list entry: {"name", "version", "current", "at"?, "actor"?}: when and by whom it was added or last made current.
 Json graph_json(const GraphRow& row);
 
 Error no_such_graph(const std::string& name);  // `not_found`

@@ -2,10 +2,20 @@
 
 namespace cairn {
 
+namespace {
+
+// No job is in it, and what was once set is as if it never had been.
+bool is_unused(const QueueLine& line) {
+  return line.row.ready + line.row.later + line.row.held == 0 && !line.settings.concurrency && !line.settings.paused;
+}
+
+}  // namespace
+
 std::map<std::string, QueueLine> queue_lines(Store& store) {
   std::map<std::string, QueueLine> lines;
   for (QueueRow& row : store.queues()) lines[row.name].row = std::move(row);
   for (QueueSettings& settings : store.queue_settings()) lines[settings.name].settings = std::move(settings);
+  std::erase_if(lines, [](const auto& entry) { return is_unused(entry.second); });
   return lines;
 }
 

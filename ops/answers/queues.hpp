@@ -15,6 +15,7 @@ struct QueueLine {
   QueueSettings settings;
 };
 
+// By name. One without jobs whose settings are as if never set is not among them.
 std::map<std::string, QueueLine> queue_lines(Store& store);
 
 // {"queue", "ready", "later", "held", "concurrency", "paused", "oldest"}

@@ -43,7 +43,11 @@ Result<RunFilter> filter_meant(const RouteCall& call, const RunQuery& query) {
 Result<RunFilter> filter_asked(const RouteCall& call, const ApiRequest& request) {
   const Result<RunQuery> query = filter_query(request);
   if (!query) return query.error();
-  return filter_meant(call, *query);
+  Result<RunFilter> filter = filter_meant(call, *query);
+  if (!filter) return filter;
+  if (!call.scope().graphs.empty()) return filter;  // the names of all graphs are not for it
+  if (Status known = check_names_known(call.store(), *filter); !known) return known.error();
+  return filter;
 }
 
 std::vector<RunRow> covered_runs(const RouteCall& call, const RunFilter& filter) {

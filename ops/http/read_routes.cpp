@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "ops/answers/bounded_state.hpp"
+#include "ops/answers/called_runs.hpp"
 #include "ops/answers/explain_facts.hpp"
 #include "ops/answers/graph_formats.hpp"
 #include "ops/answers/plan_status.hpp"
@@ -88,6 +89,9 @@ RouteReply show_run(RouteCall& call) {
   Result<Json> shown = channel.empty() ? bounded_state(call.client, *state, call.shard(*run), *raw)
                                        : bounded_channel(call.client, *state, call.shard(*run), channel);
   if (!shown) return shown.error();
+  const std::optional<RunFilter> calls = channel.empty() ? called_filter(*state) : std::nullopt;
+  const std::vector<RunRow> called = calls ? covered_runs(call, *calls) : std::vector<RunRow>();
+  if (!called.empty()) (*shown)["children"] = called_json(called);
   if (channel.empty() && query_text(call.request, "at").empty() && !is_ended(state->status)) {
     Json progress = progress_json(call.store().progress(*run), progress_shown_max);
     if (!progress.empty()) (*shown)["progress"] = std::move(progress);

@@ -243,10 +243,10 @@ class PostgresStore final : public Store {
       connection.begin_pipeline();
       connection.send(begin_statement());
       connection.send(statement("lock_graphs"));
-      connection.send(statement("put_graph"), PgParameters(name).add(graph.text));
+      connection.send(statement("put_graph"), PgParameters(name).add(graph.text).add(graph.actor));
       if (graph.current) {
         connection.send(statement("retire_graph"), name);
-        connection.send(statement("make_graph_current"), name);
+        connection.send(statement("make_graph_current"), PgParameters(name).add(graph.actor));
       }
       connection.send(commit_statement());
       connection.sync();

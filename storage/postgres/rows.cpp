@@ -199,10 +199,12 @@ std::vector<SnapshotRow> read_snapshots(const PgResult& rows) {
 std::vector<GraphRow> read_graphs(const PgResult& rows) {
   const int name = rows.column("name"), version = rows.column("version");
   const int text = rows.column("text"), current = rows.column("current");
+  const int actor = rows.column("actor"), at = rows.column("at");
   std::vector<GraphRow> graphs;
   for (int row = 0; row < rows.rows(); ++row)
     graphs.push_back({std::string(rows.text(row, name)), std::string(rows.text(row, version)),
-                      std::string(rows.text(row, text)), rows.boolean(row, current)});
+                      std::string(rows.text(row, text)), rows.boolean(row, current), std::string(rows.text(row, actor)),
+                      rows.int8(row, at)});
   return graphs;
 }
 

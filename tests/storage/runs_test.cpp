@@ -228,6 +228,30 @@ TEST_P(RunsTest, A16_a_reader_of_graphs_is_given_what_it_does_not_know) {
   EXPECT_EQ(seen(), (Seen{"g v current ", "g w ", "h x {3}"}));
 }
 
+TEST_P(RunsTest, a_graph_says_who_put_it_there_or_made_it_current_last_and_when) {
+  const auto of = [&](const std::string& version) {
+    for (GraphRow& row : store().graph_names())
+      if (row.version == version) return std::move(row);
+    return GraphRow{};
+  };
+  const TimeUs before = store().database_time();
+  store().put_graph({"g", "v", "{1}", true, "ann"});
+  store().put_graph({"g", "w", "{2}", false, "ben"});
+  const GraphRow first = of("v");
+  EXPECT_EQ(first.actor, "ann");
+  EXPECT_GE(first.at_us, before);
+  EXPECT_LE(first.at_us, store().database_time());
+  EXPECT_EQ(of("w").actor, "ben");
+  store().put_graph({"g", "v", "{1}", true, "cem"});
+  EXPECT_EQ(of("v").actor, "ann") << "it was current";
+  EXPECT_EQ(of("v").at_us, first.at_us);
+  store().put_graph({"g", "w", "{2}", true, "cem"});
+  store().put_graph({"g", "v", "{1}", true, "dan"});
+  EXPECT_EQ(of("v").actor, "dan");
+  EXPECT_GE(of("v").at_us, first.at_us);
+  EXPECT_EQ(of("w").actor, "cem");
+}
+
 TEST_P(RunsTest, a_lineage_is_what_a_run_continues_and_what_continues_it) {
   std::vector<TestRun> runs;
   const auto add = [&](std::optional<RunId> continues) {

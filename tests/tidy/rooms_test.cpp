@@ -198,12 +198,12 @@ TEST(Tidy, no_two_units_include_each_other) {
 
 constexpr std::size_t units_max = 20;  // a header and its source are one unit
 
-// One fault for each room that has become a list. The engine is one room and stays flat.
+// One fault for each room that has become a list. The engine is one room and stays flat; migrations only grow.
 Faults full_rooms(const Sources& sources) {
   std::map<std::string, std::set<std::string>> units;
   for (const Source& source : sources) {
     const bool counts = is_cpp(source) || ends_with(source.path, ".sql");
-    if (counts && folder_of(source) != "engine")
+    if (counts && folder_of(source) != "engine" && room_of(source.path) != "schema/migrations")
       units[room_of(source.path)].insert(source.path.substr(0, source.path.rfind('.')));
   }
   Faults faults;

@@ -12,6 +12,7 @@
 #include "ops/commands/graphs/graph_test.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -29,13 +30,19 @@ struct GraphCheckOptions {
   bool is_deployed = false;
 };
 
+std::string since_text(const GraphRow& row, TimeUs now_us) {
+  if (row.at_us == 0) return "";
+  return is_terminal() ? local_short(row.at_us, now_us) : local_time(row.at_us);
+}
+
 Exit graph_list(const Settings& settings) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  Table table({"NAME", "VERSION", "CURRENT"});
+  const TimeUs now_us = opened->store->database_time();
+  Table table({"NAME", "VERSION", "CURRENT", "SINCE", "BY"});
   for (const GraphRow& row : opened->store->graph_names()) {
     if (settings.json) print_json(graph_json(row));
-    table.add({row.name, row.version.substr(0, 12), row.current ? "yes" : ""});
+    table.add({row.name, row.version.substr(0, 12), row.current ? "yes" : "", since_text(row, now_us), row.actor});
   }
   if (!settings.json) table.print();
   return exit_ok;
@@ -117,6 +124,23 @@ Exit graph_add(const Settings& settings, const Json& graph) {
   return exit_ok;
 }
 
+Exit graph_rollback(const Settings& settings, const std::string& wanted) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Result<std::string> version = version_meant(*opened->store, wanted);
+  if (!version) return version.error();
+  const Result<GraphRef> graph = find_graph(*opened->client, *version);
+  if (!graph || (*graph)->version != *version)
+    return Error{Code::not_found,
+                 "Expected a version of a graph, but none begins with " + wanted + ": see `cairn graph list`."};
+  opened->client->store_graph(*graph, true);
+  if (settings.json)
+    print_json({{"name", (*graph)->name}, {"version", (*graph)->version}});
+  else
+    print_line((*graph)->name + " " + (*graph)->version);
+  return exit_ok;
+}
+
 // The text of `ops/guide/KIND.schema.json`.
 Exit graph_schema(const Settings&, const std::string& kind) {
   for (const EmbeddedFile& file : document_schemas())
@@ -137,7 +161,7 @@ void add_graph(CommandLine& line) {
   auto& check_options = line.keep<GraphCheckOptions>();
   auto& graph = line.keep<Json>();
   auto& kind = line.keep<std::string>() = "graph";
-  CLI::App& group = add_group(line, "graph", "List, show, check, test and add graphs; their JSON Schema");
+  CLI::App& group = add_group(line, "graph", "List, show, check, test, add and roll back graphs; their JSON Schema");
   add_command(line, group, "list", "The graphs and their versions", graph_list);
   CLI::App& show = add_command(line, group, "show", "A graph as JSON or as a drawing",
                                [&](const Settings& settings) { return graph_show(settings, show_options); });
@@ -166,6 +190,12 @@ void add_graph(CommandLine& line) {
   add_graph_file(add_command(line, group, "add", "Store a graph as the current version of its name",
                              [&](const Settings& settings) { return graph_add(settings, graph); }),
                  graph);
+  auto& version = line.keep<std::string>();
+  add_command(line, group, "rollback", "Make a version that is stored the current one of its name again",
+              [&](const Settings& settings) { return graph_rollback(settings, version); })
+      .add_option("VERSION", version, "As `graph list` shows it, or its first letters")
+      ->required()
+      ->type_name("");
 }
 
 }  // namespace cairn

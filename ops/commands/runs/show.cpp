@@ -4,6 +4,7 @@
 
 #include "engine/run_json.hpp"
 #include "ops/answers/answer_room.hpp"
+#include "ops/answers/called_runs.hpp"
 #include "ops/answers/run_json.hpp"
 #include "ops/answers/step_progress.hpp"
 #include "ops/answers/words.hpp"
@@ -36,38 +37,24 @@ std::string import_text(const ImportOrigin& origin) {
                      : "whose signature it has was not checked.");
 }
 
-constexpr std::int32_t children_max = 100;
-
-// The runs that the run had called by that moment, as they are now, the newest first; none if its graph calls none.
-std::vector<RunRow> children_of(Store& store, const RunState& state) {
-  const auto& nodes = state.graph->nodes;
-  if (std::none_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.call() != nullptr; })) return {};
-  RunFilter filter;
-  filter.parent = state.id;
-  filter.until = state.last_at + 1;
-  filter.limit = children_max + 1;
-  return store.runs(filter);
+std::vector<RunRow> called_by(Store& store, const RunState& state) {
+  const std::optional<RunFilter> filter = called_filter(state);
+  return filter ? store.runs(*filter) : std::vector<RunRow>();
 }
 
-Json children_json(std::span<const RunRow> children) {
-  Json lines = Json::array();
-  for (const RunRow& row : children) lines.push_back(run_json(row));
-  return lines;
-}
-
-void print_children(const std::string& run, std::span<const RunRow> children) {
-  if (children.empty()) return;
+void print_called(const std::string& run, std::span<const RunRow> called) {
+  if (called.empty()) return;
   print_line("");
   print_line(painted("Called runs", Paint::bold));
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "REASON"});
-  for (const RunRow& row : children.first(std::min<std::size_t>(children.size(), children_max)))
+  for (const RunRow& row : called.first(std::min<std::size_t>(called.size(), called_runs_max)))
     table.add({to_string(row.id), row.graph, painted_status(status_word(row)), std::to_string(row.head),
                row.reason + (row.cause && row.reason.find(row.cause->message) == std::string::npos
                                  ? " (" + cause_text(*row.cause) + ")"
                                  : "")});
   table.print();
   print_line(
-      painted((children.size() > children_max ? "And more: " : "") + ("cairn runs --parent " + run), Paint::dim));
+      painted((called.size() > called_runs_max ? "And more: " : "") + ("cairn runs --parent " + run), Paint::dim));
 }
 
 void print_written(const std::vector<ProgressRow>& progress) {
@@ -84,18 +71,18 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
   Json shown = state_json(*state);
   if (!options.raw) shown = found->opened.client->expand_blobs(std::move(shown), found->shard);
   const std::optional<ImportOrigin> origin = found->opened.store->imported(found->run);
-  const std::vector<RunRow> children = children_of(*found->opened.store, *state);
+  const std::vector<RunRow> called = called_by(*found->opened.store, *state);
   const bool is_now = !options.at.seq && !options.at.at_us;
   const std::vector<ProgressRow> progress =
       is_now ? found->opened.store->progress(found->run) : std::vector<ProgressRow>();
   if (settings.json) {
-    if (!children.empty()) shown["children"] = children_json(children);
+    if (!called.empty()) shown["children"] = called_json(called);
     if (origin) shown["imported"] = import_json(*origin);
     if (!progress.empty()) shown["progress"] = progress_json(progress, answer_bytes_max);
     print_json(shown);
   } else {
     print_state(*state, shown);
-    print_children(to_string(found->run), children);
+    print_called(to_string(found->run), called);
     if (!progress.empty()) print_written(progress);
     if (origin) print_line(import_text(*origin));
   }

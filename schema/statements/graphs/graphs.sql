@@ -1,1 +1,1 @@
-select name, version, text, current from cairn.graph order by name, version
+select name, version, text, current, actor, at from cairn.graph order by name, version

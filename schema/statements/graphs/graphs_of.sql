@@ -1,1 +1,1 @@
-select name, version, text, current from cairn.graph where version = any($1::text[]) order by name, version
+select name, version, text, current, actor, at from cairn.graph where version = any($1::text[]) order by name, version

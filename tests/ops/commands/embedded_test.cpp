@@ -48,6 +48,7 @@ TEST(Embedded, A18_is_not_migrated_by_the_way_under_a_worker_of_an_older_program
   connection.execute("ALTER TABLE cairn.blob DROP COLUMN put_at");
   connection.execute("ALTER TABLE cairn.worker DROP COLUMN alone, DROP COLUMN has_model");
   connection.execute("DROP TABLE cairn.import, cairn.token, cairn.erasing, cairn.home, cairn.progress");
+  connection.execute("ALTER TABLE cairn.graph DROP COLUMN at, DROP COLUMN actor");
   connection.execute("DROP INDEX cairn.checkpoint_at");
   connection.execute("DELETE FROM cairn.migration WHERE number >= 11");
   const Ran ran = cairn({"runs", "--data", data});

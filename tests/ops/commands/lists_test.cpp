@@ -4,6 +4,7 @@
 #include <regex>
 #include <set>
 
+#include "ops/service/database.hpp"
 #include "tests/ops/http/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
@@ -153,6 +154,53 @@ TEST(Lists, a_graph_or_version_that_nothing_has_is_told_with_what_is_near) {
   const std::string shown = list.substr(list.find_first_not_of(' ', at), 12);
   EXPECT_EQ(cairn_ok({"graph", "show", shown, "--json"}).json()["name"], "lists_loan") << list;
   expect_refused(cairn({"graph", "show", "000"}), 3, "there is none");
+  const Server server;
+  EXPECT_EQ(server.get("/api/v1/runs?graph=lists_loan").body, "[]\n");
+  for (const char* place : {"runs", "questions", "report"}) {
+    const Reply unknown = server.get(std::string("/api/v1/") + place + "?graph=lists_laon");
+    EXPECT_EQ(unknown.status, 404) << place;
+    EXPECT_NE(unknown.body.find("did you mean lists_loan?"), std::string::npos) << unknown.body;
+  }
+}
+
+TEST(Lists, graphs_say_who_and_when_and_go_back_to_an_earlier_version) {
+  const auto add = [](const std::string& prompt) {
+    Json graph = Json::parse(ask_graph("lists_back"));
+    graph["nodes"]["region"]["ask"]["prompt"] = prompt;
+    return cairn_ok({"graph", "add", write_file("back.json", graph.dump()), "--json"}).json()["version"];
+  };
+  const std::string first = add("First?");
+  const std::string second = add("Second?");
+  const auto line_of = [](const std::string& version) {
+    for (const Json& line : cairn_ok({"graph", "list", "--json"}).lines())
+      if (line["version"] == version) return line;
+    return Json();
+  };
+  EXPECT_EQ(line_of(first)["current"], false);
+  const Json last = line_of(second);
+  EXPECT_EQ(last["current"], true);
+  EXPECT_EQ(last["actor"], current_actor());
+  cairn_ok({"graph", "rollback", first.substr(0, 12)});
+  EXPECT_EQ(line_of(first)["current"], true);
+  EXPECT_GT(line_of(first)["at"], last["at"]);
+  EXPECT_EQ(line_of(second)["at"], last["at"]);
+  EXPECT_EQ(cairn_ok({"graph", "show", "lists_back", "--json"}).json()["nodes"]["region"]["ask"]["prompt"], "First?");
+  expect_refused(cairn({"graph", "rollback", "lists_back"}), 3, "Expected a version of a graph, but none begins with");
+  EXPECT_NE(cairn_ok({"graph", "list"}).out.find("SINCE"), std::string::npos);
+}
+
+TEST(Lists, a_queue_that_was_set_by_mistake_is_listed_until_its_setting_is_taken_back) {
+  const auto is_listed = [] { return cairn_ok({"queue"}).out.find("lists_dfault") != std::string::npos; };
+  cairn_ok({"queue", "set", "lists_dfault", "--concurrency", "3"});
+  EXPECT_TRUE(is_listed());
+  cairn_ok({"queue", "set", "lists_dfault", "--concurrency", "none"});
+  EXPECT_FALSE(is_listed());
+}
+
+TEST(Lists, help_is_found_behind_options_of_the_program) {
+  const std::string data = (directory() / "never_made").string();
+  EXPECT_EQ(cairn_ok({"--data", data, "help", "runs"}).out, cairn_ok({"runs", "--help"}).out);
+  expect_refused(cairn({"--data", data, "help", "strat"}), 2, "(did you mean start?)");
 }
 
 TEST(Lists, many_runs_are_summed_up) {

@@ -101,6 +101,7 @@ TEST(MapsOverItems, a_run_for_each_item_and_what_failed_is_tried_again_alone) {
   EXPECT_EQ(server.get("/api/v1/runs?parent=" + run.substr(0, 30)).json().size(), 3u);
   EXPECT_EQ(server.get("/api/v1/runs?status=failed&parent=" + run).json().size(), 1u);
   EXPECT_EQ(server.get("/api/v1/runs?parent=me").status, 400);
+  EXPECT_EQ(server.get("/api/v1/runs/" + run).json()["children"], children);
 
   write_file("map_water", "");
   const std::string fork = cairn_ok({"retry", run, "--json"}).json()["fork"];
