@@ -70,11 +70,33 @@ bool touches_reduced(const Graph& graph, const Json& patch) {
   });
 }
 
+// As CompositionBound counts: texts and keys, and 8 for any other value.
+std::size_t bytes_of(const Json& value) {
+  constexpr std::size_t bytes_of_small = 8;
+  if (value.is_string()) return bytes_of_small + value.get_ref<const std::string&>().size();
+  std::size_t bytes = bytes_of_small;
+  if (value.is_object())
+    for (const auto& [key, part] : value.items()) bytes += key.size() + bytes_of(part);
+  else if (value.is_array())
+    for (const Json& part : value) bytes += bytes_of(part);
+  return bytes;
+}
+
+// The values in an event that references may have composed.
+std::size_t composed_bytes_of(const EventBody& body) {
+  if (const auto* asked = std::get_if<QuestionAsked>(&body))
+    return bytes_of(asked->prompt) + bytes_of(asked->schema) + (asked->fallback ? bytes_of(*asked->fallback) : 0);
+  if (const auto* started = std::get_if<RunStarted>(&body)) return started->input.size();
+  if (const auto* finished = std::get_if<RunFinished>(&body)) return finished->output.size();
+  if (const auto* child = std::get_if<ChildFinished>(&body)) return bytes_of(child->output);
+  return 0;
+}
+
 // One command's way through the rules. Lives for one call of decide.
 class Deciding {
  public:
-  Deciding(RunState& state, const Context& context, const Graphs& graphs)
-      : state_(state), context_(context), graphs_(graphs) {}
+  Deciding(RunState& state, const Context& context, const Graphs& graphs, std::size_t bytes_max)
+      : state_(state), context_(context), graphs_(graphs), bytes_max_(bytes_max) {}
 
   Status operator()(const StartRun& start);
   Status operator()(const CompleteStep& complete);
@@ -95,23 +117,28 @@ class Deciding {
     while (settled_ < touched_.size()) {
       const BranchId branch = touched_[settled_++];
       while (auto implied = follow(state_, branch)) {
-        if (decision_.events.size() + events_of_children_ >= events_max()) implied = Implied{0, endless()};
+        if (decision_.events.size() + events_of_children_ >= events_max())
+          implied = Implied{0, failed_of(std::to_string(context_.events_max) + " events of one decision")};
+        else if (bytes_ >= bytes_max())
+          implied = Implied{0, failed_of(std::to_string(decision_bytes_max) + " bytes of values of one decision")};
         emit_implied(*std::move(implied));
       }
     }
   }
 
-  // A circle of nodes that need no worker would go on for as long as the graph's steps allow.
-  EventBody endless() const {
+  // A circle of nodes that need no worker would go on for as long as the graph's steps allow, and each of many branches
+  // may compose a large value.
+  EventBody failed_of(const std::string& most) const {
     return end_of(state_, {.status = RunStatus::failed,
-                           .reason = "limit: Expected at most " + std::to_string(context_.events_max) +
-                                     " events of one decision, but more would follow.",
+                           .reason = "limit: Expected at most " + most + ", but more would follow.",
                            .output = "{}",
                            .closed = {},
                            .cause = {}});
   }
   // A cleanup has as many again.
   std::size_t events_max() const { return state_.ending ? 2 * context_.events_max : context_.events_max; }
+  std::size_t bytes_max() const { return state_.ending ? bytes_max_ + decision_bytes_max : bytes_max_; }
+  std::size_t bytes() const { return bytes_; }  // of its values and its children's
 
   Decision decision() && {
     std::sort(touched_.begin(), touched_.end());
@@ -133,6 +160,7 @@ class Deciding {
     event.body = std::move(body);
     evolve(state_, event, graphs_, touched_);
     CHECK(state_.seq == event.seq);  // numbered here, counted there
+    bytes_ += composed_bytes_of(event.body);
     decision_.events.push_back(std::move(event));
   }
 
@@ -165,6 +193,8 @@ class Deciding {
   std::vector<BranchId> touched_;
   std::size_t settled_ = 0;
   std::size_t events_of_children_ = 0;
+  std::size_t bytes_ = 0;
+  const std::size_t bytes_max_;
 };
 
 // --- start --------------------------------------------------------------------------------------------------------
@@ -663,24 +693,28 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   context.events_max =
       context_.events_max - std::min(context_.events_max, decision_.events.size() + events_of_children_);
   context.now_us = std::max(context_.now_us, state_.last_at);
-  Result<Decision> decided = decide(started.state, start, context, graphs_);
-  if (!decided) return fail_call(id, std::string(to_string(decided.error().code)), decided.error().message);
+  Deciding deciding(started.state, context, graphs_, bytes_max_ - std::min(bytes_max_, bytes_));
+  if (const Status may = deciding(start); !may)
+    return fail_call(id, std::string(to_string(may.error().code)), may.error().message);
+  deciding.settle();
+  bytes_ += deciding.bytes();
+  Decision decided = std::move(deciding).decision();
   emit(id, std::move(child));
-  events_of_children_ += decided->events.size();
-  for (const Decision::Child& inner : decided->children) events_of_children_ += inner.events.size();
-  started.events = std::move(decided->events);
-  started.touched = std::move(decided->touched);
+  events_of_children_ += decided.events.size();
+  for (const Decision::Child& inner : decided.children) events_of_children_ += inner.events.size();
+  started.events = std::move(decided.events);
+  started.touched = std::move(decided.touched);
   if (auto notice = parent_notice(started.state))  // it ended as it began
     emit(id,
          ChildFinished{notice->command.child, notice->command.status, notice->command.reason, notice->command.output});
   decision_.children.push_back(std::move(started));
-  for (Decision::Child& inner : decided->children) decision_.children.push_back(std::move(inner));
+  for (Decision::Child& inner : decided.children) decision_.children.push_back(std::move(inner));
 }
 
 }  // namespace
 
 Result<Decision> decide(RunState& state, const Command& command, const Context& context, const Graphs& graphs) {
-  Deciding deciding(state, context, graphs);
+  Deciding deciding(state, context, graphs, decision_bytes_max);
   if (Status status = std::visit(deciding, command); !status) return status.error();
   deciding.settle();
   return std::move(deciding).decision();

@@ -295,6 +295,18 @@ class MemberScan {
 
 }  // namespace
 
+int levels_of(std::string_view text) {
+  int level = 0;
+  int deepest = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at++];
+    if (c == '"') at = after_string(text, at);
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++level);
+    if (c == ']' || c == '}') --level;
+  }
+  return deepest;
+}
+
 std::optional<Json> read_plain_json(std::string_view text) {
   PlainJson plain(text);
   std::optional<Json> value(std::in_place);

@@ -26,6 +26,9 @@ inline bool is_plain(std::string_view text) {
 // The position after the quote that closes the string whose first character is at `at`; the text's size if none does.
 std::size_t after_string(std::string_view text, std::size_t at);
 
+// The levels of arrays and objects of a JSON text, without building it: as depth_of its value.
+int levels_of(std::string_view text);
+
 // The value of a text that is plain JSON; nothing if it may be any other JSON, or none.
 std::optional<Json> read_plain_json(std::string_view text);
 

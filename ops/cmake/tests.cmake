@@ -166,6 +166,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/progress_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
   tests/workers/runtime/turn_watch_test.cpp
+  tests/workers/runtime/refused_calls_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/pool_test.cpp

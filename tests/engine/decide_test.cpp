@@ -618,6 +618,35 @@ TEST(Decide, one_decision_emits_a_bounded_number_of_events) {
   EXPECT_NE(start.state.reason.find("events of one decision"), std::string::npos) << start.state.reason;
 }
 
+// H3, A12: each question may take 32 MiB, and nothing added them up.
+TEST(Decide, A12_the_values_of_one_decision_take_a_bounded_room_together) {
+  Json nodes = {{"start", {{"map", "sub_goals"}, {"on", {{"joined", Json::array()}}}}},
+                {"meet", {{"map", "sub_goals"}, {"join", true}, {"on", {{"joined", "z"}}}}},
+                {"z", {{"end", "done"}}}};
+  for (int n = 0; n < 12; ++n) {
+    const std::string name = "q" + std::to_string(n);
+    nodes["start"]["on"]["joined"].push_back(name);
+    nodes[name] = {{"ask", {{"kind", "question"}, {"prompt", Json(1'000, "$x")}}},
+                   {"on", {{"answered", "meet"}, {"expired", "meet"}}}};
+  }
+  const Json graph = {{"name", "t"}, {"start", "start"}, {"limits", {{"steps", 100}}}, {"nodes", nodes}};
+  const Trial trial(graph.dump());
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  start.input = {{"x", std::string(30'000, 'x')}};
+  const Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1)};
+  RunState state;
+  const Result<Decision> decided = decide(state, start, context, trial.graphs);
+  ASSERT_TRUE(decided) << decided.error().message;
+  EXPECT_EQ(state.status, RunStatus::failed);
+  EXPECT_NE(state.reason.find("bytes of values of one decision"), std::string::npos) << state.reason;
+  const auto asked = std::count_if(decided->events.begin(), decided->events.end(), [](const Event& event) {
+    return std::holds_alternative<QuestionAsked>(event.body);
+  });
+  EXPECT_EQ(asked, 5) << "the fifth, of 30 MB each, is the one over it";
+}
+
 TEST(Decide, a_run_that_ends_at_the_bound_of_events_closes_what_it_leaves_open) {
   const BoundedStart start(R"({"name":"t","start":"fork","limits":{"steps":1000000},"nodes":{
     "fork":{"map":"sub_goals","on":{"joined":["q","loop"]}},

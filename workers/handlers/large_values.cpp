@@ -1,5 +1,6 @@
 #include "workers/handlers/large_values.hpp"
 
+#include "engine/json_scan.hpp"
 #include "storage/chain.hpp"
 
 namespace cairn {
@@ -67,22 +68,30 @@ class BlobReplacement {
  public:
   BlobReplacement(const ReadBlob& read, std::size_t bytes_max) : read_(read), left_(bytes_max) {}
 
-  void apply(Json& value) {
+  // `levels`: the arrays and objects around the value.
+  void apply(Json& value, int levels = 0) {
     if (!value.is_structured()) return;
     const std::optional<Hash> hash = blob_of(value);
     if (!hash) {
-      for (Json& part : value) apply(part);
+      for (Json& part : value) apply(part, levels + 1);
       return;
     }
     if (left_ == 0) return;
     const BlobText bytes = read_(*hash);
     if (bytes == nullptr) return;
+    if (levels + levels_of(*bytes) > json_depth_max) {
+      is_too_deep_ = true;
+      return;
+    }
     const bool fits = bytes->size() <= left_;
     left_ = fits ? left_ - bytes->size() : 0;
     if (fits) value = parse_stored(*bytes);
   }
 
   Status status() const {
+    if (is_too_deep_)
+      return Error{Code::limit, "Expected values of at most " + std::to_string(json_depth_max) +
+                                    " levels, but a large value that is put back makes more."};
     if (left_ > 0) return Done{};
     return Error{Code::limit, "Expected large values of at most " + std::to_string(composed_bytes_max) +
                                   " bytes together, but there are more."};
@@ -91,6 +100,7 @@ class BlobReplacement {
  private:
   const ReadBlob& read_;
   std::size_t left_;
+  bool is_too_deep_ = false;
 };
 
 }  // namespace
@@ -99,6 +109,9 @@ Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs) {
   if (!fields.is_object()) return Done{};
   if (blob_of(fields))
     return Error{Code::invalid, "Expected fields, but found what stands for a large value: " + fields.dump() + "."};
+  if (const int levels = depth_of(fields); levels > json_depth_max)  // a reference hides them from all who look later
+    return Error{Code::limit, "Expected a value of at most " + std::to_string(json_depth_max) + " levels, but found " +
+                                  std::to_string(levels) + "."};
   for (auto& [name, value] : fields.items()) {
     const Reducer reducer = graph == nullptr ? Reducer::last : graph->reducer(name);
     const bool is_mapped = graph != nullptr && graph->mapped.contains(name);

@@ -28,8 +28,8 @@ struct Blob {
 };
 
 // Replaces large values by references and adds them to `blobs`. `graph`: the graph whose channels the fields are; null:
-// no channels. Refuses `limit`: a value above json_bytes_max; `invalid`: fields that as a whole have the form of a
-// reference.
+// no channels. Refuses `limit`: a value above json_bytes_max, or fields deeper than json_depth_max; `invalid`: fields
+// that as a whole have the form of a reference.
 Status move_out(Json& fields, const Graph* graph, std::vector<Blob>& blobs);
 Status move_out(std::vector<Fact>& facts, std::vector<Blob>& blobs);
 
@@ -41,7 +41,7 @@ BlobText blob_text(std::optional<std::string> bytes);
 using ReadBlob = std::function<BlobText(const Hash&)>;
 
 // Replaces every reference whose bytes `read` knows by the value. Refuses `limit`: together they take more than
-// `bytes_max`; those beyond that stay as they are.
+// `bytes_max`, or one makes the whole deeper than json_depth_max; such ones stay as they are.
 Status put_back(const std::vector<Json*>& values, const ReadBlob& read, std::size_t bytes_max = composed_bytes_max);
 
 }  // namespace cairn

@@ -55,6 +55,10 @@ void Committer::history(History history) {
   const std::int64_t head_before = run->head;
   // At least the last known event was asked for.
   if (history.fits && run->head > 0 && history.rows.empty()) return load_anew(*run);
+  if (!history.fault
+           .empty())  // another process's login, or a repaired page, may give it: as a version of a newer program
+    return fail(*run, {Code::unsupported, "Expected the database to give the history of run " + to_string(run->id) +
+                                              ", but it refuses: " + history.fault + "."});
   const Status folded = history.fits ? fold(*run, history) : Status(no_memory());
   if (run->at == Run::At::loading) return;
   if (!folded) return fail(*run, folded.error());

@@ -29,9 +29,10 @@ struct History {
   RunId run;
   std::optional<SnapshotRow> snapshot;
   std::vector<EventRow> rows;
-  bool complete = true;  // false: there are more
-  bool graphs = false;   // the graphs were read before
-  bool fits = true;      // false: the memory is used up, and nothing was read
+  bool complete = true;    // false: there are more
+  bool graphs = false;     // the graphs were read before
+  bool fits = true;        // false: the memory is used up, and nothing was read
+  std::string fault = {};  // the database refuses to read it, and would again; nothing was read
 };
 
 // The answers to the loads, in their order: the first events of each, all of them where they are few. Throws

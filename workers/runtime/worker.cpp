@@ -202,7 +202,7 @@ struct Worker::Parts {
     return use(session_);
   }
   void on_answer(StoreCall call);
-  void on_failure(const StoreCall& call, const std::string& fault);
+  void on_failure(const StoreCall& call, const std::string& fault, bool is_lasting);
   void complain(const char* purpose, const std::string& fault);
   void start_some();
   void start(Effect effect);
@@ -335,16 +335,20 @@ void Worker::Parts::carry_on() {
 
 void Worker::Parts::carry(StoreCall call) {
   std::optional<std::string> fault;
+  bool is_lasting = false;
   try {
     carry_out(call, {store_, steady_, has_exited, [this](std::uint64_t batch, std::vector<LockedRun> runs) {
                        return decide_locked(batch, std::move(runs));
                      }});
+  } catch (const StoreUnavailable& thrown) {
+    fault = thrown.what();
   } catch (const std::exception& thrown) {
     fault = thrown.what();
+    is_lasting = true;
   }
-  serial_.run(shared([this, call = std::move(call), fault = std::move(fault)]() mutable {
+  serial_.run(shared([this, call = std::move(call), fault = std::move(fault), is_lasting]() mutable {
     --calls_under_way_;
-    fault ? on_failure(call, *fault) : on_answer(std::move(call));
+    fault ? on_failure(call, *fault, is_lasting) : on_answer(std::move(call));
     now_or_soon();
   }));
 }
@@ -365,11 +369,11 @@ void Worker::Parts::on_answer(StoreCall call) {
   });
 }
 
-void Worker::Parts::on_failure(const StoreCall& call, const std::string& fault) {
+void Worker::Parts::on_failure(const StoreCall& call, const std::string& fault, bool is_lasting) {
   complain(purpose(call), fault);
   with_session([&](Session& session) {
     session.tick(steady_us());
-    session.failed(call);
+    session.failed(call, is_lasting ? fault : "");
   });
 }
 

@@ -18,6 +18,7 @@ class Worker {
   ~Worker();
 
   // Works until stop() or `until`; then drains: finishes what runs, commits it, offers the rest, closes the session.
+  // Ends by itself, and leaves what it holds to others, if the database refuses all that it commits: a lost right.
   // Throws nothing when the database goes away: backs off and tries again. Exceptions of `until` are passed on. Throws
   // std::system_error if there is not memory enough for it, or its threads cannot be started. Ends the process
   // (SIGABRT, after a line in the log) if a turn takes longer than the options allow.

@@ -143,7 +143,8 @@ WorkerReport Session::report() const {
           .conflicts = counts.conflicts,
           .stale = steps_.late(),
           .lost_swept = sweeping_.lost(),
-          .forgotten = counts.forgotten};
+          .forgotten = counts.forgotten,
+          .refusal = refusal_};
 }
 
 // A sub-goal on a tool that another session has is no mistake of its plan.
@@ -185,7 +186,8 @@ void Session::write_row_if_changed() {
 void Session::close_when_idle() {
   if (lifecycle_.state() != SessionLifecycle::State::draining) return;
   const bool is_idle = pool_.is_idle() && committer_.idle() && under_way_ == 0 && actions_.calls.empty();
-  if (lifecycle_.begin_closing(is_idle)) call(CloseSession{id()});
+  // A session that is refused does not wait: with its row it leaves all that it holds to others.
+  if (lifecycle_.begin_closing(is_idle || !refusal_.empty())) call(CloseSession{id()});
 }
 
 void Session::read_graphs_if_due() {

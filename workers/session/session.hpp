@@ -49,8 +49,9 @@ class Session {
   void drain();                 // finishes what runs, commits it, offers the rest, closes; may be called again
   void hurry();                 // the same, but lets go of what runs at once and waits for the store but shortly
 
-  void answered(StoreCall call);       // with its answer in it
-  void failed(const StoreCall& call);  // the store was unavailable: it happened or not
+  void answered(StoreCall call);  // with its answer in it
+  // The store was unavailable: it happened or not. Or it refuses the call, and will again, as `refusal` says.
+  void failed(const StoreCall& call, const std::string& refusal = {});
   void ended(Ticket slot, StepResult result);
   void fell_short(Ticket slot, const std::string& lacking);  // of means of this process: instead of ended()
   void yielded(Ticket slot);                                 // to a session with a language model: likewise
@@ -89,6 +90,7 @@ class Session {
   void open_queues_changed();
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
+  void end_if_refused(const StoreCall& call, const std::string& refusal);
   void learn_means(const std::vector<SessionRow>& sessions);
   bool shares_queue(const SessionRow& row) const;
 
@@ -140,6 +142,8 @@ class Session {
   QueueNames graph_versions_;                  // whose queues are served
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;
+  int refused_commits_ = 0;  // one after another
+  std::string refusal_;
   TimeUs next_graphs_ = 0;                              // steady
   std::unordered_map<RunId, History> short_histories_;  // brought by a claim; for the loads of this round
   StepsInFlight::Actions step_actions_;                 // drained; kept for its memory

@@ -57,6 +57,7 @@ void Session::on_failure(const ReadHistories& read) {
 
 template <>
 void Session::on_answer(Commit& commit) {
+  refused_commits_ = 0;
   committer_.verdicts(commit.batch.batch, std::move(commit.answer));
 }
 template <>
@@ -66,6 +67,7 @@ void Session::on_failure(const Commit& commit) {
 
 template <>
 void Session::on_answer(CommitLocked& locked) {
+  refused_commits_ = 0;
   committer_.verdicts(locked.commit.batch, std::move(locked.answer.verdicts));
   pool_.refilled(std::move(locked.answer.claimed));
 }
@@ -202,9 +204,22 @@ void Session::answered(StoreCall call) {
   pass_on_sweeps();
 }
 
-void Session::failed(const StoreCall& call) {
+// The lasting refusal of a single entry is a verdict. If whole commits are refused, again and again and nothing
+// between, this login has lost its rights or its tables: another session may have them.
+void Session::end_if_refused(const StoreCall& call, const std::string& refusal) {
+  constexpr int refused_commits_max = 5;  // over some seconds: each is tried again after a pause
+  const bool is_commit = std::holds_alternative<Commit>(call) || std::holds_alternative<CommitLocked>(call);
+  if (!is_commit || refusal.empty() || !refusal_.empty() || ++refused_commits_ < refused_commits_max) return;
+  refusal_ =
+      "Expected the database to take what session " + std::to_string(id()) + " commits, but it refuses: " + refusal;
+  note(Note::Level::error, refusal_ + "; it gives back what it holds, and ends.");
+  hurry();
+}
+
+void Session::failed(const StoreCall& call, const std::string& refusal) {
   --under_way_;
   CHECK(under_way_ >= 0);
+  end_if_refused(call, refusal);
   std::visit([this](const auto& one) { on_failure(one); }, call);
   pass_on_steps();
 }

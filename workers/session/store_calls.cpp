@@ -11,13 +11,18 @@ constexpr std::int32_t loose_ends_max = 50;  // each may cost two histories
 constexpr const char* no_memory_for_entry = "the memory for it is used up";
 constexpr std::int32_t orphans_max = 1'000;  // open children looked at by one scan
 
-// The report of the same attempt, without what takes room.
-Command failed_instead(const Command& report) {
+// The report of the same attempt without what takes room, or what the database does not take.
+Command failed_instead(const Command& report, Failure failure) {
   if (const auto* complete = std::get_if<CompleteStep>(&report))
-    return FailStep{complete->step, complete->attempt, memory_used_up(), complete->worker, complete->started_at};
+    return FailStep{complete->step, complete->attempt, std::move(failure), complete->worker, complete->started_at};
   FailStep failed = std::get<FailStep>(report);
   failed.failure.facts.clear();
   return failed;
+}
+
+// As the session reports an outcome that the database does not take.
+Failure refused(const std::string& what, const std::exception& fault) {
+  return {"invalid", "Expected the database to " + what + ", but it refuses: " + fault.what(), true, {}};
 }
 
 }  // namespace
@@ -39,6 +44,11 @@ void ReadHistories::carry_out(const CallSite& at) {
   } catch (const std::bad_alloc&) {
     if (loads.size() > 1) throw;  // each is read alone then
     answer.histories = {History{.run = loads.front().run, .snapshot = {}, .rows = {}, .fits = false}};
+  } catch (const StoreUnavailable&) {
+    throw;
+  } catch (const std::exception& fault) {
+    if (!loads.front().alone) throw;
+    answer.histories = {History{.run = loads.front().run, .snapshot = {}, .rows = {}, .fault = fault.what()}};
   }
 }
 
@@ -91,6 +101,10 @@ void ReadBlobs::carry_out(const CallSite& at) const {
     put_back(*work, [&](const Hash& hash) { return texts->read(at.store, shard, hash); });
   } catch (const std::bad_alloc&) {
     work->answer = memory_used_up();
+  } catch (const StoreUnavailable&) {
+    throw;
+  } catch (const std::exception& fault) {
+    work->answer = refused("give the large values that the step reads", fault);
   }
 }
 
@@ -98,7 +112,11 @@ void KeepBlobs::carry_out(const CallSite& at) {
   try {
     for (const Blob& blob : blobs) at.store.put_blob(shard, blob.hash, blob.bytes);
   } catch (const std::bad_alloc&) {
-    command = failed_instead(command);
+    command = failed_instead(command, memory_used_up());
+  } catch (const StoreUnavailable&) {
+    throw;
+  } catch (const std::exception& fault) {
+    command = failed_instead(command, refused("keep the large values that the step leaves", fault));
   }
 }
 

@@ -45,6 +45,7 @@ struct WorkerReport {
   std::int64_t stale = 0;  // reports refused because the hold was lost or the run had ended
   std::int64_t lost_swept = 0;
   std::int64_t forgotten = 0;  // folded states that made room for others
+  std::string refusal = {};    // not empty: it ended by itself, because the database takes none of its commits
 };
 
 }  // namespace cairn

@@ -75,6 +75,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   const WorkerReport report = worker.run();
   signals.watch(nullptr);
   print_done(settings, report);
+  if (!report.refusal.empty()) return Error{Code::unavailable, report.refusal + "."};
   return exit_ok;
 }
 

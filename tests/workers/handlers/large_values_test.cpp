@@ -47,6 +47,34 @@ TEST(LargeValues, references_that_multiply_one_are_put_back_up_to_a_bound) {
   EXPECT_TRUE(put_back({&few}, [&](const Hash&) { return blob_text(text); }).ok());
 }
 
+Json wrapped(Json value, int levels) {
+  for (int level = 0; level < levels; ++level) value = Json::array({std::move(value)});
+  return value;
+}
+
+// A2, E7: behind a reference no check counted the levels, and each step could wrap the value before it again.
+TEST(LargeValues, A2_levels_do_not_grow_through_references) {
+  const Json deep = wrapped(std::string(33'000, 'x'), 150);
+  Json fields = {{"x", deep}};
+  std::vector<Blob> blobs;
+  ASSERT_TRUE(move_out(fields, nullptr, blobs));
+  ASSERT_EQ(blobs.size(), 1U);
+  const Json reference = fields["x"];
+  const auto read = [&](const Hash&) { return blob_text(blobs[0].bytes); };
+  Json shallow = wrapped(reference, 50);
+  EXPECT_TRUE(put_back({&shallow}, read).ok());
+  EXPECT_EQ(shallow, wrapped(deep, 50));
+  Json beyond = wrapped(reference, 51);
+  const Status whole = put_back({&beyond}, read);
+  ASSERT_FALSE(whole);
+  EXPECT_EQ(whole.error().code, Code::limit);
+  EXPECT_EQ(beyond, wrapped(reference, 51)) << "it stays as it is";
+  Json deeper = {{"x", wrapped(deep, 50)}};  // 201 levels with the fields themselves
+  const Status moved = move_out(deeper, nullptr, blobs);
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().code, Code::limit);
+}
+
 TEST(LargeValues, what_looks_like_one_is_not_taken_for_one) {
   for (const Json& value :
        {reference(others), Json::array({1, reference(others)}), Json{{"deep", reference(others)}},
