@@ -300,6 +300,7 @@ add_dependencies(test_ops cairn crash_worker)
 # The tidy tests read the sources; they need nothing of the program.
 add_executable(test_tidy
   tests/paths.cpp
+  tests/tidy/attacks_test.cpp
   tests/tidy/build_test.cpp
   tests/tidy/form_test.cpp
   tests/tidy/named_tests.cpp

@@ -618,6 +618,29 @@ TEST(Decide, one_decision_emits_a_bounded_number_of_events) {
   EXPECT_NE(start.state.reason.find("events of one decision"), std::string::npos) << start.state.reason;
 }
 
+// A6: each step copied the whole list, twice. 30,000 steps of 1 KB would copy a terabyte, and no test waits for that.
+TEST(Decide, A6_what_a_step_appends_costs_what_is_added_and_not_what_is_there) {
+  const Trial trial(R"({"name":"t","start":"a","limits":{"steps":1000000},
+    "channels":{"list":{"reducer":"append"},"all":{"reducer":"merge"},"most":{"reducer":"max"}},"nodes":{
+    "a":{"do":"x.y","labels":["ok","end"],"on":{"ok":"a","end":"z"}},"z":{"end":"done"}}})");
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  const Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1)};
+  RunState state;
+  ASSERT_TRUE(decide(state, start, context, trial.graphs));
+  const std::string kilobyte(1'000, 'x');
+  constexpr int times = 30'000;
+  for (int n = 0; n < times; ++n) {
+    const StepId step = state.last_step;
+    const Json patch = {{"list", {kilobyte}}, {"all", {{"k" + std::to_string(n % 3'000), kilobyte}}}, {"most", n}};
+    ASSERT_TRUE(
+        decide(state, CompleteStep{step, 1, {"ok", patch, {}, ""}, 1, context.now_us, 0}, context, trial.graphs));
+  }
+  EXPECT_EQ(read_channel(state, root_branch, "list").size(), static_cast<std::size_t>(times));
+  EXPECT_EQ(read_channel(state, root_branch, "all").size(), 3'000u);
+}
+
 // H3, A12: each question may take 32 MiB, and nothing added them up.
 TEST(Decide, A12_the_values_of_one_decision_take_a_bounded_room_together) {
   Json nodes = {{"start", {{"map", "sub_goals"}, {"on", {{"joined", Json::array()}}}}},

@@ -68,7 +68,6 @@ class Mixture {
 };
 
 TEST(Faults, a_mixture_by_seed) {
-  if (is_left_to_full("a_mixture_by_seed")) return;
   const std::uint64_t seed = fault_seed();
   std::cout << "CAIRN_SEED=" << seed << std::endl;
   OwnServer server("mixed");
@@ -77,7 +76,7 @@ TEST(Faults, a_mixture_by_seed) {
   load.start_plans(6);
   load.measure_before();
   Mixture mixture(load, server, proxy, seed);
-  constexpr int times = 60;
+  const int times = is_full() ? 60 : 8;
   load.under(times, milliseconds(200), [&] { mixture.inject(); });
   load.measure_after();
   load.wait_until_ended();
