@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sstream>
 
+#include "storage/postgres/connection.hpp"
 #include "tests/ops/http/api_client.hpp"
 
 namespace cairn::program {
@@ -243,6 +244,20 @@ TEST(ApiUp, up_brings_the_api_along_and_starts_it_again) {
   up.signal(SIGTERM);
   EXPECT_EQ(up.wait(), 0);
   EXPECT_FALSE(is_answered(port));
+}
+
+// D15: one on a full disk, or that takes no writes, was called ready.
+TEST(ApiDatabase, D15_a_database_that_takes_no_writes_is_not_ready) {
+  const Server server;
+  EXPECT_EQ(server.get("/readyz").status, 200);
+  PgConnection owner({owner_dsn(), "test", false});
+  owner.execute("ALTER DATABASE cairn SET default_transaction_read_only = on");
+  const Reply refused = server.get("/readyz");
+  owner.execute("SET default_transaction_read_only = off");
+  owner.execute("ALTER DATABASE cairn RESET default_transaction_read_only");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(error_code_of(refused), "unavailable");
+  EXPECT_EQ(server.get("/readyz").status, 200);
 }
 
 TEST(ApiDatabase, readiness_goes_with_the_database_and_comes_back_with_it) {
