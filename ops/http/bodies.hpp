@@ -21,6 +21,7 @@ Result<AnswerRequest> answer_body(const ApiRequest& request);   // without the r
 Result<SignalRequest> signal_body(const ApiRequest& request);   // without the run
 Result<ControlRequest> cancel_body(const ApiRequest& request);  // {"reason"?, "now"?}
 Result<std::string> reset_body(const ApiRequest& request);      // {"to"}
+Result<Json> move_body(const ApiRequest& request);              // {"graph"}: any JSON, as graph_body
 Result<BulkRequest> bulk_body(const ApiRequest& request);
 Status no_body(const ApiRequest& request);           // {} or nothing
 Result<Json> graph_body(const ApiRequest& request);  // any JSON; the client checks that it is a graph
