@@ -302,6 +302,7 @@ add_executable(test_tidy
   tests/paths.cpp
   tests/tidy/build_test.cpp
   tests/tidy/form_test.cpp
+  tests/tidy/frictions_test.cpp
   tests/tidy/named_tests.cpp
   tests/tidy/names_test.cpp
   tests/tidy/prose_test.cpp

@@ -326,14 +326,24 @@ Result<bool> query_flag(const ApiRequest& request, std::string_view name) {
   return text == "true";
 }
 
+constexpr std::int64_t lines_max = 1'000;  // of a page
+
+Result<PageWanted> page_query(const ApiRequest& request) {
+  if (const Status known = only_query(request, {"limit", "after"}); !known) return known.error();
+  PageWanted wanted{.after = query_text(request, "after")};
+  const std::string limit = query_text(request, "limit");
+  if (limit.empty()) return wanted;
+  const Status set = set_limit(wanted.limit.emplace(), limit, lines_max);
+  return set ? Result<PageWanted>(wanted) : Result<PageWanted>(set.error());
+}
+
 Result<RunQuery> filter_query(const ApiRequest& request) {
-  constexpr std::int64_t runs_max = 1'000;
   const Status known = only_query(request, {"graph", "version", "status", "tag", "since", "until", "lasted", "reason",
                                             "error", "node", "tool", "parent", "lineage", "limit", "after"});
   if (!known) return known.error();
   RunQuery query;
   for (const auto& [name, value] : request.query) {
-    const Status added = name == "limit"   ? set_limit(query.filter.limit, value, runs_max)
+    const Status added = name == "limit"   ? set_limit(query.filter.limit, value, lines_max)
                          : name == "after" ? add_cursor(query.filter, value)
                          : name == "tag"   ? add_tag(query, value)
                                            : add_term(query, name, value);

@@ -30,6 +30,13 @@ Status only_query(const ApiRequest& request, FieldNames known);             // e
 std::string query_text(const ApiRequest& request, std::string_view name);   // "": it has none
 Result<bool> query_flag(const ApiRequest& request, std::string_view name);  // true or false
 
+// The page that is wanted of a list which is read whole.
+struct PageWanted {
+  std::optional<std::int32_t> limit = {};  // all
+  std::string after = {};                  // the cursor of the page before; "": from the beginning
+};
+Result<PageWanted> page_query(const ApiRequest& request);
+
 Result<RunQuery> filter_query(const ApiRequest& request);
 Result<Moment> moment_query(const ApiRequest& request);
 // Starts at `from`, or after the event in the header Last-Event-ID.

@@ -1,6 +1,7 @@
 // Graphs that come over HTTP: added with all their faults said, runs moved to another version, one by one and in bulk;
 // and where an answer says that something new is found.
 #include <gtest/gtest.h>
+#include <set>
 
 #include "tests/ops/http/api_client.hpp"
 
@@ -125,7 +126,7 @@ TEST(ApiGraphs, an_answer_that_something_was_made_says_where) {
   EXPECT_EQ(begun.header("Location"), runs + "/" + begun.json()["run"].get<std::string>());
   EXPECT_EQ(server.get(begun.header("Location")).json()["run"], begun.json()["run"]);
   EXPECT_EQ(server.post(runs, {{"graph", "made"}, {"key", "once"}}).header("Location"), "");
-  const Reply fork = server.post(begun.header("Location") + "/fork", {{"at", 1}});
+  const Reply fork = server.post(begun.header("Location") + "/fork", {{"at", 2}});
   ASSERT_EQ(fork.status, 201) << fork.body;
   EXPECT_EQ(fork.header("Location"), runs + "/" + fork.json()["run"].get<std::string>());
 }
@@ -141,6 +142,40 @@ TEST(ApiGraphs, F12_the_address_of_the_api_answers_with_its_routes) {
     };
     EXPECT_TRUE(has({{"method", "POST"}, {"path", "/api/v1/runs/{run}/move"}, {"role", "operate"}})) << routes;
     EXPECT_TRUE(has({{"method", "GET"}, {"path", "/healthz"}, {"role", nullptr}})) << routes;
+  }
+}
+
+TEST(ApiGraphs, short_lists_have_pages_too) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  ASSERT_EQ(server.post(graphs, asking("paged", "First?")).status, 201);
+  ASSERT_EQ(server.post(graphs, asking("paged", "Second?")).status, 201);
+  cairn_ok({"queue", "set", "one", "--concurrency", "1", "--dsn", dsn});
+  cairn_ok({"queue", "set", "two", "--concurrency", "2", "--dsn", dsn});
+  const Beside worker({"work", "--dsn", dsn}), another({"work", "--dsn", dsn});
+  ASSERT_TRUE(wait_until([&] { return server.get("/api/v1/workers").json().size() == 2; }));
+  for (const auto& [path, least] : {std::pair{"/api/v1/graphs", 3U}, {"/api/v1/queues", 2U}, {"/api/v1/workers", 2U}}) {
+    const Json all = server.get(path).json();
+    ASSERT_GE(all.size(), least) << path;
+    std::set<std::string> seen, known;
+    const auto name_of = [](const Json& line) {
+      return line.value("name", "") + line.value("version", "") + line.value("session", Json()).dump() +
+             line.value("queue", "");
+    };
+    for (const Json& line : all) known.insert(name_of(line));
+    std::size_t pages = 0;
+    for (std::string at = std::string(path) + "?limit=1"; !at.empty(); ++pages) {
+      const Reply page = server.get(at);
+      ASSERT_EQ(page.status, 200) << page.body;
+      ASSERT_EQ(page.json().size(), 1U) << at;
+      EXPECT_TRUE(seen.insert(name_of(page.json()[0])).second) << "twice: " << page.body;
+      const std::string link = page.header("Link");
+      at = link.empty() ? "" : path + link.substr(1, link.find('>') - 1);
+    }
+    EXPECT_EQ(pages, all.size()) << path;
+    EXPECT_EQ(seen, known) << path;
+    EXPECT_EQ(server.get(std::string(path) + "?limit=0").status, 400);
+    EXPECT_EQ(server.get(std::string(path) + "?color=red").status, 400);
   }
 }
 
