@@ -245,6 +245,8 @@ void Table::print_wrapped() const { print(true); }
 // Narrows the widest columns until the last one has room: never one with an id, which is to be copied, or with colours.
 void Table::fit(std::vector<std::size_t>& widths) const {
   constexpr std::size_t narrowest = 12;
+  if (!is_terminal()) return;  // a script gets cells as they are
+  const std::size_t columns = line_width();
   const auto is_kept = [this](std::size_t column) {
     return std::any_of(rows_.begin(), rows_.end(), [column](const auto& row) {
       return row[column].find(paint_begins) != std::string::npos || parse_run_id(row[column]);
@@ -256,7 +258,7 @@ void Table::fit(std::vector<std::size_t>& widths) const {
     used += widths[i] + 2;
     if (!is_kept(i)) may_shrink.push_back(i);
   }
-  while (used + last_width_min > line_width() && !may_shrink.empty()) {
+  while (used + last_width_min > columns && !may_shrink.empty()) {
     const auto widest = *std::max_element(may_shrink.begin(), may_shrink.end(),
                                           [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
     if (widths[widest] <= narrowest) return;

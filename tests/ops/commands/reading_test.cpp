@@ -76,14 +76,27 @@ TEST(Reading, F13_a_run_a_report_tokens_and_a_doctor_fit_80_columns) {
   EXPECT_GT(lines, 30);
 }
 
-TEST(Reading, a_table_is_narrowed_at_its_widest_column_and_ids_stay_whole) {
-  const std::string run = asking_run({"--tag", "reading=" + std::string(70, 'n')});
-  const std::string all = [&] {
-    std::string text;
-    for (const std::string& line : on_a_terminal("runs --tag reading=" + std::string(70, 'n'))) text += line + "\n";
-    return text;
-  }();
-  EXPECT_NE(all.find(run.substr(0, 13)), std::string::npos) << all;
+TEST(Reading, a_table_is_narrowed_for_a_terminal_alone_and_its_ids_stay_whole) {
+  const std::string graph(60, 'g'), dsn = new_database();
+  cairn_ok({"graph", "add", write_file("wide.json", ask_graph(graph)), "--dsn", dsn});
+  const std::string called =
+      Json{{"name", "calls_wide"},
+           {"start", "call"},
+           {"limits", {{"steps", 9}}},
+           {"nodes",
+            {{"call", {{"call", graph}, {"on", {{"done", "end"}, {"failed", "end"}}}}}, {"end", {{"end", "done"}}}}}}
+          .dump();
+  cairn_ok({"graph", "add", write_file("calls.json", called), "--dsn", dsn});
+  const std::string run = cairn_ok({"start", "calls_wide", "--json", "--dsn", dsn}).json()["run"];
+  const std::string child = cairn_ok({"runs", "--parent", run, "--json", "--dsn", dsn}).lines().at(0)["run"];
+  std::string shown;
+  for (const std::string& line : on_a_terminal("show " + run + " --dsn '" + dsn + "'")) {
+    shown += line + "\n";
+    EXPECT_TRUE(columns_of(line) <= 80u || is_command_line(line)) << line;
+  }
+  EXPECT_NE(shown.find(child), std::string::npos) << shown;
+  EXPECT_EQ(shown.find(graph), std::string::npos) << "narrowed\n" << shown;
+  EXPECT_NE(cairn_ok({"show", run, "--dsn", dsn}).out.find(graph), std::string::npos) << "a script gets it whole";
 }
 
 TEST(Reading, a_help_text_is_wrapped_to_the_terminal_and_not_cut) {
