@@ -1,6 +1,9 @@
 // Graphs that come over HTTP: added with all their faults said, runs moved to another version, one by one and in bulk;
 // and where an answer says that something new is found.
+#include <algorithm>
+#include <csignal>
 #include <gtest/gtest.h>
+#include <regex>
 #include <set>
 
 #include "tests/ops/http/api_client.hpp"
@@ -143,6 +146,21 @@ TEST(ApiGraphs, F12_the_address_of_the_api_answers_with_its_routes) {
     EXPECT_TRUE(has({{"method", "POST"}, {"path", "/api/v1/runs/{run}/move"}, {"role", "operate"}})) << routes;
     EXPECT_TRUE(has({{"method", "GET"}, {"path", "/healthz"}, {"role", nullptr}})) << routes;
   }
+}
+
+TEST(ApiGraphs, F12_what_up_prints_can_be_opened) {
+  Beside up({"up", "--workers", "1", "--listen", "127.0.0.1:0", "--dsn", new_database()});
+  static const std::regex printed("API +(http://\\S+)");
+  std::smatch found;
+  std::string out;
+  ASSERT_TRUE(wait_until([&] {
+    out = up.out();
+    return std::regex_search(out, found, printed);
+  })) << up.err();
+  const Ran opened = run_program("/usr/bin/curl", {"-s", "-w", "%{http_code}", found[1].str()});
+  EXPECT_TRUE(opened.out.ends_with("200")) << found[1] << " " << opened.out;
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0);
 }
 
 TEST(ApiGraphs, short_lists_have_pages_too) {
