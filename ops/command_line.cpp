@@ -16,11 +16,9 @@
 #include "ops/command_help.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
-#include "ops/service/database.hpp"
+#include "ops/service/environment.hpp"
 #include "storage/postgres/connection.hpp"
-#include "storage/postgres/dsn.hpp"
 #include "workers/ports/failures.hpp"
-#include "workers/ports/log.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -57,22 +55,6 @@ void occupy_standard_streams() {
     close(file);
     return;
   }
-}
-
-Error unknown_word(const std::string& name, const std::string& known, const std::string& found) {
-  return {Code::invalid, "Expected " + name + " to be " + known + ", but it is \"" + found + "\"."};
-}
-
-// Refuses `invalid`: an unknown level or form.
-Status log_to_stderr() {
-  const std::string given = environment_variable("CAIRN_LOG");
-  const std::string level = given.empty() ? "warn" : given;
-  const std::optional<LogLevel> found = parse_log_level(level);
-  if (!found) return unknown_word("CAIRN_LOG", "debug, info, warn or error", level);
-  const std::string form = environment_variable("CAIRN_LOG_FORM");
-  if (!form.empty() && form != "text" && form != "json") return unknown_word("CAIRN_LOG_FORM", "text or json", form);
-  open_log(form == "json" ? LogForm::json : LogForm::text, *found, environment_variable("CAIRN_LOG_FILE"));
-  return Done{};
 }
 
 constexpr std::size_t sentence_bytes_max = 2'000;
@@ -115,27 +97,21 @@ int run_chosen(const std::function<Exit()>& chosen) {
   }
 }
 
-// Settings from the environment that are malformed are usage errors, as those of the arguments are.
-Status check_environment(const Settings& settings) {
-  const DatabaseChoice choice = choose_database(settings);
-  if (Status dsn = check_dsn(choice.dsn, "CAIRN_DSN"); !dsn) return dsn;  // one in --dsn was parsed
-  const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
-  return checkpoints ? Status(Done{}) : checkpoints.error();
-}
-
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) {
   occupy_standard_streams();
   hide_from_other_processes();
   raise_open_files();
-  if (const Status log = log_to_stderr(); !log) return say(exit_usage, log.error().message);
+  if (const Status log = open_log_of_environment(); !log) return say(exit_usage, log.error().message);
   for (int i = 1; i < argc; ++i)
     if (!is_utf8(argv[i]))
       return say(exit_usage, "Expected arguments in UTF-8, but argument " + std::to_string(i) + " is not.");
   CLI::App app{"Cairn: an event-sourced workflow engine with a persistent job queue, for planners.", "cairn"};
   CommandLine line(app);
   add_commands(line);
+  if (argc == 1 && isatty(STDERR_FILENO) == 1)
+    std::cerr << app.help() << '\n';  // then the sentence that says what lacks
   Result<std::vector<std::string>> arguments = help_first(app, {argv + 1, argv + argc});
   if (!arguments) return say(exit_usage, arguments.error().message);
   try {

@@ -75,11 +75,11 @@ Check oldest_snapshot(const DoctorFacts& facts) {
 // snapshot.
 Check holders_of(const DoctorFacts& facts, const std::string& name, const std::string& kind, std::int64_t seconds_max) {
   std::string found;
-  std::int64_t young = 0;
+  std::int64_t recent = 0;
   for (const HolderFacts& holder : facts.holders) {
     if (holder.kind != kind) continue;
     if (holder.seconds < seconds_max) {
-      ++young;
+      ++recent;
       continue;
     }
     found += (found.empty() ? "" : "; ") + holder_text(holder);
@@ -87,7 +87,7 @@ Check holders_of(const DoctorFacts& facts, const std::string& name, const std::s
                             : ", open for " + seconds_text(holder.seconds);
   }
   if (!found.empty()) return {name, false, found};
-  return {name, true, young == 0 ? "none" : std::to_string(young) + ", all young"};
+  return {name, true, recent == 0 ? "none" : std::to_string(recent) + ", all young"};
 }
 
 void add_holders(const DoctorFacts& facts, std::vector<Check>& checks) {

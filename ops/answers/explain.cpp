@@ -24,13 +24,13 @@ Reason reason(Kind kind, std::string says, Json details = Json::object()) {
 
 // --- what needs no queue ---------------------------------------------------------------------------------------------
 
-Reason question_reason(const RunState& state, const Step& step) {
+Reason question_reason(const RunState& state, const Step& step, const Situation& situation) {
   const Question& question = state.questions.find(step.question)->second;
   Json details = {{"question", question.id}, {"prompt", question.prompt}};
   std::string says = "Question " + question.id + " waits for an answer";
   if (question.expires_at) {
     details["expires_at"] = time_text(*question.expires_at);
-    says += " until " + time_text(*question.expires_at);
+    says += " until " + situation.time_said(*question.expires_at);
   }
   return reason(Kind::question, says + ": " + excerpt(question.prompt, prompt_bytes_max), std::move(details));
 }
@@ -43,12 +43,12 @@ std::string other_signals(const RunState& state, const std::string& name) {
   return says.empty() ? "" : "; what came instead and was not taken: " + says;
 }
 
-Reason signal_reason(const RunState& state, const Step& step, const std::string& name) {
+Reason signal_reason(const RunState& state, const Step& step, const Situation& situation, const std::string& name) {
   Json details = {{"signal", name}};
   std::string says = "It waits for the signal " + name;
   if (step.due) {
     details["due"] = time_text(*step.due);
-    says += " until " + time_text(*step.due);
+    says += " until " + situation.time_said(*step.due);
   }
   return reason(Kind::signal, says + other_signals(state, name) + ".", std::move(details));
 }
@@ -166,6 +166,7 @@ class Queued {
 
  private:
   const std::string& queue() const { return job_.job.queue; }
+  std::string said(TimeUs at) const { return situation_.time_said(at); }
 
   const QueueSettings* settings() const {
     const auto found = std::find_if(situation_.queues.begin(), situation_.queues.end(),
@@ -211,16 +212,16 @@ class Queued {
       details["last_beat"] = time_text(holder->beat_at);
       return reason(Kind::dead_worker,
                     "It is held by " + session_text(*holder) + ", which has not been heard of since " +
-                        time_text(holder->beat_at) + "; the sweep of any other worker takes it back.",
+                        said(holder->beat_at) + "; the sweep of any other worker takes it back.",
                     std::move(details));
     }
     std::string says = "It is held by " + session_text(*holder);
     if (const std::optional<TimeUs> since = held_since()) {
       details["since"] = time_text(*since);
       details["deadline"] = time_text(job_.deadline_us);
-      says += " since " + time_text(*since) +
+      says += " since " + said(*since) +
               (job_.deadline_us < situation_.now_us ? "; its deadline has passed at " : "; its deadline is ") +
-              time_text(job_.deadline_us);
+              said(job_.deadline_us);
     }
     says += ".";
     if (const auto written = situation_.progress.find(step_.id); written != situation_.progress.end()) {
@@ -242,11 +243,12 @@ class Queued {
     const std::string at = time_text(step_.run_at);
     if (step_.error.empty())  // nothing failed: the database's clock was ahead when it was queued
       return reason(Kind::retry,
-                    "Attempt " + std::to_string(step_.attempt) + " begins at " + at + ", for which it was queued.",
+                    "Attempt " + std::to_string(step_.attempt) + " begins at " + said(step_.run_at) +
+                        ", for which it was queued.",
                     {{"attempt", step_.attempt}, {"at", at}});
     return reason(Kind::retry,
-                  "Attempt " + std::to_string(step_.attempt) + " begins at " + at + "; the one before failed with " +
-                      step_.error + ": " + step_.message,
+                  "Attempt " + std::to_string(step_.attempt) + " begins at " + said(step_.run_at) +
+                      "; the one before failed with " + step_.error + ": " + step_.message,
                   {{"attempt", step_.attempt}, {"at", at}, {"error", step_.error}, {"message", step_.message}});
   }
 
@@ -305,7 +307,7 @@ class Queued {
   Reason ready() const {
     const TimeUs since = std::min(job_.job.run_at_us, situation_.now_us);
     Json details = {{"queue", queue()}, {"since", time_text(since)}};
-    std::string says = "It is ready in queue " + queue() + " since " + time_text(since);
+    std::string says = "It is ready in queue " + queue() + " since " + said(since);
     if (const auto before = situation_.before.find(job_.job.branch); before != situation_.before.end()) {
       details["before"] = before->second;
       says += ", behind " + counted(before->second, "other");
@@ -333,9 +335,8 @@ Reason queued_reason(const RunState& state, const Step& step, const Situation& s
 
 Reason timed_reason(const RunState& state, const Step& step, const Situation& situation) {
   if (state.status == RunStatus::paused) return reason(Kind::paused, "The run is paused: no timer fires.");
-  const std::string due = time_text(*step.due);
-  return *step.due > situation.now_us ? reason(Kind::timer, "It is due at " + due + ".", {{"due", due}})
-                                      : queued_reason(state, step, situation);
+  if (*step.due <= situation.now_us) return queued_reason(state, step, situation);
+  return reason(Kind::timer, "It is due at " + situation.time_said(*step.due) + ".", {{"due", time_text(*step.due)}});
 }
 
 Reason step_reason(const RunState& state, const Step& step, const Situation& situation) {
@@ -346,10 +347,10 @@ Reason step_reason(const RunState& state, const Step& step, const Situation& sit
   const bool is_overdue = step.due && *step.due <= situation.now_us && state.status != RunStatus::paused;
   switch (node.verb()) {
     case Verb::ask:
-      return is_overdue ? queued_reason(state, step, situation) : question_reason(state, step);
+      return is_overdue ? queued_reason(state, step, situation) : question_reason(state, step, situation);
     case Verb::wait:
       if (const auto* wait = node.as<WaitNode>(); wait->signal && !is_overdue)
-        return signal_reason(state, step, *wait->signal);
+        return signal_reason(state, step, situation, *wait->signal);
       return timed_reason(state, step, situation);
     case Verb::map:
       return map_reason(state, step);

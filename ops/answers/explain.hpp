@@ -22,6 +22,7 @@ struct Situation {
   std::map<RunId, std::string> called;       // status words of the called runs
   std::map<StepId, ProgressRow> progress;    // of held steps that have written something
   TimeUs now_us = 0;
+  std::string (*time_said)(TimeUs) = time_text;  // in sentences; details have RFC 3339
 };
 
 struct Reason {

@@ -21,6 +21,7 @@ Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us) {
           {"last_beat", row.beat_at == 0 ? Json(nullptr) : Json(time_text(row.beat_at))},
           {"alive", !is_silent(row, now_us)},
           {"only_own", row.only_own},
+          {"handlers", row.handlers ? Json(*row.handlers) : Json(nullptr)},
           {"tools", row.tools ? Json(*row.tools) : Json(nullptr)},
           {"has_model", row.has_model ? Json(*row.has_model) : Json(nullptr)},
           {"started_at", time_text(row.started_at)}};

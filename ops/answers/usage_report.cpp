@@ -51,6 +51,10 @@ void RunUse::add(const RunState& state) {
   status = is_waiting(state) ? "waiting" : to_string(state.status);
   if (is_ended(state.status)) latency_us = state.last_at - state.started_at;
   for (const auto& [name, use] : state.budgets) budgets[name] = use.used;
+  if (state.cause) {
+    error = state.cause->error;
+    node = state.cause->node;
+  }
   if (!state.output.is_object()) return;
   const auto found = state.output.find("outcome");
   if (found != state.output.end() && found->is_string()) outcome = found->get<std::string>();
@@ -79,6 +83,11 @@ void UseReport::add(const RunUse& use) {
     budget.used += used;
     budget.over_1 += used > 1 ? 1 : 0;
   }
+  if (use.has_failed() && !use.error.empty()) {
+    ErrorSum& error = by_error_[use.error];
+    ++error.runs;
+    ++error.nodes[use.node];
+  }
   if (!use.outcome.empty()) ++outcomes_[use.outcome];
   ++statuses_[use.status];
 }
@@ -101,6 +110,8 @@ Json UseReport::json() const {
   Json budgets = Json::object();
   for (const auto& [name, budget] : budgets_)
     budgets[name] = {{"avg_used", average(budget.used, budget.runs)}, {"over_1", budget.over_1}};
+  Json by_error = Json::object();
+  for (const auto& [error, sum] : by_error_) by_error[error] = {{"runs", sum.runs}, {"nodes", sum.nodes}};
   return {{"runs", runs_},
           {"ended", ended_},
           {"avg_latency_ms", average(static_cast<double>(latency_us_) / 1000, ended_)},
@@ -118,6 +129,7 @@ Json UseReport::json() const {
           {"by_graph", totals_json(by_graph_)},
           {"by_tag", totals_json(by_tag_)},
           {"by_day", totals_json(by_day_)},
+          {"by_error", by_error},
           {"budgets", budgets},
           {"outcomes", outcomes_},
           {"statuses", statuses_}};

@@ -37,6 +37,8 @@ struct RunUse {
   std::int64_t guardrail_blocks = 0;
   std::string status;
   std::string outcome;  // the text `outcome` of its output; "" without one
+  std::string error;    // of the failure that led to its end, and the node that failed; "" without one
+  std::string node;
   std::map<std::string, std::int64_t> budgets;
 
   void add(const Event& event);
@@ -45,8 +47,8 @@ struct RunUse {
   bool has_failed() const { return status == "failed" || outcome == "failed"; }  // a cancelled one has not
 };
 
-// The usage of many runs: averages per run, totals by model, graph, tag and day, and how many were blocked, failed,
-// looped.
+// The usage of many runs: averages per run, totals by model, graph, tag, day and error, and how many were blocked,
+// failed, looped.
 class UseReport {
  public:
   void add(const RunUse& use);
@@ -54,8 +56,9 @@ class UseReport {
   // {"runs", "ended", "avg_latency_ms", "avg_cost", "avg_model_calls", "avg_tool_calls", "avg_tokens_in",
   // "avg_tokens_out", "guardrail_blocks", "failures", "failures_of", "cancelled", "budgets": {NAME: {"avg_used",
   // "over_1"}}, "outcomes": {NAME: n}, "statuses": {NAME: n}, "total": USE, "by_model", "by_graph", "by_tag", "by_day":
-  // {NAME: USE}}; USE is {"runs", "calls", "tokens_in", "tokens_out", "cost"}; an average of nothing is null.
-  // "failures_of": the ended runs that were not cancelled, of which the failures are some.
+  // {NAME: USE}, "by_error": {ERROR: {"runs", "nodes": {NODE: n}}}, of the failures that have a cause}; USE is {"runs",
+  // "calls", "tokens_in", "tokens_out", "cost"}; an average of nothing is null. "failures_of": the ended runs that were
+  // not cancelled, of which the failures are some.
   Json json() const;
 
  private:
@@ -83,6 +86,11 @@ class UseReport {
   std::map<std::string, Total> by_tag_;
   std::map<std::string, Total> by_day_;
   std::map<std::string, BudgetSum> budgets_;
+  struct ErrorSum {
+    std::int64_t runs = 0;
+    std::map<std::string, std::int64_t> nodes;
+  };
+  std::map<std::string, ErrorSum> by_error_;
   std::map<std::string, std::int64_t> outcomes_;
   std::map<std::string, std::int64_t> statuses_;
 };

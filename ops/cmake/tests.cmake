@@ -247,6 +247,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
   tests/ops/http/doors_test.cpp
+  tests/ops/http/graph_routes_test.cpp
   tests/ops/http/inbox_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
@@ -303,6 +304,7 @@ add_executable(test_tidy
   tests/tidy/attacks_test.cpp
   tests/tidy/build_test.cpp
   tests/tidy/form_test.cpp
+  tests/tidy/frictions_test.cpp
   tests/tidy/named_tests.cpp
   tests/tidy/names_test.cpp
   tests/tidy/prose_test.cpp

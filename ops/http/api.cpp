@@ -5,8 +5,10 @@
 #include <spdlog/spdlog.h>
 
 #include "engine/corrupt_history.hpp"
+#include "ops/http/bodies.hpp"
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/client_pool.hpp"
+#include "ops/http/graph_routes.hpp"
 #include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
 #include "ops/http/report_route.hpp"
@@ -87,10 +89,14 @@ struct Route {
   bool has_head() const { return kind != Kind::asked; }
 };
 
+RouteReply show_index(RouteCall& call);
+
 constexpr Route routes[] = {
     {"GET", "/healthz", nullptr, ApiRole::read, Kind::alive},
     {"GET", "/readyz", nullptr, ApiRole::read, Kind::ready},
     {"GET", "/metrics", show_metrics, ApiRole::read, Kind::scraped},
+    {"GET", "/api/v1", show_index, ApiRole::read},
+    {"GET", "/api/v1/", show_index, ApiRole::read},
     {"POST", "/api/v1/runs", start_run, ApiRole::run},
     {"GET", "/api/v1/runs", list_runs, ApiRole::read},
     {"GET", "/api/v1/runs/{run}", show_run, ApiRole::read},
@@ -105,6 +111,7 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/runs/{run}/retry", retry_run, ApiRole::operate},
     {"POST", "/api/v1/bulk", command_many_runs, ApiRole::operate},
     {"POST", "/api/v1/runs/{run}/reset", reset_a_run, ApiRole::operate},
+    {"POST", "/api/v1/runs/{run}/move", move_run, ApiRole::operate},
     {"POST", "/api/v1/runs/{run}/fork", fork_run, ApiRole::run},
     {"GET", "/api/v1/graphs", list_graphs, ApiRole::read},
     {"POST", "/api/v1/graphs", add_graph, ApiRole::operate},
@@ -115,6 +122,17 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
 };
+
+// This table is what the address of the API shows when it is opened.
+RouteReply show_index(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  Json shown = Json::array();
+  for (const Route& route : routes)
+    shown.push_back({{"method", route.method},
+                     {"path", route.path},
+                     {"role", route.is_open() ? Json(nullptr) : Json(to_string(route.role))}});
+  return json_response({{"routes", shown}});
+}
 
 // Whether the path is the route's; `name` is what stands for its part in braces.
 bool is_at(const ApiRequest& request, std::string_view path, std::string& name) {

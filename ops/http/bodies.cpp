@@ -234,15 +234,30 @@ Result<std::string> reset_body(const ApiRequest& request) {
   return body.result(to);
 }
 
+namespace {
+
+// The name is checked here, because it is looked up in the database; the client checks the rest.
+Result<Json> named_graph(Json graph) {
+  if (!graph.is_object() || !graph.contains("name") || !graph["name"].is_string()) return graph;
+  if (const Status fine = check_name_here(graph["name"], "the name of a graph"); !fine) return fine.error();
+  return graph;
+}
+
+}  // namespace
+
+Result<Json> move_body(const ApiRequest& request) {
+  Fields body(request, {"graph"});
+  Result<Json> graph = body.result(body.needed("graph"));
+  return graph ? named_graph(*std::move(graph)) : graph;
+}
+
 Result<BulkRequest> bulk_body(const ApiRequest& request) {
   using Kind = ControlRequest::Kind;
-  static const std::map<std::string, Kind> kinds = {{"cancel", Kind::cancel},
-                                                    {"pause", Kind::pause},
-                                                    {"resume", Kind::resume},
-                                                    {"retry", Kind::retry},
-                                                    {"reset", Kind::reset}};
+  static const std::map<std::string, Kind> kinds = {{"cancel", Kind::cancel}, {"pause", Kind::pause},
+                                                    {"resume", Kind::resume}, {"retry", Kind::retry},
+                                                    {"reset", Kind::reset},   {"move", Kind::move}};
   constexpr std::int64_t runs_max = 10'000;
-  Fields body(request, {"command", "where", "after", "limit", "reason", "now", "to", "dry_run"});
+  Fields body(request, {"command", "where", "after", "limit", "reason", "now", "to", "graph", "dry_run"});
   BulkRequest bulk;
   const std::string command = body.needed_name("command");
   bulk.control.reason = body.text("reason");
@@ -251,21 +266,29 @@ Result<BulkRequest> bulk_body(const ApiRequest& request) {
   bulk.control.dry_run = body.flag("dry_run");
   bulk.where.filter.limit = 1'000;
   if (body.has("limit")) bulk.where.filter.limit = static_cast<std::int32_t>(std::min(body.number("limit"), runs_max));
+  if (body.has("graph")) bulk.graph = body.needed("graph");
   const Json where = body.object("where");
   const std::string after = body.text("after");
   if (const auto read = body.result(Done{}); !read) return read.error();
   const auto kind = kinds.find(command);
   if (kind == kinds.end())
-    return bad_request("Expected a command cancel, pause, resume, retry or reset, but found \"" + command + "\".");
+    return bad_request("Expected a command cancel, pause, resume, retry, reset or move, but found \"" + command +
+                       "\".");
   bulk.control.kind = kind->second;
   if (kind->second == Kind::reset && bulk.control.to.empty())
     return bad_request("Expected to in the body of a reset, but it is missing.");
+  if ((kind->second == Kind::move) != bulk.graph.has_value())
+    return bad_request(bulk.graph
+                           ? "Expected a graph in the body of a move alone, but found one in that of a " + command + "."
+                           : "Expected graph in the body of a move, but it is missing.");
   if (where.empty()) return bad_request("Expected a filter as where, but found none.");
   for (const auto& [key, value] : where.items()) {
     if (!value.is_string())
       return bad_request("Expected texts in where, but found " + excerpt(value, 60) + " as " + key + ".");
     if (const Status added = add_term(bulk.where, key, value); !added) return bad_request(added.error().message);
   }
+  if (bulk.graph)
+    if (const Result<Json> named = named_graph(*bulk.graph); !named) return named.error();
   if (after.empty()) return bulk;
   const Status added = add_cursor(bulk.where.filter, after);
   return added ? Result<BulkRequest>(bulk) : Result<BulkRequest>(bad_request(added.error().message));
@@ -275,9 +298,7 @@ Status no_body(const ApiRequest& request) { return Fields(request, {}).result(Do
 
 Result<Json> graph_body(const ApiRequest& request) {
   Result<Json> graph = json_body(request);
-  if (!graph || !graph->is_object() || !graph->contains("name") || !(*graph)["name"].is_string()) return graph;
-  if (const Status fine = check_name_here((*graph)["name"], "the name of a graph"); !fine) return fine.error();
-  return graph;
+  return graph ? named_graph(*std::move(graph)) : graph;
 }
 
 Status only_query(const ApiRequest& request, FieldNames known) {
@@ -305,14 +326,24 @@ Result<bool> query_flag(const ApiRequest& request, std::string_view name) {
   return text == "true";
 }
 
+constexpr std::int64_t lines_max = 1'000;  // of a page
+
+Result<PageWanted> page_query(const ApiRequest& request) {
+  if (const Status known = only_query(request, {"limit", "after"}); !known) return known.error();
+  PageWanted wanted{.after = query_text(request, "after")};
+  const std::string limit = query_text(request, "limit");
+  if (limit.empty()) return wanted;
+  const Status set = set_limit(wanted.limit.emplace(), limit, lines_max);
+  return set ? Result<PageWanted>(wanted) : Result<PageWanted>(set.error());
+}
+
 Result<RunQuery> filter_query(const ApiRequest& request) {
-  constexpr std::int64_t runs_max = 1'000;
   const Status known = only_query(request, {"graph", "version", "status", "tag", "since", "until", "lasted", "reason",
                                             "error", "node", "tool", "parent", "lineage", "limit", "after"});
   if (!known) return known.error();
   RunQuery query;
   for (const auto& [name, value] : request.query) {
-    const Status added = name == "limit"   ? set_limit(query.filter.limit, value, runs_max)
+    const Status added = name == "limit"   ? set_limit(query.filter.limit, value, lines_max)
                          : name == "after" ? add_cursor(query.filter, value)
                          : name == "tag"   ? add_tag(query, value)
                                            : add_term(query, name, value);

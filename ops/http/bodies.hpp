@@ -21,6 +21,7 @@ Result<AnswerRequest> answer_body(const ApiRequest& request);   // without the r
 Result<SignalRequest> signal_body(const ApiRequest& request);   // without the run
 Result<ControlRequest> cancel_body(const ApiRequest& request);  // {"reason"?, "now"?}
 Result<std::string> reset_body(const ApiRequest& request);      // {"to"}
+Result<Json> move_body(const ApiRequest& request);              // {"graph"}: any JSON, as graph_body
 Result<BulkRequest> bulk_body(const ApiRequest& request);
 Status no_body(const ApiRequest& request);           // {} or nothing
 Result<Json> graph_body(const ApiRequest& request);  // any JSON; the client checks that it is a graph
@@ -28,6 +29,13 @@ Result<Json> graph_body(const ApiRequest& request);  // any JSON; the client che
 Status only_query(const ApiRequest& request, FieldNames known);             // each at most once, except `tag`
 std::string query_text(const ApiRequest& request, std::string_view name);   // "": it has none
 Result<bool> query_flag(const ApiRequest& request, std::string_view name);  // true or false
+
+// The page that is wanted of a list which is read whole.
+struct PageWanted {
+  std::optional<std::int32_t> limit = {};  // all
+  std::string after = {};                  // the cursor of the page before; "": from the beginning
+};
+Result<PageWanted> page_query(const ApiRequest& request);
 
 Result<RunQuery> filter_query(const ApiRequest& request);
 Result<Moment> moment_query(const ApiRequest& request);

@@ -6,6 +6,7 @@
 
 #include "ops/http/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
+#include "ops/http/graph_routes.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "ops/service/run_commands.hpp"
 
@@ -17,8 +18,13 @@ constexpr std::size_t refusals_max = 20;
 }  // namespace
 
 RouteReply command_many_runs(RouteCall& call) {
-  const Result<BulkRequest> bulk = bulk_body(call.request);
+  Result<BulkRequest> bulk = bulk_body(call.request);
   if (!bulk) return bulk.error();
+  if (bulk->graph) {
+    Result<GraphRef, ApiResponse> graph = brought_graph(call, *bulk->graph);
+    if (!graph) return std::move(graph).error();
+    bulk->control.graph = *graph;
+  }
   const Result<RunFilter> where = filter_meant(call, bulk->where);
   if (!where) return where.error();
   const std::vector<RunRow> rows = covered_runs(call, *where);

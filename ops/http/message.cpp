@@ -69,8 +69,18 @@ std::string query_of(const std::vector<std::pair<std::string, std::string>>& par
 
 ApiResponse json_response(const Json& document, unsigned status) { return {status, canonical(document) + "\n"}; }
 
-ApiResponse error_response(unsigned status, std::string_view code, const std::string& message) {
-  const Json document = {{"error", {{"code", code}, {"message", message}}}};
+ApiResponse created_response(const Json& document, const std::string& kind, const std::string& name) {
+  ApiResponse response = json_response(document, 201);
+  boost::urls::url path("/api/v1");
+  path.segments().push_back(kind);
+  path.segments().push_back(name);
+  response.headers.emplace_back("Location", path.buffer());
+  return response;
+}
+
+ApiResponse error_response(unsigned status, std::string_view code, const std::string& message, const Json& more) {
+  Json document = {{"error", {{"code", code}, {"message", message}}}};
+  document["error"].update(more);
   ApiResponse response{status, document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
   if (status == 503) response.headers.emplace_back("Retry-After", "1");
   if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");

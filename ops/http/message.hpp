@@ -43,8 +43,12 @@ struct ApiResponse {
 
 ApiResponse json_response(const Json& document, unsigned status = 200);
 
-// {"error": {"code", "message"}}
-ApiResponse error_response(unsigned status, std::string_view code, const std::string& message);
+// 201, with the path of what has been made, below /api/v1, in Location.
+ApiResponse created_response(const Json& document, const std::string& kind, const std::string& name);
+
+// {"error": {"code", "message"}}, with the fields of `more`.
+ApiResponse error_response(unsigned status, std::string_view code, const std::string& message,
+                           const Json& more = Json::object());
 // The one table from refusals to statuses: invalid 400, not_found 404, unavailable 503 (with Retry-After), unsupported
 // 501, corrupt 500, all others 409.
 ApiResponse error_response(const Error& error);

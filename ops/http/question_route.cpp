@@ -7,6 +7,7 @@
 
 #include "ops/http/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
+#include "ops/http/list_page.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "storage/commit_rules.hpp"
 
@@ -112,13 +113,6 @@ class QuestionList {
   std::size_t bytes_ = 0;
 };
 
-std::string next_questions(const ApiRequest& request, const QuestionPlace& place) {
-  auto query = request.query;
-  std::erase_if(query, [](const auto& parameter) { return parameter.first == "after"; });
-  query.emplace_back("after", cursor_at(place));
-  return "<" + query_of(query) + ">; rel=\"next\"";
-}
-
 }  // namespace
 
 RouteReply list_questions(RouteCall& call) {
@@ -133,7 +127,8 @@ RouteReply list_questions(RouteCall& call) {
   QuestionList list(call, *filter, *std::move(runs));
   const std::optional<QuestionPlace> next = list.read(*from);
   RouteReply reply = list_response(call.request, list.lines());
-  if (reply && next) std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_questions(call.request, *next));
+  if (reply && next)
+    std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_link(call.request, cursor_at(*next)));
   return reply;
 }
 

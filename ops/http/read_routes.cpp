@@ -16,6 +16,7 @@
 #include "ops/http/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
 #include "ops/http/event_stream.hpp"
+#include "ops/http/list_page.hpp"
 #include "ops/http/metrics.hpp"
 #include "ops/requests/run_filter.hpp"
 
@@ -52,12 +53,10 @@ std::optional<SessionRow> covered_session(SessionRow session, const Scope& scope
   return session;
 }
 
-// The link to the runs after a full page, relative to itself.
-std::string next_runs(const ApiRequest& request, const std::string& cursor) {
-  auto query = request.query;
-  std::erase_if(query, [](const auto& parameter) { return parameter.first == "after"; });
-  query.emplace_back("after", cursor);
-  return "<" + query_of(query) + ">; rel=\"next\"";
+// A number whose order as text is its own.
+std::string in_order(std::int64_t number) {
+  const std::string text = std::to_string(number);
+  return std::string(text.size() < 20 ? 20 - text.size() : 0, '0') + text;
 }
 
 }  // namespace
@@ -71,7 +70,7 @@ RouteReply list_runs(RouteCall& call) {
   RouteReply reply = list_response(call.request, lines);
   const bool may_be_more = static_cast<std::int64_t>(rows.size()) == filter->limit;
   if (reply && may_be_more && !filter->lineage)
-    std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_runs(call.request, cursor_of(rows.back())));
+    std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_link(call.request, cursor_of(rows.back())));
   return reply;
 }
 
@@ -123,11 +122,10 @@ RouteReply explain_run(RouteCall& call) {
 }
 
 RouteReply list_graphs(RouteCall& call) {
-  if (const Status known = only_query(call.request, {}); !known) return known.error();
-  std::vector<Json> lines;
+  std::vector<KeyedLine> lines;
   for (const GraphRow& row : call.store().graph_names())
-    if (call.scope().covers_graph(row.name)) lines.push_back(graph_json(row));
-  return list_response(call.request, lines);
+    if (call.scope().covers_graph(row.name)) lines.push_back({row.name + "." + row.version, graph_json(row)});
+  return page_response(call.request, std::move(lines));
 }
 
 RouteReply show_graph(RouteCall& call) {
@@ -146,22 +144,21 @@ RouteReply show_graph(RouteCall& call) {
 }
 
 RouteReply list_queues(RouteCall& call) {
-  if (const Status known = only_query(call.request, {}); !known) return known.error();
-  std::vector<Json> lines;
+  std::vector<KeyedLine> lines;
   for (const auto& [name, line] : queue_lines(call.store()))
-    if (call.scope().covers_queue(name)) lines.push_back(queue_json(name, line));
-  return list_response(call.request, lines);
+    if (call.scope().covers_queue(name)) lines.push_back({name, queue_json(name, line)});
+  return page_response(call.request, std::move(lines));
 }
 
 RouteReply list_workers(RouteCall& call) {
-  if (const Status known = only_query(call.request, {}); !known) return known.error();
   const TimeUs now_us = call.store().database_time();
-  std::vector<Json> lines;
+  std::vector<KeyedLine> lines;
   std::map<SessionId, std::int64_t> held = call.store().held_counts();
   for (const SessionRow& row : call.store().sessions())
     if (const auto session = covered_session(row, call.scope()))
-      lines.push_back(session_json(*session, held[row.id], now_us));
-  return list_response(call.request, lines);
+      lines.push_back(
+          {in_order(row.started_at) + "." + std::to_string(row.id), session_json(*session, held[row.id], now_us)});
+  return page_response(call.request, std::move(lines));
 }
 
 RouteReply show_metrics(RouteCall& call) {

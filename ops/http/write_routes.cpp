@@ -1,10 +1,10 @@
 #include "ops/http/write_routes.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "ops/answers/graph_formats.hpp"
-#include "ops/answers/graph_surroundings.hpp"
 #include "ops/http/bodies.hpp"
+#include "ops/http/graph_routes.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/run_commands.hpp"
 #include "workers/ids.hpp"
@@ -26,13 +26,6 @@ Refusal add_scope_tags(const Scope& scope, Tags& tags) {
   return {};
 }
 
-Refusal check_queues(const Scope& scope, const Graph& graph) {
-  const std::optional<std::string> queue = queue_outside(scope, graph);
-  if (!queue) return {};
-  return forbidden_response("Expected a graph that works on this token's queues, but " + graph.name + " names " +
-                            *queue + ".");
-}
-
 // The key of a run that the scope does not cover stays taken, and nothing is said of that run.
 Status check_key(const RouteCall& call, const StartRequest& request) {
   if (request.key.empty() || call.scope().covers_all_runs()) return Done{};
@@ -47,58 +40,6 @@ Refusal check_start(const RouteCall& call, const StartRequest& request) {
     if (Refusal outside = check_queues(call.scope(), *graph)) return outside;
   if (const Status free = check_key(call, request); !free) return error_response(free.error());
   return {};
-}
-
-// --- who may bring a graph -------------------------------------------------------------------------------------------
-
-bool is_built_in(const RouteCall& call, const std::string& name) {
-  const auto& graphs = call.parts.opened.catalogue->graphs;
-  return std::any_of(graphs.begin(), graphs.end(), [&name](const GraphRef& graph) { return graph->name == name; });
-}
-
-// Looks at the name alone, so that nothing is kept of a graph that may not be brought.
-Refusal check_graph_name(const RouteCall& call, const Json& graph) {
-  const Access& access = call.caller->access;
-  if (!access.may(ApiRole::operate)) return role_refusal(*call.caller, ApiRole::operate);
-  const Json name = graph.is_object() ? graph.value("name", Json()) : Json();
-  if (!name.is_string()) return {};  // a fault of the graph
-  if (is_built_in(call, name) && !access.may(ApiRole::admin))
-    return forbidden_response("Expected a token with the role admin for the built-in graph " + name.get<std::string>() +
-                              ", but " + call.caller->token + " has it not.");
-  if (!access.scope.covers_graph(name))
-    return forbidden_response("Expected a graph of this token's scope, but found " + name.get<std::string>() + ".");
-  return {};
-}
-
-Refusal check_limits(const RouteCall& call, const Graph& graph) {
-  const GraphLimits& most = call.parts.graphs;
-  if (call.caller->access.may(ApiRole::admin)) return {};
-  if (graph.steps_max > most.steps)
-    return forbidden_response("Expected limits.steps of at most " + std::to_string(most.steps) + ", but found " +
-                              std::to_string(graph.steps_max) + "; more needs the role admin.");
-  for (const Node& node : graph.nodes)
-    if (node.retry.attempts > most.attempts)
-      return forbidden_response("Expected retry.attempts of at most " + std::to_string(most.attempts) + " at node " +
-                                node.name + ", but found " + std::to_string(node.retry.attempts) +
-                                "; more needs the role admin.");
-  return {};
-}
-
-Refusal check_graph(const RouteCall& call, const Graph& graph) {
-  if (Refusal refusal = check_limits(call, graph)) return refusal;
-  if (Refusal outside = check_queues(call.scope(), graph)) return outside;
-  for (const Node& node : graph.nodes)
-    if (const auto* calls = node.call(); calls != nullptr && !call.scope().covers_graph(calls->graph))
-      return forbidden_response("Expected calls within this token's scope, but node " + node.name + " calls " +
-                                calls->graph + ".");
-  return {};
-}
-
-// Names of graphs beyond the scope are left out.
-Surroundings surroundings(RouteCall& call) {
-  Surroundings around = deployed_surroundings(*call.parts.opened.catalogue, call.client, call.store());
-  std::erase_if(*around.graphs, [&call](const std::string& name) { return !call.scope().covers_graph(name); });
-  return around;
 }
 
 // --- under whose name ------------------------------------------------------------------------------------------------
@@ -129,7 +70,8 @@ RouteReply start_run(RouteCall& call) {
     if (const Status covered = check_run(call, *command->continues); !covered) return covered.error();
   const Result<Started> started = call.client.start(*std::move(command), request->key);
   if (!started) return started.error();
-  return json_response({{"run", to_string(started->run)}}, started->existed ? 200 : 201);
+  const std::string run = to_string(started->run);
+  return started->existed ? json_response({{"run", run}}) : created_response({{"run", run}}, "runs", run);
 }
 
 RouteReply fork_run(RouteCall& call) {
@@ -138,15 +80,19 @@ RouteReply fork_run(RouteCall& call) {
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
   if (Refusal other = add_scope_tags(call.scope(), request->tags)) return *std::move(other);
-  if (request->graph)
-    if (Refusal refusal = check_graph_name(call, *request->graph)) return *std::move(refusal);
+  GraphRef graph;
+  if (const std::optional<Json> text = std::exchange(request->graph, {})) {
+    Result<GraphRef, ApiResponse> brought = brought_graph(call, *text);
+    if (!brought) return std::move(brought).error();
+    graph = *brought;
+  }
   Result<ForkOptions> fork = fork_options(call.client, *request);
   if (!fork) return fork.error();
-  if (fork->graph != nullptr)
-    if (Refusal refusal = check_graph(call, *fork->graph)) return *std::move(refusal);
+  fork->graph = graph;
   const Result<Started> started = call.client.fork(*run, *std::move(fork));
   if (!started) return started.error();
-  return json_response({{"run", to_string(started->run)}}, 201);
+  const std::string fork_id = to_string(started->run);
+  return created_response({{"run", fork_id}}, "runs", fork_id);
 }
 
 RouteReply answer_question(RouteCall& call) {
@@ -185,8 +131,9 @@ RouteReply control(RouteCall& call, const ControlRequest& request) {
   if (until_run) return quota_response(*call.caller, *until_run);
   if (!done) return done.error();
   if (!done->fork) return json_response({{"run", to_string(*run)}, {"status", done->status}});
-  return json_response(
-      {{"run", to_string(done->fork->run)}, {"status", done->status}, {"forked_at", *done->fork->forked_at}}, 201);
+  const std::string forked = to_string(done->fork->run);
+  return created_response({{"run", forked}, {"status", done->status}, {"forked_at", *done->fork->forked_at}}, "runs",
+                          forked);
 }
 
 RouteReply control_without_body(RouteCall& call, ControlRequest::Kind kind) {
@@ -210,22 +157,12 @@ RouteReply reset_a_run(RouteCall& call) {
   return to ? control(call, {.kind = ControlRequest::Kind::reset, .to = *to}) : to.error();
 }
 
-RouteReply add_graph(RouteCall& call) {
-  const Result<Json> graph = graph_body(call.request);
-  if (!graph) return graph.error();
-  if (Refusal refusal = check_graph_name(call, *graph)) return *std::move(refusal);
-  const Result<GraphRef> added = call.client.try_graph(*graph);
-  if (!added) return added.error();
-  if (Refusal refusal = check_graph(call, **added)) return *std::move(refusal);
-  call.client.store_graph(*added, true);
-  const GraphReview review = review_graph(*graph, surroundings(call));
-  return json_response({{"name", (*added)->name}, {"version", (*added)->version}, {"warnings", review.warnings}}, 201);
-}
-
-RouteReply check_a_graph(RouteCall& call) {
-  const Result<Json> graph = graph_body(call.request);
-  if (!graph) return graph.error();
-  return json_response(review_json(review_graph(*graph, surroundings(call))), 200);
+RouteReply move_run(RouteCall& call) {
+  const Result<Json> text = move_body(call.request);
+  if (!text) return text.error();
+  Result<GraphRef, ApiResponse> graph = brought_graph(call, *text);
+  if (!graph) return std::move(graph).error();
+  return control(call, {.kind = ControlRequest::Kind::move, .graph = *graph});
 }
 
 }  // namespace cairn

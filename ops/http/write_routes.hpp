@@ -1,5 +1,5 @@
-// Routes that ask for something: runs, answers, signals, controls, graphs, within the caller's scope and under its
-// name. Each function is safe from any thread, with a call of its own.
+// Routes that ask for something: runs, answers, signals, controls, within the caller's scope and under its name. Each
+// function is safe from any thread, with a call of its own.
 #pragma once
 
 #include "ops/http/route_call.hpp"
@@ -15,7 +15,6 @@ RouteReply pause_run(RouteCall& call);
 RouteReply resume_run(RouteCall& call);
 RouteReply retry_run(RouteCall& call);
 RouteReply reset_a_run(RouteCall& call);
-RouteReply add_graph(RouteCall& call);
-RouteReply check_a_graph(RouteCall& call);
+RouteReply move_run(RouteCall& call);
 
 }  // namespace cairn

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/event.hpp"
+#include "engine/graph.hpp"
 #include "engine/json.hpp"
 #include "storage/store.hpp"
 
@@ -80,17 +81,18 @@ struct AnswerRequest {
 struct ControlRequest {
   enum class Kind : std::uint8_t { pause, resume, retry, reset, cancel, move };
   Kind kind = Kind::pause;
-  std::string reason = {};   // of a cancel
-  bool now = false;          // of a cancel: without the graph's cleanup
-  std::string to = {};       // of a reset: a node, or an event's number
-  std::string version = {};  // of a move: of the graph to go on with
-  bool dry_run = false;      // decide, and write nothing
+  std::string reason = {};  // of a cancel
+  bool now = false;         // of a cancel: without the graph's cleanup
+  std::string to = {};      // of a reset: a node, or an event's number
+  GraphRef graph = {};      // of a move: the version to go on with, from try_graph
+  bool dry_run = false;     // decide, and write nothing
 };
 
 // The same to all runs that match a filter, some at a time.
 struct BulkRequest {
   ControlRequest control;
-  RunQuery where;  // its limit bounds this request
+  std::optional<Json> graph = {};  // of a move, as it was sent
+  RunQuery where;                  // its limit bounds this request
 };
 
 struct SignalRequest {

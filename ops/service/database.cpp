@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <iostream>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/schema.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -55,9 +57,19 @@ std::string folder_of(const DatabaseChoice& choice) {
   return !socket.empty() && is_cluster(socket) ? socket : default_data_directory();
 }
 
+// The reason why a person waits for some seconds.
+void say_if_starting(const std::string& directory) {
+  if (isatty(STDERR_FILENO) == 0 || find_cluster(directory)) return;
+  std::cerr << "cairn: " << (is_cluster(directory) ? "Starting" : "Making and starting") << " the embedded database in "
+            << readable_line(directory, 300) << "; `cairn down` stops it." << std::endl;
+}
+
 // A database that was given is entered by the login that was given, whatever is to be done.
 Result<Cluster> reach(const DatabaseChoice& choice) {
-  if (choice.is_embedded()) return reach_cluster(choice.directory);
+  if (choice.is_embedded()) {
+    if (!choice.is_quiet) say_if_starting(choice.directory);
+    return reach_cluster(choice.directory);
+  }
   return Cluster{.directory = "", .dsn = choice.dsn, .owner_dsn = choice.dsn};
 }
 
@@ -66,15 +78,21 @@ Error without_schema(Error error) {
   return error;
 }
 
+Result<std::unique_ptr<Store>> opened_store(const PostgresOptions& options) {
+  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
+  if (!store) return without_schema(store.error());
+  return store;
+}
+
 }  // namespace
 
 DatabaseChoice choose_database(const Settings& settings) {
   if (!settings.dsn.empty()) return {settings.dsn, ""};
-  if (!settings.data.empty()) return {"", settings.data};
+  if (!settings.data.empty()) return {"", settings.data, settings.json};
   if (const std::string dsn = environment("CAIRN_DSN"); !dsn.empty()) return {dsn, ""};
   if (libpq_names_a_database()) return {"", ""};
-  if (const std::string data = environment("CAIRN_DATA"); !data.empty()) return {"", data};
-  return {"", default_data_directory()};
+  if (const std::string data = environment("CAIRN_DATA"); !data.empty()) return {"", data, settings.json};
+  return {"", default_data_directory(), settings.json};
 }
 
 Result<std::string> reach_database(const DatabaseChoice& choice) {
@@ -92,9 +110,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connection
   options.dsn = dsn;
   options.connections_max = connections_max;
   options.committed = std::move(committed);
-  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
-  if (!store) return without_schema(store.error());
-  return store;
+  return opened_store(options);
 }
 
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings) {
@@ -119,7 +135,7 @@ Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice) {
   return options;
 }
 
-Result<Opened> open_database(const Settings& settings) {
+Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms) {
   const DatabaseChoice choice = choose_database(settings);
   Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
   if (!checkpoints) return checkpoints.error();
@@ -128,7 +144,12 @@ Result<Opened> open_database(const Settings& settings) {
   const Result<Cluster> reached = reach(choice);
   if (!reached) return reached.error();
   auto heads = std::make_unique<GatheredHeads>();
-  Result<std::unique_ptr<Store>> store = open_store(reached->dsn, store_connections, heads->watch());
+  PostgresOptions options;
+  options.dsn = reached->dsn;
+  options.connections_max = store_connections;
+  options.patience_ms = patience_ms;
+  options.committed = heads->watch();
+  Result<std::unique_ptr<Store>> store = opened_store(options);
   if (!store) return store.error();
   Opened opened;
   opened.dsn = reached->dsn;

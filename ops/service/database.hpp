@@ -19,6 +19,7 @@ namespace cairn {
 struct DatabaseChoice {
   std::string dsn;        // "" with no directory: libpq's variables name it
   std::string directory;  // "": not embedded
+  bool is_quiet = false;  // for a program: nothing is said of a server that is started
   bool is_embedded() const { return !directory.empty(); }
 };
 
@@ -46,7 +47,8 @@ struct Opened {
 
 // Refuses `unavailable` (no database, or one without a schema: the sentence says what to do), `unsupported` (a newer
 // schema), `invalid` or `not_found` (the tools file).
-Result<Opened> open_database(const Settings& settings);
+// `patience_ms`: how long its store asks a database again that does not answer.
+Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms = PostgresOptions().patience_ms);
 inline constexpr int store_connections = 4;
 // `committed` is called for each batch that the store commits.
 Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max = store_connections,

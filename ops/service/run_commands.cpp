@@ -1,5 +1,7 @@
 #include "ops/service/run_commands.hpp"
 
+#include <algorithm>
+
 #include "ops/answers/words.hpp"
 #include "ops/requests/arguments.hpp"
 
@@ -28,6 +30,15 @@ std::vector<Result<Controlled>> commanded(Client& client, Store& store, const st
     all.emplace_back(Controlled{status_word(*row), is_ending(*row)});
   }
   return all;
+}
+
+// The version is stored once a run can move to it: if all refuse, nothing of it is left.
+std::vector<Result<Controlled>> moved(Client& client, Store& store, const std::vector<RunId>& runs,
+                                      const ControlRequest& request) {
+  const MoveRun move{request.graph->version};
+  const auto can_move = [&](const RunId& run) { return client.state_if(run, move).ok(); };
+  if (!request.dry_run && std::any_of(runs.begin(), runs.end(), can_move)) client.store_graph(request.graph, false);
+  return commanded(client, store, runs, move, request.dry_run);
 }
 
 Result<Controlled> controlled(Store& store, const Result<SecondTry>& second) {
@@ -84,7 +95,7 @@ std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const
     case ControlRequest::Kind::cancel:
       return commanded(client, store, runs, Cancel{request.reason, request.now}, request.dry_run);
     case ControlRequest::Kind::move:
-      return commanded(client, store, runs, MoveRun{request.version}, request.dry_run);
+      return moved(client, store, runs, request);
     case ControlRequest::Kind::retry: {
       std::vector<Result<Controlled>> all;
       for (const Result<SecondTry>& second : try_again(client, store, runs, request.dry_run, may_fork))

@@ -28,7 +28,8 @@ struct Controlled {
   std::optional<SecondTry> fork = {};
 };
 
-// Carries the command out on each run, in few commits; a refusal of one stops no other. In order.
+// Carries the command out on each run, in few commits; a refusal of one stops no other. In order. The graph of a move
+// is stored if a run can move to it, as a version that is not current. REQUIRES: a move has one.
 std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const std::vector<RunId>& runs,
                                              const ControlRequest& request, const MayFork& may_fork = {});
 

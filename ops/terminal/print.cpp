@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "ops/answers/words.hpp"
 #include "ops/terminal/local_time.hpp"
@@ -17,6 +18,8 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t width_when_unknown = 1'000;
+constexpr std::size_t last_width_min = 16;   // of a table's last column, for which others are narrowed
+constexpr std::size_t last_width_least = 8;  // where others cannot be
 
 // Colours within a text: a begin and the place of its code, or an end. Bytes that no UTF-8 has, so that no foreign text
 // brings them: what it brings of a terminal's own sequences is made visible.
@@ -158,6 +161,10 @@ bool has_plan(const RunState& state) {
 
 void print_line(std::string_view text) { std::cout << rendered(text) << '\n'; }
 
+void print_paragraph(const std::string& text) {
+  for (const std::string& line : wrapped(text, line_width())) print_line(line);
+}
+
 void print_json(const Json& document) { std::cout << visible(canonical(document)) << '\n'; }
 
 bool is_terminal() {
@@ -235,18 +242,45 @@ void Progress::wipe() {
 void Table::print() const { print(false); }
 void Table::print_wrapped() const { print(true); }
 
+// Narrows the widest columns until the last one has room: never one with an id, which is to be copied, or with colours.
+void Table::fit(std::vector<std::size_t>& widths) const {
+  constexpr std::size_t narrowest = 12;
+  if (!is_terminal()) return;  // a script gets cells as they are
+  const std::size_t columns = line_width();
+  const auto is_kept = [this](std::size_t column) {
+    return std::any_of(rows_.begin(), rows_.end(), [column](const auto& row) {
+      return row[column].find(paint_begins) != std::string::npos || parse_run_id(row[column]);
+    });
+  };
+  std::vector<std::size_t> may_shrink;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+    used += widths[i] + 2;
+    if (!is_kept(i)) may_shrink.push_back(i);
+  }
+  while (used + last_width_min > columns && !may_shrink.empty()) {
+    const auto widest = *std::max_element(may_shrink.begin(), may_shrink.end(),
+                                          [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
+    if (widths[widest] <= narrowest) return;
+    --widths[widest];
+    --used;
+  }
+}
+
 void Table::print(bool wraps) const {
-  constexpr std::size_t last_width_min = 16;
   if (is_empty()) return print_line(painted("None.", Paint::dim));
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
+  fit(widths);
   for (const auto& row : rows_) {
     std::string line;
-    for (std::size_t i = 0; i + 1 < row.size(); ++i)
-      line += row[i] + std::string(widths[i] - shown_width(row[i]) + 2, ' ');
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      const std::string cell = shown_width(row[i]) > widths[i] ? cut(row[i], widths[i]) : row[i];
+      line += cell + std::string(widths[i] - shown_width(cell) + 2, ' ');
+    }
     const std::size_t used = shown_width(line);
-    const std::size_t room = std::max(line_width() > used ? line_width() - used : 0, last_width_min);
+    const std::size_t room = std::max(line_width() > used ? line_width() - used : 0, last_width_least);
     const std::vector<std::string> last = wraps ? wrapped(row.back(), room) : std::vector{cut(row.back(), room)};
     line += last.front();
     line.erase(line.find_last_not_of(' ') + 1);
@@ -268,6 +302,12 @@ static std::string names_in(const Json& object) {
   return names;
 }
 
+// A move's event does not say where it came from: who prints the history adds `from_version`.
+static std::string moved_text(const Json& event) {
+  const std::string from = event.value("from_version", "").substr(0, 12);
+  return (from.empty() ? "" : "from=" + from + " ") + "to=" + event.value("to_version", "").substr(0, 12);
+}
+
 std::string event_summary(const Json& event, std::size_t width_max) {
   static constexpr std::array<std::string_view, 28> summary_fields = {
       "graph",  "child",  "status", "node",    "item",     "sub_goal", "tool",     "label", "next", "action",
@@ -277,9 +317,11 @@ std::string event_summary(const Json& event, std::size_t width_max) {
   for (const std::string_view name : summary_fields) {
     const auto field = event.find(name);
     if (field == event.end() || field->is_null() || *field == "" || *field == Json::array()) continue;
-    text += (text.empty() ? "" : " ") + std::string(name) + "=" + value_text(*field, 120);
+    const std::optional<TimeUs> at =
+        name.ends_with("_at") && field->is_string() ? parse_time(field->get<std::string>()) : std::nullopt;
+    text += (text.empty() ? "" : " ") + std::string(name) + "=" + (at ? local_time(*at) : value_text(*field, 120));
   }
-  if (event.value("type", "") == "run_moved") text = "to=" + event.value("to_version", "").substr(0, 12);
+  if (event.value("type", "") == "run_moved") text = moved_text(event);
   if (event.value("type", "") == "channels_edited") text = "channels=" + names_in(event.value("patch", Json()));
   return cut(text, std::max<std::size_t>(width_max, 10));
 }
@@ -324,8 +366,13 @@ void print_questions(const RunState& state, const Json& shown) {
   print_title("Questions");
   for (const Json& question : shown) {
     const std::string id = question["id"];
-    print_line("  " + id + " (" + question["kind"].get<std::string>() + ")  " + value_text(question["prompt"], 400));
-    for (const std::string& line : question_terms(question)) print_line("    " + line);
+    const std::size_t columns = std::max<std::size_t>(line_width(), 20) - 4;
+    const std::string asks =
+        id + " (" + question["kind"].get<std::string>() + ")  " + value_text(question["prompt"], 400);
+    std::string indent = "  ";
+    for (const std::string& line : wrapped(asks, columns)) print_line(std::exchange(indent, "    ") + line);
+    for (const std::string& term : question_terms(question))
+      for (const std::string& line : wrapped(term, columns)) print_line("    " + line);
     print_line(painted("  cairn answer " + to_string(state.id) + " --question " + id + " --value " +
                            example_answer(question.value("schema", Json())),
                        Paint::dim));
@@ -340,26 +387,31 @@ std::string cause_text(const CauseOfFailure& cause) {
 static void print_origin(const RunState& state, const Json& shown) {
   std::string line = "Started " + local_time(state.started_at) + " " + zone_name(state.started_at);
   for (const auto& [key, value] : state.tags) line += "  " + key + "=" + value;
-  print_line(line);
-  if (!state.key.empty()) print_line("Key " + state.key);
+  print_paragraph(line);
+  if (!state.key.empty()) print_paragraph("Key " + state.key);
   if (state.parent) print_line("Called by " + to_string(state.parent->run));
   if (state.continues) print_line("Continues " + to_string(*state.continues));
   if (state.forked_from)
     print_line("Forked from " + to_string(state.forked_from->run) + " at event " +
                std::to_string(state.forked_from->seq));
   const Json& input = shown["input"];
-  if (!input.empty()) print_line("Input " + painted(excerpt(input, 400), Paint::dim));
+  if (input.empty()) return;
+  for (const std::string& line_of : wrapped("Input " + excerpt(input, 400), line_width()))
+    print_line(painted(line_of, Paint::dim));
 }
 
 void print_state(const RunState& state, const Json& shown) {
-  print_line(painted(to_string(state.id), Paint::bold) + "  " + state.graph->name + "  " +
-             painted_status(status_word(state)) + "  at event " + std::to_string(state.seq) + ", " +
-             local_time(state.last_at));
+  const std::string id = painted(to_string(state.id), Paint::bold);
+  const std::string stands = state.graph->name + "  " + painted_status(status_word(state)) + "  at event " +
+                             std::to_string(state.seq) + ", " + local_time(state.last_at);
+  const bool is_one_line = shown_width(id) + 2 + shown_width(stands) <= line_width();
+  print_line(is_one_line ? id + "  " + stands : id);
+  if (!is_one_line) print_line(stands);
   if (is_ending(state))
     print_line("It cleans up, and then ends as " + std::string(to_string(state.ending->status)) + ".");
-  if (!state.reason.empty()) print_line("Because: " + state.reason);
+  if (!state.reason.empty()) print_paragraph("Because: " + state.reason);
   if (state.cause && state.reason.find(state.cause->message) == std::string::npos)
-    print_line("Cause: " + cause_text(*state.cause));
+    print_paragraph("Cause: " + cause_text(*state.cause));
   print_origin(state, shown);
   print_channels(shown["channels"]);
   print_steps(state, shown["steps"]);

@@ -14,7 +14,8 @@ namespace cairn {
 
 // A line, with every foreign control character visible; only painted() makes a terminal change.
 void print_line(std::string_view text);
-void print_json(const Json& document);  // one line
+void print_paragraph(const std::string& text);  // without colours, in lines as wide as the terminal
+void print_json(const Json& document);          // one line
 
 enum class Paint { bold, dim, red, green, yellow };
 std::string painted(std::string_view text, Paint paint);
@@ -45,7 +46,8 @@ class Progress {
   std::chrono::steady_clock::time_point shown_at_{};
 };
 
-// A table with columns as wide as their widest cell; the last one is cut to the line, or wrapped.
+// A table with columns as wide as their widest cell, or narrowed where a terminal has no room; the last one is cut to
+// the line, or wrapped.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
@@ -57,6 +59,7 @@ class Table {
 
  private:
   void print(bool wraps) const;
+  void fit(std::vector<std::size_t>& widths) const;
 
   std::vector<std::vector<std::string>> rows_;
 };

@@ -14,7 +14,7 @@ Status probe_database(const std::string& dsn) {
     connection.execute("ROLLBACK");
     return Done{};
   } catch (const PostgresError& failure) {
-    constexpr std::string_view lacks_right = "42501";  // to make temporary tables: it answers, and others tell the rest
+    constexpr std::string_view lacks_right = "42501";  // to make temporary tables: it answers
     if (failure.sqlstate() == lacks_right) return Done{};
     return Error{Code::unavailable, failure.what()};
   }

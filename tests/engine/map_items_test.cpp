@@ -161,6 +161,33 @@ TEST(MapItems, a_list_may_be_long) {
   EXPECT_EQ(trial.state.output[89], (Json{{"n", 91}}));
 }
 
+TEST(MapItems, tens_of_thousands_of_items_are_done_in_order_and_failures_named) {
+  constexpr StepId count = 12'000, at_once = 50;
+  Trial trial(R"({"name":"t","start":"m","limits":{"steps":20000},"nodes":{
+    "m":{"map":{"over":"$list","do":"x.a","labels":["ok"],"concurrency":50,"into":"r","failures":"f"},
+         "on":{"joined":"z","partial":"z"}},
+    "z":{"end":{"status":"done","output":{"r":"$r","f":"$f"}}}}})");
+  trial.replay_every = 1'000'000;  // at the end
+  Json list = Json::array();
+  for (StepId i = 0; i < count; ++i) list.push_back(i);
+  trial.start(Json{{"list", list}}.dump());
+  for (StepId step = 2; step < count + 2; ++step) {
+    ASSERT_EQ(trial.queue.size(), static_cast<std::size_t>(std::min<StepId>(at_once, count + 2 - step)));
+    if (step % 5'000 == 0)
+      trial.fail(step, "broken", false);
+    else
+      trial.complete(step, "ok", Json{{"n", step}}.dump());
+  }
+  ASSERT_EQ(trial.state.status, RunStatus::done);
+  const Json& results = trial.state.output["r"];
+  ASSERT_EQ(results.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(results[0], (Json{{"n", 2}}));
+  EXPECT_EQ(results[4'998], nullptr);
+  EXPECT_EQ(results[11'999], (Json{{"n", 12'001}}));
+  EXPECT_EQ(trial.state.output["f"].size(), 2U);
+  EXPECT_EQ(trial.state.output["f"][1]["index"], 9'998);
+}
+
 TEST(MapItems, faults_of_the_settings_are_found) {
   const auto faults = [](const std::string& map) {
     const std::string graph = R"({"name":"t","start":"m","channels":{"n":{"reducer":"sum"}},"limits":{"steps":9},

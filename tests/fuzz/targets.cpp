@@ -130,15 +130,15 @@ void model_reply(std::string_view bytes) {
   request.schema = schema;
   request.messages = Json::array();
   boost::asio::io_context io;
-  bool came = false;
+  bool has_arrived = false;
   boost::asio::co_spawn(io, model->ask(request), [&](const std::exception_ptr& thrown, const ModelAnswer& answer) {
     if (thrown) std::rethrow_exception(thrown);
-    came = true;
+    has_arrived = true;
     CHECK(answer.failure || request.schema.is_null() || check_value(schema, answer.reply.value) ||
           answer.reply.value.is_null());
   });
   io.run();
-  CHECK(came);
+  CHECK(has_arrived);
 }
 
 }  // namespace cairn::fuzz

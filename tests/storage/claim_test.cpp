@@ -37,16 +37,16 @@ TEST_P(ClaimTest, a_claim_brings_all_events_of_runs_that_have_few) {
   many.commit(many.entry(3));
   ClaimRequest request = claim_request(7, 10, last_shard());
   request.short_history_max = 3;
-  const auto [jobs, young] = store().claim(request);
+  const auto [jobs, histories] = store().claim(request);
   EXPECT_EQ(jobs.size(), 2u);
-  ASSERT_EQ(young.size(), 1u);
-  EXPECT_EQ(young[0].run, few.id());
+  ASSERT_EQ(histories.size(), 1u);
+  EXPECT_EQ(histories[0].run, few.id());
   const std::vector<EventRow> all = store().events(few.id(), 0, 10);
-  ASSERT_EQ(young[0].events.size(), 3u);
+  ASSERT_EQ(histories[0].events.size(), 3u);
   for (std::size_t at = 0; at < all.size(); ++at) {
-    EXPECT_EQ(young[0].events[at].seq, all[at].seq);
-    EXPECT_EQ(young[0].events[at].payload, all[at].payload);
-    EXPECT_EQ(young[0].events[at].chain_hash, all[at].chain_hash);
+    EXPECT_EQ(histories[0].events[at].seq, all[at].seq);
+    EXPECT_EQ(histories[0].events[at].payload, all[at].payload);
+    EXPECT_EQ(histories[0].events[at].chain_hash, all[at].chain_hash);
   }
 }
 
@@ -57,10 +57,10 @@ TEST_P(ClaimTest, a_young_run_comes_once_however_many_of_its_jobs_are_claimed) {
   run.commit(entry);
   ClaimRequest request = claim_request(7, 10, last_shard());
   request.short_history_max = 10;
-  const auto [jobs, young] = store().claim(request);
+  const auto [jobs, histories] = store().claim(request);
   EXPECT_EQ(jobs.size(), 4u);
-  ASSERT_EQ(young.size(), 1u);
-  EXPECT_EQ(young[0].events.size(), 2u);
+  ASSERT_EQ(histories.size(), 1u);
+  EXPECT_EQ(histories[0].events.size(), 2u);
 }
 
 TEST_P(ClaimTest, a_job_without_a_timeout_gets_the_default_or_no_deadline) {

@@ -25,9 +25,9 @@ TEST_P(WakeTest, time_does_not_go_back) {
 
 TEST_P(WakeTest, a_wake_up_reaches_a_waiter_of_this_process) {
   std::thread waker([&] { store().notify(); });
-  bool came = false;
-  for (int n = 0; n < 100 && !came; ++n) came = store().await_notification(100);
-  EXPECT_TRUE(came);
+  bool has_arrived = false;
+  for (int n = 0; n < 100 && !has_arrived; ++n) has_arrived = store().await_notification(100);
+  EXPECT_TRUE(has_arrived);
   waker.join();
 }
 

@@ -84,6 +84,22 @@ TEST(Tidy, no_path_of_a_development_machine) {
   expect_clean(machine_paths);
 }
 
+// One command is one file; the command line has what all of them share.
+Faults long_command_line(const Source& source) {
+  constexpr std::size_t lines_max = 150;
+  if (source.path != "ops/command_line.cpp" || source.lines.size() <= lines_max) return {};
+  return {source.path + ": " + std::to_string(source.lines.size()) + " lines, but at most " +
+          std::to_string(lines_max)};
+}
+
+TEST(Tidy, the_command_line_is_short) {
+  std::string text;
+  for (int line = 0; line < 151; ++line) text += "int a;\n";
+  expect_fault(long_command_line, source("ops/command_line.cpp", text));
+  expect_none(long_command_line, source("ops/command_help.cpp", text));
+  expect_clean(long_command_line);
+}
+
 // --- functions -----------------------------------------------------------------------------------------------------
 
 constexpr std::size_t function_lines_max = 100;

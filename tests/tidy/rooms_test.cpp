@@ -30,11 +30,6 @@ const std::map<std::string, Folder> arrows = {
     {"tests", {{"engine", "storage", "workers", "ops", "tests"}, libraries}},
 };
 
-// Path and what it includes against the table -> reason.
-const std::map<std::pair<std::string, std::string>, std::string> include_exceptions = {
-    {{"ops/bench/rig/limit.cpp", "libpq-fe.h"}, "measures PostgreSQL without Cairn"},
-};
-
 // In headers: JSON in the engine's, and what makes a function a coroutine in the workers'.
 const std::set<std::pair<std::string, std::string>> allowed_in_headers = {{"engine", "nlohmann/json.hpp"},
                                                                           {"workers", "boost/asio/awaitable.hpp"}};
@@ -42,7 +37,6 @@ const std::set<std::pair<std::string, std::string>> allowed_in_headers = {{"engi
 bool is_standard(const std::string& file) { return file.find_first_of("/.") == std::string::npos; }
 
 std::string include_fault(const Source& source, const std::string& file, bool quoted) {
-  if (include_exceptions.contains({source.path, file})) return "";
   const auto& folder = arrows.at(folder_of(source));
   const std::string first = file.substr(0, file.find('/'));
   if (quoted) return folder.folders.contains(first) ? "" : folder_of(source) + " may not include " + file;

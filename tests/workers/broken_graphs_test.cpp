@@ -44,7 +44,7 @@ struct Broken {
 
 void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.name; }
 
-// The six that are no JSON are in JsonText.*; here are those that can be read.
+// The six that are no JSON are in BadInput.no_door_for_json_takes_what_is_none_of_ours; these can be read.
 const std::vector<Broken> broken_graphs = {
     {"no_start", R"({"start": null})", Is::fault, "Expected the graph's start to be a node, but it is missing."},
     {"unknown_start", R"({"start": "nowhere"})", Is::fault, "there is no \"nowhere\""},

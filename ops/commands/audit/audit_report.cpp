@@ -77,8 +77,10 @@ void AuditReport::take(const Finding& finding) {
   ++count_;
   if (json_) return findings_.push_back(finding_json(finding));
   progress_.wipe();
-  const std::string where = finding.run.is_nil() ? "-" : to_string(finding.run);
-  print_line(where + " " + std::to_string(finding.seq) + " " + painted(finding.kind, Paint::red) + ": " + finding.says);
+  // One about a whole file or database has no run, and one about a whole run no event.
+  const std::string run = finding.run.is_nil() ? "" : to_string(finding.run) + " ";
+  const std::string seq = finding.run.is_nil() && finding.seq == 0 ? "" : std::to_string(finding.seq) + " ";
+  print_line(run + seq + painted(finding.kind, Paint::red) + ": " + finding.says);
 }
 
 std::string AuditReport::summary(bool rebuilds) const {

@@ -36,17 +36,15 @@ class Controlling {
   Controlling(Opened& opened, const Settings& settings, const ControlOptions& options)
       : opened_(opened), settings_(settings), request_(options.request) {}
 
-  // Refuses `invalid`: the graph's faults. It is stored when the first run moves to it.
+  // Refuses `invalid`: the graph's faults.
   Status move_to(const Json& text) {
     const Result<GraphRef> graph = opened_.client->try_graph(text);
     if (!graph) return graph.error();
-    graph_ = *graph;
-    request_.version = graph_->version;
+    request_.graph = *graph;
     return Done{};
   }
 
   void apply(const std::vector<RunId>& runs) {
-    store_graph_for(runs);
     const std::vector<Result<Controlled>> results = control_runs(*opened_.client, *opened_.store, runs, request_);
     for (std::size_t i = 0; i < runs.size(); ++i) print_result(to_string(runs[i]), results[i]);
     std::cout.flush();
@@ -107,19 +105,9 @@ class Controlling {
     return dry_run() ? at : at + " as " + to_string(done.fork->run);
   }
 
-  void store_graph_for(const std::vector<RunId>& runs) {
-    const auto can_move = [this](const RunId& run) {
-      return opened_.client->state_if(run, MoveRun{request_.version}).ok();
-    };
-    if (graph_ == nullptr || dry_run() || std::none_of(runs.begin(), runs.end(), can_move)) return;
-    opened_.client->store_graph(graph_, false);
-    graph_ = nullptr;
-  }
-
   Opened& opened_;
   const Settings& settings_;
   ControlRequest request_;
-  GraphRef graph_;  // not stored yet
   ExitCode exit_ = exit_ok;
   std::int64_t count_ = 0;
   std::int64_t refused_ = 0;

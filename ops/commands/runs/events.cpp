@@ -94,6 +94,13 @@ class ItemNumbers {
   bool maps_items_ = false;
 };
 
+// The version that a run was moved from, which is that of its state before.
+void add_version_before(Client& client, const RunId& run, Json& event) {
+  if (event["type"] != "run_moved") return;
+  if (const Result<RunState> before = client.state(run, event["seq"].get<std::int64_t>() - 1); before)
+    event["from_version"] = before->graph->version;
+}
+
 struct EventLines {
   std::string day;  // of the last line
   ItemNumbers items;
@@ -137,6 +144,7 @@ Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settin
         continue;
       }
       as.items.add_to(line);
+      add_version_before(*found.opened.client, found.run, line);
       print_event(line, as.day);
     }
     if (page->size() < static_cast<std::size_t>(events_page)) return after;
@@ -146,8 +154,7 @@ Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settin
 Exit show_events(const Settings& settings, const EventsOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
-  if (!found->opened.store->run(found->run))
-    return Error{Code::not_found, "Expected a run " + options.run + ", but there is none."};
+  if (!found->opened.store->run(found->run)) return no_such_run(to_string(found->run));
   const StopSignals signals;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   EventLines as{local_day(std::chrono::duration_cast<std::chrono::microseconds>(now).count()),

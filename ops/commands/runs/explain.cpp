@@ -5,6 +5,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 
 namespace cairn {
@@ -30,12 +31,14 @@ Exit explain_run(const Settings& settings, const std::string& run) {
   Result<OpenedRun> found = find_run(settings, run);
   if (!found) return found.error();
   const Opened& opened = found->opened;
-  const Result<Explained> explained = read_explained(*opened.client, *opened.store, opened.dsn, found->run);
+  Result<Explained> explained = read_explained(*opened.client, *opened.store, opened.dsn, found->run);
   if (!explained) return explained.error();
-  if (settings.json)
+  if (settings.json) {
     print_json(explained_json(*explained));
-  else
-    print_reasons(explained->state, explain(explained->state, explained->situation));
+    return exit_ok;
+  }
+  explained->situation.time_said = local_moment;
+  print_reasons(explained->state, explain(explained->state, explained->situation));
   return exit_ok;
 }
 

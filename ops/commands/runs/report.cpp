@@ -39,6 +39,24 @@ void print_totals(const std::string& title, const Json& totals) {
   table.print();
 }
 
+// The most frequent first, each with the nodes that failed by it.
+void print_errors(const Json& by_error) {
+  if (by_error.empty()) return;
+  std::vector<std::pair<std::string, Json>> errors;
+  for (const auto& [error, sum] : by_error.items()) errors.emplace_back(error, sum);
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const auto& one, const auto& other) { return one.second["runs"] > other.second["runs"]; });
+  print_line("");
+  Table table({"ERROR", "RUNS", "AT"});
+  for (const auto& [error, sum] : errors) {
+    std::string nodes;
+    for (const auto& [node, count] : sum["nodes"].items())
+      nodes += (nodes.empty() ? "" : ", ") + node + " (" + count.dump() + ")";
+    table.add({error, sum["runs"].dump(), nodes});
+  }
+  table.print();
+}
+
 void print_report(const Json& report) {
   Table table({"METRIC", "VALUE"});
   const Json& runs = report["runs"];
@@ -63,6 +81,7 @@ void print_report(const Json& report) {
   for (const auto& [part, title] :
        {std::pair{"by_model", "MODEL"}, {"by_graph", "GRAPH"}, {"by_tag", "TAG"}, {"by_day", "DAY"}})
     print_totals(title, report[part]);
+  print_errors(report["by_error"]);
 }
 
 Exit report_use(const Settings& settings, const RunQuery& query) {

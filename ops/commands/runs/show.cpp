@@ -11,6 +11,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 
 namespace cairn {
@@ -31,7 +32,7 @@ Json import_json(const ImportOrigin& origin) {
 }
 
 std::string import_text(const ImportOrigin& origin) {
-  return "\nImported by " + origin.by + " at " + time_text(origin.at_us) + " from database " + origin.database +
+  return "Imported by " + origin.by + " at " + local_moment(origin.at_us) + " from database " + origin.database +
          " (SHA-256 of the export: " + hex(origin.file_digest) + "); " +
          (origin.key ? "its end was signed there by key " + hex(*origin.key) + "."
                      : "whose signature it has was not checked.");
@@ -84,7 +85,10 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
     print_state(*state, shown);
     print_called(to_string(found->run), called);
     if (!progress.empty()) print_written(progress);
-    if (origin) print_line(import_text(*origin));
+    if (origin) {
+      print_line("");
+      print_paragraph(import_text(*origin));
+    }
   }
   return exit_ok;
 }

@@ -14,6 +14,7 @@
 #include "ops/answers/words.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/wait_for_runs.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -50,8 +51,9 @@ class WaitingLines {
     constexpr std::chrono::seconds pause{5};
     if (Clock::now() - looked_at_ < pause) return;
     looked_at_ = Clock::now();
-    const Result<Explained> explained = read_explained(*opened_.client, *opened_.store, opened_.dsn, run_);
+    Result<Explained> explained = read_explained(*opened_.client, *opened_.store, opened_.dsn, run_);
     if (!explained || is_ended(explained->state.status)) return;
+    explained->situation.time_said = local_moment;
     const std::vector<Reason> reasons = explain(explained->state, explained->situation);
     if (reasons.empty()) return;
     const Reason& reason = reasons.front();

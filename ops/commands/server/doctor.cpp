@@ -169,7 +169,7 @@ void print_checks(const std::vector<Check>& checks) {
   Table table({"", "CHECK", "FOUND"});
   for (const Check& check : checks)
     table.add({check.ok ? painted("✓ ok", Paint::green) : painted("✗ not ok", Paint::red), check.name, check.found});
-  table.print();
+  table.print_wrapped();
 }
 
 Exit run_doctor(const Settings& settings) {
@@ -188,7 +188,7 @@ Exit run_doctor(const Settings& settings) {
   if (settings.json) {
     print_json({{"dsn", public_dsn(*dsn)}, {"checks", std::move(shown)}});
   } else {
-    print_line(dsn->empty() ? "The database that libpq's variables name" : public_dsn(*dsn));
+    print_paragraph(dsn->empty() ? "The database that libpq's variables name" : public_dsn(*dsn));
     print_checks(checks);
   }
   return all_ok ? exit_ok : exit_finding;

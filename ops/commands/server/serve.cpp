@@ -15,6 +15,7 @@ namespace cairn {
 namespace {
 
 constexpr int probe_threads = 1;
+constexpr std::int64_t patience_ms = 2'000;  // a client asks again itself, and may be waited for
 
 struct ServeOptions {
   ListenAddress listen{"127.0.0.1", 8080};
@@ -71,7 +72,7 @@ void print_listening(const Settings& settings, const ServeOptions& options, cons
 
 Exit serve(const Settings& settings, const ServeOptions& options) {
   const std::string environment = token_of_environment();
-  Result<Opened> opened = open_database(settings);
+  Result<Opened> opened = open_database(settings, patience_ms);
   if (!opened) return opened.error();
   const Result<std::unique_ptr<TokenBook>> tokens = TokenBook::open(opened->dsn, environment);
   if (!tokens) return tokens.error();

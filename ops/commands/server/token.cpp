@@ -4,6 +4,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/requests/access.hpp"
 #include "ops/service/database.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/data/tokens.hpp"
 
@@ -57,7 +58,10 @@ Exit token_list(const Settings& settings) {
   if (!dsn) return dsn.error();
   const Result<std::vector<TokenRow>> rows = Tokens(*dsn).list();
   if (!rows) return rows.error();
-  Table table({"NAME", "ROLES", "SCOPES", "QUOTAS", "MADE", "BY", "REVOKED"});
+  const std::string zone = is_terminal() || rows->empty() ? "" : " (" + zone_name(rows->front().created_at) + ")";
+  const auto said = [](TimeUs at_us) { return is_terminal() ? local_day(at_us) : local_time(at_us); };
+  Table table = is_terminal() ? Table({"NAME", "MADE", "REVOKED", "BY", "ROLES, SCOPES, QUOTAS"})
+                              : Table({"NAME", "ROLES", "SCOPES", "QUOTAS", "MADE" + zone, "BY", "REVOKED"});
   for (const TokenRow& row : *rows) {
     const std::string revoked = row.revoked_at ? time_text(*row.revoked_at) : "";
     if (settings.json)
@@ -68,10 +72,16 @@ Exit token_list(const Settings& settings) {
                   {"created_at", time_text(row.created_at)},
                   {"created_by", row.created_by},
                   {"revoked_at", revoked.empty() ? Json(nullptr) : Json(revoked)}});
-    table.add({row.name, joined(row.roles), joined(row.scopes), joined(row.quotas), time_text(row.created_at),
-               row.created_by, revoked});
+    const std::string made = said(row.created_at), ended = row.revoked_at ? said(*row.revoked_at) : "";
+    std::vector<std::string> rights = row.roles;
+    rights.insert(rights.end(), row.scopes.begin(), row.scopes.end());
+    rights.insert(rights.end(), row.quotas.begin(), row.quotas.end());
+    if (is_terminal())
+      table.add({row.name, made, ended, row.created_by, joined(rights)});
+    else
+      table.add({row.name, joined(row.roles), joined(row.scopes), joined(row.quotas), made, row.created_by, ended});
   }
-  if (!settings.json) table.print();
+  if (!settings.json) table.print_wrapped();
   return exit_ok;
 }
 

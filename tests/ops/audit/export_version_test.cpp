@@ -9,6 +9,7 @@
 #include <sstream>
 #include <unistd.h>
 
+#include "engine/snapshot.hpp"
 #include "ops/audit/export_audit.hpp"
 #include "storage/chain.hpp"
 #include "tests/paths.hpp"
@@ -109,6 +110,14 @@ TEST(ExportVersion, a_file_of_version_1_is_read_as_it_was_shipped) {
   EXPECT_TRUE(audit.run());
   EXPECT_EQ(faults, std::vector<std::string>{});
   EXPECT_EQ(audit.counts(), (ExportCounts{1, 9, 1, 3, 0}));
+}
+
+TEST(ExportVersion, the_page_on_versions_names_todays) {
+  std::ifstream file(testing::source_dir() + "/engine/versions.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const std::string& says : {"the export of version " + std::to_string(export_version),
+                                  "the fold of version " + std::to_string(fold_version)})
+    EXPECT_NE(page.find(says), std::string::npos) << says;
 }
 
 }  // namespace

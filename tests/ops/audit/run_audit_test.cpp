@@ -264,13 +264,13 @@ TEST(RunSource, named_runs_come_in_pages_each_once) {
   std::vector<RunPlace> named;
   for (std::uint32_t n = 0; n < 250; ++n) named.push_back({plus(run, n), 0});
   const RunSource source = these_runs(named);
-  std::vector<RunId> came;
+  std::vector<RunId> read;
   int pages = 0;
   for (std::vector<RunPlace> page = source(); !page.empty(); page = source(), ++pages)
-    for (const RunPlace& place : page) came.push_back(place.run);
+    for (const RunPlace& place : page) read.push_back(place.run);
   EXPECT_EQ(pages, 3);
-  ASSERT_EQ(came.size(), named.size());
-  for (std::size_t at = 0; at < came.size(); ++at) EXPECT_EQ(came[at], named[at].run);
+  ASSERT_EQ(read.size(), named.size());
+  for (std::size_t at = 0; at < read.size(); ++at) EXPECT_EQ(read[at], named[at].run);
   EXPECT_TRUE(source().empty()) << "an end stays one";
 }
 

@@ -341,8 +341,7 @@ TEST(CommandLine, a_queue_is_limited_paused_and_freed) {
   EXPECT_EQ(cairn_ok({"queue", "set", "narrow", "--resume", "--json"}).json()["concurrency"], 3);
   EXPECT_NE(cairn_ok({"queue"}).out.find("narrow"), std::string::npos);
   cairn_ok({"queue", "set", "narrow", "--concurrency", "none"});
-  EXPECT_TRUE(line("narrow")["concurrency"].is_null());
-  EXPECT_EQ(line("narrow")["paused"], false);
+  EXPECT_TRUE(line("narrow").is_null()) << "as if it had never been set";
 }
 
 TEST(CommandLine, a_queue_setting_that_makes_no_sense_is_refused) {

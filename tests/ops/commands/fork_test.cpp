@@ -266,6 +266,7 @@ TEST(MoveCommand, moves_those_that_fit_and_says_why_the_others_do_not) {
   finished(ended);
   graph["nodes"]["pick"]["with"]["set"]["picked"] = "moved";
   const std::string file = file_of(graph, "moved");
+  const std::string before = cairn_ok({"show", waits, "--json"}).json()["version"];
   const Ran dry = cairn({"move", "--where", "graph=moving", "--graph", file, "--dry-run", "--json"});
   EXPECT_EQ(dry.exit, 4);
   ASSERT_EQ(dry.lines().size(), 2u);
@@ -274,7 +275,8 @@ TEST(MoveCommand, moves_those_that_fit_and_says_why_the_others_do_not) {
   cairn({"move", "--where", "graph=moving", "--graph", file});
   EXPECT_EQ(cairn_ok({"events", waits, "--json"}).lines().back()["type"], "run_moved");
   const std::string version = cairn_ok({"show", waits, "--json"}).json()["version"];
-  EXPECT_NE(cairn_ok({"events", waits}).out.find("run_moved           to=" + version.substr(0, 12)), std::string::npos);
+  const std::string moved = "run_moved           from=" + before.substr(0, 12) + " to=" + version.substr(0, 12);
+  EXPECT_NE(cairn_ok({"events", waits}).out.find(moved), std::string::npos) << cairn_ok({"events", waits}).out;
   EXPECT_EQ(finished(answered(waits, R"("north")"))["output"]["picked"], "moved");
   cairn_ok({"verify", waits});
 }

@@ -203,6 +203,18 @@ TEST(Lists, help_is_found_behind_options_of_the_program) {
   expect_refused(cairn({"--data", data, "help", "strat"}), 2, "(did you mean start?)");
 }
 
+TEST(Lists, workers_say_which_handlers_they_have) {
+  const Beside worker({"work"});
+  Json own;
+  ASSERT_TRUE(wait_until([&] {
+    for (const Json& line : cairn_ok({"workers", "--json"}).lines())
+      if (line["pid"] == worker.pid()) own = line;
+    return !own.is_null();
+  }));
+  ASSERT_TRUE(own["handlers"].is_array()) << own;
+  EXPECT_NE(std::find(own["handlers"].begin(), own["handlers"].end(), "data.set"), own["handlers"].end()) << own;
+}
+
 TEST(Lists, many_runs_are_summed_up) {
   cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_bulk"))});
   std::string inputs;
@@ -295,9 +307,33 @@ TEST(Help, F30_examples_use_options_that_exist) {
   for (std::sregex_iterator found(all.begin(), all.end(), listed), end; found != end; ++found, ++commands)
     expect_example({(*found)[1].str()});
   EXPECT_GE(commands, 37);
-  for (const char* of : {"add", "check", "list", "schema", "show", "test"}) expect_example({"graph", of});
-  for (const char* of : {"add", "list", "revoke"}) expect_example({"token", of});
-  expect_example({"queue", "set"});
+}
+
+// The words after `cairn help COMMAND` that are commands of their own.
+std::vector<std::string> commands_under(const std::string& command) {
+  const std::string help = cairn_ok({"help", command}).out;
+  const std::size_t at = help.find("\nSubcommands:");
+  if (at == std::string::npos) return {};
+  const std::string listed = help.substr(at, help.find("\n\n", at) - at);
+  static const std::regex word("\n  ([a-z]+)\\b");
+  std::vector<std::string> words;
+  for (std::sregex_iterator found(listed.begin(), listed.end(), word), end; found != end; ++found)
+    words.push_back((*found)[1]);
+  return words;
+}
+
+TEST(Help, F30_every_command_under_another_has_an_example) {
+  const std::string all = cairn_ok({"help"}).out;
+  static const std::regex listed("\n  ([a-z]+) ");
+  int commands = 0;
+  for (std::sregex_iterator found(all.begin(), all.end(), listed), end; found != end; ++found)
+    for (const std::string& word : commands_under((*found)[1])) {
+      ++commands;
+      expect_example({(*found)[1], word});
+      EXPECT_NE(cairn_ok({"help", (*found)[1], word}).out.find("\n  cairn " + (*found)[1].str() + " " + word),
+                std::string::npos);
+    }
+  EXPECT_GE(commands, 18) << "graph, token, queue, dataset, corpus, planners";
 }
 
 TEST(Help, F27_a_word_that_is_none_is_answered_with_the_one_that_was_meant) {

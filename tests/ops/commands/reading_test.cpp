@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <regex>
 
-#include "tests/ops/program.hpp"
+#include "engine/id.hpp"
+#include "ops/terminal/local_time.hpp"
+#include "ops/terminal/print.hpp"
+#include "tests/ops/http/api_client.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {
@@ -50,6 +53,52 @@ TEST(Reading, F13_lists_events_and_explanations_fit_80_columns) {
     for (const std::string& line : on_a_terminal(command)) EXPECT_LE(columns_of(line), 80u) << command << "\n" << line;
 }
 
+// A line that is to be copied stays one line.
+bool is_command_line(const std::string& line) { return line.starts_with("  cairn "); }
+
+TEST(Reading, F13_a_run_a_report_tokens_and_a_doctor_fit_80_columns) {
+  const std::string dsn = new_database();
+  const std::string tag(60, 'c');
+  cairn_ok({"graph", "add", write_file("reading.json", asking_graph), "--dsn", dsn});
+  const std::string run =
+      cairn_ok({"start", "reading", "--no-work", "--json", "--tag", "customer=" + tag, "--key", std::string(90, 'k'),
+                "--input", Json{{"text", std::string(300, 'x')}}.dump(), "--dsn", dsn})
+          .json()["run"];
+  new_token(dsn, "a_dashboard_of_the_reading_room",
+            {"--role", "read", "--role", "answer", "--scope", "graph=reading", "--scope", "tag=customer=" + tag});
+  int lines = 0;
+  for (const std::string& command :
+       {"show " + run, std::string("report"), std::string("token list"), std::string("doctor")})
+    for (const std::string& line : on_a_terminal(command + " --dsn '" + dsn + "'; true")) {
+      ++lines;
+      EXPECT_TRUE(columns_of(line) <= 80u || is_command_line(line)) << command << "\n" << line;
+    }
+  EXPECT_GT(lines, 30);
+}
+
+TEST(Reading, a_table_is_narrowed_for_a_terminal_alone_and_its_ids_stay_whole) {
+  const std::string graph(60, 'g'), dsn = new_database();
+  cairn_ok({"graph", "add", write_file("wide.json", ask_graph(graph)), "--dsn", dsn});
+  const std::string called =
+      Json{{"name", "calls_wide"},
+           {"start", "call"},
+           {"limits", {{"steps", 9}}},
+           {"nodes",
+            {{"call", {{"call", graph}, {"on", {{"done", "end"}, {"failed", "end"}}}}}, {"end", {{"end", "done"}}}}}}
+          .dump();
+  cairn_ok({"graph", "add", write_file("calls.json", called), "--dsn", dsn});
+  const std::string run = cairn_ok({"start", "calls_wide", "--json", "--dsn", dsn}).json()["run"];
+  const std::string child = cairn_ok({"runs", "--parent", run, "--json", "--dsn", dsn}).lines().at(0)["run"];
+  std::string shown;
+  for (const std::string& line : on_a_terminal("show " + run + " --dsn '" + dsn + "'")) {
+    shown += line + "\n";
+    EXPECT_TRUE(columns_of(line) <= 80u || is_command_line(line)) << line;
+  }
+  EXPECT_NE(shown.find(child), std::string::npos) << shown;
+  EXPECT_EQ(shown.find(graph), std::string::npos) << "narrowed\n" << shown;
+  EXPECT_NE(cairn_ok({"show", run, "--dsn", dsn}).out.find(graph), std::string::npos) << "a script gets it whole";
+}
+
 TEST(Reading, a_help_text_is_wrapped_to_the_terminal_and_not_cut) {
   std::string words;
   for (const std::string command : {"help", "help runs", "help fork", "runs --help", "help graph", "help archive"})
@@ -85,6 +134,39 @@ TEST(Reading, F20_times_name_their_zone_and_json_says_them_as_iso) {
   EXPECT_NE(elsewhere.out.find(" JST"), std::string::npos) << elsewhere.out << elsewhere.err;
 }
 
+Ran in_tokyo(Arguments command) {
+  command.insert(command.begin(), {"TZ=Asia/Tokyo", testing::cairn_program()});
+  Ran ran = run_program("/usr/bin/env", command);
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  return ran;
+}
+
+TEST(Reading, F20_explain_tokens_and_imports_say_times_in_the_readers_zone) {
+  static const std::regex iso(R"(\d{4}-\d\d-\d\dT\d\d:\d\d)");
+  const std::string run = asking_run();
+  const std::string why = in_tokyo({"explain", run}).out;
+  EXPECT_NE(why.find(" JST: \"Which of the many sizes"), std::string::npos) << why;
+  EXPECT_FALSE(std::regex_search(why, iso)) << why;
+  EXPECT_TRUE(std::regex_search(in_tokyo({"explain", run, "--json"}).out, iso));
+  const std::string dsn = new_database();
+  new_token(dsn, "reader", {"--role", "read"});
+  const std::string tokens = in_tokyo({"token", "list", "--dsn", dsn}).out;
+  EXPECT_NE(tokens.find("MADE (JST)"), std::string::npos) << tokens;
+  EXPECT_FALSE(std::regex_search(tokens, iso)) << tokens;
+  const std::string file = (directory() / "reading.jsonl").string();
+  cairn_ok({"cancel", run});
+  cairn_ok({"export", run, "--out", file});
+  cairn_ok({"import", file, "--dsn", dsn});
+  const std::string shown = in_tokyo({"show", run, "--dsn", dsn}).out;
+  EXPECT_TRUE(std::regex_search(shown, std::regex("Imported by \\S+ at [-0-9]+ [:0-9]+ JST from database"))) << shown;
+}
+
+TEST(Reading, F20_the_time_of_a_retry_is_said_as_other_times_are) {
+  const std::string at = "2026-11-23T17:13:02.000000Z";
+  const std::string line = event_summary({{"type", "step_failed"}, {"error", "timeout"}, {"retry_at", at}}, 200);
+  EXPECT_EQ(line, "error=timeout retry_at=" + local_time(*parse_time(at)));
+}
+
 TEST(Reading, F25_a_run_is_shown_with_its_input_tags_key_and_times) {
   const std::string run = asking_run({"--input", R"({"cups": 2})", "--tag", "customer=jane", "--key", "reading 25"});
   const Json shown = cairn_ok({"show", run, "--json"}).json();
@@ -113,6 +195,32 @@ TEST(Reading, F24_a_report_tells_cancelled_runs_from_failed_ones) {
   for (const char* part : {"by_model", "by_graph", "by_tag", "by_day"}) EXPECT_TRUE(report[part].is_object()) << part;
   EXPECT_EQ(report["by_graph"]["reading"]["runs"], 2);
   EXPECT_EQ(report["by_tag"]["reading=report"]["runs"], 2);
+}
+
+TEST(Reading, F24_a_report_sums_failures_up_by_error_and_node) {
+  const auto failing = [](const std::string& tool) {
+    const Json graph = {
+        {"name", "reading_fails"},
+        {"start", "work"},
+        {"limits", {{"steps", 9}}},
+        {"nodes",
+         {{"work",
+           {{"do", "tool.call"}, {"with", {{"tool", tool}, {"inputs", Json::object()}}}, {"on", {{"ok", "end"}}}}},
+          {"end", {{"end", "done"}}}}}};
+    cairn_ok({"graph", "add", write_file("fails.json", graph.dump())});
+    EXPECT_EQ(cairn({"start", "reading_fails", "--wait", "--tag", "reading=errors"}).exit, 1);
+  };
+  failing("fail");
+  failing("fail");
+  failing("a_tool_that_is_none");
+  const Json report = cairn_ok({"report", "--tag", "reading=errors", "--json"}).json();
+  EXPECT_EQ(report["failures"], 3);
+  const Json& by_error = report["by_error"];
+  ASSERT_EQ(by_error.size(), 2u) << by_error;
+  EXPECT_EQ(by_error["unknown_tool"], (Json{{"runs", 1}, {"nodes", {{"work", 1}}}}));
+  const std::string text = cairn_ok({"report", "--tag", "reading=errors"}).out;
+  EXPECT_NE(text.find("ERROR"), std::string::npos) << text;
+  EXPECT_LT(text.find("work (2)"), text.find("unknown_tool")) << "the most frequent first\n" << text;
 }
 
 TEST(Reading, F27_refusals_name_the_real_cause) {
@@ -149,6 +257,53 @@ TEST(Reading, F28_a_signal_that_no_wait_takes_is_told_by_explain) {
   EXPECT_NE(
       cairn_ok({"explain", run}).out.find("It waits for the signal paid; what came instead and was not taken: payed."),
       std::string::npos);
+}
+
+TEST(Reading, F28_a_signal_that_nothing_waits_for_is_said_on_stderr) {
+  const std::string run = asking_run();
+  EXPECT_EQ(cairn_ok({"signal", run, "payed", "--value", "1"}).err,
+            "cairn: No node of graph reading waits for a signal payed; it is kept for nothing.\n");
+  EXPECT_EQ(cairn_ok({"signal", run, "payed", "--value", "1", "--json"}).err, "") << "a program reads the JSON";
+  EXPECT_EQ(cairn_ok({"signal", run, "paid", "--value", "1"}).err, "") << "this one is waited for";
+}
+
+TEST(Reading, a_finding_about_a_whole_file_names_no_run_and_no_event) {
+  const std::string run = asking_run();
+  const std::string file = (directory() / "altered.jsonl").string();
+  cairn_ok({"cancel", run});
+  cairn_ok({"export", run, "--out", file});
+  write_file("altered.jsonl", read_file(file) + "{}\n");
+  const Ran found = cairn({"verify", "--file", file});
+  EXPECT_EQ(found.exit, 1);
+  EXPECT_EQ(found.out.find("- 0"), std::string::npos) << found.out;
+  EXPECT_EQ(found.out.find("file: "), 0u) << found.out;
+}
+
+TEST(Reading, F30_no_command_on_a_terminal_is_answered_with_the_help) {
+  const Ran bare = run_program("/usr/bin/script", {"-qec", testing::cairn_program(), "/dev/null"});
+  EXPECT_EQ(bare.exit, 2);
+  for (const char* part : {"Many runs, or another way", "Expected a command, but found none: see `cairn --help`."})
+    EXPECT_NE(bare.out.find(part), std::string::npos) << bare.out;
+}
+
+TEST(Reading, a_person_hears_that_the_embedded_database_is_made_and_started) {
+  const std::string data = (directory() / "reading_data").string();
+  const auto said = [&](const std::string& more) {
+    return run_program("/usr/bin/script",
+                       {"-qec", testing::cairn_program() + " runs --data " + data + more, "/dev/null"})
+        .out;
+  };
+  const std::string made = "cairn: Making and starting the embedded database in " + data;
+  const std::string started = "cairn: Starting the embedded database in " + data;
+  EXPECT_EQ(said("").find(made), 0u);
+  EXPECT_EQ(said("").find("cairn: "), std::string::npos) << "it runs";
+  cairn_ok({"down", "--data", data});
+  EXPECT_EQ(said("").find(started), 0u);
+  cairn_ok({"down", "--data", data});
+  EXPECT_EQ(said(" --json").find("cairn: "), std::string::npos) << "a program reads this";
+  cairn_ok({"down", "--data", data});
+  EXPECT_EQ(cairn_ok({"runs", "--data", data}).err, "") << "no person is there";
+  cairn_ok({"down", "--data", data});
 }
 
 }  // namespace

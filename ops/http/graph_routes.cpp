@@ -1,0 +1,112 @@
+#include "ops/http/graph_routes.hpp"
+
+#include <algorithm>
+
+#include "ops/answers/graph_formats.hpp"
+#include "ops/answers/graph_surroundings.hpp"
+#include "ops/http/bodies.hpp"
+
+namespace cairn {
+namespace {
+
+using Refusal = std::optional<ApiResponse>;
+
+bool is_built_in(const RouteCall& call, const std::string& name) {
+  const auto& graphs = call.parts.opened.catalogue->graphs;
+  return std::any_of(graphs.begin(), graphs.end(), [&name](const GraphRef& graph) { return graph->name == name; });
+}
+
+// Looks at the name alone, so that nothing is kept of a graph that may not be brought.
+Refusal check_graph_name(const RouteCall& call, const Json& graph) {
+  const Access& access = call.caller->access;
+  if (!access.may(ApiRole::operate)) return role_refusal(*call.caller, ApiRole::operate);
+  const Json name = graph.is_object() ? graph.value("name", Json()) : Json();
+  if (!name.is_string()) return {};  // a fault of the graph
+  if (is_built_in(call, name) && !access.may(ApiRole::admin))
+    return forbidden_response("Expected a token with the role admin for the built-in graph " + name.get<std::string>() +
+                              ", but " + call.caller->token + " has it not.");
+  if (!access.scope.covers_graph(name))
+    return forbidden_response("Expected a graph of this token's scope, but found " + name.get<std::string>() + ".");
+  return {};
+}
+
+Refusal check_limits(const RouteCall& call, const Graph& graph) {
+  const GraphLimits& most = call.parts.graphs;
+  if (call.caller->access.may(ApiRole::admin)) return {};
+  if (graph.steps_max > most.steps)
+    return forbidden_response("Expected limits.steps of at most " + std::to_string(most.steps) + ", but found " +
+                              std::to_string(graph.steps_max) + "; more needs the role admin.");
+  for (const Node& node : graph.nodes)
+    if (node.retry.attempts > most.attempts)
+      return forbidden_response("Expected retry.attempts of at most " + std::to_string(most.attempts) + " at node " +
+                                node.name + ", but found " + std::to_string(node.retry.attempts) +
+                                "; more needs the role admin.");
+  return {};
+}
+
+Refusal check_graph(const RouteCall& call, const Graph& graph) {
+  if (Refusal refusal = check_limits(call, graph)) return refusal;
+  if (Refusal outside = check_queues(call.scope(), graph)) return outside;
+  for (const Node& node : graph.nodes)
+    if (const auto* calls = node.call(); calls != nullptr && !call.scope().covers_graph(calls->graph))
+      return forbidden_response("Expected calls within this token's scope, but node " + node.name + " calls " +
+                                calls->graph + ".");
+  return {};
+}
+
+// Names of graphs beyond the scope are left out.
+Surroundings surroundings(RouteCall& call) {
+  Surroundings around = deployed_surroundings(*call.parts.opened.catalogue, call.client, call.store());
+  std::erase_if(*around.graphs, [&call](const std::string& name) { return !call.scope().covers_graph(name); });
+  return around;
+}
+
+// All faults, which a person mends one by one, next to a sentence that has the first.
+ApiResponse faulty_response(const std::vector<std::string>& faults) {
+  const std::string first = faults.front();
+  const std::string says = faults.size() == 1
+                               ? first
+                               : "Expected a graph without faults, but found " + std::to_string(faults.size()) +
+                                     ", of which this is the first: " + first;
+  return error_response(400, to_string(Code::invalid), says, {{"faults", faults}});
+}
+
+}  // namespace
+
+std::optional<ApiResponse> check_queues(const Scope& scope, const Graph& graph) {
+  const std::optional<std::string> queue = queue_outside(scope, graph);
+  if (!queue) return {};
+  return forbidden_response("Expected a graph that works on this token's queues, but " + graph.name + " names " +
+                            *queue + ".");
+}
+
+Result<GraphRef, ApiResponse> brought_graph(RouteCall& call, const Json& text) {
+  if (Refusal refusal = check_graph_name(call, text)) return *std::move(refusal);
+  const Result<GraphRef> graph = call.client.try_graph(text);
+  if (!graph) {
+    const GraphReview review = review_graph(text, surroundings_of(*call.parts.opened.catalogue));
+    return review.faults.empty() ? error_response(graph.error()) : faulty_response(review.faults);
+  }
+  if (Refusal refusal = check_graph(call, **graph)) return *std::move(refusal);
+  return *graph;
+}
+
+RouteReply add_graph(RouteCall& call) {
+  const Result<Json> graph = graph_body(call.request);
+  if (!graph) return graph.error();
+  Result<GraphRef, ApiResponse> added = brought_graph(call, *graph);
+  if (!added) return std::move(added).error();
+  call.client.store_graph(*added, true);
+  const GraphReview review = review_graph(*graph, surroundings(call));
+  const std::string& name = (*added)->name;
+  return created_response({{"name", name}, {"version", (*added)->version}, {"warnings", review.warnings}}, "graphs",
+                          name);
+}
+
+RouteReply check_a_graph(RouteCall& call) {
+  const Result<Json> graph = graph_body(call.request);
+  if (!graph) return graph.error();
+  return json_response(review_json(review_graph(*graph, surroundings(call))), 200);
+}
+
+}  // namespace cairn
