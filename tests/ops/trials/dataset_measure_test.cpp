@@ -123,8 +123,9 @@ TEST(DatasetMeasure, issue_20_2_asks_once_more_with_a_model_where_one_is_configu
 
 TEST(DatasetMeasure, bad_input_is_one_sentence) {
   expect_refused(measured((directory() / "nowhere").string()), 3, "the questions");
-  write_file("counted/questions.jsonl", "{\"db_name\": \n");
-  expect_refused(measured((directory() / "counted").string()), 4, "a line of the questions");
+  const std::string torn = folder_of("torn", {books});
+  write_file("torn/questions.jsonl", "{\"db_name\": \n");
+  expect_refused(measured(torn), 4, "a line of the questions");
   expect_refused(measured(folder_of("nameless", {{{"db_name", "library"}, {"question", "How many?"}}})), 4,
                  "Expected a question with db_name, question and query");
   expect_refused(measured(folder_of("bare", {books}, "")), 3, "the database library");
