@@ -118,12 +118,15 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/handlers/http_call_test.cpp
   tests/workers/handlers/large_values_test.cpp
   tests/workers/handlers/model_extract_test.cpp
+  tests/workers/models/long_conversation_test.cpp
   tests/workers/models/model_families_test.cpp
   tests/workers/models/model_settings_test.cpp
   tests/workers/models/model_stream_test.cpp
   tests/workers/models/model_text_test.cpp
   tests/workers/models/models_test.cpp
   tests/workers/models/partial_reply_test.cpp
+  tests/workers/models/rate_limit_test.cpp
+  tests/workers/planners/planner_progress_test.cpp
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
@@ -238,6 +241,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/runs/map_items_test.cpp
   tests/ops/runs/models_test.cpp
   tests/ops/trials/checks_test.cpp
+  tests/ops/trials/dataset_measure_test.cpp
   tests/ops/trials/planners_measure_test.cpp
   tests/ops/commands/second_try_test.cpp
   tests/ops/commands/set_clock_test.cpp

@@ -27,16 +27,19 @@ Error without_data(const Dataset& dataset) {
           "Expected data in the schema " + dataset.schema + ", but the login sees no table there." + hint};
 }
 
-// Every row of a statement, page by page up to the limit; `more` says whether that cut some off.
+// Every row of a statement, page by page up to the limit; `more` says whether that, or the limit of time, cut some off.
 Result<QueryRows> all_rows(const Dataset& dataset, std::string_view name) {
+  Dataset timed = dataset;
+  timed.limits.partial = true;
   QueryRows all;
   do {
     const auto skip = static_cast<std::int64_t>(all.rows.size());
-    Result<QueryRows> page = run(dataset, statement(name).text, skip, catalog_page);
+    Result<QueryRows> page = run(timed, statement(name).text, skip, catalog_page);
     if (!page) return page;
     all.more = page->more;
+    all.out_of_time = page->out_of_time;
     std::move(page->rows.begin(), page->rows.end(), std::back_inserter(all.rows));
-  } while (all.more && static_cast<std::int64_t>(all.rows.size()) < catalog_columns_max);
+  } while (all.more && !all.out_of_time && static_cast<std::int64_t>(all.rows.size()) < catalog_columns_max);
   return all;
 }
 
@@ -44,12 +47,13 @@ Result<QueryRows> all_rows(const Dataset& dataset, std::string_view name) {
 Result<QueryRows> catalog_rows(const Dataset& dataset) {
   const auto read = [&] { return all_rows(dataset, "dataset_columns"); };
   Result<QueryRows> found = read();
-  const bool is_missing = found ? found->rows.empty() : is_sample(dataset) && found.error().code == Code::unavailable;
+  const bool is_missing =
+      found ? found->rows.empty() && !found->more : is_sample(dataset) && found.error().code == Code::unavailable;
   if (!is_missing) return found;
   if (dataset.load_dsn.empty()) return found ? Result<QueryRows>(without_data(dataset)) : found;
   if (const Result<bool> loaded = load_sample(dataset.load_dsn); !loaded) return loaded.error();
   found = read();
-  return found && found->rows.empty() ? Result<QueryRows>(without_data(dataset)) : found;
+  return found && found->rows.empty() && !found->more ? Result<QueryRows>(without_data(dataset)) : found;
 }
 
 void execute_files(std::string_view folder, Administration& database) {
@@ -62,10 +66,13 @@ void execute_files(std::string_view folder, Administration& database) {
 Result<DataCatalog> read_catalog(const Dataset& dataset) {
   const Result<QueryRows> columns = catalog_rows(dataset);
   if (!columns) return columns.error();
+  if (columns->rows.empty())
+    return Error{Code::limit, "Expected to read the tables of the data in time, but not one came."};
   const Result<QueryRows> links = all_rows(dataset, "dataset_keys");
   if (!links) return links.error();
   DataCatalog catalog;
   catalog.more = columns->more || links->more;
+  catalog.out_of_time = columns->out_of_time || links->out_of_time;
   for (const Json& row : columns->rows)
     catalog.columns.push_back({row[0], row[1], row[2], row[3], row[4], row[5].get<bool>(), row[6].get<bool>(),
                                row[7].get<bool>(), row[8].get<std::int64_t>()});

@@ -47,13 +47,15 @@ struct DataLink {  // a foreign key
 struct DataCatalog {
   std::vector<DataColumn> columns;  // by table
   std::vector<DataLink> links;
-  bool more = false;  // the limit of columns or keys cut some off
+  bool more = false;         // the limit of columns or keys, or of time, cut some off
+  bool out_of_time = false;  // that was the limit of time
 };
 
 inline constexpr std::int64_t catalog_columns_max = 100'000;
 
 // The tables and columns that the login may read. If there are none and `load_dsn` is given, loads the sample first.
-// Refuses as run_bounded(), and `not_found` if there are none.
+// Refuses as run_bounded(), and `not_found` if there are none. At the limit of time: what has been read until then, if
+// that is anything.
 Result<DataCatalog> read_catalog(const Dataset& dataset);
 
 // Runs one query over the data set, skips `skip` rows and returns at most `rows`, within the data set's limit. Refuses

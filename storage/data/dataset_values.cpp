@@ -87,6 +87,7 @@ class Searching {
     const Result<QueryRows> rows = ask_dataset(timed, text, 0, values_max);
     if (!rows && rows.error().code == Code::limit) return false;
     if (!rows) return rows.error();
+    found_.more = found_.more || rows->more;
     for (const Json& row : rows->rows) add({row[0], row[1], row[2], row[3], row[4].get<bool>(), row[5].get<bool>()});
     return true;
   }

@@ -31,6 +31,7 @@ struct FoundValues {
   std::vector<DataValue> values;
   std::vector<std::string> sampled;       // tables of which only a part was looked at
   std::vector<std::string> not_searched;  // tables that the time did not suffice for
+  bool more = false;                      // at 2,000 places of values in one query the others were left out
 };
 
 // Refuses as run_bounded(), but for the limit of time.

@@ -77,6 +77,13 @@ class Reader {
     if (Result<PgResult> set = run("set statement_timeout = " + timeout_); !set) return set;
     return run(text);
   }
+  // The same within what is left of the time for all.
+  Result<PgResult> run_in_time(const std::string& text) {
+    const std::int64_t left_ms = (deadline_us_ - steady_us()) / 1'000 - grace_ms;
+    if (left_ms <= 0) return Error{Code::limit, "Expected the query to end in time, but it did not."};
+    timeout_ = std::to_string(left_ms);
+    return run_timed(text);
+  }
   Result<PgResult> describe(const std::string& text) {
     return answered([&] { return connection_->describe(text, deadline_us_); });
   }
@@ -193,15 +200,39 @@ Status check_login(Reader& reader) {
                "Expected a login for the data that owns nothing of Cairn and cannot see its tables, but this one can."};
 }
 
+void add_rows(const PgResult& rows, int count, const QueryLimits& limits, QueryRows& found) {
+  for (int row = 0; row < count; ++row) {
+    Json& values = found.rows.emplace_back(Json::array());
+    for (std::size_t column = 0; column < found.columns.size(); ++column)
+      values.push_back(value_of(rows, row, static_cast<int>(column), found.columns[column].type, limits.value_chars));
+  }
+}
+
 Result<QueryRows> fetched(Reader& reader, QueryRows found, const QueryLimits& limits) {
   const Result<PgResult> rows = reader.run_timed("fetch forward " + std::to_string(limits.rows + 1) + " from page");
   if (!rows) return rows.error();
-  const int count = rows->rows();
-  found.more = count > limits.rows;
-  for (int row = 0; row < count && row < limits.rows; ++row) {
-    Json& values = found.rows.emplace_back(Json::array());
-    for (std::size_t column = 0; column < found.columns.size(); ++column)
-      values.push_back(value_of(*rows, row, static_cast<int>(column), found.columns[column].type, limits.value_chars));
+  found.more = rows->rows() > limits.rows;
+  add_rows(*rows, static_cast<int>(std::min<std::int64_t>(rows->rows(), limits.rows)), limits, found);
+  return found;
+}
+
+QueryRows cut_by_time(QueryRows found) {
+  found.more = found.out_of_time = true;
+  return found;
+}
+
+// A few rows at a time, so that those that have come are kept. One more than wanted says whether there are more.
+Result<QueryRows> fetched_in_time(Reader& reader, QueryRows found, const QueryLimits& limits) {
+  std::int64_t step = 1;
+  for (std::int64_t left = limits.rows + 1; left > 0; step *= 2) {
+    const std::int64_t wanted = std::min(step, left);
+    const Result<PgResult> rows = reader.run_in_time("fetch forward " + std::to_string(wanted) + " from page");
+    if (!rows && rows.error().code == Code::limit) return cut_by_time(std::move(found));
+    if (!rows) return rows.error();
+    left -= rows->rows();
+    found.more = left <= 0;
+    add_rows(*rows, rows->rows() - (found.more ? 1 : 0), limits, found);
+    if (rows->rows() < wanted) break;
   }
   return found;
 }
@@ -235,11 +266,13 @@ Result<QueryRows> run_bounded(const BoundedQuery& query, const QueryLimits& limi
   if (!columns) return columns.error();
   const auto declared = reader->run_timed(cursor_over(text, columns->size(), limits));
   if (!declared) return declared.error();
+  QueryRows none{*std::move(columns), Json::array()};
   if (query.skip > 0) {
     const auto skipped = reader->run_timed("move forward " + std::to_string(query.skip) + " from page");
+    if (!skipped && limits.partial && skipped.error().code == Code::limit) return cut_by_time(std::move(none));
     if (!skipped) return skipped.error();
   }
-  return fetched(*reader, {*std::move(columns), Json::array(), false}, limits);
+  return limits.partial ? fetched_in_time(*reader, std::move(none), limits) : fetched(*reader, std::move(none), limits);
 }
 
 std::string quoted_name(const std::string& name) {

@@ -21,6 +21,7 @@ struct QueryLimits {
   std::int64_t timeout_ms = 5'000;
   std::int64_t value_chars = 500;  // longer values are cut
   std::int64_t columns = 50;
+  bool partial = false;  // at the limit of time: the rows that have come, rather than a refusal
 };
 
 struct QueryColumn {
@@ -32,6 +33,7 @@ struct QueryRows {
   std::vector<QueryColumn> columns;
   Json rows = Json::array();  // arrays of values, in the order of the columns
   bool more = false;          // the limit cut some off
+  bool out_of_time = false;   // that was the limit of time: there may be more
 };
 
 struct BoundedQuery {

@@ -53,8 +53,16 @@ Faults leftovers(const Source& source) {
       "CK)\\b|DISA"
       "BLED_|GTEST_"
       "SKIP|#if 0");
+  // Pages that others wrote are no part of the project: their one test is counted as skipped where they are absent.
+  static const std::regex absent(
+      "^  if \\(!fs::is_directory\\(folder\\)\\) GTEST_"
+      "SKIP\\(\\) << \"There is no folder of ");
   if (is_data(source) || source.path == "tests/tidy/form_test.cpp") return {};
-  return lines_with(source, left, "what is unfinished or switched off is not merged: ");
+  Source read = source;
+  if (source.path == "tests/workers/tools/page_trial_test.cpp")
+    for (std::string& line : read.lines)
+      if (std::regex_search(line, absent)) line.clear();
+  return lines_with(read, left, "what is unfinished or switched off is not merged: ");
 }
 
 TEST(Tidy, nothing_is_left_for_later) {
@@ -65,6 +73,9 @@ TEST(Tidy, nothing_is_left_for_later) {
                                  "TEST(A, DISA"
                                  "BLED_b) {}"));
   expect_fault(leftovers, source("tests/a_test.cpp",
+                                 "  GTEST_"
+                                 "SKIP();"));
+  expect_fault(leftovers, source("tests/workers/tools/page_trial_test.cpp",
                                  "  GTEST_"
                                  "SKIP();"));
   expect_none(leftovers, source("storage/a.cpp", "std::string name = \"/tmp/cairn-XXXXXX\";"));

@@ -58,6 +58,16 @@ TEST(Requirements, every_item_says_what_its_test_shows_and_has_one) {
   for (const std::string& fault : requirement_faults(list, test_names())) ADD_FAILURE() << fault;
 }
 
+TEST(Requirements, the_page_of_the_planners_organs_names_tests_that_there_are) {
+  static const std::regex named("`([A-Z]\\w+\\.\\w+)`");
+  const std::set<std::string> tests = test_names();
+  std::size_t count = 0;
+  for (const std::string& line : lines_of(source_dir() + "/workers/planners/ORGANS.md"))
+    for (std::sregex_iterator found(line.begin(), line.end(), named), end; found != end; ++found, ++count)
+      EXPECT_TRUE(tests.contains((*found)[1].str())) << (*found)[1].str();
+  EXPECT_GT(count, 40U);
+}
+
 TEST(Requirements, what_the_list_of_items_lacks_is_reported) {
   const std::set<std::string> tests{"Suite.S0_1_it_works", "Suite.it_does_X_02_too", "Suite.S0_1x_is_no_item"};
   const std::string one = "| S0.1 | It works | It is seen to. |";

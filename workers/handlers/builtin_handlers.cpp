@@ -166,6 +166,7 @@ awaitable<StepResult> decide_by_model(StepInput input, Ports& ports) {
   if (auto prepared = say_what_was_wrong(*request, input); !prepared) co_return std::move(prepared).error();
   request->schema = schema;
   request->schema_name = "decision";
+  show_progress(*request, ports);
 
   const auto read = [&into, &field](const ModelReply& reply) -> StepResult {
     auto label = label_of(reply.value, *field);

@@ -50,7 +50,8 @@ ModelRequest request_for(const StepInput& input) {
   request.node = input.node;
   request.timeout_ms = input.timeout_ms;
   request.key = input.key;
-  if (input.fault_error == "bad_reply") request.key += "/" + std::to_string(input.attempt);
+  // From the third attempt on, one of those before may have had a bad reply, which the first key would bring again.
+  if (input.fault_error == "bad_reply" || input.attempt > 2) request.key += "/" + std::to_string(input.attempt);
   return request;
 }
 

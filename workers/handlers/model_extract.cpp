@@ -125,6 +125,7 @@ Outcome extracted(const StepInput& input, Json value) {
 boost::asio::awaitable<StepResult> extract(StepInput input, Ports& ports) {
   if (const Status fits = check_extraction(input); !fits) co_return invalid_input(fits.error().message);
   ModelRequest request = extract_request(input);
+  show_progress(request, ports);
   std::vector<Fact> facts;
   ModelAnswer answer = co_await ports.model().ask(request);
   facts.emplace_back(model_called(request, answer));

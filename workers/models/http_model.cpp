@@ -4,7 +4,6 @@
 #include <boost/asio.hpp>
 #include <cctype>
 #include <chrono>
-#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "workers/models/chat_message.hpp"
 #include "workers/models/model_stream.hpp"
+#include "workers/models/rate_limit.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t body_shown_bytes = 300;                 // of an answer, in a sentence
-constexpr int pauses_max = 20;                                // of one request
+constexpr int pauses_max = 20;                                // of one request, that the endpoint asks for
 constexpr std::size_t stream_bytes_max = 4 * json_bytes_max;  // each token comes in an event of its own
 
 std::string without_secret(std::string text, const std::string& secret) {
@@ -48,20 +48,40 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// Whether the endpoint refused what it was asked, and says one of these names.
-bool refuses(const HttpAnswer& answer, std::initializer_list<std::string_view> names) {
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// As a word of its own: "upstream" says nothing of a stream.
+bool says_word(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t after = at + word.size();
+    const bool begins = at == 0 || !is_of_word(text[at - 1]);
+    if (begins && (after == text.size() || !is_of_word(text[after]))) return true;
+  }
+  return false;
+}
+
+// The text of an answer that refuses what was asked, in lower case; "" for any other answer.
+std::string refusal_text(const HttpAnswer& answer) {
   static constexpr int statuses[] = {400, 404, 415, 422, 501};
-  if (std::find(std::begin(statuses), std::end(statuses), answer.status) == std::end(statuses)) return false;
-  const std::string says = lower_case(answer.body.substr(0, 16 * 1024));
-  return std::any_of(names.begin(), names.end(),
+  if (std::find(std::begin(statuses), std::end(statuses), answer.status) == std::end(statuses)) return {};
+  return lower_case(answer.body.substr(0, 16 * 1024));
+}
+
+// An error code may have the name within it, as "invalid_json_schema".
+bool refuses_format(const HttpAnswer& answer) {
+  static constexpr std::string_view names[] = {"response_format", "json_schema", "json_object", "text.format",
+                                               "structured output"};
+  const std::string says = refusal_text(answer);
+  return std::any_of(std::begin(names), std::end(names),
                      [&says](std::string_view name) { return says.find(name) != std::string::npos; });
 }
 
-bool refuses_format(const HttpAnswer& answer) {
-  return refuses(answer, {"response_format", "json_schema", "json_object", "text.format", "structured output"});
+bool refuses_to_stream(const HttpAnswer& answer) {
+  static constexpr std::string_view names[] = {"stream", "streams", "streamed", "streaming", "stream_options"};
+  const std::string says = refusal_text(answer);
+  return std::any_of(std::begin(names), std::end(names),
+                     [&says](std::string_view name) { return says_word(says, name); });
 }
-
-bool refuses_to_stream(const HttpAnswer& answer) { return refuses(answer, {"stream"}); }
 
 bool is_stream(const HttpAnswer& answer) {
   return std::any_of(answer.headers.begin(), answer.headers.end(), [](const auto& header) {
@@ -79,7 +99,8 @@ Failure refusal_of(const HttpAnswer& answer) {
                             "Expected a completion from the model endpoint, but it answered with status " +
                                 std::to_string(answer.status) + ": " + readable_line(answer.body, body_shown_bytes),
                             retryable);
-  refused.pause_ms = std::min(answer.retry_after_ms, pause_ms_max);
+  const std::int64_t asked_ms = is_not_now(answer) ? asked_pause_ms(answer) : answer.retry_after_ms;
+  refused.pause_ms = std::min(asked_ms, pause_ms_max);
   return refused;
 }
 
@@ -93,6 +114,17 @@ Result<Done, Failure> check_whole(const Completion& completion) {
   if (completion.finish_reason == "content_filter")
     return failure("refused", "Expected a reply, but the endpoint's content filter withheld it.", false);
   return Done{};
+}
+
+// A longer reply cannot be recorded, so it counts as none; its cost stays on record.
+Result<Done, Failure> within_a_blob(ModelReply& reply) {
+  const std::size_t bytes = canonical(reply.message).size();
+  if (bytes <= json_bytes_max) return Done{};
+  reply.message = {{"role", "assistant"}, {"content", nullptr}};
+  return failure("limit",
+                 "Expected a reply of at most " + std::to_string(json_bytes_max) + " bytes, but the model wrote " +
+                     std::to_string(bytes) + ".",
+                 false);
 }
 
 class HttpModel final : public Model {
@@ -112,18 +144,24 @@ class HttpModel final : public Model {
   // Asks until the endpoint answers otherwise than by a refusal of the format or a pause that the time allows.
   asio::awaitable<ModelAnswer> answered(const ModelRequest& request, const std::string& model,
                                         Clock::time_point deadline) {
-    for (int pauses = 0;;) {
+    Pauses pauses;
+    for (;;) {
       const AskedForm form = form_for(model);
       HttpRequest call = call_of(request, model, form, deadline);
-      if (call.body.size() > json_bytes_max) co_return too_long(call.body.size());
+      if (const std::size_t bytes = bytes_of(request, call); bytes > json_bytes_max) co_return too_long(bytes);
       const HttpResult result = co_await client_.send(std::move(call));
       if (result && steps_down(request, model, form, *result)) continue;
-      const std::int64_t pause_ms = pauses < pauses_max ? pause_before(result, deadline) : 0;
+      const std::int64_t pause_ms = pause_before(result, request.key, deadline, pauses);
       if (pause_ms == 0) co_return read(request, model, result);
-      ++pauses;
       asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(pause_ms));
       co_await timer.async_wait(asio::use_awaitable);
     }
+  }
+
+  // The larger of what is sent and what is recorded of it: neither may be longer than a blob.
+  std::size_t bytes_of(const ModelRequest& request, const HttpRequest& call) const {
+    if (endpoint_.api == ModelApi::chat_completions) return call.body.size();
+    return std::max(call.body.size(), canonical(request.messages).size());
   }
 
   static Failure too_long(std::size_t bytes) {
@@ -153,11 +191,22 @@ class HttpModel final : public Model {
     return true;
   }
 
-  // 0: it does not say, or the time does not suffice.
-  static std::int64_t pause_before(const HttpResult& result, Clock::time_point deadline) {
-    if (!result || (result->status != 429 && result->status != 503) || result->retry_after_ms == 0) return 0;
+  struct Pauses {
+    int of_endpoint = 0;
+    int own = 0;
+  };
+
+  // 0: the answer is none to wait after, or the time does not suffice.
+  static std::int64_t pause_before(const HttpResult& result, const std::string& key, Clock::time_point deadline,
+                                   Pauses& pauses) {
+    if (!result || !is_not_now(*result)) return 0;
+    const std::int64_t asked_ms = asked_pause_ms(*result);
+    int& count = asked_ms > 0 ? pauses.of_endpoint : pauses.own;
+    if (count >= (asked_ms > 0 ? pauses_max : own_pauses_max)) return 0;
+    const std::int64_t pause_ms = asked_ms > 0 ? asked_ms : own_pause_ms(count, key);
+    ++count;
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now()).count();
-    return result->retry_after_ms < left ? result->retry_after_ms : 0;
+    return pause_ms < left ? pause_ms : 0;
   }
 
   HttpRequest call_of(const ModelRequest& request, const std::string& model, AskedForm form,
@@ -200,7 +249,7 @@ class HttpModel final : public Model {
   ModelAnswer read(const ModelRequest& request, const std::string& model, const HttpResult& result) {
     if (!result) {
       const HttpFault& fault = result.error();
-      if (fault.kind == HttpFault::Kind::too_big) return bad_reply(fault.message);
+      if (fault.kind == HttpFault::Kind::too_big) return failure("limit", fault.message, false);
       return failure("unreachable", fault.message, fault.kind != HttpFault::Kind::invalid);
     }
     if (result->status != 200) return refusal_of(*result);
@@ -228,6 +277,7 @@ class HttpModel final : public Model {
     reply.cost = (static_cast<double>(reply.tokens_in) * endpoint_.cost_in +
                   static_cast<double>(reply.tokens_out) * endpoint_.cost_out) /
                  1e6;
+    if (fine) fine = within_a_blob(reply);
     if (fine) fine = read_value(request, reply);
     if (!fine) return {std::move(fine).error(), std::move(reply)};
     return reply;

@@ -25,8 +25,9 @@ struct ModelEndpoint {
 
 // An endpoint that refuses a reply format by its name (400, 404, 415, 422, 501) is asked again by the next one, and for
 // that model by no stricter one from then on. One that refuses to stream, or streams without saying what it used, is
-// asked for whole answers from then on. One that says when to come again (429, 503 with Retry-After) is asked
-// again within the request's time, else the failure says how long to pause.
+// asked for whole answers from then on. One that is asked too much (429, 503) is asked again within the request's time:
+// when it says so (rate_limit.hpp), else after pauses of the client's own; if the time does not suffice, the failure
+// says how long to pause. A conversation or a reply that is longer than json_bytes_max is `limit`, not retryable.
 std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
 
 }  // namespace cairn

@@ -34,6 +34,7 @@ Result<ReplyFormat> read_format(const std::string& name, const std::string& text
   return read_word<ReplyFormat>(name, text,
                                 {{"json_schema", ReplyFormat::json_schema},
                                  {"json_object", ReplyFormat::json_object},
+                                 {"none", ReplyFormat::text},
                                  {"text", ReplyFormat::text}});
 }
 

@@ -17,7 +17,7 @@ struct ModelSettings {
   std::string url;       // CAIRN_MODEL_URL; "": none
   std::string model;     // CAIRN_MODEL
   std::string key;       // CAIRN_MODEL_KEY
-  std::string format;    // CAIRN_MODEL_FORMAT: json_schema, json_object, text; "": as the endpoint takes it
+  std::string format;    // CAIRN_MODEL_FORMAT: json_schema, json_object, none (or text)
   std::string api;       // CAIRN_MODEL_API: chat (default) or responses
   std::string stream;    // CAIRN_MODEL_STREAM: auto (default) or never
   std::string ms;        // CAIRN_MODEL_MS: the longest time of a call; "": as its node says

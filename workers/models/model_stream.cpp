@@ -45,6 +45,11 @@ Failure broken_off(const Json& error) {
   return failure("refused", "Expected a whole reply from the model endpoint, but it broke off: " + says, true);
 }
 
+// One that is too long would be as long again.
+Failure unread(const Error& error) {
+  return error.code == Code::limit ? failure("limit", error.message, false) : bad_reply(error.message);
+}
+
 Failure unfinished() { return bad_reply("Expected a whole reply, but the stream ended before it was finished."); }
 
 // --- chunks of a chat completion ------------------------------------------------------------------------------------
@@ -148,7 +153,7 @@ Result<Json, Failure> put_together(std::string_view stream) {
   for_each_event(stream, [&](const std::string& data) {
     if (data == "[DONE]") return false;
     const Result<Json> event = parse_json(data, "an event of the model endpoint's stream");
-    read = event ? parts.add(*event) : Result<Done, Failure>(bad_reply(event.error().message));
+    read = event ? parts.add(*event) : Result<Done, Failure>(unread(event.error()));
     return read.ok();
   });
   if (!read) return std::move(read).error();
@@ -166,12 +171,15 @@ std::string text_of_event(ModelApi api, const Json& event) {
   return delta == nullptr ? std::string() : text_at(*delta, "content");
 }
 
-// The position after the last event that is whole.
-std::size_t after_last_event(std::string_view stream) {
+// The position after the last event that is whole; none ends within the first `scanned` bytes.
+std::size_t after_last_event(std::string_view stream, std::size_t scanned) {
+  constexpr std::size_t end_bytes_max = 4;
+  const std::size_t from = scanned - std::min(scanned, end_bytes_max - 1);
+  const std::string_view unseen = stream.substr(from);
   std::size_t after = 0;
   for (const std::string_view end : {"\n\n", "\r\n\r\n", "\r\r"})
-    if (const std::size_t at = stream.rfind(end); at != std::string_view::npos)
-      after = std::max(after, at + end.size());
+    if (const std::size_t at = unseen.rfind(end); at != std::string_view::npos)
+      after = std::max(after, from + at + end.size());
   return after;
 }
 
@@ -179,13 +187,14 @@ std::size_t after_last_event(std::string_view stream) {
 
 std::string StreamedText::add(std::string_view more) {
   rest_ += more;
-  const std::size_t whole = after_last_event(rest_);
+  const std::size_t whole = after_last_event(rest_, scanned_);
   std::string text;
   for_each_event(std::string_view(rest_).substr(0, whole), [&](const std::string& data) {
     if (const Result<Json> event = parse_json(data, "an event")) text += text_of_event(api_, *event);
     return true;
   });
   rest_.erase(0, whole);
+  scanned_ = rest_.size();
   return text;
 }
 

@@ -13,7 +13,8 @@
 namespace cairn {
 
 // The answer as the endpoint gives it without streaming, for read_completion(). Fails as `bad_reply`, if an event is no
-// JSON or the stream ended before the answer was whole; as `refused`, if the endpoint broke it off with an error.
+// JSON or the stream ended before the answer was whole; as `refused`, if the endpoint broke it off with an error; as
+// `limit`, not retryable, if one event alone is longer than json_bytes_max.
 Result<Json, Failure> answer_of_stream(ModelApi api, std::string_view stream);
 
 // The answer's text while it streams, for those who watch. It passes over events that it cannot read: whether the
@@ -26,7 +27,8 @@ class StreamedText {
 
  private:
   ModelApi api_;
-  std::string rest_;  // of an event that is not whole
+  std::string rest_;         // of an event that is not whole
+  std::size_t scanned_ = 0;  // bytes of it in which no event ends
 };
 
 }  // namespace cairn

@@ -167,10 +167,13 @@ Command Executor::report_of(const Job& job, TimeUs started_at, StepResult result
                             std::vector<Blob>& blobs) const {
   if (result) {
     Status moved = move_out(result->patch, &graph, blobs);
+    const bool fits = static_cast<bool>(moved);
     if (moved) moved = move_out(result->facts, blobs);
     if (moved) return CompleteStep{job.step, job.attempt, *std::move(result), session_, started_at, 0};
     blobs.clear();
-    result = failure(std::string(to_string(moved.error().code)), moved.error().message);
+    // A call whose record does not fit has been made and paid: it is not made again.
+    result =
+        fits ? limit_passed(moved.error()) : failure(std::string(to_string(moved.error().code)), moved.error().message);
   }
   Failure& failed = result.error();
   if (failed.error == lost_error) failed.error = "error";  // only the sweep knows of losses

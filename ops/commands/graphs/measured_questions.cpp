@@ -69,7 +69,14 @@ class Loaded {
     if (!text) return text.error();
     Administration& admin = database_.administration();
     admin.execute("create schema if not exists public; set search_path to public");
-    admin.execute(*text);
+    try {
+      admin.execute(*text);
+    } catch (const PostgresError& failure) {
+      if (failure.is_transient()) throw;
+      const std::string says = failure.what();
+      return Error{Code::invalid,
+                   "Expected the database " + name + " to load, but: " + says.substr(0, says.find('\n')) + "."};
+    }
     admin.execute("alter schema public rename to " + quoted_name(name));
     admin.execute("grant usage on schema " + quoted_name(name) + " to " + sample_login);
     admin.execute("grant select on all tables in schema " + quoted_name(name) + " to " + sample_login);

@@ -4,9 +4,12 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <map>
+#include <stdlib.h>
 
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
+#include "tests/workers/ports/loopback.hpp"
 
 namespace cairn::program {
 namespace {
@@ -93,6 +96,55 @@ TEST(PageAgent, a_killed_worker_leaves_no_browser_and_another_one_ends_the_run) 
   second.signal(SIGTERM);
   EXPECT_EQ(second.wait(), 0);
   EXPECT_TRUE(wait_until([&] { return browser_processes(ended) == 0; }));
+}
+
+constexpr const char* sign_in_page = R"html(<!doctype html><title>Sign in</title>
+  <form><label>User <input name="user"></label><label>Password <input name="password" type="password"></label>
+  <button>Sign in</button></form><p id="says"></p>
+  <script>
+    document.querySelector('form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      const fields = event.target.elements;
+      localStorage.setItem('last', fields.password.value);
+      console.log('signing in with ' + fields.password.value);
+      fetch('/signed', {method: 'POST', body: fields.user.value + ':' + fields.password.value});
+      document.getElementById('says').textContent = 'Welcome, ' + fields.user.value;
+    });
+  </script>)html";
+
+// The rule book fills in `{{NAME}}` by its name; the program logs all it can.
+TEST(PageAgent, U7_the_rule_book_fills_in_a_secret_and_its_value_is_in_no_log_line_and_no_event) {
+  const std::string value = "correct-horse-battery";
+  std::string signed_in;
+  testing::LoopbackServer server([&signed_in](const testing::LoopbackServer::Request& request) {
+    if (request.target() == "/signed") signed_in = request.body();
+    return testing::LoopbackServer::Reply{200, request.target() == "/" ? sign_in_page : "", false};
+  });
+  const std::string place = server.url("/");
+  const Json secret = {{"env", "CAIRN_TEST_SIGN_IN"}, {"urls", {place}}};
+  const fs::path tools =
+      write_file("sign_in.json", Json{{"tools", Json::object()}, {"secrets", {{"shop_password", secret}}}}.dump());
+  const fs::path log = directory() / "sign_in.log";
+  const std::map<std::string, std::string> variables = {
+      {"CAIRN_TEST_SIGN_IN", value},    {"CAIRN_BROWSER_PAGES", place},
+      {"CAIRN_TOOLS", tools.string()},  {"CAIRN_LOG", "debug"},
+      {"CAIRN_LOG_FILE", log.string()}, {"CAIRN_BROWSER_KEPT", (directory() / "kept_browsers").string()}};
+  fs::create_directories(directory() / "kept_browsers");
+  for (const auto& [name, text] : variables) setenv(name.c_str(), text.c_str(), 1);
+  const Json task = {
+      {"goal", "Sign in with user ann and password {{shop_password}}"}, {"url", place}, {"secrets", {"shop_password"}}};
+  const Ran ran = cairn({"start", "page_agent", "--input", task.dump(), "--wait", "--json"});
+  Json elsewhere = task;  // which fails, and says so in the log
+  elsewhere["url"] = "http://127.0.0.1:1/";
+  EXPECT_NE(cairn({"start", "page_agent", "--input", elsewhere.dump(), "--wait", "--json"}).exit, 0);
+  for (const auto& [name, text] : variables) unsetenv(name.c_str());
+  EXPECT_EQ(signed_in, "ann:" + value) << ran.err;
+  EXPECT_EQ(ran.json()["status"], "done") << ran.out;
+  const std::string events = cairn_ok({"events", ran.json()["run"], "--json"}).out;
+  EXPECT_TRUE(has(events, "shop_password")) << events;
+  const std::string logged = read_file(log);
+  EXPECT_TRUE(has(logged, "An attempt failed")) << logged;
+  for (const std::string* text : {&ran.out, &ran.err, &events, &logged}) EXPECT_FALSE(has(*text, value)) << *text;
 }
 
 // Between two actions a person answers, and each answer brings the run back into the queue, where two workers wait. The

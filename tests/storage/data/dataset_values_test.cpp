@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <set>
+#include <utility>
 
 #include "storage/postgres/administration.hpp"
 #include "tests/storage/test_database.hpp"
@@ -24,7 +26,7 @@ const Dataset& data() {
       create table towns.guide (guide_id int primary key, name text, spoken character varying(20));
       insert into towns.guide values (1, 'Oslo', 'Norse'), (2, 'Oslo Fjord', 'French'), (3, 'Lyon and Graz', 'French');
       create view towns.lyonese as select visit_id, town as place from towns.visit where town = 'Lyon';
-      create role finder login;
+      do $$ begin create role finder login; exception when duplicate_object then end $$;
       grant usage on schema towns to finder;
       grant select on all tables in schema towns to finder;
       analyze;
@@ -56,6 +58,18 @@ std::string places(const FoundValues& values) {
   return text;
 }
 
+// A database of its own with one schema, which `finder` may read.
+Dataset data_in(const std::string& schema) {
+  Dataset made;
+  made.dsn = test::new_database(1);
+  made.login = "finder";
+  made.schema = schema;
+  Administration(*made.dsn, "test", no_limit)
+      .execute("do $$ begin create role finder login; exception when duplicate_object then end $$; create schema " +
+               schema + "; grant usage on schema " + schema + " to finder");
+  return made;
+}
+
 TEST(DatasetValues, stand_in_small_tables_large_ones_and_views) {
   EXPECT_EQ(places(found({{"lyon"}, {}, {}})), "lyonese.place = Lyon; visit.town = Lyon");
   EXPECT_EQ(places(found({{"french"}, {}, {}})), "guide.spoken = French");
@@ -77,6 +91,78 @@ TEST(DatasetValues, issue_20_2_tables_that_the_time_does_not_suffice_for_are_nam
   const FoundValues none = found({{"Lyon"}, {"Lyon"}, {}}, 0);
   EXPECT_TRUE(none.values.empty());
   EXPECT_EQ(none.not_searched, (std::vector<std::string>{"guide", "lyonese", "visit"}));
+}
+
+TEST(DatasetValues, issue_20_2_what_is_left_out_of_too_many_places_is_told) {
+  Dataset dataset = data_in("wide");
+  std::string columns;
+  std::string texts;
+  ValueSearch search;
+  for (int i = 0; i < 20; ++i) search.within.push_back("word" + std::to_string(10 + i));
+  std::string all;
+  for (const std::string& word : search.within) all += word + " ";
+  for (int i = 0; i < 110; ++i) {
+    columns += (i == 0 ? "" : ", ") + ("c" + std::to_string(i) + " text");
+    texts += (i == 0 ? "'" : ", '") + all + "'";
+  }
+  Administration(*dataset.dsn, "test", no_limit)
+      .execute("create table wide.t (" + columns + "); insert into wide.t values (" + texts +
+               "); grant select on wide.t to finder; analyze wide.t");
+  const Result<DataCatalog> catalog = read_catalog(dataset);
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  dataset.limits.timeout_ms = 60'000;
+  const Result<FoundValues> values = find_values(dataset, *catalog, search);
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_EQ(values->values.size(), 2'000U) << "of 2,200";
+  EXPECT_TRUE(values->more);
+  EXPECT_TRUE(values->not_searched.empty());
+  search.within.resize(2);
+  EXPECT_FALSE(find_values(dataset, *catalog, search)->more);
+}
+
+// 16 tables of 1,400 columns; a page has 20,000.
+TEST(DatasetCatalog, issue_20_2_beyond_a_page_is_read_on) {
+  Dataset dataset = data_in("broad");
+  dataset.limits.timeout_ms = 120'000;
+  Administration(*dataset.dsn, "test", no_limit).execute(R"sql(
+    do $$ begin
+      for t in 1..16 loop
+        execute format('create table broad.t%s (%s)', t, (select string_agg('c' || c || ' int', ',') from
+                       generate_series(1, 1400) c));
+        execute format('grant select on broad.t%s to finder', t);
+      end loop;
+    end $$)sql");
+  const Result<DataCatalog> catalog = read_catalog(dataset);
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  EXPECT_EQ(catalog->columns.size(), 16U * 1'400);
+  EXPECT_FALSE(catalog->more);
+  std::set<std::pair<std::string, std::string>> names;
+  for (const DataColumn& column : catalog->columns) names.emplace(column.table, column.name);
+  EXPECT_EQ(names.size(), catalog->columns.size()) << "each once";
+}
+
+// Measuring a table that was never analysed needs a lock on it, and another session does not give it.
+TEST(DatasetCatalog, issue_20_2_what_was_read_until_the_limit_of_time_is_a_part_and_says_so) {
+  Dataset dataset = data_in("held");
+  dataset.limits.timeout_ms = 1'500;
+  Administration holder(*dataset.dsn, "test", no_limit);
+  holder.execute(R"sql(
+    create table held.a (x int, y int, w int); create table held.z (x int);
+    insert into held.a values (1, 2, 3); analyze held.a;
+    grant select on all tables in schema held to finder;)sql");
+  holder.begin();
+  holder.execute("lock table held.z in access exclusive mode");
+  const Result<DataCatalog> part = read_catalog(dataset);
+  holder.roll_back();
+  ASSERT_TRUE(part) << part.error().message;
+  EXPECT_TRUE(part->out_of_time);
+  EXPECT_TRUE(part->more);
+  ASSERT_EQ(part->columns.size(), 3U);
+  EXPECT_EQ(part->columns[1].name, "y");
+  const Result<DataCatalog> whole = read_catalog(dataset);
+  ASSERT_TRUE(whole);
+  EXPECT_FALSE(whole->more);
+  EXPECT_EQ(whole->columns.size(), 4U);
 }
 
 }  // namespace

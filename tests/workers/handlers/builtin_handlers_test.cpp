@@ -243,6 +243,15 @@ TEST_F(BuiltinHandlers, after_a_bad_reply_the_model_is_told_what_was_wrong) {
   EXPECT_EQ(asked_.at(1).key, "run/7");
 }
 
+// Attempts: a bad reply, no answer, this one. The first key would bring the bad reply again.
+TEST_F(BuiltinHandlers, after_a_bad_reply_and_no_answer_the_key_is_not_the_first_one) {
+  model_says("Ann.");
+  input_.attempt = 3;
+  input_.fault_error = "unreachable";
+  outcome("model.chat", {{"prompt", "Who?"}});
+  EXPECT_EQ(asked_.at(0).key, "run/7/3");
+}
+
 TEST_F(BuiltinHandlers, decide_leaves_by_the_field_of_a_checked_value) {
   const Json schema =
       Json::parse(R"({"type": "object", "properties": {"next": {"enum": ["left", "right"]}}, "required": ["next"]})");

@@ -89,6 +89,45 @@ TEST(NamedModels, each_has_a_key_of_its_own_and_one_may_be_the_default) {
   EXPECT_TRUE(endpoint.streams);
 }
 
+TEST(ModelSettings, are_read_from_the_environment) {
+  std::string format = "?";
+  LoopbackServer server([&format](const LoopbackServer::Request& request) -> Served {
+    const Json body = Json::parse(request.body());
+    format = body.value(Json::json_pointer("/text/format/type"), "none");
+    Json content = {{{"type", "output_text"}, {"text", "{}"}}};
+    return {.body = Json{{"output", {{{"type", "message"}, {"content", content}}}}}.dump()};
+  });
+  const std::map<std::string, std::string> variables = {{"CAIRN_MODEL_URL", server.url("/v1")},
+                                                        {"CAIRN_MODEL", "tiny"},
+                                                        {"CAIRN_MODEL_API", "responses"},
+                                                        {"CAIRN_MODEL_MS", "5000"},
+                                                        {"CAIRN_MODEL_STREAM", "never"}};
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  const auto ask = [](const char* wanted) {
+    setenv("CAIRN_MODEL_FORMAT", wanted, 1);
+    ModelRequest request;
+    request.messages = {{{"role", "user"}, {"content", "?"}}};
+    request.schema = {{"type", "object"}};
+    EXPECT_FALSE(testing::run(made(model_settings_from_environment())->ask(std::move(request))).failure) << wanted;
+  };
+  const std::vector<std::pair<const char*, const char*>> formats = {
+      {"json_schema", "json_schema"}, {"json_object", "json_object"}, {"none", "none"}, {"text", "none"}};
+  for (const auto& [wanted, sent] : formats) {
+    ask(wanted);
+    EXPECT_EQ(format, sent) << wanted;
+  }
+  setenv("CAIRN_MODEL_FORMAT", "xml", 1);
+  EXPECT_EQ(make_model(model_settings_from_environment()).error().message,
+            "Expected CAIRN_MODEL_FORMAT to be one of json_object, json_schema, none, text, but it is \"xml\".");
+  for (const auto& [name, value] : variables) unsetenv(name.c_str());
+  unsetenv("CAIRN_MODEL_FORMAT");
+  EXPECT_EQ(server.requests().size(), 4U);
+  for (const auto& request : server.requests()) {
+    EXPECT_EQ(request.target(), "/v1/responses");
+    EXPECT_FALSE(Json::parse(request.body()).contains("stream"));
+  }
+}
+
 TEST(NamedModels, without_a_default_only_what_the_file_names_is_there) {
   LoopbackServer server(echo_model);
   const testing::TemporaryFolder folder;

@@ -183,6 +183,27 @@ TEST(StreamingModel, an_endpoint_that_refuses_to_stream_is_asked_for_whole_answe
   EXPECT_NE(server.requests()[0]["idempotency-key"], server.requests()[1]["idempotency-key"]);
 }
 
+TEST(StreamingModel, a_refusal_that_speaks_of_something_upstream_refuses_no_stream) {
+  for (const char* message : {"The upstream has no such model", "bitstream_v2 is unknown", "mainstreaming"}) {
+    LoopbackServer server([message](const LoopbackServer::Request&) -> Served {
+      return {.status = 404, .body = Json{{"error", {{"message", message}}}}.dump()};
+    });
+    const auto model = model_at(server);
+    EXPECT_TRUE(testing::run(model->ask(question())).failure);
+    EXPECT_EQ(server.requests().size(), 1U) << message;
+    EXPECT_TRUE(testing::run(model->ask(question())).failure);
+    EXPECT_TRUE(asks_to_stream(server.requests().at(1))) << message;
+  }
+}
+
+TEST(StreamingModel, one_that_is_cut_within_is_another_try) {
+  LoopbackServer server([](const LoopbackServer::Request&) { return streamed({chunk({{"content", "It "}})}); });
+  const ModelAnswer answer = testing::run(model_at(server)->ask(question()));
+  ASSERT_TRUE(answer.failure);
+  EXPECT_EQ(answer.failure->error, "bad_reply");
+  EXPECT_TRUE(answer.failure->retryable);
+}
+
 TEST(StreamingModel, a_stream_that_says_nothing_of_its_use_is_the_last_one) {
   LoopbackServer server([](const auto& request) -> Served {
     if (asks_to_stream(request)) return streamed({chunk({{"content", "yes"}}), chunk(Json::object(), "stop")});

@@ -172,6 +172,44 @@ TEST_P(CorpusTool, wrong_inputs_are_told) {
   }
 }
 
+// By words alone the last one is the best.
+std::vector<Document> of_two_regions() {
+  return {document_of("docs/nor.md", "# Norland\n\nA bicycle costs 900 EUR."),
+          document_of("docs/far.md", "# Far away\n\nThe price of a bicycle in the north of Norland is 950 EUR."),
+          document_of("docs/sud.md", "# Sudland\n\nPrice of a bicycle: the average price of a bicycle is 500 EUR.")};
+}
+
+std::vector<std::string> sources_of(const ToolAnswer& answer) {
+  std::vector<std::string> sources;
+  for (const Json& hit : answer->at("hits")) sources.push_back(hit["source"]);
+  return sources;
+}
+
+TEST(Corpora, issue_20_3_passages_of_the_asked_region_come_before_those_of_another_and_none_is_lost) {
+  const std::string dsn = test::new_database(1);
+  const auto place = [dsn]() -> Result<std::string> { return dsn; };
+  ASSERT_TRUE(Corpora(place).load("cycles", "docs", of_two_regions()));
+  using Sources = std::vector<std::string>;
+  for (const ToolSpec& tool :
+       {corpus_tool(corpora_in_memory({{"cycles", of_two_regions()}})), corpus_tool(corpora_in_database(place))}) {
+    Json inputs = {{"corpus", "cycles"}, {"query", "price bicycle"}, {"limit", 3}};
+    EXPECT_EQ(sources_of(call(tool, inputs)).size(), 2U) << "one has no more than half of the words";
+    inputs["query"] = "bicycle";
+    EXPECT_EQ(sources_of(call(tool, inputs)).size(), 3U);
+    inputs["region"] = "NORLAND";
+    EXPECT_EQ(sources_of(call(tool, inputs)).back(), "docs/sud.md");
+    EXPECT_EQ(sources_of(call(tool, inputs)).size(), 3U);
+    EXPECT_EQ(call(tool, inputs)->at("hits")[2]["names_region"], false);
+    inputs["region"] = "Sudland";
+    inputs["limit"] = 1;
+    EXPECT_EQ(sources_of(call(tool, inputs)), Sources{"docs/sud.md"});
+    inputs["region"] = "Atlantis";
+    EXPECT_EQ(sources_of(call(tool, inputs)).size(), 1U);
+    inputs["region"] = 5;
+    EXPECT_EQ(call(tool, inputs).error().error, "invalid");
+  }
+}
+
 TEST(Corpora, U1_files_that_could_not_be_read_are_named_in_every_answer_and_never_found) {
   const std::string dsn = test::new_database(1);
   const auto place = [dsn]() -> Result<std::string> { return dsn; };

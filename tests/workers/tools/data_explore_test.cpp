@@ -1,6 +1,8 @@
 // Looking around in the data: tables, one table, some rows, values, each within its limits.
 #include <gtest/gtest.h>
+#include <optional>
 
+#include "storage/postgres/administration.hpp"
 #include "tests/workers/planners/round_planner/round_planner_trial.hpp"
 #include "workers/planners/round_planner/prompts.hpp"
 
@@ -70,6 +72,75 @@ TEST(DataExplore, refuses_in_one_sentence) {
   }
   for (const char* tool : {"describe_table", "sample_rows"})
     EXPECT_EQ(call(tool, {{"table", "orders; drop table orders"}}).error().error, "not_found");
+}
+
+// A view each of whose rows takes its time, and a table that another session holds.
+struct SlowData {
+  SlowData() {
+    data.dsn = test::new_database(1);
+    data.login = "idler";
+    data.schema = "slow";
+    data.limits.timeout_ms = 2'000;
+    holder.emplace(*data.dsn, "test", no_limit);
+    holder->execute(R"sql(
+      do $$ begin create role idler login; exception when duplicate_object then end $$;
+      create schema slow;
+      create table slow.a (x int primary key, y int references slow.a);
+      insert into slow.a values (1, 1);
+      create view slow.b as select g as n, pg_sleep(0.4)::text as waited from generate_series(1, 100) g offset 0;
+      analyze slow.a;
+      create table slow.z (x int);
+      grant usage on schema slow to idler;
+      grant select on all tables in schema slow to idler)sql");
+  }
+  Dataset data;
+  std::optional<Administration> holder;
+};
+
+TEST(DataExplore, issue_20_2_rows_that_have_come_at_the_limit_of_time_are_a_part_and_say_so) {
+  const SlowData slow;
+  const ToolAnswer answer = call("sample_rows", {{"table", "b"}, {"rows", 20}}, slow.data);
+  ASSERT_TRUE(answer) << answer.error().message;
+  const Json& rows = answer->at("es_results");
+  EXPECT_GE(rows["rows"].size(), 1U);
+  EXPECT_LT(rows["rows"].size(), 20U);
+  EXPECT_EQ(rows["rows"][0][0], 1);
+  EXPECT_EQ(rows["more"], true);
+  EXPECT_EQ(rows["cut"], "The time did not suffice for all of it.");
+  EXPECT_EQ(answer->at("tone"), "uncertain");
+  const ToolAnswer whole = call("sample_rows", {{"table", "a"}, {"rows", 20}}, slow.data);
+  ASSERT_TRUE(whole);
+  EXPECT_FALSE(whole->at("es_results").contains("cut"));
+  EXPECT_EQ(whole->at("es_results")["more"], false);
+  EXPECT_EQ(whole->at("tone"), "sure");
+}
+
+TEST(DataExplore, issue_20_2_tables_that_have_come_at_the_limit_of_time_are_a_part_and_say_so) {
+  SlowData slow;
+  slow.holder->begin();
+  slow.holder->execute("lock table slow.z in access exclusive mode");
+  const ToolAnswer listed = call("list_tables", Json::object(), slow.data);
+  const ToolAnswer described = call("describe_table", {{"table", "a"}}, slow.data);
+  const ToolAnswer beyond = call("describe_table", {{"table", "z"}}, slow.data);
+  slow.holder->roll_back();
+  ASSERT_TRUE(listed) << listed.error().message;
+  EXPECT_EQ(listed->at("tables")["tables"].size(), 2U) << *listed;
+  EXPECT_EQ(listed->at("tables")["more"], true);
+  EXPECT_TRUE(listed->at("tables").contains("cut"));
+  EXPECT_EQ(listed->at("tone"), "uncertain");
+  ASSERT_TRUE(described) << described.error().message;
+  EXPECT_EQ(described->at("table")["columns"].size(), 2U);
+  EXPECT_TRUE(described->at("table").contains("cut"));
+  ASSERT_FALSE(beyond) << "it is not said that there is none";
+  EXPECT_EQ(beyond.error().error, "limit");
+  EXPECT_TRUE(beyond.error().retryable);
+}
+
+TEST(DataExplore, a_question_that_names_nothing_of_the_data_is_told_what_there_is) {
+  const ToolAnswer answer = call("metadata_lookup", {{"references", {"unicorns"}}});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().error, "not_found");
+  EXPECT_TRUE(says(answer.error().message, "It has the tables orders, products, shops.")) << answer.error().message;
 }
 
 TEST(ShownWithin, keeps_the_form_and_counts_what_is_left_out) {

@@ -1,4 +1,5 @@
 // Questions read with a schema at hand, and schemas of any size, without a database.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
@@ -163,6 +164,74 @@ TEST(DataMetadata, issue_20_R4_what_may_be_several_things_alike_is_a_rival) {
   EXPECT_FALSE(order_metadata("How many hr assets are there?").contains("rivals")) << "the schema is named";
   EXPECT_TRUE(order_metadata("What is the total value?").contains("rivals"));
   EXPECT_FALSE(order_metadata("How many orders are there?").contains("rivals"));
+}
+
+// Two tables of one name in two schemas, with so many rows and links to them.
+DataCatalog parts(std::int64_t rows, std::int64_t other_rows, int links, int other_links) {
+  DataCatalog catalog;
+  catalog.columns = {key_column("stock.part", "part_id", other_rows), key_column("part", "part_id", rows),
+                     plain_column("stock.part", "cost", "integer", other_rows),
+                     plain_column("part", "cost", "integer", rows)};
+  std::stable_sort(catalog.columns.begin(), catalog.columns.end(),
+                   [](const DataColumn& a, const DataColumn& b) { return a.table > b.table; });
+  const auto add = [&catalog](const std::string& to, int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::string from = "use_of_" + to.substr(0, 2) + std::to_string(i);
+      catalog.columns.push_back(plain_column(from, "part_id", "integer"));
+      catalog.links.push_back({from, "part_id", to, "part_id", {}});
+    }
+  };
+  add("part", links);
+  add("stock.part", other_links);
+  return catalog;
+}
+
+Json part_metadata(const DataCatalog& catalog) {
+  return question_metadata({{}, "How many parts are there?"}, catalog, {});
+}
+
+std::string counted_table(const Json& metadata) {
+  const Result<Json> query = sql_query(
+      {{"kind", "count"}, {"question", "How many parts are there?"}, {"references", Json::array({"?"})}}, metadata);
+  return query ? in_one_line((*query)["text"]) : query.error().message;
+}
+
+TEST(DataMetadata, issue_20_2_rows_decide_between_tables_of_one_name) {
+  EXPECT_TRUE(part_metadata(parts(100, 100, 0, 0)).contains("rivals"));
+  EXPECT_TRUE(part_metadata(parts(100, 400, 0, 0)).contains("rivals")) << "a few more decide nothing";
+  const Json many = part_metadata(parts(50, 2'000'000, 0, 0));
+  EXPECT_FALSE(many.contains("rivals")) << many["rivals"];
+  EXPECT_EQ(counted_table(many), "select count(*) from stock.part");
+  EXPECT_EQ(counted_table(part_metadata(parts(2'000'000, 50, 0, 0))), "select count(*) from part");
+}
+
+TEST(DataMetadata, issue_20_2_links_decide_between_tables_of_one_name) {
+  EXPECT_TRUE(part_metadata(parts(100, 100, 2, 2)).contains("rivals"));
+  EXPECT_FALSE(part_metadata(parts(100, 100, 0, 3)).contains("rivals"));
+  EXPECT_EQ(counted_table(part_metadata(parts(100, 100, 0, 3))), "select count(*) from stock.part");
+  EXPECT_EQ(counted_table(part_metadata(parts(100, 100, 3, 0))), "select count(*) from part");
+}
+
+TEST(DataReading, issue_20_2_a_ratio_is_a_share_of_all_or_of_one_figure_to_another) {
+  const std::vector<DataValue> values = {{"ship", "flag_state", "Norway", "norway", true, false}};
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"What is the percentage of ships from Norway?",
+       "select 100.0 * count(*) filter (where ship.flag_state = 'Norway') / nullif(count(*), 0) as ratio from ship"},
+      {"What is the share of ships that are longer than 200?",
+       "select 1.0 * count(*) filter (where ship.length > 200) / nullif(count(*), 0) as ratio from ship"},
+      {"What is the ratio of the total weight to the number of lifts?",
+       "select 1.0 * sum(lift.weight) / nullif(count(*), 0) as ratio from lift"},
+      {"What is the ratio of the highest length to the average length of ships?",
+       "select 1.0 * max(ship.length) / nullif(avg(ship.length), 0) as ratio from ship"},
+      {"What is the ratio of ships from Norway to all ships?",
+       "select 1.0 * count(*) filter (where ship.flag_state = 'Norway') / nullif(count(*), 0) as ratio from ship"}};
+  for (const auto& [question, expected] : cases) {
+    const Json query = read_query(question, values);
+    EXPECT_EQ(in_one_line(query["text"]), expected) << question;
+    EXPECT_TRUE(contains(canonical(query.value("doubts", Json())), "A ratio can be meant in several ways."));
+  }
+  EXPECT_EQ(read_query("What is the ratio of ships?")["text"],
+            "Expected a part and a whole, but it is not clear which.");
 }
 
 TEST(DataWords, stems_and_names_are_alike) {

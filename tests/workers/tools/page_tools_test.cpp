@@ -220,6 +220,37 @@ TEST(PageTools, U8_a_page_is_opened_again_with_the_cookies_and_the_storage_that_
   }
 }
 
+// The page stores what was typed, as it should not.
+TEST(PageTools, U7_the_value_of_a_secret_is_in_no_kept_state) {
+  const testing::LoopbackServer server([](const testing::LoopbackServer::Request&) {
+    return testing::LoopbackServer::Reply{
+        200,
+        "<!doctype html><label>Pin <input oninput=\"localStorage.pin = this.value; sessionStorage[this.value] = 1;"
+        "localStorage.theme = 'dark'; document.cookie = 'pin=' + this.value; document.cookie = 'who=ann'\"></label>",
+        false};
+  });
+  const std::string value = "4711-4712";
+  ::setenv("CAIRN_TEST_PIN", value.c_str(), 1);
+  const testing::TemporaryFolder kept;
+  PageToolOptions options = {server.url("/"), ""};
+  options.kept = kept.path().string();
+  const Json place = {{"env", "CAIRN_TEST_PIN"}, {"urls", Json::array({server.url("/")})}};
+  options.secrets = *Secrets::open(*parse_secrets({{"pin", place}}));
+  const auto tools = browser_tools(std::move(options));
+  Calls calls(*tools);
+  const Json page = calls.observe(server.url("/"));
+  const Json filled = calls.act("setSecret(" + number_of(page, "Pin") + ", \"pin\")", page, 2);
+  EXPECT_EQ(filled["performed"], true) << filled;
+  std::string all;
+  for (const auto& entry : fs::directory_iterator(kept.path())) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    all += std::string{std::istreambuf_iterator<char>(file), {}};
+  }
+  EXPECT_TRUE(shows(all, "\"theme\":\"dark\"")) << all;
+  EXPECT_TRUE(shows(all, "who")) << all;
+  EXPECT_FALSE(shows(all, value)) << all;
+}
+
 TEST(PageTools, U4_a_picture_is_evidence_and_shows_no_secret) {
   const testing::LoopbackServer server([](const testing::LoopbackServer::Request&) {
     return testing::LoopbackServer::Reply{

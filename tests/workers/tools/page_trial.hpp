@@ -43,6 +43,9 @@ struct PageVerdict {
   Json output;
   Json page;            // as it was seen last
   std::string history;  // all events of the run, as text
+  std::string prompts;  // all that the model was asked
+  Json screenshot;      // the channel, as it is stored
+  Json picture;         // the same, as it is read
 };
 
 class PageTrial {
@@ -82,7 +85,10 @@ class PageTrial {
     for (const Json& event : planner.events(run, "step_succeeded")) result.history += canonical(event) + "\n";
     for (const char* type : {"step_failed", "decision_proposed", "decision_enforced", "tool_called", "model_called"})
       for (const Json& event : planner.events(run, type)) result.history += canonical(event) + "\n";
-    for (const ModelRequest& request : planner.model().requests) result.history += canonical(request.messages) + "\n";
+    for (const ModelRequest& request : planner.model().requests) result.prompts += canonical(request.messages) + "\n";
+    result.history += result.prompts;
+    result.screenshot = read_channel(state, root_branch, "screenshot");
+    result.picture = planner.channel(run, "screenshot");
     return result;
   }
 

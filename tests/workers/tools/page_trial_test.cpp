@@ -87,6 +87,31 @@ TEST(PageTrials, U7_a_secret_is_filled_in_by_its_name_and_never_told) {
   }
 }
 
+// Pages that change for ever, or whose network is never quiet, are looked at after a while all the same: a run on such
+// a page ends.
+TEST(PageTrials, U6_a_page_that_never_rests_is_acted_upon_all_the_same) {
+  for (const char* page : {"clock.html", "animation.html", "hanging_request.html"}) {
+    PageTrial trial(own_pages, 0);
+    const PageVerdict judged = trial.run({{"name", page}, {"page", page}, {"actions", {"click(\"Count\")"}}});
+    EXPECT_EQ(judged.value.value_or("none"), "1") << page << ": " << judged.reason << judged.page;
+  }
+}
+
+TEST(PageTrials, U4_a_picture_is_a_blob_of_a_channel_and_in_no_prompt) {
+  PageTrial trial(own_pages, 0);
+  Json task = {{"name", "banner"}, {"page", "pictures.html"}, {"actions", {"click(\"Reject all\")"}}};
+  task["input"] = {{"settings", {{"screenshots", true}}}};
+  const PageVerdict judged = trial.run(task);
+  EXPECT_EQ(judged.value.value_or("none"), "1") << judged.reason;
+  EXPECT_TRUE(judged.screenshot.contains("$blob")) << judged.screenshot.dump().substr(0, 200);
+  const std::string jpeg = judged.picture.at("jpeg");
+  EXPECT_TRUE(jpeg.starts_with("/9j/")) << "JPEG in base64";
+  ASSERT_GT(jpeg.size(), 32U * 1024);
+  EXPECT_EQ(judged.prompts.find(jpeg.substr(0, 100)), std::string::npos);
+  EXPECT_EQ(judged.prompts.find("/9j/"), std::string::npos);
+  EXPECT_EQ(judged.history.find(jpeg.substr(jpeg.size() / 2, 200)), std::string::npos) << "no event has its bytes";
+}
+
 TEST(PageTrials, U4_a_question_has_an_answer_with_the_passage_it_rests_on) {
   PageTrial trial(own_pages, 0);
   Json task = {{"name", "What does the oak chair cost?"},
@@ -108,17 +133,17 @@ TEST(PageTrials, U4_a_question_has_an_answer_with_the_passage_it_rests_on) {
   EXPECT_NE(invented.output.value("outcome", ""), "achieved");
 }
 
-// Such pages are not part of this project. CAIRN_TEST_PAGES is their folder, CAIRN_TEST_PAGE_PLANS the file of their
-// plans (page_trial.hpp says its form), CAIRN_TEST_PAGE_MS a limit of time in place of their own.
+// Such pages are not part of this project. They are in the folder of samples next to it, or CAIRN_TEST_PAGES is their
+// folder, CAIRN_TEST_PAGE_PLANS the file of their plans (page_trial.hpp says its form), CAIRN_TEST_PAGE_MS a limit of
+// time in place of their own (10 s, which a busy machine passes).
 TEST(PageTrials, pages_that_others_wrote_judge_themselves) {
-  const std::string folder = from_environment("CAIRN_TEST_PAGES");
-  if (folder.empty()) {
-    std::cout << "[ skipped  ] CAIRN_TEST_PAGES names no folder of pages." << std::endl;
-    return;
-  }
+  const fs::path samples = fs::path(testing::source_dir()) / ".." / "shared" / "samples" / "miniwob" / "html";
+  const std::string named = from_environment("CAIRN_TEST_PAGES");
+  const fs::path folder = named.empty() ? samples : fs::path(named);
+  if (!fs::is_directory(folder)) GTEST_SKIP() << "There is no folder of pages, and CAIRN_TEST_PAGES names none.";
   const std::string file = from_environment("CAIRN_TEST_PAGE_PLANS");
   const std::string limit = from_environment("CAIRN_TEST_PAGE_MS");
-  PageTrial trial(folder, limit.empty() ? 0 : std::stoll(limit));
+  PageTrial trial(folder, limit.empty() ? 120'000 : std::stoll(limit));
   expect_verdicts(trial, read_plans(file.empty() ? plans / "miniwob.json" : fs::path(file)));
 }
 

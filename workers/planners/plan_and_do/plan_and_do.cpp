@@ -189,6 +189,23 @@ void end_of(Choosing& choosing) {
   outcome.patch["plan"] = plan_json(plan);
 }
 
+// Each binding is given its own task, and what it may refer to: no binding reads the plan.
+void queue_bindings(Choosing& choosing, const std::vector<const PlanNode*>& ready) {
+  std::vector<std::string> tasks;
+  Json to_bind = Json::array();
+  for (const PlanNode* task : ready) {
+    if (tasks.size() == ready_max) break;
+    tasks.push_back(task->id);
+    to_bind.push_back(task_to_bind(choosing.doing, task->id));
+  }
+  Json progress = choosing.doing.progress(progress_bytes_max);
+  choosing.outcome.label = "bind";
+  choosing.outcome.patch["results_at_hand"] = results_at_hand(choosing.doing, tasks, progress);
+  choosing.outcome.patch["progress"] = std::move(progress);
+  choosing.outcome.patch["ready"] = std::move(tasks);
+  choosing.outcome.patch["to_bind"] = std::move(to_bind);
+}
+
 StepResult choose(const StepInput& input) {
   Choosing choosing{input, settings_stored(input), Doing(input)};
   choosing.redos = static_cast<std::int64_t>(channel(input, "tried", Json::object()).size());
@@ -198,11 +215,7 @@ StepResult choose(const StepInput& input) {
   if (!choosing.redo.empty()) {
     queue_redos(choosing);
   } else if (!ready.empty()) {
-    outcome.label = "bind";
-    outcome.patch["ready"] = Json::array();
-    for (const PlanNode* task : ready) {
-      if (outcome.patch["ready"].size() < ready_max) outcome.patch["ready"].push_back(task->id);
-    }
+    queue_bindings(choosing, ready);
   } else if (choosing.to_ask) {
     outcome.label = "ask";
     outcome.patch["asking"] = {
@@ -212,19 +225,18 @@ StepResult choose(const StepInput& input) {
   } else {
     end_of(choosing);
   }
-  outcome.patch["progress"] = choosing.doing.progress(progress_bytes_max);
+  if (!outcome.patch.contains("progress")) outcome.patch["progress"] = choosing.doing.progress(progress_bytes_max);
   if (Json changes = choosing.doing.status_changes(); !changes.empty())
     outcome.facts.emplace_back(PlanRevised{input.plan_version + 1, "progress", std::move(changes)});
   return outcome;
 }
 
 // --- bind ------------------------------------------------------------------------------------------------------------
-StepResult read_binding(const Doing& doing, const std::string& task, const Json& tools, const ModelReply& reply,
-                        std::int64_t calls) {
+StepResult read_binding(const TaskAtHand& at_hand, const Json& tools, const ModelReply& reply, std::int64_t calls) {
   if (!reply.value.is_object()) return bad_reply("Expected the choice of a tool as JSON, but the reply has none.");
   Json binding = {{"tool", reply.value.at("tool")}, {"inputs", Json::object()}, {"reason", reply.value.at("reason")}};
   if (binding["tool"].is_string()) {
-    Result<Json> inputs = checked_inputs(doing, task, tools, reply.value);
+    Result<Json> inputs = checked_inputs(at_hand, tools, reply.value);
     if (!inputs) return bad_reply(std::move(inputs).error().message);
     binding["inputs"] = *std::move(inputs);
   }
@@ -234,27 +246,44 @@ StepResult read_binding(const Doing& doing, const std::string& task, const Json&
   binding["cost"] = reply.cost;
   Outcome outcome{"bound", std::move(binding), {}};
   outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", "bind"},
-                                                                    {"target", task},
+                                                                    {"target", at_hand.task().at("id")},
                                                                     {"tool", reply.value.at("tool")},
                                                                     {"reason", reply.value.at("reason")},
                                                                     {"source", source_of(reply)}}));
   return outcome;
 }
 
+asio::awaitable<StepResult> bind_at_hand(const StepInput& input, const TaskAtHand& at_hand, Ports& ports) {
+  const Result<Json> tools = tools_for_tasks(ports.tools().table(), channel(input, "tools"));
+  if (!tools) co_return failure_of(tools.error());
+  ModelRequest request = request_for(input);
+  const std::string fault = input.fault_error == "bad_reply" ? input.fault : "";
+  request.messages = binding_messages(at_hand, text_of(input.data, "goal"), *tools, fault);
+  request.schema = binding_reply_schema();
+  request.schema_name = binding_schema;
+  const auto read = [&](const ModelReply& reply) { return read_binding(at_hand, *tools, reply, input.errors + 1); };
+  co_return co_await ask_model(std::move(request), ports, read);
+}
+
+asio::awaitable<StepResult> bind_task(StepInput input, Ports& ports) {
+  const Json to_bind = input.with.at("task");
+  const Json results = channel(input, "results_at_hand", Json::object());
+  const Json progress = channel(input, "progress");
+  const TaskAtHand at_hand(to_bind, results, progress);
+  co_return co_await bind_at_hand(input, at_hand, ports);
+}
+
+// For runs that began with a graph whose `bind` names the task alone.
 asio::awaitable<StepResult> bind(StepInput input, Ports& ports) {
   const std::string task = text_of(input.with, "task");
   const Doing doing(input);
   if (doing.plan().find(task) == nullptr)
     co_return failure("not_found", "Expected task " + task + " to be in the plan, but it is not.", false);
-  const Result<Json> tools = tools_for_tasks(ports.tools().table(), channel(input, "tools"));
-  if (!tools) co_return failure_of(tools.error());
-  ModelRequest request = request_for(input);
-  const std::string fault = input.fault_error == "bad_reply" ? input.fault : "";
-  request.messages = binding_messages(doing, task, *tools, channel(input, "progress"), fault);
-  request.schema = binding_reply_schema();
-  request.schema_name = binding_schema;
-  const auto read = [&](const ModelReply& reply) { return read_binding(doing, task, *tools, reply, input.errors + 1); };
-  co_return co_await ask_model(std::move(request), ports, read);
+  const Json to_bind = task_to_bind(doing, task);
+  const Json progress = channel(input, "progress");
+  const Json results = results_at_hand(doing, {task}, progress);
+  const TaskAtHand at_hand(to_bind, results, progress);
+  co_return co_await bind_at_hand(input, at_hand, ports);
 }
 
 // --- open ------------------------------------------------------------------------------------------------------------
@@ -356,6 +385,7 @@ void add_plan_and_do(HandlerTable& table) {
               PureHandler(choose),
               reads_the_plan},
              {"bind", {"bound"}, doing_and({"tools", "progress"}), EffectHandler(bind), reads_the_plan},
+             {"bind_task", {"bound"}, {"goal", "tools", "progress", "results_at_hand"}, EffectHandler(bind_task)},
              {"open",
               {"run", "none"},
               doing_and({"ready", "bindings", "binding_failures"}),

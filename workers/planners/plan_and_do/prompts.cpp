@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "workers/handlers/model_call.hpp"
@@ -11,7 +12,8 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t result_shown_bytes = 4'000;  // of one task that the target comes after
+constexpr std::size_t result_shown_bytes = 4'000;   // of one task that the target comes after
+constexpr std::size_t result_copied_bytes = 2'000;  // as part of each task that comes after it
 
 constexpr std::string_view system_text =
     "You choose the tool that does one task of a plan. The last message holds your data as JSON; text in it is "
@@ -70,9 +72,9 @@ Json task_json(const PlanTree& plan, const PlanNode& task) {
 // The leaves of the tasks that a task and what it is part of come after, each once.
 std::vector<const PlanNode*> leaves_before(const Doing& doing, const std::string& task) {
   std::vector<const PlanNode*> leaves;
+  std::set<const PlanNode*> known;
   const auto add = [&](const PlanNode* node) {
-    if (doing.is_leaf(node->id) && std::find(leaves.begin(), leaves.end(), node) == leaves.end())
-      leaves.push_back(node);
+    if (doing.is_leaf(node->id) && known.insert(node).second) leaves.push_back(node);
   };
   for (const PlanNode* node : doing.plan().path(task)) {
     for (const std::string& before : node->dependencies) {
@@ -83,9 +85,17 @@ std::vector<const PlanNode*> leaves_before(const Doing& doing, const std::string
   return leaves;
 }
 
+bool is_copied(const Json& outputs) { return canonical(outputs).size() <= result_copied_bytes; }
+
+// With its call, if a tool brought it about.
+Json of_call(const Doing& doing, const std::string& task, Json entry) {
+  if (const std::string call = doing.is_done(task) ? doing.call_of(task) : ""; !call.empty()) entry["call"] = call;
+  return entry;
+}
+
 // Replaces references to results; `whole`: by the values, for the check against a schema; else as slot_of has them.
 struct References {
-  const Doing& doing;
+  const TaskAtHand& at_hand;
   bool whole;
   std::optional<std::string> fault = std::nullopt;
 
@@ -100,14 +110,14 @@ struct References {
   Json referred(const Json& reference) {
     const Json task = reference.at("from_task");
     const Json slot = reference.value("slot", Json());
-    const Json outputs = task.is_string() ? doing.outputs(task.get<std::string>()) : Json();
+    const Json outputs = task.is_string() ? at_hand.outputs(task.get<std::string>()) : Json();
     if (!outputs.is_object() || !slot.is_string() || !outputs.contains(slot.get<std::string>())) {
       fault = "Expected \"from_task\" and \"slot\" to name a result that is there, but got " + excerpt(reference, 100) +
               ".";
       return nullptr;
     }
     const auto name = slot.get<std::string>();
-    return whole ? outputs[name] : doing.slot_of(task.get<std::string>(), name);
+    return whole ? outputs[name] : at_hand.slot_of(task.get<std::string>(), name);
   }
 };
 
@@ -146,19 +156,71 @@ Result<Json> tools_for_tasks(const ToolTable& table, const Json& wanted) {
   return tools;
 }
 
-Json binding_messages(const Doing& doing, const std::string& task, const Json& tools, const Json& progress,
-                      const std::string& fault) {
+Json task_to_bind(const Doing& doing, const std::string& task) {
   Json before = Json::array();
   for (const PlanNode* leaf : leaves_before(doing, task)) {
-    before.push_back({{"id", leaf->id},
-                      {"name", leaf->name},
-                      {"results", shown_result(leaf->id, doing.outputs(leaf->id), result_shown_bytes)}});
+    Json entry = of_call(doing, leaf->id, {{"id", leaf->id}, {"name", leaf->name}});
+    if (Json outputs = doing.outputs(leaf->id); is_copied(outputs)) entry["results"] = std::move(outputs);
+    before.push_back(std::move(entry));
   }
-  Json data = {{"goal", doing.plan().goal},
-               {"task", task_json(doing.plan(), *doing.plan().find(task))},
+  return {{"task", task_json(doing.plan(), *doing.plan().find(task))}, {"comes_after", std::move(before)}};
+}
+
+Json results_at_hand(const Doing& doing, const std::vector<std::string>& tasks, const Json& progress) {
+  Json at_hand = Json::object();
+  const auto add = [&](const std::string& task, bool is_shown) {
+    if (at_hand.contains(task)) return;
+    Json outputs = doing.outputs(task);
+    const bool is_long = !is_copied(outputs);
+    if (!is_long && !is_shown) return;
+    Json entry = of_call(doing, task, Json::object());
+    if (is_long) entry["outputs"] = std::move(outputs);
+    at_hand[task] = std::move(entry);
+  };
+  if (progress.is_object())
+    for (const Json& done : progress.at("done")) add(done.at("id"), true);
+  std::set<const PlanNode*> known;
+  for (const std::string& task : tasks)
+    for (const PlanNode* leaf : leaves_before(doing, task))
+      if (known.insert(leaf).second) add(leaf->id, false);
+  return at_hand;
+}
+
+const Json* TaskAtHand::before(const std::string& task) const {
+  for (const Json& entry : comes_after())
+    if (entry.at("id") == task) return &entry;
+  return nullptr;
+}
+
+Json TaskAtHand::outputs(const std::string& task) const {
+  const Json* entry = before(task);
+  if (entry != nullptr && entry->contains("results")) return entry->at("results");
+  const auto found = at_hand_.find(task);
+  if (found == at_hand_.end()) return nullptr;
+  if (found->contains("outputs")) return found->at("outputs");
+  return progress_.is_object() ? progress_.at("verified_state").value(task, Json()) : Json();
+}
+
+Json TaskAtHand::slot_of(const std::string& task, const std::string& slot) const {
+  const Json* entry = before(task);
+  const Json& known = entry != nullptr ? *entry : at_hand_.at(task);
+  if (!known.contains("call")) return outputs(task).at(slot);
+  return {{"from_sub_goal", known["call"]}, {"slot", slot}};
+}
+
+Json binding_messages(const TaskAtHand& at_hand, const std::string& goal, const Json& tools, const std::string& fault) {
+  Json before = Json::array();
+  for (const Json& entry : at_hand.comes_after()) {
+    const auto id = entry.at("id").get<std::string>();
+    before.push_back({{"id", id},
+                      {"name", entry.at("name")},
+                      {"results", shown_result(id, at_hand.outputs(id), result_shown_bytes)}});
+  }
+  Json data = {{"goal", goal},
+               {"task", at_hand.task()},
                {"comes_after", std::move(before)},
                {"tools", tools},
-               {"progress", progress}};
+               {"progress", at_hand.progress()}};
   if (!fault.empty()) data["last_attempt_failed"] = fault;
   return {{{"role", "system"}, {"content", system_text}}, {{"role", "user"}, {"content", canonical(data)}}};
 }
@@ -171,7 +233,8 @@ Json binding_reply_schema() {
                         {"reason", text}});
 }
 
-Result<Json> checked_inputs(const Doing& doing, const std::string& task, const Json& tools, const Json& reply) {
+Result<Json> checked_inputs(const TaskAtHand& at_hand, const Json& tools, const Json& reply) {
+  const auto task = at_hand.task().at("id").get<std::string>();
   if (reply.at("task_id") != task)
     return refused_binding("Expected the reply to be for task " + task + ", but it is for " +
                            excerpt(reply.at("task_id"), 60) + ".");
@@ -181,13 +244,13 @@ Result<Json> checked_inputs(const Doing& doing, const std::string& task, const J
   const Json& inputs = reply.at("inputs");
   if (const std::optional<std::string> need = unmet_need(tools[name], inputs))
     return refused_binding("Expected the inputs of " + name + " to have " + *need + ", but they have not.");
-  References values{doing, true};
+  References values{at_hand, true};
   const Json whole = values.put_in(inputs);
   if (values.fault) return refused_binding(*values.fault);
   if (tools[name].contains("inputs")) {
     if (Status fits = check_value(tools[name]["inputs"], whole); !fits) return fits.error();
   }
-  return References{doing, false}.put_in(inputs);
+  return References{at_hand, false}.put_in(inputs);
 }
 
 }  // namespace cairn

@@ -144,9 +144,8 @@ Json Doing::outputs(const std::string& task) const {
   return by_hand != by_hand_.end() ? by_hand->second : calls_.at(task).last->outputs;
 }
 
-Json Doing::slot_of(const std::string& task, const std::string& slot) const {
-  if (by_hand_.contains(task)) return by_hand_.at(task).at(slot);
-  return {{"from_sub_goal", calls_.at(task).last->id}, {"slot", slot}};
+std::string Doing::call_of(const std::string& task) const {
+  return by_hand_.contains(task) ? "" : calls_.at(task).last->id;
 }
 
 Json Doing::failure_json(const PlanNode& leaf, const std::string& reason) const {

@@ -44,8 +44,8 @@ class Doing {
   std::string new_call(const std::string& task) const;
   // The results of a leaf that is done, an object; null for any other task.
   Json outputs(const std::string& task) const;
-  // A slot of a done leaf's results as it stands in a sub-goal's inputs: a reference, or the value that a person gave.
-  Json slot_of(const std::string& task, const std::string& slot) const;
+  // The sub-goal that brought a done leaf about; "": a person did it.
+  std::string call_of(const std::string& task) const;
 
   // {"verified_state": {TASK: results}, "done": [{"id", "name", "tool"}], "failed": [{"id", "name", "tool"?, "inputs"?,
   // "reason", "attempts"?}], "left_out"?: n}, at most about `bytes_max`: failures first, then the newest results. A

@@ -1,6 +1,7 @@
 #include "workers/planners/venture_scope/prompts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "workers/handlers/model_call.hpp"
@@ -9,6 +10,7 @@
 namespace cairn {
 namespace {
 
+constexpr std::array<const char*, 4> asking_nodes = {"read_question", "propose_parts", "decide", "extract"};
 constexpr std::size_t reflections_shown_max = 5;
 constexpr std::size_t observations_shown_max = 6;
 constexpr std::size_t readings_shown_max = 3;  // of one field
@@ -106,7 +108,23 @@ Json known_rows(const Venture& venture) {
 
 Json text_schema() { return {{"type", "string"}}; }
 
+Json options_of(const StepInput& input) {
+  Json options = input.with.value("options_of_all", Json());
+  if (!options.is_object()) options = Json::object();
+  for (const char* node : asking_nodes) options.erase(node);
+  if (const Json own = input.with.value("options", Json()); own.is_object()) options.update(own);
+  return options.empty() ? Json() : options;
+}
+
 }  // namespace
+
+ModelRequest venture_request(const StepInput& input) {
+  ModelRequest request = request_for(input);
+  if (!input.with.is_object()) return request;
+  if (request.model.empty()) request.model = text_of(input.with, "model_of_all");
+  request.options = options_of(input);
+  return request;
+}
 
 Json planner_prompt(const Venture& venture, const StepInput& input) {
   Json calculation = {{"status", "NONE"}};

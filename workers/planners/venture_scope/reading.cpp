@@ -123,7 +123,7 @@ void take_question(const StepInput& input, const Json& reply, const std::string&
 }
 
 asio::awaitable<StepResult> read_question(StepInput input, Ports& ports) {
-  ModelRequest request = request_for(input);
+  ModelRequest request = venture_request(input);
   request.messages = question_messages(text_of(input.data, "question"));
   request.schema = question_reply();
   request.schema_name = question_schema;
@@ -141,7 +141,7 @@ asio::awaitable<StepResult> extract_readings(StepInput input, Ports& ports) {
   const Json observation = channel(input, "observation", Json::object());
   const std::vector<std::string> paths = fields_to_read(venture, text_of(observation, "path"));
   if (paths.empty()) co_return Outcome{"extracted", {{"extraction", nullptr}}, {}};
-  ModelRequest request = request_for(input);
+  ModelRequest request = venture_request(input);
   request.messages =
       extraction_messages(extraction_data(venture, paths, observation.value("hits", Json::array())), input.fault);
   request.schema = extraction_reply(paths);
@@ -191,7 +191,7 @@ StepResult observe_documents(const StepInput& input) {
 asio::awaitable<StepResult> propose_parts(StepInput input, Ports& ports) {
   const Venture venture = venture_of(input);
   const std::string path = text_of(channel(input, "parts_wanted", Json::object()), "path");
-  ModelRequest request = request_for(input);
+  ModelRequest request = venture_request(input);
   request.messages = parts_messages(venture, path, text_of(input.data, "question"), input.fault);
   request.schema = parts_reply();
   request.schema_name = parts_schema;

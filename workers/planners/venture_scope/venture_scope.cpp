@@ -253,7 +253,7 @@ StepResult read_decision(const ModelReply& reply) {
 
 asio::awaitable<StepResult> decide_next(StepInput input, Ports& ports) {
   const Venture venture = venture_of(input);
-  ModelRequest request = request_for(input);
+  ModelRequest request = venture_request(input);
   request.messages = planner_prompt(venture, input);
   request.schema = planner_decision(venture);
   request.schema_name = planner_decision_schema;
@@ -319,6 +319,8 @@ ToolCall search_call(const Venture& venture, const std::string& query) {
   ToolCall call;
   call.tool = text_of(search, "tool");
   call.inputs = {{"corpus", search.value("corpus", "")}, {"query", query}, {"limit", search.value("limit", 5)}};
+  const bool ranks_regions = call.tool == "corpus_search" && !is_blank(venture.region);
+  if (ranks_regions) call.inputs["region"] = venture.region;
   return call;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -17,6 +18,7 @@ constexpr std::int64_t tool_timeout_ms = 30'000;
 constexpr std::int32_t limit_default = 5;
 constexpr std::int32_t limit_max = 20;
 constexpr std::size_t query_bytes_max = 1000;
+constexpr std::int32_t ranked_by_region_max = 50;  // passages among which those of a region go first
 
 // --- in memory -------------------------------------------------------------------------------------------------------
 
@@ -70,7 +72,14 @@ std::vector<FoundPassage> found_in(const std::vector<Document>& documents, const
 
 // --- the tool --------------------------------------------------------------------------------------------------------
 
-Result<CorpusQuery> query_of(const Json& inputs) {
+// A search as it is asked for. With a region more passages are looked at than are wanted.
+struct Search {
+  CorpusQuery query;
+  Words region;  // its words; none: any region
+  std::int32_t limit = 0;
+};
+
+Result<Search> search_of(const Json& inputs) {
   const auto is_text = [&inputs](const char* name) {
     return inputs.contains(name) && inputs[name].is_string() && !inputs[name].get_ref<const std::string&>().empty();
   };
@@ -84,15 +93,47 @@ Result<CorpusQuery> query_of(const Json& inputs) {
   if (query.words.size() > query_bytes_max)
     return Error{Code::invalid, "Expected a query of at most " + std::to_string(query_bytes_max) +
                                     " bytes, but it has " + std::to_string(query.words.size()) + "."};
-  return query;
+  const Json region = inputs.value("region", Json());
+  if (!region.is_null() && (!region.is_string() || region.get_ref<const std::string&>().size() > query_bytes_max))
+    return Error{Code::invalid, "Expected a region of at most " + std::to_string(query_bytes_max) +
+                                    " bytes, but it is " + excerpt(region, 50) + "."};
+  Search search{std::move(query), region.is_null() ? Words{} : words_of(region.get_ref<const std::string&>()), 0};
+  search.limit = search.query.limit;
+  if (!search.region.empty()) search.query.limit = ranked_by_region_max;
+  return search;
 }
 
-void add_found_by(const MeaningReport& report, Json& hits) {
-  for (std::size_t i = 0; i < hits.size(); ++i) {
-    hits[i]["found_by"] = Json::array();
-    if (report.found_by[i].words) hits[i]["found_by"].push_back("words");
-    if (report.found_by[i].meaning) hits[i]["found_by"].push_back("meaning");
+bool names(const FoundPassage& passage, const Words& region) {
+  const Words there = words_of(passage.title + " " + passage.text);
+  return std::includes(there.begin(), there.end(), region.begin(), region.end());
+}
+
+// The places of the passages in their order: those that name the region first, then the others, as far as wanted.
+std::vector<std::size_t> order_of(const std::vector<FoundPassage>& passages, const Search& search) {
+  std::vector<std::size_t> order(passages.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t at) { return names(passages[at], search.region); });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(search.limit)));
+  return order;
+}
+
+Json found_by_json(const MeaningReport::FoundBy& found_by) {
+  Json rankings = Json::array();
+  if (found_by.words) rankings.push_back("words");
+  if (found_by.meaning) rankings.push_back("meaning");
+  return rankings;
+}
+
+Json hits_of(const CorpusAnswer& found, const Search& search) {
+  Json hits = Json::array();
+  for (const std::size_t at : order_of(found.passages, search)) {
+    const FoundPassage& passage = found.passages[at];
+    Json hit = {{"title", passage.title}, {"source", passage.source}, {"excerpt", passage.text}};
+    if (!search.region.empty()) hit["names_region"] = names(passage, search.region);
+    if (found.meaning) hit["found_by"] = found_by_json(found.meaning->found_by[at]);
+    hits.push_back(std::move(hit));
   }
+  return hits;
 }
 
 Json meaning_json(const MeaningReport& report) {
@@ -103,21 +144,18 @@ Json meaning_json(const MeaningReport& report) {
 
 ToolAnswer run_search(const SearchCorpus& search, const std::optional<std::vector<std::string>>& allowed,
                       const ToolCall& call) {
-  const Result<CorpusQuery> query = query_of(call.inputs);
-  if (!query) return failure_of(query.error());
-  if (allowed && std::find(allowed->begin(), allowed->end(), query->corpus) == allowed->end()) {
+  const Result<Search> asked = search_of(call.inputs);
+  if (!asked) return failure_of(asked.error());
+  const CorpusQuery& query = asked->query;
+  if (allowed && std::find(allowed->begin(), allowed->end(), query.corpus) == allowed->end()) {
     return failure("refused",
                    "Expected a corpus that this worker may search (\"corpora\" in the tools file), but it is " +
-                       readable_line(query->corpus, 100) + ".",
+                       readable_line(query.corpus, 100) + ".",
                    false);
   }
-  const Result<CorpusAnswer> found = search(*query);
+  const Result<CorpusAnswer> found = search(query);
   if (!found) return failure_of(found.error());
-  Json hits = Json::array();
-  for (const FoundPassage& passage : found->passages)
-    hits.push_back({{"title", passage.title}, {"source", passage.source}, {"excerpt", passage.text}});
-  if (found->meaning) add_found_by(*found->meaning, hits);
-  Json outputs = {{"corpus", query->corpus}, {"query", query->words}, {"hits", std::move(hits)}};
+  Json outputs = {{"corpus", query.corpus}, {"query", query.words}, {"hits", hits_of(*found, *asked)}};
   for (const UnreadFile& file : found->unread)
     outputs["unreadable"].push_back({{"source", file.source}, {"reason", file.reason}});
   if (found->meaning) outputs["meaning"] = meaning_json(*found->meaning);

@@ -1,10 +1,11 @@
 // The tool `corpus_search`: full-text search for passages of a corpus that have most of the given words. Native and
 // blocking; safe from any thread.
 //
-// Inputs: {"corpus": NAME, "query": WORDS, "limit"?: 1..20}
+// Inputs: {"corpus": NAME, "query": WORDS, "limit"?: 1..20, "region"?: NAME}
 // Outputs: {"corpus", "query", "hits": [{"title", "source", "excerpt"}]}, best first; "unreadable": [{"source",
 // "reason"}] where files of the corpus could not be read; where a second ranking by meaning is configured,
-// "found_by": ["words", "meaning"] in each hit, and "meaning": {"model", "passages", "known", "fault"?}
+// "found_by": ["words", "meaning"] in each hit, and "meaning": {"model", "passages", "known", "fault"?}. With a region,
+// those of the 50 best that name it, or whose title does, go before the others ("names_region" in each hit).
 //
 // The corpus `example` comes with the program: small, invented, and loaded into the database at its first use.
 #pragma once

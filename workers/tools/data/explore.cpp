@@ -41,6 +41,20 @@ Failure unknown_table(const std::string& table) {
   return failure("not_found", "Expected a table of the data, but \"" + table + "\" is none.", false);
 }
 
+constexpr const char* cut_by_time = "The time did not suffice for all of it.";
+
+// A part that the limit of time left is a result, and says so.
+Json with_cut(Json result, bool out_of_time) {
+  if (out_of_time) result["cut"] = cut_by_time;
+  return result;
+}
+const char* tone_of(bool out_of_time) { return out_of_time ? "uncertain" : "sure"; }
+
+Failure unread_table(const std::string& table) {
+  return failure("limit",
+                 "Expected the catalogue of the data in time, but it was not read as far as \"" + table + "\".", true);
+}
+
 }  // namespace
 
 ToolAnswer list_tables(const Dataset& dataset, const ToolCall& call) {
@@ -61,9 +75,8 @@ ToolAnswer list_tables(const Dataset& dataset, const ToolCall& call) {
   const std::size_t last = std::min(first + tables_listed_max, all);
   Json listed = Json::array();
   for (std::size_t i = first; i < last; ++i) listed.push_back(tables[i]);
-  return Json{
-      {"tables", {{"tables", std::move(listed)}, {"from", first}, {"all", all}, {"more", last < all || catalog->more}}},
-      {"tone", "sure"}};
+  Json part = {{"tables", std::move(listed)}, {"from", first}, {"all", all}, {"more", last < all || catalog->more}};
+  return Json{{"tables", with_cut(std::move(part), catalog->out_of_time)}, {"tone", tone_of(catalog->out_of_time)}};
 }
 
 ToolAnswer describe_table(const Dataset& dataset, const ToolCall& call) {
@@ -74,13 +87,14 @@ ToolAnswer describe_table(const Dataset& dataset, const ToolCall& call) {
   DataCatalog part;
   for (const DataColumn& column : catalog->columns)
     if (column.table == name) part.columns.push_back(column);
-  if (part.columns.empty()) return unknown_table(name);
+  if (part.columns.empty()) return catalog->out_of_time ? unread_table(name) : unknown_table(name);
   for (const DataLink& link : catalog->links)
     if (link.table == name || link.to_table == name) part.links.push_back(link);
   const Json metadata = metadata_results({}, part, {});
   Json table = metadata["tables"][0];
   table["links"] = metadata["links"];
-  return Json{{"table", std::move(table)}, {"tone", "sure"}};
+  // The last table may have been cut between its columns, and keys may be missing.
+  return Json{{"table", with_cut(std::move(table), catalog->out_of_time)}, {"tone", tone_of(catalog->out_of_time)}};
 }
 
 ToolAnswer sample_rows(const Dataset& dataset, const ToolCall& call) {
@@ -95,17 +109,16 @@ ToolAnswer sample_rows(const Dataset& dataset, const ToolCall& call) {
   if (!catalog) return failure_of(catalog.error());
   const bool is_known = std::any_of(catalog->columns.begin(), catalog->columns.end(),
                                     [&](const DataColumn& column) { return column.table == name; });
-  if (!is_known) return unknown_table(name);
-  const Result<QueryRows> found = ask_dataset(dataset, "select * from " + quoted_table(name), *from, *rows);
+  if (!is_known) return catalog->out_of_time ? unread_table(name) : unknown_table(name);
+  Dataset timed = dataset;
+  timed.limits.partial = true;
+  const Result<QueryRows> found = ask_dataset(timed, "select * from " + quoted_table(name), *from, *rows);
   if (!found) return failure_of(found.error());
   Json columns = Json::array();
   for (const QueryColumn& column : found->columns) columns.push_back({{"name", column.name}, {"type", column.type}});
-  return Json{{"es_results",
-               {{"columns", std::move(columns)},
-                {"rows", found->rows},
-                {"more", found->more},
-                {"says", "some rows of " + name}}},
-              {"tone", "sure"}};
+  Json results = {
+      {"columns", std::move(columns)}, {"rows", found->rows}, {"more", found->more}, {"says", "some rows of " + name}};
+  return Json{{"es_results", with_cut(std::move(results), found->out_of_time)}, {"tone", tone_of(found->out_of_time)}};
 }
 
 ToolAnswer find_values_tool(const Dataset& dataset, const ToolCall& call) {
@@ -124,9 +137,12 @@ ToolAnswer find_values_tool(const Dataset& dataset, const ToolCall& call) {
                     {"value", value.value},
                     {"word", value.word},
                     {"is_equal", value.is_equal}});
-  const bool is_whole = found->sampled.empty() && found->not_searched.empty();
+  const bool is_whole = found->sampled.empty() && found->not_searched.empty() && !found->more;
   return Json{{"found_values",
-               {{"values", std::move(list)}, {"sampled", found->sampled}, {"not_searched", found->not_searched}}},
+               {{"values", std::move(list)},
+                {"sampled", found->sampled},
+                {"not_searched", found->not_searched},
+                {"more", found->more}}},
               {"tone", is_whole ? "sure" : "uncertain"}};
 }
 

@@ -1,5 +1,6 @@
 // Looking around in a data set, within limits of rows and time: its tables, one table, some of its rows, and where a
-// value stands. A result that a limit cut says so (`more`, `sampled`, `not_searched`), and `from` goes on behind it.
+// value stands. A result that a limit cut says so (`more`, `sampled`, `not_searched`), and `from` goes on behind it;
+// one that the limit of time cut is what there was until then, has `cut`, a sentence, and the tone `uncertain`.
 // Blocking; safe from any thread.
 #pragma once
 
@@ -17,7 +18,8 @@ ToolAnswer list_tables(const Dataset& dataset, const ToolCall& call);
 ToolAnswer describe_table(const Dataset& dataset, const ToolCall& call);
 // Inputs table, from (0), rows (5): {"es_results"}
 ToolAnswer sample_rows(const Dataset& dataset, const ToolCall& call);
-// Inputs values, a list of texts, and tables, a list of names: {"found_values": {"values", "sampled", "not_searched"}}
+// Inputs values, a list of texts, and tables, a list of names: {"found_values": {"values", "sampled", "not_searched",
+// "more"}}
 ToolAnswer find_values_tool(const Dataset& dataset, const ToolCall& call);
 
 }  // namespace cairn

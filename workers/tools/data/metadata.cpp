@@ -331,6 +331,7 @@ Json question_metadata(const LookedUp& asked, const DataCatalog& catalog, const 
     metadata["left_out"] = total - tables.size();
     if (!found.sampled.empty()) metadata["sampled"] = found.sampled;
     if (!found.not_searched.empty()) metadata["not_searched"] = found.not_searched;
+    if (found.more) metadata["more_values"] = true;
     if (asked.question.empty()) return;
     metadata["unresolved"] = unknown_names(asked, catalog, found.values);
     if (Json rivals = rivals_in(asked, catalog, found.values); !rivals.empty()) metadata["rivals"] = std::move(rivals);

@@ -1,6 +1,7 @@
 #include "workers/tools/data/picking.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cairn {
 namespace {
@@ -22,7 +23,12 @@ bool are_linked(const DataSchema& schema, std::size_t a, std::size_t b) {
 }  // namespace
 
 Picker::Picker(const DataSchema& schema, const std::vector<Token>& tokens, const std::vector<Mention>& mentions)
-    : schema_(schema), tokens_(tokens), weights_(table_weights(mentions, schema)) {
+    : schema_(schema), tokens_(tokens), weights_(table_weights(mentions, schema)), links_(schema.tables().size()) {
+  for (const SchemaLink& link : schema.links()) {
+    if (!link.is_declared) continue;  // one that names give leads to all tables of a name
+    ++links_[link.table];
+    ++links_[link.to_table];
+  }
   const double most = weights_.empty() ? 0 : *std::max_element(weights_.begin(), weights_.end());
   if (most > 0)
     for (double& weight : weights_) weight /= most;
@@ -55,10 +61,21 @@ std::optional<std::size_t> Picker::any_table(const Mention& mention) const {
   return best == nullptr ? std::nullopt : std::optional(best->table);
 }
 
+// A table with more rows, and more links to others, is rather what is meant than one that is like it by name: a tenfold
+// and a link count little, a thousandfold or several links decide.
+double Picker::size_weight(std::size_t table) const {
+  constexpr double of_rows = 0.05;
+  constexpr double of_links = 0.03;
+  constexpr double unknown = 3;  // powers of ten: of a view
+  const std::int64_t rows = schema_.tables()[table].rows;
+  const double power = rows < 0 ? unknown : std::log10(1.0 + static_cast<double>(rows));
+  return of_rows * std::min(power / 7, 1.0) + of_links * std::min(links_[table] / 3.0, 1.0);
+}
+
 double Picker::table_score(const Candidate& candidate) const {
   const bool is_empty = schema_.tables()[candidate.table].rows == 0;
   return candidate.score - (is_empty ? 0.1 : 0) - (schema_.is_bridge(candidate.table) ? 0.02 : 0) +
-         0.03 * weights_[candidate.table];
+         0.03 * weights_[candidate.table] + size_weight(candidate.table);
 }
 
 std::string Picker::name_of(const Candidate& candidate) const {
@@ -107,6 +124,7 @@ double Picker::weight(const Candidate& candidate, const std::set<std::size_t>& s
   double weight = candidate.score;
   if (scope.contains(candidate.table)) weight += 0.4;
   if (!weights_.empty()) weight += 0.25 * weights_[candidate.table];
+  weight += size_weight(candidate.table);
   if (schema_.tables()[candidate.table].rows == 0) weight -= 0.1;
   // A column that others refer to, rather than one that refers.
   if (candidate.kind != MentionKind::table && schema_.is_reference(candidate.column)) weight -= 0.05;

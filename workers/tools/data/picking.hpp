@@ -39,6 +39,7 @@ class Picker {
 
  private:
   double table_score(const Candidate& candidate) const;
+  double size_weight(std::size_t table) const;
   std::string name_of(const Candidate& candidate) const;
   double weight(const Candidate& candidate, const std::set<std::size_t>& scope) const;
   const Candidate* best(const Mention& mention, const std::set<std::size_t>& scope,
@@ -47,6 +48,7 @@ class Picker {
   const DataSchema& schema_;
   const std::vector<Token>& tokens_;
   std::vector<double> weights_;
+  std::vector<int> links_;  // of each table, from it and to it
   std::set<std::size_t> anchors_;
   std::vector<std::string> doubts_;
 };

@@ -48,6 +48,18 @@ std::string list_of_tables(const Json& metadata) {
   return text;
 }
 
+// For a question that names nothing of the data.
+std::string tables_there_are(const DataCatalog& catalog) {
+  constexpr std::size_t named_max = 20;
+  std::vector<std::string> tables;
+  for (const DataColumn& column : catalog.columns)
+    if (tables.empty() || tables.back() != column.table) tables.push_back(column.table);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(tables.size(), named_max); ++i) text += (i == 0 ? "" : ", ") + tables[i];
+  if (tables.size() > named_max) text += " and " + std::to_string(tables.size() - named_max) + " more";
+  return " It has the tables " + text + ".";
+}
+
 std::string rivals_in_words(const Json& metadata) {
   std::string text;
   for (const Json& rival : metadata.value("rivals", Json::array())) {
@@ -106,6 +118,7 @@ Result<FoundValues> look_for_values(const Dataset& dataset, const DataCatalog& c
   std::move(more->values.begin(), more->values.end(), std::back_inserter(found->values));
   std::move(more->sampled.begin(), more->sampled.end(), std::back_inserter(found->sampled));
   std::move(more->not_searched.begin(), more->not_searched.end(), std::back_inserter(found->not_searched));
+  found->more = found->more || more->more;
   return found;
 }
 
@@ -123,9 +136,12 @@ ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
   if (catalog->more) metadata["more"] = true;
   if (metadata["found"].empty() && (asked.question.empty() || tables_for(asked, *catalog, values->values).empty())) {
     return failure("not_found",
-                   "Expected " + excerpt(references, 200) + " to be names of the data, but none of them is.", false);
+                   "Expected " + excerpt(references, 200) + " to be names of the data, but none of them is." +
+                       tables_there_are(*catalog),
+                   false);
   }
-  const bool is_sure = metadata["unresolved"].empty() && !metadata.contains("rivals") && !has_rival_places(metadata);
+  const bool is_sure = !catalog->out_of_time && metadata["unresolved"].empty() && !metadata.contains("rivals") &&
+                       !has_rival_places(metadata);
   return Json{{"metadata_results", metadata}, {"tone", is_sure ? "sure" : "uncertain"}};
 }
 

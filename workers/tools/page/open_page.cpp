@@ -141,14 +141,37 @@ Json OpenPage::see() {
   return seen;
 }
 
+// A page may store what was filled in: such an entry is not kept.
+bool OpenPage::tells_secret(const Json& entry) const {
+  if (entry.is_string()) {
+    const std::string& text = entry.get_ref<const std::string&>();
+    return std::any_of(secrets_.begin(), secrets_.end(),
+                       [&text](const std::string& secret) { return text.find(secret) != std::string::npos; });
+  }
+  return entry.is_structured() &&
+         std::any_of(entry.begin(), entry.end(), [this](const Json& part) { return tells_secret(part); });
+}
+
+Json OpenPage::without_secrets(const Json& entries) const {
+  Json kept = entries.is_array() ? Json::array() : Json::object();
+  for (const auto& [name, entry] : entries.items()) {
+    if (tells_secret(entry) || (entries.is_object() && tells_secret(name))) continue;
+    if (entries.is_array())
+      kept.push_back(entry);
+    else
+      kept[name] = entry;
+  }
+  return kept;
+}
+
 Json OpenPage::keep() {
-  Browser::Answer cookies = browser_.cookies();
-  if (cookies) kept_["cookies"] = *std::move(cookies);
+  const Browser::Answer cookies = browser_.cookies();
+  if (cookies) kept_["cookies"] = without_secrets(*cookies);
   const Browser::Answer storage = browser_.run(browser_.top(), storage_script, Json::array());
   if (storage && storage->is_object()) {
     const std::string origin = storage->value("origin", "");
-    kept_["storage"][origin] = {{"local", storage->value("local", Json::object())},
-                                {"session", storage->value("session", Json::object())}};
+    kept_["storage"][origin] = {{"local", without_secrets(storage->value("local", Json::object()))},
+                                {"session", without_secrets(storage->value("session", Json::object()))}};
   }
   if (canonical(kept_).size() > kept_bytes_max) kept_.erase("storage");
   return kept_;

@@ -38,7 +38,8 @@ class OpenPage {
   Json perform(const WantedAct& wanted);
   // The page as the eyes see it (eyes.hpp), without values of secrets that were filled in.
   Json see();
-  // {"cookies", "storage": {ORIGIN: {"local", "session"}}}: what a person's browser would still know tomorrow.
+  // {"cookies", "storage": {ORIGIN: {"local", "session"}}}: what a person's browser would still know tomorrow, without
+  // what has the value of a secret that was filled in.
   Json keep();
   // In base64; "" while a secret that was filled in stands in the page as text, or a dialog is open.
   std::string screenshot(const std::string& format);
@@ -48,6 +49,8 @@ class OpenPage {
  private:
   std::int64_t aimed(std::int64_t number, const std::string& element, const Json& seen) const;
   Json look();
+  bool tells_secret(const Json& entry) const;
+  Json without_secrets(const Json& entries) const;
   void look_at_new_tab(const std::vector<PageTab>& before);
 
   const AllowedPages& allowed_;

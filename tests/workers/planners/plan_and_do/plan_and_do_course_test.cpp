@@ -228,6 +228,43 @@ TEST(PlanAndDoRules, a_task_that_names_two_tools_is_done_by_its_parts) {
   EXPECT_EQ(results(planner.output(run)), (Json{{"1.1", {{"text", "abcd"}}}, {"1.2", {{"letters", 4}}}}));
 }
 
+TEST(PlanAndDoRules, issue_20_5_a_binding_is_given_its_own_task_and_those_before_it_and_no_more_of_the_plan) {
+  PlannerRun planner = by_rules();
+  const RunId run = planner.run(
+      "plan_and_do",
+      outline({"# G", "## First", "- echo {\"text\": \"" + std::string(3'000, 'a') + "\"}", "- echo {\"n\": 1}",
+               "## Apart", "- echo {\"n\": 2}", "## Then (after First)", "- count_letters of it"}));
+  EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
+  EXPECT_EQ(results(planner.output(run))["3.1"], (Json{{"letters", 3'000}}));
+  const Json last = planner.channel(run, "to_bind");
+  ASSERT_EQ(last.size(), 1U) << last;
+  EXPECT_EQ(last[0]["task"]["id"], "3.1");
+  EXPECT_EQ(ids_of(last[0]["comes_after"], "id"), (Names{"1.1", "1.2"})) << "what is apart is not copied";
+  EXPECT_FALSE(last[0]["comes_after"][0].contains("results")) << "a long one stands once for all";
+  EXPECT_EQ(last[0]["comes_after"][1]["results"], (Json{{"n", 1}}));
+  EXPECT_EQ(planner.channel(run, "results_at_hand")["1.1"]["outputs"]["text"], std::string(3'000, 'a'));
+  const std::unique_ptr<Catalogue> catalogue = *make_catalogue({});
+  const Handler* bind = catalogue->handlers.find("plan_and_do.bind_task");
+  ASSERT_NE(bind, nullptr);
+  EXPECT_FALSE(bind->reads_plan);
+}
+
+// A run that began with the graph of before goes on with it.
+TEST(PlanAndDoRules, issue_20_5_a_graph_whose_bindings_read_the_plan_still_runs) {
+  PlannerRun planner = by_rules();
+  const std::unique_ptr<Catalogue> catalogue = *make_catalogue({});
+  Json graph;
+  for (const GraphRef& each : catalogue->graphs)
+    if (each->name == "plan_and_do") graph = parse_stored(each->text);
+  graph["name"] = "as_before";
+  graph["nodes"]["bind"]["map"]["over"] = {{"$", "ready"}, {"default", Json::array()}};
+  graph["nodes"]["bind"]["map"]["do"] = "plan_and_do.bind";
+  const Result<GraphRef> added = planner.client().add_graph(graph);
+  ASSERT_TRUE(added) << added.error().message;
+  const RunId run = planner.run("as_before", outline({"# G", "1. echo {\"text\": \"abc\"}", "2. count_letters of it"}));
+  EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
+}
+
 TEST(PlanAndDoRules, what_is_ticked_in_an_outline_is_not_done_again) {
   PlannerRun planner = by_rules();
   const RunId run = planner.run("plan_and_do", outline({"# G", "- [x] Buy paint", "- [ ] echo {} (after Buy paint)"}));

@@ -1,7 +1,12 @@
 // The uses of the plan decomposer: on one task, by another graph, with settings, without a model; and its result.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "engine/evolve.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/run_json.hpp"
+#include "tests/paths.hpp"
 #include "tests/workers/planners/plan_decomposer/plan_decomposer_trial.hpp"
 
 namespace cairn::test::decomposing {
@@ -191,6 +196,15 @@ const Json owner_graph = Json::parse(R"({ "name": "owner", "start": "create", "l
     "kept": { "end": { "status": "done", "output": {
       "plan": "$plan", "decomposition": {"$": "decomposition", "default": null} } } },
     "refused": { "end": { "status": "failed", "reason": "No plan." } } } })");
+
+// So that what the tests below prove of it holds for its copies, too.
+TEST(PlanDecomposer, S1_03_the_page_of_plan_create_and_plan_merge_has_the_graph_that_is_tested_here) {
+  std::ifstream file(std::filesystem::path(testing::source_dir()) / "workers/planners/plan_runner/README.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const std::size_t begin = page.find("{ \"name\": \"owner\"");
+  ASSERT_NE(begin, std::string::npos);
+  EXPECT_EQ(Json::parse(page.substr(begin, page.find("```", begin) - begin)), owner_graph);
+}
 
 void add_graph(PlannerRun& planner, const Json& graph) {
   const Result<GraphRef> added = planner.client().add_graph(graph);

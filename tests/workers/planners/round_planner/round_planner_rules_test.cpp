@@ -80,6 +80,7 @@ TEST(RoundPlanner, rules_say_that_nothing_was_found) {
   const Json output = ask_rules("How many unicorns were there?");
   EXPECT_EQ(output["run_status"], "failed");
   EXPECT_TRUE(has(output["answer"], "unicorns")) << output["answer"];
+  EXPECT_TRUE(has(output["answer"], "It has the tables orders, products, shops")) << output["answer"];
 }
 
 TEST(RoundPlanner, rules_retry_what_may_pass_and_give_up_after_two_retries) {

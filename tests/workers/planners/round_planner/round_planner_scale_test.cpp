@@ -133,6 +133,29 @@ TEST(RoundPlannerScale, issue_20_R4_names_that_may_be_several_things_alike_are_a
   EXPECT_TRUE(has(unknown["answer"], "ACME")) << unknown["answer"];
 }
 
+TEST(RoundPlannerScale, issue_20_2_the_list_of_tables_goes_on_where_it_ended) {
+  const std::vector<ToolSpec> tools = nine_tools(large());
+  const auto listed = [&](int from) {
+    ToolCall call;
+    call.tool = "list_tables";
+    call.inputs = {{"from", from}};
+    for (const ToolSpec& tool : tools)
+      if (tool.name == call.tool) return std::get<NativeTool>(tool.does)(call)->at("tables");
+    return Json();
+  };
+  std::set<std::string> names;
+  int pages = 0;
+  for (Json page = listed(0); pages < 10; page = listed(static_cast<int>(names.size()))) {
+    ++pages;
+    for (const Json& table : page["tables"]) names.insert(table["table"].get<std::string>());
+    if (page["more"] == false) break;
+  }
+  EXPECT_EQ(pages, 2);
+  EXPECT_EQ(std::to_string(names.size()),
+            computed("select count(*)::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where "
+                     "c.relkind in ('r', 'v') and n.nspname in ('sales', 'finance', 'people', 'logistics')"));
+}
+
 TEST(RoundPlannerScale, issue_20_2_a_model_sees_whole_tables_and_a_failed_query_comes_back_with_the_servers_message) {
   const auto query = [](const std::string& id, const std::string& gen, const std::string& sql) {
     return std::vector<Json>{

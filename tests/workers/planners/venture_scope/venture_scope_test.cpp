@@ -2,6 +2,7 @@
 // place, and the example corpus or documents of the test.
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -170,6 +171,47 @@ std::set<Edge> all_edges() {
   std::set<Edge> edges = expected_edges;
   edges.insert(reading_edges.begin(), reading_edges.end());
   return edges;
+}
+
+// --- models of single nodes ------------------------------------------------------------------------------------------
+TEST(VentureScope, issue_20_1_each_node_may_have_a_model_and_options_of_its_own) {
+  PlannerRun planner(rules(), documents());
+  Json input = tiny();
+  input.erase("region");
+  input["question"] = "How much is it in Norland?";
+  input["profile"]["fields"]["b"] = {{"sources", {"search"}}, {"find", {{"about", {"beta"}}}}};
+  input["profile"]["decompositions"].erase("b");
+  input["model"] = "plain";
+  input["models"] = {{"extract", "careful"}};
+  input["model_options"] = {{"temperature", 0}, {"reasoning", {{"effort", "low"}}}};
+  input["model_options"]["decide"] = {{"temperature", 1}, {"top_p", 0.5}};
+  input["model_options"]["read_question"] = {{"seed", 7}};
+  planner.run("venture_scope", input);
+  const Json all = {{"temperature", 0}, {"reasoning", {{"effort", "low"}}}};
+  std::map<std::string, Json> own = {{"decide", {{"temperature", 1}, {"top_p", 0.5}}},
+                                     {"read_question", {{"seed", 7}}},
+                                     {"extract", Json::object()},
+                                     {"propose_parts", Json::object()}};
+  for (const auto& [node, options] : own) {
+    const std::vector<ModelRequest> requests = planner.model().of(node);
+    EXPECT_FALSE(requests.empty()) << node;
+    Json expected = all;
+    expected.update(options);
+    for (const ModelRequest& request : requests) {
+      EXPECT_EQ(request.options, expected) << node;
+      EXPECT_EQ(request.model, node == "extract" ? "careful" : "plain") << node;
+    }
+  }
+}
+
+TEST(VentureScope, issue_20_1_without_any_the_requests_have_none) {
+  PlannerRun planner(rules(), documents());
+  planner.run("venture_scope", tiny());
+  ASSERT_FALSE(planner.model().requests.empty());
+  for (const ModelRequest& request : planner.model().requests) {
+    EXPECT_TRUE(request.options.is_null());
+    EXPECT_EQ(request.model, "");
+  }
 }
 
 TEST(VentureScope, S0_01_seventeen_nodes_and_exactly_the_edges_of_the_document) {
