@@ -91,7 +91,7 @@ class PostgresPool {
       if (is_given_up_) throw StoreUnavailable("Expected to ask the database, but this process ends.");
       try {
         const Loan loan(*this, patience);
-        loan.connection().limit_silence(std::max({patience.left_ms(), silence_ms, silence_min_ms}));
+        loan.connection().limit_silence(std::max({patience.left_ms(), silence_ms, least_silence_ms()}));
         return use(loan.connection());
       } catch (const PostgresError& failure) {
         if (failure.is_about_prepared()) throw StoreUnavailable(prepared_elsewhere);
@@ -122,7 +122,12 @@ class PostgresPool {
   static constexpr const char* prepared_elsewhere =
       "Expected a prepared statement to stay with its connection, but a pooler has changed the connection: "
       "CAIRN_POOLER=transaction works behind it.";
+  // A pool of little patience asks again for a shorter time; a statement that waits for a lock or a slow disk has as
+  // long with it as with any other.
+  std::int64_t least_silence_ms() const { return patience_ms_ < silence_ms_usual ? silence_ms_usual : silence_min_ms; }
+
   static constexpr std::int64_t silence_min_ms = 1'000;
+  static constexpr std::int64_t silence_ms_usual = 10'000;
   static constexpr std::int64_t wide_silence_ms = 60'000;
 
   std::atomic<bool> is_given_up_{false};

@@ -84,12 +84,13 @@ TEST(HangingDatabase, D1_clients_end_with_5_a_worker_tells_it_and_all_end_on_SIG
 }
 
 // A client of the API asks again itself, so its server is less patient than a command.
-TEST(HangingDatabase, a_server_gives_a_request_up_after_two_seconds_and_not_after_ten) {
-  HangingServer server;
-  Beside api({"serve", "--json", "--dsn", server.dsn(), "--listen", "127.0.0.1:0"});
+TEST(HangingDatabase, a_server_whose_database_is_away_says_so_after_two_seconds_and_not_after_ten) {
+  const std::string data = directory() / "away";
+  cairn_ok({"runs", "--data", data});
+  Beside api({"serve", "--json", "--data", data, "--listen", "127.0.0.1:0"});
   ASSERT_TRUE(wait_until([&] { return is_ready(api); }));
   const std::string address = Json::parse(api.out()).at("listen");
-  server.hang();
+  cairn_ok({"down", "--data", data});
   const Ran asked =
       run_program("/usr/bin/curl", {"-s", "-m", "60", "-w", "%{http_code}", "http://" + address + "/api/v1/runs"});
   EXPECT_NE(asked.out.find("\"unavailable\""), std::string::npos) << asked.out;
