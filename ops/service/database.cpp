@@ -147,6 +147,8 @@ Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms)
   PostgresOptions options;
   options.dsn = reached->dsn;
   options.connections_max = store_connections;
+  // A statement that waits for a lock or a slow disk has as long with little patience as with much.
+  if (patience_ms < options.patience_ms) options.silence_min_ms = options.patience_ms;
   options.patience_ms = patience_ms;
   options.committed = heads->watch();
   Result<std::unique_ptr<Store>> store = opened_store(options);

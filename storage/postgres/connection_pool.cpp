@@ -34,10 +34,12 @@ void Patience::wait(const PostgresError& failure) {
   next_ms_ = std::min<std::int64_t>(next_ms_ * 2, 1'000);
 }
 
-PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms)
+PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms,
+                           std::int64_t silence_min_ms)
     : options_(with_flag(std::move(options), is_given_up_)),
       connections_max_(std::max(connections_max, 1)),
-      patience_ms_(patience_ms) {}
+      patience_ms_(patience_ms),
+      silence_min_ms_(silence_min_ms) {}
 
 std::unique_ptr<PgConnection> PostgresPool::open() const {
   auto connection = std::make_unique<PgConnection>(options_);

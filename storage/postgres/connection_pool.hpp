@@ -49,7 +49,9 @@ class Patience {
 
 class PostgresPool {
  public:
-  PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms = 10'000);
+  // `silence_min_ms`: a statement has so long at least, whatever is left of the patience.
+  PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms = 10'000,
+               std::int64_t silence_min_ms = 1'000);
 
   // Lends a connection to one call of `use`, and calls it again after a transient failure. REQUIRES: `use` may be
   // repeated. Throws StoreUnavailable, or PostgresError for a failure that another attempt would not cure.
@@ -83,7 +85,7 @@ class PostgresPool {
   const PgConnectOptions& options() const { return options_; }
 
  private:
-  // A silent server has what is left of the patience to answer, a second at least, and `silence_ms` if that is more.
+  // A silent server has what is left of the patience to answer, and `silence_ms` or the pool's least if that is more.
   template <class Use>
   std::invoke_result_t<Use&, PgConnection&> run_silent(std::int64_t silence_ms, Use&& use) {
     Patience patience(patience_ms_);
@@ -91,7 +93,7 @@ class PostgresPool {
       if (is_given_up_) throw StoreUnavailable("Expected to ask the database, but this process ends.");
       try {
         const Loan loan(*this, patience);
-        loan.connection().limit_silence(std::max({patience.left_ms(), silence_ms, least_silence_ms()}));
+        loan.connection().limit_silence(std::max({patience.left_ms(), silence_ms, silence_min_ms_}));
         return use(loan.connection());
       } catch (const PostgresError& failure) {
         if (failure.is_about_prepared()) throw StoreUnavailable(prepared_elsewhere);
@@ -122,18 +124,13 @@ class PostgresPool {
   static constexpr const char* prepared_elsewhere =
       "Expected a prepared statement to stay with its connection, but a pooler has changed the connection: "
       "CAIRN_POOLER=transaction works behind it.";
-  // A pool of little patience asks again for a shorter time; a statement that waits for a lock or a slow disk has as
-  // long with it as with any other.
-  std::int64_t least_silence_ms() const { return patience_ms_ < silence_ms_usual ? silence_ms_usual : silence_min_ms; }
-
-  static constexpr std::int64_t silence_min_ms = 1'000;
-  static constexpr std::int64_t silence_ms_usual = 10'000;
   static constexpr std::int64_t wide_silence_ms = 60'000;
 
   std::atomic<bool> is_given_up_{false};
   const PgConnectOptions options_;
   const int connections_max_;
   const std::int64_t patience_ms_;
+  const std::int64_t silence_min_ms_;
   std::mutex mutex_;
   std::condition_variable returned_;
   int lent_ = 0;

@@ -72,7 +72,8 @@ class PostgresStore final : public Store {
       : shards_(shards),
         identity_(std::move(identity)),
         committed_(options.committed),
-        pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms),
+        pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms,
+              options.silence_min_ms),
         clock_(pool_),
         notifier_(pool_, options.notify),
         claimer_(pool_, notifier_.jobs()) {}

@@ -20,7 +20,8 @@ struct PostgresOptions {
   bool notify = true;       // notifications by NOTIFY; off: polling alone
   bool prepared = true;     // off for poolers that cannot keep prepared statements
   std::string application = "cairn";
-  std::int64_t patience_ms = 10'000;  // how long a failing database is asked again
+  std::int64_t patience_ms = 10'000;    // how long a failing database is asked again
+  std::int64_t silence_min_ms = 1'000;  // so long a statement may be silent, whatever is left of the patience
   CommitWatch committed = {};
 };
 

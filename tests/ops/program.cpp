@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <sstream>
 #include <sys/wait.h>
 #include <thread>
@@ -120,8 +119,9 @@ fs::path write_file(const std::string& name, const std::string& text) {
 }
 
 std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;  // in place of an iterator, which throws where a process of /proc has just ended
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 fs::path samples() { return fs::path(testing::source_dir()) / ".." / "shared" / "samples"; }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <unistd.h>
 
 #include "tests/paths.hpp"
@@ -34,14 +35,19 @@ std::unique_ptr<Tools> browser_tools(PageToolOptions options = {"file://" + sour
   return make_tools(page_tools(std::move(options)), 2);
 }
 
+// Empty if the process has just ended: reading fails then, which a bare iterator over the stream would throw.
+std::string command_line_of(const fs::path& process) {
+  std::ostringstream line;
+  line << std::ifstream(process / "cmdline", std::ios::binary).rdbuf();
+  return line.str();
+}
+
 // The processes that stand for a browser of this one.
 int browser_processes() {
   const std::string mark = "cairn-browser-" + std::to_string(getpid()) + "-";
   int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    count += shows(line, mark) ? 1 : 0;
+    count += shows(command_line_of(entry.path()), mark) ? 1 : 0;
   }
   return count;
 }
@@ -50,9 +56,7 @@ int browser_processes() {
 void end_browsers() {
   const std::string mark = "cairn-browser-" + std::to_string(getpid()) + "-";
   for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (shows(line, mark)) ::kill(std::atoi(entry.path().filename().c_str()), SIGKILL);
+    if (shows(command_line_of(entry.path()), mark)) ::kill(std::atoi(entry.path().filename().c_str()), SIGKILL);
   }
 }
 
