@@ -70,25 +70,13 @@ bool touches_reduced(const Graph& graph, const Json& patch) {
   });
 }
 
-// As CompositionBound counts: texts and keys, and 8 for any other value.
-std::size_t bytes_of(const Json& value) {
-  constexpr std::size_t bytes_of_small = 8;
-  if (value.is_string()) return bytes_of_small + value.get_ref<const std::string&>().size();
-  std::size_t bytes = bytes_of_small;
-  if (value.is_object())
-    for (const auto& [key, part] : value.items()) bytes += key.size() + bytes_of(part);
-  else if (value.is_array())
-    for (const Json& part : value) bytes += bytes_of(part);
-  return bytes;
-}
-
-// The values in an event that references may have composed.
+// The text of the values in an event that references may have composed. Those of a called run's end are its own.
 std::size_t composed_bytes_of(const EventBody& body) {
   if (const auto* asked = std::get_if<QuestionAsked>(&body))
-    return bytes_of(asked->prompt) + bytes_of(asked->schema) + (asked->fallback ? bytes_of(*asked->fallback) : 0);
+    return canonical(asked->prompt).size() + canonical(asked->schema).size() +
+           (asked->fallback ? canonical(*asked->fallback).size() : 0);
   if (const auto* started = std::get_if<RunStarted>(&body)) return started->input.size();
   if (const auto* finished = std::get_if<RunFinished>(&body)) return finished->output.size();
-  if (const auto* child = std::get_if<ChildFinished>(&body)) return bytes_of(child->output);
   return 0;
 }
 

@@ -1,7 +1,6 @@
 #include "ops/answers/queues.hpp"
 
 namespace cairn {
-
 namespace {
 
 // No job is in it, and what was once set is as if it never had been.
