@@ -27,26 +27,23 @@ Error with_nul(const std::string& what) {
   return {Code::invalid, "Expected text without NUL, but " + what + " has one."};
 }
 
-// Does the escape that begins at `at` (a backslash inside a string) stand for NUL?
-bool is_nul_escape(std::string_view text, std::size_t at) { return text.substr(at, 6) == "\\u0000"; }
+// An escape stands for NUL unless its backslash is itself escaped, as the last of an even number of them.
+bool has_nul_escape(std::string_view text) {
+  constexpr std::string_view escape = "\\u0000";
+  for (std::size_t at = text.find(escape); at != std::string_view::npos; at = text.find(escape, at + 1)) {
+    const std::size_t before = text.find_last_not_of('\\', at);
+    const std::size_t backslashes = before == std::string_view::npos ? at + 1 : at - before;
+    if (backslashes % 2 == 1) return true;
+  }
+  return false;
+}
 
 // The text of an object, which is not parsed: it may be deeper than a parser that calls itself can bear.
 Status check_record(std::string_view text) {
   const std::string what = "a record";
-  int depth = 0;
-  int deepest = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
-    if (c == '}' || c == ']') --depth;
-    if (c != '"') continue;
-    const std::size_t end = after_string(text, at + 1);
-    for (std::size_t escape = text.find('\\', at); escape < end; escape = text.find('\\', escape + 2))
-      if (is_nul_escape(text, escape)) return with_nul(what);
-    at = end - 1;
-  }
-  if (deepest > json_depth_max) return too_deep(what, deepest);
-  return contains_nul(text) ? Status(with_nul(what)) : Status(Done{});
+  const int levels = levels_of(text);
+  if (levels > json_depth_max) return too_deep(what, levels);
+  return contains_nul(text) || has_nul_escape(text) ? Status(with_nul(what)) : Status(Done{});
 }
 
 // Adds up what the facts hold; the first fault is kept.

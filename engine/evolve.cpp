@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/corrupt_history.hpp"
+#include "engine/fold.hpp"
 #include "engine/graph_migration.hpp"
 #include "engine/snapshot.hpp"
 
@@ -16,12 +17,6 @@ constexpr std::int64_t composed_every = 256;  // events
                        " to follow, but " + says + ".");
 }
 
-bool has_reference(const Json& value) {
-  if (!value.is_structured()) return false;
-  if (value.is_object() && value.contains("from_sub_goal")) return true;
-  return std::any_of(value.begin(), value.end(), [](const Json& part) { return has_reference(part); });
-}
-
 // The setting for how long a step at the node may stay open; null if it has none.
 const DueSetting* due_of(const Node& node) {
   const auto* ask = node.as<AskNode>();
@@ -30,160 +25,22 @@ const DueSetting* due_of(const Node& node) {
   return wait != nullptr && wait->due ? &*wait->due : nullptr;
 }
 
-bool is_place(std::int32_t place, const Json& list) {
-  return place >= 0 && static_cast<std::size_t>(place) < list.size();
-}
+}  // namespace
 
-// One event's effect. Lives for one call of evolve.
-class Fold {
- public:
-  Fold(RunState& state, const Event& event, const Graphs& graphs, std::vector<BranchId>& touched)
-      : state_(state), event_(event), graphs_(graphs), touched_(touched) {}
-
-  // --- run ---
-  void operator()(const RunStarted& started);
-  void operator()(const RunPaused&) {
-    state_.status = RunStatus::paused;
-    touch_all();
-  }
-  void operator()(const RunResumed&) {
-    state_.status = RunStatus::running;
-    touch_all();
-  }
-  void operator()(const RunReopened&);
-  void operator()(const RunMoved& moved);
-  void operator()(const ChannelsEdited& edited) {
-    branch(root_branch).data.set(parse_stored_object(edited.patch), *state_.graph);
-    touch(root_branch);
-  }
-  void operator()(const RunEnding& ending);
-  void operator()(const RunFinished& finished);
-
-  // --- step ---
-  void operator()(const StepSucceeded& succeeded);
-  void operator()(const StepFailed& failed);
-  void operator()(const SignalReceived& received);
-  void operator()(const TimerFired&) {
-    if (event_.step == 0) return run_is_overdue();
-    Step& step = open_step();
-    const auto* wait = state_.node(step).as<WaitNode>();
-    step.closing_label = wait != nullptr && wait->signal ? "timeout" : "fired";
-    step.due.reset();
-    touch(step.branch);
-  }
-  void operator()(const ChildStarted& started) {
-    Step& step = open_step();
-    step.child = started.child;
-    touch(step.branch);
-  }
-  void operator()(const ChildFinished& finished) {
-    Step& step = open_step();
-    step.closing_label = to_string(finished.status);
-    step.brought = finished.output;
-    step.message = finished.reason;
-    touch(step.branch);
-  }
-
-  // --- question ---
-  void operator()(const QuestionAsked& asked);
-  void operator()(const QuestionAnswered& answered) {
-    close_question(answered.question, "answered");
-    open_step().brought = answered.value;
-  }
-  void operator()(const QuestionExpired& expired) { close_question(expired.question, "expired"); }
-
-  // --- plan ---
-  void operator()(const SubGoalOpened& opened);
-  void operator()(const SubGoalRejected& rejected) {
-    branch(open_step().branch).plan.rejected.push_back({rejected.sub_goal, rejected.tool, rejected.reason});
-  }
-  void operator()(const SubGoalClosed& closed);
-  void operator()(const PlanCreated& created) {
-    state_.plan_version = created.version;
-    state_.goal = created.goal;
-    add_children("", created.children);
-  }
-  void operator()(const PlanRevised& revised);
-  void operator()(const TaskDecomposed& decomposed) { add_children(decomposed.target, decomposed.children); }
-  void operator()(const Record&) {}
-  void operator()(const BudgetExhausted& exhausted) {
-    state_.budgets[exhausted.name] = {exhausted.cap, exhausted.used, true};
-    touch(open_step().branch);
-  }
-
- private:
-  Branch& branch(BranchId id) {
-    const auto found = state_.branches.find(id);
-    if (found == state_.branches.end()) corrupt(state_, event_, "there is no branch " + std::to_string(id));
-    return found->second;
-  }
-  Step& open_step() {
-    const auto found = state_.steps.find(event_.step);
-    if (found == state_.steps.end()) corrupt(state_, event_, "step " + std::to_string(event_.step) + " is not open");
-    return found->second;
-  }
-  NodeIndex node_named(const std::string& name) {
-    const NodeIndex node = state_.graph->find(name);
-    if (node < 0) corrupt(state_, event_, "graph " + state_.graph->name + " has no node " + name);
-    return node;
-  }
-  void touch(BranchId id) { touched_.push_back(id); }
-  void touch_all() {
-    touch(whole_run);
-    for (const auto& [id, part] : state_.branches) touch(id);
-  }
-
-  void run_is_overdue() {
-    state_.is_overdue = true;
-    touch(whole_run);
-  }
-  void gather(BranchId into);
-  void give_up_goals(Plan& plan);
-  void begin_as_fork(RunState origin, const Origin& from);
-  std::optional<CauseOfFailure> cause_of(const Step& step, const StepSucceeded& closed) const;
-  std::string unsuccessful_goals(const Step& map) const;
-  void must_be_closable(const Step& step) const;
-  Step& new_step(Branch& in, NodeIndex node);
-  void open(BranchId in, NodeIndex node, const Json& given, std::string unfit = "");
-  static void make_unfit(Step& step, std::string message);
-  void charge(Step& step, const Node& node);
-  void set_due(Step& step, const DueSetting& setting);
-  void take_goals(BranchId in, StepId map);
-  void open_goal(BranchId in, std::int32_t place);
-  void take_items(Step& map, const MapNode::Items& settings);
-  void open_items(StepId id);
-  void open_item(BranchId in, Step& map);
-  void close_item(const Step& item, std::optional<Json> result, std::string error, std::string message);
-  void item_succeeded(const StepSucceeded& succeeded);
-  Json mapped_patch(const Step& map) const;
-  void go_on(BranchId from, const std::vector<std::string>& next, const Json& given);
-  void enter(BranchId in, NodeIndex node, const Json& given);
-  void arrive(BranchId in, NodeIndex join);
-  void merge(Branch& parent, Branch& part);
-  void add_goal(Plan& plan, SubGoal goal);
-  void add_children(const std::string& parent, const std::vector<PlanChild>& children);
-  void change_plan(Plan& plan, const Json& change);
-  void close_question(const std::string& id, std::string label);
-  void close_goal(Branch& map_branch, std::int32_t place, const SubGoalClosed& closed);
-
-  RunState& state_;
-  const Event& event_;
-  const Graphs& graphs_;
-  std::vector<BranchId>& touched_;
-};
+void Fold::corrupt(const std::string& says) const { cairn::corrupt(state_, event_, says); }
 
 // --- run ----------------------------------------------------------------------------------------------------------
 
 void Fold::operator()(const RunStarted& started) {
-  if (event_.seq != 1) corrupt(state_, event_, "run_started stands first or nowhere");
+  if (event_.seq != 1) corrupt("run_started stands first or nowhere");
   if (started.language < 1 || started.language > language_now)
-    corrupt(state_, event_, "language " + std::to_string(started.language) + " is unknown");
+    corrupt("language " + std::to_string(started.language) + " is unknown");
   const GraphRef graph = graphs_.by_version(started.version);
-  if (graph == nullptr) corrupt(state_, event_, "graph version " + started.version + " is unknown");
+  if (graph == nullptr) corrupt("graph version " + started.version + " is unknown");
   if (started.forked_from) {
     Result<RunState> origin = carried_state(started.forked_from->state, graphs_);
-    if (!origin) corrupt(state_, event_, "its origin's state cannot be read: " + origin.error().message);
-    if (origin->seq == 0) corrupt(state_, event_, "its origin has no state yet");
+    if (!origin) corrupt("its origin's state cannot be read: " + origin.error().message);
+    if (origin->seq == 0) corrupt("its origin has no state yet");
     begin_as_fork(*std::move(origin), *started.forked_from);
     if (state_.graph != graph) move_to(state_, graph);
   } else {
@@ -248,14 +105,14 @@ void Fold::operator()(const RunReopened&) {
 
 void Fold::operator()(const RunMoved& moved) {
   const GraphRef graph = graphs_.by_version(moved.to_version);
-  if (graph == nullptr) corrupt(state_, event_, "graph version " + moved.to_version + " is unknown");
+  if (graph == nullptr) corrupt("graph version " + moved.to_version + " is unknown");
   move_to(state_, graph);
   touch_all();
 }
 
 // The branches become one as at a join, so that the cleanup sees what each of them had written.
 void Fold::operator()(const RunEnding& ending) {
-  if (state_.ending || is_ended(state_.status)) corrupt(state_, event_, "the run has ended, or its cleanup has begun");
+  if (state_.ending || is_ended(state_.status)) corrupt("the run has ended, or its cleanup has begun");
   touch_all();
   state_.status = RunStatus::running;
   state_.reason = ending.reason;
@@ -289,17 +146,6 @@ void Fold::gather(BranchId into) {
     merge(whole, branch(id));
   }
   whole.arrived = 0;
-}
-
-// The cleanup does not go on with the work that was planned.
-void Fold::give_up_goals(Plan& plan) {
-  for (SubGoal& goal : plan.goals) {
-    if (goal.tool.empty() || (goal.status != GoalStatus::planned && goal.status != GoalStatus::open)) continue;
-    goal.status = GoalStatus::skipped;
-    goal.error = "skipped";
-    goal.message = "The run was to end.";
-  }
-  plan.next_untaken = static_cast<std::int32_t>(plan.goals.size());
 }
 
 void Fold::operator()(const RunFinished& finished) {
@@ -371,92 +217,6 @@ void Fold::make_unfit(Step& step, std::string message) {
   step.message = std::move(message);
 }
 
-// A map takes every untaken sub-goal of the plan at once, so what a later step plans is another map's. Counting the
-// open predecessors here makes closing a sub-goal cheap: nothing is searched then, only counts go down.
-void Fold::take_goals(BranchId in, StepId map) {
-  Plan& plan = branch(in).plan;
-  Step& step = state_.steps.at(map);
-  const auto first = plan.next_untaken;
-  const auto end = static_cast<std::int32_t>(plan.goals.size());
-  for (std::int32_t place = first; place < end; ++place) {
-    SubGoal& goal = plan.goals[static_cast<std::size_t>(place)];
-    if (goal.map != 0 || goal.tool.empty() || goal.status != GoalStatus::planned) continue;
-    goal.map = map;
-    goal.status = GoalStatus::open;
-    ++step.map.open_goals;
-    for (const std::string& id : goal.after) {
-      const auto found = plan.by_id.find(id);
-      if (found == plan.by_id.end()) continue;  // an ancestor's, which has succeeded
-      SubGoal& before = plan.goals[static_cast<std::size_t>(found->second)];
-      if (before.status == GoalStatus::succeeded) continue;
-      if (before.status == GoalStatus::failed || before.status == GoalStatus::skipped) step.map.doomed.insert(place);
-      ++goal.waits_for;
-      before.dependents.push_back(place);
-    }
-  }
-  plan.next_untaken = end;
-  for (std::int32_t place = first; place < end; ++place) {
-    const SubGoal& goal = branch(in).plan.goals[static_cast<std::size_t>(place)];
-    if (goal.map == map && goal.waits_for == 0) open_goal(in, place);
-  }
-}
-
-void Fold::open_goal(BranchId in, std::int32_t place) {
-  const BranchId id = ++state_.last_branch;
-  Branch& part = state_.branches[id];
-  part.id = id;
-  part.parent = in;
-  part.place = place;
-  SubGoal& goal = branch(in).plan.goals[static_cast<std::size_t>(place)];
-  Step& step = new_step(part, state_.steps.at(goal.map).node);
-  step.goal = place;
-  goal.step = step.id;
-  if (!has_reference(goal.inputs)) return;
-  if (const Status slots = check_slots(state_, step); !slots) {
-    step.unfit = true;
-    step.error = "missing_slot";
-    step.message = slots.error().message;
-  }
-}
-
-// The list is fixed when the map opens: a later change of the channel is not seen.
-void Fold::take_items(Step& map, const MapNode::Items& settings) {
-  Result<Json> items = resolved(state_, map.branch, settings.over);
-  if (!items) return make_unfit(map, items.error().message);
-  if (!items->is_array()) return make_unfit(map, "Expected a list to map over, but found " + excerpt(*items, 60) + ".");
-  if (items->size() > map_items_max)
-    return make_unfit(map, "Expected at most " + std::to_string(map_items_max) + " items to map over, but found " +
-                               std::to_string(items->size()) + ".");
-  map.map.results = Json::array();
-  map.map.results.get_ref<Json::array_t&>().resize(items->size());
-  map.map.items = *std::move(items);
-  open_items(map.id);
-}
-
-// As many as may be open at once.
-void Fold::open_items(StepId id) {
-  Step& map = state_.steps.at(id);
-  const MapNode::Items* settings = state_.node(map).items();
-  const std::int32_t open_max = settings == nullptr ? 1 : settings->concurrency;
-  while (map.map.open_items < open_max && static_cast<std::size_t>(map.map.next_item) < map.map.items.size())
-    open_item(map.branch, map);
-}
-
-void Fold::open_item(BranchId in, Step& map) {
-  const std::int32_t place = map.map.next_item++;
-  ++map.map.open_items;
-  const BranchId id = ++state_.last_branch;
-  Branch& part = state_.branches[id];
-  part.id = id;
-  part.parent = in;
-  part.place = place;
-  part.data.set({{"item", map.map.items[static_cast<std::size_t>(place)]}, {"index", place}}, *state_.graph);
-  Step& step = new_step(part, map.node);
-  step.item = place;
-  charge(step, state_.node(step));
-  for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
-}
-
 // --- routing ------------------------------------------------------------------------------------------------------
 
 void Fold::go_on(BranchId from, const std::vector<std::string>& next, const Json& given) {
@@ -490,7 +250,7 @@ void Fold::arrive(BranchId in, NodeIndex join) {
   Branch& part = branch(in);
   part.at_join = join;
   Branch& parent = branch(part.parent);
-  if (parent.fan.empty()) corrupt(state_, event_, "branch " + std::to_string(in) + " reached a join outside a fan-out");
+  if (parent.fan.empty()) corrupt("branch " + std::to_string(in) + " reached a join outside a fan-out");
   touch(in);
   if (static_cast<std::size_t>(++parent.arrived) < parent.fan.size()) return;
   const std::vector<BranchId> fan = std::exchange(parent.fan, {});
@@ -519,34 +279,11 @@ void Fold::merge(Branch& parent, Branch& part) {
 
 // A sub-goal's step is closed with its sub-goal, a map after its sub-goals, an ask after its question.
 void Fold::must_be_closable(const Step& step) const {
-  const auto refuse = [&](const char* why) { corrupt(state_, event_, "step " + std::to_string(step.id) + why); };
+  const auto refuse = [&](const char* why) { corrupt("step " + std::to_string(step.id) + why); };
   if (step.goal >= 0) refuse(" is a sub-goal's");
   if (step.map.open_goals > 0) refuse(" has open sub-goals");
   if (step.map.open_items > 0) refuse(" has open items");
   if (!step.question.empty() && state_.questions.contains(step.question)) refuse(" has an open question");
-}
-
-// REQUIRES: the step is a map's.
-std::string Fold::unsuccessful_goals(const Step& map) const {
-  int failed = 0;
-  int skipped = 0;
-  const SubGoal* first = nullptr;
-  for (const SubGoal& goal : state_.branches.at(map.branch).plan.goals) {
-    if (goal.map != map.id) continue;
-    if (goal.status == GoalStatus::skipped) ++skipped;
-    if (goal.status != GoalStatus::failed) continue;
-    ++failed;
-    if (first == nullptr) first = &goal;
-  }
-  std::string said = std::to_string(failed) + " failed, " + std::to_string(skipped) + " skipped";
-  if (first == nullptr) return said + ".";
-  return said + "; the first was " + first->id + ": " + first->error + ": " + first->message;
-}
-
-std::string failed_items(const Step& map) {
-  const FailedItem& first = map.map.failed.begin()->second;
-  return std::to_string(map.map.failed.size()) + " of " + std::to_string(map.map.items.size()) +
-         " items failed; the first was item " + std::to_string(first.id) + ": " + first.error + ": " + first.message;
 }
 
 // An edge that stands for a failure, though the step itself did what it is there for.
@@ -562,45 +299,6 @@ std::optional<CauseOfFailure> Fold::cause_of(const Step& step, const StepSucceed
   else
     return std::nullopt;
   return CauseOfFailure{closed.label, std::move(message), node.name, step.id, step.attempt};
-}
-
-// The result of an item is what it left: a handler's patch, a run's output.
-void Fold::item_succeeded(const StepSucceeded& succeeded) {
-  const Step item = open_step();
-  if (call_of(state_, item) == nullptr) return close_item(item, parse_stored_object(succeeded.patch), "", "");
-  if (succeeded.label == "done") return close_item(item, item.brought.value_or(Json()), "", "");
-  close_item(item, std::nullopt, succeeded.label, item.message);
-}
-
-// Without a result it failed. The next item opens in its place.
-void Fold::close_item(const Step& item, std::optional<Json> result, std::string error, std::string message) {
-  const BranchId in = branch(item.branch).parent;
-  const auto map_step = state_.steps.find(branch(in).step);
-  if (map_step == state_.steps.end() || !is_place(item.item, map_step->second.map.items))
-    corrupt(state_, event_, "step " + std::to_string(item.id) + " is an item of no open map");
-  MapProgress& map = map_step->second.map;
-  if (result)
-    map.results[static_cast<std::size_t>(item.item)] = *std::move(result);
-  else
-    map.failed[item.item] = {item.item, std::move(error), std::move(message)};
-  --map.open_items;
-  state_.branches.erase(item.branch);
-  state_.steps.erase(event_.step);
-  touch(item.branch);
-  touch(in);
-  open_items(map_step->first);
-}
-
-// The channels that a map over items writes when it closes.
-Json Fold::mapped_patch(const Step& map) const {
-  Json patch = Json::object();
-  const Node& node = state_.node(map);
-  if (!node.into.empty()) patch[node.into] = map.map.results;
-  if (node.items() == nullptr || node.items()->failures.empty()) return patch;
-  Json& failures = patch[node.items()->failures] = Json::array();
-  for (const auto& [place, failed] : map.map.failed)
-    failures.push_back({{"index", place}, {"error", failed.error}, {"message", failed.message}});
-  return patch;
 }
 
 void Fold::operator()(const StepSucceeded& succeeded) {
@@ -619,7 +317,7 @@ void Fold::operator()(const StepSucceeded& succeeded) {
   if (step.brought) given = *std::move(step.brought);
   if (const auto* wait = state_.node(step).as<WaitNode>(); wait != nullptr && !succeeded.took.empty()) {
     const auto queue = state_.signals.find(wait->signal.value_or(""));
-    if (queue == state_.signals.end()) corrupt(state_, event_, "no signal was there to take");
+    if (queue == state_.signals.end()) corrupt("no signal was there to take");
     given = std::move(queue->second.front().value);
     queue->second.pop_front();
     if (queue->second.empty()) state_.signals.erase(queue);
@@ -670,7 +368,7 @@ void Fold::operator()(const QuestionAsked& asked) {
   const bool is_asked_again =
       open != state_.questions.end() && open->second.step == step.id && step.question == open->first;
   if (!is_asked_again && (open != state_.questions.end() || state_.questions.contains(step.question)))
-    corrupt(state_, event_, "the question is another step's, or another one of its step is open");
+    corrupt("the question is another step's, or another one of its step is open");
   step.question = asked.question;
   state_.questions[asked.question] = {asked.question, step.id,        asked.kind,      asked.prompt,
                                       asked.schema,   asked.fallback, asked.expires_at};
@@ -679,130 +377,15 @@ void Fold::operator()(const QuestionAsked& asked) {
 
 void Fold::close_question(const std::string& id, std::string label) {
   const auto question = state_.questions.find(id);
-  if (question == state_.questions.end()) corrupt(state_, event_, "question " + id + " is not open");
-  if (question->second.step != event_.step) corrupt(state_, event_, "question " + id + " is another step's");
+  if (question == state_.questions.end()) corrupt("question " + id + " is not open");
+  if (question->second.step != event_.step) corrupt("question " + id + " is another step's");
   state_.questions.erase(question);
   Step& step = open_step();
   step.closing_label = std::move(label);
   touch(step.branch);
 }
 
-// --- plan ---------------------------------------------------------------------------------------------------------
-
-void Fold::add_goal(Plan& plan, SubGoal goal) {
-  const auto place = static_cast<std::int32_t>(plan.goals.size());
-  const bool is_new = plan.by_id.emplace(goal.id, place).second;
-  if (!is_new && goal.status == GoalStatus::planned) {  // two branches planned one id; the first in edge order is it
-    goal.status = GoalStatus::skipped;
-    goal.error = "double";
-    goal.message = "Expected sub-goal " + goal.id + " once, but two branches of a fan-out planned it.";
-  } else {
-    plan.by_id[goal.id] = place;
-  }
-  plan.goals.push_back(std::move(goal));
-}
-
-void Fold::operator()(const SubGoalOpened& opened) {
-  SubGoal goal;
-  goal.id = opened.sub_goal;
-  goal.tool = opened.tool;
-  goal.title = opened.title;
-  goal.parent = opened.parent;
-  goal.inputs = opened.inputs;
-  goal.after = opened.after;
-  goal.queue = opened.queue;
-  add_goal(branch(open_step().branch).plan, std::move(goal));
-}
-
-void Fold::operator()(const SubGoalClosed& closed) {
-  const Step& step = open_step();
-  if (step.goal >= 0) {
-    const BranchId id = step.branch;
-    const std::int32_t place = step.goal;
-    const BranchId map_branch = branch(id).parent;
-    state_.steps.erase(event_.step);
-    state_.branches.erase(id);
-    touch(id);
-    return close_goal(branch(map_branch), place, closed);
-  }
-  Branch& in = branch(step.branch);
-  const auto found = in.plan.by_id.find(closed.sub_goal);
-  if (found == in.plan.by_id.end()) corrupt(state_, event_, "there is no sub-goal " + closed.sub_goal);
-  close_goal(in, found->second, closed);
-}
-
-void Fold::close_goal(Branch& map_branch, std::int32_t place, const SubGoalClosed& closed) {
-  SubGoal& goal = map_branch.plan.goals[static_cast<std::size_t>(place)];
-  if (goal.status != GoalStatus::open) corrupt(state_, event_, "sub-goal " + goal.id + " is not open");
-  const auto map_step = state_.steps.find(goal.map);
-  if (map_step == state_.steps.end()) corrupt(state_, event_, "sub-goal " + goal.id + " is of no open map");
-  MapProgress& map = map_step->second.map;
-  const bool succeeded = closed.status == GoalStatus::succeeded;
-  goal.status = closed.status;
-  goal.attempts = closed.attempt;
-  goal.error = closed.error;
-  goal.message = closed.message;
-  if (succeeded) goal.outputs = parse_stored_object(closed.outputs);
-  map.partial = map.partial || !succeeded;
-  map.doomed.erase(place);
-  --map.open_goals;
-  touch(map_branch.id);
-  // Each dependent hears once: the last predecessor opens it, the first failed one dooms it and follow skips it.
-  const std::vector<std::int32_t> dependents = std::exchange(goal.dependents, {});
-  for (const std::int32_t next : dependents) {
-    SubGoal& waiting = map_branch.plan.goals[static_cast<std::size_t>(next)];
-    if (waiting.status != GoalStatus::open) continue;
-    if (!succeeded) {
-      map.doomed.insert(next);
-    } else if (--waiting.waits_for == 0) {
-      open_goal(map_branch.id, next);
-    }
-  }
-}
-
-void Fold::add_children(const std::string& parent, const std::vector<PlanChild>& children) {
-  Plan& plan = branch(open_step().branch).plan;
-  for (const PlanChild& child : children) {
-    SubGoal goal;
-    goal.id = child.id;
-    goal.title = child.title;
-    goal.parent = parent;
-    goal.after = child.after;
-    goal.context = child.context;
-    add_goal(plan, std::move(goal));
-  }
-}
-
-void Fold::operator()(const PlanRevised& revised) {
-  state_.plan_version = revised.version;
-  Plan& plan = branch(open_step().branch).plan;
-  for (const Json& change : revised.changes) change_plan(plan, change);
-}
-
-// {"op": "add"|"update"|"remove", "id", "title"?, "parent"?, "after"?, "context"?, "status"?} on structure. Work that a
-// map took stays, and what work comes after was judged when it was admitted.
-void Fold::change_plan(Plan& plan, const Json& change) {
-  const std::string id = change.value("id", "");
-  const std::string op = change.value("op", "");
-  if (op == "add") {
-    SubGoal goal;
-    goal.id = id;
-    add_goal(plan, std::move(goal));
-  }
-  const auto found = plan.by_id.find(id);
-  if (found == plan.by_id.end()) return;
-  SubGoal& goal = plan.goals[static_cast<std::size_t>(found->second)];
-  if (op == "remove") {
-    if (goal.status == GoalStatus::planned) goal.status = GoalStatus::skipped;
-    return;
-  }
-  goal.title = change.value("title", goal.title);
-  goal.parent = change.value("parent", goal.parent);
-  if (!goal.tool.empty()) return;
-  goal.after = change.value("after", goal.after);
-  goal.context = change.value("context", goal.context);
-  goal.status = parse_goal_status(change.value("status", "")).value_or(goal.status);
-}
+namespace {
 
 // Unread patches are composed now and then, so that they do not grow with the length of the run.
 void compose_data(const RunState& state) {

@@ -17,6 +17,7 @@ class Following {
   std::optional<EventBody> next() const {
     if (branch_.at_end >= 0) return ended_by(std::get<EndNode>(state_.graph->node(branch_.at_end).settings));
     if (branch_.step == 0) return std::nullopt;
+    CHECK(step().branch == branch_.id);  // pairs with new_step(); a carried state is held to it by state_check
     if (step().id - steps_before_cleanup() > state_.graph->steps_max)
       return failed("Expected at most " + limit() + " steps, but another opened.");
     if (step().failed_final) return failed_by_step();

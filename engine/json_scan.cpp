@@ -307,6 +307,11 @@ int levels_of(std::string_view text) {
   return deepest;
 }
 
+std::size_t after_brackets(std::string_view text, std::size_t at) {
+  const std::size_t last = closing_bracket(text, at + 1);
+  return last < text.size() ? last + 1 : std::string_view::npos;
+}
+
 std::optional<Json> read_plain_json(std::string_view text) {
   PlainJson plain(text);
   std::optional<Json> value(std::in_place);

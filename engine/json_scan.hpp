@@ -1,6 +1,7 @@
 // A scanner for JSON text: finds values, members and keys without building a tree of all of it. It is the only place
-// that reads JSON other than through the library's parser, and it exists for speed: stored payloads are decoded far
-// more often than anything else is done, and most folds never look into a patch (decisions 0001 and 0008). Texts are
+// that reads whole JSON other than through the library's parser (`PartialReply` reads the half of a reply that has come
+// so far), and it exists for speed: stored payloads are decoded far more often than anything else is done, and most
+// folds never look into a patch (decisions 0001 and 0008). Texts are
 // read fast when they are written as this program writes them (no spaces, keys in order, ASCII, whole numbers); every
 // other text is left to the parser, with the same result. Pure functions, safe from any thread.
 #pragma once
@@ -28,6 +29,9 @@ std::size_t after_string(std::string_view text, std::size_t at);
 
 // The levels of arrays and objects of a JSON text, without building it: as depth_of its value.
 int levels_of(std::string_view text);
+
+// The position after the bracket that closes the array or object at `at`, whatever follows it; npos if none does.
+std::size_t after_brackets(std::string_view text, std::size_t at);
 
 // The value of a text that is plain JSON; nothing if it may be any other JSON, or none.
 std::optional<Json> read_plain_json(std::string_view text);

@@ -143,11 +143,13 @@ class MemoryStore final : public Store {
       return std::tie(a->job.priority, a->job.run_at_us, a->run, a->job.branch) <
              std::tie(b->job.priority, b->job.run_at_us, b->run, b->job.branch);
     });
+    // Counted once for all: under the lock nobody else claims from a limited queue meanwhile.
     std::map<std::string, std::int64_t> free = free_in_queues(request.queues);
     ClaimedBatch claimed;
     for (HeldJob* job : due) {
       if (static_cast<std::int32_t>(claimed.jobs.size()) >= request.limit) break;
       if (const auto left = free.find(job->job.queue); left != free.end() && left->second-- <= 0) continue;
+      CHECK(job->session == 0);  // pairs with is_due
       job->session = request.session;
       runs_.at(job->run).at_home.erase(job->job.branch);
       ++job->epoch;
@@ -166,9 +168,10 @@ class MemoryStore final : public Store {
       const auto job = run->second.jobs.find(fence.branch);
       if (job == run->second.jobs.end() || !holds(job->second, fence)) continue;
       job->second.session = 0;
-      ++job->second.epoch;
+      ++job->second.epoch;  // the fence of the holder that gave up, should it report all the same, is stale from here on
       job->second.deadline_us = never_us;
       run->second.adjust_released(job->second.job);
+      // A run that was paused while the job was held has its jobs out of every claim's reach until it resumes.
       job->second.job.run_at_us = run->second.row.status == RunStatus::paused ? never_us : run_at_us;
     }
   }
@@ -244,6 +247,7 @@ class MemoryStore final : public Store {
     const auto run = runs_.find(id);
     if (run == runs_.end() || is_ended(run->second.row.status)) return;
     auto& snapshots = run->second.snapshots;
+    // The one before stays: a reader may have chosen it, and a damaged last one costs a longer fold, not all of it.
     auto older = snapshots.insert_or_assign({snapshot.fold_version, snapshot.seq}, snapshot).first;
     if (older != snapshots.begin() && std::prev(older)->first.first == snapshot.fold_version) --older;
     snapshots.erase(snapshots.begin(), older);
@@ -297,7 +301,7 @@ class MemoryStore final : public Store {
   void put_checkpoint(const Checkpoint&) override {}  // nothing outlives the process, so there is nothing to prove
 
   void put_graph(const GraphRow& graph) override {
-    const TimeUs now_us = database_time();
+    const TimeUs now_us = database_time();  // before the lock: a test's clock may look into the store
     const std::lock_guard lock(mutex_);
     GraphRow& stored = graphs_.try_emplace({graph.name, graph.version}, graph).first->second;
     const bool is_new = stored.at_us == 0;
@@ -457,7 +461,7 @@ class MemoryStore final : public Store {
     scan.is_all = found.size() < static_cast<std::size_t>(std::max(limit, 0));
     for (const HeldJob& job : found) {
       if (is_own(job)) scan.own.push_back(job);
-      if (is_overdue(job)) scan.overdue.push_back(job);
+      if (is_overdue(job)) scan.overdue.push_back(job);  // of a session that is alive as well: its step hangs
       if (is_unowned(job)) scan.unowned.push_back(job);
     }
     return scan;
@@ -478,7 +482,7 @@ class MemoryStore final : public Store {
         children.emplace(std::pair(shard_of(id, shards_), *run.row.parent), id);
     std::vector<RunId> found;
     auto child = children.upper_bound({mark.shard, mark.parent});
-    mark = {};
+    mark = {};  // the end is reached unless the limit is: the next round begins from the start
     for (std::int32_t n = 0; n < limit && child != children.end(); ++n, ++child) {
       const auto parent = runs_.find(child->first.second);
       if (parent != runs_.end() && is_given_up(parent->second, child->second)) found.push_back(child->second);
@@ -524,7 +528,7 @@ class MemoryStore final : public Store {
     std::uint64_t& seen = seen_[std::this_thread::get_id()];
     const bool is_new =
         notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return notifications_ != seen; });
-    seen = notifications_;
+    seen = notifications_;  // of this thread: each listener hears every notification once, as on its own connection
     return is_new;
   }
 
@@ -587,6 +591,7 @@ class MemoryStore final : public Store {
 
   void write(const Entry& entry, std::int64_t commit, const std::vector<Hash>& hashes) {
     StoredRun& run = runs_[entry.run.id];
+    CHECK(run.row.head == entry.head_before && hashes.size() == entry.events.size());  // pairs with judge
     if (entry.head_before == 0) run.row = entry.run;
     for (std::size_t at = 0; at < hashes.size(); ++at) {
       run.events.push_back(entry.events[at]);
@@ -633,6 +638,7 @@ class MemoryStore final : public Store {
     const bool exists = row != run.jobs.end();
     switch (write.op) {
       case JobWrite::Op::offer: {
+        // Above all epochs that the branch ever had: a row that was dropped and comes again must refuse old fences.
         const std::int64_t epoch = exists ? row->second.epoch + 1 : first_epoch(entry.events.back().seq);
         run.on_release.erase(job.branch);
         run.jobs[job.branch] = {entry.run.id, job, 0, epoch, never_us, 0};
@@ -651,6 +657,7 @@ class MemoryStore final : public Store {
         return;
       case JobWrite::Op::adjust:
         if (!exists) return;
+        // The holder has the old settings in its hands, and its fence must stay what it is.
         if (row->second.session != 0) {
           run.on_release[job.branch] = {row->second.job.step, row->second.job.attempt, job};
           return;

@@ -161,7 +161,7 @@ class Store {
   virtual std::vector<SessionRow> sessions() = 0;
 
   // These read all jobs: no index has the holder, so that a held row can move to its next step without one.
-  virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share = {}) = 0;
+  virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) = 0;
   virtual HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) = 0;
   virtual std::map<SessionId, std::int64_t> held_counts() = 0;  // of sessions that hold something
 

@@ -236,7 +236,7 @@ Check ahead(const DoctorFacts& facts) {
 
 // A server elsewhere is asked to write a little, because its disk cannot be seen from here.
 Check writing(const DoctorFacts& facts) {
-  if (!facts.write_fault.empty()) return {"writing", false, facts.write_fault};
+  if (!facts.written) return {"writing", false, facts.written.error().message};
   return {"writing", true, "a small table could be written"};
 }
 

@@ -102,7 +102,7 @@ struct DoctorFacts {
   std::vector<HolderFacts> holders;
   std::optional<SchemaFacts> schema;
   std::optional<DiskFacts> disk;   // of an embedded database
-  std::string write_fault;         // of a small table that was written for a test; "": it could be
+  Status written = Done{};         // a small table, for a test
   std::int64_t jobs_ahead = 0;     // of runs whose last event is later than the database's clock
   std::int64_t ahead_seconds = 0;  // the farthest
   TimeUs database_us = 0;

@@ -1,5 +1,7 @@
 #include "ops/audit/export_reader.hpp"
 
+#include "engine/json_scan.hpp"
+
 namespace cairn {
 namespace {
 
@@ -10,22 +12,13 @@ constexpr int fields_max = 32;
 // A line of an export is an object of texts and numbers. Anything else that is long could take thirty times its bytes
 // when it is parsed.
 bool is_flat(std::string_view line) {
-  bool is_text = false;
-  int opened = 0;
   int fields = 0;
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    const char here = line[at];
-    if (is_text) {
-      if (here == '\\') ++at;
-      is_text = here != '"';
-      continue;
-    }
-    is_text = here == '"';
-    if (here == '{' || here == '[') ++opened;
+  for (std::size_t at = 0; at < line.size() && fields <= fields_max;) {
+    const char here = line[at++];
+    if (here == '"') at = after_string(line, at);
     if (here == ':') ++fields;
-    if (opened > 1 || fields > fields_max) return false;
   }
-  return true;
+  return fields <= fields_max && levels_of(line) <= 1;
 }
 
 }  // namespace

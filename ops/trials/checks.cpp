@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -102,32 +101,36 @@ bool are_numbers(const Json& list) {
   return std::all_of(list.begin(), list.end(), [](const Json& one) { return one.is_number(); });
 }
 
-std::string check_fault(const Json& check) {
-  if (!check.is_object() || !check.value("at", Json()).is_string()) return "a check has no \"at\"";
+Error no_check(const std::string& fault) { return {Code::invalid, "Expected a check, but " + fault + "."}; }
+
+Status verify_check(const Json& check) {
+  if (!check.is_object() || !check.value("at", Json()).is_string()) return no_check("one has no \"at\"");
+  const std::string at = check["at"].get<std::string>();
+  const std::string this_one = "the one at " + at;
   std::size_t count = 0;
   for (const auto& [name, value] : check.items()) {
     count += judges.contains(name) ? 1 : 0;
-    if (!judges.contains(name) && name != "at" && name != "within") return "a check has an unknown \"" + name + "\"";
+    if (!judges.contains(name) && name != "at" && name != "within")
+      return no_check(this_one + " has an unknown \"" + name + "\"");
   }
-  if (count != 1) return "the check at " + check["at"].get<std::string>() + " does not have one thing to hold";
-  const std::string at = check["at"].get<std::string>();
+  if (count != 1) return no_check(this_one + " does not have one thing to hold");
   for (const char* name : {"in", "has_any"})
-    if (check.contains(name) && !check[name].is_array()) return "the check at " + at + " has no list";
+    if (check.contains(name) && !check[name].is_array()) return no_check(this_one + " has no list");
   for (const char* name : {"says", "number", "count", "at_least", "at_most", "within"})
-    if (check.contains(name) && !are_numbers(as_list(check[name]))) return "the check at " + at + " has no number";
-  return "";
+    if (check.contains(name) && !are_numbers(as_list(check[name]))) return no_check(this_one + " has no number");
+  return Done{};
 }
 
 }  // namespace
 
-std::string checks_fault(const Json& checks) {
-  if (!checks.is_array() || checks.empty()) return "there are no checks";
+Status verify_checks(const Json& checks) {
+  if (!checks.is_array() || checks.empty()) return no_check("there are no checks");
   for (const Json& check : checks)
-    if (std::string fault = check_fault(check); !fault.empty()) return fault;
-  return "";
+    if (Status looked = verify_check(check); !looked) return looked;
+  return Done{};
 }
 
-std::string broken_check(const Json& checks, const Json& document) {
+std::optional<std::string> broken_check(const Json& checks, const Json& document) {
   for (const Json& check : checks) {
     const std::string at = check["at"].get<std::string>();
     std::vector<Json> values;
@@ -135,7 +138,7 @@ std::string broken_check(const Json& checks, const Json& document) {
     if (holds(check, values, at.find('*') == std::string::npos)) continue;
     return "Expected " + canonical(check) + ", but there is " + excerpt(Json(values), shown_bytes_max) + ".";
   }
-  return "";
+  return std::nullopt;
 }
 
 Json numbers_in(const std::string& text) {

@@ -12,17 +12,19 @@
 // for `lacks`, which all must.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/json.hpp"
+#include "engine/result.hpp"
 
 namespace cairn {
 
-// Why these are no checks; "" if they are.
-std::string checks_fault(const Json& checks);
+// Refused as `invalid`: no list of checks, or one of them is none.
+Status verify_checks(const Json& checks);
 
-// The first check that does not hold, in a sentence; "" if all do.
-std::string broken_check(const Json& checks, const Json& document);
+// The first check that does not hold, in a sentence; nothing if all do. REQUIRES: verify_checks(checks).
+std::optional<std::string> broken_check(const Json& checks, const Json& document);
 
 // The numbers in a text.
 Json numbers_in(const std::string& text);

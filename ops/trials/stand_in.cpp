@@ -162,28 +162,30 @@ bool is_for(const Json& reply, const std::string& schema, const std::string& pro
          });
 }
 
-std::string reply_fault(const Json& reply) {
+Error no_reply(const std::string& fault) { return {Code::invalid, "Expected a reply, but " + fault + "."}; }
+
+Status verify_reply(const Json& reply) {
   static const std::set<std::string> members = {"to", "if", "says", "times", "faults"};
-  if (!reply.is_object() || !reply.value("to", Json()).is_string()) return "a reply does not say what it is to";
+  if (!reply.is_object() || !reply.value("to", Json()).is_string()) return no_reply("one does not say what it is to");
   for (const auto& [name, value] : reply.items())
-    if (!members.contains(name)) return "a reply has an unknown \"" + name + "\"";
-  if (!reply.contains("says")) return "a reply says nothing";
-  if (!are_texts(listed(reply.value("if", Json::array())))) return "the \"if\" of a reply is no text";
-  if (!reply.value("times", Json(1)).is_number_integer()) return "the \"times\" of a reply are no number";
+    if (!members.contains(name)) return no_reply("one has an unknown \"" + name + "\"");
+  if (!reply.contains("says")) return no_reply("one says nothing");
+  if (!are_texts(listed(reply.value("if", Json::array())))) return no_reply("the \"if\" of one is no text");
+  if (!reply.value("times", Json(1)).is_number_integer()) return no_reply("the \"times\" of one are no number");
   const Json faults = reply.value("faults", Json::array());
-  if (!faults.is_array() || !are_texts(faults)) return "the faults of a reply are no list of words";
+  if (!faults.is_array() || !are_texts(faults)) return no_reply("the faults of one are no list of words");
   for (const Json& kind : faults)
-    if (!fault_kinds.contains(kind.get<std::string>())) return "there is no fault " + kind.get<std::string>();
-  return "";
+    if (!fault_kinds.contains(kind.get<std::string>())) return no_reply("there is no fault " + kind.get<std::string>());
+  return Done{};
 }
 
 }  // namespace
 
-std::string replies_fault(const Json& replies) {
-  if (!replies.is_array()) return "it has no replies";
+Status verify_replies(const Json& replies) {
+  if (!replies.is_array()) return no_reply("there is no list of replies");
   for (const Json& reply : replies)
-    if (std::string fault = reply_fault(reply); !fault.empty()) return fault;
-  return "";
+    if (Status verified = verify_reply(reply); !verified) return verified;
+  return Done{};
 }
 
 void StandIn::begin(const Json& replies) {

@@ -27,8 +27,8 @@ namespace cairn {
 
 inline constexpr std::int64_t stand_in_patience_ms = 1'500;  // of the caller, for one call
 
-// Why these are no replies; "" if they are.
-std::string replies_fault(const Json& replies);
+// Refused as `invalid`: no list of replies, or one of them is none.
+Status verify_replies(const Json& replies);
 
 class StandIn {
  public:

@@ -34,43 +34,45 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name.size() <= 80 && std::all_of(name.begin(), name.end(), is_plain);
 }
 
-std::string answers_fault(const Json& answers) {
-  if (!answers.is_array()) return "its answers are no list";
-  for (const Json& answer : answers) {
-    if (!answer.is_object() || !answer.contains("value")) return "an answer has no value";
-    if (answer.contains("if") && !answer["if"].is_string()) return "the \"if\" of an answer is no text";
-  }
-  return "";
+Error no_task(const std::string& fault) {
+  return {Code::invalid, "Expected a task that can be run, but " + fault + "."};
 }
 
-std::string documents_fault(const Json& task, const Json& documents) {
+Status verify_answers(const Json& answers) {
+  if (!answers.is_array()) return no_task("its answers are no list");
+  for (const Json& answer : answers) {
+    if (!answer.is_object() || !answer.contains("value")) return no_task("an answer has no value");
+    if (answer.contains("if") && !answer["if"].is_string()) return no_task("the \"if\" of an answer is no text");
+  }
+  return Done{};
+}
+
+Status verify_documents(const Json& task, const Json& documents) {
   const Json names = task.value("documents", Json::array());
-  if (!names.is_array()) return "its documents are no list";
+  if (!names.is_array()) return no_task("its documents are no list");
   for (const Json& name : names)
     if (!name.is_string() || !documents.contains(name.get<std::string>()))
-      return "the file has no document " + excerpt(name, 100);
-  return "";
+      return no_task("the file has no document " + excerpt(name, 100));
+  return Done{};
 }
 
-// "" for a task that may be run.
-std::string task_fault(const Json& task, const TrialFile& file) {
-  if (!is_plain_name(text_member(task, "name"))) return "its name is not of small letters, digits and _";
-  if (const auto unknown = unknown_member(task, task_members)) return "it has an unknown \"" + *unknown + "\"";
-  if (text_member(task, "about").empty()) return "it does not say what it is about";
-  if (!kinds.contains(text_member(task, "kind"))) return "its kind is none of easy, hard, ambiguous, refused, hostile";
-  if (!task.value("input", Json()).is_object()) return "its input is no object";
+Status verify_task(const Json& task, const TrialFile& file) {
+  if (!is_plain_name(text_member(task, "name"))) return no_task("its name is not of small letters, digits and _");
+  if (const auto unknown = unknown_member(task, task_members)) return no_task("it has an unknown \"" + *unknown + "\"");
+  if (text_member(task, "about").empty()) return no_task("it does not say what it is about");
+  if (!kinds.contains(text_member(task, "kind")))
+    return no_task("its kind is none of easy, hard, ambiguous, refused, hostile");
+  if (!task.value("input", Json()).is_object()) return no_task("its input is no object");
   if (const std::string name = text_member(task, "repository"); !name.empty() && !file.repositories.contains(name))
-    return "the file has no repository " + name;
+    return no_task("the file has no repository " + name);
   if (const std::string name = text_member(task, "database"); !name.empty() && !is_plain_name(name))
-    return "its database has no plain name";
-  if (const std::string fault = documents_fault(task, file.documents); !fault.empty()) return fault;
-  if (const std::string fault = answers_fault(task.value("answers", Json::array())); !fault.empty()) return fault;
-  for (const char* name : {"checks", "checks_with_faults"}) {
-    if (!task.contains(name) && name == std::string("checks_with_faults")) continue;
-    const Json checks = task.value(name, Json());
-    if (const std::string fault = checks_fault(checks); !fault.empty()) return fault;
-  }
-  return replies_fault(task.value("replies", Json()));
+    return no_task("its database has no plain name");
+  if (Status documents = verify_documents(task, file.documents); !documents) return documents;
+  if (Status answers = verify_answers(task.value("answers", Json::array())); !answers) return answers;
+  if (Status checks = verify_checks(task.value("checks", Json())); !checks) return checks;
+  if (task.contains("checks_with_faults"))
+    if (Status checks = verify_checks(task["checks_with_faults"]); !checks) return checks;
+  return verify_replies(task.value("replies", Json()));
 }
 
 TrialTask task_of(const Json& task) {
@@ -109,11 +111,11 @@ Result<TrialFile> read_trial_file(const std::string& path, const std::string& pl
   std::set<std::string> names;
   for (const Json& task : tasks) {
     if (!task.is_object()) return refused(Code::invalid, "Expected a task, but got " + excerpt(task, 100) + ".");
-    std::string fault = task_fault(task, file);
-    if (fault.empty() && !names.insert(text_member(task, "name")).second) fault = "another one has its name";
-    if (!fault.empty())
-      return refused(Code::invalid, "Expected a task that can be run, but of \"" +
-                                        excerpt(task.value("name", Json("")), 80) + "\" " + fault + ".");
+    Status verified = verify_task(task, file);
+    if (verified && !names.insert(text_member(task, "name")).second) verified = no_task("another one has its name");
+    if (!verified)
+      return refused(verified.error().code,
+                     "Of " + excerpt(task.value("name", Json("")), 80) + ": " + verified.error().message);
     file.tasks.push_back(task_of(task));
   }
   return file;

@@ -291,7 +291,7 @@ class Trials {
     verdict.calls = document.value("calls", 0);
     verdict.repairs = document.value("repairs", 0);
     const bool has_other = verdict.is_faulted && !task.checks_with_faults.is_null();
-    verdict.why = broken_check(has_other ? task.checks_with_faults : task.checks, document);
+    verdict.why = broken_check(has_other ? task.checks_with_faults : task.checks, document).value_or("");
     if (is_stand_in) {
       for (const std::string& complaint : stand_in_.complaints()) verdict.why += " The stand-in: " + complaint;
       if (verdict.why.empty() && stand_in_.faults_left() > 0)

@@ -161,13 +161,13 @@ bool write_marker(const fs::path& directory, std::string_view text) {
   return false;
 }
 
-// "" once the server answers the owner in this database; else why it does not.
-std::string fault_of(const fs::path& directory, std::string_view database) {
+// Refused as `unavailable`, in the server's words, until it answers the owner in this database.
+Status reach(const fs::path& directory, std::string_view database) {
   try {
     const Administration connected(owner_dsn(directory, database), "cairn", opening_limit_ms);
-    return "";
+    return Done{};
   } catch (const PostgresError& failure) {
-    return failure.what();
+    return Error{Code::unavailable, failure.what()};
   }
 }
 
@@ -300,11 +300,11 @@ Status make_socket_folder(const fs::path& folder, const ServerAccount& account) 
 
 // Waits for a server that has been started until it answers. `server`: nothing if it has ended.
 template <class FindServer>
-std::string wait_for_answer(const fs::path& directory, const FindServer& server) {
+Status wait_for_answer(const fs::path& directory, const FindServer& server) {
   const auto until = std::chrono::steady_clock::now() + start_max;
   for (;;) {
-    const std::string fault = fault_of(directory, "postgres");
-    if (fault.empty() || !server() || std::chrono::steady_clock::now() > until) return fault;
+    Status reached = reach(directory, "postgres");
+    if (reached || !server() || std::chrono::steady_clock::now() > until) return reached;
     std::this_thread::sleep_for(look_pause);
   }
 }
@@ -330,12 +330,12 @@ Status launch(const fs::path& directory, const fs::path& programs, const ServerA
   const std::uintmax_t logged = fs::exists(log) ? fs::file_size(log, none) : 0;
   const Result<pid_t> server = start_program(account, {(programs / "postgres").string(), "-D", data.string()}, log);
   if (!server) return server.error();
-  const std::string fault = wait_for_answer(directory, [&] { return is_running(*server); });
-  if (fault.empty()) return Done{};
+  const Status answered = wait_for_answer(directory, [&] { return is_running(*server); });
+  if (answered) return Done{};
   const std::string text = read_text(log);
   return unavailable(
       "Expected the database server to start, but: " +
-      (is_running(*server) ? fault : last_lines(text.substr(std::min<std::size_t>(logged, text.size())))));
+      (is_running(*server) ? answered.error().message : last_lines(text.substr(std::min<std::size_t>(logged, text.size())))));
 }
 
 std::string random_text() {
@@ -411,9 +411,9 @@ Result<bool> is_up(const fs::path& directory, const ServerAccount& account) {
   if (!server) return false;
   if (socket != directory)
     if (const Status safe = check_socket_folder(socket, account); !safe) return safe.error();
-  const std::string fault = wait_for_answer(directory, [&] { return server_of(data).has_value(); });
+  const Status answered = wait_for_answer(directory, [&] { return server_of(data).has_value(); });
   if (!server_of(data)) return false;
-  if (!fault.empty()) return unavailable("Expected the database server to answer, but: " + fault);
+  if (!answered) return unavailable("Expected the database server to answer, but: " + answered.error().message);
   const Result<bool> restarts = is_to_be_restarted(directory, *server);
   if (!restarts || !*restarts) return restarts ? Result<bool>(true) : restarts.error();
   if (const Status stopped = stop_server(directory, *server); !stopped) return stopped.error();

@@ -137,7 +137,7 @@ class Twins {
 
   void release() {
     std::vector<std::pair<RunId, Fence>> holds;
-    for (const HeldJob& held : model_->held_by(1 + pick(3), 5)) {
+    for (const HeldJob& held : model_->held_by(1 + pick(3), 5, {})) {
       holds.emplace_back(held.run, fence_of(held));
       if (pick(6) == 0) ++holds.back().second.step;
     }

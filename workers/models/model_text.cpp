@@ -38,22 +38,6 @@ std::string_view in_fence(std::string_view text) {
   return trimmed(text.substr(line, close - line));
 }
 
-// The position after the bracket that closes the object at `at`; npos if none does.
-std::size_t after_object(std::string_view text, std::size_t at) {
-  int depth = 0;
-  while (at < text.size()) {
-    const char c = text[at];
-    if (c == '"') {
-      at = after_string(text, at + 1);
-      continue;
-    }
-    if (c == '{') ++depth;
-    ++at;
-    if (c == '}' && --depth == 0) return at;
-  }
-  return std::string_view::npos;
-}
-
 // `{` and the quote of a first member: JSON, and not words in brackets.
 bool opens_object(std::string_view text) { return trimmed(text.substr(1)).starts_with('"'); }
 
@@ -61,7 +45,7 @@ bool opens_object(std::string_view text) { return trimmed(text.substr(1)).starts
 std::optional<Json> first_object(std::string_view text) {
   std::size_t at = text.find('{');
   for (int place = 0; place < places_max && at != std::string_view::npos; ++place) {
-    const std::size_t end = after_object(text, at);
+    const std::size_t end = after_brackets(text, at);
     if (end == std::string_view::npos && opens_object(text.substr(at))) return std::nullopt;
     if (Result<Json> value = parse_json(text.substr(at, end - at), what)) return *std::move(value);
     at = text.find('{', at + 1);

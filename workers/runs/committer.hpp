@@ -185,13 +185,13 @@ class Committer {
   void process(Run& run);
   bool process_front(Run& run);
   bool answer_front(Run& run);
-  bool tell_caller(Run& run);
+  bool notify_caller(Run& run);
   bool decide_front(Run& run);
   bool decide_last(Run& run);
   bool refuse_last(Run& run, const Error& error);
   void scrap(Run& run, const Error& error);
   void load(Run& run, bool snapshot, bool graphs);
-  void load_anew(Run& run);
+  void reload(Run& run);
   static bool continues(const Run& run, std::span<const EventRow> rows, Shard shard);
   Status fold(Run& run, const History& history);
   Result<bool> restore(Run& run, const History& history);

@@ -219,6 +219,7 @@ void Committer::keep_snapshot(Run& run) {
   run.folded_events = run.folded_bytes = 0;
   run.open_steps_max = 0;
   if (is_ended(run.state.status)) return;
+  CHECK(run.state.seq == run.head);  // pairs with restored_state
   SnapshotRow row;
   row.seq = run.head;
   row.fold_version = fold_version;

@@ -123,7 +123,7 @@ void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_hea
 void Committer::finish_call(Ticket ticket, const RunId& child) {
   Run& run = run_of(child);
   Task task;
-  task.kind = Task::Kind::tell_caller;
+  task.kind = Task::Kind::notify_caller;
   task.what.ticket = ticket;
   enqueue(run, std::move(task));
   process(run);
@@ -161,7 +161,7 @@ bool Committer::process_front(Run& run) {
   }
   run.loaded = true;  // a new run has no history to read; if its id is taken after all, the commit is a conflict
   if (task.kind == Task::Kind::await_state) return answer_front(run);
-  if (task.kind == Task::Kind::tell_caller) return tell_caller(run);
+  if (task.kind == Task::Kind::notify_caller) return notify_caller(run);
   if (run.at == Run::At::idle && !run.is_locked && has_rivals(run)) await_lock(run);
   if (run.at == Run::At::to_lock) return false;
   // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end. Nor a large one.
@@ -183,7 +183,7 @@ bool Committer::answer_front(Run& run) {
 }
 
 // The decision refuses an end that the caller's history has already.
-bool Committer::tell_caller(Run& run) {
+bool Committer::notify_caller(Run& run) {
   if (run.at != Run::At::idle) return false;
   const Task task = std::move(run.waiting.front());
   run.waiting.pop_front();

@@ -22,7 +22,7 @@ void Committer::load(Run& run, bool snapshot, bool graphs) {
   actions_.loads.push_back({run.id, std::max<std::int64_t>(run.state.seq - 1, 0), snapshot, graphs, false});
 }
 
-void Committer::load_anew(Run& run) {
+void Committer::reload(Run& run) {
   run.drop_state();
   load(run, true, false);
 }
@@ -54,7 +54,7 @@ void Committer::history(History history) {
   run->at = Run::At::idle;
   const std::int64_t head_before = run->head;
   // At least the last known event was asked for.
-  if (history.fits && run->head > 0 && history.rows.empty()) return load_anew(*run);
+  if (history.fits && run->head > 0 && history.rows.empty()) return reload(*run);
   if (!history.fault
            .empty())  // another process's login, or a repaired page, may give it: as a version of a newer program
     return fail(*run, {Code::unsupported, "Expected the database to give the history of run " + to_string(run->id) +
@@ -98,7 +98,7 @@ Result<bool> Committer::restore(Run& run, const History& history) {
 // ok: folded, or loading again.
 Status Committer::fold(Run& run, const History& history) {
   if (!continues(run, history.rows, shard_of(run.id, options_.shards))) {
-    load_anew(run);
+    reload(run);
     return Done{};
   }
   if (history.snapshot && run.state.seq == 0) {
@@ -122,6 +122,7 @@ Status Committer::fold(Run& run, const History& history) {
     run.head = rows.back().seq;
     run.chain = rows.back().chain_hash;
   }
+  CHECK(run.state.seq == run.head);  // the next entry is built on the state and names the head
   run.added_bytes += bytes_of(rows);
   return Done{};
 }

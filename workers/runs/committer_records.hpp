@@ -34,7 +34,7 @@ struct Committer::Task {
     command,
     await_state,
     notice,       // FinishChild on behalf of a called run whose end is gathered
-    tell_caller,  // of a called run whose end was committed without its caller
+    notify_caller,  // of a called run whose end was committed without its caller
   };
   Kind kind = Kind::command;
   Submission what;

@@ -109,7 +109,7 @@ bool Committer::catch_up(Run& run, const LockedRun& locked) {
   if (!is_whole || chain != locked.chain_hash) {
     ++counts_.conflicts;
     back_off(run);
-    is_whole || locked.head < run.head ? load_anew(run) : load(run, true, false);
+    is_whole || locked.head < run.head ? reload(run) : load(run, true, false);
     return false;
   }
   run.has_missed = !locked.missed.empty();

@@ -72,7 +72,11 @@ Error no_memory() {
 
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {
   try {
-    return carried_state(parse_stored(snapshot.state), graphs);
+    Result<RunState> state = carried_state(parse_stored(snapshot.state), graphs);
+    if (state && state->seq != snapshot.seq)
+      return Error{Code::corrupt, "Expected a snapshot of the state after event " + std::to_string(snapshot.seq) +
+                                      ", but it is after event " + std::to_string(state->seq) + "."};
+    return state;
   } catch (const std::bad_alloc&) {
     return no_memory();
   } catch (const std::exception& bad) {

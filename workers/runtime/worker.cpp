@@ -189,7 +189,7 @@ struct Worker::Parts {
   void advance();
   void arm();
   void abandon();
-  void pass_on_progress(Session& session);
+  void publish_progress(Session& session);
   void call(std::vector<StoreCall> calls);
   std::optional<StoreCall> next_call();
   void carry_on();
@@ -444,7 +444,7 @@ void Worker::Parts::advance() {
     if (is_to_stop) session.drain();
     if (hurrying) session.hurry();
     model_is_elsewhere_ = session.is_model_elsewhere();
-    pass_on_progress(session);
+    publish_progress(session);
     return session.drain_actions();
   });
   for (Effect& effect : actions.effects) to_start_.push_back(std::move(effect));
@@ -460,7 +460,7 @@ void Worker::Parts::advance() {
 }
 
 // Apart from commits, which wait for it no more than for any other call.
-void Worker::Parts::pass_on_progress(Session& session) {
+void Worker::Parts::publish_progress(Session& session) {
   const TimeUs now = steady_us();
   if (now < progress_due_ || !session.takes_progress()) return;
   progress_due_ = now + progress_every_us;
@@ -501,7 +501,7 @@ void Worker::Parts::start_some() {
 
 void Worker::Parts::start(Effect effect) {
   const auto signal = std::make_shared<asio::cancellation_signal>();
-  effects_.emplace(effect.slot, signal);
+  CHECK(effects_.emplace(effect.slot, signal).second);  // pairs with cancel(): a slot is never used again
   const auto on_end = [this, slot = effect.slot, signal](const std::exception_ptr& thrown, StepResult result) {
     effects_.erase(slot);
     board_.forget(slot);

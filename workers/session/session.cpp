@@ -68,16 +68,16 @@ Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& ex
 // --- time -----------------------------------------------------------------------------------------------------------
 
 void Session::tick(TimeUs steady_us) {
-  steady_ = std::max(steady_, steady_us);
+  steady_ = std::max(steady_, steady_us);  // threads read the clock before they come here, in any order
   lifecycle_.tick(steady_);
   if (lifecycle_.begin_opening()) write_row();
   if (!lifecycle_.is_open()) return;
   tick_parts();
   steps_.expire();
   if (lifecycle_.is_drain_over()) steps_.stop_running();
-  pass_on_steps();
+  dispatch_steps();
   if (is_sweeping()) sweeping_.scan_if_due();
-  pass_on_sweeps();
+  dispatch_sweeps();
   read_graphs_if_due();
 }
 
@@ -117,10 +117,12 @@ void Session::hurry() {
 }
 
 SessionActions Session::drain_actions() {
+  // Commits free slots and give steps that go on, which claims must count; claims begin steps, whose states commits
+  // load: the two take turns until neither has anything for the other.
   for (bool is_busy = lifecycle_.is_open(); is_busy;) {
     update_capacity();
-    is_busy = pass_on_commits();
-    is_busy = pass_on_claims() || is_busy;
+    is_busy = dispatch_commits();
+    is_busy = dispatch_claims() || is_busy;
   }
   short_histories_.clear();  // as old as their claim: a later load reads the store
   close_when_idle();
@@ -169,7 +171,7 @@ bool Session::shares_queue(const SessionRow& row) const {
 // --- opening and learning -------------------------------------------------------------------------------------------
 
 void Session::write_row() {
-  if (std::exchange(is_writing_row_, true)) return;
+  if (std::exchange(is_writing_row_, true)) return;  // two under way could arrive in the other order
   written_queues_ = queues_.size();
   SessionRow row = origin_.self;
   row.alone = steps_.alone();
@@ -212,7 +214,7 @@ void Session::learn(const std::vector<GraphRow>& rows, KnownGraphs known) {
     GraphRef graph;
     try {
       graph = graph_of(row, committer_.graphs());
-    } catch (const std::exception& bad) {
+    } catch (const std::exception& bad) {  // one of a newer program: its runs are left to those who can read it
       note(Note::Level::warning, "Expected to read graph " + row.name + ", but " + bad.what());
       continue;
     }
@@ -233,10 +235,11 @@ void Session::learn(const std::vector<QueueSettings>& settings) {
   for (const QueueSettings& one : settings)
     if (one.is_limited()) limited_queues_.insert(one.name);
   if (limited_queues_ == before) return;
-  pool_.something_ready();
+  pool_.something_ready();  // a limit that is gone frees jobs without a commit, so without a notification
   open_queues_changed();
 }
 
+// A step that goes on in a limited queue passes through the table, where all sessions count together.
 void Session::open_queues_changed() {
   QueueNames open = queues_;
   for (const std::string& limited : limited_queues_) open.erase(limited);
@@ -254,7 +257,7 @@ void Session::update_capacity() {
   committer_.set_capacity({.is_accepting = is_accepting, .free_slots = pool_.free_slots(), .refills = pool_.refills()});
 }
 
-bool Session::pass_on_commits() {
+bool Session::dispatch_commits() {
   CommitterActions actions = committer_.drain_actions();
   if (actions.empty()) return false;
   read(std::move(actions.loads));
@@ -271,11 +274,12 @@ bool Session::pass_on_commits() {
   return true;
 }
 
-bool Session::pass_on_claims() {
+bool Session::dispatch_claims() {
   Pool::Actions actions = pool_.drain_actions();
   if (actions.empty()) return false;
   for (Pool::Claim& one : actions.claims) claim(std::move(one));
   for (Pool::Start& start : actions.starts) {
+    CHECK(steps_.job(start.slot) == nullptr);  // two holds in one slot would report with one fence
     const HeldJob& job = steps_.begin(start.slot, std::move(start.job));
     committer_.await_state(start.slot, job.run, job.run_head);
   }
@@ -283,7 +287,7 @@ bool Session::pass_on_claims() {
   return true;
 }
 
-void Session::pass_on_steps() {
+void Session::dispatch_steps() {
   steps_.drain_actions(step_actions_);
   for (const StepsInFlight::Ended& one : step_actions_.ended) leave(one);
   for (const RunId& run : step_actions_.room_for) pool_.make_room_for(run);
@@ -292,7 +296,7 @@ void Session::pass_on_steps() {
   for (StepsInFlight::Report& report : step_actions_.reports) submit(std::move(report));
 }
 
-void Session::pass_on_sweeps() {
+void Session::dispatch_sweeps() {
   Sweeping::Actions actions = sweeping_.drain_actions();
   for (StoreCall& one : actions.calls) call(std::move(one));
   release(actions.releases);
@@ -338,7 +342,7 @@ void Session::read(std::vector<Load> loads) {
       committer_.history(std::move(claimed.mapped()));
       continue;
     }
-    if (load.alone) {
+    if (load.alone) {  // it failed among others, and must not keep them again
       call(ReadHistories{{load}, known_graphs_});
       continue;
     }
@@ -373,7 +377,7 @@ void Session::replied(Reply reply) {
   const Ticket ticket = reply.ticket;
   if (!Sweeping::is_internal(ticket)) return replied_to_step(ticket, std::move(reply));
   const std::optional<RunId> awaited = sweeping_.replied(reply);
-  pass_on_sweeps();
+  dispatch_sweeps();
   const RunState* state = awaited ? committer_.state(*awaited) : nullptr;
   if (state == nullptr) return;
   for (const RunId& child : Sweeping::children_of(*state)) {
@@ -397,22 +401,22 @@ void Session::replied_to_step(Ticket slot, Reply reply) {
     steps_.committed(slot);
     reply.next ? pool_.continues(slot, *std::move(reply.next)) : pool_.done(slot);
   }
-  pass_on_steps();
+  dispatch_steps();
 }
 
 void Session::ended(Ticket slot, StepResult result) {
   steps_.ended(slot, std::move(result));
-  pass_on_steps();
+  dispatch_steps();
 }
 
 void Session::yielded(Ticket slot) {
   steps_.yielded(slot);
-  pass_on_steps();
+  dispatch_steps();
 }
 
 void Session::fell_short(Ticket slot, const std::string& lacking) {
   steps_.fell_short(slot, lacking);
-  pass_on_steps();
+  dispatch_steps();
 }
 
 }  // namespace cairn

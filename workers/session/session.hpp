@@ -95,10 +95,10 @@ class Session {
   bool shares_queue(const SessionRow& row) const;
 
   // --- joining the parts: the actions of each are passed on; true: there were any ---
-  bool pass_on_commits();
-  bool pass_on_claims();
-  void pass_on_steps();
-  void pass_on_sweeps();
+  bool dispatch_commits();
+  bool dispatch_claims();
+  void dispatch_steps();
+  void dispatch_sweeps();
   void read(std::vector<Load> loads);
   void claim(Pool::Claim claim);
   void release(const std::vector<Pool::Release>& releases);

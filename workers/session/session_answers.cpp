@@ -200,8 +200,8 @@ void Session::answered(StoreCall call) {
   CHECK(under_way_ >= 0);
   lifecycle_.answered(under_way_);
   std::visit([this](auto& one) { on_answer(one); }, call);
-  pass_on_steps();
-  pass_on_sweeps();
+  dispatch_steps();
+  dispatch_sweeps();
 }
 
 // The lasting refusal of a single entry is a verdict. If whole commits are refused, again and again and nothing
@@ -221,7 +221,7 @@ void Session::failed(const StoreCall& call, const std::string& refusal) {
   CHECK(under_way_ >= 0);
   end_if_refused(call, refusal);
   std::visit([this](const auto& one) { on_failure(one); }, call);
-  pass_on_steps();
+  dispatch_steps();
 }
 
 }  // namespace cairn

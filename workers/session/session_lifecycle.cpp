@@ -20,6 +20,7 @@ SessionLifecycle::SessionLifecycle() : close_us_(close_us) {}
 
 bool SessionLifecycle::begin_opening() {
   if (state_ != State::waiting || steady_ < open_at_) return false;
+  CHECK(!is_draining());  // drain() closes a session that waits: its row would be opened for nothing
   ++tries_;
   state_ = State::opening;
   return true;
@@ -69,6 +70,7 @@ void SessionLifecycle::drain() {
   }
 }
 
+// A second request: what still runs is let go at once, and the store has less time to answer.
 void SessionLifecycle::hurry() {
   drain();
   if (std::exchange(close_us_, hurried_close_us) == hurried_close_us) return;
@@ -79,7 +81,11 @@ void SessionLifecycle::asked() {
   if (silent_since_ == never_us) silent_since_ = steady_;
 }
 
-void SessionLifecycle::answered(std::int64_t under_way) { silent_since_ = under_way > 0 ? steady_ : never_us; }
+// Any answer ends the silence: a store that serves some calls is slow, not away.
+void SessionLifecycle::answered(std::int64_t under_way) {
+  CHECK(under_way >= 0);
+  silent_since_ = under_way > 0 ? steady_ : never_us;
+}
 
 bool SessionLifecycle::begin_closing(bool is_idle) {
   if (state_ != State::draining || !is_idle) return false;
@@ -97,6 +103,7 @@ bool SessionLifecycle::is_draining() const { return drain_until_ != never_us; }
 
 bool SessionLifecycle::is_abandoned() const {
   if (!is_draining() || state_ == State::closed) return false;
+  // An idle session waits for its store as long as it takes; only one that is to end has a reason to leave without it.
   const bool is_silent = silent_since_ != never_us && steady_ >= silent_since_ + silence_us;
   return steady_ >= drain_until_ + close_us_ || (is_silent && steady_ >= drain_from_ + silence_min_us);
 }
@@ -108,6 +115,7 @@ TimeUs SessionLifecycle::due_us() const {
     case State::withdrawing:
     case State::draining:
     case State::closing: {
+      // The same moments as is_drain_over() and is_abandoned(): the driver sleeps until the first of them.
       const TimeUs end = steady_ < drain_until_ ? drain_until_ : drain_until_ + close_us_;
       if (silent_since_ == never_us) return end;
       return std::min(end, std::max(silent_since_ + silence_us, drain_from_ + silence_min_us));

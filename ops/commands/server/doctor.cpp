@@ -114,16 +114,16 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
 }
 
 // Full disks and read-only servers show when something is written.
-std::string find_write_fault(Administration& database) {
+Status try_to_write(Administration& database) {
   try {
     database.begin();
     database.query("doctor_write");
     database.roll_back();
-    return "";
+    return Done{};
   } catch (const PostgresError& refused) {
     const std::string text = refused.what();
     database.roll_back();
-    return text.substr(0, text.find('\n'));
+    return Error{Code::unavailable, text.substr(0, text.find('\n'))};
   }
 }
 
@@ -152,7 +152,7 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     read_clocks(database, facts);
     read_schema(database, dsn, *checkpoints, facts);
     if (facts.schema) read_ahead(database, facts);
-    facts.write_fault = find_write_fault(database);
+    facts.written = try_to_write(database);
     facts.disk = read_disk(choice);
     const ServerWay way = way_to_server(dsn);
     facts.is_local = way.is_local;

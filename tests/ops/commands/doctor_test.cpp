@@ -89,7 +89,7 @@ TEST(Doctor, D9_names_jobs_that_were_written_while_the_clock_was_ahead) {
 
 TEST(Doctor, D15_tells_a_server_that_cannot_write) {
   DoctorFacts facts = healthy();
-  facts.write_fault = "ERROR:  could not extend file: No space left on device";
+  facts.written = Error{Code::unavailable, "ERROR:  could not extend file: No space left on device"};
   expect_fault(facts, "writing", "No space left");
 }
 

@@ -177,7 +177,7 @@ TEST(PostgresStore, a_claim_whose_answer_was_lost_leaves_no_job_held_by_nobody_k
       EXPECT_EQ(job.run_head, 1);
       EXPECT_EQ(store->jobs(job.run).at(0).epoch, job.epoch);
     }
-    EXPECT_EQ(store->held_by(7, 10).size(), cut == CuttingProxy::Cut::after_it_landed ? 2u : 4u);
+    EXPECT_EQ(store->held_by(7, 10, {}).size(), cut == CuttingProxy::Cut::after_it_landed ? 2u : 4u);
   }
 }
 
@@ -549,7 +549,7 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   store->orphans(mark, 1);
   store->loose_ends({}, 1);
   store->tie_ends({});
-  store->held_by(7, 1);
+  store->held_by(7, 1, {});
   store->scan_held(7, noon, 1);
   store->held_counts();
   store->close_session(7);

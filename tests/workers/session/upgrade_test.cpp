@@ -295,7 +295,7 @@ TEST(Upgrade, A18_statements_of_release_9_beside_this_program_strand_nothing) {
   ask(dsn, "update cairn.job set offered = false where session = 9");
   ask(dsn, "update cairn.job set offered = false, session = 9, epoch = epoch + 1 where run_id = '" +
                to_string(runs[2]) + "'");
-  for (const HeldJob& held : store->held_by(9, 10)) {
+  for (const HeldJob& held : store->held_by(9, 10, {})) {
     PgArray run(PgType::uuid), branch(PgType::int4), session(PgType::int8), epoch(PgType::int8), step(PgType::int4);
     run.add(held.run);
     branch.add(held.job.branch);

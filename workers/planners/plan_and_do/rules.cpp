@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/json_scan.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/planners/plan_and_do/prompts.hpp"
 #include "workers/ports/failures.hpp"
@@ -65,10 +66,9 @@ std::string listed_tools(const Json& tools) {
 // The first JSON object in a text.
 std::optional<Json> object_in(const std::string& text) {
   for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1)) {
-    for (std::size_t close = text.find('}', open); close != std::string::npos; close = text.find('}', close + 1)) {
-      Result<Json> value = parse_json(text.substr(open, close - open + 1), "the inputs");
-      if (value && value->is_object()) return *std::move(value);
-    }
+    const std::size_t end = after_brackets(text, open);
+    if (end == std::string::npos) continue;
+    if (Result<Json> value = parse_json(text.substr(open, end - open), "the inputs")) return *std::move(value);
   }
   return std::nullopt;
 }

@@ -180,13 +180,13 @@ class Moments {
   std::vector<std::size_t> waits_;
 };
 
-// Why a task cannot have one more dependency; "" if it can, and it has it then.
-std::string refusal_to_depend(PlanTree& plan, const std::string& task, const std::string& id,
+// The rule by which a task cannot have one more dependency; nothing if it can, and it has it then.
+std::optional<std::string> add_dependency(PlanTree& plan, const std::string& task, const std::string& id,
                               std::vector<std::string>& kept) {
   if (plan.find(id) == nullptr) return "unknown_dependency";
   kept.push_back(id);
   plan.set_dependencies(task, kept);
-  if (plan.is_ordered()) return "";
+  if (plan.is_ordered()) return std::nullopt;
   kept.pop_back();
   plan.set_dependencies(task, kept);
   return "cyclic_dependency";
@@ -295,8 +295,8 @@ std::vector<DroppedDependency> add_tasks(PlanTree& plan, std::vector<PlanNode> t
     std::vector<std::string> kept;
     for (const std::string& id : wanted[i]) {
       if (!seen.insert(id).second) continue;
-      std::string rule = refusal_to_depend(plan, task, id, kept);
-      if (!rule.empty()) dropped.push_back({task, id, std::move(rule)});
+      if (std::optional<std::string> rule = add_dependency(plan, task, id, kept))
+        dropped.push_back({task, id, *std::move(rule)});
     }
   }
   return dropped;

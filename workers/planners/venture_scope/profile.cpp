@@ -43,11 +43,11 @@ class ProfileCheck {
  public:
   explicit ProfileCheck(const Json& profile) : profile_(profile) {}
 
-  std::string first_fault() {
+  Status verify() {
     shape();
     if (faults_.empty()) names();
     if (faults_.empty()) cycles();
-    return faults_.empty() ? "" : faults_.front();
+    return faults_.empty() ? Status(Done{}) : Error{Code::invalid, faults_.front()};
   }
 
  private:
@@ -198,7 +198,7 @@ Result<Json> read_profile(const Json& wanted) {
       is_name ? named_profile(wanted.is_null() ? profile_default : wanted.get<std::string>()) : Result<Json>(wanted);
   if (!read) return read;
   Json profile = *std::move(read);
-  if (const std::string fault = ProfileCheck(profile).first_fault(); !fault.empty()) return Error{Code::invalid, fault};
+  if (const Status verified = ProfileCheck(profile).verify(); !verified) return verified.error();
   Json whole = {{"name", "given"}, {"auto_finish", true}, {"decompositions", Json::object()}};
   whole.update(profile);
   Json search = {{"tool", "corpus_search"}, {"corpus", "example"}, {"limit", 5}};
