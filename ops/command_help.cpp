@@ -20,6 +20,7 @@ const std::map<std::string, std::string>& examples() {
       {"down", "cairn down"},
       {"logs", "cairn logs --follow --level warn"},
       {"migrate", "cairn migrate --dsn 'host=db dbname=cairn user=owner'"},
+      {"distribute", "cairn distribute --dsn 'host=coordinator dbname=cairn user=owner'"},
       {"work", "cairn work --concurrency 32 --queue default --queue model --tools tools.json"},
       {"serve", "cairn serve --listen 127.0.0.1:8080"},
       {"token", "cairn token list"},
@@ -87,7 +88,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
       {"Many runs, or another way", {"pause", "resume", "retry", "reset", "cancel", "move", "fork", "diff"}},
       {"Graphs", {"graph", "simulate"}},
       {"Workers, database, API",
-       {"up", "down", "logs", "work", "serve", "migrate", "token", "queue", "workers", "doctor"}},
+       {"up", "down", "logs", "work", "serve", "migrate", "distribute", "token", "queue", "workers", "doctor"}},
       {"The record", {"verify", "replay", "rebuild", "export", "import", "archive", "erase"}},
       {"Data and measurement", {"dataset", "corpus", "planners", "bench"}},
   };

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/result.hpp"
-#include "storage/postgres/cluster.hpp"
+#include "storage/server/cluster.hpp"
 #include "storage/postgres/schema.hpp"
 
 namespace cairn {

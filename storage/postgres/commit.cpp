@@ -336,9 +336,9 @@ std::vector<std::vector<std::size_t>> units_of(std::span<const Entry> batch) {
   return units;
 }
 
-std::vector<Verdict> commit_whole(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
+std::vector<Verdict> commit_whole(Placements& placements, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
   Commit commit(shard, batch, notifier);
-  return pool.run([&](PgConnection& connection) { return commit.attempt(connection); });
+  return placements.run(shard, [&](PgConnection& connection) { return commit.attempt(connection); });
 }
 
 // The server refused the transaction and will refuse it again: for its values (is_about_values), or for a right or a
@@ -351,8 +351,8 @@ bool is_lasting(const PostgresError& fault) {
 // committed.
 class DividedCommit {
  public:
-  DividedCommit(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier)
-      : pool_(pool), shard_(shard), batch_(batch), notifier_(notifier), verdicts_(batch.size()) {}
+  DividedCommit(Placements& placements, Shard shard, std::span<const Entry> batch, Notifier* notifier)
+      : placements_(placements), shard_(shard), batch_(batch), notifier_(notifier), verdicts_(batch.size()) {}
 
   std::vector<Verdict> commit(const PostgresError& fault) {
     divide(units_of(batch_), fault);
@@ -370,7 +370,7 @@ class DividedCommit {
     const std::size_t half = units.size() / 2;
     for (const Units part : {units.first(half), units.subspan(half)}) {
       try {
-        take(part, commit_whole(pool_, shard_, entries_of(part), notifier_));
+        take(part, commit_whole(placements_, shard_, entries_of(part), notifier_));
       } catch (const PostgresError& again) {
         if (!is_lasting(again)) throw;
         divide(part, again);
@@ -404,7 +404,7 @@ class DividedCommit {
     }
   }
 
-  PostgresPool& pool_;
+  Placements& placements_;
   const Shard shard_;
   const std::span<const Entry> batch_;
   Notifier* const notifier_;
@@ -413,13 +413,13 @@ class DividedCommit {
   bool has_taken_ = false;                 // the database took some part
 };
 
-std::vector<Verdict> commit_or_divide(PostgresPool& pool, Shard shard, std::span<const Entry> batch,
+std::vector<Verdict> commit_or_divide(Placements& placements, Shard shard, std::span<const Entry> batch,
                                       Notifier* notifier) {
   try {
-    return commit_whole(pool, shard, batch, notifier);
+    return commit_whole(placements, shard, batch, notifier);
   } catch (const PostgresError& fault) {
     if (!is_lasting(fault)) throw;
-    return DividedCommit(pool, shard, batch, notifier).commit(fault);
+    return DividedCommit(placements, shard, batch, notifier).commit(fault);
   }
 }
 
@@ -456,12 +456,12 @@ std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::spa
 
 }  // namespace
 
-std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
+std::vector<Verdict> commit_batch(Placements& placements, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
   if (batch.empty()) return {};
-  return commit_or_divide(pool, shard, batch, notifier);
+  return commit_or_divide(placements, shard, batch, notifier);
 }
 
-LockedCommitted commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
+LockedCommitted commit_locked_batch(Placements& placements, Shard shard, std::span<const KnownRun> runs,
                                     const DecideLocked& decide, Notifier& notifier) {
   LockedDecision decided;
   std::optional<Commit> commit;
@@ -477,10 +477,10 @@ LockedCommitted commit_locked_batch(PostgresPool& pool, Shard shard, std::span<c
         .attempt_locked(connection, decided.claim);
   };
   try {
-    return pool.run(attempt);
+    return placements.run(shard, attempt);
   } catch (const PostgresError& fault) {
     if (!commit || !is_lasting(fault)) throw;
-    return {DividedCommit(pool, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault)};
+    return {DividedCommit(placements, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault)};
   }
 }
 

@@ -13,17 +13,17 @@
 #include <span>
 #include <vector>
 
-#include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/notifier.hpp"
+#include "storage/postgres/placements.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
 
 // Contract: Store::commit. `notifier`: null to send no notification.
-std::vector<Verdict> commit_batch(PostgresPool& pool, Shard shard, std::span<const Entry> batch, Notifier* notifier);
+std::vector<Verdict> commit_batch(Placements& placements, Shard shard, std::span<const Entry> batch, Notifier* notifier);
 
 // Contract: Store::commit_locked.
-LockedCommitted commit_locked_batch(PostgresPool& pool, Shard shard, std::span<const KnownRun> runs,
+LockedCommitted commit_locked_batch(Placements& placements, Shard shard, std::span<const KnownRun> runs,
                                     const DecideLocked& decide, Notifier& notifier);
 
 }  // namespace cairn

@@ -10,6 +10,7 @@
 #include "engine/embedded.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "storage/postgres/shard_tables.hpp"
 
 namespace cairn {
 namespace {
@@ -449,7 +450,9 @@ pg_result* PgConnection::next_result() {
 void PgConnection::begin_pipeline() {
   settle();
   awaited_.clear();
-  lacks_settings_ = is_pooled_ && PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
+  const bool is_outside = PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
+  if (is_outside) is_guarded_ = false;
+  lacks_preamble_ = (is_pooled_ && is_outside) || (tables_ != nullptr && !is_guarded_);
   if (PQenterPipelineMode(connection_.get()) != 1) fail();
 }
 
@@ -463,19 +466,31 @@ void PgConnection::send_prepare(const PgStatement& statement, const PgParameters
   expect({Awaited::Kind::prepare, statement.name, false});
 }
 
-// The settings stand in front, or right after a BEGIN, which says how the transaction reads and so must come first.
+// The preamble stands in front, or right after a BEGIN, which says how the transaction reads and so must come first.
 void PgConnection::send(const PgStatement& statement, const PgParameters& parameters) {
-  const bool is_in_front = lacks_settings_ && !statement.text.starts_with("BEGIN");
-  if (is_in_front) send_settings();
-  send_statement(statement, parameters);
+  const bool is_in_front = lacks_preamble_ && !statement.text.starts_with("BEGIN");
+  if (is_in_front) send_preamble();
+  send_statement(tables_ != nullptr ? tables_->renamed(statement) : statement, parameters);
   expect({Awaited::Kind::result, {}, false});
-  if (lacks_settings_) send_settings();
+  if (lacks_preamble_) send_preamble();
 }
 
-void PgConnection::send_settings() {
-  lacks_settings_ = false;
-  send_statement(statement("local_settings"), {});
-  expect({Awaited::Kind::settings, {}, false});
+void PgConnection::speak_of(const ShardTables* tables) {
+  tables_ = tables;
+  is_guarded_ = false;
+}
+
+void PgConnection::send_preamble() {
+  lacks_preamble_ = false;
+  if (is_pooled_) {
+    send_statement(statement("local_settings"), {});
+    expect({Awaited::Kind::preamble, {}, false});
+  }
+  if (tables_ != nullptr) {
+    is_guarded_ = true;
+    send_statement(tables_->guard(), {});
+    expect({Awaited::Kind::preamble, {}, false});
+  }
 }
 
 void PgConnection::send_statement(const PgStatement& statement, const PgParameters& parameters) {

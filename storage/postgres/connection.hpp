@@ -161,6 +161,8 @@ struct PgStatement {
 // CHECKs that the statement exists.
 const PgStatement& statement(std::string_view name);
 
+class ShardTables;
+
 struct PgConnectOptions {
   std::string dsn;
   std::string application = "cairn";                                // unless the DSN gives another name
@@ -212,6 +214,9 @@ class PgConnection {
   // before the connection is used again, and errors in them are lost.
   void leave_rest();
 
+  // The statements from here on are about the tables of one shard of a cluster, until null. `tables` outlives them.
+  void speak_of(const ShardTables* tables);
+
   // Behind a pooler that may give each transaction another connection of the server: nothing is prepared, settings last
   // for one transaction, nothing can be listened to.
   bool is_pooled() const { return is_pooled_; }
@@ -227,13 +232,13 @@ class PgConnection {
     void operator()(pg_conn* connection) const;
   };
   struct Awaited {
-    enum class Kind : std::uint8_t { prepare, settings, result, sync };
+    enum class Kind : std::uint8_t { prepare, preamble, result, sync };
     Kind kind = Kind::result;
     std::string statement;  // of a prepare
     bool is_kept = false;
   };
   bool find_pooler();
-  void send_settings();
+  void send_preamble();
   void send_statement(const PgStatement& statement, const PgParameters& parameters);
   void send_prepare(const PgStatement& statement, const PgParameters& parameters);
   std::optional<PgResult> answer_until(std::int64_t deadline_us);
@@ -251,7 +256,9 @@ class PgConnection {
 
   bool prepared_;
   bool is_pooled_ = false;
-  bool lacks_settings_ = false;  // the transaction that a pipeline begins
+  bool lacks_preamble_ = false;  // the transaction that a pipeline begins: settings, the guard of a shard
+  const ShardTables* tables_ = nullptr;
+  bool is_guarded_ = false;  // the guard of `tables_` was sent in this transaction
   std::int64_t silence_ms_;
   const std::atomic<bool>* is_given_up_;
   std::unique_ptr<pg_conn, Close> connection_;

@@ -41,10 +41,21 @@ PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::i
       patience_ms_(patience_ms),
       silence_min_ms_(silence_min_ms) {}
 
-std::unique_ptr<PgConnection> PostgresPool::open() const {
+std::unique_ptr<PgConnection> PostgresPool::open() {
   auto connection = std::make_unique<PgConnection>(options_);
-  if (!connection->is_pooled()) connection->execute(std::string(hot_settings) + statement("commits_are_synced").text);
+  if (connection->is_pooled()) return connection;
+  std::string settings = [this] {
+    const std::lock_guard lock(mutex_);
+    return std::string(settings_);
+  }();
+  connection->execute(settings + statement("commits_are_synced").text);
   return connection;
+}
+
+void PostgresPool::set_settings(std::string_view settings) {
+  const std::lock_guard lock(mutex_);
+  settings_ = settings;
+  idle_.clear();
 }
 
 // The others give theirs back in time: a silent server ends their waits as well.

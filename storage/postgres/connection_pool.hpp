@@ -26,6 +26,10 @@ inline constexpr std::string_view hot_settings =
     "SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_sort = off; SET jit = off; "
     "SET idle_in_transaction_session_timeout = '5s'; SET client_connection_check_interval = '2s'; ";
 
+// In place of them where Citus plans: it cannot plan for values that it does not see.
+inline constexpr std::string_view citus_settings =
+    "SET jit = off; SET idle_in_transaction_session_timeout = '5s'; SET client_connection_check_interval = '2s'; ";
+
 // Begins a transaction in which the planner may read whole tables.
 inline constexpr std::string_view begin_widely =
     "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_bitmapscan = on; "
@@ -79,6 +83,9 @@ class PostgresPool {
     return run_widely([&](PgConnection& connection) { return connection.query(statement(name), parameters); });
   }
 
+  // For connections that are opened from here on; idle ones are closed. REQUIRES: constant text.
+  void set_settings(std::string_view settings);
+
   // Calls under way and later ones fail at once, for good: the process ends, and the database may never answer.
   void give_up() { is_given_up_ = true; }
 
@@ -119,7 +126,7 @@ class PostgresPool {
 
   std::unique_ptr<PgConnection> take(const Patience& patience);
   void give_back(std::unique_ptr<PgConnection> connection);
-  std::unique_ptr<PgConnection> open() const;
+  std::unique_ptr<PgConnection> open();
 
   static constexpr const char* prepared_elsewhere =
       "Expected a prepared statement to stay with its connection, but a pooler has changed the connection: "
@@ -132,6 +139,7 @@ class PostgresPool {
   const std::int64_t patience_ms_;
   const std::int64_t silence_min_ms_;
   std::mutex mutex_;
+  std::string_view settings_ = hot_settings;
   std::condition_variable returned_;
   int lent_ = 0;
   std::vector<std::unique_ptr<PgConnection>> idle_;

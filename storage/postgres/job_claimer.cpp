@@ -141,12 +141,50 @@ JobClaimer::Attempt JobClaimer::claim_notified(const ClaimRequest& request, cons
 
 JobClaimer::Attempt JobClaimer::claim_limited(const ClaimRequest& request) {
   if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
+  using Kind = Statement::Kind;
+  const bool is_of_runs = !request.only_runs.empty();
+  ClaimRequest turned = request;
+  turned.queues = rotated(request.queues);
   PgParameters scope;
-  scope.add(request.shard).add(text_array(rotated(request.queues))).add(request.limit);
-  PgParameters parameters = claim_parameters(std::move(scope), request);
-  parameters.add(id_array(request.only_runs.empty() ? request.not_of : wanted_runs(request)));
-  if (request.only_runs.empty()) return execute({"claim_limited", std::move(parameters), true}, request);
-  return execute({"claim_limited_of_runs", std::move(parameters), true}, request);
+  scope.add(turned.shard).add(text_array(turned.queues)).add(turned.limit);
+  PgParameters parameters = claim_parameters(std::move(scope), turned);
+  parameters.add(id_array(is_of_runs ? wanted_runs(turned) : turned.not_of));
+  if (!placements_.are_distributed())
+    return execute({is_of_runs ? "claim_limited_of_runs" : "claim_limited", std::move(parameters), Kind::limited}, turned);
+  return claim_across(
+      turned, {is_of_runs ? "claim_limited_of_runs_given" : "claim_limited_given", std::move(parameters), Kind::given});
+}
+
+// In a cluster. The queues' rows are locked in one place, and their permits counted on all nodes, while the jobs are
+// taken on one. If the connection with the lock is lost between the last look at it and the claim's COMMIT, a claim of
+// another process may count without these jobs: the one way in which a limit can be passed.
+JobClaimer::Attempt JobClaimer::claim_across(const ClaimRequest& request, Statement claim) {
+  const PgParameters queues = PgParameters().add(text_array(request.queues));
+  return placements_.whole().run([&](PgConnection& lock) -> Attempt {
+    lock.execute("BEGIN");
+    const PgResult settings = lock.query(statement("lock_queues"), queues);
+    record_limited(request.queues, settings);
+    placements_.query_each("retire_permits", queues);
+    Statement with_rooms{claim.name, PgParameters(claim.parameters).add(rooms(settings, request.queues)), claim.kind};
+    Attempt claimed = execute(with_rooms, request);
+    lock.execute("COMMIT");
+    return claimed;
+  });
+}
+
+// How many more jobs each of the queues may hold, in their order.
+PgArray JobClaimer::rooms(const PgResult& settings, const std::vector<std::string>& queues) {
+  std::map<std::string, std::int64_t> held;
+  for (const PgResult& part :
+       placements_.query_each("permit_counts", PgParameters().add(text_array(queues))))
+    for (int row = 0; row < part.rows(); ++row) held[std::string(part.text(row, 0))] += part.int8(row, 1);
+  std::map<std::string, std::int64_t> room;
+  for (const QueueSettings& queue : read_queue_settings(settings))
+    room[queue.name] = queue.paused || !queue.concurrency ? 0 : *queue.concurrency - held[queue.name];
+  PgArray rooms(PgType::int4);
+  for (const std::string& queue : queues)
+    rooms.add(static_cast<std::int32_t>(std::clamp<std::int64_t>(room[queue], 0, std::numeric_limits<std::int32_t>::max())));
+  return rooms;
 }
 
 JobClaimer::Attempt JobClaimer::claim_of_runs(const ClaimRequest& request) {
@@ -209,9 +247,10 @@ JobClaimer::Mark JobClaimer::earliest(const ClaimRequest& request, ScanFrom from
 // answer is lost, the next attempt finds out whether they are ours, so that no job stays held by a worker that does not
 // know of it.
 JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimRequest& request) {
+  using Kind = Statement::Kind;
   const PgParameters queues = PgParameters().add(text_array(request.queues));
   std::vector<HeldJob> in_doubt;
-  return pool_.run([&](PgConnection& connection) -> Attempt {
+  return placements_.run(request.shard, [&](PgConnection& connection) -> Attempt {
     if (!in_doubt.empty()) {
       ClaimedBatch ours = still_ours(connection, request, in_doubt);
       if (!ours.jobs.empty()) return ours;
@@ -219,15 +258,19 @@ JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimReque
     }
     connection.begin_pipeline();
     connection.send(begin_statement());
-    connection.send(statement(claim.limited ? "lock_queues" : "begin_claim"), queues);
-    if (claim.limited) connection.send(statement("retire_permits"), queues);
+    if (claim.kind == Kind::limited) {
+      connection.send(statement("lock_queues"), queues);
+      connection.send(statement("retire_permits"), queues);
+    } else if (claim.kind == Kind::unlimited) {
+      connection.send(statement("begin_claim"), queues);
+    }
     connection.send(statement(claim.name), claim.parameters);
     connection.sync();
     connection.receive();
-    if (claim.limited) {
+    if (claim.kind == Kind::limited) {
       record_limited(request.queues, connection.receive());
       connection.receive();
-    } else if (!are_unlimited(connection)) {
+    } else if (claim.kind == Kind::unlimited && !are_unlimited(connection)) {
       record_limited(request.queues, connection.query(statement("lock_queues"), queues));
       return std::nullopt;
     }

@@ -28,8 +28,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/notifier.hpp"
+#include "storage/postgres/placements.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -37,8 +37,8 @@ namespace cairn {
 class JobClaimer {
  public:
   // `many`: marks are used once this many jobs were claimed.
-  JobClaimer(PostgresPool& pool, NotifiedJobs& notified, std::int64_t many = 1'000)
-      : pool_(pool), notified_(notified), many_(many) {}
+  JobClaimer(Placements& placements, NotifiedJobs& notified, std::int64_t many = 1'000)
+      : placements_(placements), notified_(notified), many_(many) {}
 
   // Contract: Store::claim.
   ClaimedBatch claim(const ClaimRequest& request);
@@ -78,11 +78,15 @@ class JobClaimer {
   static Mark earliest(const ClaimRequest& request, ScanFrom from);
 
   struct Statement {
+    // Of limited queues: their rooms are counted in the same transaction, or are given.
+    enum class Kind : std::uint8_t { unlimited, limited, given };
     std::string_view name;
     PgParameters parameters;
-    bool limited = false;  // a claim of limited queues
+    Kind kind = Kind::unlimited;
   };
   Attempt execute(const Statement& claim, const ClaimRequest& request);
+  Attempt claim_across(const ClaimRequest& request, Statement claim);
+  PgArray rooms(const PgResult& settings, const std::vector<std::string>& queues);
   static ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request,
                                  const std::vector<HeldJob>& claimed);
 
@@ -94,7 +98,7 @@ class JobClaimer {
   ScanFrom wider_scan(Shard shard);
   std::map<std::string, Levels> marks_of(Shard shard);
 
-  PostgresPool& pool_;
+  Placements& placements_;
   NotifiedJobs& notified_;
   const std::int64_t many_;
   std::mutex mutex_;

@@ -1,6 +1,5 @@
 #include "storage/postgres/notifier.hpp"
 
-#include <array>
 #include <chrono>
 #include <poll.h>
 #include <random>
@@ -73,8 +72,8 @@ bool LocalNotifier::await(std::int64_t timeout_ms) {
   return std::exchange(seen, count_) != count_;
 }
 
-Notifier::Notifier(PostgresPool& pool, bool notify)
-    : pool_(pool),
+Notifier::Notifier(Placements& placements, bool notify)
+    : placements_(placements),
       notify_(notify),
       own_(std::to_string(std::random_device{}()) + std::to_string(std::random_device{}())),
       notified_here_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -88,7 +87,7 @@ void Notifier::notify() {
   notify_here(std::nullopt);
   if (!notify_) return;
   try {
-    pool_.query("notify", PgParameters().add(own_));
+    placements_.whole().query("notify", PgParameters().add(own_));
   } catch (const std::exception& failure) {
     spdlog::debug("notification not sent: {}", failure.what());
   }
@@ -123,43 +122,47 @@ bool Notifier::await(std::int64_t timeout_ms) {
 void Notifier::listen(std::int64_t timeout_ms) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   try {
-    if (connection_ == nullptr && steady_us() >= open_again_us_) open();
+    if (connections_.empty() && steady_us() >= open_again_us_) open();
     for (std::int64_t left_us = timeout_ms * 1'000; left_us >= 0; left_us = end_us - steady_us())
       if (wait_for_any((left_us + 999) / 1'000)) return;
   } catch (const PostgresError& failure) {
     spdlog::debug("not listening for notifications: {}", failure.what());
-    connection_.reset();
+    connections_.clear();
     open_again_us_ = steady_us() + open_again_after_us;
   }
 }
 
 void Notifier::open() {
-  connection_ = std::make_unique<PgConnection>(pool_.options());
-  if (connection_->is_pooled()) {
-    connection_.reset();
-    open_again_us_ = never_us;
-    return;
+  for (const PgConnectOptions& node : placements_.listened_to()) {
+    PgConnection& connection = *connections_.emplace_back(std::make_unique<PgConnection>(node));
+    if (connection.is_pooled()) {
+      connections_.clear();
+      open_again_us_ = never_us;
+      return;
+    }
+    connection.execute("LISTEN cairn");
   }
-  connection_->execute("LISTEN cairn");
   jobs_.add(std::nullopt);  // notifications of any job may have been lost until now
   local_.notify();
 }
 
-// True for a notification. Waits on both sources at once: this process's eventfd and the listening connection.
+// True for a notification. Waits on all sources at once: this process's eventfd and the listening connections.
 bool Notifier::wait_for_any(std::int64_t timeout_ms) {
-  std::array<pollfd, 2> waits{{{notified_here_, POLLIN, 0}, {-1, POLLIN, 0}}};
-  if (connection_ != nullptr) waits[1].fd = connection_->socket();
+  std::vector<pollfd> waits{{notified_here_, POLLIN, 0}};
+  for (const auto& connection : connections_) waits.push_back({connection->socket(), POLLIN, 0});
   poll(waits.data(), waits.size(), static_cast<int>(timeout_ms));
   std::uint64_t raised = 0;
   const bool here = read(notified_here_, &raised, sizeof raised) > 0;
-  const bool there = waits[1].revents != 0 && receive_foreign();  // an error shows as PostgresError when it is read
+  bool there = false;
+  for (std::size_t at = 0; at < connections_.size(); ++at)  // an error shows as PostgresError when it is read
+    if (waits[at + 1].revents != 0) there = receive_foreign(*connections_[at]) || there;
   if (there) local_.notify();
   return here || there;
 }
 
-bool Notifier::receive_foreign() {
+bool Notifier::receive_foreign(PgConnection& connection) {
   bool is_foreign = false;
-  while (const auto received = connection_->notification()) {
+  while (const auto received = connection.notification()) {
     if (received->substr(0, received->find(' ')) == own_) continue;  // notify_here() has handled it already
     jobs_.add(named_in(*received));
     is_foreign = true;

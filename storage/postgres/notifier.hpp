@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/placements.hpp"
 
 namespace cairn {
 
@@ -52,11 +52,11 @@ class LocalNotifier {
   std::map<std::thread::id, std::uint64_t> seen_;
 };
 
-// Sends notifications through the database and receives them on a connection of its own. One of the waiting threads
-// listens to it for all of them. Notifications sent while the database is away are lost; the poll finds their jobs.
+// Sends notifications through the database and receives them on a connection of its own (one to each node of a cluster
+// that has runs). One of the waiting threads listens for all of them. Notifications sent while the database is away are lost; the poll finds their jobs.
 class Notifier {
  public:
-  Notifier(PostgresPool& pool, bool notify);
+  Notifier(Placements& placements, bool notify);
   ~Notifier();
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
@@ -75,16 +75,16 @@ class Notifier {
   void listen(std::int64_t timeout_ms);
   void open();
   bool wait_for_any(std::int64_t timeout_ms);
-  bool receive_foreign();
+  bool receive_foreign(PgConnection& connection);
 
-  PostgresPool& pool_;
+  Placements& placements_;
   const bool notify_;
   const std::string own_;  // the sender in our own notifications
   LocalNotifier local_;
   NotifiedJobs jobs_;
   int notified_here_ = -1;  // an eventfd, readable after a notification in this process
   std::mutex listening_;    // held by the listening thread; guards the members below
-  std::unique_ptr<PgConnection> connection_;
+  std::vector<std::unique_ptr<PgConnection>> connections_;
   std::int64_t open_again_us_ = 0;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -10,10 +12,10 @@
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/commit.hpp"
-#include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/job_claimer.hpp"
 #include "storage/postgres/notifier.hpp"
+#include "storage/postgres/placements.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/schema.hpp"
 
@@ -65,6 +67,31 @@ PgParameters& add_texts(PgParameters& parameters, const std::optional<std::vecto
 }
 
 bool newer(const RunRow& a, const RunRow& b) { return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id); }
+bool earlier(const QuestionRow& a, const QuestionRow& b) {
+  return std::tie(a.asked_at, a.run, a.id) < std::tie(b.asked_at, b.run, b.id);
+}
+bool in_no_order(const HeldJob&, const HeldJob&) { return false; }
+
+std::vector<RunId> read_ids(const PgResult& rows) {
+  std::vector<RunId> found;
+  for (int row = 0; row < rows.rows(); ++row) found.push_back(rows.uuid(row, 0));
+  return found;
+}
+
+// The first `limit` rows of all placements, each of which gave its own first ones in this order.
+template <class Read, class Before>
+auto joined(const std::vector<PgResult>& parts, const Read& read, const Before& before, std::int32_t limit) {
+  auto rows = read(parts.front());
+  if (parts.size() == 1) return rows;
+  for (std::size_t part = 1; part < parts.size(); ++part) {
+    auto more = read(parts[part]);
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  std::stable_sort(rows.begin(), rows.end(), before);
+  const auto size_max = static_cast<std::size_t>(std::max(limit, 0));
+  if (rows.size() > size_max) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(size_max), rows.end());
+  return rows;
+}
 
 class PostgresStore final : public Store {
  public:
@@ -72,11 +99,11 @@ class PostgresStore final : public Store {
       : shards_(shards),
         identity_(std::move(identity)),
         committed_(options.committed),
-        pool_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms,
-              options.silence_min_ms),
-        clock_(pool_),
-        notifier_(pool_, options.notify),
-        claimer_(pool_, notifier_.jobs()) {}
+        placements_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms,
+                    options.silence_min_ms),
+        clock_(placements_.whole()),
+        notifier_(placements_, options.notify),
+        claimer_(placements_, notifier_.jobs()) {}
 
   std::int32_t shards() const override { return shards_; }
   std::string identity() const override { return identity_; }
@@ -84,7 +111,7 @@ class PostgresStore final : public Store {
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     check_batch(shard, shards_, batch);
-    std::vector<Verdict> verdicts = commit_batch(pool_, shard, batch, options.notify ? &notifier_ : nullptr);
+    std::vector<Verdict> verdicts = commit_batch(placements_, shard, batch, options.notify ? &notifier_ : nullptr);
     if (committed_) committed_(batch, verdicts);
     return verdicts;
   }
@@ -96,7 +123,7 @@ class PostgresStore final : public Store {
       check_batch(shard, shards_, decided.entries);
       return decided;
     };
-    LockedCommitted committed = commit_locked_batch(pool_, shard, runs, checked, notifier_);
+    LockedCommitted committed = commit_locked_batch(placements_, shard, runs, checked, notifier_);
     if (committed_) committed_(decided.entries, committed.verdicts);
     return committed;
   }
@@ -110,14 +137,14 @@ class PostgresStore final : public Store {
   }
 
   std::optional<RunRow> run(const RunId& id) override {
-    const PgResult rows = pool_.query("run", PgParameters().add(shard_of(id, shards_)).add(id));
+    const PgResult rows = query_of(id, "run", of_run(id));
     std::vector<RunRow> found = read_runs(rows);
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
   }
 
   std::optional<ImportOrigin> imported(const RunId& id) override {
-    const PgResult rows = pool_.query("imported", PgParameters().add(shard_of(id, shards_)).add(id));
+    const PgResult rows = query_of(id, "imported", of_run(id));
     rows.expect_columns(import_columns);
     if (rows.rows() == 0) return std::nullopt;
     ImportOrigin origin{rows.int8(0, 0), std::string(rows.text(0, 1)), std::string(rows.text(0, 2)), rows.hash(0, 3)};
@@ -129,9 +156,10 @@ class PostgresStore final : public Store {
     if (filter.limit <= 0) return {};
     if (filter.lineage) return runs_of_lineage(filter);
     if (filter.parent)
-      return read_runs(
-          pool_.query("runs_called", filtered(filter).add(shard_of(*filter.parent, shards_)).add(*filter.parent)));
-    return read_runs(pool_.query(filter.tags.empty() ? "runs" : "runs_tagged", filtered(filter)));
+      return read_runs(query_of(*filter.parent, "runs_called",
+                                filtered(filter).add(shard_of(*filter.parent, shards_)).add(*filter.parent)));
+    return joined(placements_.query_each(filter.tags.empty() ? "runs" : "runs_tagged", filtered(filter)), read_runs,
+                  newer, filter.limit);
   }
 
   std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) override {
@@ -139,15 +167,16 @@ class PostgresStore final : public Store {
     all.after.reset();
     all.limit = static_cast<std::int32_t>(std::min<std::int64_t>(at_most, std::numeric_limits<std::int32_t>::max()));
     if (all.parent) return std::ssize(runs(all));
-    return pool_.query("count_runs", filtered(all)).int8(0, 0);
+    std::int64_t count = 0;
+    for (const PgResult& part : placements_.query_each("count_runs", filtered(all))) count += part.int8(0, 0);
+    return std::min(count, at_most);
   }
 
   std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) override {
-    const PgResult rows =
-        pool_.query("runs_between", PgParameters().add(first).add(last).add(shards_).add(std::max(limit, 0)));
-    std::vector<RunId> found;
-    for (int row = 0; row < rows.rows(); ++row) found.push_back(rows.uuid(row, 0));
-    return found;
+    return joined(
+        placements_.query_each("runs_between",
+                               PgParameters().add(first).add(last).add(shards_).add(std::max(limit, 0))),
+        read_ids, std::less<>(), limit);
   }
 
   // The parameters of parts/run_filter.sql.
@@ -167,13 +196,12 @@ class PostgresStore final : public Store {
   }
 
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
-    return read_events(pool_.query(
-        "events", PgParameters().add(shard_of(id, shards_)).add(id).add(after_seq).add(std::max(limit, 0))));
+    return read_events(query_of(id, "events", of_run(id).add(after_seq).add(std::max(limit, 0))));
   }
 
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
     const PgResult rows =
-        pool_.query("snapshot", PgParameters().add(shard_of(id, shards_)).add(id).add(fold_version).add(at_most));
+        query_of(id, "snapshot", of_run(id).add(fold_version).add(at_most));
     std::vector<SnapshotRow> found = read_snapshots(rows);
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
@@ -193,40 +221,41 @@ class PostgresStore final : public Store {
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
     PgParameters parameters;
     parameters.add(shard_of(id, shards_)).add(id).add(snapshot.fold_version).add(snapshot.seq);
-    pool_.query("put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
+    query_of(id, "put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
   }
 
   void drop_snapshots(const RunId& id) override {
-    pool_.query("drop_snapshots", PgParameters().add(shard_of(id, shards_)).add(id));
+    query_of(id, "drop_snapshots", of_run(id));
   }
 
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
     if (limit <= 0) return {};
-    if (id.is_nil()) return read_questions(pool_.query("questions", PgParameters().add(limit)));
+    if (id.is_nil())
+      return joined(placements_.query_each("questions", PgParameters().add(limit)), read_questions, earlier, limit);
     return read_questions(
-        pool_.query("questions_of_run", PgParameters().add(shard_of(id, shards_)).add(id).add(limit)));
+        query_of(id, "questions_of_run", of_run(id).add(limit)));
   }
 
   std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
     if (limit <= 0) return {};
-    return read_questions(
-        pool_.query("questions_after", PgParameters().add(after.asked_at).add(after.run).add(after.id).add(limit)));
+    const PgParameters place = PgParameters().add(after.asked_at).add(after.run).add(after.id).add(limit);
+    return joined(placements_.query_each("questions_after", place), read_questions, earlier, limit);
   }
 
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
-    pool_.query("put_blob", PgParameters().add(shard).add(hash).add_bytes(bytes));
+    placements_.query(shard, "put_blob", PgParameters().add(shard).add(hash).add_bytes(bytes));
   }
 
   bool renew_blobs(Shard shard, std::span<const Hash> hashes) override {
     PgArray wanted(PgType::bytes);
     for (const Hash& hash : hashes) wanted.add(hash);
     if (wanted.size() == 0) return true;
-    return pool_.query("renew_blobs", PgParameters().add(shard).add(std::move(wanted))).int8(0, 0) ==
+    return placements_.query(shard, "renew_blobs", PgParameters().add(shard).add(std::move(wanted))).int8(0, 0) ==
            std::ssize(hashes);
   }
 
   std::optional<std::string> blob(Shard shard, const Hash& hash) override {
-    const PgResult rows = pool_.query("blob", PgParameters().add(shard).add(hash));
+    const PgResult rows = placements_.query(shard, "blob", PgParameters().add(shard).add(hash));
     if (rows.rows() == 0) return std::nullopt;
     return std::string(rows.text(0, 0));
   }
@@ -235,12 +264,12 @@ class PostgresStore final : public Store {
     PgParameters parameters;
     parameters.add(checkpoint.process).add(checkpoint.n).add(checkpoint.at_us).add(checkpoint.key);
     parameters.add(checkpoint.heads).add(checkpoint.previous).add_bytes(checkpoint.signature);
-    pool_.query("put_checkpoint", parameters);
+    placements_.whole().query("put_checkpoint", parameters);
   }
 
   void put_graph(const GraphRow& graph) override {
     const PgParameters name = PgParameters().add(graph.name).add(graph.version);
-    pool_.run([&](PgConnection& connection) {
+    placements_.whole().run([&](PgConnection& connection) {
       connection.begin_pipeline();
       connection.send(begin_statement());
       connection.send(statement("lock_graphs"));
@@ -255,17 +284,17 @@ class PostgresStore final : public Store {
     });
   }
 
-  std::vector<GraphRow> graphs() override { return read_graphs(pool_.query("graphs")); }
-  std::int64_t graphs_mark() override { return pool_.query_widely("graphs_mark").int8(0, 0); }
-  std::vector<GraphRow> graph_names() override { return read_graphs(pool_.query_widely("graph_names")); }
+  std::vector<GraphRow> graphs() override { return read_graphs(placements_.whole().query("graphs")); }
+  std::int64_t graphs_mark() override { return placements_.whole().query_widely("graphs_mark").int8(0, 0); }
+  std::vector<GraphRow> graph_names() override { return read_graphs(placements_.whole().query_widely("graph_names")); }
   std::vector<GraphRow> graphs_of(std::span<const std::string> versions) override {
     PgArray wanted(PgType::text);
     for (const std::string& version : versions) wanted.add(version);
-    return read_graphs(pool_.query_widely("graphs_of", PgParameters().add(std::move(wanted))));
+    return read_graphs(placements_.whole().query_widely("graphs_of", PgParameters().add(std::move(wanted))));
   }
 
   std::vector<HeldJob> jobs(const RunId& id) override {
-    const PgResult rows = pool_.query("jobs", PgParameters().add(shard_of(id, shards_)).add(id));
+    const PgResult rows = query_of(id, "jobs", of_run(id));
     std::vector<HeldJob> jobs = read_held_jobs(rows);
     const int home = rows.column("home");
     for (int row = 0; row < rows.rows(); ++row)
@@ -274,26 +303,34 @@ class PostgresStore final : public Store {
   }
 
   std::vector<QueueRow> queues() override {
-    return read_queues(pool_.query_widely("queues", PgParameters().add(database_time())));
+    std::map<std::string, QueueRow> queues;
+    for (const PgResult& part : placements_.query_each_widely("queues", PgParameters().add(database_time())))
+      for (QueueRow& row : read_queues(part)) {
+        QueueRow& sum = queues.try_emplace(row.name, QueueRow{row.name, 0, 0, 0, std::nullopt}).first->second;
+        sum.ready += row.ready;
+        sum.later += row.later;
+        sum.held += row.held;
+        if (row.oldest_us) sum.oldest_us = std::min(sum.oldest_us.value_or(never_us), *row.oldest_us);
+      }
+    std::vector<QueueRow> rows;
+    for (auto& [name, row] : queues) rows.push_back(std::move(row));
+    return rows;
   }
 
   // Waits for the claims under way (exclude_claims), so that the jobs they take are counted.
   Status set_queue(const QueueSettings& settings) override {
     if (Status fine = check_queue(settings); !fine) return fine;
-    PgParameters parameters;
-    parameters.add(settings.name);
-    settings.concurrency ? parameters.add(*settings.concurrency) : parameters.add_null(PgType::int4);
-    parameters.add(settings.paused);
-    pool_.run_widely([&](PgConnection& connection) {
+    if (placements_.are_distributed()) return set_queue_of_cluster(settings);
+    placements_.whole().run_widely([&](PgConnection& connection) {
       connection.query(statement("exclude_claims"));
-      connection.query(statement("set_queue"), parameters);
+      connection.query(statement("set_queue"), queue_parameters(settings));
       if (settings.concurrency) connection.query(statement("permit_queue"), PgParameters().add(settings.name));
       return Done{};
     });
     return Done{};
   }
 
-  std::vector<QueueSettings> queue_settings() override { return read_queue_settings(pool_.query("queue_settings")); }
+  std::vector<QueueSettings> queue_settings() override { return read_queue_settings(placements_.whole().query("queue_settings")); }
 
   void open_session(const SessionRow& session) override {
     PgParameters parameters;
@@ -302,54 +339,37 @@ class PostgresStore final : public Store {
     add_texts(add_texts(parameters, session.handlers), session.tools).add(session.machine);
     session.alone ? parameters.add(*session.alone) : parameters.add_null(PgType::text);
     session.has_model ? parameters.add(*session.has_model) : parameters.add_null(PgType::boolean);
-    pool_.query("open_session", parameters);
+    placements_.whole().query("open_session", parameters);
   }
 
-  void end_stalled(std::int64_t after_ms) override { pool_.query_widely("end_stalled", PgParameters().add(after_ms)); }
+  void end_stalled(std::int64_t after_ms) override {
+    placements_.query_each_widely("end_stalled", PgParameters().add(after_ms));
+  }
 
-  void beat(SessionId session) override { pool_.query("beat", PgParameters().add(session)); }
+  void beat(SessionId session) override { placements_.whole().query("beat", PgParameters().add(session)); }
   void set_alone(SessionId session, const std::string& hold) override {
-    pool_.query("set_alone", PgParameters().add(session).add(hold));
+    placements_.whole().query("set_alone", PgParameters().add(session).add(hold));
   }
   void set_home(SessionId session, const RunId& run, bool is_home) override {
-    pool_.query(is_home ? "set_home" : "leave_home", PgParameters().add(shard_of(run, shards_)).add(run).add(session));
+    query_of(run, is_home ? "set_home" : "leave_home", of_run(run).add(session));
   }
   void close_session(SessionId session) override {
-    pool_.query("close_session", PgParameters().add(session));
-    pool_.query_widely("drop_progress", PgParameters().add(session));
+    placements_.whole().query("close_session", PgParameters().add(session));
+    placements_.query_each("leave_homes", PgParameters().add(session));
+    placements_.query_each_widely("drop_progress", PgParameters().add(session));
   }
 
   void put_progress(SessionId session, std::span<const ProgressRow> texts,
                     std::span<const ProgressPlace> ended) override {
-    PgArray shard(PgType::int4), run(PgType::uuid), branch(PgType::int4), step(PgType::int4), attempt(PgType::int4),
-        written(PgType::int8), node(PgType::text), text(PgType::text);
-    for (const ProgressRow& row : texts) {
-      shard.add(shard_of(row.place.run, shards_));
-      run.add(row.place.run);
-      branch.add(row.branch);
-      step.add(row.place.step);
-      attempt.add(row.place.attempt);
-      written.add(row.written);
-      node.add(row.node);
-      text.add(row.text);
-    }
-    PgArray ended_shard(PgType::int4), ended_run(PgType::uuid), ended_step(PgType::int4), ended_attempt(PgType::int4);
-    for (const ProgressPlace& place : ended) {
-      ended_shard.add(shard_of(place.run, shards_));
-      ended_run.add(place.run);
-      ended_step.add(place.step);
-      ended_attempt.add(place.attempt);
-    }
-    PgParameters parameters;
-    parameters.add(session).add(std::move(shard)).add(std::move(run)).add(std::move(branch)).add(std::move(step));
-    parameters.add(std::move(attempt)).add(std::move(written)).add(std::move(node)).add(std::move(text));
-    parameters.add(database_time()).add(std::move(ended_shard)).add(std::move(ended_run));
-    pool_.query("put_progress", parameters.add(std::move(ended_step)).add(std::move(ended_attempt)));
+    std::map<Shard, std::pair<std::vector<const ProgressRow*>, std::vector<const ProgressPlace*>>> by_shard;
+    for (const ProgressRow& row : texts) by_shard[shard_of(row.place.run, shards_)].first.push_back(&row);
+    for (const ProgressPlace& place : ended) by_shard[shard_of(place.run, shards_)].second.push_back(&place);
+    for (const auto& [shard, rows] : by_shard) put_progress_on(shard, session, rows.first, rows.second);
   }
 
   std::vector<ProgressRow> progress(const RunId& id) override {
     const PgResult rows =
-        pool_.query("progress", PgParameters().add(shard_of(id, shards_)).add(id).add(progress_rows_max));
+        query_of(id, "progress", of_run(id).add(progress_rows_max));
     rows.expect_columns(progress_columns);
     std::vector<ProgressRow> found;
     for (int row = 0; row < rows.rows(); ++row)
@@ -363,19 +383,27 @@ class PostgresStore final : public Store {
     return found;
   }
 
-  std::vector<SessionRow> sessions() override { return read_sessions(pool_.query("sessions")); }
+  std::vector<SessionRow> sessions() override { return read_sessions(placements_.whole().query("sessions")); }
 
   std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) override {
     PgParameters parameters;
     parameters.add(session).add(std::max(limit, 0)).add(share.index).add(share.of);
-    return read_held_jobs(pool_.query_widely("held_by", parameters));
+    return joined(placements_.query_each_widely("held_by", parameters), read_held_jobs, in_no_order, limit);
   }
   HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
-    const PgResult rows =
-        pool_.query_widely("look_at_held", PgParameters().add(session).add(now_us).add(std::max(limit, 0)));
     HeldScan scan;
+    scan.is_all = true;
     std::vector<HeldJob> stranded;
-    scan.is_all = rows.rows() < limit;
+    for (const PgResult& part : placements_.query_each_widely(
+             "look_at_held", PgParameters().add(session).add(now_us).add(std::max(limit, 0)))) {
+      scan.is_all = scan.is_all && part.rows() < limit;
+      add_held(part, session, now_us, scan, stranded);
+    }
+    if (session != 0 && !stranded.empty()) offer_stranded(stranded);
+    return scan;
+  }
+  static void add_held(const PgResult& rows, SessionId session, TimeUs now_us, HeldScan& scan,
+                       std::vector<HeldJob>& stranded) {
     const std::vector<HeldJob> jobs = read_held_jobs(rows);
     const int is_unowned = rows.column("is_unowned"), is_stranded = rows.column("is_stranded");
     for (int row = 0; row < rows.rows(); ++row) {
@@ -388,21 +416,20 @@ class PostgresStore final : public Store {
       if (job.deadline_us < now_us) scan.overdue.push_back(job);
       if (rows.boolean(row, is_unowned)) scan.unowned.push_back(job);
     }
-    if (session != 0 && !stranded.empty()) offer_stranded(stranded);
-    return scan;
   }
   std::map<SessionId, std::int64_t> held_counts() override {
-    const PgResult rows = pool_.query_widely("held_counts");
     std::map<SessionId, std::int64_t> counts;
-    const int session = rows.column("session"), count = rows.column("count");
-    for (int row = 0; row < rows.rows(); ++row) counts[rows.int8(row, session)] = rows.int8(row, count);
+    for (const PgResult& rows : placements_.query_each_widely("held_counts")) {
+      const int session = rows.column("session"), count = rows.column("count");
+      for (int row = 0; row < rows.rows(); ++row) counts[rows.int8(row, session)] += rows.int8(row, count);
+    }
     return counts;
   }
 
   std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override {
     std::vector<RunId> runs;
     for (; mark.shard < shards_; mark = {mark.shard + 1, {}}) {
-      const PgResult rows = pool_.query("orphans", PgParameters().add(mark.shard).add(mark.parent).add(limit));
+      const PgResult rows = placements_.query(mark.shard, "orphans", PgParameters().add(mark.shard).add(mark.parent).add(limit));
       const int run = rows.column("run_id"), parent = rows.column("open_child_of"),
                 is_orphan = rows.column("is_orphan");
       for (int row = 0; row < rows.rows(); ++row) {
@@ -418,23 +445,89 @@ class PostgresStore final : public Store {
 
   std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) override {
     const Shard shard = after.is_nil() ? -1 : shard_of(after, shards_);
-    const PgResult rows = pool_.query("loose_ends", PgParameters().add(shard).add(after).add(std::max(limit, 0)));
-    rows.expect_columns(loose_end_columns);
-    std::vector<LooseEnd> ends;
-    for (int row = 0; row < rows.rows(); ++row) ends.push_back({rows.uuid(row, 0), rows.boolean(row, 1)});
-    return ends;
+    const auto read = [](const PgResult& rows) {
+      rows.expect_columns(loose_end_columns);
+      std::vector<LooseEnd> ends;
+      for (int row = 0; row < rows.rows(); ++row) ends.push_back({rows.uuid(row, 0), rows.boolean(row, 1)});
+      return ends;
+    };
+    const auto in_order = [this](const LooseEnd& a, const LooseEnd& b) {
+      return std::pair(shard_of(a.run, shards_), a.run) < std::pair(shard_of(b.run, shards_), b.run);
+    };
+    return joined(
+        placements_.query_each("loose_ends", PgParameters().add(shard).add(after).add(std::max(limit, 0))), read,
+        in_order, limit);
   }
   void tie_ends(std::span<const RunId> runs) override {
     std::map<Shard, PgArray> by_shard;
     for (const RunId& run : runs) by_shard.try_emplace(shard_of(run, shards_), PgType::uuid).first->second.add(run);
-    for (auto& [shard, ids] : by_shard) pool_.query("tie_ends", PgParameters().add(shard).add(std::move(ids)));
+    for (auto& [shard, ids] : by_shard)
+      placements_.query(shard, "tie_ends", PgParameters().add(shard).add(std::move(ids)));
   }
-  void give_up() override { pool_.give_up(); }
+  void give_up() override { placements_.give_up(); }
 
   void notify() override { notifier_.notify(); }
   bool await_notification(std::int64_t timeout_ms) override { return notifier_.await(timeout_ms); }
 
  private:
+  PgParameters of_run(const RunId& id) const { return PgParameters().add(shard_of(id, shards_)).add(id); }
+  PgResult query_of(const RunId& id, std::string_view name, const PgParameters& parameters) {
+    return placements_.query(shard_of(id, shards_), name, parameters);
+  }
+
+  static PgParameters queue_parameters(const QueueSettings& settings) {
+    PgParameters parameters;
+    parameters.add(settings.name);
+    settings.concurrency ? parameters.add(*settings.concurrency) : parameters.add_null(PgType::int4);
+    return parameters.add(settings.paused);
+  }
+
+  // In several transactions, for no lock spans the nodes. A queue that gets a concurrency is paused until the claims
+  // under way have ended on each node and the jobs that they hold are counted; whoever claims then sees the setting.
+  Status set_queue_of_cluster(const QueueSettings& settings) {
+    if (settings.concurrency) {
+      QueueSettings paused = settings;
+      paused.paused = true;
+      placements_.whole().query("set_queue", queue_parameters(paused));
+      for (const Shard shard : placements_.one_shard_of_each())
+        placements_.run_widely(shard, [&](PgConnection& connection) {
+          connection.query(statement("exclude_claims"));
+          connection.query(statement("permit_queue"), PgParameters().add(settings.name));
+          return Done{};
+        });
+    }
+    placements_.whole().query("set_queue", queue_parameters(settings));
+    return Done{};
+  }
+
+  void put_progress_on(Shard shard, SessionId session, std::span<const ProgressRow* const> texts,
+                       std::span<const ProgressPlace* const> ended) {
+    PgArray shards(PgType::int4), run(PgType::uuid), branch(PgType::int4), step(PgType::int4), attempt(PgType::int4),
+        written(PgType::int8), node(PgType::text), text(PgType::text);
+    for (const ProgressRow* row : texts) {
+      shards.add(shard);
+      run.add(row->place.run);
+      branch.add(row->branch);
+      step.add(row->place.step);
+      attempt.add(row->place.attempt);
+      written.add(row->written);
+      node.add(row->node);
+      text.add(row->text);
+    }
+    PgArray ended_shard(PgType::int4), ended_run(PgType::uuid), ended_step(PgType::int4), ended_attempt(PgType::int4);
+    for (const ProgressPlace* place : ended) {
+      ended_shard.add(shard);
+      ended_run.add(place->run);
+      ended_step.add(place->step);
+      ended_attempt.add(place->attempt);
+    }
+    PgParameters parameters;
+    parameters.add(session).add(std::move(shards)).add(std::move(run)).add(std::move(branch)).add(std::move(step));
+    parameters.add(std::move(attempt)).add(std::move(written)).add(std::move(node)).add(std::move(text));
+    parameters.add(database_time()).add(std::move(ended_shard)).add(std::move(ended_run));
+    placements_.query(shard, "put_progress", parameters.add(std::move(ended_step)).add(std::move(ended_attempt)));
+  }
+
   void release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
     PgArray locked(PgType::uuid), run(PgType::uuid), branch(PgType::int4), session(PgType::int8), epoch(PgType::int8),
         step(PgType::int4);
@@ -452,7 +545,7 @@ class PostgresStore final : public Store {
     PgParameters parameters;
     parameters.add(shard).add(std::move(run)).add(std::move(branch)).add(std::move(session)).add(std::move(epoch));
     parameters.add(std::move(step)).add(run_at_us);
-    pool_.run([&](PgConnection& connection) {
+    placements_.run(shard, [&](PgConnection& connection) {
       connection.begin_pipeline();
       connection.send(begin_statement());
       connection.send(statement("lock_runs"), runs);
@@ -474,7 +567,7 @@ class PostgresStore final : public Store {
       branches.add(job.job.branch);
     }
     for (auto& [shard, rows] : by_shard)
-      pool_.query("offer_stranded", PgParameters().add(shard).add(std::move(rows.first)).add(std::move(rows.second)));
+      placements_.query(shard, "offer_stranded", PgParameters().add(shard).add(std::move(rows.first)).add(std::move(rows.second)));
   }
 
   void add_snapshots(Shard shard, std::span<const HistoryRequest> requests, const std::vector<std::size_t>& places,
@@ -489,7 +582,7 @@ class PostgresStore final : public Store {
     }
     if (asked.empty()) return;
     const PgResult rows =
-        pool_.query("snapshots", PgParameters().add(shard).add(std::move(runs)).add(std::move(versions)));
+        placements_.query(shard, "snapshots", PgParameters().add(shard).add(std::move(runs)).add(std::move(versions)));
     const int place = rows.column("place");
     std::vector<SnapshotRow> snapshots = read_snapshots(rows);
     for (int row = 0; row < rows.rows(); ++row)
@@ -502,7 +595,7 @@ class PostgresStore final : public Store {
     std::vector<std::span<const std::size_t>> pieces;
     for (; !places.empty(); places = places.subspan(pieces.back().size()))
       pieces.push_back(places.first(std::min(places.size(), runs_of_a_piece)));
-    pool_.run([&](PgConnection& connection) {
+    placements_.run(shard, [&](PgConnection& connection) {
       connection.begin_pipeline();
       for (const auto& piece : pieces) {
         PgArray runs(PgType::uuid), after(PgType::int8);
@@ -542,10 +635,12 @@ class PostgresStore final : public Store {
       for (const RunId& id : edge) ids.add(id);
       edge.clear();
       const auto limit = static_cast<std::int32_t>(lineage_max);
-      for (RunRow& row : read_runs(pool_.query("runs_coming_from", PgParameters().add(std::move(ids)).add(limit)))) {
-        if (!found.contains(row.id)) edge.push_back(row.id);
-        found.try_emplace(row.id, std::move(row));
-      }
+      for (const PgResult& part :
+           placements_.query_each("runs_coming_from", PgParameters().add(std::move(ids)).add(limit)))
+        for (RunRow& row : read_runs(part)) {
+          if (!found.contains(row.id)) edge.push_back(row.id);
+          found.try_emplace(row.id, std::move(row));
+        }
     }
     std::vector<RunRow> runs;
     for (auto& [id, row] : found) {
@@ -559,7 +654,7 @@ class PostgresStore final : public Store {
   const std::int32_t shards_;
   const std::string identity_;
   const CommitWatch committed_;
-  PostgresPool pool_;
+  Placements placements_;
   SharedClock clock_;
   Notifier notifier_;
   JobClaimer claimer_;

@@ -1,6 +1,7 @@
 // The checkpoints in the database, and the events and tombstones to verify them against. Not thread-safe.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,7 +12,7 @@
 
 namespace cairn {
 
-class PostgresPool;
+class Placements;
 
 // Throws StoreUnavailable when the database cannot be reached for a while.
 class CheckpointTable {
@@ -42,7 +43,9 @@ class CheckpointTable {
   std::vector<Tombstone> erased(Shard after_shard, const RunId& after, std::int32_t limit);
 
  private:
-  std::unique_ptr<PostgresPool> pool_;
+  std::map<Shard, std::vector<std::size_t>> by_shard(std::span<const Head> heads) const;
+
+  std::unique_ptr<Placements> placements_;
   std::int32_t shards_;
 };
 

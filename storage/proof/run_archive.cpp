@@ -3,7 +3,7 @@
 #include <array>
 #include <map>
 
-#include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/placements.hpp"
 #include "storage/postgres/rows.hpp"
 
 namespace cairn {
@@ -79,9 +79,9 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
 
 }  // namespace
 
-Status as_archivist(PostgresPool& pool, const std::function<void(PgConnection&)>& use) {
+Status as_archivist(Placements& placements, Shard shard, const std::function<void(PgConnection&)>& use) {
   try {
-    return pool.run([&](PgConnection& connection) {
+    return placements.run(shard, [&](PgConnection& connection) {
       connection.execute("BEGIN");
       connection.execute(statement("become_archivist").text);
       use(connection);
@@ -96,21 +96,23 @@ Status as_archivist(PostgresPool& pool, const std::function<void(PgConnection&)>
 }
 
 RunArchive::RunArchive(const std::string& dsn)
-    : pool_(std::make_unique<PostgresPool>(PgConnectOptions{dsn, "cairn archive"}, 1)) {}
+    : placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn archive"}, 1)) {}
 RunArchive::~RunArchive() = default;
 
 std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& after, std::int32_t limit) {
-  const PgResult rows = pool_->query_widely(
-      "archive_candidates", PgParameters().add(ended_before).add(after.first).add(after.second).add(limit));
-  rows.expect_columns(candidate_columns);
   std::vector<Place> found;
-  found.reserve(static_cast<std::size_t>(rows.rows()));
-  for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
+  for (const PgResult& rows : placements_->query_each_widely(
+           "archive_candidates", PgParameters().add(ended_before).add(after.first).add(after.second).add(limit))) {
+    rows.expect_columns(candidate_columns);
+    for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
+  }
+  std::sort(found.begin(), found.end());
+  if (found.size() > static_cast<std::size_t>(limit)) found.resize(static_cast<std::size_t>(limit));
   return found;
 }
 
 std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run) {
-  const PgResult rows = pool_->query_widely("archive_family", PgParameters().add(shard).add(run));
+  const PgResult rows = placements_->query_widely(shard, "archive_family", PgParameters().add(shard).add(run));
   rows.expect_columns(member_columns);
   std::vector<Member> found;
   found.reserve(static_cast<std::size_t>(rows.rows()));
@@ -119,11 +121,12 @@ std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run
 }
 
 std::set<RunId> RunArchive::kept_for_open_runs() {
-  const PgResult rows = pool_->query_widely("kept_for_open_runs", PgParameters());
-  rows.expect_columns(kept_columns);
   std::set<RunId> kept;
-  for (int row = 0; row < rows.rows(); ++row)
-    if (!rows.is_null(row, 0)) kept.insert(rows.uuid(row, 0));
+  for (const PgResult& rows : placements_->query_each_widely("kept_for_open_runs")) {
+    rows.expect_columns(kept_columns);
+    for (int row = 0; row < rows.rows(); ++row)
+      if (!rows.is_null(row, 0)) kept.insert(rows.uuid(row, 0));
+  }
   return kept;
 }
 
@@ -132,7 +135,7 @@ Result<std::int64_t> RunArchive::remove(Shard shard, std::span<const Tombstone> 
   CHECK(roots.empty() || roots.size() == runs.size());
   std::int64_t removed = 0;
   const Status done =
-      as_archivist(*pool_, [&](PgConnection& connection) { removed = remove_locked(connection, shard, runs, roots); });
+      as_archivist(*placements_, shard, [&](PgConnection& connection) { removed = remove_locked(connection, shard, runs, roots); });
   if (!done) return done.error();
   return removed;
 }

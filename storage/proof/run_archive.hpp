@@ -16,11 +16,11 @@
 namespace cairn {
 
 class PgConnection;
-class PostgresPool;
+class Placements;
 
 // Calls `use` in one transaction as the role cairn_archive; again after a transient failure. Refuses `unsupported`: the
 // login is no member of that role.
-Status as_archivist(PostgresPool& pool, const std::function<void(PgConnection&)>& use);
+Status as_archivist(Placements& placements, Shard shard, const std::function<void(PgConnection&)>& use);
 
 class RunArchive {
  public:
@@ -47,7 +47,7 @@ class RunArchive {
   Result<std::int64_t> remove(Shard shard, std::span<const Tombstone> runs, std::span<const RunId> roots = {});
 
  private:
-  std::unique_ptr<PostgresPool> pool_;
+  std::unique_ptr<Placements> placements_;
 };
 
 }  // namespace cairn

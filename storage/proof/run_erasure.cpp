@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 
-#include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/placements.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/proof/run_archive.hpp"
 
@@ -76,13 +77,13 @@ RunErasure::Values remove_unused(PgConnection& connection, Shard shard, std::int
 }  // namespace
 
 RunErasure::RunErasure(const std::string& dsn)
-    : pool_(std::make_unique<PostgresPool>(PgConnectOptions{dsn, "cairn erase"}, 1)) {}
+    : placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn erase"}, 1)) {}
 RunErasure::~RunErasure() = default;
 
 std::vector<RunErasure::Member> RunErasure::families(Shard shard, std::span<const RunId> roots) {
   PgArray ids(PgType::uuid);
   for (const RunId& root : roots) ids.add(root);
-  const PgResult rows = pool_->query_widely("erase_families", PgParameters().add(shard).add(std::move(ids)));
+  const PgResult rows = placements_->query_widely(shard, "erase_families", PgParameters().add(shard).add(std::move(ids)));
   rows.expect_columns(family_columns);
   std::vector<Member> found;
   found.reserve(static_cast<std::size_t>(rows.rows()));
@@ -95,19 +96,21 @@ std::vector<RunErasure::Member> RunErasure::families(Shard shard, std::span<cons
 std::vector<RunErasure::Heir> RunErasure::heirs(std::span<const RunId> runs) {
   PgArray ids(PgType::uuid);
   for (const RunId& run : runs) ids.add(run);
-  const PgResult rows = pool_->query("erase_heirs", PgParameters().add(std::move(ids)));
-  rows.expect_columns(heir_columns);
   std::vector<Heir> found;
-  found.reserve(static_cast<std::size_t>(rows.rows()));
-  for (int row = 0; row < rows.rows(); ++row)
-    found.push_back({rows.uuid(row, 0), rows.uuid(row, 1), !is_ended(status_at(rows, row, 2))});
+  for (const PgResult& rows : placements_->query_each("erase_heirs", PgParameters().add(std::move(ids)))) {
+    rows.expect_columns(heir_columns);
+    for (int row = 0; row < rows.rows(); ++row)
+      found.push_back({rows.uuid(row, 0), rows.uuid(row, 1), !is_ended(status_at(rows, row, 2))});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Heir& a, const Heir& b) { return std::tie(a.origin, a.run) < std::tie(b.origin, b.run); });
   return found;
 }
 
 Result<RunErasure::Values> RunErasure::remove_values(Shard shard, std::int64_t unused_us) {
   Values values;
   const Status removed =
-      as_archivist(*pool_, [&](PgConnection& connection) { values = remove_unused(connection, shard, unused_us); });
+      as_archivist(*placements_, shard, [&](PgConnection& connection) { values = remove_unused(connection, shard, unused_us); });
   if (!removed) return removed.error();
   return values;
 }

@@ -14,7 +14,7 @@
 
 namespace cairn {
 
-class PostgresPool;
+class Placements;
 
 class RunErasure {
  public:
@@ -51,7 +51,7 @@ class RunErasure {
   Result<Values> remove_values(Shard shard, std::int64_t unused_us);
 
  private:
-  std::unique_ptr<PostgresPool> pool_;
+  std::unique_ptr<Placements> placements_;
 };
 
 }  // namespace cairn

@@ -7,7 +7,7 @@
 #include "engine/corrupt_history.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/commit_rows.hpp"
-#include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/placements.hpp"
 #include "storage/postgres/rows.hpp"
 
 namespace cairn {
@@ -195,17 +195,17 @@ struct RunRecords::Parts {
   }
 
   const std::int32_t shards;
-  PostgresPool pool;
+  Placements placements;
 };
 
 RunRecords::RunRecords(const std::string& dsn, std::int32_t shards, int connections_max)
-    : parts_(new Parts{shards, PostgresPool({dsn, "cairn audit", true}, connections_max)}) {}
+    : parts_(new Parts{shards, {{dsn, "cairn audit", true}, connections_max}}) {}
 RunRecords::~RunRecords() = default;
 
 std::int32_t RunRecords::shards() const { return parts_->shards; }
 
 std::vector<RunId> RunRecords::ids(Shard shard, const RunId& after, std::int32_t limit) {
-  const PgResult rows = parts_->pool.query("recorded_runs", PgParameters().add(shard).add(after).add(limit));
+  const PgResult rows = parts_->placements.query(shard, "recorded_runs", PgParameters().add(shard).add(after).add(limit));
   rows.expect_columns(id_columns);
   std::vector<RunId> ids;
   for (int row = 0; row < rows.rows(); ++row) ids.push_back(rows.uuid(row, 0));
@@ -213,13 +213,13 @@ std::vector<RunId> RunRecords::ids(Shard shard, const RunId& after, std::int32_t
 }
 
 RunId RunRecords::last_id(Shard shard) {
-  const PgResult rows = parts_->pool.query("last_recorded_run", PgParameters().add(shard));
+  const PgResult rows = parts_->placements.query(shard, "last_recorded_run", PgParameters().add(shard));
   rows.expect_columns(id_columns);
   return rows.rows() == 0 ? RunId{} : rows.uuid(0, 0);
 }
 
 std::vector<RunRecord> RunRecords::records(Shard shard, std::span<const RunId> runs, std::int32_t fold_version) {
-  return parts_->pool.run([&](PgConnection& connection) {
+  return parts_->placements.run(shard, [&](PgConnection& connection) {
     connection.begin_pipeline();
     connection.send(begin_at_one_moment());
     send_reading(connection, shard, runs, fold_version);
@@ -237,7 +237,7 @@ RunRecord RunRecords::record(const RunId& run, std::int32_t fold_version) {
 }
 
 bool RunRecords::remove_leftovers(Shard shard, const RunId& run) {
-  return parts_->pool.query("delete_leftovers", PgParameters().add(shard).add(run)).int8(0, 0) > 0;
+  return parts_->placements.query(shard, "delete_leftovers", PgParameters().add(shard).add(run)).int8(0, 0) > 0;
 }
 
 // The run's row comes first, so that another import of the same run waits for it.
@@ -245,7 +245,7 @@ bool RunRecords::add(const Repair& rows, std::span<const EventRow> events, const
                      const ImportOrigin& origin) {
   const PgParameters of_run = parts_->of(rows.run.id);
   const Shard shard = shard_of(rows.run.id, parts_->shards);
-  return parts_->pool.run([&](PgConnection& connection) {
+  return parts_->placements.run(shard, [&](PgConnection& connection) {
     Repairing writing(connection, shard, rows);
     connection.begin_pipeline();
     connection.send(begin_statement());
@@ -271,7 +271,7 @@ bool RunRecords::repair(const RunId& run, std::int64_t head, std::int32_t fold_v
                         const std::function<Repair(const RunRecord&)>& plan) {
   const PgParameters of_run = parts_->of(run);
   const Shard shard = shard_of(run, parts_->shards);
-  return parts_->pool.run([&](PgConnection& connection) {
+  return parts_->placements.run(shard, [&](PgConnection& connection) {
     connection.begin_pipeline();
     connection.send(begin_statement());
     parts_->lock(connection, run);

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-#include "storage/postgres/cluster.hpp"
+#include "storage/server/cluster.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 

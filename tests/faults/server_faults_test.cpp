@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "storage/postgres/administration.hpp"
-#include "storage/postgres/cluster.hpp"
+#include "storage/server/cluster.hpp"
 #include "storage/postgres/connection.hpp"
 #include "tests/faults/load.hpp"
 #include "tests/faults/server.hpp"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "storage/postgres/cluster.hpp"
+#include "storage/server/cluster.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {

@@ -13,12 +13,14 @@ namespace cairn::test {
 void PrintTo(const StoreVariant& variant, std::ostream* out) { *out << variant.name; }
 
 std::vector<StoreVariant> every_store() {
-  return {{"memory", true, 1},
-          {"memory_4_shards", true, 4},
-          {"postgres", false, 1},
-          {"postgres_4_shards", false, 4},
-          {"postgres_without_notify", false, 1, false},
-          {"postgres_unprepared", false, 1, true, false}};
+  std::vector<StoreVariant> all = {{"memory", true, 1},
+                                   {"memory_4_shards", true, 4},
+                                   {"postgres", false, 1},
+                                   {"postgres_4_shards", false, 4},
+                                   {"postgres_without_notify", false, 1, false},
+                                   {"postgres_unprepared", false, 1, true, false}};
+  if (has_citus_cluster()) all.push_back({"citus_8_shards", false, 8, true, true, true});
+  return all;
 }
 
 std::string name_of_store(const testing::TestParamInfo<StoreVariant>& variant) { return variant.param.name; }
@@ -30,7 +32,7 @@ void StoreTest::SetUp() {
     return;
   }
   PostgresOptions options;
-  options.dsn = dsn_ = new_database(variant.shards);
+  options.dsn = dsn_ = variant.citus ? new_distributed_database(variant.shards) : new_database(variant.shards);
   options.notify = variant.notify;
   options.prepared = variant.prepared;
   Result<std::unique_ptr<Store>> opened = open_postgres_store(options);

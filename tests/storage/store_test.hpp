@@ -18,11 +18,13 @@ struct StoreVariant {
   std::int32_t shards = 1;
   bool notify = true;
   bool prepared = true;
+  bool citus = false;
 };
 
 void PrintTo(const StoreVariant& variant, std::ostream* out);
 
-// Memory and PostgreSQL, with one shard and several, without notifications, without prepared statements.
+// Memory and PostgreSQL, with one shard and several, without notifications, without prepared statements; and the nodes
+// of a Citus cluster where ops/cluster has started one.
 std::vector<StoreVariant> every_store();
 std::string name_of_store(const testing::TestParamInfo<StoreVariant>& variant);
 

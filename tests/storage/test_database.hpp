@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/postgres/connection.hpp"
 #include "storage/store.hpp"
@@ -21,6 +22,13 @@ std::string cluster_dsn();
 std::string new_database(std::int32_t shards);
 // The DSN of a new, empty database.
 std::string new_empty_database();
+
+// A Citus cluster, which ops/cluster starts and CAIRN_TEST_CLUSTER names: "SOCKETS PORT PORT ...", the coordinator first.
+bool has_citus_cluster();
+// The coordinator's DSN of a new database with the schema, distributed over the nodes.
+std::string new_distributed_database(std::int32_t shards);
+// The same database on each node, the coordinator first.
+std::vector<std::string> on_each_node(const std::string& dsn);
 
 // A store there; throws std::runtime_error.
 std::unique_ptr<Store> store_on(const std::string& dsn, bool notify = false);

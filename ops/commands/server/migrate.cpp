@@ -5,12 +5,25 @@
 #include "ops/service/database.hpp"
 #include "ops/service/embedded_database.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/postgres/distribution.hpp"
 
 namespace cairn {
 namespace {
 
+// A cluster's tables are spread as they are made, and again when a migration has added one.
+Result<MigrateReport> migrated_and_distributed(const std::string& dsn, std::int32_t shards) {
+  Result<MigrateReport> report = migrate(dsn, shards);
+  if (!report) return report;
+  const Result<bool> cluster = is_citus_cluster(dsn);
+  if (!cluster) return cluster.error();
+  if (!*cluster) return report;
+  const Result<DistributeReport> distributed = distribute(dsn);
+  if (!distributed) return distributed.error();
+  return report;
+}
+
 Result<MigrateReport> migrated(const DatabaseChoice& choice, std::int32_t shards) {
-  if (!choice.is_embedded()) return migrate(choice.dsn, shards);
+  if (!choice.is_embedded()) return migrated_and_distributed(choice.dsn, shards);
   const Result<Cluster> cluster = start_cluster(choice.directory);
   if (!cluster) return cluster.error();
   return migrate_cluster(*cluster, shards);

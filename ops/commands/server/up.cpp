@@ -14,7 +14,7 @@
 #include "ops/terminal/child_process.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
-#include "storage/postgres/cluster.hpp"
+#include "storage/server/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/ports/untrusted_text.hpp"
 

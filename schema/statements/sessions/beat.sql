@@ -1,3 +1,3 @@
 update cairn.worker
-set counter = counter + 1, beat_at = (extract(epoch from clock_timestamp()) * 1000000)::bigint
+set counter = counter + 1, beat_at = (extract(epoch from statement_timestamp()) * 1000000)::bigint
 where session = $1::bigint

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "storage/postgres/cluster.hpp"
+#include "storage/server/cluster.hpp"
 #include "storage/postgres/connection.hpp"
-#include "storage/postgres/server_process.hpp"
+#include "storage/server/server_process.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn {

@@ -1,4 +1,4 @@
-#include "storage/postgres/cluster.hpp"
+#include "storage/server/cluster.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@
 #include "storage/data/dataset.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/schema.hpp"
-#include "storage/postgres/server_process.hpp"
+#include "storage/server/server_process.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"
 

@@ -54,14 +54,14 @@ class JobClaimerTest : public testing::Test {
 
   const std::string dsn_ = new_database(1);
   const std::unique_ptr<Store> store_ = store_on(dsn_);
-  PostgresPool pool_{{dsn_, "test", true}, 2};
+  Placements placements_{{dsn_, "test", true}, 2};
   NotifiedJobs hinted_;
 };
 
 TEST_F(JobClaimerTest, on_a_hint_the_job_it_names_is_taken_and_without_one_whatever_is_due) {
   const RunId older = start(noon - 1);
   const RunId newer = start();
-  JobClaimer desk(pool_, hinted_);
+  JobClaimer desk(placements_, hinted_);
   const auto claim = [&](bool notified_only) {
     ClaimRequest request = claim_request(7);
     request.notified_only = notified_only;
@@ -84,7 +84,7 @@ TEST_F(JobClaimerTest, on_a_hint_the_job_it_names_is_taken_and_without_one_whate
 TEST_F(JobClaimerTest, a_hint_of_a_paused_queue_gives_nothing) {
   const RunId run = start();
   ASSERT_TRUE(store_->set_queue({.name = "default", .paused = true}));
-  JobClaimer desk(pool_, hinted_);
+  JobClaimer desk(placements_, hinted_);
   ClaimRequest request = claim_request(7);
   request.notified_only = true;
   for (int n = 0; n < 2; ++n) {
@@ -94,7 +94,7 @@ TEST_F(JobClaimerTest, a_hint_of_a_paused_queue_gives_nothing) {
 }
 
 TEST_F(JobClaimerTest, with_marks_no_job_is_left_behind) {
-  JobClaimer desk(pool_, hinted_, 1);  // marks are used from the second claim on
+  JobClaimer desk(placements_, hinted_, 1);  // marks are used from the second claim on
   const auto claim_one = [&] { return desk.claim(claim_request(7, 1)).jobs; };
   start(noon + 10, 5);
   ASSERT_EQ(claim_one().size(), 1u);
@@ -111,7 +111,7 @@ TEST_F(JobClaimerTest, with_marks_no_job_is_left_behind) {
 }
 
 TEST_F(JobClaimerTest, every_priority_is_found_those_at_the_ends_too) {
-  JobClaimer desk(pool_, hinted_, 1);
+  JobClaimer desk(placements_, hinted_, 1);
   using Limits = std::numeric_limits<std::int32_t>;
   std::vector<std::int32_t> found;
   const auto claim = [&] {
@@ -129,7 +129,7 @@ TEST_F(JobClaimerTest, every_priority_is_found_those_at_the_ends_too) {
 }
 
 TEST_F(JobClaimerTest, a_mark_stays_behind_now_for_rows_committed_late) {
-  JobClaimer desk(pool_, hinted_, 1);
+  JobClaimer desk(placements_, hinted_, 1);
   ClaimRequest request = claim_request(7, 1);
   request.now_us = noon + 100'000;
   start(noon + 50'000);
@@ -140,7 +140,7 @@ TEST_F(JobClaimerTest, a_mark_stays_behind_now_for_rows_committed_late) {
 }
 
 TEST_F(JobClaimerTest, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_finds_what_came_late) {
-  JobClaimer desk(pool_, hinted_);
+  JobClaimer desk(placements_, hinted_);
   ClaimRequest request = claim_request(7, 2);
   const auto claim_slowly = [&] {
     PgConnection other({dsn_, "test", false});

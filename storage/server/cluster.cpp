@@ -1,4 +1,4 @@
-#include "storage/postgres/cluster.hpp"
+#include "storage/server/cluster.hpp"
 
 #include <array>
 #include <chrono>
@@ -19,7 +19,7 @@
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/schema.hpp"
-#include "storage/postgres/server_process.hpp"
+#include "storage/server/server_process.hpp"
 
 namespace cairn {
 namespace {

@@ -1,4 +1,4 @@
-#include "storage/postgres/server_process.hpp"
+#include "storage/server/server_process.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,0 +1,1 @@
+select create_distributed_table(('cairn.' || $1::text)::regclass, 'shard', colocate_with := 'cairn.run')

@@ -1,0 +1,163 @@
+#include "storage/postgres/distribution.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "engine/embedded.hpp"
+#include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
+#include "storage/postgres/schema.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t at_work_ms = 30'000;
+// Citus puts a shard of ours where its hash falls: with few Citus shards, several of ours share one and move together.
+constexpr std::int32_t citus_shards_per_shard = 4;
+constexpr std::int32_t citus_shards_min = 32;
+constexpr std::int32_t citus_shards_max = 256;
+
+// Keyed by shard. A run's row, its jobs and its events change in one transaction, so they lie together.
+const std::set<std::string, std::less<>> tables_of_runs = {"run",      "event",     "job",    "snapshot",
+                                                           "question", "blob",      "permit", "tombstone",
+                                                           "import",   "home",      "erasing", "progress"};
+// Read by statements about a shard, or needed wherever a program connects; small, and seldom written, but for `worker`,
+// which each session writes once in a while. Each node has a copy.
+const std::set<std::string, std::less<>> tables_of_all = {"graph", "queue", "worker", "token", "identity", "migration"};
+// Written and read apart from runs: one node keeps them, all can ask.
+const std::set<std::string, std::less<>> tables_of_one = {"checkpoint", "passage"};
+
+std::string_view cluster_file(std::string_view name) {
+  for (const EmbeddedFile& file : schema_files())
+    if (file.name == name) return file.text;
+  CHECK(false);
+}
+
+Status refuse_at_work(Administration& database) {
+  const std::vector<SessionAtWork> sessions = sessions_at_work(database, at_work_ms);
+  if (sessions.empty()) return Done{};
+  return Error{Code::conflict, "Expected no worker at work while the tables are distributed, but session " +
+                                   std::to_string(sessions.front().session) + " on " + sessions.front().host +
+                                   " is, and " + std::to_string(sessions.size() - 1) + " more: end them first."};
+}
+
+void distribute_table(Administration& database, const std::string& table, std::int32_t citus_shards) {
+  if (table == "run")
+    database.query("distribute_runs", {std::to_string(citus_shards)});
+  else if (tables_of_runs.contains(table))
+    database.query("distribute_table", {table});
+  else if (tables_of_all.contains(table))
+    database.query("reference_table", {table});
+  else
+    database.query("keep_table_here", {table});
+  if (!tables_of_one.contains(table)) database.query("drop_local_rows", {table});
+}
+
+// In one transaction. `run` goes first: the others follow it.
+Result<std::vector<std::string>> distribute_tables(Administration& database, std::int32_t shards) {
+  const AdminRows rows = database.query("undistributed_tables");
+  std::vector<std::string> tables;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::string& table = rows.text(row, 0);
+    CHECK(tables_of_runs.contains(table) || tables_of_all.contains(table) || tables_of_one.contains(table));
+    tables.push_back(table);
+  }
+  if (tables.empty()) return tables;
+  if (const Status idle = refuse_at_work(database); !idle) return idle.error();
+  const auto run = std::find(tables.begin(), tables.end(), "run");
+  if (run != tables.end()) std::rotate(tables.begin(), run, run + 1);
+  database.execute("set local citus.multi_shard_modify_mode to 'sequential'");
+  if (std::find(tables.begin(), tables.end(), "progress") != tables.end())
+    database.execute("alter table cairn.progress set logged");  // a table that is not logged cannot move online
+  for (const std::string& table : tables)
+    distribute_table(database, table, std::clamp(shards * citus_shards_per_shard, citus_shards_min, citus_shards_max));
+  database.execute(std::string(cluster_file("cluster/hold_shard.sql")));
+  database.execute(std::string(cluster_file("roles.sql")));
+  return tables;
+}
+
+struct Node {
+  std::string host;
+  std::string port;
+  auto operator<=>(const Node&) const = default;
+};
+
+// Our shards on each node, by the Citus shard that has them.
+using Layout = std::map<Node, std::map<std::int64_t, std::int64_t>>;
+
+Layout layout_of(Administration& database, std::int32_t shards) {
+  Layout layout;
+  const AdminRows nodes = database.query("cluster_nodes");
+  for (std::size_t row = 0; row < nodes.size(); ++row) layout[{nodes.text(row, 0), nodes.text(row, 1)}];
+  const AdminRows rows = database.query("placements", {std::to_string(shards)});
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (rows.text(row, 1) == "run") ++layout[{rows.text(row, 3), rows.text(row, 4)}][rows.number(row, 2)];
+  return layout;
+}
+
+std::int64_t count_of(const std::map<std::int64_t, std::int64_t>& shards) {
+  std::int64_t count = 0;
+  for (const auto& [citus_shard, ours] : shards) count += ours;
+  return count;
+}
+
+// One move from the fullest node to the emptiest, if one makes them more even.
+bool even_out(Administration& database, const Layout& layout) {
+  const auto fewer = [](const auto& a, const auto& b) { return count_of(a.second) < count_of(b.second); };
+  const auto [emptiest, fullest] = std::minmax_element(layout.begin(), layout.end(), fewer);
+  const std::int64_t more = count_of(fullest->second) - count_of(emptiest->second);
+  for (const auto& [citus_shard, ours] : fullest->second) {
+    if (2 * ours > more + 1 || more < 2) continue;
+    database.query("move_placement", {std::to_string(citus_shard), fullest->first.host, fullest->first.port,
+                                      emptiest->first.host, emptiest->first.port});
+    return true;
+  }
+  return false;
+}
+
+Result<DistributeReport> distribute(Administration& database) {
+  const Result<SchemaFound> found = find_schema(database);
+  if (!found) return found.error();
+  if (found->version != newest_schema())
+    return Error{Code::not_found, "Expected the schema cairn of version " + std::to_string(newest_schema()) +
+                                      " in the database, but found version " + std::to_string(found->version) +
+                                      ": `cairn migrate` comes first."};
+  if (!database.query("has_citus").boolean(0, 0))
+    return Error{Code::not_found, "Expected the extension citus in the database, but it has none."};
+  if (database.query("cluster_nodes").size() == 0)
+    return Error{Code::conflict, "Expected nodes that take shards, but the cluster has none: citus_add_node adds one."};
+  DistributeReport report;
+  database.begin();
+  database.query("lock_migrations");
+  Result<std::vector<std::string>> tables = distribute_tables(database, found->shards);
+  tables ? database.commit() : database.roll_back();
+  if (!tables) return tables.error();
+  report.tables = *std::move(tables);
+  Layout layout = layout_of(database, found->shards);
+  for (; even_out(database, layout); layout = layout_of(database, found->shards)) ++report.moved;
+  for (const auto& [node, shards] : layout) report.shards[node.host + ":" + node.port] = count_of(shards);
+  return report;
+}
+
+}  // namespace
+
+Result<bool> is_citus_cluster(const std::string& dsn) {
+  try {
+    Administration database(dsn, "cairn migrate");
+    return database.query("has_citus").boolean(0, 0) && database.query("cluster_nodes").size() > 0;
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
+  }
+}
+
+Result<DistributeReport> distribute(const std::string& dsn) {
+  try {
+    Administration database(dsn, "cairn distribute", no_limit);
+    return distribute(database);
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, std::string("Expected to distribute the tables, but: ") + failure.what()};
+  }
+}
+
+}  // namespace cairn
