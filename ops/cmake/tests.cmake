@@ -91,6 +91,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/data/dataset_values_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
+  tests/storage/postgres/citus_test.cpp
   tests/storage/postgres/cluster_test.cpp
   tests/storage/postgres/cutting_proxy.cpp
   tests/storage/postgres/job_claimer_test.cpp

@@ -103,14 +103,14 @@ std::int64_t count_of(const std::map<std::int64_t, std::int64_t>& shards) {
 }
 
 // One move from the fullest node to the emptiest, if one makes them more even.
-bool even_out(Administration& database, const Layout& layout) {
+bool even_out(Administration& database, const Layout& layout, bool is_in_use) {
   const auto fewer = [](const auto& a, const auto& b) { return count_of(a.second) < count_of(b.second); };
   const auto [emptiest, fullest] = std::minmax_element(layout.begin(), layout.end(), fewer);
   const std::int64_t more = count_of(fullest->second) - count_of(emptiest->second);
   for (const auto& [citus_shard, ours] : fullest->second) {
     if (2 * ours > more + 1 || more < 2) continue;
     database.query("move_placement", {std::to_string(citus_shard), fullest->first.host, fullest->first.port,
-                                      emptiest->first.host, emptiest->first.port});
+                                      emptiest->first.host, emptiest->first.port, is_in_use ? "true" : "false"});
     return true;
   }
   return false;
@@ -135,7 +135,8 @@ Result<DistributeReport> distribute(Administration& database) {
   if (!tables) return tables.error();
   report.tables = *std::move(tables);
   Layout layout = layout_of(database, found->shards);
-  for (; even_out(database, layout); layout = layout_of(database, found->shards)) ++report.moved;
+  const bool is_in_use = report.tables.empty();
+  for (; even_out(database, layout, is_in_use); layout = layout_of(database, found->shards)) ++report.moved;
   for (const auto& [node, shards] : layout) report.shards[node.host + ":" + node.port] = count_of(shards);
   return report;
 }

@@ -178,12 +178,16 @@ PgArray JobClaimer::rooms(const PgResult& settings, const std::vector<std::strin
   for (const PgResult& part :
        placements_.query_each("permit_counts", PgParameters().add(text_array(queues))))
     for (int row = 0; row < part.rows(); ++row) held[std::string(part.text(row, 0))] += part.int8(row, 1);
-  std::map<std::string, std::int64_t> room;
+  constexpr std::int64_t unlimited = std::numeric_limits<std::int32_t>::max();
+  std::map<std::string, std::int64_t> room;  // of those that have a limit still
   for (const QueueSettings& queue : read_queue_settings(settings))
-    room[queue.name] = queue.paused || !queue.concurrency ? 0 : *queue.concurrency - held[queue.name];
+    room[queue.name] = queue.paused ? 0 : queue.concurrency.value_or(unlimited) - held[queue.name];
   PgArray rooms(PgType::int4);
-  for (const std::string& queue : queues)
-    rooms.add(static_cast<std::int32_t>(std::clamp<std::int64_t>(room[queue], 0, std::numeric_limits<std::int32_t>::max())));
+  for (const std::string& queue : queues) {
+    const auto found = room.find(queue);
+    rooms.add(static_cast<std::int32_t>(
+        found == room.end() ? unlimited : std::clamp<std::int64_t>(found->second, 0, unlimited)));
+  }
   return rooms;
 }
 

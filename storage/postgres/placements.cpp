@@ -14,6 +14,12 @@ constexpr std::chrono::milliseconds move_pause{100};
 constexpr auto placement_columns =
     std::to_array<std::string_view>({"shard", "name", "citus_shard", "host", "port"});
 
+// The hot ones, and leave to lock the tables of a shard.
+std::string_view settings_of_nodes() {
+  static const std::string settings = std::string(hot_settings) + "SET citus.enable_manual_changes_to_shards = on; ";
+  return settings;
+}
+
 }  // namespace
 
 Placements::Placements(PgConnectOptions options, int connections_max, std::int64_t patience_ms,
@@ -82,6 +88,7 @@ PostgresPool& Placements::pool_of(const std::string& host, const std::string& po
     options.overrides.emplace_back("hostaddr", "");
     options.overrides.emplace_back("port", port);
     pool = std::make_unique<PostgresPool>(std::move(options), connections_max_, patience_ms_, silence_min_ms_);
+    pool->set_settings(settings_of_nodes());
     if (has_given_up_) pool->give_up();
   }
   return *pool;

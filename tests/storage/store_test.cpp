@@ -19,7 +19,7 @@ std::vector<StoreVariant> every_store() {
                                    {"postgres_4_shards", false, 4},
                                    {"postgres_without_notify", false, 1, false},
                                    {"postgres_unprepared", false, 1, true, false}};
-  if (has_citus_cluster()) all.push_back({"citus_8_shards", false, 8, true, true, true});
+  if (has_citus_cluster()) all.push_back({"citus_4_shards", false, 4, true, true, true});
   return all;
 }
 

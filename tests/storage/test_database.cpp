@@ -1,6 +1,7 @@
 #include "tests/storage/test_database.hpp"
 
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
@@ -88,10 +89,13 @@ class TestCitus {
 
   std::string create(std::int32_t shards) {
     const std::string source = template_for(shards);
-    const std::string name = "test_" + std::to_string(getpid()) + "_" + std::to_string(++count_);
+    // The extension has processes of its own in each database: only the last few are kept.
+    if (kept_.size() == kept_max) drop(kept_.front());
+    if (kept_.size() == kept_max) kept_.pop_front();
+    kept_.push_back("test_" + std::to_string(getpid()) + "_" + std::to_string(++count_));
     for (const std::string& port : ports_)
-      on(port, "postgres").execute("CREATE DATABASE " + name + " TEMPLATE " + source);
-    return dsn(ports_.front(), name);
+      on(port, "postgres").execute("CREATE DATABASE " + kept_.back() + " TEMPLATE " + source);
+    return dsn(ports_.front(), kept_.back());
   }
 
   std::vector<std::string> on_each_node(const std::string& of) const {
@@ -101,6 +105,10 @@ class TestCitus {
   }
 
  private:
+  void drop(const std::string& database) const {
+    for (const std::string& port : ports_) on(port, "postgres").execute("DROP DATABASE " + database + " WITH (FORCE)");
+  }
+
   std::string dsn(const std::string& port, const std::string& database) const {
     return "host=" + sockets_ + " user=cairn_owner port=" + port + " dbname=" + database;
   }
@@ -136,6 +144,8 @@ class TestCitus {
 
   std::string sockets_;
   std::vector<std::string> ports_;
+  static constexpr std::size_t kept_max = 4;
+  std::deque<std::string> kept_;
   int count_ = 0;
   std::map<std::int32_t, std::string> templates_;
 };

@@ -1,0 +1,217 @@
+// What only a Citus cluster shows: shards that move, limits across nodes, statements that stay on one node. ops/cluster
+// starts the nodes; without them the suite is skipped, in one line.
+#include <algorithm>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/distribution.hpp"
+#include "storage/postgres/placements.hpp"
+#include "storage/proof/run_records.hpp"
+#include "tests/storage/test_database.hpp"
+#include "tests/storage/test_runs.hpp"
+
+namespace cairn::test {
+namespace {
+
+using Kind = Verdict::Kind;
+constexpr std::int32_t shards = 8;
+
+class CitusTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_citus_cluster()) GTEST_SKIP() << "no Citus cluster: `ops/cluster test` starts one and runs these";
+    dsn_ = new_distributed_database(shards);
+    store_ = store_on(dsn_);
+  }
+
+  // The Citus shard of `run` that has our shard, and the port of its node.
+  std::int64_t citus_shard_of(Shard shard) const {
+    return ask_number(dsn_, "select get_shard_id_for_distribution_column('cairn.run', " + std::to_string(shard) + ")");
+  }
+  std::string port_of(Shard shard) const {
+    return ask_text(dsn_, "select n.nodeport from pg_dist_placement p join pg_dist_node n using (groupid) where shardid = " +
+                              std::to_string(citus_shard_of(shard)));
+  }
+  std::string other_port(Shard shard) const {
+    return ask_text(dsn_, "select min(nodeport) from pg_dist_node where shouldhaveshards and nodeport <> " + port_of(shard));
+  }
+  void move(Shard shard, const std::string& mode) const {
+    const std::string host = ask_text(dsn_, "select min(nodename) from pg_dist_node");
+    PgConnection connection({dsn_, "mover", false});
+    connection.limit_silence(120'000);
+    connection.execute("select citus_move_shard_placement(" + std::to_string(citus_shard_of(shard)) + ", '" + host +
+                       "', " + port_of(shard) + ", '" + host + "', " + other_port(shard) + ", '" + mode + "')");
+  }
+
+  std::string dsn_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(CitusTest, the_shards_are_spread_evenly_and_distributing_again_changes_nothing) {
+  std::map<std::string, int> count;
+  for (Shard shard = 0; shard < shards; ++shard) ++count[port_of(shard)];
+  ASSERT_EQ(count.size(), 2u);
+  EXPECT_LE(std::abs(count.begin()->second - count.rbegin()->second), 1);
+  const Result<DistributeReport> again = distribute(dsn_);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->tables.empty());
+  EXPECT_EQ(again->moved, 0);
+}
+
+TEST_F(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
+  const std::string dsn = new_distributed_database(shards);
+  SessionRow session;
+  session.id = 7;
+  store_on(dsn)->open_session(session);
+  store_on(dsn)->beat(7);
+  PgConnection owner({dsn, "test", false});
+  owner.execute("create table cairn.not_known (shard int)");
+  owner.execute("drop table cairn.not_known");
+  owner.execute("select undistribute_table('cairn.passage')");
+  const Result<DistributeReport> refused = distribute(dsn);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::conflict) << refused.error().message;
+  store_on(dsn)->close_session(7);
+  const Result<DistributeReport> done = distribute(dsn);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->tables, std::vector<std::string>{"passage"});
+}
+
+// A step's way (claim, commit, history) plans nothing by Citus: its counters stay where they are on every node.
+TEST_F(CitusTest, a_step_is_planned_by_its_node_alone) {
+  const auto planned = [&] {
+    std::int64_t count = 0;
+    for (const std::string& node : on_each_node(dsn_))
+      count += ask_number(node, "select query_execution_single_shard + query_execution_multi_shard "
+                                "from citus_stat_counters((select oid from pg_database where datname = current_database()))");
+    return count;
+  };
+  for (const std::string& node : on_each_node(dsn_)) {
+    PgConnection admin({node, "test", false});
+    admin.execute("alter system set citus.enable_stat_counters = on");
+    admin.execute("select pg_reload_conf()");
+  }
+  std::vector<TestRun> runs;
+  for (Shard shard = 0; shard < shards; ++shard) {
+    runs.emplace_back(*store_, shard);
+    ASSERT_EQ(runs.back().start(job_of(1, 1)).kind, Kind::committed);
+  }
+  const std::int64_t before = planned();
+  for (Shard shard = 0; shard < shards; ++shard) {
+    const std::vector<HeldJob> held = store_->claim(claim_request(9, 10, shard)).jobs;
+    ASSERT_EQ(held.size(), 1u);
+    EXPECT_EQ(store_->events(held[0].run, 0, 10).size(), 1u);
+    TestRun& run = runs[static_cast<std::size_t>(shard)];
+    Entry entry = run.entry();
+    entry.fences = {fence_of(held[0])};
+    entry.jobs = {drop(1)};
+    EXPECT_EQ(run.commit(entry).kind, Kind::committed);
+  }
+  EXPECT_EQ(planned(), before);
+}
+
+TEST_F(CitusTest, runs_go_on_while_their_shard_moves_and_nothing_is_lost) {
+  const Shard shard = 3;
+  const std::string from = port_of(shard);
+  TestRun run(*store_, shard);
+  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+  std::atomic<bool> stop{false};
+  std::atomic<std::int64_t> committed{1};
+  std::string fault;
+  std::thread writer([&] {
+    try {
+      while (!stop)
+        if (run.commit(run.entry()).kind == Kind::committed) ++committed;
+    } catch (const std::exception& failure) {
+      fault = failure.what();
+    }
+    stop = true;
+  });
+  for (int moves = 0; moves < 3; ++moves) {
+    move(shard, "force_logical");
+    const std::int64_t until = committed + 5;
+    while (committed < until && !stop) std::this_thread::yield();
+  }
+  stop = true;
+  writer.join();
+  EXPECT_EQ(fault, "");
+  EXPECT_NE(port_of(shard), from);
+  EXPECT_EQ(std::ssize(store_->events(run.id(), 0, 1'000'000)), committed);
+  EXPECT_EQ(store_->run(run.id())->head, committed);
+  const RunRecord record = RunRecords(dsn_, shards, 1).record(run.id(), 1);
+  EXPECT_EQ(record.run->head, committed);
+}
+
+TEST_F(CitusTest, a_placement_that_was_left_behind_is_not_written) {
+  const Shard shard = 5;
+  const std::string node = dsn_ + " port=" + port_of(shard);
+  const std::string number = std::to_string(citus_shard_of(shard));
+  ask(node, "select cairn.hold_shard(" + number + ")");
+  move(shard, "block_writes");
+  try {
+    ask(node, "select cairn.hold_shard(" + number + ")");
+    ADD_FAILURE() << "the shard is held where it is no more";
+  } catch (const PostgresError& refused) {
+    EXPECT_EQ(refused.sqlstate(), shard_is_elsewhere);
+  }
+  TestRun run(*store_, shard);  // the store was opened before the move
+  EXPECT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+}
+
+TEST_F(CitusTest, a_queue_holds_no_more_than_its_concurrency_over_all_nodes) {
+  std::vector<TestRun> runs;
+  for (Shard shard = 0; shard < shards; ++shard)
+    for (int n = 0; n < 3; ++n) {
+      runs.emplace_back(*store_, shard);
+      ASSERT_EQ(runs.back().start(job_of(1, 1, noon, "few")).kind, Kind::committed);
+    }
+  const auto claim = [&](Shard shard) {
+    ClaimRequest request = claim_request(9, 10, shard);
+    request.queues = {"few"};
+    return store_->claim(request).jobs;
+  };
+  // Held before there is a limit: they count as well.
+  ASSERT_EQ(claim(0).size(), 3u);
+  ASSERT_TRUE(store_->set_queue({"few", 5, false}));
+  std::vector<HeldJob> held;
+  std::atomic<int> taken{0};
+  std::vector<std::thread> claimers;
+  for (Shard shard = 1; shard < shards; ++shard)
+    claimers.emplace_back([&, shard] { taken += static_cast<int>(claim(shard).size()); });
+  for (std::thread& claimer : claimers) claimer.join();
+  EXPECT_EQ(taken, 2);
+  ASSERT_TRUE(store_->set_queue({"few", 7, true}));
+  for (Shard shard = 1; shard < shards; ++shard) EXPECT_TRUE(claim(shard).empty()) << "it is paused";
+  ASSERT_TRUE(store_->set_queue({"few", std::nullopt, false}));
+  EXPECT_EQ(claim(7).size() + claim(6).size() + claim(5).size() + claim(4).size() + claim(3).size() + claim(2).size() +
+                claim(1).size(),
+            19u);
+}
+
+TEST_F(CitusTest, a_list_of_runs_is_joined_from_all_nodes_newest_first) {
+  std::vector<RunId> ids;
+  for (Shard shard = 0; shard < shards; ++shard) {
+    TestRun run(*store_, shard);
+    ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+    ids.push_back(run.id());
+  }
+  RunFilter filter;
+  filter.limit = 5;
+  const std::vector<RunRow> first = store_->runs(filter);
+  ASSERT_EQ(first.size(), 5u);
+  filter.after = std::pair(first.back().started_at, first.back().id);
+  const std::vector<RunRow> rest = store_->runs(filter);
+  EXPECT_EQ(rest.size(), 3u);
+  std::set<RunId> found;
+  for (const auto* page : {&first, &rest})
+    for (const RunRow& row : *page) found.insert(row.id);
+  EXPECT_EQ(found, std::set<RunId>(ids.begin(), ids.end()));
+  EXPECT_EQ(store_->count_runs(filter, 100), 8);
+}
+
+}  // namespace
+}  // namespace cairn::test
