@@ -168,7 +168,8 @@ class MemoryStore final : public Store {
       const auto job = run->second.jobs.find(fence.branch);
       if (job == run->second.jobs.end() || !holds(job->second, fence)) continue;
       job->second.session = 0;
-      ++job->second.epoch;  // the fence of the holder that gave up, should it report all the same, is stale from here on
+      ++job->second
+            .epoch;  // the fence of the holder that gave up, should it report all the same, is stale from here on
       job->second.deadline_us = never_us;
       run->second.adjust_released(job->second.job);
       // A run that was paused while the job was held has its jobs out of every claim's reach until it resumes.

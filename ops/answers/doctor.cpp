@@ -234,6 +234,23 @@ Check ahead(const DoctorFacts& facts) {
               seconds_text(facts.ahead_seconds) + " later than the database's clock; what they wait for is due then"};
 }
 
+// Each node answers, and none has two shards more than another.
+Check cluster(const DoctorFacts& facts) {
+  std::int64_t fewest = never_us, most = 0;
+  std::string found, fault;
+  for (const ClusterNode& node : facts.nodes) {
+    const std::string name = node.host + ":" + node.port;
+    fewest = std::min(fewest, node.shards);
+    most = std::max(most, node.shards);
+    found += (found.empty() ? "" : ", ") + name + " has " + std::to_string(node.shards) + " shards";
+    if (!node.fault.empty() && fault.empty())
+      fault = name + " does not answer: " + node.fault.substr(0, node.fault.find('\n'));
+  }
+  if (!fault.empty()) return {"cluster", false, fault};
+  if (most > fewest + 1) return {"cluster", false, found + ": `cairn distribute` evens them out"};
+  return {"cluster", true, found};
+}
+
 // A server elsewhere is asked to write a little, because its disk cannot be seen from here.
 Check writing(const DoctorFacts& facts) {
   if (!facts.written) return {"writing", false, facts.written.error().message};
@@ -284,6 +301,7 @@ std::vector<Check> checks_of(const DoctorFacts& facts) {
   checks.push_back(clock(facts));
   checks.push_back(ahead(facts));
   checks.push_back(writing(facts));
+  if (!facts.nodes.empty()) checks.push_back(cluster(facts));
   if (facts.disk) checks.push_back(disk(*facts.disk));
   add_ways(facts, checks);
   return checks;

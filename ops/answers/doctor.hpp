@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/postgres/distribution.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -102,6 +103,7 @@ struct DoctorFacts {
   std::vector<HolderFacts> holders;
   std::optional<SchemaFacts> schema;
   std::optional<DiskFacts> disk;   // of an embedded database
+  std::vector<ClusterNode> nodes;  // of a Citus cluster
   Status written = Done{};         // a small table, for a test
   std::int64_t jobs_ahead = 0;     // of runs whose last event is later than the database's clock
   std::int64_t ahead_seconds = 0;  // the farthest

@@ -10,10 +10,10 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_ids.hpp"
 #include "ops/service/embedded_database.hpp"
-#include "storage/server/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/schema.hpp"
+#include "storage/server/cluster.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "engine/result.hpp"
-#include "storage/server/cluster.hpp"
 #include "storage/postgres/schema.hpp"
+#include "storage/server/cluster.hpp"
 
 namespace cairn {
 

@@ -336,7 +336,8 @@ std::vector<std::vector<std::size_t>> units_of(std::span<const Entry> batch) {
   return units;
 }
 
-std::vector<Verdict> commit_whole(Placements& placements, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
+std::vector<Verdict> commit_whole(Placements& placements, Shard shard, std::span<const Entry> batch,
+                                  Notifier* notifier) {
   Commit commit(shard, batch, notifier);
   return placements.run(shard, [&](PgConnection& connection) { return commit.attempt(connection); });
 }
@@ -456,7 +457,8 @@ std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::spa
 
 }  // namespace
 
-std::vector<Verdict> commit_batch(Placements& placements, Shard shard, std::span<const Entry> batch, Notifier* notifier) {
+std::vector<Verdict> commit_batch(Placements& placements, Shard shard, std::span<const Entry> batch,
+                                  Notifier* notifier) {
   if (batch.empty()) return {};
   return commit_or_divide(placements, shard, batch, notifier);
 }
@@ -480,7 +482,8 @@ LockedCommitted commit_locked_batch(Placements& placements, Shard shard, std::sp
     return placements.run(shard, attempt);
   } catch (const PostgresError& fault) {
     if (!commit || !is_lasting(fault)) throw;
-    return {DividedCommit(placements, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault)};
+    return {
+        DividedCommit(placements, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault)};
   }
 }
 

@@ -20,7 +20,8 @@
 namespace cairn {
 
 // Contract: Store::commit. `notifier`: null to send no notification.
-std::vector<Verdict> commit_batch(Placements& placements, Shard shard, std::span<const Entry> batch, Notifier* notifier);
+std::vector<Verdict> commit_batch(Placements& placements, Shard shard, std::span<const Entry> batch,
+                                  Notifier* notifier);
 
 // Contract: Store::commit_locked.
 LockedCommitted commit_locked_batch(Placements& placements, Shard shard, std::span<const KnownRun> runs,

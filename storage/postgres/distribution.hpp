@@ -17,6 +17,16 @@ struct DistributeReport {
   std::map<std::string, std::int64_t> shards;  // of ours on each node, by its "host:port"
 };
 
+// A node of the cluster, and how many of our shards it has.
+struct ClusterNode {
+  std::string host;
+  std::string port;
+  std::int64_t shards = 0;
+  std::string fault;  // of an attempt to connect to it; "": it answers
+};
+// Empty where the tables are not distributed. Throws PostgresError.
+std::vector<ClusterNode> cluster_nodes(const std::string& dsn);
+
 // Whether the database has the extension, and nodes that take shards.
 Result<bool> is_citus_cluster(const std::string& dsn);
 

@@ -150,7 +150,8 @@ JobClaimer::Attempt JobClaimer::claim_limited(const ClaimRequest& request) {
   PgParameters parameters = claim_parameters(std::move(scope), turned);
   parameters.add(id_array(is_of_runs ? wanted_runs(turned) : turned.not_of));
   if (!placements_.are_distributed())
-    return execute({is_of_runs ? "claim_limited_of_runs" : "claim_limited", std::move(parameters), Kind::limited}, turned);
+    return execute({is_of_runs ? "claim_limited_of_runs" : "claim_limited", std::move(parameters), Kind::limited},
+                   turned);
   return claim_across(
       turned, {is_of_runs ? "claim_limited_of_runs_given" : "claim_limited_given", std::move(parameters), Kind::given});
 }
@@ -175,8 +176,7 @@ JobClaimer::Attempt JobClaimer::claim_across(const ClaimRequest& request, Statem
 // How many more jobs each of the queues may hold, in their order.
 PgArray JobClaimer::rooms(const PgResult& settings, const std::vector<std::string>& queues) {
   std::map<std::string, std::int64_t> held;
-  for (const PgResult& part :
-       placements_.query_each("permit_counts", PgParameters().add(text_array(queues))))
+  for (const PgResult& part : placements_.query_each("permit_counts", PgParameters().add(text_array(queues))))
     for (int row = 0; row < part.rows(); ++row) held[std::string(part.text(row, 0))] += part.int8(row, 1);
   constexpr std::int64_t unlimited = std::numeric_limits<std::int32_t>::max();
   std::map<std::string, std::int64_t> room;  // of those that have a limit still
@@ -185,8 +185,8 @@ PgArray JobClaimer::rooms(const PgResult& settings, const std::vector<std::strin
   PgArray rooms(PgType::int4);
   for (const std::string& queue : queues) {
     const auto found = room.find(queue);
-    rooms.add(static_cast<std::int32_t>(
-        found == room.end() ? unlimited : std::clamp<std::int64_t>(found->second, 0, unlimited)));
+    rooms.add(static_cast<std::int32_t>(found == room.end() ? unlimited
+                                                            : std::clamp<std::int64_t>(found->second, 0, unlimited)));
   }
   return rooms;
 }

@@ -53,7 +53,8 @@ class LocalNotifier {
 };
 
 // Sends notifications through the database and receives them on a connection of its own (one to each node of a cluster
-// that has runs). One of the waiting threads listens for all of them. Notifications sent while the database is away are lost; the poll finds their jobs.
+// that has runs). One of the waiting threads listens for all of them. Notifications sent while the database is away are
+// lost; the poll finds their jobs.
 class Notifier {
  public:
   Notifier(Placements& placements, bool notify);

@@ -11,8 +11,7 @@ namespace {
 
 constexpr int moves_max = 20;
 constexpr std::chrono::milliseconds move_pause{100};
-constexpr auto placement_columns =
-    std::to_array<std::string_view>({"shard", "name", "citus_shard", "host", "port"});
+constexpr auto placement_columns = std::to_array<std::string_view>({"shard", "name", "citus_shard", "host", "port"});
 
 // The hot ones, and leave to lock the tables of a shard.
 std::string_view settings_of_nodes() {

@@ -39,11 +39,13 @@ class Placements {
   // Lends a connection to the node of the shard to one call of `use`, as PostgresPool::run.
   template <class Use>
   auto run(Shard shard, Use&& use) {
-    return at(shard, [&](PostgresPool& pool, const auto& bound) { return pool.run(bound); }, use);
+    return at(
+        shard, [&](PostgresPool& pool, const auto& bound) { return pool.run(bound); }, use);
   }
   template <class Use>
   auto run_widely(Shard shard, Use&& use) {
-    return at(shard, [&](PostgresPool& pool, const auto& bound) { return pool.run_widely(bound); }, use);
+    return at(
+        shard, [&](PostgresPool& pool, const auto& bound) { return pool.run_widely(bound); }, use);
   }
   PgResult query(Shard shard, std::string_view name, const PgParameters& parameters = {}) {
     return run(shard, [&](PgConnection& connection) { return connection.query(statement(name), parameters); });

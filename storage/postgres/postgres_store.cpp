@@ -173,10 +173,9 @@ class PostgresStore final : public Store {
   }
 
   std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) override {
-    return joined(
-        placements_.query_each("runs_between",
-                               PgParameters().add(first).add(last).add(shards_).add(std::max(limit, 0))),
-        read_ids, std::less<>(), limit);
+    return joined(placements_.query_each("runs_between",
+                                         PgParameters().add(first).add(last).add(shards_).add(std::max(limit, 0))),
+                  read_ids, std::less<>(), limit);
   }
 
   // The parameters of parts/run_filter.sql.
@@ -200,8 +199,7 @@ class PostgresStore final : public Store {
   }
 
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
-    const PgResult rows =
-        query_of(id, "snapshot", of_run(id).add(fold_version).add(at_most));
+    const PgResult rows = query_of(id, "snapshot", of_run(id).add(fold_version).add(at_most));
     std::vector<SnapshotRow> found = read_snapshots(rows);
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
@@ -224,16 +222,13 @@ class PostgresStore final : public Store {
     query_of(id, "put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
   }
 
-  void drop_snapshots(const RunId& id) override {
-    query_of(id, "drop_snapshots", of_run(id));
-  }
+  void drop_snapshots(const RunId& id) override { query_of(id, "drop_snapshots", of_run(id)); }
 
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
     if (limit <= 0) return {};
     if (id.is_nil())
       return joined(placements_.query_each("questions", PgParameters().add(limit)), read_questions, earlier, limit);
-    return read_questions(
-        query_of(id, "questions_of_run", of_run(id).add(limit)));
+    return read_questions(query_of(id, "questions_of_run", of_run(id).add(limit)));
   }
 
   std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
@@ -330,7 +325,9 @@ class PostgresStore final : public Store {
     return Done{};
   }
 
-  std::vector<QueueSettings> queue_settings() override { return read_queue_settings(placements_.whole().query("queue_settings")); }
+  std::vector<QueueSettings> queue_settings() override {
+    return read_queue_settings(placements_.whole().query("queue_settings"));
+  }
 
   void open_session(const SessionRow& session) override {
     PgParameters parameters;
@@ -368,8 +365,7 @@ class PostgresStore final : public Store {
   }
 
   std::vector<ProgressRow> progress(const RunId& id) override {
-    const PgResult rows =
-        query_of(id, "progress", of_run(id).add(progress_rows_max));
+    const PgResult rows = query_of(id, "progress", of_run(id).add(progress_rows_max));
     rows.expect_columns(progress_columns);
     std::vector<ProgressRow> found;
     for (int row = 0; row < rows.rows(); ++row)
@@ -429,7 +425,8 @@ class PostgresStore final : public Store {
   std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) override {
     std::vector<RunId> runs;
     for (; mark.shard < shards_; mark = {mark.shard + 1, {}}) {
-      const PgResult rows = placements_.query(mark.shard, "orphans", PgParameters().add(mark.shard).add(mark.parent).add(limit));
+      const PgResult rows =
+          placements_.query(mark.shard, "orphans", PgParameters().add(mark.shard).add(mark.parent).add(limit));
       const int run = rows.column("run_id"), parent = rows.column("open_child_of"),
                 is_orphan = rows.column("is_orphan");
       for (int row = 0; row < rows.rows(); ++row) {
@@ -454,9 +451,8 @@ class PostgresStore final : public Store {
     const auto in_order = [this](const LooseEnd& a, const LooseEnd& b) {
       return std::pair(shard_of(a.run, shards_), a.run) < std::pair(shard_of(b.run, shards_), b.run);
     };
-    return joined(
-        placements_.query_each("loose_ends", PgParameters().add(shard).add(after).add(std::max(limit, 0))), read,
-        in_order, limit);
+    return joined(placements_.query_each("loose_ends", PgParameters().add(shard).add(after).add(std::max(limit, 0))),
+                  read, in_order, limit);
   }
   void tie_ends(std::span<const RunId> runs) override {
     std::map<Shard, PgArray> by_shard;
@@ -567,7 +563,8 @@ class PostgresStore final : public Store {
       branches.add(job.job.branch);
     }
     for (auto& [shard, rows] : by_shard)
-      placements_.query(shard, "offer_stranded", PgParameters().add(shard).add(std::move(rows.first)).add(std::move(rows.second)));
+      placements_.query(shard, "offer_stranded",
+                        PgParameters().add(shard).add(std::move(rows.first)).add(std::move(rows.second)));
   }
 
   void add_snapshots(Shard shard, std::span<const HistoryRequest> requests, const std::vector<std::size_t>& places,

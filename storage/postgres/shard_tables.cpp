@@ -25,7 +25,8 @@ const PgStatement& ShardTables::renamed(const PgStatement& statement) const {
   if (found != renamed_.end()) return found->second;
   std::string text = with_names(statement.text);
   // BEGIN, COMMIT and the like stay as they are, and one statement for all shards of a node.
-  std::string name = text == statement.text ? statement.name : statement.name + "@" + std::to_string(suffixes_.at("run"));
+  std::string name =
+      text == statement.text ? statement.name : statement.name + "@" + std::to_string(suffixes_.at("run"));
   return renamed_.emplace(statement.name, PgStatement{std::move(name), std::move(text)}).first->second;
 }
 

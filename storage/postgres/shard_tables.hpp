@@ -1,5 +1,5 @@
-// ShardTables: the names that Cairn's tables have in one Citus shard, where statements find them in place of `cairn.run`
-// and the others; reference tables by the name of the node's own copy. Safe from any thread.
+// ShardTables: the names that Cairn's tables have in one Citus shard, where statements find them in place of
+// `cairn.run` and the others; reference tables by the name of the node's own copy. Safe from any thread.
 #pragma once
 
 #include <cstdint>

@@ -52,8 +52,8 @@ std::vector<Checkpoint> CheckpointTable::checkpoints(std::int64_t process, std::
 }
 
 std::vector<Checkpoint> CheckpointTable::checkpoints_since(const Place& after, std::int32_t limit) {
-  const PgResult rows =
-      placements_->whole().query("checkpoints_since", PgParameters().add(after.at_us).add(after.process).add(after.n).add(limit));
+  const PgResult rows = placements_->whole().query(
+      "checkpoints_since", PgParameters().add(after.at_us).add(after.process).add(after.n).add(limit));
   rows.expect_columns(since_columns);
   std::vector<Checkpoint> found;
   for (int row = 0; row < rows.rows(); ++row)
@@ -122,13 +122,13 @@ std::vector<Tombstone> CheckpointTable::erased(Shard after_shard, const RunId& a
     rows.expect_columns(erased_columns);
     for (int row = 0; row < rows.rows(); ++row)
       found.push_back({.shard = rows.int4(row, 0),
-                     .head = {rows.uuid(row, 1), rows.int8(row, 2), hash_of(rows, row, 3)},
-                     .file_digest = hash_of(rows, row, 4),
-                     .at_us = rows.int8(row, 5),
-                     .key = hash_of(rows, row, 6),
-                     .signature = std::string(rows.text(row, 7)),
-                     .file = std::string(rows.text(row, 8)),
-                     .erased_by = std::string(rows.text(row, 9))});
+                       .head = {rows.uuid(row, 1), rows.int8(row, 2), hash_of(rows, row, 3)},
+                       .file_digest = hash_of(rows, row, 4),
+                       .at_us = rows.int8(row, 5),
+                       .key = hash_of(rows, row, 6),
+                       .signature = std::string(rows.text(row, 7)),
+                       .file = std::string(rows.text(row, 8)),
+                       .erased_by = std::string(rows.text(row, 9))});
   }
   std::sort(found.begin(), found.end(), [](const Tombstone& a, const Tombstone& b) {
     return std::tie(a.shard, a.head.run) < std::tie(b.shard, b.head.run);

@@ -134,8 +134,8 @@ std::set<RunId> RunArchive::kept_for_open_runs() {
 Result<std::int64_t> RunArchive::remove(Shard shard, std::span<const Tombstone> runs, std::span<const RunId> roots) {
   CHECK(roots.empty() || roots.size() == runs.size());
   std::int64_t removed = 0;
-  const Status done =
-      as_archivist(*placements_, shard, [&](PgConnection& connection) { removed = remove_locked(connection, shard, runs, roots); });
+  const Status done = as_archivist(
+      *placements_, shard, [&](PgConnection& connection) { removed = remove_locked(connection, shard, runs, roots); });
   if (!done) return done.error();
   return removed;
 }

@@ -83,7 +83,8 @@ RunErasure::~RunErasure() = default;
 std::vector<RunErasure::Member> RunErasure::families(Shard shard, std::span<const RunId> roots) {
   PgArray ids(PgType::uuid);
   for (const RunId& root : roots) ids.add(root);
-  const PgResult rows = placements_->query_widely(shard, "erase_families", PgParameters().add(shard).add(std::move(ids)));
+  const PgResult rows =
+      placements_->query_widely(shard, "erase_families", PgParameters().add(shard).add(std::move(ids)));
   rows.expect_columns(family_columns);
   std::vector<Member> found;
   found.reserve(static_cast<std::size_t>(rows.rows()));
@@ -109,8 +110,8 @@ std::vector<RunErasure::Heir> RunErasure::heirs(std::span<const RunId> runs) {
 
 Result<RunErasure::Values> RunErasure::remove_values(Shard shard, std::int64_t unused_us) {
   Values values;
-  const Status removed =
-      as_archivist(*placements_, shard, [&](PgConnection& connection) { values = remove_unused(connection, shard, unused_us); });
+  const Status removed = as_archivist(
+      *placements_, shard, [&](PgConnection& connection) { values = remove_unused(connection, shard, unused_us); });
   if (!removed) return removed.error();
   return values;
 }

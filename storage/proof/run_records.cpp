@@ -205,7 +205,8 @@ RunRecords::~RunRecords() = default;
 std::int32_t RunRecords::shards() const { return parts_->shards; }
 
 std::vector<RunId> RunRecords::ids(Shard shard, const RunId& after, std::int32_t limit) {
-  const PgResult rows = parts_->placements.query(shard, "recorded_runs", PgParameters().add(shard).add(after).add(limit));
+  const PgResult rows =
+      parts_->placements.query(shard, "recorded_runs", PgParameters().add(shard).add(after).add(limit));
   rows.expect_columns(id_columns);
   std::vector<RunId> ids;
   for (int row = 0; row < rows.rows(); ++row) ids.push_back(rows.uuid(row, 0));

@@ -333,9 +333,9 @@ Status launch(const fs::path& directory, const fs::path& programs, const ServerA
   const Status answered = wait_for_answer(directory, [&] { return is_running(*server); });
   if (answered) return Done{};
   const std::string text = read_text(log);
-  return unavailable(
-      "Expected the database server to start, but: " +
-      (is_running(*server) ? answered.error().message : last_lines(text.substr(std::min<std::size_t>(logged, text.size())))));
+  return unavailable("Expected the database server to start, but: " +
+                     (is_running(*server) ? answered.error().message
+                                          : last_lines(text.substr(std::min<std::size_t>(logged, text.size())))));
 }
 
 std::string random_text() {

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "storage/postgres/administration.hpp"
-#include "storage/server/cluster.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/server/cluster.hpp"
 #include "tests/faults/load.hpp"
 #include "tests/faults/server.hpp"
 #include "tests/ops/small_disk.hpp"

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/server/cluster.hpp"
 #include "storage/postgres/distribution.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/schema.hpp"
+#include "storage/server/cluster.hpp"
 
 namespace cairn::test {
 namespace {

@@ -23,7 +23,8 @@ std::string new_database(std::int32_t shards);
 // The DSN of a new, empty database.
 std::string new_empty_database();
 
-// A Citus cluster, which ops/cluster starts and CAIRN_TEST_CLUSTER names: "SOCKETS PORT PORT ...", the coordinator first.
+// A Citus cluster, which ops/cluster starts and CAIRN_TEST_CLUSTER names: "SOCKETS PORT PORT ...", the coordinator
+// first.
 bool has_citus_cluster();
 // The coordinator's DSN of a new database with the schema, distributed over the nodes.
 std::string new_distributed_database(std::int32_t shards);

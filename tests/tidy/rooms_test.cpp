@@ -81,7 +81,7 @@ using Floors = std::vector<std::vector<std::string>>;
 
 const std::map<std::string, Floors> house = {
     {"engine", {{"engine"}}},
-    {"storage", {{"storage"}, {"storage/postgres"}, {"storage/proof", "storage/data"}}},
+    {"storage", {{"storage"}, {"storage/postgres"}, {"storage/server", "storage/proof", "storage/data"}}},
     {"workers",
      {{"workers/ports"},
       {"workers/models"},

@@ -33,7 +33,7 @@ struct Committer::Task {
   enum class Kind : std::uint8_t {
     command,
     await_state,
-    notice,       // FinishChild on behalf of a called run whose end is gathered
+    notice,         // FinishChild on behalf of a called run whose end is gathered
     notify_caller,  // of a called run whose end was committed without its caller
   };
   Kind kind = Kind::command;

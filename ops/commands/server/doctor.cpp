@@ -154,6 +154,7 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     if (facts.schema) read_ahead(database, facts);
     facts.written = try_to_write(database);
     facts.disk = read_disk(choice);
+    facts.nodes = cluster_nodes(dsn);
     const ServerWay way = way_to_server(dsn);
     facts.is_local = way.is_local;
     facts.sslmode = way.sslmode;

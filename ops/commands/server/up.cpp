@@ -14,8 +14,8 @@
 #include "ops/terminal/child_process.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
-#include "storage/server/cluster.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "storage/server/cluster.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {

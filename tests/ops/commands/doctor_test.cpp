@@ -93,6 +93,16 @@ TEST(Doctor, D15_tells_a_server_that_cannot_write) {
   expect_fault(facts, "writing", "No space left");
 }
 
+TEST(Doctor, a_node_that_does_not_answer_or_has_too_much_is_named) {
+  DoctorFacts facts = healthy();
+  facts.nodes = {{"east", "5432", 4, ""}, {"west", "5432", 3, ""}};
+  EXPECT_TRUE(faults(facts).empty());
+  facts.nodes = {{"east", "5432", 5, ""}, {"west", "5432", 3, ""}};
+  expect_fault(facts, "cluster", "east:5432 has 5 shards, west:5432 has 3 shards: `cairn distribute` evens them out");
+  facts.nodes = {{"east", "5432", 4, ""}, {"west", "5432", 4, "connection refused\nIs it running?"}};
+  expect_fault(facts, "cluster", "west:5432 does not answer: connection refused");
+}
+
 TEST(Doctor, D15_a_snapshot_of_a_minute_is_named_when_dead_rows_have_gathered) {
   DoctorFacts facts = healthy();
   facts.holders = {{"transaction", "77", "report", 1'000, 95}};

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "storage/server/cluster.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/server/cluster.hpp"
 #include "storage/server/server_process.hpp"
 #include "tests/ops/program.hpp"
 

@@ -33,11 +33,13 @@ class CitusTest : public testing::Test {
     return ask_number(dsn_, "select get_shard_id_for_distribution_column('cairn.run', " + std::to_string(shard) + ")");
   }
   std::string port_of(Shard shard) const {
-    return ask_text(dsn_, "select n.nodeport from pg_dist_placement p join pg_dist_node n using (groupid) where shardid = " +
-                              std::to_string(citus_shard_of(shard)));
+    return ask_text(dsn_,
+                    "select n.nodeport from pg_dist_placement p join pg_dist_node n using (groupid) where shardid = " +
+                        std::to_string(citus_shard_of(shard)));
   }
   std::string other_port(Shard shard) const {
-    return ask_text(dsn_, "select min(nodeport) from pg_dist_node where shouldhaveshards and nodeport <> " + port_of(shard));
+    return ask_text(dsn_,
+                    "select min(nodeport) from pg_dist_node where shouldhaveshards and nodeport <> " + port_of(shard));
   }
   void move(Shard shard, const std::string& mode) const {
     const std::string host = ask_text(dsn_, "select min(nodename) from pg_dist_node");
@@ -86,8 +88,9 @@ TEST_F(CitusTest, a_step_is_planned_by_its_node_alone) {
   const auto planned = [&] {
     std::int64_t count = 0;
     for (const std::string& node : on_each_node(dsn_))
-      count += ask_number(node, "select query_execution_single_shard + query_execution_multi_shard "
-                                "from citus_stat_counters((select oid from pg_database where datname = current_database()))");
+      count += ask_number(node,
+                          "select query_execution_single_shard + query_execution_multi_shard "
+                          "from citus_stat_counters((select oid from pg_database where datname = current_database()))");
     return count;
   };
   for (const std::string& node : on_each_node(dsn_)) {

@@ -182,7 +182,7 @@ class Moments {
 
 // The rule by which a task cannot have one more dependency; nothing if it can, and it has it then.
 std::optional<std::string> add_dependency(PlanTree& plan, const std::string& task, const std::string& id,
-                              std::vector<std::string>& kept) {
+                                          std::vector<std::string>& kept) {
   if (plan.find(id) == nullptr) return "unknown_dependency";
   kept.push_back(id);
   plan.set_dependencies(task, kept);
