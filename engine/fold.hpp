@@ -1,6 +1,6 @@
 // Fold: the effect of one event on a run's state, for evolve alone, whose files share it: evolve (run, steps, routing,
 // questions), evolve_plan (sub-goals and tasks), evolve_items (maps over items). Lives for one call of evolve, on its
-// thread. What cannot follow is a CorruptHistory, never a CHECK: a history may be anybody's.
+// thread. An event that cannot follow is a CorruptHistory, never a CHECK: a history may be anybody's.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/event.hpp"
-#include "engine/evolve.hpp"
 #include "engine/graph.hpp"
 #include "engine/state.hpp"
 

@@ -143,7 +143,7 @@ class MemoryStore final : public Store {
       return std::tie(a->job.priority, a->job.run_at_us, a->run, a->job.branch) <
              std::tie(b->job.priority, b->job.run_at_us, b->run, b->job.branch);
     });
-    // Counted once for all: under the lock nobody else claims from a limited queue meanwhile.
+    // Counted once for all: under the lock no other claim takes from a limited queue meanwhile.
     std::map<std::string, std::int64_t> free = free_in_queues(request.queues);
     ClaimedBatch claimed;
     for (HeldJob* job : due) {

@@ -7,7 +7,6 @@
 #include <poll.h>
 
 #include "engine/corrupt_history.hpp"
-#include "engine/embedded.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/shard_tables.hpp"
@@ -57,47 +56,6 @@ std::uint32_t array_type(PgType element) {
 
 std::string_view view(const RunId& id) { return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()}; }
 std::string_view view(const Hash& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
-
-constexpr std::string_view statements_folder = "statements/";
-constexpr std::string_view parts_folder = "statements/parts/";
-
-// The text of schema/statements/parts/NAME.sql.
-std::string_view part_named(std::string_view name) {
-  const std::string file_name = std::string(parts_folder) + std::string(name) + ".sql";
-  for (const EmbeddedFile& file : schema_files())
-    if (file.name == file_name) return file.text;
-  CHECK(false);
-}
-
-// Each line "-- part NAME" stands for the lines of that part, which several statements have in common.
-std::string with_parts(std::string_view text) {
-  constexpr std::string_view mark = "-- part ";
-  std::string whole;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
-    const std::string_view line = text.substr(0, end);
-    if (line.starts_with(mark))
-      whole += part_named(line.substr(mark.size()));
-    else
-      whole += text.substr(0, end + 1);
-    text.remove_prefix(end + 1);
-  }
-  return whole;
-}
-
-std::map<std::string, PgStatement, std::less<>> load_statements() {
-  constexpr std::string_view ending = ".sql";
-  std::map<std::string, PgStatement, std::less<>> statements;
-  for (const EmbeddedFile& file : schema_files()) {
-    if (!file.name.starts_with(statements_folder) || !file.name.ends_with(ending)) continue;
-    if (file.name.starts_with(parts_folder)) continue;
-    const std::size_t start = file.name.rfind('/') + 1;
-    const std::string name(file.name.substr(start, file.name.size() - start - ending.size()));
-    const bool is_new = statements.emplace(name, PgStatement{name, with_parts(file.text)}).second;
-    CHECK(is_new);  // one statement has one name, whatever its folder
-  }
-  return statements;
-}
 
 // Parameters as the C arrays that libpq wants, for the time of one call.
 struct CallArguments {
@@ -305,28 +263,6 @@ std::vector<std::string> PgResult::texts(int row, int column) const {
     at += 4 + length;
   }
   return values;
-}
-
-// --- statements -----------------------------------------------------------------------------------------------------
-
-const PgStatement& statement(std::string_view name) {
-  static const std::map<std::string, PgStatement, std::less<>> statements = load_statements();
-  const auto found = statements.find(name);
-  CHECK(found != statements.end());
-  return found->second;
-}
-
-const PgStatement& begin_statement() {
-  static const PgStatement begin{"begin", "BEGIN"};
-  return begin;
-}
-const PgStatement& commit_statement() {
-  static const PgStatement commit{"commit", "COMMIT"};
-  return commit;
-}
-const PgStatement& rollback_statement() {
-  static const PgStatement rollback{"rollback", "ROLLBACK"};
-  return rollback;
 }
 
 // --- connection -----------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/id.hpp"
+#include "storage/postgres/statements.hpp"
 #include "storage/store.hpp"
 
 struct pg_conn;
@@ -153,14 +154,6 @@ class PgResult {
   std::unique_ptr<pg_result, Clear> result_;
 };
 
-// A statement of schema/statements: `name` is its file's without folder and ".sql". Constant data.
-struct PgStatement {
-  std::string name;
-  std::string text;
-};
-// CHECKs that the statement exists.
-const PgStatement& statement(std::string_view name);
-
 class ShardTables;
 
 struct PgConnectOptions {
@@ -270,10 +263,5 @@ class PgConnection {
   bool has_fault_ = false;  // a statement before these failed: its transaction may still be open
   bool is_left_ = false;    // in the middle of an answer
 };
-
-// BEGIN, COMMIT, ROLLBACK as statements, so that they can stand in a pipeline.
-const PgStatement& begin_statement();
-const PgStatement& commit_statement();
-const PgStatement& rollback_statement();
 
 }  // namespace cairn

@@ -78,7 +78,7 @@ class JobClaimer {
   static Mark earliest(const ClaimRequest& request, ScanFrom from);
 
   struct Statement {
-    // Of limited queues: their rooms are counted in the same transaction, or are given.
+    // The rooms of limited queues are counted in the same transaction, or are given.
     enum class Kind : std::uint8_t { unlimited, limited, given };
     std::string_view name;
     PgParameters parameters;

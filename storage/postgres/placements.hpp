@@ -24,6 +24,20 @@
 
 namespace cairn {
 
+// While it lives, the connection's statements are about the tables of one shard.
+class AboutShard {
+ public:
+  AboutShard(PgConnection& connection, const ShardTables& tables) : connection_(connection) {
+    connection_.speak_of(&tables);
+  }
+  ~AboutShard() { connection_.speak_of(nullptr); }
+  AboutShard(const AboutShard&) = delete;
+  AboutShard& operator=(const AboutShard&) = delete;
+
+ private:
+  PgConnection& connection_;
+};
+
 class Placements {
  public:
   // `options`, `connections_max` and so on of each node: see PostgresPool. Throws PostgresError if the cluster does not

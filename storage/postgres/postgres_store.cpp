@@ -479,7 +479,8 @@ class PostgresStore final : public Store {
   }
 
   // In several transactions, for no lock spans the nodes. A queue that gets a concurrency is paused until the claims
-  // under way have ended on each node and the jobs that they hold are counted; whoever claims then sees the setting.
+  // under way have ended on each node and the jobs that they hold are counted; a claim that begins later sees the
+  // setting.
   Status set_queue_of_cluster(const QueueSettings& settings) {
     if (settings.concurrency) {
       QueueSettings paused = settings;

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/postgres/connection.hpp"
+#include "storage/postgres/statements.hpp"
 
 namespace cairn {
 
@@ -32,20 +32,6 @@ class ShardTables {
   const PgStatement guard_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, PgStatement, std::less<>> renamed_;  // by the statement's name
-};
-
-// While it lives, the connection's statements are about the tables of one shard.
-class AboutShard {
- public:
-  AboutShard(PgConnection& connection, const ShardTables& tables) : connection_(connection) {
-    connection_.speak_of(&tables);
-  }
-  ~AboutShard() { connection_.speak_of(nullptr); }
-  AboutShard(const AboutShard&) = delete;
-  AboutShard& operator=(const AboutShard&) = delete;
-
- private:
-  PgConnection& connection_;
 };
 
 }  // namespace cairn

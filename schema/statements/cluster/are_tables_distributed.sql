@@ -1,2 +1,2 @@
--- Whether a Citus cluster has the tables of runs on its nodes; it has hold_shard from then on.
+-- True where a Citus cluster has the tables of runs on its nodes: hold_shard is made with them.
 select to_regprocedure('cairn.hold_shard(bigint)') is not null

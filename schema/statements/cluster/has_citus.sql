@@ -1,2 +1,2 @@
--- Whether the extension is in this database.
+-- True where this database has the extension.
 select exists (select from pg_extension where extname = 'citus')

@@ -1,5 +1,5 @@
--- Of a Citus cluster: the Citus shard of each table in which rows of our shards lie, the first $1 of them, and the node
--- that has it; and the one shard of each reference table, which every node has.
+-- The Citus shard of each table in which rows of our shards lie, the first $1 of them, and the node that has it; and
+-- the one shard of each reference table, which every node has.
 select s.shard, c.relname::text as name, d.shardid as citus_shard, n.nodename as host, n.nodeport::text as port
 from generate_series(0, $1::int - 1) as s (shard)
 cross join pg_dist_partition p

@@ -1,7 +1,7 @@
 -- Unowned rows with a new epoch: one more than the row had, or the given one for a new row. They are offered to all,
 -- unless the run has a home that serves the queue: that session claims them (claim_of_runs).
-insert into cairn.job as j (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline, timeout_ms,
-  queue, offered)
+insert into cairn.job as j (shard, run_id, branch, step, attempt, priority, run_at, session, epoch, deadline,
+  timeout_ms, queue, offered)
 select $1::int, u.run_id, u.branch, u.step, u.attempt, u.priority, u.run_at, null, u.epoch, 9223372036854775807,
        u.timeout_ms, u.queue,
        not exists (select from cairn.home h

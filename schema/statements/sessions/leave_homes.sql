@@ -1,2 +1,2 @@
--- Of a session that ends.
+-- All homes of a session that ends.
 delete from cairn.home where session = $1::bigint

@@ -1,5 +1,5 @@
-// What only a Citus cluster shows: shards that move, limits across nodes, statements that stay on one node. ops/cluster
-// starts the nodes; without them the suite is skipped, in one line.
+// The behaviour that only a Citus cluster shows: shards that move, limits across nodes, statements that stay on one
+// node. `ops/cluster test` starts the nodes; without them there are no such tests.
 #include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
@@ -20,10 +20,9 @@ namespace {
 using Kind = Verdict::Kind;
 constexpr std::int32_t shards = 8;
 
-class CitusTest : public testing::Test {
+class CitusTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!has_citus_cluster()) GTEST_SKIP() << "no Citus cluster: `ops/cluster test` starts one and runs these";
     dsn_ = new_distributed_database(shards);
     store_ = store_on(dsn_);
   }
@@ -53,7 +52,13 @@ class CitusTest : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
-TEST_F(CitusTest, the_shards_are_spread_evenly_and_distributing_again_changes_nothing) {
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CitusTest);
+INSTANTIATE_TEST_SUITE_P(Cluster, CitusTest,
+                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"citus"}
+                                                               : std::vector<const char*>{}),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST_P(CitusTest, the_shards_are_spread_evenly_and_distributing_again_changes_nothing) {
   std::map<std::string, int> count;
   for (Shard shard = 0; shard < shards; ++shard) ++count[port_of(shard)];
   ASSERT_EQ(count.size(), 2u);
@@ -64,7 +69,7 @@ TEST_F(CitusTest, the_shards_are_spread_evenly_and_distributing_again_changes_no
   EXPECT_EQ(again->moved, 0);
 }
 
-TEST_F(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
+TEST_P(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
   const std::string dsn = new_distributed_database(shards);
   SessionRow session;
   session.id = 7;
@@ -84,7 +89,7 @@ TEST_F(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
 }
 
 // A step's way (claim, commit, history) plans nothing by Citus: its counters stay where they are on every node.
-TEST_F(CitusTest, a_step_is_planned_by_its_node_alone) {
+TEST_P(CitusTest, a_step_is_planned_by_its_node_alone) {
   const auto planned = [&] {
     std::int64_t count = 0;
     for (const std::string& node : on_each_node(dsn_))
@@ -117,7 +122,7 @@ TEST_F(CitusTest, a_step_is_planned_by_its_node_alone) {
   EXPECT_EQ(planned(), before);
 }
 
-TEST_F(CitusTest, runs_go_on_while_their_shard_moves_and_nothing_is_lost) {
+TEST_P(CitusTest, runs_go_on_while_their_shard_moves_and_nothing_is_lost) {
   const Shard shard = 3;
   const std::string from = port_of(shard);
   TestRun run(*store_, shard);
@@ -149,7 +154,7 @@ TEST_F(CitusTest, runs_go_on_while_their_shard_moves_and_nothing_is_lost) {
   EXPECT_EQ(record.run->head, committed);
 }
 
-TEST_F(CitusTest, a_placement_that_was_left_behind_is_not_written) {
+TEST_P(CitusTest, a_placement_that_was_left_behind_is_not_written) {
   const Shard shard = 5;
   const std::string node = dsn_ + " port=" + port_of(shard);
   const std::string number = std::to_string(citus_shard_of(shard));
@@ -165,7 +170,7 @@ TEST_F(CitusTest, a_placement_that_was_left_behind_is_not_written) {
   EXPECT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
 }
 
-TEST_F(CitusTest, a_queue_holds_no_more_than_its_concurrency_over_all_nodes) {
+TEST_P(CitusTest, a_queue_holds_no_more_than_its_concurrency_over_all_nodes) {
   std::vector<TestRun> runs;
   for (Shard shard = 0; shard < shards; ++shard)
     for (int n = 0; n < 3; ++n) {
@@ -195,7 +200,7 @@ TEST_F(CitusTest, a_queue_holds_no_more_than_its_concurrency_over_all_nodes) {
             19u);
 }
 
-TEST_F(CitusTest, a_list_of_runs_is_joined_from_all_nodes_newest_first) {
+TEST_P(CitusTest, a_list_of_runs_is_joined_from_all_nodes_newest_first) {
   std::vector<RunId> ids;
   for (Shard shard = 0; shard < shards; ++shard) {
     TestRun run(*store_, shard);
