@@ -76,7 +76,9 @@ class PostgresStore final : public Store {
               options.silence_min_ms),
         clock_(pool_),
         notifier_(pool_, options.notify),
-        claimer_(pool_, notifier_.jobs()) {}
+        claimer_(pool_, notifier_.jobs()) {
+    pool_.expect_identity(identity_);
+  }
 
   std::int32_t shards() const override { return shards_; }
   std::string identity() const override { return identity_; }
