@@ -121,9 +121,10 @@ std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
 }
 
 void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies) {
-  if (std::any_of(actions.loads.begin(), actions.loads.end(), [](const Load& load) { return load.graphs; }))
-    learn(new_graphs(store, known));
-  for (History& history : read_histories(store, actions.loads)) committer->history(std::move(history));
+  std::vector<History> histories = read_histories(store, actions.loads);
+  for (const GraphRef& graph : read_graphs_of(store, actions.loads, histories).graphs)
+    committer->add_graph(graph, false);
+  for (History& history : histories) committer->history(std::move(history));
   for (const CommitBatch& batch : actions.commits)
     committer->verdicts(batch.batch, store.commit(batch.shard, *batch.entries, {.notify = batch.notify}));
   for (const LockedCommit& commit : actions.locked_commits)

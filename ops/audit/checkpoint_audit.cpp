@@ -71,7 +71,19 @@ void CheckpointAudit::run() {
   signed_.close();
 }
 
+// A database that was made where the other one's data had been would be found sound, for want of anything in it.
+void CheckpointAudit::look_for_others() {
+  if (!files_.processes().empty() || !table_.processes(std::numeric_limits<std::int64_t>::min(), 1).empty()) return;
+  const std::vector<std::string> others = files_.other_databases();
+  if (others.empty()) return;
+  std::string names;
+  for (const std::string& other : others) names += (names.empty() ? "" : ", ") + other;
+  find("Expected checkpoints of database " + files_.database() + " in " + files_.folder() +
+       ", but there are those of " + names + " alone: another database may stand in its place.");
+}
+
 void CheckpointAudit::audit_processes() {
+  look_for_others();
   const std::vector<std::int64_t> filed = files_.processes();
   for (const std::int64_t process : filed) audit_process(process, true);
   for (std::int64_t after = std::numeric_limits<std::int64_t>::min();;) {

@@ -48,6 +48,8 @@ constexpr Case cases[] = {
     {{"scale.wide", "One run of 3,000 and of 9,000 sub-goals of 20 to 80 ms, on 1, 2, 4 and 8 processes with 64 slots",
       "4 processes: 1.2 of the time of one, twice its processor time"},
      measure_wide},
+    {{"takeover", "10,000 steps of a worker that was killed, from the first that others take over to the last", "5 s"},
+     measure_takeover},
     {{"audit", "All that is kept looked over: 100,000 runs of ten events each, one run of 1,000,000 events",
       "replay 100,000; show --at as quick late as early"},
      measure_audit},

@@ -55,6 +55,9 @@ Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, cons
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// All that a worker held when it was killed, taken over by others.
+Result<Json> measure_takeover(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // One run of very many sub-goals that take 20 to 80 ms, on 1, 2, 4 and 8 processes with as many slots together.
 Result<Json> measure_wide(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

@@ -1,6 +1,8 @@
-// One run of very many events, and very many runs in one worker.
+// One run of very many events, very many runs in one worker, and what that held after its death.
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -14,6 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::int64_t in_flight = 10'000;
 constexpr std::int64_t in_flight_ms_max = 60'000;
+constexpr int survivors_usual = 4;
+constexpr std::int64_t longer_than_measured_ms = 3'600'000;
 constexpr int turns = 5;            // of a new run and the long one: a machine's pace changes within seconds
 constexpr std::int64_t parts = 10;  // of the long run; each turn measures the steps of one part
 constexpr std::chrono::milliseconds steps_pause{2};
@@ -50,6 +54,34 @@ LongRunPart go_on(BenchServer& server, const FreshDatabase& database, std::int64
 }
 
 RunId start_endless(Opened& opened) { return start_runs(*opened.client, "bench_loop", 1, Json::object()).front(); }
+
+void start_held_runs(Opened& opened, std::int64_t runs, std::int64_t ms) {
+  for (std::int64_t started = 0; started < runs; started += 500)
+    start_runs(*opened.client, "bench_hold", std::min<std::int64_t>(500, runs - started), {{"ms", ms}});
+}
+
+// Since the death of the session that held all of them, in milliseconds.
+struct TakenOver {
+  double first_ms = 0;  // the first hold was given up in its place
+  double last_ms = 0;   // and the last
+  double held_ms = 0;   // the survivors hold all of them
+};
+
+TakenOver watch_holds(Store& store, SessionId dead, std::int64_t holds) {
+  const Clock::time_point begin = Clock::now();
+  std::optional<double> first, last;
+  for (;;) {
+    const double now = ms_between(begin, Clock::now());
+    if (now > 1e3 * static_cast<double>(stand_still_max.count()))
+      throw std::runtime_error("Expected the holds of a dead worker to be taken over, but they stand still.");
+    std::int64_t of_dead = 0, of_others = 0;
+    for (const auto& [session, count] : store.held_counts()) (session == dead ? of_dead : of_others) += count;
+    if (!first && of_dead < holds) first = now;
+    if (!last && of_dead == 0) last = now;
+    if (last && of_others == holds) return {*first, *last, now};
+    std::this_thread::sleep_for(poll_pause);
+  }
+}
 
 Result<Spent> measure_beginning(const std::string& dsn, BenchServer& server, std::int64_t steps) {
   FreshDatabase database(dsn);
@@ -100,8 +132,7 @@ Result<Json> measure_in_flight(const std::string& dsn, BenchServer&, const Bench
   const WorkerProcesses idle(database, 1, {"--concurrency", std::to_string(runs)});
   const double empty = idle.peak_memory_mb();
   const std::int64_t ms = std::min<std::int64_t>(in_flight_ms_max, 2'000 + runs);
-  for (std::int64_t started = 0; started < runs; started += 500)
-    start_runs(*opened->client, "bench_hold", std::min<std::int64_t>(500, runs - started), {{"ms", ms}});
+  start_held_runs(*opened, runs, ms);
   const Clock::time_point begin = Clock::now();
   wait_for_steps(idle, runs);
   if (ms_between(begin, Clock::now()) > static_cast<double>(ms))
@@ -114,6 +145,29 @@ Result<Json> measure_in_flight(const std::string& dsn, BenchServer&, const Bench
               {"idle_mb", rounded(empty, 10)},
               {"kb_per_run", rounded((full - empty) * 1'024 / static_cast<double>(runs), 10)},
               {"until_the_end_mb", rounded(idle.peak_memory_mb(), 10)}};
+}
+
+// The survivors see that its process has exited, as it was one of this machine: its time-to-live is not waited for.
+Result<Json> measure_takeover(const std::string& dsn, BenchServer&, const BenchOptions& options) {
+  const std::int64_t holds = options.runs > 0 ? options.runs : in_flight;
+  const int survivors = options.workers > 0 ? options.workers : survivors_usual;
+  const std::vector<std::string> room = {"--concurrency", std::to_string(holds)};
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database);
+  if (!opened) return opened.error();
+  auto holder = std::make_unique<WorkerProcesses>(database, 1, room);
+  start_held_runs(*opened, holds, longer_than_measured_ms);
+  wait_for_steps(*holder, holds);
+  const SessionId dead = opened->store->sessions().at(0).id;
+  const WorkerProcesses others(database, survivors, room);
+  holder.reset();
+  const TakenOver taken = watch_holds(*opened->store, dead, holds);
+  return Json{{"value", rounded((taken.last_ms - taken.first_ms) / 1'000, 1'000)},
+              {"unit", "s"},
+              {"holds", holds},
+              {"survivors", survivors},
+              {"noticed_after_s", rounded(taken.first_ms / 1'000, 1'000)},
+              {"executed_again_after_s", rounded(taken.held_ms / 1'000, 1'000)}};
 }
 
 }  // namespace cairn

@@ -166,6 +166,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runs/committer_test.cpp
   tests/workers/runs/entry_builder_test.cpp
   tests/workers/runs/executor_test.cpp
+  tests/workers/runs/graph_shelf_test.cpp
   tests/workers/runtime/checkpointer_test.cpp
   tests/workers/runtime/progress_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
@@ -241,6 +242,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/pooler_test.cpp
   tests/ops/runs/map_items_test.cpp
   tests/ops/runs/models_test.cpp
+  tests/ops/runs/refused_runs_test.cpp
   tests/ops/trials/checks_test.cpp
   tests/ops/trials/dataset_measure_test.cpp
   tests/ops/trials/planners_measure_test.cpp
@@ -283,17 +285,22 @@ if(CAIRN_FUZZ)
 endif()
 cairn_tests(faults postgres cairn_storage
   tests/waiting.cpp
+  tests/faults/broken_servers_test.cpp
+  tests/faults/commands.cpp
   tests/faults/load.cpp
   tests/faults/mixture_test.cpp
   tests/faults/network_faults_test.cpp
   tests/faults/process_faults_test.cpp
   tests/faults/results.cpp
+  tests/faults/rough_path.cpp
   tests/faults/server.cpp
   tests/faults/server_faults_test.cpp
+  tests/faults/tampering.cpp
   tests/ops/program.cpp
   tests/ops/small_disk.cpp
   tests/storage/test_database.cpp
   tests/storage/postgres/cutting_proxy.cpp
+  tests/storage/postgres/transaction_pooler.cpp
 )
 add_executable(note tests/faults/note.cpp)
 target_link_libraries(note PRIVATE cairn_flags nlohmann_json::nlohmann_json)

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "storage/another_database.hpp"
 #include "storage/clock.hpp"
 
 namespace cairn {
@@ -43,12 +44,14 @@ PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::i
 
 std::unique_ptr<PgConnection> PostgresPool::open() {
   auto connection = std::make_unique<PgConnection>(options_);
-  if (connection->is_pooled()) return connection;
-  std::string settings = [this] {
-    const std::lock_guard lock(mutex_);
-    return std::string(settings_);
-  }();
-  connection->execute(settings + statement("commits_are_synced").text);
+  if (!connection->is_pooled()) {
+    std::string settings = [this] {
+      const std::lock_guard lock(mutex_);
+      return std::string(settings_);
+    }();
+    connection->execute(settings + statement("commits_are_synced").text);
+  }
+  if (!identity_.empty()) check_identity(*connection);
   return connection;
 }
 
@@ -56,6 +59,23 @@ void PostgresPool::set_settings(std::string_view settings) {
   const std::lock_guard lock(mutex_);
   settings_ = settings;
   idle_.clear();
+}
+
+// A removed database may have been made again at its place, by the next command: what is known here is of none of its
+// runs, and what is signed here would be signed for the other one.
+void PostgresPool::check_identity(PgConnection& connection) const {
+  constexpr std::string_view no_such_table = "42P01";
+  std::string found;
+  try {
+    const PgResult rows = connection.query(statement("identity"));
+    if (rows.rows() > 0) found = rows.text(0, 0);
+  } catch (const PostgresError& failure) {
+    if (failure.sqlstate() != no_such_table) throw;
+  }
+  if (found == identity_) return;
+  throw AnotherDatabase("Expected to find database " + identity_ + " again, but there is " +
+                        (found.empty() ? "one without the schema cairn" : "database " + found) +
+                        " at its address now; nothing more is asked of it");
 }
 
 // The others give theirs back in time: a silent server ends their waits as well.

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -56,6 +57,10 @@ class PostgresPool {
   // `silence_min_ms`: a statement has so long at least, whatever is left of the patience.
   PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms = 10'000,
                std::int64_t silence_min_ms = 1'000);
+
+  // From now on each new connection must lead to the database of this identity, or AnotherDatabase is thrown. REQUIRES:
+  // no other thread asks meanwhile.
+  void expect_identity(std::string identity) { identity_ = std::move(identity); }
 
   // Lends a connection to one call of `use`, and calls it again after a transient failure. REQUIRES: `use` may be
   // repeated. Throws StoreUnavailable, or PostgresError for a failure that another attempt would not cure.
@@ -127,6 +132,7 @@ class PostgresPool {
   std::unique_ptr<PgConnection> take(const Patience& patience);
   void give_back(std::unique_ptr<PgConnection> connection);
   std::unique_ptr<PgConnection> open();
+  void check_identity(PgConnection& connection) const;
 
   static constexpr const char* prepared_elsewhere =
       "Expected a prepared statement to stay with its connection, but a pooler has changed the connection: "
@@ -138,6 +144,7 @@ class PostgresPool {
   const int connections_max_;
   const std::int64_t patience_ms_;
   const std::int64_t silence_min_ms_;
+  std::string identity_;  // "": any
   std::mutex mutex_;
   std::string_view settings_ = hot_settings;
   std::condition_variable returned_;

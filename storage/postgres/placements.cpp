@@ -88,6 +88,7 @@ PostgresPool& Placements::pool_of(const std::string& host, const std::string& po
     options.overrides.emplace_back("port", port);
     pool = std::make_unique<PostgresPool>(std::move(options), connections_max_, patience_ms_, silence_min_ms_);
     pool->set_settings(settings_of_nodes());
+    if (!identity_.empty()) pool->expect_identity(identity_);
     if (has_given_up_) pool->give_up();
   }
   return *pool;
@@ -125,6 +126,13 @@ std::vector<PgConnectOptions> Placements::listened_to() {
   const std::lock_guard lock(mutex_);
   for (const auto& [node, pool] : pools_) all.push_back(pool->options());
   return all;
+}
+
+void Placements::expect_identity(const std::string& identity) {
+  whole_.expect_identity(identity);
+  const std::lock_guard lock(mutex_);
+  identity_ = identity;
+  for (const auto& [node, pool] : pools_) pool->expect_identity(identity);
 }
 
 void Placements::give_up() {

@@ -77,6 +77,9 @@ class Placements {
   // Where notifications are sent and listened to: the whole's node, and each other node that has a placement.
   std::vector<PgConnectOptions> listened_to();
 
+  // As PostgresPool::expect_identity, of each node. Called before the first use.
+  void expect_identity(const std::string& identity);
+
   void give_up();
 
  private:
@@ -128,6 +131,7 @@ class Placements {
   std::int32_t shards_ = 1;  // of a cluster
   std::mutex mutex_;
   bool has_given_up_ = false;
+  std::string identity_;  // that each node is expected to have; "": any
   std::map<std::pair<std::string, std::string>, std::unique_ptr<PostgresPool>> pools_;  // by host and port
   std::vector<std::shared_ptr<const Placement>> by_shard_;
 };

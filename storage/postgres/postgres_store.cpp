@@ -103,7 +103,9 @@ class PostgresStore final : public Store {
                     options.silence_min_ms),
         clock_(placements_.whole()),
         notifier_(placements_, options.notify),
-        claimer_(placements_, notifier_.jobs()) {}
+        claimer_(placements_, notifier_.jobs()) {
+    placements_.expect_identity(identity_);
+  }
 
   std::int32_t shards() const override { return shards_; }
   std::string identity() const override { return identity_; }

@@ -63,6 +63,17 @@ Status CheckpointFiles::append(const Checkpoint& checkpoint) {
   return Done{};
 }
 
+std::vector<std::string> CheckpointFiles::other_databases() const {
+  std::vector<std::string> found;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name != database_ && !CheckpointFiles(folder_, name).processes().empty()) found.push_back(name);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 std::vector<std::int64_t> CheckpointFiles::processes() const {
   std::vector<std::int64_t> found;
   std::error_code none;

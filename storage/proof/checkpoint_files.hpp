@@ -23,6 +23,8 @@ class CheckpointFiles {
   // In order; none if there is no folder.
   std::vector<std::int64_t> processes() const;
   std::string path(std::int64_t process) const;
+  // The others whose checkpoints are in the folder, by identity.
+  std::vector<std::string> other_databases() const;
 
   const std::string& folder() const { return folder_; }
   const std::string& database() const { return database_; }

@@ -114,7 +114,7 @@ Load::Load(LoadOptions options) : options_(std::move(options)), ledger_(director
   setenv("CAIRN_CHECKPOINTS", (directory() / (signed_in + "_checkpoints")).c_str(), 1);
   write_tools();
   cairn_ok(with_dsn({"migrate"}));
-  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back(work());
+  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back(work(static_cast<std::size_t>(i)));
 }
 
 void Load::write_tools() {
@@ -122,7 +122,8 @@ void Load::write_tools() {
     return Json{{"exec", {testing::note_program(), ledger_.string(), std::to_string(options_.work_ms)}},
                 {"timeout_ms", timeout_ms}};
   };
-  const Json tools = {{"note", tool(10'000)}, {"poison", tool(2'000)}};
+  Json tools = {{"note", tool(10'000)}, {"poison", tool(2'000)}};
+  tools["poison"]["limits"] = {{"memory_bytes", 256 << 20}};
   tools_ = write_file(options_.name + ".json", Json{{"tools", tools}}.dump());
 }
 
@@ -131,17 +132,18 @@ Arguments Load::with_dsn(Arguments arguments) const {
   return arguments;
 }
 
-Arguments Load::work() const {
-  const Arguments arguments = {"work", "--tools", tools_, "--concurrency", "6", "--json"};
-  if (options_.worker_dsn.empty()) return with_dsn(arguments);
-  Arguments through = arguments;
-  through.insert(through.end(), {"--dsn", options_.worker_dsn});
-  return through;
+std::string Load::database() const { return options_.dsn.empty() ? cluster_dsn() : options_.dsn; }
+
+Arguments Load::work(std::size_t n) const {
+  Arguments arguments = {"work", "--tools", tools_, "--concurrency", "6", "--json"};
+  if (options_.worker_dsns.empty()) return with_dsn(arguments);
+  arguments.insert(arguments.end(), {"--dsn", options_.worker_dsns[n % options_.worker_dsns.size()]});
+  return arguments;
 }
 
 void Load::replace_worker(std::size_t n) {
   read_log(worker(n).err());
-  worker(n) = Beside(work());
+  worker(n) = Beside(work(n % workers_.size()));
   are_killed_ = true;
   fault_ended();
 }
@@ -198,24 +200,27 @@ void Load::start_poison(const std::string& how) {
 
 bool Load::have_ended() const {
   for (const char* status : {"running", "paused"}) {
-    const Ran ran = cairn(with_dsn({"runs", "--graph", "plan_runner", "--status", status, "--limit", "1", "--json"}));
+    const Ran ran = cairn(with_dsn({"runs", "--status", status, "--limit", "1", "--json"}));
     if (ran.exit != 0 || !ran.out.empty()) return false;
   }
   return true;
 }
 
+double Load::rate_between(TimeUs from, TimeUs until) const {
+  int count = 0;
+  for (const Execution& one : read_ledger(ledger_)) count += one.at >= from && one.at < until ? 1 : 0;
+  return 1e6 * static_cast<double>(count) / static_cast<double>(until - from);
+}
+
 double Load::rate(std::chrono::seconds span) const {
   const TimeUs from = system_now();
   std::this_thread::sleep_for(span);
-  const TimeUs until = system_now();
-  int count = 0;
-  for (const Execution& one : read_ledger(ledger_)) count += one.at >= from && one.at < until ? 1 : 0;
-  return static_cast<double>(count) / std::chrono::duration<double>(span).count();
+  return rate_between(from, system_now());
 }
 
 void Load::measure_before() {
   if (!is_full()) return;
-  start_batch(900);
+  start_batch(options_.batch);
   EXPECT_TRUE(wait_until([this] { return read_ledger(ledger_).size() > 20; }, patience));
   line_.before_per_s = rate(window);
 }
@@ -225,9 +230,38 @@ void Load::measure_before() {
 void Load::measure_after() {
   if (!is_full()) return;
   for (int n = 0; n < 3 && line_.after_per_s < rate_kept * line_.before_per_s; ++n) {
-    start_batch(300);
-    line_.after_per_s = rate(window);
+    start_batch(options_.batch / 3);
+    line_.after_per_s = std::max(line_.after_per_s, rate(window));
   }
+}
+
+void Load::measure_during(const std::function<void()>& fault) {
+  const TimeUs from = system_now();
+  fault();
+  if (is_full()) line_.during_per_s = rate_between(from, system_now());
+}
+
+double Load::step_p99_ms(std::chrono::seconds span, const std::function<void()>& beside) {
+  const std::size_t first = runs_.size();
+  for (const TimeUs until = system_now() + span.count() * 1'000'000; system_now() < until; beside()) start_plan();
+  wait_until_ended();
+  std::map<std::string, std::vector<TimeUs>> calls;
+  for (const Execution& one : read_ledger(ledger_)) calls[one.key.substr(0, one.key.find('/'))].push_back(one.at);
+  std::vector<TimeUs> gaps;
+  for (std::size_t n = first; n < runs_.size(); ++n) {
+    std::vector<TimeUs>& at = calls[runs_[n].run];
+    std::sort(at.begin(), at.end());
+    if (at.size() != goals_per_plan) continue;  // b and c are side by side
+    gaps.insert(gaps.end(), {at[1] - at[0], at[3] - at[2], at[4] - at[3]});
+  }
+  std::sort(gaps.begin(), gaps.end());
+  EXPECT_GT(gaps.size(), 20u);
+  return gaps.empty() ? 0 : static_cast<double>(gaps[gaps.size() * 99 / 100]) / 1'000;
+}
+
+bool Load::has_said(const std::string& text) const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [&](const Beside& worker) { return worker.err().find(text) != std::string::npos; });
 }
 
 void Load::under(int times, std::chrono::milliseconds pause, const std::function<void()>& fault) {
@@ -295,7 +329,7 @@ void Load::count_executions(const std::vector<Execution>& ledger) {
 }
 
 void Load::compare() {
-  const std::string dsn = options_.dsn.empty() ? cluster_dsn() : options_.dsn;
+  const std::string dsn = database();
   const std::vector<Execution> ledger = read_ledger(ledger_);
   count_executions(ledger);
   std::map<std::string, int> steps_of_run;
@@ -349,7 +383,7 @@ void Load::expect_nothing_lost_or_doubled(const std::string& fault, int injected
   drain_workers();
   line_.fault = fault;
   line_.injected = injected;
-  line_.acknowledged = static_cast<std::int64_t>(runs_.size() + poison_.size());
+  line_.acknowledged += static_cast<std::int64_t>(runs_.size() + poison_.size());
   line_.bystanders = static_cast<std::int64_t>(runs_.size());
   compare();
   line_.gone = static_cast<std::int64_t>(gone_.size());

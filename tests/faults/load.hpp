@@ -28,9 +28,10 @@ struct Execution {  // a line of the ledger
 struct LoadOptions {
   std::string name;
   int workers = 3;
-  std::string worker_dsn = {};  // "": as `dsn`
-  std::string dsn = {};         // "": the embedded cluster
-  int work_ms = 100;            // of a sub-goal
+  std::vector<std::string> worker_dsns = {};  // which the workers take in turn; none: `dsn`
+  std::string dsn = {};                       // "": the embedded cluster
+  int work_ms = 100;                          // of a sub-goal
+  int batch = 900;                            // plans that keep the workers busy in full, a third of it afterwards
 };
 
 class Load {
@@ -54,6 +55,11 @@ class Load {
   // In full, lets the workers work undisturbed for some seconds and notes at what rate.
   void measure_before();
   void measure_after();
+  // Calls `fault`, and in full notes at what rate the workers work meanwhile.
+  void measure_during(const std::function<void()>& fault);
+  // Starts plans one after another for so long, so that none waits for another, and calls `beside` after each. The
+  // milliseconds from one step's call to that of the step after it, of 99 in 100 of them at most.
+  double step_p99_ms(std::chrono::seconds span, const std::function<void()>& beside);
 
   // Each time: starts two plans, calls `fault`, pauses; so there is always work in progress.
   void under(int times, std::chrono::milliseconds pause, const std::function<void()>& fault);
@@ -62,6 +68,14 @@ class Load {
   void lose(Unwritten what, const std::function<void()>& fault);
   void wait_until_ended();
   bool have_ended() const;
+  bool has_said(const std::string& text) const;  // a worker at work, in its log
+  // A command on the load's database, with its tools.
+  Arguments with_dsn(Arguments arguments) const;
+  const std::string& name() const { return options_.name; }
+  const std::string& tools() const { return tools_; }
+  std::string database() const;  // its owner's DSN
+  // Acknowledged commands that the ledger of another keeps.
+  void note_acknowledged(std::int64_t count) { line_.acknowledged += count; }
 
   // Drains the workers, then expects: each acknowledged run exists once and is done; each sub-goal is closed once and
   // in the ledger; each attempt was executed at most once, except those first executed while the server lost its
@@ -72,12 +86,12 @@ class Load {
   std::int64_t stale() const { return line_.stale; }  // late writes that were refused, as the drained workers report
 
  private:
-  Arguments work() const;
-  Arguments with_dsn(Arguments arguments) const;
+  Arguments work(std::size_t n) const;
   void write_tools();
   Arguments start_arguments(const Json& plan, const std::string& key) const;
   std::string start_under_key(const Json& plan);
   double rate(std::chrono::seconds window) const;
+  double rate_between(TimeUs from, TimeUs until) const;
   void drain_workers();
   void read_log(const std::string& text);
   struct Lapse {  // of the server's memory

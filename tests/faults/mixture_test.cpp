@@ -1,12 +1,15 @@
 // Faults of every kind one after another, chosen by a seed: CAIRN_SEED=N repeats a mixture.
+#include <array>
 #include <csignal>
 #include <gtest/gtest.h>
 #include <random>
 #include <thread>
 
-#include "storage/postgres/connection.hpp"
+#include "storage/postgres/administration.hpp"
 #include "tests/faults/load.hpp"
+#include "tests/faults/rough_path.hpp"
 #include "tests/faults/server.hpp"
+#include "tests/ops/small_disk.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
 #include "tests/storage/test_database.hpp"
 
@@ -17,66 +20,153 @@ using std::chrono::milliseconds;
 
 class Mixture {
  public:
-  Mixture(Load& load, OwnServer& server, test::CuttingProxy& proxy, std::uint64_t seed)
-      : load_(load), server_(server), proxy_(proxy), random_(seed) {}
+  Mixture(Load& load, OwnServer& server, const SmallDisk& disk, test::CuttingProxy& proxy, RoughPath& path,
+          std::uint64_t seed)
+      : load_(load), server_(server), disk_(disk), proxy_(proxy), path_(path), random_(seed) {}
 
   void inject() {
-    switch (random_() % 8) {
-      case 0:
-      case 1:
-        load_.replace_worker(random_());
-        break;
-      case 2:
-        stop_worker();
-        break;
-      case 3:
-        proxy_.cut_next_commit(test::CuttingProxy::Cut::before_it_arrives);
-        break;
-      case 4:
-        proxy_.cut_next_commit(test::CuttingProxy::Cut::after_it_landed);
-        break;
-      case 5:
-        restart_server();
-        break;
-      case 6:
-        load_.start_poison(random_() % 2 == 0 ? "crash" : "not_utf8");
-        break;
-      default:
-        load_.start_again(2);
-        break;
-    }
+    const auto& kinds = all();
+    const auto& [name, how] = kinds[random_() % kinds.size()];
+    std::cout << name << std::endl;
+    (this->*how)();
   }
 
  private:
+  struct Kind {
+    const char* name;
+    void (Mixture::*how)();
+  };
+  static const std::vector<Kind>& all() {
+    static const std::vector<Kind> kinds = {
+        {"a worker is killed", &Mixture::kill_worker},
+        {"a worker is killed", &Mixture::kill_worker},
+        {"a worker sleeps", &Mixture::stop_worker},
+        {"a commit does not arrive", &Mixture::cut_before},
+        {"a commit's answer is lost", &Mixture::cut_after},
+        {"the server is killed", &Mixture::restart_server},
+        {"its postmaster is killed", &Mixture::kill_postmaster},
+        {"half of its backends are killed", &Mixture::kill_backends},
+        {"its connections are terminated", &Mixture::terminate},
+        {"it takes no writes", &Mixture::forbid_writes},
+        {"its disk is full", &Mixture::fill_disk},
+        {"its clock is set", &Mixture::set_clock},
+        {"it stands still", &Mixture::freeze},
+        {"a transaction sleeps on rows", &Mixture::lock_rows},
+        {"the network swallows", &Mixture::swallow},
+        {"the network resets", &Mixture::reset},
+        {"the network is slow", &Mixture::delay},
+        {"a tool misbehaves", &Mixture::poison},
+        {"a start comes again", &Mixture::start_again},
+    };
+    return kinds;
+  }
+
+  static void pause(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
+  void kill_worker() { load_.replace_worker(random_()); }
   void stop_worker() {
     Beside& worker = load_.worker(random_());
     worker.signal(SIGSTOP);
-    std::this_thread::sleep_for(milliseconds(random_() % 2'000));
+    pause(static_cast<int>(random_() % 2'000));
     worker.signal(SIGCONT);
   }
+  void cut_before() { proxy_.cut_next_commit(test::CuttingProxy::Cut::before_it_arrives); }
+  void cut_after() { proxy_.cut_next_commit(test::CuttingProxy::Cut::after_it_landed); }
   void restart_server() {
     load_.lose(Unwritten::claims, [&] {
       server_.kill_at_once();
       server_.start();
     });
   }
+  void kill_postmaster() {
+    load_.lose(Unwritten::claims, [&] {
+      server_.kill_postmaster();
+      server_.start();
+    });
+  }
+  void kill_backends() {
+    load_.lose(Unwritten::claims, [&] { server_.kill_half_of_backends(); });
+  }
+  void terminate() {
+    test::ask(server_.dsn(),
+              "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> "
+              "pg_backend_pid()");
+  }
+  void forbid_writes() {
+    server_.set("default_transaction_read_only", "on");
+    pause(1'000);
+    Administration owner(server_.dsn(), "operator");
+    owner.execute("set default_transaction_read_only = off");
+    owner.execute("alter system reset default_transaction_read_only");
+    owner.execute("select pg_reload_conf()");
+  }
+  void fill_disk() {
+    if (!disk_.is_there()) return;
+    load_.lose(Unwritten::claims, [&] {
+      disk_.fill();
+      pause(1'000);
+      disk_.empty();
+      if (server_.pid() == 0) server_.start();
+    });
+  }
+  void set_clock() {
+    if (!OwnServer::can_set_clock()) return;
+    server_.set_clock(random_() % 2 == 0 ? 3 : -3'600);
+    pause(1'500);
+    server_.set_clock(0);
+  }
+  void freeze() {
+    server_.signal_all(SIGSTOP);
+    pause(1'000);
+    server_.signal_all(SIGCONT);
+  }
+  void lock_rows() {
+    Administration writer(server_.dsn(), "sleeper");
+    writer.execute("begin; select run_id from cairn.run where status = 'running' order by run_id limit 2 for update");
+    pause(1'000);
+    writer.execute("rollback");
+  }
+  void swallow() {
+    path_.swallow(true);
+    pause(2'000);
+    path_.swallow(false);
+  }
+  void reset() {
+    path_.reset_within(40'000);
+    pause(500);
+    path_.reset_within(0);
+  }
+  void delay() {
+    path_.delay(milliseconds(20));
+    pause(1'000);
+    path_.delay(milliseconds(0));
+  }
+  void poison() {
+    constexpr auto ways = std::to_array<const char*>({"crash", "not_utf8", "deep", "memory", "large"});
+    load_.start_poison(ways[random_() % ways.size()]);
+  }
+  void start_again() { load_.start_again(2); }
 
   Load& load_;
   OwnServer& server_;
+  const SmallDisk& disk_;
   test::CuttingProxy& proxy_;
+  RoughPath& path_;
   std::mt19937_64 random_;
 };
 
 TEST(Faults, a_mixture_by_seed) {
   const std::uint64_t seed = fault_seed();
   std::cout << "CAIRN_SEED=" << seed << std::endl;
-  OwnServer server("mixed");
+  const SmallDisk disk("mixed_data", 400);
+  OwnServer server("mixed", {.place = disk.is_there() ? disk.place() : std::filesystem::path(),
+                             .has_clock = OwnServer::can_set_clock()});
   test::CuttingProxy proxy(server.dsn());
-  Load load({.name = "mixture", .worker_dsn = proxy.dsn(), .dsn = server.dsn()});
+  RoughPath path(server.dsn());
+  Load load({.name = "mixture", .worker_dsns = {proxy.dsn(), path.dsn(), server.dsn()}, .dsn = server.dsn()});
   load.start_plans(6);
   load.measure_before();
-  Mixture mixture(load, server, proxy, seed);
-  const int times = is_full() ? 60 : 8;
+  Mixture mixture(load, server, disk, proxy, path, seed);
+  const int times = is_full() ? 90 : 10;
   load.under(times, milliseconds(200), [&] { mixture.inject(); });
   load.measure_after();
   load.wait_until_ended();

@@ -1,18 +1,25 @@
-// A network path that breaks around a commit.
+// A network path that breaks around a commit, loses everything, is slow, or brings nothing to those who listen; and a
+// pooler in between.
+#include <functional>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "tests/faults/load.hpp"
+#include "tests/faults/rough_path.hpp"
+#include "tests/faults/server.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
+#include "tests/storage/postgres/transaction_pooler.hpp"
 
 namespace cairn::program {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 void cut_commits(const std::string& name, test::CuttingProxy::Cut cut, const std::string& fault) {
   cairn_ok({"migrate"});
   test::CuttingProxy proxy(cluster_dsn());
-  Load load({.name = name, .workers = 2, .worker_dsn = proxy.dsn()});
+  Load load({.name = name, .workers = 2, .worker_dsns = {proxy.dsn()}});
   load.start_plans(4);
   load.measure_before();
   load.under(is_full() ? 30 : 10, milliseconds(100), [&] { proxy.cut_next_commit(cut); });
@@ -28,6 +35,96 @@ TEST(Faults, connections_cut_before_a_commit_arrives) {
 
 TEST(Faults, connections_cut_after_a_commit_before_its_answer) {
   cut_commits("after", test::CuttingProxy::Cut::after_it_landed, "connection cut after COMMIT, before its answer");
+}
+
+// A load whose workers reach their server over a rough path, but for one, which takes over what the others hold.
+void break_path(const std::string& name, const std::string& fault,
+                const std::function<int(RoughPath&, Load&)>& breaks) {
+  OwnServer server(name);
+  RoughPath path(server.dsn());
+  Load load({.name = name, .worker_dsns = {path.dsn(), path.dsn(), server.dsn()}, .dsn = server.dsn()});
+  load.start_plans(6);
+  load.measure_before();
+  int injected = 0;
+  load.measure_during([&] { injected = breaks(path, load); });
+  load.measure_after();
+  load.wait_until_ended();
+  EXPECT_GT(injected, 0);
+  load.expect_nothing_lost_or_doubled(fault, injected);
+}
+
+TEST(Faults, a_network_that_swallows_everything_for_a_while) {
+  if (is_left_to_full("a_network_that_swallows_everything_for_a_while")) return;
+  break_path("hole", "a network that swallows everything, twice for 6 s", [](RoughPath& path, Load& load) {
+    load.under(2, seconds(4), [&] {
+      path.swallow(true);
+      std::this_thread::sleep_for(seconds(6));
+      path.swallow(false);
+    });
+    EXPECT_GT(path.swallowed(), 0);
+    return path.resets();
+  });
+}
+
+TEST(Faults, a_slow_network_loses_nothing) {
+  if (is_left_to_full("a_slow_network_loses_nothing")) return;
+  break_path("slow", "20 ms more each way, for 8 s", [](RoughPath& path, Load& load) {
+    load.under(1, milliseconds(0), [&] {
+      path.delay(milliseconds(20));
+      std::this_thread::sleep_for(seconds(8));
+      path.delay(milliseconds(0));
+    });
+    return 1;
+  });
+}
+
+TEST(Faults, bytes_that_come_one_by_one_lose_nothing) {
+  if (is_left_to_full("bytes_that_come_one_by_one_lose_nothing")) return;
+  break_path("bytewise", "byte by byte, for 5 s", [](RoughPath& path, Load& load) {
+    load.under(1, milliseconds(0), [&] {
+      path.pass_single_bytes(true);
+      std::this_thread::sleep_for(seconds(5));
+      path.pass_single_bytes(false);
+    });
+    return 1;
+  });
+}
+
+TEST(Faults, connections_reset_in_the_midst_of_bytes) {
+  break_path("reset", "connection reset (RST) at a byte drawn at random", [](RoughPath& path, Load& load) {
+    load.under(is_full() ? 12 : 3, milliseconds(300), [&] {
+      path.reset_within(40'000);
+      std::this_thread::sleep_for(milliseconds(500));
+      path.reset_within(0);
+    });
+    return path.resets();
+  });
+}
+
+// Steps that wait are found by looking; the other workers are not held up.
+TEST(Faults, notifications_that_are_lost_are_missed_by_nobody) {
+  if (is_left_to_full("notifications_that_are_lost_are_missed_by_nobody")) return;
+  break_path("deaf", "listeners that get nothing, for 8 s", [](RoughPath& path, Load& load) {
+    load.under(1, seconds(2), [&] {
+      path.deafen(true);
+      std::this_thread::sleep_for(seconds(8));
+      path.deafen(false);
+    });
+    return path.deaf();
+  });
+}
+
+TEST(Faults, a_pooler_killed_and_started_again) {
+  if (is_left_to_full("a_pooler_killed_and_started_again")) return;
+  OwnServer server("pooled");
+  test::TransactionPooler pooler(server.dsn(), directory());
+  Load load({.name = "pooler", .worker_dsns = {pooler.dsn()}, .dsn = server.dsn()});
+  load.start_plans(6);
+  load.measure_before();
+  load.under(4, seconds(1), [&] { pooler.start_again(); });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("SIGKILL of the pooler (pgbouncer, by transaction)", 4);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "engine/json_value.hpp"
 
@@ -54,6 +55,9 @@ void misbehave(const std::string& how) {
   if (how == "deep")
     std::cout << "{\"x\":" << std::string(100'000, '[') << std::string(100'000, ']') << "}" << std::flush;
   if (how == "large") std::cout << "{\"x\":\"" << std::string(64UL << 20U, 'x') << "\"}" << std::flush;
+  if (how == "memory")  // until it is refused, as its limits say
+    for (std::vector<std::string> all;;) all.emplace_back(16UL << 20U, 'x');
+  if (how == "refused") std::cout << "{\"text\": \"no database takes this\"}" << std::flush;
   if (how == "endless")
     while (std::cout << "no end") {
     }
@@ -68,8 +72,9 @@ int main(int count, char** arguments) {
   if (!document.is_object()) return 75;
   if (!note(arguments[1], document.value("key", ""), document.value("attempt", 0))) return 75;
   const std::string how = document.value("inputs", Json::object()).value("how", "");
+  if (how == "maybe" && std::chrono::steady_clock::now().time_since_epoch().count() / 1'000 % 2 != 0) return 1;
   misbehave(how);
-  if (!how.empty()) return 0;
+  if (!how.empty() && how != "maybe") return 0;
   std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(arguments[2])));
   std::cout << R"({"noted": true})";
 }

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "tests/faults/commands.hpp"
 #include "tests/faults/load.hpp"
 
 namespace cairn::program {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 int times(int in_short) { return is_full() ? 3 * in_short : in_short; }
 
@@ -25,8 +27,9 @@ TEST(Faults, workers_killed_one_after_another) {
 
 // How many reports came too late.
 std::int64_t sleep_past_the_time_to_live(const std::string& name) {
-  Load load({.name = name, .work_ms = 1'000});  // long enough to be stopped in the midst of it
+  Load load({.name = name, .work_ms = 500, .batch = 90});  // long enough to be stopped in the midst of it
   load.start_plans(12);
+  load.measure_before();
   load.worker(0).signal(SIGSTOP);
   load.worker(1).signal(SIGSTOP);
   load.start_plans(6);
@@ -34,7 +37,9 @@ std::int64_t sleep_past_the_time_to_live(const std::string& name) {
   load.worker(0).signal(SIGCONT);
   load.worker(1).signal(SIGCONT);
   load.fault_ended();
-  std::this_thread::sleep_for(milliseconds(1'000));
+  load.measure_after();
+  load.start_plans(2);
+  load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("SIGSTOP past the time-to-live, then SIGCONT", 2);
   return load.stale();
 }
@@ -52,7 +57,7 @@ TEST(Faults, tools_that_misbehave_harm_no_run_beside_them) {
   load.start_plans(6);
   load.measure_before();
   int injected = 0;
-  for (const char* how : {"crash", "not_utf8", "deep", "large", "endless", "hang"}) {
+  for (const char* how : {"crash", "not_utf8", "deep", "large", "endless", "memory", "hang"}) {
     load.start_poison(how);
     load.start_plan();
     ++injected;
@@ -69,6 +74,7 @@ TEST(Faults, a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it) {
   if (is_left_to_full("a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it")) return;
   Load load({.name = "murder"});
   load.start_plans(3);
+  load.measure_before();
   load.start_poison("kill_worker");
   std::size_t replaced = 0;
   const auto replace_the_dead = [&] {
@@ -80,14 +86,60 @@ TEST(Faults, a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it) {
     return load.have_ended();
   };
   EXPECT_TRUE(test::wait_until(replace_the_dead, std::chrono::seconds(300)));  // seven losses, up to a minute apart
+  load.measure_after();
+  load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("a tool that kills its worker", static_cast<int>(replaced));
 }
 
 TEST(Faults, starts_given_again_and_again_make_one_run) {
   Load load({.name = "again"});
-  for (int n = 0; n < 4; ++n) load.start_again(3);
+  load.measure_before();
+  for (int n = 0; n < 4; ++n) {
+    load.start_again(3);
+    load.fault_ended();
+  }
+  load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("each start given three times", 12);
+}
+
+// In full, the others' steps come as fast as without it.
+TEST(Faults, a_tool_that_takes_all_memory_slows_no_step_beside_it) {
+  if (is_left_to_full("a_tool_that_takes_all_memory_slows_no_step_beside_it")) return;
+  Load load({.name = "memory"});
+  load.start_plans(6);
+  const double alone = load.step_p99_ms(seconds(15), [] {});
+  int injected = 0;
+  const double beside = load.step_p99_ms(seconds(15), [&] {
+    if (++injected % 2 == 0) load.start_poison("memory");
+    load.fault_ended();
+  });
+  EXPECT_LE(beside, 2 * alone);
+  load.measure_before();
+  for (int n = 0; n < 10; ++n) load.start_poison("memory");
+  load.measure_after();
+  load.wait_until_ended();
+  const auto ms = [](double value) { return std::to_string(static_cast<int>(value)); };
+  load.expect_nothing_lost_or_doubled("a tool that takes all memory (the others' steps, 99 of 100: after " + ms(alone) +
+                                          " ms without it, " + ms(beside) + " ms with it)",
+                                      injected / 2 + 10);
+}
+
+TEST(Faults, random_commands_while_workers_die) {
+  Load load({.name = "commanded"});
+  load.start_plans(6);
+  load.measure_before();
+  Commands commands(load, fault_seed());
+  for (int n = 0; n < (is_full() ? 40 : 8); ++n) commands.start();
+  for (int n = 0; n < times(60); ++n) {
+    commands.give_one();
+    if (n % 20 == 0) load.replace_worker(static_cast<std::size_t>(n / 20));
+  }
+  commands.finish();
+  load.measure_after();
+  load.wait_until_ended();
+  commands.expect_kept();
+  load.expect_nothing_lost_or_doubled("cancel, pause, resume, retry, signal at random while workers die", times(60));
 }
 
 }  // namespace

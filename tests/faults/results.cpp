@@ -1,12 +1,15 @@
 #include "tests/faults/results.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iostream>
 #include <random>
 #include <sstream>
+#include <sys/utsname.h>
+#include <thread>
 
 namespace cairn::program {
 namespace {
@@ -39,6 +42,7 @@ std::string rate_text(const FaultLine& line) {
   std::ostringstream text;
   text.precision(0);
   text << std::fixed << 100 * line.after_per_s / line.before_per_s << " % of " << line.before_per_s << "/s";
+  if (line.during_per_s > 0) text << "; " << 100 * line.during_per_s / line.before_per_s << " % meanwhile";
   return text.str();
 }
 
@@ -56,18 +60,77 @@ std::string text_of(const FaultLine& line) {
   return text.str();
 }
 
+// The value of the first line of the file that begins so, or nothing.
+std::string line_of(const char* path, const std::string& begin) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (line.starts_with(begin) && colon != std::string::npos)
+      return line.substr(line.find_first_not_of(" \t", colon + 1));
+  }
+  return "unknown";
+}
+
+std::string machine() {
+  utsname system{};
+  uname(&system);
+  const long long kilobytes = std::atoll(line_of("/proc/meminfo", "MemTotal").c_str());
+  return line_of("/proc/cpuinfo", "model name") + ", " + std::to_string(std::thread::hardware_concurrency()) +
+         " processors, " + std::to_string((kilobytes + 524'288) / 1'048'576) + " GiB, Linux " + system.release;
+}
+
+std::string named_by(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "unknown" : value;
+}
+
+constexpr const char* explanations = R"(
+## How to read it
+
+- **Settings.** Three workers of six slots each, two where commits are cut; a step takes 100 ms; plans of five steps
+  keep all slots busy. A server of a test's own has `shared_buffers` and `max_wal_size` of 64 MB, else the defaults,
+  `fsync` included; otherwise it is the embedded one.
+- **Lost** are acknowledged runs that are not there, or did not end with all five steps. Where the database itself loses
+  what it had acknowledged (a standby that lags, an older backup) each such run must be named by `verify --all`.
+- **Recorded twice**: two ends of one attempt, or two closings of one step. The fence and the run's head forbid both.
+- **Executed twice**: one attempt was called twice. A claim does not wait for the disk
+  ([0010](../../ops/decisions/0010_claims_wait_for_no_disk.md)), so a server that forgets its last half second
+  hands these steps out again. A standby that lags, or an older backup, forgets whole seconds of steps that had
+  succeeded: all of them are executed again, under the same key and attempt. The number is that time multiplied by the
+  rate; any second execution whose first one lies outside of what the server forgot fails the test.
+- **In doubt**: commits whose answer was lost; they had landed, or had not and went again.
+- **Stale refused**: late reports of workers that had lost what they held.
+- **Recovery**: from the end of a fault to the next call of a tool. **Rate**: calls a second in six seconds before the
+  first fault and after the last.
+
+## Not in the table
+
+- Two releases at once (N14): there is no older program to build here. What workers of release 9 send is tested against
+  this one by `Upgrade.A18_statements_of_release_9_beside_this_program_strand_nothing`.
+- The loss of power and the partition of machines: `SIGKILL` leaves the page cache, and there is one machine.
+- Workers that lack descriptors, threads or address space: `Shortage.*`. Stale and empty pid files, two `up` on one
+  folder, replaced programs of the server: `ClusterTest.D10_*`, `ClusterTest.D6_*`, `Embedded.*`.
+)";
+
 class Page : public ::testing::Environment {
  public:
   void TearDown() override {
     const char* file = std::getenv("CAIRN_FAULTS_RESULTS");
     if (file == nullptr || lines().empty()) return;
+    const auto took = std::chrono::duration_cast<std::chrono::minutes>(std::chrono::steady_clock::now() - began_);
     std::ofstream page(file);
     page << "# Faults\n\nWritten by `ops/faults`, seed " << fault_seed()
          << ". Real worker processes, a real server; what is acknowledged and executed is kept in a ledger outside of\n"
-            "the engine and compared with the events at the end of each kind.\n\n"
+            "the engine and compared with the events at the end of each kind.\n\nAt commit "
+         << named_by("CAIRN_FAULTS_COMMIT") << ", " << named_by("CAIRN_FAULTS_SERVER") << ", on " << machine()
+         << ", in " << took.count() << " minutes.\n\n"
          << heading;
     for (const FaultLine& line : lines()) page << text_of(line) << '\n';
+    page << explanations;
   }
+
+ private:
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 [[maybe_unused]] const auto* const page = ::testing::AddGlobalTestEnvironment(new Page);

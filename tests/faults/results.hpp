@@ -24,6 +24,7 @@ struct FaultLine {
   std::vector<double> recovery_ms;  // from the end of each fault to the next execution
   double before_per_s = 0;          // executions; 0: not measured
   double after_per_s = 0;
+  double during_per_s = 0;  // while the fault lasted; 0: not measured
 };
 
 void add_line(FaultLine line);

@@ -1,10 +1,12 @@
 #include "tests/faults/server.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <pwd.h>
 #include <stdexcept>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* programs = "/usr/lib/postgresql/15/bin/";
+constexpr const char* time_library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
 // A directory of the server's user.
 fs::path own_directory(const fs::path& path) {
@@ -39,9 +42,10 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 }  // namespace
 
-OwnServer::OwnServer(std::string name, fs::path place, fs::path wal)
+OwnServer::OwnServer(std::string name, ServerOptions options)
     : name_(std::move(name)), socket_(own_directory(directory() / (name_ + "_socket"))) {
-  data_ = own_directory((place.empty() ? directory() : place) / (name_ + "_data"));
+  const fs::path& wal = options.wal;
+  data_ = own_directory((options.place.empty() ? directory() : options.place) / (name_ + "_data"));
   std::vector<std::string> arguments = {"-D",    data_.string(), "-U",   "postgres",         "-A",
                                         "trust", "-E",           "UTF8", "--locale=C.UTF-8", "--no-instructions"};
   if (!wal.empty()) arguments.insert(arguments.end(), {"--waldir", own_directory(wal / (name_ + "_wal")).string()});
@@ -49,6 +53,10 @@ OwnServer::OwnServer(std::string name, fs::path place, fs::path wal)
   std::ofstream(data_ / "postgresql.conf", std::ios::app)
       << "listen_addresses = ''\nunix_socket_directories = '" << socket_.string()
       << "'\nshared_buffers = 64MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\nmax_connections = 60\n";
+  if (options.has_clock) {
+    clock_ = directory() / (name_ + "_clock");
+    set_clock(0);
+  }
   start();
 }
 
@@ -65,10 +73,14 @@ OwnServer::OwnServer(std::string name, const OwnServer& primary)
 OwnServer::~OwnServer() { kill_at_once(); }
 
 void OwnServer::run(const std::string& program, const std::vector<std::string>& arguments) const {
-  std::vector<std::string> words = {"-u", "postgres", "--", programs + program};
-  if (geteuid() != 0) words.clear();
+  std::vector<std::string> words = {"/usr/bin/env"};
+  if (!clock_.empty())
+    words.insert(words.end(), {std::string("LD_PRELOAD=") + time_library, "FAKETIME_TIMESTAMP_FILE=" + clock_.string(),
+                               "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"});
+  if (geteuid() == 0) words.insert(words.begin(), {"/usr/sbin/runuser", "-u", "postgres", "--"});
+  words.push_back(programs + program);
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const Ran ran = run_program(geteuid() == 0 ? "/usr/sbin/runuser" : programs + program, words);
+  const Ran ran = run_program(words.front(), {words.begin() + 1, words.end()});
   EXPECT_EQ(ran.exit, 0) << program << "\n" << ran.out << ran.err;
 }
 
@@ -98,6 +110,58 @@ void OwnServer::kill_at_once() {
   std::error_code none;
   fs::remove(data_ / "postmaster.pid", none);
 }
+
+// Its processes end when they notice that their parent is gone. One that does not is in the way of the next server.
+void OwnServer::kill_postmaster() {
+  const pid_t server = pid();
+  const std::vector<pid_t> children = children_of(server);
+  kill(server, SIGKILL);
+  const auto are_gone = [&] {
+    return std::all_of(children.begin(), children.end(), [](pid_t child) { return kill(child, 0) != 0; });
+  };
+  EXPECT_TRUE(wait_until(are_gone)) << "processes of the server outlive it";
+}
+
+int OwnServer::kill_half_of_backends() {
+  const PgResult backends = test::ask(
+      dsn(), "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()");
+  for (int row = 0; row < backends.rows(); row += 2) kill(backends.int4(row, 0), SIGKILL);
+  const auto is_up = [this] {
+    try {
+      return test::ask_number(dsn(), "select 1") == 1;
+    } catch (const PostgresError&) {
+      return false;
+    }
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the postmaster has noticed
+  EXPECT_TRUE(wait_until(is_up)) << "no recovery";
+  return (backends.rows() + 1) / 2;
+}
+
+void OwnServer::back_up() {
+  const fs::path copy = own_directory(data_.string() + ".copy");
+  run("pg_basebackup", {"-D", copy.string(), "-X", "stream", "-c", "fast", "-d", dsn()});
+}
+
+void OwnServer::restore() {
+  kill_at_once();
+  fs::remove_all(data_);
+  fs::rename(data_.string() + ".copy", data_);
+  start();
+}
+
+void OwnServer::take_data() { fs::rename(data_, data_.string() + ".away"); }
+void OwnServer::return_data() {
+  fs::rename(data_.string() + ".away", data_);
+  if (pid() == 0) start();
+}
+
+// In one move, so that no half of it is read.
+void OwnServer::set_clock(int seconds) {
+  const std::string text = (seconds < 0 ? "" : "+") + std::to_string(seconds) + "\n";
+  fs::rename(write_file(name_ + "_clock.next", text), clock_);
+}
+bool OwnServer::can_set_clock() { return fs::exists(time_library); }
 
 void OwnServer::set(const std::string& setting, const std::string& value) {
   test::ask(dsn(), "alter system set " + setting + " = '" + value + "'");

@@ -10,10 +10,15 @@
 
 namespace cairn::program {
 
+struct ServerOptions {
+  std::filesystem::path place = {};  // of its data; empty: the test's directory
+  std::filesystem::path wal = {};    // of its log of changes; empty: with the data
+  bool has_clock = false;            // one of its own, see set_clock(); needs libfaketime
+};
+
 class OwnServer {
  public:
-  // Its data lie in `place` (default: the test's directory), its log of changes in `wal` (default: with the data).
-  explicit OwnServer(std::string name, std::filesystem::path place = {}, std::filesystem::path wal = {});
+  explicit OwnServer(std::string name, ServerOptions options = {});
   // A standby of `primary`, which replicates from then on.
   OwnServer(std::string name, const OwnServer& primary);
   ~OwnServer();
@@ -21,9 +26,18 @@ class OwnServer {
   OwnServer& operator=(const OwnServer&) = delete;
 
   void start();
-  void kill_at_once();  // SIGKILL to all of its processes
+  void kill_at_once();          // SIGKILL to all of its processes
+  void kill_postmaster();       // SIGKILL to that process alone; returns when the others have noticed and are gone
+  int kill_half_of_backends();  // returns, when the server has recovered, how many
   void signal_all(int number);
   void promote();
+  void back_up();      // a physical copy, taken while it runs
+  void restore();      // kills it and starts it with that copy in place of its data
+  void take_data();    // moves its folder away under it
+  void return_data();  // and back; starts it if it is gone
+  // Sets its clock so many seconds from the real one. REQUIRES: has_clock.
+  void set_clock(int seconds);
+  static bool can_set_clock();
   void set(const std::string& setting, const std::string& value);  // as ALTER SYSTEM, then a reload
 
   pid_t pid() const;  // 0: it does not run
@@ -37,6 +51,7 @@ class OwnServer {
   std::string name_;
   std::filesystem::path data_;
   std::filesystem::path socket_;
+  std::filesystem::path clock_;  // the file that says what its clock shows; empty: none
 };
 
 }  // namespace cairn::program

@@ -89,6 +89,7 @@ TEST(Faults, a_server_that_stands_still_goes_on) {
 TEST(Faults, no_connection_is_left) {
   Load load({.name = "exhausted"});
   load.start_plans(12);
+  load.measure_before();
   std::vector<std::unique_ptr<Administration>> hogs;
   const Result<Cluster> cluster = find_cluster(directory() / "data");
   ASSERT_TRUE(cluster);
@@ -109,6 +110,8 @@ TEST(Faults, no_connection_is_left) {
   const int hogged = static_cast<int>(hogs.size());
   hogs.clear();
   load.fault_ended();
+  load.start_plans(2);
+  load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("no connection left for two seconds", hogged);
 }
@@ -117,7 +120,7 @@ TEST(Faults, the_disk_of_the_data_is_full_for_a_while) {
   if (is_left_to_full("the_disk_of_the_data_is_full_for_a_while")) return;
   const SmallDisk disk("small_data", 200);
   if (!disk.is_there()) return say_skipped("a full disk: mounting one of its own needs root");
-  OwnServer server("full", disk.place());
+  OwnServer server("full", {.place = disk.place()});
   Load load({.name = "full", .dsn = server.dsn()});
   load.start_plans(6);
   load.measure_before();
@@ -136,11 +139,12 @@ TEST(Faults, the_disk_of_the_data_is_full_for_a_while) {
 
 TEST(Faults, the_disk_of_the_log_is_full_and_the_server_gone) {
   if (is_left_to_full("the_disk_of_the_log_is_full_and_the_server_gone")) return;
-  const SmallDisk disk("small_wal", 96);
+  const SmallDisk disk("small_wal", 160);
   if (!disk.is_there()) return say_skipped("a full disk: mounting one of its own needs root");
-  OwnServer server("wal_full", {}, disk.place());
+  OwnServer server("wal_full", {.wal = disk.place()});
   Load load({.name = "wal_full", .dsn = server.dsn()});
   load.start_plans(6);
+  load.measure_before();
   load.lose(Unwritten::claims, [&] {
     disk.fill();
     try {  // the server panics for want of room
@@ -153,6 +157,7 @@ TEST(Faults, the_disk_of_the_log_is_full_and_the_server_gone) {
   });
   load.fault_ended();
   load.start_plans(4);
+  load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("full disk of the log, the server dies", 1);
 }
@@ -208,9 +213,10 @@ TEST(Faults, a_snapshot_held_open_slows_nobody_afterwards) {
   Load load({.name = "snapshot"});
   load.start_plans(6);
   load.measure_before();
+  load.start_batch(is_full() ? 300 : 3);
   Administration holder(cluster_dsn(), "holder");
   holder.execute("begin isolation level repeatable read; select count(*) from cairn.run");
-  std::this_thread::sleep_for(seconds(20));
+  load.measure_during([] { std::this_thread::sleep_for(seconds(20)); });
   holder.execute("commit");
   load.fault_ended();
   load.measure_after();

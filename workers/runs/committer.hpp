@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -27,6 +28,7 @@
 #include "engine/decide.hpp"
 #include "storage/store.hpp"
 #include "workers/runs/entry_builder.hpp"
+#include "workers/runs/graph_shelf.hpp"
 #include "workers/runs/history.hpp"
 #include "workers/runs/keep_rules.hpp"
 
@@ -43,9 +45,11 @@ struct CommitterOptions {
   std::size_t batch_bytes_max = 8u << 20;  // of a batch's events; a larger entry leaves alone, and gains nothing more
   std::size_t runs_max = 20'000;           // folded states kept
   std::int64_t states_bytes_max = 256 << 20;  // the same, by an estimate of their memory
-  std::int64_t snapshot_events = 2'000;       // a snapshot needs more than this many new events,
-                                              // or a megabyte of them, with as many bytes as the state
-  int fuse_steps = 32;                        // consecutive pure steps of a branch in one entry
+  std::int64_t graphs_bytes_max =
+      std::numeric_limits<std::int64_t>::max();  // graph versions that are not current, likewise
+  std::int64_t snapshot_events = 2'000;          // a snapshot needs more than this many new events,
+                                                 // or a megabyte of them, with as many bytes as the state
+  int fuse_steps = 32;                           // consecutive pure steps of a branch in one entry
   std::string actor;
   SessionId session = 0;  // 0: no job stays
   bool keep = true;       // the next step of a held branch may stay with the session
@@ -90,6 +94,12 @@ struct Reply {
   std::int64_t head = 0;
   std::optional<HeldJob> next;  // the branch's next step, which stays with this session
 };
+// The store has less of a run, or something else, than was committed there.
+struct GoneBack {
+  RunId run;
+  std::int64_t known = 0;  // the head that this process knew
+  std::int64_t found = 0;
+};
 struct Offered {  // queue rows that any session may claim from then on
   std::string queue;
   TimeUs run_at_us = 0;
@@ -107,6 +117,7 @@ struct CommitterActions {
   std::vector<HeldJob> created_held;              // new branches that are this session's from the start
   std::vector<std::pair<RunId, RunId>> children;  // caller, called
   std::vector<Offered> offered;
+  std::vector<GoneBack> gone_back;
   bool empty() const;
 };
 
@@ -132,8 +143,8 @@ class Committer {
   void tick(TimeUs now_us) { tick(now_us, now_us); }  // where one clock is both
   void set_capacity(Capacity capacity) { keep_rules_.set_capacity(capacity); }
   void set_open_queues(QueueNames queues) { keep_rules_.set_open_queues(std::move(queues)); }
-  void add_graph(GraphRef graph, bool make_current) { graphs_.add(std::move(graph), make_current); }
-  const Graphs& graphs() const { return graphs_; }
+  void add_graph(const GraphRef& graph, bool make_current) { shelf_.add(graph, make_current); }
+  const Graphs& graphs() const { return shelf_.graphs(); }
 
   // Answered by one Reply: when committed, or refused for good (never because of a state that may be outdated).
   // Refuses as decide does, and: `stale` and `closed` (the fence), `not_found`, `unsupported` (the run; or it would
@@ -192,6 +203,8 @@ class Committer {
   void scrap(Run& run, const Error& error);
   void load(Run& run, bool snapshot, bool graphs);
   void reload(Run& run);
+  void lose_state(Run& run);
+  void note_gone_back(Run& run);
   static bool continues(const Run& run, std::span<const EventRow> rows, Shard shard);
   Status fold(Run& run, const History& history);
   Result<bool> restore(Run& run, const History& history);
@@ -237,7 +250,7 @@ class Committer {
   void reply(const Task& task, const Run& run, Status status);
 
   CommitterOptions options_;
-  Graphs graphs_;
+  GraphShelf shelf_;
   KeepRules keep_rules_;
   TimeUs now_ = 0;       // steady
   TimeUs database_ = 0;  // the database's clock; it may be set back

@@ -19,6 +19,7 @@ bool contains(const std::vector<BranchId>& branches, BranchId branch) {
 CommitterActions Committer::drain_actions() {
   ++drains_;
   shrink();
+  shelf_.trim();
   for (const RunId& id : std::exchange(again_, {}))
     if (Run* run = find(id)) process(*run);
   std::erase_if(loads_again_, [this](const std::pair<TimeUs, Load>& again) {

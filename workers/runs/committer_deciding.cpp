@@ -16,12 +16,12 @@ Error too_large(const RunId& run, std::size_t bytes) {
 
 bool CommitterActions::empty() const {
   return loads.empty() && commits.empty() && locked_commits.empty() && snapshots.empty() && without_snapshots.empty() &&
-         replies.empty() && created_held.empty() && children.empty() && offered.empty();
+         replies.empty() && created_held.empty() && children.empty() && offered.empty() && gone_back.empty();
 }
 
 Committer::Committer(CommitterOptions options, Graphs graphs)
     : options_(std::move(options)),
-      graphs_(std::move(graphs)),
+      shelf_(std::move(graphs), options_.graphs_bytes_max),
       keep_rules_(options_.keep, options_.default_timeout_ms),
       gathered_(static_cast<std::size_t>(options_.shards)),
       to_lock_(static_cast<std::size_t>(options_.shards)) {}
@@ -80,9 +80,11 @@ void Committer::shrink() {
 }
 
 // An estimate: the state is about as large as its last snapshot with the events that followed; parsed values and the
-// parts around them take as much again. Exact sizes would cost a walk through the state for every commit.
+// parts around them take as much again. Exact sizes would cost a walk through the state for every commit. The graph
+// counts by shares of those that hold it: states alone may keep many versions.
 void Committer::measure(Run& run) {
-  const std::int64_t bytes = run.loaded ? state_bytes_min + 2 * (run.snapshot_size + run.added_bytes) : 0;
+  std::int64_t bytes = run.loaded ? state_bytes_min + 2 * (run.snapshot_size + run.added_bytes) : 0;
+  if (run.loaded && run.state.graph != nullptr) bytes += memory_of(*run.state.graph) / run.state.graph.use_count();
   states_bytes_ += bytes - std::exchange(run.measured, bytes);
 }
 
@@ -229,7 +231,7 @@ bool Committer::decide_last(Run& run) {
   const BranchId last_branch = run.state.last_branch;
   // Before deciding: a join removes the branches that it ends.
   std::vector<BranchId> above = fence ? branches_above(run.state, fence->branch) : std::vector<BranchId>();
-  Result<Decision> decision = decide(run.state, run.decided.back().what.command, context_for(run), graphs_);
+  Result<Decision> decision = decide(run.state, run.decided.back().what.command, context_for(run), graphs());
   if (!decision) return refuse_last(run, decision.error());
   gather(run, last_branch);
   if (fence) run.entry->fence({*fence, run.decided.back().what.keep_in, std::move(above)});
@@ -302,7 +304,7 @@ void Committer::fuse(Run& run, BranchId branch) {
         options_.pure_steps->pure_report(run.state, *job, std::max(database_, run.state.last_at));
     if (!command) return;
     ++counts_.fused;
-    Result<Decision> decision = decide(run.state, *command, context_for(run), graphs_);
+    Result<Decision> decision = decide(run.state, *command, context_for(run), graphs());
     if (!decision) return;
     absorb(run, *std::move(decision));
   }

@@ -23,15 +23,22 @@ void Committer::load(Run& run, bool snapshot, bool graphs) {
 }
 
 void Committer::reload(Run& run) {
-  run.drop_state();
+  lose_state(run);
   load(run, true, false);
+}
+
+// The store contradicts it. The head that was known is compared with the one that is read next.
+void Committer::lose_state(Run& run) {
+  if (run.head > run.lost_head) {
+    run.lost_head = run.head;
+    run.lost_chain = run.chain;
+  }
+  run.drop_state();
 }
 
 void Committer::doubt(const RunId& id) {
   Run* run = find(id);
-  if (run == nullptr || run->at != Run::At::idle) return;
-  run->drop_state();
-  if (!run->is_busy()) forget(*run);
+  if (run != nullptr && run->at == Run::At::idle) lose_state(*run);
 }
 
 // Whether the rows, read after the state or from its last event on, are of the history that the state was folded from.
@@ -65,6 +72,7 @@ void Committer::history(History history) {
   const bool is_new = !run->loaded;
   if (is_new) count_folded(*run, history.rows);
   if (!history.complete) return load(*run, false, false);
+  if (run->lost_head > 0) note_gone_back(*run);
   if (is_new || run->head > head_before) note_rivals(*run);
   if (is_new && has_rivals(*run))
     run->folded_events = run->folded_bytes = 0;  // their snapshot is their writers' affair
@@ -76,9 +84,18 @@ void Committer::history(History history) {
   process(*run);
 }
 
+// An older backup or a standby that lagged is in the database's place. Without any event the run may have been
+// archived.
+void Committer::note_gone_back(Run& run) {
+  const std::int64_t known = std::exchange(run.lost_head, 0);
+  const bool is_less = run.head > 0 && run.head < known;
+  const bool is_other = run.head == known && run.chain != run.lost_chain;
+  if (is_less || is_other) actions_.gone_back.push_back({run.id, known, run.head});
+}
+
 // False if the history cannot be folded now and is read again. Refuses what never will be folded.
 Result<bool> Committer::restore(Run& run, const History& history) {
-  Result<RunState> restored = restored_state(*history.snapshot, graphs_);
+  Result<RunState> restored = restored_state(*history.snapshot, graphs());
   if (restored) {
     run.state = *std::move(restored);
     run.head = history.snapshot->seq;
@@ -109,7 +126,7 @@ Status Committer::fold(Run& run, const History& history) {
   std::span<const EventRow> rows = history.rows;
   if (!rows.empty() && rows.front().seq == run.head) rows = rows.subspan(1);
   std::vector<BranchId> touched;
-  if (const Status folded = fold_rows(run.state, rows, graphs_, touched); !folded) {
+  if (const Status folded = fold_rows(run.state, rows, graphs(), touched); !folded) {
     if (folded.error().code != Code::unsupported || history.graphs) return folded.error();
     run.drop_state();
     load(run, true, true);

@@ -91,6 +91,8 @@ struct Committer::Run {
   At at = At::idle;
   std::int64_t head = 0;  // committed; state.seq is beyond it while an entry is gathered or under way
   Hash chain{};
+  std::int64_t lost_head = 0;  // what was known when the store contradicted it, until it is read again
+  Hash lost_chain{};
   JobRows rows;             // at `head`
   std::uint64_t fresh = 0;  // when what is known of the run's head was asked for
   std::uint64_t asked = 0;  // the same of the load or commit that is under way

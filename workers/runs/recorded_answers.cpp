@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "engine/reported_outcome.hpp"
@@ -44,21 +45,24 @@ std::string key_in(const RunState& state, StepId id, const HandlerTable& handler
 RecordedAnswers::RecordedAnswers(const ForkPoint& after) : after_(after) { state_.id = after.run; }
 
 Status RecordedAnswers::read_on(Store& store, const HandlerTable& handlers, const Graphs& graphs) {
+  graphs_ = graphs;
   for (;;) {
     const std::vector<EventRow> rows = store.events(after_.run, state_.seq, history_page);
     for (const EventRow& row : rows)
-      if (Status taken = read(row, handlers, graphs); !taken) return taken;
+      if (Status taken = read(store, row, handlers); !taken) return taken;
     if (rows.size() < static_cast<std::size_t>(history_page)) return Done{};
   }
 }
 
-Status RecordedAnswers::read(const EventRow& row, const HandlerTable& handlers, const Graphs& graphs) {
-  if (row.seq > after_.seq) {
-    Result<Event> event = event_of(row);
-    if (!event) return event.error();
-    gather(*std::move(event), handlers);
+Status RecordedAnswers::read(Store& store, const EventRow& row, const HandlerTable& handlers) {
+  Result<Event> event = event_of(row);
+  if (!event) return event.error();
+  for (const std::string& version : graphs_named_by(event->body)) {
+    if (graphs_.by_version(version) != nullptr) continue;
+    for (const GraphRow& graph : store.graphs_of(std::span(&version, 1))) graphs_.add(graph_of(graph, graphs_), false);
   }
-  return fold_rows(state_, {&row, 1}, graphs);
+  if (row.seq > after_.seq) gather(*std::move(event), handlers);
+  return fold_rows(state_, {&row, 1}, graphs_);
 }
 
 void RecordedAnswers::gather(Event event, const HandlerTable& handlers) {

@@ -22,8 +22,8 @@ class RecordedAnswers {
  public:
   explicit RecordedAnswers(const ForkPoint& after);
 
-  // Reads the events since the last call, each once. Refuses `unsupported` and `corrupt` (the history); then this must
-  // be dropped.
+  // Reads the events since the last call, each once, and the versions of graphs that they name. Refuses `unsupported`
+  // and `corrupt` (the history); then this must be dropped.
   Status read_on(Store& store, const HandlerTable& handlers, const Graphs& graphs);
 
   // The result of the step that was given the same: its first success, else its last failure, else no_answer.
@@ -38,11 +38,12 @@ class RecordedAnswers {
     std::vector<Event> events;
     std::string key;
   };
-  Status read(const EventRow& row, const HandlerTable& handlers, const Graphs& graphs);
+  Status read(Store& store, const EventRow& row, const HandlerTable& handlers);
   void gather(Event event, const HandlerTable& handlers);
   void add(const std::string& key, StepResult result);
 
   ForkPoint after_;
+  Graphs graphs_;  // with those that the record alone needs
   RunState state_;
   Gathering gathering_;
   std::map<std::string, StepResult> results_;

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "storage/another_database.hpp"
 #include "storage/clock.hpp"
 #include "storage/commit_rules.hpp"
 #include "workers/catalogue.hpp"
@@ -202,7 +203,7 @@ struct Worker::Parts {
     return use(session_);
   }
   void on_answer(StoreCall call);
-  void on_failure(const StoreCall& call, const std::string& fault, bool is_lasting);
+  void on_failure(const StoreCall& call, const std::string& fault, StoreFailure kind);
   void complain(const char* purpose, const std::string& fault);
   void start_some();
   void start(Effect effect);
@@ -268,6 +269,7 @@ SessionOrigin Worker::Parts::origin() {
 long Worker::Parts::beat() {
   try {
     if (beats_) store_.beat(self_.id);
+  } catch (const AnotherDatabase&) {  // the session ends by its own calls
   } catch (const std::exception& thrown) {
     serial_.post([this, fault = std::string(thrown.what())] { complain("beat", fault); });
   }
@@ -335,20 +337,23 @@ void Worker::Parts::carry_on() {
 
 void Worker::Parts::carry(StoreCall call) {
   std::optional<std::string> fault;
-  bool is_lasting = false;
+  StoreFailure kind = StoreFailure::passing;
   try {
     carry_out(call, {store_, steady_, has_exited, [this](std::uint64_t batch, std::vector<LockedRun> runs) {
                        return decide_locked(batch, std::move(runs));
                      }});
+  } catch (const AnotherDatabase& thrown) {
+    fault = thrown.what();
+    kind = StoreFailure::final;
   } catch (const StoreUnavailable& thrown) {
     fault = thrown.what();
   } catch (const std::exception& thrown) {
     fault = thrown.what();
-    is_lasting = true;
+    kind = StoreFailure::lasting;
   }
-  serial_.run(shared([this, call = std::move(call), fault = std::move(fault), is_lasting]() mutable {
+  serial_.run(shared([this, call = std::move(call), fault = std::move(fault), kind]() mutable {
     --calls_under_way_;
-    fault ? on_failure(call, *fault, is_lasting) : on_answer(std::move(call));
+    fault ? on_failure(call, *fault, kind) : on_answer(std::move(call));
     now_or_soon();
   }));
 }
@@ -369,11 +374,11 @@ void Worker::Parts::on_answer(StoreCall call) {
   });
 }
 
-void Worker::Parts::on_failure(const StoreCall& call, const std::string& fault, bool is_lasting) {
-  complain(purpose(call), fault);
+void Worker::Parts::on_failure(const StoreCall& call, const std::string& fault, StoreFailure kind) {
+  if (kind != StoreFailure::final) complain(purpose(call), fault);
   with_session([&](Session& session) {
     session.tick(steady_us());
-    session.failed(call, is_lasting ? fault : "");
+    session.failed(call, kind, fault);
   });
 }
 

@@ -5,14 +5,13 @@
 #include <set>
 #include <utility>
 
-#include "engine/graph_parsing.hpp"
-
 namespace cairn {
 namespace {
 
 constexpr std::int32_t strays_max = 200;
 constexpr std::int64_t short_history_events = 16;  // of a run whose history comes with the claim
 constexpr TimeUs graphs_every_us = 5'000'000;
+constexpr TimeUs loss_told_every_us = 60'000'000;
 constexpr std::size_t histories_max = 100;  // in one call
 
 PoolOptions pool_options(const SessionOrigin& origin, const WorkerOptions& options) {
@@ -31,6 +30,7 @@ CommitterOptions committer_options(const SessionOrigin& origin, const WorkerOpti
   made.fuse_steps = options.fuse_steps;
   made.runs_max = options.runs_max;
   made.states_bytes_max = options.states_bytes_max;
+  made.graphs_bytes_max = options.graphs_bytes_max;
   made.snapshot_events = options.snapshot_events;
   made.actor = "worker:" + std::to_string(origin.self.id);
   made.session = origin.self.id;
@@ -176,7 +176,7 @@ void Session::write_row() {
   SessionRow row = origin_.self;
   row.alone = steps_.alone();
   row.queues.assign(queues_.begin(), queues_.end());
-  call(OpenSession{std::move(row), known_graphs_});
+  call(OpenSession{std::move(row), known_graphs_, options_.queues.empty()});
 }
 
 // Operators see by its row what it serves, and so why a step does not move.
@@ -195,7 +195,7 @@ void Session::close_when_idle() {
 void Session::read_graphs_if_due() {
   if (steady_ < next_graphs_ || lifecycle_.is_draining()) return;
   next_graphs_ = steady_ + graphs_every_us;
-  call(ReadGraphs{known_graphs_});
+  call(ReadGraphs{known_graphs_, options_.queues.empty()});
 }
 
 void Session::observe_clock(TimeUs database_us, TimeUs steady_us) {
@@ -208,22 +208,12 @@ void Session::observe_clock(TimeUs database_us, TimeUs steady_us) {
            " s. What waits here goes on; timers and retries begun meanwhile are off by that much.");
 }
 
-void Session::learn(const std::vector<GraphRow>& rows, KnownGraphs known) {
-  known_graphs_ = std::move(known);
-  for (const GraphRow& row : rows) {
-    GraphRef graph;
-    try {
-      graph = graph_of(row, committer_.graphs());
-    } catch (const std::exception& bad) {  // one of a newer program: its runs are left to those who can read it
-      note(Note::Level::warning, "Expected to read graph " + row.name + ", but " + bad.what());
-      continue;
-    }
-    committer_.add_graph(graph, row.current);
-    if (!options_.queues.empty() || !graph_versions_.insert(row.version).second) continue;
-    for (const Node& node : graph->nodes)
-      if (const auto* work = node.work()) queues_.insert(work->queue);
-  }
+void Session::learn(const ReadGraphsOf& read, bool are_current) {
+  for (const std::string& fault : read.faults) note(Note::Level::warning, fault);
+  for (const GraphRef& graph : read.graphs) committer_.add_graph(graph, are_current);
+  if (!are_current) return;
   if (options_.queues.empty()) {
+    queues_.insert(read.queues.begin(), read.queues.end());
     queues_.insert({"default", std::string(timer_queue)});
     for (const auto& [name, tool] : tools_) queues_.insert(tool.queue);
   }
@@ -246,6 +236,17 @@ void Session::open_queues_changed() {
   committer_.set_open_queues(std::move(open));
 }
 
+// One of the runs, as there may be thousands: `verify` names all.
+void Session::say_gone_back(const GoneBack& one) {
+  if (steady_ < silent_of_loss_until_) return;
+  silent_of_loss_until_ = steady_ + loss_told_every_us;
+  note(Note::Level::warning,
+       "The database has gone back: run " + to_string(one.run) + " stands at event " + std::to_string(one.found) +
+           ", and event " + std::to_string(one.known) +
+           " of it was committed. An older backup or a standby that lagged is in its place; `cairn verify --all` "
+           "names what is gone.");
+}
+
 void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
 
 void Session::note(Note::Level level, std::string text) { actions_.notes.push_back({level, std::move(text), nullptr}); }
@@ -265,6 +266,7 @@ bool Session::dispatch_commits() {
   for (LockedCommit& commit : actions.locked_commits) call(CommitLocked{std::move(commit)});
   for (PutSnapshot& one : actions.snapshots) call(KeepSnapshot{std::move(one)});
   for (const RunId& run : actions.without_snapshots) call(DropSnapshots{run});
+  for (const GoneBack& one : actions.gone_back) say_gone_back(one);
   for (const auto& [caller, called] : actions.children)
     if (pool_.executes(caller)) pool_.add_run(called);
   for (const Offered& offered : actions.offered)
@@ -333,7 +335,7 @@ void Session::submit(StepsInFlight::Report report) {
 }
 
 void Session::read(std::vector<Load> loads) {
-  ReadHistories together{{}, known_graphs_};
+  ReadHistories together;
   for (Load& load : loads) {
     // The history that the claim brought, unless more than the run's first events is wanted.
     const auto claimed = load.after_seq == 0 && !load.graphs ? short_histories_.extract(load.run)
@@ -343,11 +345,11 @@ void Session::read(std::vector<Load> loads) {
       continue;
     }
     if (load.alone) {  // it failed among others, and must not keep them again
-      call(ReadHistories{{load}, known_graphs_});
+      call(ReadHistories{{load}});
       continue;
     }
     together.loads.push_back(load);
-    if (together.loads.size() == histories_max) call(std::exchange(together, {{}, known_graphs_}));
+    if (together.loads.size() == histories_max) call(std::exchange(together, {}));
   }
   if (!together.loads.empty()) call(std::move(together));
 }

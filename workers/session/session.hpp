@@ -37,6 +37,12 @@ struct SessionOrigin {
   std::function<std::int64_t()> new_commit;  // the id of a batch
 };
 
+enum class StoreFailure : std::uint8_t {
+  passing,  // it was unavailable: the call happened or not
+  lasting,  // it refuses the call, and will again
+  final,    // it is another store now, and no call is of use
+};
+
 class Session {
  public:
   // The executor and the tools outlive the session.
@@ -50,8 +56,8 @@ class Session {
   void hurry();                 // the same, but lets go of what runs at once and waits for the store but shortly
 
   void answered(StoreCall call);  // with its answer in it
-  // The store was unavailable: it happened or not. Or it refuses the call, and will again, as `refusal` says.
-  void failed(const StoreCall& call, const std::string& refusal = {});
+  // `refusal`: the store's sentence, where it refuses.
+  void failed(const StoreCall& call, StoreFailure kind = StoreFailure::passing, const std::string& refusal = {});
   void ended(Ticket slot, StepResult result);
   void fell_short(Ticket slot, const std::string& lacking);  // of means of this process: instead of ended()
   void yielded(Ticket slot);                                 // to a session with a language model: likewise
@@ -85,12 +91,13 @@ class Session {
   void set_home(const RunId& run, bool is_home);
   void write_row_if_changed();
   void observe_clock(TimeUs database_us, TimeUs steady_us);
-  void learn(const std::vector<GraphRow>& rows, KnownGraphs known);
+  void learn(const ReadGraphsOf& read, bool are_current);
+  void say_gone_back(const GoneBack& one);
   void learn(const std::vector<QueueSettings>& settings);
   void open_queues_changed();
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
-  void end_if_refused(const StoreCall& call, const std::string& refusal);
+  void end_if_refused(const StoreCall& call, StoreFailure kind, const std::string& refusal);
   void learn_means(const std::vector<SessionRow>& sessions);
   bool shares_queue(const SessionRow& row) const;
 
@@ -139,11 +146,11 @@ class Session {
   QueueNames queues_;          // served
   QueueNames limited_queues_;  // with a limit or a pause: every step of them is claimed
   KnownGraphs known_graphs_;
-  QueueNames graph_versions_;                  // whose queues are served
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;
   int refused_commits_ = 0;  // one after another
   std::string refusal_;
+  TimeUs silent_of_loss_until_ = 0;                     // steady
   TimeUs next_graphs_ = 0;                              // steady
   std::unordered_map<RunId, History> short_histories_;  // brought by a claim; for the loads of this round
   StepsInFlight::Actions step_actions_;                 // drained; kept for its memory

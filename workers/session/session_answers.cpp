@@ -13,7 +13,8 @@ void Session::on_answer(OpenSession& open) {
   lifecycle_.opened();
   observe_clock(open.answer.database_us, open.answer.steady_us);
   tick_parts();
-  learn(open.answer.graphs, std::move(open.known));
+  known_graphs_ = std::move(open.known);
+  learn(open.answer.graphs, true);
   learn(open.answer.queue_settings);
   write_row_if_changed();
   for (const RunId& run : home_of_) call(SetHome{id(), run, true});  // the store takes it of sessions on record only
@@ -39,7 +40,8 @@ void Session::on_failure(const CloseSession&) {
 
 template <>
 void Session::on_answer(ReadGraphs& read) {
-  learn(read.answer, std::move(read.known));
+  known_graphs_ = std::move(read.known);
+  learn(read.answer, true);
   write_row_if_changed();
 }
 template <>
@@ -47,7 +49,7 @@ void Session::on_failure(const ReadGraphs&) {}  // read again in a few seconds
 
 template <>
 void Session::on_answer(ReadHistories& read) {
-  if (!read.answer.graphs.empty()) learn(read.answer.graphs, std::move(read.known));
+  learn(read.answer.graphs, false);
   for (History& history : read.answer.histories) committer_.history(std::move(history));
 }
 template <>
@@ -206,20 +208,26 @@ void Session::answered(StoreCall call) {
 
 // The lasting refusal of a single entry is a verdict. If whole commits are refused, again and again and nothing
 // between, this login has lost its rights or its tables: another session may have them.
-void Session::end_if_refused(const StoreCall& call, const std::string& refusal) {
+void Session::end_if_refused(const StoreCall& call, StoreFailure kind, const std::string& refusal) {
   constexpr int refused_commits_max = 5;  // over some seconds: each is tried again after a pause
+  if (kind == StoreFailure::passing || !refusal_.empty()) return;
+  if (kind == StoreFailure::final) {
+    refusal_ = refusal;
+    note(Note::Level::error, refusal_ + ". Session " + std::to_string(id()) + " ends.");
+    return hurry();
+  }
   const bool is_commit = std::holds_alternative<Commit>(call) || std::holds_alternative<CommitLocked>(call);
-  if (!is_commit || refusal.empty() || !refusal_.empty() || ++refused_commits_ < refused_commits_max) return;
+  if (!is_commit || ++refused_commits_ < refused_commits_max) return;
   refusal_ =
       "Expected the database to take what session " + std::to_string(id()) + " commits, but it refuses: " + refusal;
   note(Note::Level::error, refusal_ + "; it gives back what it holds, and ends.");
   hurry();
 }
 
-void Session::failed(const StoreCall& call, const std::string& refusal) {
+void Session::failed(const StoreCall& call, StoreFailure kind, const std::string& refusal) {
   --under_way_;
   CHECK(under_way_ >= 0);
-  end_if_refused(call, refusal);
+  end_if_refused(call, kind, refusal);
   std::visit([this](const auto& one) { on_failure(one); }, call);
   dispatch_steps();
 }

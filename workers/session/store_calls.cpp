@@ -30,17 +30,16 @@ Failure refused(const std::string& what, const std::exception& fault) {
 void OpenSession::carry_out(const CallSite& at) {
   answer.database_us = at.store.database_time();
   answer.steady_us = at.steady();
-  answer.graphs = new_graphs(at.store, known);
+  answer.graphs = read_new_graphs(at.store, known, wants_queues);
   answer.queue_settings = at.store.queue_settings();
   row.started_at = row.beat_at = answer.database_us;
   at.store.open_session(row);
 }
 
 void ReadHistories::carry_out(const CallSite& at) {
-  const bool wants_graphs = std::any_of(loads.begin(), loads.end(), [](const Load& one) { return one.graphs; });
-  if (wants_graphs) answer.graphs = new_graphs(at.store, known);
   try {
     answer.histories = read_histories(at.store, loads);
+    answer.graphs = read_graphs_of(at.store, loads, answer.histories);
   } catch (const std::bad_alloc&) {
     if (loads.size() > 1) throw;  // each is read alone then
     answer.histories = {History{.run = loads.front().run, .snapshot = {}, .rows = {}, .fits = false}};

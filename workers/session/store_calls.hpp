@@ -13,6 +13,7 @@
 #include "workers/runs/blob_texts.hpp"
 #include "workers/runs/committer.hpp"
 #include "workers/runs/executor.hpp"
+#include "workers/runs/graph_shelf.hpp"
 #include "workers/runs/history.hpp"
 #include "workers/runs/recorded_answers.hpp"
 
@@ -32,12 +33,13 @@ struct CallSite {
 // <claim steps>, but ...". carry_out() throws StoreUnavailable: then it happened or not.
 
 struct OpenSession {
-  SessionRow row;  // its start is the database's time
-  KnownGraphs known = {};
+  SessionRow row;            // its start is the database's time
+  KnownGraphs known = {};    // what the answer brings is added
+  bool wants_queues = true;  // of every version, also of those that are not current
   struct Answer {
     TimeUs database_us = 0;
     TimeUs steady_us = 0;  // at that moment
-    std::vector<GraphRow> graphs;
+    ReadGraphsOf graphs;
     std::vector<QueueSettings> queue_settings;
   };
   Answer answer = {};
@@ -53,17 +55,17 @@ struct CloseSession {
 
 struct ReadGraphs {
   KnownGraphs known = {};  // what the answer brings is added
-  std::vector<GraphRow> answer = {};
+  bool wants_queues = true;
+  ReadGraphsOf answer = {};
   static const char* purpose() { return "read the graphs"; }
-  void carry_out(const CallSite& at) { answer = new_graphs(at.store, known); }
+  void carry_out(const CallSite& at) { answer = read_new_graphs(at.store, known, wants_queues); }
 };
 
 struct ReadHistories {
   std::vector<Load> loads;
-  KnownGraphs known = {};
   struct Answer {
     std::vector<History> histories;  // of the loads, in their order
-    std::vector<GraphRow> graphs;    // if a load asked for them
+    ReadGraphsOf graphs;             // of the loads that asked for them
   };
   Answer answer = {};
   static const char* purpose() { return "read histories"; }

@@ -31,6 +31,8 @@ struct WorkerOptions {
   // steps have before them, for which further steps wait.
   std::int64_t states_bytes_max = std::int64_t{256} << 20;
   std::int64_t values_bytes_max = std::int64_t{256} << 20;
+  // Likewise: graph versions that are not current.
+  std::int64_t graphs_bytes_max = std::int64_t{32} << 20;
   std::int64_t snapshot_events = 2'000;
   std::int64_t turn_max_ms = 60'000;  // a turn that takes longer ends the process (turn_watch.hpp); 0: none does
   bool keep = true;                   // keep the next step of a branch; off: offer every step

@@ -190,5 +190,20 @@ TEST_F(CheckpointAuditTest, who_signs_with_a_key_of_his_own_is_told) {
   expect_one("checkpoint", "public key");
 }
 
+// A database that was made where another one's data had been holds nothing that could be found missing.
+TEST_F(CheckpointAuditTest, D10_a_folder_that_knows_another_database_alone_says_so) {
+  ended_run();
+  const fs::path other = folder() / "00000000-0000-4000-8000-000000000000";
+  fs::create_directory(other);
+  EXPECT_TRUE(findings().empty()) << "nothing is in it";
+  fs::copy(folder() / identity_, other, fs::copy_options::recursive);
+  EXPECT_TRUE(findings().empty()) << "several databases may share it";
+  fs::remove_all(folder() / identity_);
+  execute("truncate cairn.checkpoint");
+  expect_one("checkpoint", "but there are those of 00000000-0000-4000-8000-000000000000 alone");
+  fs::remove_all(other);
+  EXPECT_TRUE(findings().empty());
+}
+
 }  // namespace
 }  // namespace cairn::program

@@ -67,6 +67,15 @@ TEST(Bench, nothing_is_left_where_files_are_temporary) {
   for (const auto& left : std::filesystem::directory_iterator(temporary)) ADD_FAILURE() << left.path();
 }
 
+TEST(Bench, A14_what_a_killed_worker_held_is_taken_over) {
+  const Json line = measured({"takeover", "--runs", "60", "--workers", "2"});
+  EXPECT_EQ(line["unit"], "s");
+  EXPECT_EQ(line["holds"], 60);
+  EXPECT_EQ(line["survivors"], 2);
+  EXPECT_GE(line["value"], 0);
+  EXPECT_GE(line["executed_again_after_s"], line["noticed_after_s"]);
+}
+
 TEST(Bench, the_fan_out_case_joins_100_and_10_000_branches) {
   const Json line = measured({"fan_out", "--runs", "1"});
   EXPECT_EQ(line["map_100"]["branches"], 100);

@@ -116,6 +116,30 @@ TEST(Embedded, D10_up_ends_when_the_data_was_removed_under_it) {
   kill(server, SIGKILL);
 }
 
+// The next command makes an empty cluster in its place, which has none of the runs that the worker knows.
+TEST(Embedded, D10_a_worker_whose_data_were_removed_and_made_again_ends_and_verify_tells) {
+  const std::string data = directory() / "made_again";
+  setenv("CAIRN_CHECKPOINTS", (directory() / "made_again_checkpoints").c_str(), 1);
+  Beside worker({"work", "--data", data});
+  const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", "echo"}, {"inputs", Json::object()}}}}};
+  const Ran ran = cairn_ok({"start", "plan_runner", "--wait", "--json", "--input", plan.dump(), "--data", data});
+  EXPECT_EQ(ran.json().at("status"), "done");
+  const pid_t server = server_of(fs::path(data) / "data").value();
+  kill(server, SIGQUIT);
+  EXPECT_TRUE(wait_until([&] { return kill(server, 0) != 0; }));
+  fs::remove_all(data);
+  EXPECT_EQ(cairn_ok({"runs", "--json", "--data", data}).out, "");
+  EXPECT_EQ(worker.wait(), 5) << worker.err();
+  const std::string said = worker.err();
+  EXPECT_NE(said.find("\ncairn: Expected to find database "), std::string::npos) << said;
+  EXPECT_NE(said.find(" again, but there is database "), std::string::npos) << said;
+  const Ran verified = cairn({"verify", "--all", "--data", data});
+  EXPECT_EQ(verified.exit, 1) << verified.out;
+  EXPECT_NE(verified.out.find("another database may stand in its place"), std::string::npos) << verified.out;
+  cairn_ok({"down", "--data", data});
+  unsetenv("CAIRN_CHECKPOINTS");
+}
+
 TEST(Embedded, a_directory_that_cannot_be_made_says_why) {
   expect_refused(cairn({"runs", "--data", "/proc/no/such/place"}), 4,
                  "there is none and none can be made: No such file");

@@ -1,10 +1,12 @@
 // Entries that the database will never take: each is refused alone, and harms no other entry of its batch.
+#include <array>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "storage/another_database.hpp"
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
@@ -129,6 +131,52 @@ TEST_F(RefusedEntry, may_need_a_right_that_the_login_has_lost) {
   ask(dsn_, "drop role bob");
 }
 
+// A trigger raises the code with which the server answers for a damaged page.
+TEST_F(RefusedEntry, A1_may_be_one_whose_page_is_damaged) {
+  std::vector<Entry> batch = batch_with(5, {});
+  ask(dsn_, "create function public.damaged() returns trigger language plpgsql as $$ begin if new.run_id = '" +
+                to_string(batch[3].run.id) +
+                "' then raise exception 'invalid page in block 7' using errcode = 'XX001'; end if; return new; end $$");
+  ask(dsn_, "create trigger damaged before insert on cairn.event for each row execute function public.damaged()");
+  const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
+  for (std::size_t at = 0; at < 5; ++at) EXPECT_EQ(verdicts[at].kind, at == 3 ? Kind::refused : Kind::committed) << at;
+  EXPECT_NE(verdicts[3].fault.find("invalid page"), std::string::npos) << verdicts[3].fault;
+  EXPECT_EQ(events(), 4);
+}
+
+// Its runs are locked first, and the entries decided under the locks: those of the others are not lost with it.
+TEST_F(RefusedEntry, A1_is_found_among_those_that_were_decided_under_locks) {
+  std::vector<TestRun> runs(5, TestRun(*store_));
+  std::vector<KnownRun> known;
+  for (TestRun& run : runs) {
+    run.row.id = run_on(0, 1);
+    ASSERT_EQ(run.commit(run.entry()).kind, Kind::committed);
+    known.push_back({run.id(), run.head});
+  }
+  std::vector<Entry> entries;
+  int decided = 0;
+  const auto decide = [&](const std::vector<LockedRun>& locked) {
+    ++decided;
+    EXPECT_EQ(locked.size(), 5u);
+    for (std::size_t at = 0; at < runs.size(); ++at) {
+      entries.push_back(runs[at].entry());
+      entries.back().commit = 77;
+      entries.back().jobs = {offer(at == 1 || at == 4 ? job_in_a_queue_too_long_for_the_index() : job_of(1, 1))};
+    }
+    return LockedDecision{entries, {.notify = true}};
+  };
+  const std::vector<Verdict> verdicts = store_->commit_locked(0, known, decide).verdicts;
+  ASSERT_EQ(verdicts.size(), 5u);
+  EXPECT_EQ(decided, 1);
+  for (std::size_t at = 0; at < 5; ++at) {
+    const bool is_bad = at == 1 || at == 4;
+    EXPECT_EQ(verdicts[at].kind, is_bad ? Kind::refused : Kind::committed) << at;
+    EXPECT_EQ(store_->run(runs[at].id())->head, is_bad ? 1 : 2) << at;
+    EXPECT_EQ(chain_fault(*store_, runs[at].id()), "");
+  }
+  EXPECT_EQ(runs[1].commit(runs[1].entry()).kind, Kind::committed) << "its lock is gone";
+}
+
 // An insert that waited for the archive's transaction has a snapshot from before it.
 TEST(PostgresStore, A4_a_start_that_waits_for_an_archive_sees_it) {
   const std::string dsn = new_database(1);
@@ -156,19 +204,72 @@ TEST(PostgresStore, A4_a_start_that_waits_for_an_archive_sees_it) {
   EXPECT_EQ(ask_number(dsn, "select count(*) from cairn.run"), 0);
 }
 
-// The second refusal comes in the transaction with an explicit BEGIN, whose COMMIT is skipped.
-TEST(PostgresStore, two_serialization_failures_in_a_row_inside_a_commit_are_retried) {
-  const std::string dsn = new_database(1);
+// A trigger that raises the code so many times, and then no more.
+void fail_times(const std::string& dsn, const std::string& code, int times) {
   ask(dsn, "create sequence public.tries");
-  ask(dsn,
-      "create function public.fail_twice() returns trigger language plpgsql as $$ begin "
-      "if nextval('public.tries') <= 2 then raise exception 'again' using errcode = '40001'; end if; "
-      "return new; end $$");
-  ask(dsn, "create trigger fail_twice before insert on cairn.event for each row execute function public.fail_twice()");
+  ask(dsn, "create function public.fail() returns trigger language plpgsql as $$ begin if nextval('public.tries') <= " +
+               std::to_string(times) + " then raise exception 'again' using errcode = '" + code +
+               "'; end if; return new; end $$");
+  ask(dsn, "create trigger fail before insert on cairn.event for each row execute function public.fail()");
+}
+
+// The first refusal comes in one implicit transaction, the second in one with an explicit BEGIN, whose COMMIT is
+// skipped.
+TEST(PostgresStore, D3_refusals_in_a_row_that_pass_are_tried_again_inside_a_commit) {
+  constexpr auto codes = std::to_array<const char*>({"40001", "40P01", "53100", "53200", "53300"});
+  for (const char* code : codes) {
+    for (const int times : {1, 2, 3}) {
+      for (const bool is_locked : {false, true}) {
+        SCOPED_TRACE(std::string(code) + ", " + std::to_string(times) + " times" + (is_locked ? ", under a lock" : ""));
+        const std::string dsn = new_database(1);
+        const auto store = store_on(dsn, true);
+        TestRun run(*store);
+        if (is_locked) run.commit(run.entry());
+        fail_times(dsn, code, times);
+        const Entry entry = run.entry();
+        const auto decide = [&](const std::vector<LockedRun>&) { return LockedDecision{{&entry, 1}, {}}; };
+        const std::vector<KnownRun> known = {{run.id(), run.head}};
+        const Verdict verdict = is_locked ? store->commit_locked(0, known, decide).verdicts.at(0)
+                                          : store->commit(0, {&entry, 1}, {.notify = true}).at(0);
+        EXPECT_EQ(verdict.kind, Kind::committed) << verdict.fault;
+        EXPECT_EQ(ask_number(dsn, "select nextval('public.tries')"), times + 2);
+        EXPECT_EQ(chain_fault(*store, run.id()), "");
+        EXPECT_EQ(store->run(run.id())->head, is_locked ? 2 : 1);
+      }
+    }
+  }
+}
+
+// Its data were removed, and the next command made it again: connections that are opened later lead to another one.
+TEST(PostgresStore, D10_one_whose_database_is_another_now_asks_nothing_more_of_it) {
+  const std::string dsn = new_database(1);
   const auto store = store_on(dsn, true);
-  const Entry entry = TestRun(*store).entry();
-  EXPECT_EQ(store->commit(0, {&entry, 1}, {.notify = true})[0].kind, Kind::committed);
-  EXPECT_EQ(ask_number(dsn, "select nextval('public.tries')"), 4);
+  TestRun run(*store);
+  ASSERT_EQ(run.commit(run.entry()).kind, Kind::committed);
+  const auto replace = [&](const std::string& by) {
+    ask(dsn, by);
+    ask(dsn,
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> "
+        "pg_backend_pid()");
+  };
+  const auto says = [&] {
+    try {
+      (void)store->run(run.id());
+    } catch (const AnotherDatabase& refusal) {
+      return std::string(refusal.what());
+    }
+    return std::string("nothing");
+  };
+  replace("select 1");
+  EXPECT_EQ(says(), "nothing") << "it is the same one";
+  replace("update cairn.identity set id = '00000000-0000-4000-8000-000000000000'");
+  EXPECT_EQ(says(), "Expected to find database " + store->identity() +
+                        " again, but there is database 00000000-0000-4000-8000-000000000000 at its address now; "
+                        "nothing more is asked of it");
+  const Entry entry = run.entry();
+  EXPECT_THROW((void)store->commit(0, {&entry, 1}, {}), AnotherDatabase);
+  replace("drop schema cairn cascade");
+  EXPECT_NE(says().find("but there is one without the schema cairn at its address now"), std::string::npos);
 }
 
 }  // namespace

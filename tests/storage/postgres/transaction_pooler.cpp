@@ -57,6 +57,14 @@ TransactionPooler::TransactionPooler(const std::string& server_dsn, const std::s
                                                << "logfile = " << directory_ << "/log\n";
   if (geteuid() == 0 && chown(directory_.c_str(), owner.st_uid, owner.st_gid) != 0)
     throw std::runtime_error("the pooler's directory has the wrong owner");
+  server_ = server;
+  dsn_ = server_dsn + " host='" + directory_ + "'";
+  start();
+}
+
+void TransactionPooler::start() {
+  struct stat owner {};
+  if (stat(server_.c_str(), &owner) != 0) throw std::runtime_error("no server in " + server_);
   const std::string settings = directory_ + "/pgbouncer.ini";
   pid_ = fork();
   if (pid_ == 0) {
@@ -64,10 +72,15 @@ TransactionPooler::TransactionPooler(const std::string& server_dsn, const std::s
     execl(program, program, "-q", settings.c_str(), nullptr);
     _exit(127);
   }
-  dsn_ = server_dsn + " host='" + directory_ + "'";
   const bool listens =
       wait_until([&] { return takes_connections(directory_ + "/.s.PGSQL.5432"); }, std::chrono::seconds(20));
   if (!listens) throw std::runtime_error(std::string(program) + " does not listen; its Debian package is pgbouncer");
+}
+
+void TransactionPooler::start_again() {
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  start();
 }
 
 TransactionPooler::~TransactionPooler() {

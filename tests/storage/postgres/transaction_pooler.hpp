@@ -17,8 +17,13 @@ class TransactionPooler {
   TransactionPooler& operator=(const TransactionPooler&) = delete;
 
   const std::string& dsn() const { return dsn_; }
+  // Kills it, and starts another one in its place.
+  void start_again();
 
  private:
+  void start();
+
+  std::string server_;  // the folder of its socket
   std::string directory_;
   std::string dsn_;
   pid_t pid_ = -1;

@@ -55,6 +55,7 @@ class Driven {
     for (PutSnapshot& snapshot : actions.snapshots) store_.put_snapshot(snapshot.run, snapshot.row);
     snapshots += static_cast<int>(actions.snapshots.size());
     for (HeldJob& job : actions.created_held) created_held.push_back(std::move(job));
+    gone_back.insert(gone_back.end(), actions.gone_back.begin(), actions.gone_back.end());
     for (Reply& reply : actions.replies) {
       EXPECT_FALSE(replies.contains(reply.ticket)) << "answered twice";
       replies.emplace(reply.ticket, std::move(reply));
@@ -104,6 +105,7 @@ class Driven {
 
   std::map<Ticket, Reply> replies;
   std::vector<HeldJob> created_held;
+  std::vector<GoneBack> gone_back;
   int snapshots = 0;
   std::ptrdiff_t missed = 0;      // events that locks brought along
   std::vector<HeldJob> refilled;  // jobs that locked commits took along
@@ -701,6 +703,24 @@ TEST_F(Standby, a_step_that_is_open_there_is_executed_although_the_cached_state_
   const Ticket ticket = one.submit(run, complete(again), fence(again));
   one.settle();
   EXPECT_TRUE(one.reply(ticket).status) << one.reply(ticket).status.error().message;
+}
+
+TEST_F(Standby, issue_18_that_the_history_has_gone_back_is_told) {
+  const HeldJob first = claim(*store_, 5);
+  one.submit(run, complete(first), fence(first));
+  one.settle();
+  EXPECT_TRUE(one.gone_back.empty());
+  store.take_over();
+  one->doubt(run);
+  one->await_state(901, run, 1);
+  one.settle();
+  ASSERT_EQ(one.gone_back.size(), 1u);
+  EXPECT_EQ(one.gone_back[0].run, run);
+  EXPECT_EQ(one.gone_back[0].known, 2);
+  EXPECT_EQ(one.gone_back[0].found, 1);
+  one->await_state(902, run, 1);
+  one.settle();
+  EXPECT_EQ(one.gone_back.size(), 1u) << "once";
 }
 
 TEST_F(Standby, a_doubted_state_is_read_again) {

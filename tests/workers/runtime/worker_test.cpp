@@ -634,6 +634,64 @@ TEST_P(WorkerTest, a_record_that_grows_is_read_on) {
   EXPECT_EQ(counted.events_read, store_->run(origin)->head);
 }
 
+// Nothing of the versions that are not current is kept: each is read when a run needs it.
+TEST_P(WorkerTest, A16_a_version_that_is_current_no_more_is_read_when_a_run_needs_it) {
+  const auto version = [](int n, const std::string& node) {
+    return parse_stored(R"({"name": "often", "start": "a", "limits": {"steps": 50}, "nodes": {
+      "a": {"do": "t.ok", "queue": ")" +
+                        node + R"(", "on": {"ok": "w"}},
+      "w": {"wait": {"ms": 300}, "on": {"fired": "b"}},
+      "b": {"do": "t.ok", "with": {"set": {"n": )" +
+                        std::to_string(n) + R"(}}, "on": {"ok": "z"}},
+      "z": {"end": "done"}}})");
+  };
+  std::vector<RunId> runs;
+  std::vector<std::string> versions;
+  for (int n = 0; n < 6; ++n) {
+    const Result<GraphRef> added = client_->add_graph(version(n, n == 0 ? "of_the_first_alone" : "default"));
+    ASSERT_TRUE(added) << added.error().message;
+    versions.push_back((*added)->version);
+    runs.push_back(start("often"));
+  }
+  const auto are_done = [&] {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); });
+  };
+  const auto wait = [&] {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return count(run, "step_succeeded") == 1; });
+  };
+  WorkerOptions options;
+  options.graphs_bytes_max = 0;
+  work_until(wait, options);
+  ASSERT_TRUE(client_->command(runs[1], MoveRun{versions[2]}));
+  ASSERT_TRUE(client_->command(runs[1], MoveRun{versions[3]}));
+  work_until(are_done, options);
+  for (int n = 0; n < 6; ++n) {
+    EXPECT_EQ(status(runs[static_cast<std::size_t>(n)]), RunStatus::done) << n;
+    EXPECT_EQ(output(runs[static_cast<std::size_t>(n)])["n"], n == 1 ? 3 : n) << n;
+  }
+}
+
+// A fork under another version takes its answers from a run whose version this worker has not met.
+TEST_P(WorkerTest, A16_the_record_of_a_fork_may_be_of_another_version) {
+  const RunId origin = start("map", {{"goals", {{{"id", "g"}, {"tool", "echo"}, {"inputs", {{"x", 1}}}}}}});
+  work_until_ended(origin);
+  Json changed = parse_stored(client_->graphs().current("map")->text);
+  changed["limits"]["steps"] = 400;
+  const Result<GraphRef> graph = client_->add_graph(changed);
+  ASSERT_TRUE(graph) << graph.error().message;
+  ForkOptions how;
+  how.seq = 1;
+  how.recorded = true;
+  how.graph = *graph;
+  const Result<Started> fork = client_->fork(origin, how);
+  ASSERT_TRUE(fork) << fork.error().message;
+  WorkerOptions options;
+  options.graphs_bytes_max = 0;
+  work_until_ended(fork->run, options);
+  EXPECT_EQ(status(fork->run), RunStatus::done);
+  EXPECT_EQ(output(fork->run), output(origin));
+}
+
 TEST_P(WorkerTest, what_came_with_a_claim_is_not_read) {
   const RunId run = start("linear", {{"text", "x"}});
   FlakyStore counted(*store_);

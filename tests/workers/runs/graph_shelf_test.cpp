@@ -1,0 +1,104 @@
+// The graphs that a session keeps, and how it reads those that it does not.
+#include "workers/runs/graph_shelf.hpp"
+
+#include <gtest/gtest.h>
+
+#include "engine/graph_parsing.hpp"
+#include "storage/memory_store.hpp"
+#include "tests/workers/small_graphs.hpp"
+#include "workers/client.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+GraphRef graph_named(const std::string& name, int steps) {
+  const Json text = {{"name", name},
+                     {"start", "a"},
+                     {"limits", {{"steps", steps}}},
+                     {"nodes",
+                      {{"a", {{"do", "t.ok"}, {"queue", name + std::to_string(steps)}, {"on", {{"ok", "z"}}}}},
+                       {"z", {{"end", "done"}}}}}};
+  return stored_graph(text, name + std::to_string(steps));
+}
+
+TEST(GraphShelf, A16_keeps_the_current_versions_and_of_the_others_those_that_came_last) {
+  const std::int64_t one = memory_of(*graph_named("a", 10));
+  GraphShelf shelf({}, 2 * one);
+  const auto has = [&](const std::string& version) { return shelf.graphs().by_version(version) != nullptr; };
+  for (const int steps : {10, 11, 12, 13, 14}) shelf.add(graph_named("a", steps), true);
+  shelf.add(graph_named("b", 10), true);
+  shelf.add(graph_named("b", 11), false);
+  EXPECT_EQ(shelf.bytes(), 5 * one) << "nothing goes before the turn is over";
+  EXPECT_TRUE(has("a10"));
+  shelf.trim();
+  EXPECT_EQ(shelf.bytes(), 2 * one);
+  EXPECT_EQ(shelf.graphs().current("a")->version, "a14");
+  EXPECT_EQ(shelf.graphs().current("b")->version, "b10");
+  for (const char* version : {"a10", "a11", "a12"}) EXPECT_FALSE(has(version)) << version;
+  for (const char* version : {"a13", "b11", "a14", "b10"}) EXPECT_TRUE(has(version)) << version;
+  shelf.add(graph_named("a", 13), true);  // current again
+  EXPECT_EQ(shelf.graphs().current("a")->version, "a13");
+  EXPECT_EQ(shelf.bytes(), 2 * one) << "a14 in its place";
+  shelf.add(graph_named("b", 11), false);
+  EXPECT_EQ(shelf.bytes(), 2 * one) << "it was there";
+}
+
+TEST(GraphShelf, A16_of_new_versions_only_the_current_ones_are_kept_and_the_queues_of_all_are_known) {
+  const std::unique_ptr<Store> store = make_memory_store(1);
+  const auto put = [&](const GraphRef& graph, bool is_current) {
+    store->put_graph({graph->name, graph->version, graph->text, is_current});
+  };
+  for (int steps = 10; steps < 50; ++steps) put(graph_named("a", steps), true);
+  KnownGraphs known;
+  ReadGraphsOf read = read_new_graphs(*store, known, true);
+  ASSERT_EQ(read.graphs.size(), 1u);
+  EXPECT_EQ(read.graphs[0]->version, "a49");
+  EXPECT_EQ(read.queues.size(), 40u);
+  EXPECT_TRUE(read_new_graphs(*store, known, true).graphs.empty());
+  put(graph_named("a", 10), true);
+  read = read_new_graphs(*store, known, true);
+  ASSERT_EQ(read.graphs.size(), 1u) << "it is current again, and was not kept";
+  EXPECT_EQ(read.graphs[0]->version, "a10");
+  KnownGraphs of_one_with_queues;
+  read = read_new_graphs(*store, of_one_with_queues, false);
+  EXPECT_EQ(read.queues, std::set<std::string>{"a10"}) << "it serves those that it was told to";
+  store->put_graph({"b", "b1", "no graph", true});
+  read = read_new_graphs(*store, known, true);
+  EXPECT_EQ(read.faults.size(), 1u);
+}
+
+// The first page names one of them, the last event another one.
+TEST(GraphShelf, A16_the_versions_of_a_long_history_are_all_read) {
+  const std::unique_ptr<Store> store = make_memory_store(1);
+  const std::unique_ptr<Catalogue> catalogue = small_catalogue();
+  const std::unique_ptr<Client> client = client_with_graphs(*store, *catalogue);
+  StartRun command;
+  command.graph = "wait";
+  const RunId run = client->start(std::move(command), "")->run;
+  const std::string first = client->graphs().current("wait")->version;
+  Json changed = parse_stored(client->graphs().current("wait")->text);
+  changed["limits"]["steps"] = 60;
+  const Result<GraphRef> second = client->add_graph(changed);
+  ASSERT_TRUE(second);
+  ASSERT_TRUE(client->command(run, MoveRun{(*second)->version}));
+  Load load{run, 0, true, true};
+  std::vector<History> histories = read_histories(*store, {&load, 1});
+  const auto versions = [&] {
+    std::set<std::string> found;
+    for (const GraphRef& graph : read_graphs_of(*store, {&load, 1}, histories).graphs) found.insert(graph->version);
+    return found;
+  };
+  const std::set<std::string> both = {first, (*second)->version};
+  EXPECT_EQ(versions(), both);
+  histories[0].rows.resize(1);
+  EXPECT_EQ(versions(), std::set<std::string>{first});
+  histories[0].complete = false;
+  EXPECT_EQ(versions(), both);
+  load.graphs = false;
+  EXPECT_TRUE(versions().empty());
+}
+
+}  // namespace
+}  // namespace cairn
