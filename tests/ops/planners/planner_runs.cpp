@@ -1,6 +1,7 @@
 #include "tests/ops/planners/planner_runs.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 #include "tests/paths.hpp"
@@ -187,6 +188,11 @@ ToolAgentModel::~ToolAgentModel() {
 
 const std::string& dsn() {
   static const std::string found = [] {
+    // A database that ops/cluster has made, for every command from here on.
+    if (const char* given = std::getenv("CAIRN_TEST_DSN")) {
+      setenv("CAIRN_DSN", given, 1);
+      return std::string(given);
+    }
     Beside up({"up", "--workers", "1", "--json"});
     EXPECT_TRUE(wait_until([&] { return up.out().find("\"dsn\"") != std::string::npos; }));
     const Json line = Json::parse(up.out().substr(0, up.out().find('\n')));
@@ -223,6 +229,7 @@ std::map<std::string, int> records_of(const std::vector<Json>& events) {
 }
 
 std::string start_run(const PlannerCase& a) {
+  dsn();
   return cairn_ok({"start", a.graph, "--input", a.input, "--json"}).json()["run"];
 }
 
