@@ -65,6 +65,9 @@ Json question_json(const Question& question) {
   return shown;
 }
 
+// In lists as in a state: always there, and null where there is none.
+Json reason_json(const std::string& reason) { return reason.empty() ? Json(nullptr) : Json(reason); }
+
 }  // namespace
 
 Json plan_json(const RunState& state) {
@@ -96,12 +99,12 @@ Json state_json(const RunState& state) {
   for (const auto& [id, step] : state.steps) shown["steps"].push_back(step_json(state, step));
   for (const auto& [name, use] : state.budgets) shown["budgets"][name] = Json{{"cap", use.cap}, {"used", use.used}};
   for (const auto& [id, question] : state.questions) shown["questions"].push_back(question_json(question));
+  shown["reason"] = is_ended(state.status) ? reason_json(state.reason) : Json(nullptr);
   if (state.ending && !is_ended(state.status)) {
-    shown["ending"] = Json{{"status", to_string(state.ending->status)}, {"reason", state.ending->reason}};
+    shown["ending"] = Json{{"status", to_string(state.ending->status)}, {"reason", reason_json(state.ending->reason)}};
     if (state.ending->cause) shown["ending"]["cause"] = cause_json(*state.ending->cause);
   }
   if (is_ended(state.status)) {
-    shown["reason"] = state.reason;
     shown["output"] = state.output;
     if (state.cause) shown["cause"] = cause_json(*state.cause);
   }

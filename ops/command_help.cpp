@@ -59,6 +59,7 @@ const std::map<std::string, std::string>& examples() {
       {"explain", "cairn explain RUN"},
       {"plan", "cairn plan RUN"},
       {"wait", "cairn wait RUN --timeout 10m"},
+      {"questions", "cairn questions --graph order --limit 20"},
       {"answer", "cairn answer RUN --value '\"large\"' --wait"},
       {"signal", "cairn signal RUN paid --value true"},
       {"pause", "cairn pause --where graph=order,status=running"},
@@ -84,7 +85,9 @@ const std::map<std::string, std::string>& examples() {
 // The commands by what they are for, in the order of `cairn --help`.
 const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> of = {
-      {"Runs", {"start", "batch", "wait", "answer", "signal", "runs", "show", "events", "explain", "plan", "report"}},
+      {"Runs",
+       {"start", "batch", "wait", "questions", "answer", "signal", "runs", "show", "events", "explain", "plan",
+        "report"}},
       {"Many runs, or another way", {"pause", "resume", "retry", "reset", "cancel", "move", "fork", "diff"}},
       {"Graphs", {"graph", "simulate"}},
       {"Workers, database, API",

@@ -16,6 +16,7 @@
 #include "ops/command_help.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/service/database.hpp"
 #include "ops/service/environment.hpp"
 #include "storage/postgres/connection.hpp"
 #include "workers/ports/failures.hpp"
@@ -27,11 +28,12 @@ namespace {
 
 // Every command, in the order of `cairn --help`.
 constexpr void (*commands[])(CommandLine&) = {
-    add_start,   add_batch,  add_wait,    add_answer,  add_signal,   add_runs,       add_show,         add_events,
-    add_explain, add_plan,   add_report,  add_control, add_fork,     add_diff,       add_graph,        add_simulate,
-    add_up,      add_down,   add_work,    add_serve,   add_migrate,  add_distribute, add_token,        add_queue,
-    add_workers, add_doctor, add_verify,  add_replay,  add_rebuild,  add_export,     add_import,       add_archive,
-    add_erase,   add_logs,   add_dataset, add_corpus,  add_planners, add_bench,      add_bench_worker, add_bench_model};
+    add_start,   add_batch,      add_wait,     add_questions, add_answer,       add_signal,     add_runs,
+    add_show,    add_events,     add_explain,  add_plan,      add_report,       add_control,    add_fork,
+    add_diff,    add_graph,      add_simulate, add_up,        add_down,         add_work,       add_serve,
+    add_migrate, add_distribute, add_token,    add_queue,     add_workers,      add_doctor,     add_verify,
+    add_replay,  add_rebuild,    add_export,   add_import,    add_archive,      add_erase,      add_logs,
+    add_dataset, add_corpus,     add_planners, add_bench,     add_bench_worker, add_bench_model};
 
 void add_commands(CommandLine& line) {
   line.app.require_subcommand(1);
@@ -68,9 +70,19 @@ int report(const Error& error) { return say(exit_code(error.code), error.message
 
 constexpr std::string_view insufficient_right = "42501";
 
-int run_chosen(const std::function<Exit()>& chosen) {
+// A file of tools or models that is none, or is missing, is an argument that cannot be understood, also where a
+// variable names it: whether the command failed by one is found out by opening them again.
+bool is_about_configuration(const Settings& settings, const Error& error) {
+  if (error.code != Code::invalid && error.code != Code::not_found && error.code != Code::limit) return false;
+  const auto catalogue = open_catalogue(settings);
+  return !catalogue && catalogue.error().message == error.message;
+}
+
+int run_chosen(const CommandLine& line) {
   try {
-    const Exit result = chosen();
+    const Exit result = line.chosen();
+    if (!result && is_about_configuration(line.settings, result.error()))
+      return say(exit_usage, result.error().message);
     if (!result) return report(result.error());
     std::cout.flush();
     return std::cout ? *result : say(exit_finding, "Expected to write the answer to stdout, but it cannot be written.");
@@ -123,7 +135,7 @@ int run_command_line(int argc, const char* const* argv) {
     return say(exit_usage, usage_sentence(app, fault.what()));
   }
   if (const Status fine = check_environment(line.settings); !fine) return say(exit_usage, fine.error().message);
-  return run_chosen(line.chosen);
+  return run_chosen(line);
 }
 
 }  // namespace cairn

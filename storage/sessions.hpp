@@ -25,7 +25,9 @@ struct SessionRow {
   std::optional<std::vector<std::string>> handlers = {};  // nothing: unknown
   std::optional<std::vector<std::string>> tools = {};     // nothing: unknown
   std::optional<bool> has_model = {};  // a language model answers there, not the rule book alone; nothing: unknown
-  std::string machine = {};            // where `pid` means something; "": unknown
+  // The places that its settings let tools reach, and where answers come from (workers/means.hpp); nothing: unknown.
+  std::optional<std::vector<std::string>> allows = {};
+  std::string machine = {};  // where `pid` means something; "": unknown
   // The one hold that it executes, as "RUN BRANCH EPOCH": none of its others has begun. "": its holds run side by side.
   // Nothing: unknown, as of a worker of an older release.
   std::optional<std::string> alone = {};

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "engine/embedded.hpp"
@@ -111,6 +112,14 @@ Result<SearchCorpus> make_corpora(const CatalogueOptions& options) {
                       options.cache.empty() ? "" : options.cache + "/vectors");
 }
 
+// Links resolved, as the tools compare paths.
+std::string whole_path(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code fault;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path, fault), fault);
+  return fault ? path : (whole.has_filename() ? whole : whole.parent_path()).string();
+}
+
 Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options, const Dataset& dataset,
                                                  const BuiltinTools& builtin, const Secrets& secrets,
                                                  std::shared_ptr<LocalRuns> local) {
@@ -133,12 +142,34 @@ Result<std::vector<ToolSpec>> make_builtin_tools(const CatalogueOptions& options
   return specs;
 }
 
+// The places that built-in tools and http.call may reach, and what they answer from, as means.hpp has it.
+std::vector<std::string> allowances(const CatalogueOptions& options, const Dataset& dataset, const ToolsFile& file) {
+  std::vector<std::string> allows;
+  const auto add = [&allows](const std::string& kind, const std::vector<std::string>& names) {
+    for (const std::string& name : names) allows.push_back(kind + " " + name);
+  };
+  if (file.builtin.urls) add("url", file.builtin.urls->texts());
+  for (const SecretSource& secret : file.secrets) allows.push_back("secret " + secret.name);
+  for (const std::string& root : file.builtin.repositories) allows.push_back("repository " + whole_path(root));
+  add("corpus", file.builtin.corpora.value_or(std::vector<std::string>{"*"}));
+  std::istringstream pages(options.browser_pages);
+  for (std::string page; pages >> page;) allows.push_back("page " + page);
+  allows.push_back("page " + whole_path("."));
+  allows.push_back("data " + (dataset.dsn ? public_dsn(*dataset.dsn) + " " + dataset.schema : "sample"));
+  allows.push_back("query " + options.query_language + ", " + std::to_string(dataset.limits.rows) + " rows, " +
+                   std::to_string(dataset.limits.timeout_ms) + " ms");
+  return allows;
+}
+
 // A tool of the file takes the place of a built-in one with its name.
-Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, const Dataset& dataset, ToolsFile file,
-                                              Secrets secrets, std::shared_ptr<LocalRuns> local) {
-  Result<std::vector<ToolSpec>> specs = make_builtin_tools(options, dataset, file.builtin, secrets, std::move(local));
+Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, Catalogue& catalogue, ToolsFile file,
+                                              Secrets secrets) {
+  Result<std::vector<ToolSpec>> specs =
+      make_builtin_tools(options, catalogue.dataset, file.builtin, secrets, catalogue.local_runs);
   if (!specs) return specs.error();
   std::move(file.tools.begin(), file.tools.end(), std::back_inserter(*specs));
+  for (const ToolSpec& spec : *specs)
+    spec.is_refused ? void(catalogue.refused_tools.insert(spec.name)) : void(catalogue.refused_tools.erase(spec.name));
   return make_tools(*std::move(specs), options.tool_threads, {std::move(secrets), std::move(file.builtin.urls)});
 }
 
@@ -185,10 +216,11 @@ Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& option
   Result<Dataset> dataset = make_dataset(options);
   if (!dataset) return dataset.error();
   catalogue->dataset = *std::move(dataset);
+  catalogue->allows = allowances(options, catalogue->dataset, *file);
   Result<Secrets> secrets = Secrets::open(std::move(file->secrets));
   if (!secrets) catalogue->secrets = secrets.error();
-  Result<std::unique_ptr<Tools>> tools = make_all_tools(
-      options, catalogue->dataset, *std::move(file), secrets ? *std::move(secrets) : Secrets(), catalogue->local_runs);
+  Result<std::unique_ptr<Tools>> tools =
+      make_all_tools(options, *catalogue, *std::move(file), secrets ? *std::move(secrets) : Secrets());
   if (!tools) return tools.error();
   catalogue->tools = *std::move(tools);
   return catalogue;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ struct Catalogue {
   bool has_model = false;  // a language model, or a script of one; else it is the rule book
   Dataset dataset;         // asked by the tools for data, which read it when they run
   std::unique_ptr<Tools> tools;
+  std::set<std::string> refused_tools;  // those of its table that the tools file does not allow
+  std::vector<std::string> allows;      // what its settings let tools reach, as means.hpp has it
   std::shared_ptr<LocalRuns> local_runs = std::make_shared<LocalRuns>();
   Status secrets = Done{};  // the fault of one that is missing: such a process executes no steps, but may do all else
 

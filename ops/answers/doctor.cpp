@@ -6,6 +6,7 @@
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/words.hpp"
 #include "ops/requests/listen_address.hpp"
+#include "workers/means.hpp"
 
 namespace cairn {
 namespace {
@@ -198,6 +199,39 @@ Check sessions(const SchemaFacts& schema, TimeUs now_us) {
   return {"sessions", dead.empty(), std::to_string(alive) + " alive" + dead};
 }
 
+bool share_a_queue(const SessionRow& one, const SessionRow& other) {
+  return std::any_of(one.queues.begin(), one.queues.end(), [&](const std::string& queue) {
+    return queue != timer_queue && std::find(other.queues.begin(), other.queues.end(), queue) != other.queues.end();
+  });
+}
+
+// The first source by which the answers of two sessions differ, as "SESSION asks A, SESSION asks B"; "": none does.
+std::string difference_of_sources(const SessionRow& one, const SessionRow& other) {
+  const std::vector<std::string> sources = sources_of_answers(*one.allows);
+  const std::vector<std::string> others = sources_of_answers(*other.allows);
+  const auto [mine, theirs] = std::mismatch(sources.begin(), sources.end(), others.begin(), others.end());
+  if (mine == sources.end() || theirs == others.end()) return "";
+  return session_text(one) + " has \"" + *mine + "\", " + session_text(other) + " has \"" + *theirs + "\"";
+}
+
+// One run should see one set of data, whichever worker takes its step.
+Check data_sources(const SchemaFacts& schema, TimeUs now_us) {
+  std::vector<const SessionRow*> telling;
+  for (const SessionRow& session : schema.sessions)
+    if (!is_silent(session, now_us) && !session.only_own && session.allows) telling.push_back(&session);
+  for (const SessionRow* one : telling) {
+    for (const SessionRow* other : telling) {
+      const std::string found =
+          one->id < other->id && share_a_queue(*one, *other) ? difference_of_sources(*one, *other) : "";
+      if (found.empty()) continue;
+      return {"data_sources", false,
+              "sessions that serve the same queues answer from different data: " + found +
+                  "; give one of them a queue of its own"};
+    }
+  }
+  return {"data_sources", true, telling.empty() ? "no session says its own" : "the sessions of a queue have the same"};
+}
+
 void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   if (!facts.schema) {
     checks.push_back({"schema_version", false, facts.schema_fault});
@@ -214,6 +248,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(bloat(*facts.schema));
   checks.push_back(autovacuum(*facts.schema, facts.server.autovacuum));
   checks.push_back(sessions(*facts.schema, facts.database_us));
+  checks.push_back(data_sources(*facts.schema, facts.database_us));
   checks.push_back({"held_by_nobody", facts.schema->held_by_nobody == 0,
                     std::to_string(facts.schema->held_by_nobody) + " jobs held by sessions that are gone"});
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/nearest.hpp"
 #include "engine/run_json.hpp"
 #include "ops/answers/answer_room.hpp"
 #include "ops/answers/words.hpp"
@@ -71,6 +72,27 @@ Result<std::vector<Json>> event_lines(Client& client, const RunId& run, Shard sh
   });
   if (!read) return read.error();
   return lines;
+}
+
+std::string hint_at_signal(Client& client, const RunId& run, const std::string& name) {
+  const Result<RunState> state = client.state(run);
+  if (!state) return "";
+  std::vector<std::string> known;
+  for (const Node& node : state->graph->nodes)
+    if (const auto* wait = node.as<WaitNode>(); wait != nullptr && wait->signal) known.push_back(*wait->signal);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return "";
+  return "No node of graph " + state->graph->name + " waits for a signal " + name + did_you_mean(name, known) +
+         "; it is kept for nothing.";
+}
+
+Json signal_json(Client& client, const RunId& run, const SignalRequest& sent) {
+  const std::string hint = hint_at_signal(client, run, sent.name);
+  Json shown = {{"run", to_string(run)},
+                {"signal", sent.name},
+                {"id", sent.id.empty() ? Json(nullptr) : Json(sent.id)},
+                {"waited_for", hint.empty()}};
+  if (!hint.empty()) shown["hint"] = hint;
+  return shown;
 }
 
 bool has_ended_by(Store& store, const RunId& run, std::int64_t seq) {

@@ -30,4 +30,10 @@ Result<std::vector<Json>> event_lines(Client& client, const RunId& run, Shard sh
 // No event can follow event `seq`: the run has ended, or is gone.
 bool has_ended_by(Store& store, const RunId& run, std::int64_t seq);
 
+// The sentence about a signal that no node of the run's graph waits for, with the name that may be meant; "": one does,
+// or the run cannot be read.
+std::string hint_at_signal(Client& client, const RunId& run, const std::string& name);
+// A signal that was sent: {"run", "signal", "id", "waited_for"}, and "hint" if no node waits for it.
+Json signal_json(Client& client, const RunId& run, const SignalRequest& sent);
+
 }  // namespace cairn

@@ -23,6 +23,7 @@ Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us) {
           {"only_own", row.only_own},
           {"handlers", row.handlers ? Json(*row.handlers) : Json(nullptr)},
           {"tools", row.tools ? Json(*row.tools) : Json(nullptr)},
+          {"allows", row.allows ? Json(*row.allows) : Json(nullptr)},
           {"has_model", row.has_model ? Json(*row.has_model) : Json(nullptr)},
           {"started_at", time_text(row.started_at)}};
 }

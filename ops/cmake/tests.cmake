@@ -113,6 +113,7 @@ cairn_tests(workers postgres cairn_workers
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
   tests/workers/broken_graphs_test.cpp
+  tests/workers/means_test.cpp
   tests/workers/small_graphs.cpp
   tests/workers/handlers/builtin_handlers_test.cpp
   tests/workers/handlers/data_logic_test.cpp
@@ -156,6 +157,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/venture_scope/venture_scope_test.cpp
   tests/workers/ports/http_calls_test.cpp
   tests/workers/ports/http_client_test.cpp
+  tests/workers/ports/log_test.cpp
   tests/workers/ports/loopback.cpp
   tests/workers/ports/progress_board_test.cpp
   tests/workers/ports/schema_check_test.cpp
@@ -173,6 +175,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/turn_watch_test.cpp
   tests/workers/runtime/refused_calls_test.cpp
   tests/workers/runtime/worker_test.cpp
+  tests/workers/runtime/yielding_tools_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp

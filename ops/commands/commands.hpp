@@ -19,6 +19,7 @@ void add_plan(CommandLine& line);
 void add_wait(CommandLine& line);
 void add_answer(CommandLine& line);
 void add_signal(CommandLine& line);
+void add_questions(CommandLine& line);
 void add_control(CommandLine& line);  // pause, resume, retry, reset, cancel, move
 void add_diff(CommandLine& line);
 

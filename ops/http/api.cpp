@@ -103,6 +103,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/runs/{run}/plan", show_plan, ApiRole::read},
     {"GET", "/api/v1/runs/{run}/explain", explain_run, ApiRole::read},
     {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read},
+    {"GET", "/api/v1/runs/{run}/export", export_run, ApiRole::read},
     {"POST", "/api/v1/runs/{run}/answers", answer_question, ApiRole::answer},
     {"POST", "/api/v1/runs/{run}/signals", signal_run, ApiRole::answer},
     {"POST", "/api/v1/runs/{run}/cancel", cancel_run, ApiRole::operate},

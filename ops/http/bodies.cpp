@@ -36,23 +36,26 @@ Result<Json> json_body(const ApiRequest& request) {
   return value;
 }
 
-// A body that is an object with only known fields, or empty.
-Result<Json> object_body(const ApiRequest& request, FieldNames known) {
-  Result<Json> body = request.body.empty() ? Result<Json>(Json::object()) : json_body(request);
-  if (!body) return body;
-  if (!body->is_object())
-    return bad_request("Expected a JSON object as the body, but found " + excerpt(*body, 60) + ".");
-  for (const auto& [name, value] : body->items())
+// An object with only known fields.
+Result<Json> known_fields(Json body, FieldNames known) {
+  if (!body.is_object()) return bad_request("Expected a JSON object as the body, but found " + excerpt(body, 60) + ".");
+  for (const auto& [name, value] : body.items())
     if (!is_one_of(name, known))
       return bad_request("Expected " + joined(known) + " in the body, but found " + excerpt(Json(name), 60) + ".");
   return body;
 }
 
+// A body that is one, or empty.
+Result<Json> object_body(const ApiRequest& request, FieldNames known) {
+  Result<Json> body = request.body.empty() ? Result<Json>(Json::object()) : json_body(request);
+  return body ? known_fields(*std::move(body), known) : body;
+}
+
 // Readers for the fields of such a body. The first fault is kept: result() gives it in place of what was read.
 class Fields {
  public:
-  Fields(const ApiRequest& request, FieldNames known) {
-    Result<Json> body = object_body(request, known);
+  Fields(const ApiRequest& request, FieldNames known) : Fields(object_body(request, known)) {}
+  explicit Fields(Result<Json> body) {
     if (body)
       fields_ = *std::move(body);
     else
@@ -189,6 +192,44 @@ Result<StartRequest> start_body(const ApiRequest& request) {
   start.options = body.options();
   start.continues = body.name("continues");
   return body.result(std::move(start));
+}
+
+bool has_runs(const ApiRequest& request) {
+  const Result<Json> body = json_body(request);
+  return body && body->is_object() && body->contains("runs");
+}
+
+namespace {
+
+Result<StartRequest> start_of(const Json& item, const StartRequest& common) {
+  Fields fields(known_fields(item, {"input", "key", "tags"}));
+  StartRequest start = common;
+  start.input = fields.object("input");
+  if (fields.has("key")) start.key = fields.needed_name("key");
+  for (auto& [name, value] : fields.tags()) start.tags[name] = value;
+  return fields.result(std::move(start));
+}
+
+}  // namespace
+
+Result<std::vector<StartRequest>> starts_body(const ApiRequest& request) {
+  Fields body(request, {"graph", "tags", "options", "runs"});
+  StartRequest common;
+  common.graph = body.needed_name("graph");
+  common.tags = body.tags();
+  common.options = body.options();
+  const Json runs = body.needed("runs");
+  if (const auto read = body.result(Done{}); !read) return read.error();
+  if (!runs.is_array() || runs.empty() || runs.size() > starts_max)
+    return bad_request("Expected a list of 1 to " + std::to_string(starts_max) + " runs, but found " +
+                       (runs.is_array() ? std::to_string(runs.size()) : excerpt(runs, 60)) + ".");
+  std::vector<StartRequest> starts;
+  for (const Json& item : runs) {
+    Result<StartRequest> start = start_of(item, common);
+    if (!start) return bad_request("Run " + std::to_string(starts.size() + 1) + ": " + start.error().message);
+    starts.push_back(*std::move(start));
+  }
+  return starts;
 }
 
 Result<ForkRequest> fork_body(const ApiRequest& request) {

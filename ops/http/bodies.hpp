@@ -16,6 +16,11 @@ namespace cairn {
 using FieldNames = std::initializer_list<std::string_view>;
 
 Result<StartRequest> start_body(const ApiRequest& request);
+// Whether the body of a start has "runs": then starts_body() reads it, {"graph", "tags"?, "options"?, "runs":
+// [{"input"?, "key"?, "tags"?}, ...]}, 1 to starts_max of them. The sentence of a refusal says which one it is about.
+bool has_runs(const ApiRequest& request);
+Result<std::vector<StartRequest>> starts_body(const ApiRequest& request);
+inline constexpr std::size_t starts_max = 1'000;
 Result<ForkRequest> fork_body(const ApiRequest& request);       // without the run
 Result<AnswerRequest> answer_body(const ApiRequest& request);   // without the run
 Result<SignalRequest> signal_body(const ApiRequest& request);   // without the run

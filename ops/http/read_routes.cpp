@@ -13,6 +13,7 @@
 #include "ops/answers/queues.hpp"
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/step_progress.hpp"
+#include "ops/audit/exporter.hpp"
 #include "ops/http/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
 #include "ops/http/event_stream.hpp"
@@ -119,6 +120,42 @@ RouteReply explain_run(RouteCall& call) {
   const Result<Explained> seen = read_explained(call.client, call.store(), call.parts.opened.dsn, *run);
   if (!seen) return seen.error();
   return json_response(explained_json(*seen));
+}
+
+namespace {
+
+constexpr std::size_t export_bytes_max = 32u << 20;
+
+struct ExportTooLong {};  // thrown by the sink
+
+}  // namespace
+
+RouteReply export_run(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  const Result<RunId> run = run_of(call);
+  if (!run) return run.error();
+  const std::optional<RunRow> row = call.store().run(*run);
+  if (!row) return no_such_run(call.name);
+  ApiResponse response{200, "", "application/x-ndjson"};
+  std::string left_out;
+  try {
+    ExportWriter writer(
+        [&response](std::string_view bytes) {
+          if (response.body.size() + bytes.size() > export_bytes_max) throw ExportTooLong{};
+          response.body += bytes;
+        },
+        false);
+    Exporter exporter(call.store(), writer, call.caller->actor, Exporter::Purpose::copy);
+    exporter.add({&*row, 1}, [&left_out](const RunId&, const std::string& says) { left_out = says; });
+    CheckpointTable checkpoints(call.parts.opened.dsn, call.store().shards());
+    exporter.end(call.scope().covers_all_runs() ? &checkpoints : nullptr);
+  } catch (const ExportTooLong&) {
+    return Error{Code::limit, "Expected an export of at most " + std::to_string(export_bytes_max) + " bytes, but run " +
+                                  to_string(*run) + " has more: `cairn export` writes it."};
+  }
+  if (!left_out.empty()) return Error{Code::corrupt, left_out};
+  response.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + to_string(*run) + ".jsonl\"");
+  return response;
 }
 
 RouteReply list_graphs(RouteCall& call) {

@@ -11,6 +11,9 @@ RouteReply show_run(RouteCall& call);
 RouteReply show_plan(RouteCall& call);
 RouteReply explain_run(RouteCall& call);
 RouteReply show_events(RouteCall& call);
+// The run as `cairn export` writes it, at most export_bytes_max, else `limit`. The signed checkpoints over its head,
+// which name other runs too, are for tokens without a scope alone.
+RouteReply export_run(RouteCall& call);
 RouteReply list_graphs(RouteCall& call);
 RouteReply show_graph(RouteCall& call);
 RouteReply list_queues(RouteCall& call);

@@ -1,8 +1,10 @@
 #include "ops/http/write_routes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "ops/answers/graph_formats.hpp"
+#include "ops/answers/run_json.hpp"
 #include "ops/http/bodies.hpp"
 #include "ops/http/graph_routes.hpp"
 #include "ops/requests/arguments.hpp"
@@ -52,9 +54,69 @@ Status check_by(const Caller& caller, const std::string& by) {
   return Done{};
 }
 
+// --- several runs ----------------------------------------------------------------------------------------------------
+
+// A refusal of one of them, of which nothing was started.
+ApiResponse refusal_of_one(std::size_t place, ApiResponse refusal) {
+  const Result<Json> body = parse_json(refusal.body, "a refusal");
+  const Json error = body && body->is_object() ? body->value("error", Json::object()) : Json::object();
+  return error_response(refusal.status, error.value("code", "invalid"),
+                        "Run " + std::to_string(place + 1) + ": " + error.value("message", ""));
+}
+
+Result<std::vector<std::pair<StartRun, std::string>>, ApiResponse> start_commands(RouteCall& call,
+                                                                                  std::vector<StartRequest> requests) {
+  std::vector<std::pair<StartRun, std::string>> commands;
+  for (StartRequest& request : requests) {
+    Refusal refusal = check_start(call, request);
+    if (!refusal) refusal = add_scope_tags(call.scope(), request.tags);
+    if (refusal) return refusal_of_one(commands.size(), *std::move(refusal));
+    Result<StartRun> command = start_command(request);
+    if (!command) return refusal_of_one(commands.size(), error_response(command.error()));
+    if (const Status fits = call.client.check_input(request.graph, request.input); !fits)
+      return refusal_of_one(commands.size(), error_response(fits.error()));
+    commands.emplace_back(*std::move(command), request.key);
+  }
+  return commands;
+}
+
+// The request itself has taken one run from the quota; nothing is taken if there is not enough for all.
+std::optional<std::int64_t> take_more_runs(const RouteCall& call, std::size_t more) {
+  for (std::size_t taken = 0; taken < more; ++taken) {
+    const std::optional<std::int64_t> until_run = call.parts.quotas.take_run(*call.caller);
+    if (!until_run) continue;
+    for (; taken > 0; --taken) call.parts.quotas.give_back_run(*call.caller);
+    return until_run;
+  }
+  return {};
+}
+
+RouteReply start_runs(RouteCall& call) {
+  Result<std::vector<StartRequest>> requests = starts_body(call.request);
+  if (!requests) return requests.error();
+  auto commands = start_commands(call, *std::move(requests));
+  if (!commands) return std::move(commands).error();
+  if (const auto until_run = take_more_runs(call, commands->size() - 1))
+    return quota_response(*call.caller, *until_run);
+  const std::vector<Result<Started>> started = call.client.start_many(*std::move(commands));
+  Json runs = Json::array();
+  std::size_t is_new = 0;
+  for (const Result<Started>& one : started) {
+    is_new += one && !one->existed ? 1 : 0;
+    if (one)
+      runs.push_back({{"run", to_string(one->run)}, {"existed", one->existed}});
+    else
+      runs.push_back({{"error", {{"code", to_string(one.error().code)}, {"message", one.error().message}}}});
+  }
+  for (std::size_t spare = std::max<std::size_t>(is_new, 1); spare < started.size(); ++spare)
+    call.parts.quotas.give_back_run(*call.caller);
+  return json_response({{"runs", runs}, {"started", is_new}}, is_new > 0 ? 201 : 200);
+}
+
 }  // namespace
 
 RouteReply start_run(RouteCall& call) {
+  if (has_runs(call.request)) return start_runs(call);
   Result<StartRequest> request = start_body(call.request);
   if (!request) return request.error();
   if (Refusal outside = check_start(call, *request)) return *std::move(outside);
@@ -115,8 +177,7 @@ RouteReply signal_run(RouteCall& call) {
   if (!run) return run.error();
   const SendSignal command{request->name, request->value, request->id};
   if (const Result<Done> done = call.client.command(*run, command); !done) return done.error();
-  const Json id = request->id.empty() ? Json(nullptr) : Json(request->id);
-  return json_response({{"run", call.name}, {"signal", request->name}, {"id", id}});
+  return json_response(signal_json(call.client, *run, *request));
 }
 
 namespace {

@@ -57,9 +57,9 @@ std::string folder_of(const DatabaseChoice& choice) {
   return !socket.empty() && is_cluster(socket) ? socket : default_data_directory();
 }
 
-// The reason why a person waits for some seconds.
+// The reason why a person or a script waits for some seconds.
 void say_if_starting(const std::string& directory) {
-  if (isatty(STDERR_FILENO) == 0 || find_cluster(directory)) return;
+  if (find_cluster(directory)) return;
   std::cerr << "cairn: " << (is_cluster(directory) ? "Starting" : "Making and starting") << " the embedded database in "
             << readable_line(directory, 300) << "; `cairn down` stops it." << std::endl;
 }

@@ -338,6 +338,7 @@ class PostgresStore final : public Store {
     add_texts(add_texts(parameters, session.handlers), session.tools).add(session.machine);
     session.alone ? parameters.add(*session.alone) : parameters.add_null(PgType::text);
     session.has_model ? parameters.add(*session.has_model) : parameters.add_null(PgType::boolean);
+    add_texts(parameters, session.allows);
     placements_.whole().query("open_session", parameters);
   }
 

@@ -47,7 +47,7 @@ constexpr auto question_names = std::to_array<std::string_view>(
     {"run_id", "id", "step", "kind", "prompt", "schema", "fallback", "expires_at", "asked_at"});
 constexpr auto session_names =
     std::to_array<std::string_view>({"session", "host", "pid", "queues", "counter", "started_at", "beat_at", "only_own",
-                                     "handlers", "tools", "machine", "alone", "has_model"});
+                                     "handlers", "tools", "machine", "alone", "has_model", "allows"});
 
 // All rows by one reader of a row, after the check of their columns.
 template <class Row>
@@ -75,6 +75,7 @@ SessionRow read_session(const PgResult& rows, int row) {
   session.machine = rows.text(row, 10);
   if (!rows.is_null(row, 11)) session.alone = rows.text(row, 11);
   if (!rows.is_null(row, 12)) session.has_model = rows.boolean(row, 12);
+  if (!rows.is_null(row, 13)) session.allows = rows.texts(row, 13);
   return session;
 }
 

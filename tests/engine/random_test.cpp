@@ -197,7 +197,7 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
 
 void check_seed(std::uint64_t seed) {
   Chance random(seed);
-  const std::string graph = simulation::random_graph(random, {}).dump();
+  const std::string graph = simulation::random_graph(random, {.has_references = random.one_in(2)}).dump();
   const std::uint64_t salt = random.next();
   Json first;
   for (int order = 0; order < 4; ++order) {

@@ -48,6 +48,7 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   session.handlers = {"a", "b \"c\""};
   session.machine = "boot and namespace";
   session.has_model = true;
+  session.allows = {"url https://a.example/x", "corpus *"};
   store().open_session(session);
   store().open_session(session_row(8));
   EXPECT_EQ(store().sessions()[0].beat_at, noon);
@@ -61,6 +62,8 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   EXPECT_FALSE(sessions[0].tools) << "it did not say";
   EXPECT_EQ(sessions[0].has_model, std::optional<bool>(true));
   EXPECT_FALSE(sessions[1].has_model) << "it did not say";
+  EXPECT_EQ(sessions[0].allows, session.allows);
+  EXPECT_FALSE(sessions[1].allows) << "it did not say";
   EXPECT_FALSE(sessions[1].only_own);
   EXPECT_EQ(sessions[1].beat_at, 0);
 }

@@ -398,6 +398,17 @@ Status check_call_settings(const Json& with) {
   return check_http_call(with);
 }
 
+std::vector<std::string> needs_of_http_call(const Json& with) {
+  const Json* url = given(with, "url");
+  if (url == nullptr || !url->is_string()) return {};
+  std::vector<std::string> needs = {"url " + url->get<std::string>()};
+  const Json* auth = given(with, "auth");
+  const Result<HttpAuth> parsed = parse_http_auth(auth == nullptr ? Json() : *auth);
+  if (!parsed) return needs;
+  for (const auto& [place, name] : parsed->secrets) needs.push_back("secret " + name);
+  return needs;
+}
+
 boost::asio::awaitable<ToolAnswer> call_url(HttpClient& client, const UrlList& urls, Secrets& secrets, ToolCall call) {
   Result<HttpRequest> request = request_of_call(call);
   if (!request) co_return invalid_input(request.error().message);

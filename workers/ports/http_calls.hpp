@@ -39,6 +39,9 @@ Status check_http_call(const Json& with);
 // All of it, of settings without references.
 Status check_call_settings(const Json& with);
 
+// "url URL", and "secret NAME" for each that goes with it. Settings of another form need nothing.
+std::vector<std::string> needs_of_http_call(const Json& with);
+
 // Sends the request of `call.inputs`, the settings of http.call. The outputs are {"status", "body"}, with "headers" if
 // "keep" names some, "retry_after_ms" if the other side says so, and "fault", a sentence, if the body is not of the
 // form that was wanted; they hold no secret. Fails: `invalid` (settings), `refused` (a URL or a secret that this worker

@@ -1,10 +1,12 @@
 #include "workers/ports/log.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <spdlog/formatter.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -62,6 +64,33 @@ class JsonFormatter final : public spdlog::formatter {
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
 };
 
+// A line for people. Texts from outside, such as PostgreSQL's, may have several: a break and what indents the next line
+// become a space.
+class TextFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& entry, spdlog::memory_buf_t& out) override {
+    const std::string line = one_line(view_of(entry.payload));
+    spdlog::details::log_msg flat = entry;
+    flat.payload = line;
+    form_.format(flat, out);
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<TextFormatter>(); }
+
+ private:
+  static std::string one_line(std::string_view text) {
+    std::string line;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
+      line += text.substr(at, end - at);
+      at = std::min(text.find_first_not_of("\r\n\t ", end), text.size());
+      if (at < text.size() && !line.empty()) line += ' ';
+    }
+    return line;
+  }
+
+  spdlog::pattern_formatter form_{"%Y-%m-%dT%H:%M:%S.%e%z %P %l %v"};
+};
+
 // A line that cannot be written is left out: the log on stderr has it.
 class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
@@ -99,7 +128,7 @@ void open_log(LogForm form, LogLevel level, const std::string& file) {
   if (form == LogForm::json)
     spdlog::set_formatter(std::make_unique<JsonFormatter>());
   else
-    spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %P %l %v");
+    spdlog::set_formatter(std::make_unique<TextFormatter>());
 }
 
 void log_about(LogLevel level, const std::string& text, const Json& fields) {

@@ -1,7 +1,8 @@
 // The ports: a handler's only ways out of the process, the model and the tools. Calls carry an idempotency key, because
 // a step may run more than once (at least once delivery). A failed call is a Failure; a retryable one is tried again
-// by the engine with the node's exponential backoff, never by the port itself. Used by the worker's serial executor,
-// one thread at a time.
+// by the engine with the node's exponential backoff. Within one call, and within its time, a model port asks again
+// after a rate limit and after a refused form of the request. Used by the worker's serial executor, one thread at a
+// time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -92,6 +93,9 @@ class Tools {
   // One call of an HTTP API for the handler http.call (http_calls.hpp), which no sub-goal can make. Here: `refused`.
   virtual boost::asio::awaitable<ToolAnswer> call_http(ToolCall call);
   virtual const ToolTable& table() const = 0;  // queues and preconditions, which commands carry to the engine
+  // The means that the worker's settings give or do not give, as far as the call needs some: "tool NAME", "url URL", as
+  // workers/means.hpp has it. A call whose inputs are of no form needs none.
+  virtual std::vector<std::string> needs_of(const ToolCall& call) const { return {"tool " + call.tool}; }
 };
 
 class Ports {

@@ -292,6 +292,16 @@ class ToolBox final : public Tools {
 
   const ToolTable& table() const override { return table_; }
 
+  std::vector<std::string> needs_of(const ToolCall& call) const override {
+    if (call.tool == http_call_name) return needs_of_http_call(call.inputs);
+    std::vector<std::string> needs = Tools::needs_of(call);
+    const auto found = specs_.find(call.tool);
+    if (found == specs_.end() || !found->second.reach || !call.inputs.is_object()) return needs;
+    const Json named = call.inputs.value(found->second.reach->input, Json());
+    if (named.is_string()) needs.push_back(found->second.reach->kind + " " + named.get<std::string>());
+    return needs;
+  }
+
  private:
   static Failure unknown(const std::string& tool) {
     return failure("unknown_tool", "Expected a known tool, but there is no " + tool_named(tool) + " here.", false);

@@ -45,6 +45,14 @@ struct ToolSpec {
   ToolFacts facts;
   std::int32_t attempts = 0;  // after this many a failure is final; 0: as often as the node's `retry` says
   std::string fallback = {};  // the tool that is called with the same inputs after a final failure; "": none
+  // The input that names a thing which the worker's settings may refuse, and the kind of such things, as needs_of()
+  // says them: {"repository", "repository"}.
+  struct Reach {
+    std::string kind;
+    std::string input;
+  };
+  std::optional<Reach> reach = {};
+  bool is_refused = false;  // by the worker's settings: every call fails, and other workers may have it
 };
 
 // As sentences name it.
@@ -68,6 +76,7 @@ std::vector<ToolSpec> builtin_tools();
 // process (is_shortage) is no failed attempt: call() throws it, whatever the tool is. The answer of a program or a URL
 // holds no secret of the worker. `threads`: bound of the pool for native tools. Later specs replace earlier ones of the
 // same name.
+// Tools that are refused stand in the table too.
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads, ToolsAround around = {});
 
 }  // namespace cairn

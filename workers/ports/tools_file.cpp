@@ -263,7 +263,9 @@ ToolSpec refused_tool(const std::string& name) {
                        tool_named(call.tool) + ".",
                    false);
   };
-  return {name, ToolSpec::Instant{refuse}, 10'000, {}};
+  ToolSpec spec{name, ToolSpec::Instant{refuse}, 10'000, {}};
+  spec.is_refused = true;
+  return spec;
 }
 
 namespace {

@@ -129,6 +129,7 @@ Result<UrlList> UrlList::of(const std::vector<std::string>& urls) {
                    "Expected a URL like https://host/path in \"urls\", but got " + excerpt(Json(text), 200) + "."};
     list.places_.push_back(*std::move(place));
   }
+  list.texts_ = urls;
   return list;
 }
 

@@ -35,8 +35,10 @@ class UrlList {
   static Result<UrlList> of(const std::vector<std::string>& urls);
 
   bool holds(std::string_view url) const;
+  const std::vector<std::string>& texts() const { return texts_; }  // as they were given
 
  private:
+  std::vector<std::string> texts_;
   std::vector<UrlPlace> places_;
 };
 

@@ -302,7 +302,8 @@ void Committer::fuse(Run& run, BranchId branch) {
     if (!job || !keep_rules_.may_execute(*job)) return;
     const std::optional<Command> command =
         options_.pure_steps->pure_report(run.state, *job, std::max(database_, run.state.last_at));
-    if (!command) return;
+    // Reported by itself, it waits until the session knows the tools of the others as they are now.
+    if (!command || (options_.tools != nullptr && plans_with_unknown_tool(*command, *options_.tools))) return;
     ++counts_.fused;
     Result<Decision> decision = decide(run.state, *command, context_for(run), graphs());
     if (!decision) return;

@@ -1,5 +1,6 @@
 #include "workers/runs/executor.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "storage/chain.hpp"
@@ -70,6 +71,16 @@ std::string cache_key(const Graph& graph, const Handler& handler, const StepInpu
                                    input.given, plan_json(input), handler.reads_plan ? input.plan_version : 0})));
 }
 
+bool plans_with_unknown_tool(const Command& command, const ToolTable& tools) {
+  const auto* complete = std::get_if<CompleteStep>(&command);
+  if (complete == nullptr) return false;
+  const std::vector<Fact>& facts = complete->outcome.facts;
+  return std::any_of(facts.begin(), facts.end(), [&](const Fact& fact) {
+    const auto* opened = std::get_if<SubGoalOpened>(&fact);
+    return opened != nullptr && !opened->tool.empty() && !tools.contains(opened->tool);
+  });
+}
+
 Executor::Executor(const HandlerTable& handlers, Ports& ports, SessionId session)
     : handlers_(handlers), ports_(ports), session_(session) {}
 
@@ -104,17 +115,6 @@ Prepared Executor::prepare(const RunState& state, const Job& job) const {
   const bool is_pure = work.handler != nullptr && work.handler->is_pure();
   if (state.options.recorded && !is_pure) work.recorded = state.forked_from;
   return work;
-}
-
-std::optional<std::string> Executor::lacking_tool(const Work& work) const {
-  if (work.handler == nullptr || !work.handler->settings || !work.input.with.is_object()) return std::nullopt;
-  for (const HandlerSetting& setting : *work.handler->settings) {
-    if (setting.means != HandlerSetting::Means::tool) continue;
-    const Json tool = work.input.with.value(setting.name, Json());
-    if (tool.is_string() && !ports_.tools().table().contains(tool.get_ref<const std::string&>()))
-      return tool.get<std::string>();
-  }
-  return std::nullopt;
 }
 
 // The report of a step whose outcome is known: nothing was run, so it began when it opened.

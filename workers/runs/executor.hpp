@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -44,6 +43,9 @@ using Prepared = std::variant<Work, Command, NotOpen, Missing>;  // a command: t
 // budgets are left out: a handler that reads those must not be cached.
 std::string cache_key(const Graph& graph, const Handler& handler, const StepInput& input);
 
+// Whether the outcome that it reports opens a sub-goal of a tool that is not in the table.
+bool plans_with_unknown_tool(const Command& command, const ToolTable& tools);
+
 class Executor {
  public:
   Executor(const HandlerTable& handlers, Ports& ports, SessionId session);
@@ -51,9 +53,6 @@ class Executor {
   const HandlerTable& handlers() const { return handlers_; }
 
   Prepared prepare(const RunState& state, const Job& job) const;
-
-  // The tool that the step's settings name, if this worker has none of that name.
-  std::optional<std::string> lacking_tool(const Work& work) const;
 
   static StepResult run_pure(const Work& work);
   // `slot`: whose progress the step's texts are; 0: no one's.

@@ -31,6 +31,7 @@
 #include "workers/runtime/periodic_thread.hpp"
 #include "workers/runtime/serial_executor.hpp"
 #include "workers/runtime/turn_watch.hpp"
+#include "workers/runtime/yielding_tools.hpp"
 #include "workers/session/session.hpp"
 
 namespace cairn {
@@ -46,7 +47,8 @@ constexpr std::size_t effects_at_once = 100;         // then their results are c
 constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
 constexpr TimeUs progress_every_us = 250'000;
 constexpr std::size_t progress_bytes_at_once = 4u << 20;
-constexpr std::int64_t wait_ms = 50;  // for a notification; stopping may take as long
+constexpr TimeUs look_patience_us = 30'000'000;  // then a step is left to others without a look at them
+constexpr std::int64_t wait_ms = 50;             // for a notification; stopping may take as long
 
 std::string host_name() {
   char name[256] = {};
@@ -64,7 +66,9 @@ SessionRow new_session(const Catalogue& catalogue, const WorkerOptions& options)
   row.only_own = !options.only_runs.empty();
   row.handlers = catalogue.handlers.here();
   row.tools.emplace();
-  for (const auto& [name, tool] : catalogue.tools->table()) row.tools->push_back(name);
+  for (const auto& [name, tool] : catalogue.tools->table())
+    if (!catalogue.refused_tools.contains(name)) row.tools->push_back(name);
+  row.allows = catalogue.allows;
   row.has_model = catalogue.has_model;
   return row;
 }
@@ -100,14 +104,24 @@ std::optional<std::string> shortage_of(const std::exception_ptr& thrown) {
   return std::nullopt;
 }
 
-bool is_yielded(const std::exception_ptr& thrown) {
+// The means that another session has and this one lacks, if the effect asked for some.
+std::optional<std::string> lacking_here(const std::exception_ptr& thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const ModelIsElsewhere&) {
-    return true;
+    return "language model";
+  } catch (const MeansAreElsewhere& elsewhere) {
+    return elsewhere.lacking;
   } catch (...) {  // a failed attempt
   }
-  return false;
+  return std::nullopt;
+}
+
+std::vector<Means> means_of(const std::vector<SessionRow>& sessions) {
+  std::vector<Means> means;
+  for (const SessionRow& row : sessions)
+    means.push_back({row.tools.value_or(std::vector<std::string>()), row.allows.value_or(std::vector<std::string>())});
+  return means;
 }
 
 // With less, the allocator itself may break: a sentence before that is worth more.
@@ -236,6 +250,8 @@ struct Worker::Parts {
 
   std::atomic<bool> model_is_elsewhere_ = false;
   std::unique_ptr<Model> yielding_;  // the rule book's, where no language model is
+  MeansOfOthers others_;
+  std::unique_ptr<Tools> tools_;
   ProgressBoard board_;
   TimeUs progress_due_ = 0;
   Ports ports_;
@@ -254,7 +270,8 @@ Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
       options_(std::move(options)),
       self_(new_session(catalogue, options_)),
       yielding_(make_yielding_model(*catalogue.model, model_is_elsewhere_)),
-      ports_(catalogue.has_model ? *catalogue.model : *yielding_, *catalogue.tools, &board_),
+      tools_(make_yielding_tools(*catalogue.tools, {*self_.tools, *self_.allows}, others_, look_patience_us)),
+      ports_(catalogue.has_model ? *catalogue.model : *yielding_, *tools_, &board_),
       local_runs_(catalogue.local_runs),
       executor_(catalogue.handlers, ports_, self_.id),
       session_(origin(), options_, executor_, catalogue.tools->table()) {}
@@ -449,6 +466,8 @@ void Worker::Parts::advance() {
     if (is_to_stop) session.drain();
     if (hurrying) session.hurry();
     model_is_elsewhere_ = session.is_model_elsewhere();
+    if (session.looked_at() > others_.looked_at()) others_.learn(session.looked_at(), means_of(session.others()));
+    if (others_.is_look_wanted()) session.look_again();
     publish_progress(session);
     return session.drain_actions();
   });
@@ -512,8 +531,8 @@ void Worker::Parts::start(Effect effect) {
     board_.forget(slot);
     const std::optional<std::string> lacking = shortage_of(thrown);
     with_session([&](Session& session) {
-      if (is_yielded(thrown))
-        session.yielded(slot);
+      if (const std::optional<std::string> elsewhere = lacking_here(thrown))
+        session.yielded(slot, *elsewhere);
       else
         lacking ? session.fell_short(slot, *lacking) : session.ended(slot, result_of(thrown, std::move(result)));
       say_what_stays(session);

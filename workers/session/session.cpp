@@ -1,6 +1,8 @@
 #include "workers/session/session.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -150,19 +152,23 @@ WorkerReport Session::report() const {
 }
 
 // A sub-goal on a tool that another session has is no mistake of its plan.
-void Session::learn_means(const std::vector<SessionRow>& sessions) {
-  is_model_elsewhere_ = std::any_of(sessions.begin(), sessions.end(), [this](const SessionRow& row) {
-    return row.id != id() && row.has_model.value_or(false) && !row.only_own && shares_queue(row);
-  });
-  std::set<std::string> others;
-  for (const SessionRow& row : sessions)
-    if (row.id != id() && row.tools) others.insert(row.tools->begin(), row.tools->end());
+void Session::learn_means(const std::vector<SessionRow>& sessions, TimeUs looked_at) {
+  looked_at_ = looked_at;
+  others_.clear();
   known_tools_ = tools_;
-  for (const std::string& tool : others) known_tools_.try_emplace(tool);
-  steps_.others_have(std::move(others));
+  for (const SessionRow& row : sessions) {
+    if (row.id == id()) continue;
+    for (const std::string& tool : row.tools.value_or(std::vector<std::string>())) known_tools_.try_emplace(tool);
+    if (!row.only_own && shares_queue(row)) others_.push_back(row);
+  }
+  is_model_elsewhere_ =
+      std::any_of(others_.begin(), others_.end(), [](const SessionRow& row) { return row.has_model.value_or(false); });
+  report_awaited();
 }
 
+// One without queues has just opened: which ones it serves comes with the graphs that it reads.
 bool Session::shares_queue(const SessionRow& row) const {
+  if (row.queues.empty()) return true;
   return std::any_of(row.queues.begin(), row.queues.end(), [this](const std::string& queue) {
     return queue != timer_queue && std::find(queues_.begin(), queues_.end(), queue) != queues_.end();
   });
@@ -295,7 +301,7 @@ void Session::dispatch_steps() {
   for (const RunId& run : step_actions_.room_for) pool_.make_room_for(run);
   for (const RunId& run : step_actions_.doubted) committer_.doubt(run);
   pool_.bar(steps_.has_alone());
-  for (StepsInFlight::Report& report : step_actions_.reports) submit(std::move(report));
+  for (StepsInFlight::Report& report : step_actions_.reports) dispatch_report(std::move(report));
 }
 
 void Session::dispatch_sweeps() {
@@ -306,6 +312,20 @@ void Session::dispatch_sweeps() {
   for (const auto& [ticket, run] : actions.to_await) committer_.await_state(ticket, run, 0);
   for (const auto& [ticket, run] : actions.to_finish) committer_.finish_call(ticket, run);
   for (const RunId& run : actions.unreadable) pool_.leave_run(run);
+  for (const Sweeping::TakenOver& one : actions.taken_over) note_taken_over(one);
+}
+
+// A step that is not tried again has left the state, and its node's name with it.
+void Session::note_taken_over(const Sweeping::TakenOver& taken) {
+  const RunState* state = committer_.state(taken.run);
+  const Step* step = state == nullptr ? nullptr : find_step(*state, taken.fence.step);
+  Json fields = {{"run", to_string(taken.run)},
+                 {"step", taken.fence.step},
+                 {"attempt", taken.attempt},
+                 {"session", taken.fence.session}};
+  if (state != nullptr) fields["graph"] = state->graph->name;
+  if (step != nullptr) fields["node"] = state->node(*step).name;
+  actions_.notes.push_back({Note::Level::info, "A step was lost, and is taken over: " + taken.why, std::move(fields)});
 }
 
 void Session::leave(const StepsInFlight::Ended& step) {
@@ -320,6 +340,29 @@ void Session::leave(const StepsInFlight::Ended& step) {
       return pool_.leave_run_to_others(step.slot);
     case StepsInFlight::Ended::How::fell_short:
       return pool_.fell_short(step.slot, step.run_at_us);
+  }
+}
+
+// Before a plan hears that a tool is unknown, the other sessions are looked at again: one may have come.
+void Session::dispatch_report(StepsInFlight::Report report) {
+  const HeldJob* held = steps_.job(report.slot);
+  CHECK(held != nullptr);
+  if (!plans_with_unknown_tool(report.command, known_tools_)) return submit(std::move(report));
+  awaiting_look_.push_back({steady_, *held, std::move(report)});
+  look_again();
+}
+
+// A hold that was lost meanwhile reports nothing.
+void Session::report_awaited() {
+  const auto is_answered = [this](const AwaitsLook& one) { return one.since <= looked_at_; };
+  const auto first = std::stable_partition(awaiting_look_.begin(), awaiting_look_.end(), std::not_fn(is_answered));
+  std::vector<AwaitsLook> answered(std::make_move_iterator(first), std::make_move_iterator(awaiting_look_.end()));
+  awaiting_look_.erase(first, awaiting_look_.end());
+  for (AwaitsLook& one : answered) {
+    const HeldJob* held = steps_.job(one.report.slot);
+    const bool is_held = held != nullptr && held->run == one.job.run && held->epoch == one.job.epoch &&
+                         held->job.branch == one.job.job.branch && held->job.step == one.job.job.step;
+    if (is_held) submit(std::move(one.report));
   }
 }
 
@@ -411,8 +454,8 @@ void Session::ended(Ticket slot, StepResult result) {
   dispatch_steps();
 }
 
-void Session::yielded(Ticket slot) {
-  steps_.yielded(slot);
+void Session::yielded(Ticket slot, const std::string& lacking) {
+  steps_.yielded(slot, lacking);
   dispatch_steps();
 }
 

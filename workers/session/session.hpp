@@ -60,7 +60,7 @@ class Session {
   void failed(const StoreCall& call, StoreFailure kind = StoreFailure::passing, const std::string& refusal = {});
   void ended(Ticket slot, StepResult result);
   void fell_short(Ticket slot, const std::string& lacking);  // of means of this process: instead of ended()
-  void yielded(Ticket slot);                                 // to a session with a language model: likewise
+  void yielded(Ticket slot, const std::string& lacking);     // to a session that has what this one lacks: likewise
   // This process keeps something open for these runs, and for no others: their steps come here first.
   void keeps(std::set<RunId> runs);
   // Takes the texts that running steps have written, or none; the next actions store them, and drop ended steps' rows.
@@ -69,6 +69,11 @@ class Session {
   bool takes_progress() const { return lifecycle_.is_open() && !steps_.is_keeping_progress(); }
   // A session that serves the same steps has a language model.
   bool is_model_elsewhere() const { return is_model_elsewhere_; }
+  // The other sessions that serve the same queues, as a look at them found that began at `looked_at` (steady; 0: not
+  // yet). look_again() begins a new one, as soon as none is under way.
+  const std::vector<SessionRow>& others() const { return others_; }
+  TimeUs looked_at() const { return looked_at_; }
+  void look_again() { sweeping_.scan_soon(); }
   // The entries of a locked commit, whose call holds its locks meanwhile.
   LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
     return committer_.decide_locked(batch, std::move(runs));
@@ -98,7 +103,7 @@ class Session {
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
   void end_if_refused(const StoreCall& call, StoreFailure kind, const std::string& refusal);
-  void learn_means(const std::vector<SessionRow>& sessions);
+  void learn_means(const std::vector<SessionRow>& sessions, TimeUs looked_at);
   bool shares_queue(const SessionRow& row) const;
 
   // --- joining the parts: the actions of each are passed on; true: there were any ---
@@ -111,12 +116,15 @@ class Session {
   void release(const std::vector<Pool::Release>& releases);
   void replied(Reply reply);
   void replied_to_step(Ticket slot, Reply reply);
+  void dispatch_report(StepsInFlight::Report report);
+  void report_awaited();
   void submit(StepsInFlight::Report report);
   void leave(const StepsInFlight::Ended& step);
+  void note_taken_over(const Sweeping::TakenOver& taken);
   void update_capacity();
   bool serves(const std::string& queue) const { return queues_.contains(queue); }
   bool is_limited(const std::string& queue) const { return limited_queues_.contains(queue); }
-  bool is_sweeping() const { return !lifecycle_.is_draining() || steps_.has_deadlines(); }
+  bool is_sweeping() const { return !lifecycle_.is_draining() || steps_.has_deadlines() || !awaiting_look_.empty(); }
 
   // --- answers of the store: for each call a specialization in session_answers.cpp ---
   template <typename Call>
@@ -128,7 +136,16 @@ class Session {
   WorkerOptions options_;
   const ToolTable& tools_;
   bool is_model_elsewhere_ = false;
+  std::vector<SessionRow> others_;
+  TimeUs looked_at_ = 0;
   ToolTable known_tools_;  // with those of the other sessions, of which the names alone are known
+  // Reports that plan with tools that no session is known to have, until a look that began after them.
+  struct AwaitsLook {
+    TimeUs since = 0;
+    HeldJob job;
+    StepsInFlight::Report report;
+  };
+  std::vector<AwaitsLook> awaiting_look_;
   DatabaseClock clock_;
   TimeUs steady_ = 0;
   TimeUs now_ = 0;              // the database's

@@ -167,8 +167,9 @@ template <>
 void Session::on_answer(ScanSessions& scan) {
   observe_clock(scan.answer.database_us, scan.answer.steady_us);
   learn(scan.answer.queue_settings);
-  learn_means(scan.answer.sessions);
+  learn_means(scan.answer.sessions, scan.asked_us);
   const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
+  if (!awaiting_look_.empty()) look_again();
   for (const Ticket slot : found.stopped) steps_.stop(slot);
   if (!found.is_forgotten || lifecycle_.is_draining()) return;
   note(Note::Level::warning,

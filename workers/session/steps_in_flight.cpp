@@ -84,9 +84,6 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
     return give_back(slot, now_ + refused_pause_us);
   }
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
-  if (const auto* work = std::get_if<Work>(&prepared))
-    if (const auto tool = executor_.lacking_tool(*work); tool && may_be_others(*tool))
-      return leave_to_others(slot, {"tool " + *tool});
   ++begun_;
   step.started_at = now_;
   step.began = steady_;
@@ -283,12 +280,12 @@ void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
   finish(slot, Ended::How::fell_short, now_ + shortage_pause_us);
 }
 
-void StepsInFlight::yielded(Ticket slot) {
+void StepsInFlight::yielded(Ticket slot, const std::string& lacking) {
   const auto found = steps_.find(slot);
   if (found == steps_.end() || !found->second.is_running) return;
   found->second.is_running = false;
   --begun_;
-  leave_to_others(slot, {"language model"});
+  leave_to_others(slot, {lacking});
 }
 
 // A failed attempt and a slow one are worth a line; all others are in the history.
@@ -365,10 +362,6 @@ void StepsInFlight::finish(Ticket slot, Ended::How how, TimeUs run_at_us) {
 
 void StepsInFlight::give_back(Ticket slot, TimeUs run_at_us) {
   if (steps_.contains(slot)) finish(slot, Ended::How::given_back, run_at_us);
-}
-
-bool StepsInFlight::may_be_others(const std::string& tool) const {
-  return !tools_of_others_ || tools_of_others_->contains(tool);
 }
 
 void StepsInFlight::leave_to_others(Ticket slot, const Missing& missing) {

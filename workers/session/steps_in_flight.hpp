@@ -63,9 +63,6 @@ class StepsInFlight {
     now_ = database_us;
   }
   void drain() { is_draining_ = true; }  // from now on nothing is executed
-  // The tools of the other sessions on record. A step that needs a tool of theirs, which this worker lacks, is left to
-  // them; before this is known, any.
-  void others_have(std::set<std::string> tools) { tools_of_others_ = std::move(tools); }
 
   // A new step; execute() is called when its run's state is at hand. Returns the job.
   const HeldJob& begin(Ticket slot, HeldJob job);
@@ -80,8 +77,8 @@ class StepsInFlight {
   void ended(Ticket slot, StepResult result);  // of an effect
   // The effect could not do its work, because this process lacks means for it: no attempt, and a line once a second.
   void fell_short(Ticket slot, const std::string& lacking);
-  // The effect asked for a language model, which another session has and this one has not: no attempt.
-  void yielded(Ticket slot);
+  // The effect needs what another session has and this one lacks ("tool NAME"): no attempt.
+  void yielded(Ticket slot, const std::string& lacking);
 
   // A step that was lost twice is executed alone: what is held then and has not begun is left to others, and the
   // session's row says which hold it is (SetAlone), so that a worker that dies of it charges no other.
@@ -151,7 +148,6 @@ class StepsInFlight {
   void submit(Ticket slot, Command command);
   void give_back(Ticket slot, TimeUs run_at_us);
   void leave_to_others(Ticket slot, const Missing& missing);
-  bool may_be_others(const std::string& tool) const;
   void finish(Ticket slot, Ended::How how, TimeUs run_at_us);
   void note(Note::Level level, std::string text);
   void note_result(const Step& step, const StepResult& result);
@@ -176,7 +172,6 @@ class StepsInFlight {
   std::int64_t begun_ = 0;
   std::int64_t late_ = 0;
   Actions actions_;
-  std::optional<std::set<std::string>> tools_of_others_;
 };
 
 }  // namespace cairn

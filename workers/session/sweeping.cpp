@@ -49,15 +49,20 @@ void Sweeping::scan_if_due() {
   actions_.calls.emplace_back(std::move(scan));
 }
 
+void Sweeping::scan_soon() {
+  if (!is_scanning_) next_scan_ = std::min(next_scan_, soonest_scan_);
+}
+
 void Sweeping::scan_failed() {
   is_scanning_ = false;
-  next_scan_ = steady_ + scan_failed_pause_us;
+  soonest_scan_ = next_scan_ = steady_ + scan_failed_pause_us;
 }
 
 Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, std::span<const Sweeper::Executing> executing,
                                     bool is_draining) {
   CHECK(is_scanning_);
   is_scanning_ = false;
+  soonest_scan_ = steady_ + scan_pause_min_us;
   next_scan_ = steady_ + std::clamp<TimeUs>(options_.dead_after_us / 5, scan_pause_min_us, scan_pause_max_us);
   if (scan.answer.jobs_took_us > 0) record_jobs_scan(scan.answer.jobs_took_us);
   Sweeper::Findings found = sweeper_.scanned(scan, executing, steady_);
@@ -136,6 +141,9 @@ std::int64_t Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::
   Sweeper::Lost lost = sweeper_.losses_of(jobs, message, now_);
   for (Loss& loss : lost.losses) {
     const Ticket ticket = new_submission(InternalSubmission::Kind::loss, loss.run, loss.fence);
+    InternalSubmission& submission = submissions_.at(ticket);
+    submission.why = message;
+    submission.attempt = loss.command->attempt;
     actions_.submissions.push_back(
         {.ticket = ticket, .run = loss.run, .command = *std::move(loss.command), .fence = loss.fence});
   }
@@ -190,6 +198,7 @@ std::optional<RunId> Sweeping::replied(const Reply& reply) {
 void Sweeping::replied_to_loss(const InternalSubmission& what, const Reply& reply) {
   sweeper_.reported_lost({what.run, what.fence.branch, what.fence.epoch});
   lost_ += reply.status ? 1 : 0;
+  if (reply.status) actions_.taken_over.push_back({what.run, what.fence, what.attempt, what.why});
   committed_loss(what.fence.session);
   if (reply.status || reply.status.error().code == Code::stale) return;
   const bool is_left = is_unreadable(reply.status.error());

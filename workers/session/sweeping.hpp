@@ -29,6 +29,12 @@ struct SweepOptions {
 
 class Sweeping {
  public:
+  struct TakenOver {
+    RunId run;
+    Fence fence;  // that of the session which had lost it
+    std::int32_t attempt = 0;
+    std::string why;
+  };
   struct Actions {
     std::vector<StoreCall> calls;  // answered by scanned(), scan_failed() or reaped()
     std::vector<Pool::Release> releases;
@@ -36,9 +42,10 @@ class Sweeping {
     std::vector<std::pair<Ticket, RunId>> to_await;   // states to be awaited; likewise
     std::vector<std::pair<Ticket, RunId>> to_finish;  // loose ends whose calls are to be ended; likewise
     std::vector<RunId> unreadable;                    // runs that this process cannot read
+    std::vector<TakenOver> taken_over;                // steps whose loss is on record now
     bool empty() const {
       return calls.empty() && releases.empty() && submissions.empty() && to_await.empty() && to_finish.empty() &&
-             unreadable.empty();
+             unreadable.empty() && taken_over.empty();
     }
   };
 
@@ -50,6 +57,7 @@ class Sweeping {
   void clock_was_set() { set_at_ = steady_; }
 
   void scan_if_due();
+  void scan_soon();  // not only when it is due
   // The findings that concern the session's own steps and row. `is_draining`: nothing is done about others.
   Sweeper::Findings scanned(const ScanSessions& scan, std::span<const Sweeper::Executing> executing, bool is_draining);
   void scan_failed();
@@ -75,6 +83,8 @@ class Sweeping {
     Kind kind = Kind::loss;
     RunId run;
     Fence fence;
+    std::int32_t attempt = 0;  // of a loss
+    std::string why = {};
   };
   Ticket new_submission(InternalSubmission::Kind kind, const RunId& run, const Fence& fence = {});
   void reap(const std::vector<SessionId>& dead, const std::vector<SessionRow>& sessions);
@@ -92,7 +102,8 @@ class Sweeping {
   TimeUs steady_ = 0;
   TimeUs now_ = 0;  // the database's
   bool is_scanning_ = false;
-  TimeUs next_scan_ = 0;  // these are steady
+  TimeUs next_scan_ = 0;     // these are steady
+  TimeUs soonest_scan_ = 0;  // likewise
   TimeUs next_jobs_scan_ = 0;
   TimeUs set_at_ = 0;        // steady; 0: its clock has not been set since this session began
   TimeUs jobs_took_us_ = 0;  // the latest scan

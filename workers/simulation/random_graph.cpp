@@ -13,6 +13,10 @@ class GraphMaker {
 
   Json made() {
     nodes_["z"] = {{"end", "done"}};
+    if (what_.has_references)
+      nodes_["z"]["end"] = {
+          {"status", "done"},
+          {"output", {{"sum", {{"$", "sum"}, {"default", 0}}}, {"says", "{{sum|0}} of {{top|none}}"}}}};
     std::string next = "z";
     for (std::uint64_t n = 1 + chance_.below(what_.blocks_max); n > 0; --n) next = block(next, 0);
     Json graph = {{"name", what_.name},
@@ -66,7 +70,16 @@ class GraphMaker {
     if (is_pure && chance_.one_in(3)) node["cache"] = true;
     if (what_.has_times && !is_pure && chance_.one_in(3)) node["timeout_ms"] = 300;
     if (what_.is_fragile && chance_.one_in(4)) node["on"].erase("error");
+    if (what_.has_references && chance_.one_in(2)) node["with"] = references();
     return node;
+  }
+  // They read what may be missing, with a default; where a failure does no harm, without one too.
+  Json references() {
+    Json with = {{"number", {{"$", "last_" + std::to_string(chance_.below(3))}, {"default", 7}}},
+                 {"why", {{"$", "error/error"}, {"default", nullptr}}},
+                 {"said", "At {{error/node|the start}}: {{error/message|nothing}}, {{{{ {{map|none}}"}};
+    if (what_.is_fragile && chance_.one_in(3)) with["needed"] = "$last_" + std::to_string(chance_.below(3));
+    return with;
   }
 
   std::string step(const std::string& next) {

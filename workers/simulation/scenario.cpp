@@ -152,6 +152,7 @@ Scenario random_scenario(std::uint64_t seed) {
   what.has_pure = true;
   what.has_queues = chance.one_in(2);
   what.has_times = chance.one_in(3);
+  what.has_references = chance.one_in(2);
   what.is_fragile = !scenario.is_comparable && chance.one_in(2);
   scenario.graphs = {random_graph(chance, what), Json::parse(kid_graph)};
   if (what.has_queues && chance.one_in(2)) scenario.other_limit = static_cast<std::int32_t>(chance.between(1, 2));

@@ -23,6 +23,7 @@ class Fateful {
     std::string sees = input.tool.empty() ? input.node + input.data.value("trace", Json::array()).dump()
                                           : input.sub_goal + canonical(input.inputs);
     if (input.data.contains("index")) sees += input.data["index"].dump();
+    if (input.tool.empty() && input.with.is_object() && !input.with.empty()) sees += canonical(input.with);
     const std::uint64_t roll = fate(sees + "fail" + std::to_string(errors), salt_);
     Act act;
     act.takes_us = static_cast<TimeUs>(100 + roll / 7 % (roll / 5 % 4 == 0 ? 60'000 : 3'000));

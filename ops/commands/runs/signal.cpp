@@ -1,8 +1,7 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 
-#include "engine/nearest.hpp"
+#include "ops/answers/run_json.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/commands/runs/started_run.hpp"
@@ -16,21 +15,11 @@ namespace {
 
 constexpr std::size_t hint_bytes_max = 2'000;
 
-// A signal that no wait of the graph takes is kept for nothing.
-void hint_at_signal(Opened& opened, const RunId& run, const std::string& name) {
-  const Result<RunState> state = opened.client->state(run);
-  if (!state) return;
-  std::vector<std::string> known;
-  for (const Node& node : state->graph->nodes)
-    if (const auto* wait = node.as<WaitNode>(); wait != nullptr && wait->signal) known.push_back(*wait->signal);
-  if (std::find(known.begin(), known.end(), name) == known.end())
-    std::cerr << "cairn: "
-              << readable_line("No node of graph " + state->graph->name + " waits for a signal " + name +
-                                   did_you_mean(name, known) + "; it is kept for nothing.",
-                               hint_bytes_max)
-              << '\n';
-  else
-    hint_at_workers(*opened.store);
+// On stderr, for a person.
+void tell_about_signal(Opened& opened, const RunId& run, const std::string& name) {
+  const std::string hint = hint_at_signal(*opened.client, run, name);
+  if (hint.empty()) return hint_at_workers(*opened.store);
+  std::cerr << "cairn: " << readable_line(hint, hint_bytes_max) << '\n';
 }
 
 Exit send_signal(const Settings& settings, const SignalRequest& request) {
@@ -40,10 +29,10 @@ Exit send_signal(const Settings& settings, const SignalRequest& request) {
   if (const Result<Done> done = found->opened.client->command(found->run, command); !done) return done.error();
   const std::string run = to_string(found->run);
   if (settings.json)
-    print_json({{"run", run}, {"signal", request.name}, {"id", request.id.empty() ? Json(nullptr) : Json(request.id)}});
+    print_json(signal_json(*found->opened.client, found->run, request));
   else
     print_line("Sent the signal " + request.name + " to " + run + ".");
-  if (!settings.json) hint_at_signal(found->opened, found->run, request.name);
+  if (!settings.json) tell_about_signal(found->opened, found->run, request.name);
   return exit_ok;
 }
 

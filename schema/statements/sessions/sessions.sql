@@ -1,4 +1,4 @@
 select session, host, pid, queues, counter, started_at, beat_at, only_own, handlers, tools, machine,
-  alone, has_model
+  alone, has_model, allows
 from cairn.worker
 order by started_at, session

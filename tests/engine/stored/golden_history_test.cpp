@@ -118,6 +118,31 @@ std::vector<Event> cleanup_history() {
   return trial.history;
 }
 
+const char* const speaking = R"({"name":"t","start":"f","limits":{"steps":9},"channels":{"made":{"reducer":"append"}},
+  "nodes":{
+  "f":{"do":"x.f","labels":["ok"],"with":{"size":{"$":"size","default":"$usual"}},"on":{"ok":["a","b"]}},
+  "a":{"do":"x.a","labels":["ok"],"on":{"ok":"j","error":"r"}},
+  "r":{"do":"x.r","labels":["ok"],"with":{"says":"{{error/node}}: {{error/message}}"},"on":{"ok":"j"}},
+  "b":{"ask":{"kind":"question","prompt":"{{size|none}} or {{usual}}, {{{{?","default":{"$":"size","default":"$usual"}},
+       "expires_ms":1000,"into":"answer","on":{"answered":"j","expired":"j"}},
+  "j":{"do":"x.j","join":true,"labels":["ok"],"on":{"ok":"e","error":"e"}},
+  "e":{"end":{"status":"failed","reason":"{{error/error|none}} after {{answer}}: {{missing|$$nothing}}",
+              "output":{"made":"$made","cause":{"$":"error","default":null},"text":"$$made"}}}}})";
+
+// References with defaults, texts with values in them, and the cause of a failure, in a step, a question and an end.
+// Since fold version 8.
+std::vector<Event> language_history() {
+  Trial trial(speaking);
+  trial.start(R"({"usual":3})");
+  trial.complete(1, "ok", R"({"made":["f"]})");
+  trial.fail(2, "busy");
+  trial.complete(trial.state.last_step, "ok", R"({"made":["r"]})");
+  trial.now_us += 2 * Trial::second_us;
+  trial.then(Due{3});
+  trial.fail(trial.state.last_step, "tired");
+  return trial.history;
+}
+
 Json event_file_json(const Event& event) {
   const EventType type = event_type(event.body);
   return {{"seq", event.seq},
@@ -178,7 +203,8 @@ TEST(GoldenHistory, events_once_written_fold_to_the_states_they_folded_to_then) 
   const GoldenFile files[] = {{"everything_open.json", everything, [] { return made_history(false); }},
                               {"everything_ended.json", everything, [] { return made_history(true); }},
                               {"map_items.json", over_items, items_history},
-                              {"cleanup.json", cut_short, cleanup_history}};
+                              {"cleanup.json", cut_short, cleanup_history},
+                              {"language.json", speaking, language_history}};
   for (const GoldenFile& file : files) {
     const fs::path path = folder / file.name;
     if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr) add_what_is_missing(path, file);

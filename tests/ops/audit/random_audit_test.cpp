@@ -107,6 +107,7 @@ class Meddler {
                                          .has_pure = true,
                                          .has_queues = true,
                                          .has_times = true,
+                                         .has_references = true,
                                          .is_fragile = n % 2 == 0};
       const Json graph = simulation::random_graph(chance_, what);
       versions_.push_back(other_version(graph));

@@ -387,8 +387,8 @@ TEST(CommandLine, following_events_ends_with_the_run) {
 
 TEST(CommandLine, a_bad_tools_file_is_refused_with_a_sentence) {
   const std::string tools = write_file("bad_tools.json", R"({"tools": {"x": {"exec": "not a list"}}})");
-  expect_refused(cairn({"start", "plan_runner", "--input", echo_plan, "--tools", tools}), 4, "x");
-  expect_refused(cairn({"work", "--tools", (directory() / "none.json").string()}), 3, "none.json");
+  expect_refused(cairn({"start", "plan_runner", "--input", echo_plan, "--tools", tools}), 2, "x");
+  expect_refused(cairn({"work", "--tools", (directory() / "none.json").string()}), 2, "none.json");
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "bloat",
                                           "autovacuum",
                                           "sessions",
+                                          "data_sources",
                                           "held_by_nobody",
                                           "oldest_snapshot",
                                           "long_transactions",
@@ -165,6 +166,20 @@ const Ill ills[] = {
     {"autovacuum", "job has it off", [](DoctorFacts& f) { f.schema->tables[0].autovacuum_off = true; }},
     {"autovacuum", "run has it off", [](DoctorFacts& f) { f.schema->tables[1].autovacuum_off = true; }},
     {"autovacuum", "off", [](DoctorFacts& f) { f.server.autovacuum = "off"; }},
+    {"data_sources", "has \"data a b\", session 12 (process 4 on other) has \"data c d\"; give one of them a queue",
+     [](DoctorFacts& f) {
+       SessionRow other{.id = 8, .host = "stone", .pid = 3, .queues = {"default"}, .beat_at = noon};
+       other.allows = {"url https://a.example", "data a b"};
+       f.schema->sessions = {other};
+       other.id = 12;
+       other.pid = 4;
+       other.host = "other";
+       other.allows = {"data c d"};
+       f.schema->sessions.push_back(other);
+       other.id = 13;
+       other.queues = {"elsewhere"};
+       f.schema->sessions.push_back(other);
+     }},
     {"sessions", "dead: session 8 (process 3 on stone) with 2 held",
      [](DoctorFacts& f) {
        f.schema->sessions = {{.id = 8, .host = "stone", .pid = 3, .queues = {}, .beat_at = noon - 60'000'000}};

@@ -72,5 +72,35 @@ TEST(Log, F10_a_request_is_a_line_without_its_query_and_body) {
   EXPECT_EQ(ran.out.find("secret_graph"), std::string::npos) << ran.out;
 }
 
+TEST(Log, F10_a_step_that_is_taken_over_is_a_line_with_run_step_node_and_attempt) {
+  const std::string log = directory() / "survivor.log";
+  Beside dying({"work"});
+  const std::string sleeping = R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "sleep", "inputs": {"ms": 1500}}]})";
+  const std::string run = cairn_ok({"start", "plan_runner", "--input", sleeping, "--json"}).json()["run"];
+  EXPECT_TRUE(wait_until([&] {
+    return cairn_ok({"events", run, "--json"}).out.find("step_succeeded") != std::string::npos;
+  }));
+  EXPECT_TRUE(wait_until([&] {
+    const std::vector<Json> queue = cairn_ok({"workers", "--json"}).lines();
+    return std::any_of(queue.begin(), queue.end(),
+                       [&](const Json& row) { return row["pid"] == dying.pid() && row["held"] == 1; });
+  }));
+  dying.signal(SIGKILL);
+  dying.wait();
+  const Ran ran = with_log("info", "json", {"wait", run, "--work", "--timeout", "60s", "--json"});
+  EXPECT_EQ(ran.json()["status"], "done") << ran.err;
+  int told = 0;
+  for (const Json& line : json_lines(ran.err)) {
+    if (!line.contains("message") || line["message"].dump().find("is taken over") == std::string::npos) continue;
+    ++told;
+    EXPECT_EQ(line["run"], run) << line;
+    EXPECT_EQ(line["node"], "run") << line;
+    EXPECT_EQ(line["graph"], "plan_runner") << line;
+    EXPECT_EQ(line["attempt"], 1) << line;
+    EXPECT_TRUE(line["step"].is_number_integer() && line["session"].is_number_integer()) << line;
+  }
+  EXPECT_EQ(told, 1) << ran.err;
+}
+
 }  // namespace
 }  // namespace cairn::program

@@ -165,35 +165,62 @@ TEST(SecondTry, many_runs_are_tried_again_once_over_the_api_too) {
 
 // --- tools that another worker has -----------------------------------------------------------------------------------
 
+// By its process: sessions of other tests, whose workers were killed, may still be on record.
+bool is_on_record(const Server& server, const Beside& worker) {
+  const Json rows = server.get("/api/v1/workers").json();
+  return std::any_of(rows.begin(), rows.end(), [&](const Json& row) { return row["pid"] == worker.pid(); });
+}
+
+void stop(Beside& worker) {
+  worker.signal(SIGTERM);
+  worker.wait();
+}
+
+std::string started(const Server& server, const std::string& graph, const Json& input) {
+  return server.post(runs, {{"graph", graph}, {"input", input}}).json().at("run");
+}
+
+// Runs of a graph, and plans, that need a tool which one of two workers has. Over HTTP they are there within a moment.
+void expect_all_done(const Server& server, const std::string& graph) {
+  const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "b"}, {"tool", "machine"}}}}};
+  std::vector<std::string> all;
+  for (int n = 0; n < 8; ++n) {
+    all.push_back(started(server, graph, Json::object()));
+    all.push_back(started(server, "plan_runner", plan));
+  }
+  for (const std::string& run : all) {
+    const Json ended = cairn_ok({"wait", run, "--timeout", "60s", "--json"}).json();
+    EXPECT_EQ(ended["status"], "done") << ended;
+  }
+}
+
 TEST(ToolsElsewhere, F2_a_worker_without_the_tool_leaves_the_step_to_one_that_has_it) {
   write_file("water3", "");
   const std::string tools = machine(directory() / "water3");
   cairn_ok({"graph", "add", write_file("elsewhere.json", flaky_graph("elsewhere").dump())});
-  const std::string data = (directory() / "data").string();
+  const Server server;
   Beside with({"work", "--tools", tools});
-  // By its process: sessions of other tests, whose workers were killed, may still be on record.
-  const auto is_on_record = [](const Beside& worker) {
-    const std::vector<Json> rows = cairn_ok({"workers", "--json"}).lines();
-    return std::any_of(rows.begin(), rows.end(), [&](const Json& row) { return row["pid"] == worker.pid(); });
-  };
-  EXPECT_TRUE(wait_until([&] { return is_on_record(with); }));
-  Beside without({"work"});  // after it: a worker reads every two seconds which others there are, and at its start
-  EXPECT_TRUE(wait_until([&] { return is_on_record(without); }));
-  std::vector<std::string> runs;
-  std::string plans;
-  for (int n = 0; n < 8; ++n)
-    plans += R"({"goal": "g", "sub_goals": [{"id": "b", "tool": "machine"}]})"
-             "\n";
-  for (int n = 0; n < 8; ++n) runs.push_back(cairn_ok({"start", "elsewhere", "--json"}).json()["run"]);
-  cairn_ok({"batch", "plan_runner", "--inputs", write_file("plans.jsonl", plans), "--wait", "--no-work"});
-  for (const std::string& run : runs)
-    EXPECT_EQ(cairn_ok({"wait", run, "--timeout", "60s", "--json"}).json()["status"], "done") << run;
-  EXPECT_EQ(cairn_ok({"runs", "--tag", "batch=none", "--json"}).out, "");
-  EXPECT_EQ(cairn_ok({"runs", "--error", "unknown_tool", "--graph", "elsewhere", "--json"}).out, "");
-  with.signal(SIGTERM);
-  with.wait();
-  without.signal(SIGTERM);
-  without.wait();
+  EXPECT_TRUE(wait_until([&] { return is_on_record(server, with); }));
+  Beside without({"work"});
+  EXPECT_TRUE(wait_until([&] { return is_on_record(server, without); }));
+  expect_all_done(server, "elsewhere");
+  stop(with);
+  stop(without);
+}
+
+// It looks every two seconds at who else is there: what has come since, it does not know.
+TEST(ToolsElsewhere, F2_a_worker_without_the_tool_looks_again_before_it_fails_a_step_or_rejects_a_sub_goal) {
+  write_file("water4", "");
+  const std::string tools = machine(directory() / "water4");
+  cairn_ok({"graph", "add", write_file("elsewhere_later.json", flaky_graph("elsewhere_later").dump())});
+  const Server server;
+  Beside without({"work"});
+  EXPECT_TRUE(wait_until([&] { return is_on_record(server, without); }));
+  Beside with({"work", "--tools", tools});
+  EXPECT_TRUE(wait_until([&] { return is_on_record(server, with); }));
+  expect_all_done(server, "elsewhere_later");
+  stop(with);
+  stop(without);
 }
 
 TEST(ToolsElsewhere, F2_a_tool_that_no_worker_on_record_has_is_a_failure_at_once) {
@@ -202,6 +229,52 @@ TEST(ToolsElsewhere, F2_a_tool_that_no_worker_on_record_has_is_a_failure_at_once
   EXPECT_EQ(ran.exit, 1);
   EXPECT_EQ(ran.json()["status"], "failed") << ran.out << ran.err;
   EXPECT_EQ(cairn_ok({"runs", "--graph", "nowhere", "--json"}).json()["cause"]["error"], "unknown_tool");
+}
+
+// A graph of one call of a built-in tool.
+Json tool_graph(const std::string& name, const std::string& tool, const Json& inputs) {
+  return {{"name", name},
+          {"start", "call"},
+          {"limits", {{"steps", 9}}},
+          {"nodes",
+           {{"call", {{"do", "tool.call"}, {"with", {{"tool", tool}, {"inputs", inputs}}}, {"on", {{"ok", "done"}}}}},
+            {"done", {{"end", {{"status", "done"}}}}}}}};
+}
+
+void add(const Json& graph) {
+  cairn_ok({"graph", "add", write_file(graph["name"].get<std::string>() + ".json", graph.dump())});
+}
+
+TEST(ToolsElsewhere, F2_what_one_workers_settings_do_not_allow_is_left_to_one_whose_settings_do) {
+  add(tool_graph("searches", "corpus_search", {{"corpus", "example"}, {"query", "market"}}));
+  add(tool_graph("echoes", "echo", {{"x", 1}}));
+  const std::string narrow =
+      write_file("narrow.json", R"({"builtin": {"allow": ["corpus_search"], "corpora": ["handbook"]}})");
+  const Server server;
+  Beside narrowed({"work", "--tools", narrow});
+  EXPECT_TRUE(wait_until([&] { return is_on_record(server, narrowed); }));
+  for (const char* graph : {"searches", "echoes"}) {
+    const std::string run = started(server, graph, Json::object());
+    cairn({"wait", run, "--timeout", "60s"});
+    EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["cause"]["error"], "refused") << "no worker on record may";
+  }
+  Beside wide({"work"});
+  EXPECT_TRUE(wait_until([&] { return is_on_record(server, wide); }));
+  std::vector<std::string> all;
+  for (int n = 0; n < 8; ++n)
+    for (const char* graph : {"searches", "echoes"}) all.push_back(started(server, graph, Json::object()));
+  for (const std::string& run : all) {
+    cairn({"wait", run, "--timeout", "60s"});
+    EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["status"], "done") << run;
+  }
+  bool is_told = false;
+  for (const Json& row : cairn_ok({"workers", "--json"}).lines())
+    is_told =
+        is_told || (row["pid"] == narrowed.pid() && row["allows"].dump().find("corpus handbook") != std::string::npos &&
+                    row["tools"].dump().find("\"echo\"") == std::string::npos);
+  EXPECT_TRUE(is_told) << "an operator sees which worker allows what";
+  stop(narrowed);
+  stop(wide);
 }
 
 }  // namespace

@@ -135,13 +135,103 @@ TEST_F(Api, an_answer_a_signal_and_every_control_do_what_they_say) {
   EXPECT_EQ(server.post(at(signalled, "/resume")).status, 200);
   const Json sent = {{"name", "go"}, {"value", {1, 2}}, {"id", "s1"}};
   EXPECT_EQ(server.post(at(signalled, "/signals"), sent).json(),
-            Json({{"run", signalled}, {"signal", "go"}, {"id", "s1"}}));
+            Json({{"run", signalled}, {"signal", "go"}, {"id", "s1"}, {"waited_for", true}}));
   EXPECT_TRUE(waits_for(signalled, "done"));
   expect_error(server.post(at(signalled, "/retry")), 409, "conflict", "Expected");
 
   const std::string cancelled = start("api_signal");
   EXPECT_EQ(server.post(at(cancelled, "/cancel"), {{"reason", "not needed"}}).json()["status"], "aborted");
   EXPECT_EQ(server.get(at(cancelled)).json()["reason"], "not needed");
+}
+
+TEST_F(Api, F28_a_signal_that_no_node_waits_for_is_answered_with_a_hint) {
+  const std::string run = start("api_signal");
+  const Reply sent = server.post(at(run, "/signals"), {{"name", "gone"}, {"value", 1}});
+  EXPECT_EQ(sent.status, 200) << "it is kept all the same";
+  EXPECT_EQ(sent.json()["waited_for"], false);
+  EXPECT_EQ(sent.json()["hint"],
+            "No node of graph api_signal waits for a signal gone (did you mean go?); it is kept for nothing.");
+  EXPECT_EQ(cairn_ok({"signal", run, "gone", "--value", "1", "--json"}).json()["waited_for"], false);
+  server.post(at(run, "/cancel"));
+}
+
+TEST_F(Api, several_runs_are_started_by_one_request_each_with_a_key_of_its_own) {
+  const Json many = {{"graph", "api_ask"},
+                     {"tags", {{"of", "many"}}},
+                     {"runs",
+                      {{{"key", "many-1"}, {"input", {{"n", 1}}}},
+                       {{"key", "many-2"}, {"input", {{"n", 2}}}, {"tags", {{"odd", "no"}}}},
+                       Json::object()}}};
+  const Reply first = server.post(runs, many);
+  EXPECT_EQ(first.status, 201) << first.body;
+  EXPECT_EQ(first.json()["started"], 3);
+  ASSERT_EQ(first.json()["runs"].size(), 3U);
+  const std::string second_run = first.json()["runs"][1]["run"];
+  const Json shown = server.get(at(second_run)).json();
+  EXPECT_EQ(shown["input"], Json({{"n", 2}}));
+  EXPECT_EQ(shown["tags"], Json({{"odd", "no"}, {"of", "many"}}));
+  EXPECT_EQ(shown["key"], "many-2");
+  Json again = many;
+  again["runs"].erase(2);
+  const Reply other = server.post(runs, again);
+  EXPECT_EQ(other.status, 200) << "nothing new came of it: " << other.body;
+  EXPECT_EQ(other.json()["started"], 0);
+  EXPECT_EQ(other.json()["runs"][1], Json({{"run", second_run}, {"existed", true}}));
+  again["runs"][0]["input"]["n"] = 7;
+  const Reply changed = server.post(runs, again);
+  EXPECT_EQ(changed.status, 200);
+  EXPECT_EQ(changed.json()["runs"][0]["error"]["code"], "conflict") << changed.body;
+  EXPECT_EQ(changed.json()["runs"][1]["existed"], true) << "the others are there all the same";
+}
+
+TEST_F(Api, a_fault_in_one_of_several_runs_starts_none_of_them) {
+  const auto count = [&] { return server.get(runs + "?tag=of%3Dfaulty").json().size(); };
+  const Json common = {{"graph", "api_ask"}, {"tags", {{"of", "faulty"}}}};
+  const auto with = [&](const Json& several) {
+    Json body = common;
+    body["runs"] = several;
+    return server.post(runs, body);
+  };
+  expect_error(with({Json::object(), {{"input", 7}}}), 400, "invalid", "Run 2: Expected an object as input");
+  expect_error(with({Json::object(), {{"graph", "x"}}}), 400, "invalid", "Run 2: Expected input, key, tags");
+  expect_error(with(Json::array()), 400, "invalid", "Expected a list of 1 to 1000 runs, but found 0.");
+  expect_error(with("all"), 400, "invalid", "Expected a list of 1 to 1000 runs, but found \"all\".");
+  expect_error(with(Json(1001, Json::object())), 400, "invalid", "but found 1001.");
+  Json unknown = common;
+  unknown["graph"] = "api_aks";
+  unknown["runs"] = {Json::object()};
+  expect_error(server.post(runs, unknown), 404, "not_found", "api_aks");
+  EXPECT_EQ(count(), 0U);
+}
+
+TEST_F(Api, an_export_of_a_run_is_that_of_the_command) {
+  const std::string run = start("api_signal");
+  server.post(at(run, "/cancel"));
+  const Reply exported = server.get(at(run, "/export"));
+  EXPECT_EQ(exported.status, 200) << exported.body;
+  EXPECT_EQ(exported.type, "application/x-ndjson");
+  EXPECT_EQ(exported.header("Content-Disposition"), "attachment; filename=\"" + run + ".jsonl\"");
+  const std::string file = write_file("exported.jsonl", exported.body);
+  EXPECT_EQ(cairn({"verify", "--file", file}).exit, 0) << cairn({"verify", "--file", file}).out;
+  const std::string data = (directory() / "export_data").string();
+  cairn_ok({"import", file, "--data", data});
+  EXPECT_EQ(cairn_ok({"show", run, "--json", "--data", data}).json()["status"], "aborted");
+  cairn_ok({"down", "--data", data});
+  expect_error(server.get(at(nobody, "/export")), 404, "not_found", "run");
+  expect_error(server.get(at(run, "/export?raw=true")), 400, "invalid", "raw");
+}
+
+TEST_F(Api, a_reason_is_always_there_and_null_where_there_is_none) {
+  const std::string open = start("api_signal");
+  for (const Json& shown : {server.get(at(open)).json(), cairn_ok({"show", open, "--json"}).json(),
+                            cairn_ok({"runs", "--lineage", open, "--json"}).json()})
+    EXPECT_TRUE(shown.contains("reason") && shown["reason"].is_null()) << shown;
+  Beside worker({"work"});
+  server.post(at(open, "/signals"), {{"name", "go"}, {"value", 1}});
+  EXPECT_TRUE(waits_for(open, "done"));
+  for (const Json& shown : {server.get(at(open)).json(), cairn_ok({"show", open, "--json"}).json(),
+                            cairn_ok({"runs", "--lineage", open, "--json"}).json()})
+    EXPECT_TRUE(shown.contains("reason") && shown["reason"].is_null()) << shown;
 }
 
 TEST_F(Api, a_failed_run_is_tried_again_and_a_run_is_forked) {

@@ -57,6 +57,34 @@ TEST(ApiInbox, F26_open_questions_come_oldest_first_with_what_a_person_needs_to_
   EXPECT_EQ(server.get(questions + "?color=red").status, 400);
 }
 
+TEST(ApiInbox, F26_the_commands_inbox_is_that_of_the_api) {
+  const std::string dsn = new_database();
+  add_graph(dsn, "inbox_a");
+  add_graph(dsn, "inbox_b");
+  const std::string first = start(dsn, "inbox_a", "jane"), second = start(dsn, "inbox_b", "joe"),
+                    third = start(dsn, "inbox_a", "joe");
+  const Server server({"--dsn", dsn});
+  const auto command = [&](Arguments more) {
+    more.insert(more.begin(), "questions");
+    more.insert(more.end(), {"--dsn", dsn});
+    return cairn_ok(more);
+  };
+  EXPECT_EQ(Json(command({"--json"}).lines()), server.get(questions).json());
+  EXPECT_EQ(runs_of(command({"--json", "--tag", "customer=joe"}).lines()), (std::vector<std::string>{second, third}));
+  EXPECT_EQ(runs_of(command({"--json", "--where", "graph=inbox_b"}).lines()), (std::vector<std::string>{second}));
+  EXPECT_EQ(runs_of(command({"--json", "--lineage", third}).lines()), (std::vector<std::string>{third}));
+  const std::string page = command({"--limit", "1"}).out;
+  EXPECT_NE(page.find(first), std::string::npos) << page;
+  EXPECT_EQ(page.find(second), std::string::npos) << page;
+  const std::size_t at = page.find("--after ");
+  ASSERT_NE(at, std::string::npos) << page;
+  const std::string cursor = page.substr(at + 8, page.find('\n', at) - at - 8);
+  EXPECT_EQ(runs_of(command({"--json", "--after", cursor}).lines()), (std::vector<std::string>{second, third}));
+  EXPECT_EQ(command({}).out.find("--after"), std::string::npos) << "all are shown";
+  expect_refused(cairn({"questions", "--after", "nowhere", "--dsn", dsn}), 2, "cursor");
+  expect_refused(cairn({"questions", "--graph", "inbox_c", "--dsn", dsn}), 3, "inbox_c");
+}
+
 TEST(ApiInbox, questions_and_report_are_within_the_scope_of_the_token) {
   const std::string dsn = new_database();
   add_graph(dsn, "inbox_a");

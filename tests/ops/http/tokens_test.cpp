@@ -120,6 +120,37 @@ TEST(ApiTokens, H7_the_actor_is_the_token_whatever_by_says) {
                                          "run_started", "signal_received"}));
 }
 
+TEST(ApiTokens, H7_several_runs_of_one_request_each_count_in_the_quota_and_lie_within_the_scope) {
+  const std::string dsn = new_database();
+  const std::string token = new_token(
+      dsn, "many",
+      {"--role", "run", "--role", "read", "--role", "operate", "--scope", "tag=team=a", "--quota", "runs=5/1h"});
+  const Server server({"--dsn", dsn});
+  ASSERT_EQ(server.post(graphs, waiting_graph("asks"), bearer(new_token(dsn, "adds", {"--role", "operate"}))).status,
+            201);
+  const auto several = [](int count, const std::string& key) {
+    Json body = {{"graph", "asks"}, {"runs", Json::array()}};
+    for (int n = 0; n < count; ++n) body["runs"].push_back({{"key", key + std::to_string(n)}});
+    return body;
+  };
+  const Reply started = server.post(runs, several(3, "k"), bearer(token));
+  ASSERT_EQ(started.status, 201) << started.body;
+  const std::string run = started.json()["runs"][0]["run"];
+  EXPECT_EQ(server.get(runs + "/" + run, bearer(token)).json()["tags"]["team"], "a");
+  EXPECT_EQ(server.post(runs, several(3, "l"), bearer(token)).status, 429) << "two are left";
+  EXPECT_EQ(server.post(runs, several(3, "k"), bearer(token)).status, 429)
+      << "and it is not known before that none is new";
+  EXPECT_EQ(server.post(runs, several(2, "k"), bearer(token)).status, 200) << "given back, as they existed";
+  EXPECT_EQ(server.post(runs, several(2, "m"), bearer(token)).status, 201);
+  EXPECT_EQ(server.post(runs, several(1, "n"), bearer(token)).status, 429);
+  Json other = several(1, "o");
+  other["runs"][0]["tags"] = {{"team", "b"}};
+  EXPECT_NE(server.post(runs, other, bearer(token)).status, 201);
+  const Reply exported = server.get(runs + "/" + run + "/export", bearer(token));
+  EXPECT_EQ(exported.status, 200);
+  EXPECT_EQ(exported.body.find("\"checkpoint\""), std::string::npos) << "those name runs of others";
+}
+
 TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
   const std::string dsn = new_database();
   const std::string all = new_token(dsn, "all", {"--role", "admin"});

@@ -195,5 +195,14 @@ TEST(PageAgent, U8_the_runs_steps_come_to_the_worker_that_has_its_browser) {
   cairn_ok({"cancel", run});
 }
 
+TEST(PageAgent, F11_a_relative_path_is_refused_when_the_run_starts) {
+  for (const char* url : {"x.html", "./x.html", "pages/x.html", "shop.example/cart"})
+    expect_refused(cairn({"start", "page_agent", "--input", Json{{"goal", "g"}, {"url", url}}.dump()}), 4, "url");
+  for (const char* url : {"https://shop.example/", "/srv/x.html", "file:///srv/x.html"}) {
+    const Json input = {{"goal", "g"}, {"url", url}};
+    cairn_ok({"cancel", cairn_ok({"start", "page_agent", "--input", input.dump(), "--json"}).json()["run"]});
+  }
+}
+
 }  // namespace
 }  // namespace cairn::program

@@ -243,5 +243,13 @@ TEST(SevenNode, S3_19_a_client_sees_each_nodes_end_while_the_run_goes_on) {
   }
 }
 
+// A worker stands in a directory of its own, so that "." would mean another place on each.
+TEST(SevenNode, F11_a_relative_path_is_refused_when_the_run_starts) {
+  for (const char* path : {".", "", "here/there", "../x"}) {
+    const Json input = {{"repository", path}, {"question", "Who owns engine?"}};
+    expect_refused(cairn({"start", "seven_node", "--input", input.dump()}), 4, "repository");
+  }
+}
+
 }  // namespace
 }  // namespace cairn::program

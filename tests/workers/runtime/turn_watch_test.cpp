@@ -32,7 +32,7 @@ TEST(TurnWatch, issue_18_2_the_time_in_which_the_whole_process_stood_still_is_no
   EXPECT_FALSE(watch.is_stuck(1, 900'000'000)) << "it was stopped: one look counts for sixty at most";
 }
 
-using TurnWatchDeathTest = testing::Test;
+using TurnWatchDeathTest = ::testing::Test;
 
 TEST_F(TurnWatchDeathTest, issue_18_2_a_worker_whose_turn_does_not_end_ends_itself) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -47,7 +47,7 @@ TEST_F(TurnWatchDeathTest, issue_18_2_a_worker_whose_turn_does_not_end_ends_itse
     };
     Worker(*store, *catalogue, options).run();
   };
-  EXPECT_EXIT(stuck(), testing::KilledBySignal(SIGABRT), "");
+  EXPECT_EXIT(stuck(), ::testing::KilledBySignal(SIGABRT), "");
 }
 
 }  // namespace

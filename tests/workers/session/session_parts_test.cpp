@@ -310,6 +310,19 @@ TEST_F(StepsInFlightTest, A19_a_run_of_another_release_is_left_to_others_and_a_c
   EXPECT_NE(outside_.notes.back().text.find("stops"), std::string::npos);
 }
 
+TEST_F(StepsInFlightTest, F10_a_slow_step_is_a_line_with_run_step_node_and_attempt) {
+  (void)begin("linear");
+  const HeldJob held = *steps_.job(1);
+  steps_.tick(noon + 10 * second, noon + 10 * second);
+  steps_.ended(1, Outcome{"ok", Json::object(), {}});
+  ASSERT_EQ(outside_.notes.size(), 1u);
+  EXPECT_EQ(outside_.notes[0].level, Note::Level::info);
+  EXPECT_EQ(outside_.notes[0].text, "A step was slow.");
+  const Json fields = {{"run", to_string(held.run)}, {"graph", "linear"}, {"node", "a"}, {"step", 1}, {"attempt", 1},
+                       {"took_ms", 10'000}};
+  EXPECT_EQ(outside_.notes[0].fields, fields);
+}
+
 // A9: values were expanded for every step that was held.
 class RoomForValues : public StepsInFlightTest {
  protected:

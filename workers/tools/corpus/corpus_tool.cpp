@@ -224,6 +224,7 @@ ToolSpec corpus_tool(SearchCorpus search, std::optional<std::vector<std::string>
     return run_search(search, corpora, call);
   });
   spec.timeout_ms = tool_timeout_ms;
+  spec.reach = {"corpus", "corpus"};
   return spec;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace cairn {
 namespace {
@@ -203,8 +204,8 @@ class Periods {
  public:
   explicit Periods(QuestionParts& parts) : parts_(parts), clauses_(parts.clauses) {}
 
-  void read() {
-    for (std::size_t i = 0; i < clauses_.size(); ++i) {
+  void read(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
       if (!clauses_.is_open(i)) continue;
       if (clauses_.word(i) == "between" && read_between(i)) continue;
       const bool is_bound = clauses_.is(i, {"after", "since", "before", "until", "from", "starting"});
@@ -645,7 +646,13 @@ void read_text_patterns(QuestionParts& parts) {
   }
 }
 
-void read_periods(QuestionParts& parts) { Periods(parts).read(); }
+void read_periods(QuestionParts& parts) { Periods(parts).read(0, parts.clauses.size()); }
+
+std::vector<Condition> read_periods(QuestionParts& parts, std::size_t first, std::size_t last) {
+  std::vector<Condition> others = std::exchange(parts.sketch.conditions, {});
+  Periods(parts).read(first, std::min(last, parts.clauses.size()));
+  return std::exchange(parts.sketch.conditions, std::move(others));
+}
 
 std::vector<Condition> read_values(QuestionParts& parts, std::size_t first, std::size_t last) {
   return Values(parts).within(first, last);

@@ -10,6 +10,8 @@ namespace cairn {
 
 void read_text_patterns(QuestionParts& parts);
 void read_periods(QuestionParts& parts);
+// The periods within [first, last): as conditions.
+std::vector<Condition> read_periods(QuestionParts& parts, std::size_t first, std::size_t last);
 void read_comparisons(QuestionParts& parts);
 // Values within [first, last): as conditions.
 std::vector<Condition> read_values(QuestionParts& parts, std::size_t first, std::size_t last);

@@ -63,10 +63,21 @@ class Ratios : private TermReader {
     return std::any_of(some.begin(), some.end(), [&](const Condition& other) { return other.column == one.column; });
   }
 
+  // A period of one side alone narrows both; of two, each its own side.
+  void read_own_periods(std::size_t first, std::size_t middle, std::size_t end, std::vector<Condition>& above,
+                        std::vector<Condition>& below) {
+    const std::vector<Condition> of_above = read_periods(parts_, first, middle);
+    const std::vector<Condition> of_below = read_periods(parts_, middle, end);
+    const bool are_two = !of_above.empty() && !of_below.empty();
+    for (const Condition& condition : of_above) (are_two ? above : sketch_.conditions).push_back(condition);
+    for (const Condition& condition : of_below) (are_two ? below : sketch_.conditions).push_back(condition);
+    read_periods(parts_);
+  }
+
   bool read_two_sides(std::size_t first, std::size_t middle, std::size_t end) {
     std::vector<Condition> above = read_own_comparisons(parts_, first, middle);
     std::vector<Condition> below = read_own_comparisons(parts_, middle, end);
-    read_periods(parts_);
+    read_own_periods(first, middle, end, above, below);
     for (Condition& condition : read_values(parts_, first, middle)) above.push_back(condition);
     for (Condition& condition : read_values(parts_, middle, end)) below.push_back(condition);
     clauses_.use(middle, clauses_.word(middle) == "out" ? middle + 1 : middle);

@@ -332,7 +332,11 @@ class OpenPages {
   std::map<RunId, std::shared_ptr<RunPage>> pages_;
 };
 
-ToolSpec spec(std::string name, NativeTool tool) { return {std::move(name), std::move(tool), tool_ms_max, {}}; }
+ToolSpec spec(std::string name, NativeTool tool) {
+  ToolSpec made{std::move(name), std::move(tool), tool_ms_max, {}};
+  made.reach = {"page", "url"};
+  return made;
+}
 
 }  // namespace
 

@@ -506,6 +506,7 @@ ToolSpec spec(std::string name, NativeTool does) {
   tool.name = std::move(name);
   tool.does = std::move(does);
   tool.timeout_ms = tool_timeout_ms;
+  tool.reach = {"repository", "repository"};
   return tool;
 }
 

@@ -1,0 +1,50 @@
+// Tools that leave a call to another worker where this one's settings do not allow it, or do not know its tool, and
+// another's do. The other sessions' rows are as old as the last look at them, so a new look is waited for before a call
+// is answered here with a refusal. For the worker's serial executor: one thread at a time.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "workers/means.hpp"
+#include "workers/ports/ports.hpp"
+
+namespace cairn {
+
+// Thrown instead of an answer, before anything was done: it is no attempt, and the step is left to others.
+struct MeansAreElsewhere : std::exception {
+  explicit MeansAreElsewhere(std::string need) : lacking(std::move(need)) {}
+  const char* what() const noexcept override { return lacking.c_str(); }
+  std::string lacking;  // "tool NAME", as in means.hpp
+};
+
+// The means of the other sessions that serve the same queues. Times are steady.
+class MeansOfOthers {
+ public:
+  void learn(TimeUs looked_at, std::vector<Means> means) {
+    looked_at_ = looked_at;
+    means_ = std::move(means);
+  }
+  TimeUs looked_at() const { return looked_at_; }  // 0: not yet
+  bool have(const std::string& need) const;
+
+  // A look that begins from now on is wanted, until one was learned.
+  void want_look(TimeUs now_us) { wanted_at_ = now_us; }
+  bool is_look_wanted() const { return wanted_at_ > looked_at_; }
+
+ private:
+  TimeUs looked_at_ = 0;
+  TimeUs wanted_at_ = 0;
+  std::vector<Means> means_;
+};
+
+// A call for which `own` suffices goes to `tools`, and so does one that no other session has the means for, to be
+// refused there. Where no look comes within `patience_us`, the call is left to others all the same. REQUIRES: `tools`
+// and `others` outlive it.
+std::unique_ptr<Tools> make_yielding_tools(Tools& tools, Means own, MeansOfOthers& others, TimeUs patience_us);
+
+}  // namespace cairn
