@@ -67,7 +67,7 @@ PgParameters& add_texts(PgParameters& parameters, const std::optional<std::vecto
 }
 
 bool newer(const RunRow& a, const RunRow& b) { return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id); }
-bool earlier(const QuestionRow& a, const QuestionRow& b) {
+bool asked_earlier(const QuestionRow& a, const QuestionRow& b) {
   return std::tie(a.asked_at, a.run, a.id) < std::tie(b.asked_at, b.run, b.id);
 }
 bool in_no_order(const HeldJob&, const HeldJob&) { return false; }
@@ -229,14 +229,15 @@ class PostgresStore final : public Store {
   std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) override {
     if (limit <= 0) return {};
     if (id.is_nil())
-      return joined(placements_.query_each("questions", PgParameters().add(limit)), read_questions, earlier, limit);
+      return joined(placements_.query_each("questions", PgParameters().add(limit)), read_questions, asked_earlier,
+                    limit);
     return read_questions(query_of(id, "questions_of_run", of_run(id).add(limit)));
   }
 
   std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
     if (limit <= 0) return {};
     const PgParameters place = PgParameters().add(after.asked_at).add(after.run).add(after.id).add(limit);
-    return joined(placements_.query_each("questions_after", place), read_questions, earlier, limit);
+    return joined(placements_.query_each("questions_after", place), read_questions, asked_earlier, limit);
   }
 
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
