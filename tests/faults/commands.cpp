@@ -47,7 +47,7 @@ bool Commands::give(const Target& target, Arguments command) {
 
 void Commands::give_one() {
   Target& target = targets_[random_() % targets_.size()];
-  switch (random_() % 10) {
+  switch (++given_ == 1 ? 0 : random_() % 10) {  // one of them is cancelled in any case
     case 0:
       if (!is_ended(status(target)) && give(target, {"cancel"})) target.is_cancelled = true;
       break;

@@ -230,7 +230,7 @@ void Load::measure_before() {
 void Load::measure_after() {
   if (!is_full()) return;
   for (int n = 0; n < 3 && line_.after_per_s < rate_kept * line_.before_per_s; ++n) {
-    start_batch(options_.batch / 3);
+    start_batch(options_.batch_after);
     line_.after_per_s = std::max(line_.after_per_s, rate(window));
   }
 }

@@ -31,7 +31,8 @@ struct LoadOptions {
   std::vector<std::string> worker_dsns = {};  // which the workers take in turn; none: `dsn`
   std::string dsn = {};                       // "": the embedded cluster
   int work_ms = 100;                          // of a sub-goal
-  int batch = 900;                            // plans that keep the workers busy in full, a third of it afterwards
+  int batch = 900;                            // plans that keep the workers busy in full, before the faults
+  int batch_after = 300;                      // and after them, for the seconds of a measurement
 };
 
 class Load {
