@@ -1,7 +1,7 @@
 // One run of very many events, very many runs in one worker, and what that held after its death.
 #include <algorithm>
 #include <cmath>
-#include <memory>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -155,12 +155,15 @@ Result<Json> measure_takeover(const std::string& dsn, BenchServer&, const BenchO
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
-  auto holder = std::make_unique<WorkerProcesses>(database, 1, room);
+  WorkerProcesses holder(database, 1, room);
   start_held_runs(*opened, holds, longer_than_measured_ms);
-  wait_for_steps(*holder, holds);
-  const SessionId dead = opened->store->sessions().at(0).id;
+  wait_for_steps(holder, holds);
+  const std::map<SessionId, std::int64_t> held = opened->store->held_counts();
+  if (held.size() != 1 || held.begin()->second != holds)
+    throw std::runtime_error("Expected one worker to hold all steps, but it does not.");
+  const SessionId dead = held.begin()->first;
   const WorkerProcesses others(database, survivors, room);
-  holder.reset();
+  holder.kill();
   const TakenOver taken = watch_holds(*opened->store, dead, holds);
   return Json{{"value", rounded((taken.last_ms - taken.first_ms) / 1'000, 1'000)},
               {"unit", "s"},

@@ -36,7 +36,7 @@ TEST(Faults, half_of_the_backends_killed) {
                [](OwnServer& server, Load& load) {
                  int killed = 0;
                  load.under(3, milliseconds(700),
-                            [&] { load.lose(Unwritten::claims, [&] { killed += server.kill_half_of_backends(); }); });
+                            [&] { load.lose(Unwritten::claims, [&] { killed += server.kill_backends(2); }); });
                  return killed;
                });
 }

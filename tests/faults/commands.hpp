@@ -33,6 +33,7 @@ class Commands {
   Load& load_;
   std::mt19937_64 random_;
   std::vector<Target> targets_;
+  int given_ = 0;
   int signals_ = 0;
   int acknowledged_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct LoadOptions {
   std::vector<std::string> worker_dsns = {};  // which the workers take in turn; none: `dsn`
   std::string dsn = {};                       // "": the embedded cluster
   int work_ms = 100;                          // of a sub-goal
-  int batch = 900;                            // plans that keep the workers busy in full, a third of it afterwards
+  int batch = 900;                            // plans that keep the workers busy in full, before the faults
+  int batch_after = 300;                      // and after them, for the seconds of a measurement
 };
 
 class Load {
@@ -74,6 +76,8 @@ class Load {
   const std::string& name() const { return options_.name; }
   const std::string& tools() const { return tools_; }
   std::string database() const;  // its owner's DSN
+  // An operator lets the run's failed steps begin again: their attempts are counted from one.
+  void note_tried_again(const std::string& run) { tried_again_.insert(run); }
   // Acknowledged commands that the ledger of another keeps.
   void note_acknowledged(std::int64_t count) { line_.acknowledged += count; }
 
@@ -117,7 +121,8 @@ class Load {
   bool are_killed_ = false;          // some of them
   std::vector<Start> runs_;          // whose start was acknowledged
   std::vector<std::string> poison_;  // likewise
-  std::vector<std::string> gone_;    // acknowledged runs that went with lost commits
+  std::set<std::string> tried_again_;
+  std::vector<std::string> gone_;  // acknowledged runs that went with lost commits
   int keys_ = 0;
   int batches_ = 0;
   FaultLine line_;

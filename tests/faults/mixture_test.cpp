@@ -84,7 +84,7 @@ class Mixture {
     });
   }
   void kill_backends() {
-    load_.lose(Unwritten::claims, [&] { server_.kill_half_of_backends(); });
+    load_.lose(Unwritten::claims, [&] { server_.kill_backends(2); });
   }
   void terminate() {
     test::ask(server_.dsn(),

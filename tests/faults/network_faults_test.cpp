@@ -93,7 +93,7 @@ TEST(Faults, bytes_that_come_one_by_one_lose_nothing) {
 TEST(Faults, connections_reset_in_the_midst_of_bytes) {
   break_path("reset", "connection reset (RST) at a byte drawn at random", [](RoughPath& path, Load& load) {
     load.under(is_full() ? 12 : 3, milliseconds(300), [&] {
-      path.reset_within(40'000);
+      path.reset_within(is_full() ? 40'000 : 2'000);  // fewer bytes pass where less is done
       std::this_thread::sleep_for(milliseconds(500));
       path.reset_within(0);
     });

@@ -27,7 +27,8 @@ TEST(Faults, workers_killed_one_after_another) {
 
 // How many reports came too late.
 std::int64_t sleep_past_the_time_to_live(const std::string& name) {
-  Load load({.name = name, .work_ms = 500, .batch = 90});  // long enough to be stopped in the midst of it
+  Load load(
+      {.name = name, .work_ms = 500, .batch = 90, .batch_after = 80});  // long enough to be stopped in the midst of it
   load.start_plans(12);
   load.measure_before();
   load.worker(0).signal(SIGSTOP);
@@ -131,7 +132,8 @@ TEST(Faults, random_commands_while_workers_die) {
   load.measure_before();
   Commands commands(load, fault_seed());
   for (int n = 0; n < (is_full() ? 40 : 8); ++n) commands.start();
-  for (int n = 0; n < times(60); ++n) {
+  const int given = is_full() ? 180 : 40;
+  for (int n = 0; n < given; ++n) {
     commands.give_one();
     if (n % 20 == 0) load.replace_worker(static_cast<std::size_t>(n / 20));
   }
@@ -139,7 +141,7 @@ TEST(Faults, random_commands_while_workers_die) {
   load.measure_after();
   load.wait_until_ended();
   commands.expect_kept();
-  load.expect_nothing_lost_or_doubled("cancel, pause, resume, retry, signal at random while workers die", times(60));
+  load.expect_nothing_lost_or_doubled("cancel, pause, resume, retry, signal at random while workers die", given);
 }
 
 }  // namespace

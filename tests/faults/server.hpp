@@ -26,9 +26,10 @@ class OwnServer {
   OwnServer& operator=(const OwnServer&) = delete;
 
   void start();
-  void kill_at_once();          // SIGKILL to all of its processes
-  void kill_postmaster();       // SIGKILL to that process alone; returns when the others have noticed and are gone
-  int kill_half_of_backends();  // returns, when the server has recovered, how many
+  void kill_at_once();     // SIGKILL to all of its processes
+  void kill_postmaster();  // SIGKILL to that process alone; returns when the others have noticed and are gone
+  // SIGKILL to one backend of so many, and to one at least; returns, when the server has recovered, to how many.
+  int kill_backends(int one_of);
   void signal_all(int number);
   void promote();
   void back_up();      // a physical copy, taken while it runs

@@ -56,15 +56,7 @@ TEST(Faults, a_backend_killed_takes_all_connections_along) {
   Load load({.name = "backend", .dsn = server.dsn()});
   load.start_plans(6);
   load.measure_before();
-  load.under(3, milliseconds(700), [&] {
-    const std::int64_t pid = test::ask_number(
-        server.dsn(),
-        "select min(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()");
-    load.lose(Unwritten::claims, [&] {
-      kill(static_cast<pid_t>(pid), SIGKILL);
-      std::this_thread::sleep_for(milliseconds(300));
-    });
-  });
+  load.under(3, milliseconds(700), [&] { load.lose(Unwritten::claims, [&] { server.kill_backends(1'000); }); });
   load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("SIGKILL of a backend, crash recovery", 3);

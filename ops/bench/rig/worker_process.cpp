@@ -1,6 +1,7 @@
 #include "ops/bench/rig/worker_process.hpp"
 
 #include <atomic>
+#include <csignal>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -82,6 +83,10 @@ double WorkerProcesses::peak_memory_mb() const {
   double most = 0;
   for (const auto& worker : workers_) most = std::max(most, cairn::peak_memory_mb(worker->process.pid()));
   return most;
+}
+
+void WorkerProcesses::kill() {
+  for (const auto& worker : workers_) ::kill(worker->process.pid(), SIGKILL);
 }
 
 void WorkerProcesses::stop() {

@@ -20,7 +20,7 @@ class WorkerProcesses {
  public:
   // `arguments`: of `cairn bench-worker`, in addition to the database. Throws std::runtime_error if one does not start.
   WorkerProcesses(const FreshDatabase& database, int count, const std::vector<std::string>& arguments = {});
-  ~WorkerProcesses();  // kills them
+  ~WorkerProcesses();  // ends them
   WorkerProcesses(const WorkerProcesses&) = delete;
   WorkerProcesses& operator=(const WorkerProcesses&) = delete;
 
@@ -32,6 +32,7 @@ class WorkerProcesses {
   double cpu_seconds() const;
   double peak_memory_mb() const;  // of the largest
 
+  void kill();  // at once (SIGKILL): what they hold stays theirs
   // Drains them. Throws std::runtime_error if one breaks.
   void stop();
 
