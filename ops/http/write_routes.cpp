@@ -94,6 +94,8 @@ std::optional<std::int64_t> take_more_runs(const RouteCall& call, std::size_t mo
 RouteReply start_runs(RouteCall& call) {
   Result<std::vector<StartRequest>> requests = starts_body(call.request);
   if (!requests) return requests.error();
+  if (const std::string& graph = requests->front().graph; call.client.graphs().current(graph) == nullptr)
+    return no_such_graph(graph);
   auto commands = start_commands(call, *std::move(requests));
   if (!commands) return std::move(commands).error();
   if (const auto until_run = take_more_runs(call, commands->size() - 1))

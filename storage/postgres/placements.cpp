@@ -6,12 +6,23 @@
 #include <thread>
 #include <utility>
 
+#include "storage/clock.hpp"
+
 namespace cairn {
 namespace {
 
 constexpr int moves_max = 20;
 constexpr std::chrono::milliseconds move_pause{100};
 constexpr auto placement_columns = std::to_array<std::string_view>({"shard", "name", "citus_shard", "host", "port"});
+
+// Not prepared: a pooler that was taken for a server is told apart by the first statement that is, which says so.
+bool are_distributed_there(PgConnection& connection) {
+  constexpr std::int64_t patience_us = 10'000'000;
+  const std::optional<PgResult> answer =
+      connection.ask(statement("are_tables_distributed").text, steady_us() + patience_us);
+  if (!answer) throw PostgresError("", "the server did not answer in time");
+  return answer->text(0, 0) == "t";
+}
 
 // The hot ones, and leave to lock the tables of a shard.
 std::string_view settings_of_nodes() {
@@ -27,12 +38,20 @@ Placements::Placements(PgConnectOptions options, int connections_max, std::int64
       connections_max_(connections_max),
       patience_ms_(patience_ms),
       silence_min_ms_(silence_min_ms),
-      whole_(options_, connections_max, patience_ms, silence_min_ms) {
-  is_citus_ = whole_.query("are_tables_distributed").boolean(0, 0);
-  if (!is_citus_) return;
-  whole_.set_settings(citus_settings);
-  shards_ = whole_.query("schema_version").int4(0, 1);
-  read();
+      whole_(options_, connections_max, patience_ms, silence_min_ms) {}
+
+bool Placements::are_distributed() {
+  if (kind_ != Kind::unknown) return kind_ == Kind::cluster;
+  const std::lock_guard lock(asking_);
+  if (kind_ != Kind::unknown) return kind_ == Kind::cluster;
+  const bool is_cluster = whole_.run(are_distributed_there);
+  if (is_cluster) {
+    whole_.set_settings(citus_settings);
+    shards_ = whole_.query("schema_version").int4(0, 1);
+    read();
+  }
+  kind_ = is_cluster ? Kind::cluster : Kind::one_database;
+  return is_cluster;
 }
 
 // Asked of the cluster's metadata, which every node has.
@@ -100,7 +119,7 @@ std::shared_ptr<const Placements::Placement> Placements::placement_of(Shard shar
 }
 
 std::vector<Shard> Placements::one_shard_of_each() {
-  if (!is_citus_) return {0};
+  if (!are_distributed()) return {0};
   const std::lock_guard lock(mutex_);
   std::vector<Shard> first;
   std::map<const Placement*, Shard> seen;
@@ -122,7 +141,7 @@ std::vector<PgResult> Placements::query_each_widely(std::string_view name, const
 }
 
 std::vector<PgConnectOptions> Placements::listened_to() {
-  std::vector<PgConnectOptions> all = {whole_.options()};
+  std::vector<PgConnectOptions> all = {whole().options()};
   const std::lock_guard lock(mutex_);
   for (const auto& [node, pool] : pools_) all.push_back(pool->options());
   return all;

@@ -10,6 +10,7 @@
 // refuses (`shard_is_elsewhere`) if it is no longer there: then the placements are read again.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,15 +41,18 @@ class AboutShard {
 
 class Placements {
  public:
-  // `options`, `connections_max` and so on of each node: see PostgresPool. Throws PostgresError if the cluster does not
-  // say where its shards are.
+  // `options`, `connections_max` and so on of each node: see PostgresPool. Nothing is asked before the first use, which
+  // throws PostgresError if a cluster does not say where its shards are.
   Placements(PgConnectOptions options, int connections_max, std::int64_t patience_ms = 10'000,
              std::int64_t silence_min_ms = 1'000);
 
   // For what is not of a run.
-  PostgresPool& whole() { return whole_; }
+  PostgresPool& whole() {
+    are_distributed();  // its connections are set accordingly
+    return whole_;
+  }
   // Whether there is more than the one database: rows of two shards may lie on two nodes.
-  bool are_distributed() const { return is_citus_; }
+  bool are_distributed();
 
   // Lends a connection to the node of the shard to one call of `use`, as PostgresPool::run.
   template <class Use>
@@ -90,7 +94,7 @@ class Placements {
 
   template <class Lend, class Use>
   std::invoke_result_t<Use&, PgConnection&> at(Shard shard, const Lend& lend, Use& use) {
-    if (!is_citus_) return lend(whole_, use);
+    if (!are_distributed()) return lend(whole_, use);
     for (Moves moves;;) {
       const std::shared_ptr<const Placement> placement = placement_of(shard);
       try {
@@ -127,7 +131,9 @@ class Placements {
   const std::int64_t patience_ms_;
   const std::int64_t silence_min_ms_;
   PostgresPool whole_;
-  bool is_citus_ = false;
+  enum class Kind : std::uint8_t { unknown, one_database, cluster };
+  std::atomic<Kind> kind_{Kind::unknown};
+  std::mutex asking_;
   std::int32_t shards_ = 1;  // of a cluster
   std::mutex mutex_;
   bool has_given_up_ = false;

@@ -681,6 +681,8 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
     return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards, identity));
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
+  } catch (const StoreUnavailable& failure) {
+    return Error{Code::unavailable, failure.what()};
   }
 }
 

@@ -216,7 +216,6 @@ TEST_P(Invariants, X_5_a_result_its_events_and_the_queue_are_one_commit) {
     const std::string run = start_run(case_);
     if (execute(case_, run, -end) != 137) continue;
     ++crashes;
-    EXPECT_LT(static_cast<std::int64_t>(rows(run).size()), end);
     cairn_ok({"verify", run});  // rows, jobs and questions are what the events say
     EXPECT_EQ(execute(case_, run), 0);
     EXPECT_EQ(comparable(run), expected);

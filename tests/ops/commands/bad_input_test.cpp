@@ -264,7 +264,7 @@ TEST(BadInput, a_models_script_that_is_none_is_told) {
                                  R"({"replies": [{"value": 1, "node": 2}]})", R"({"replies": [{"error": 1}]})"}) {
     SCOPED_TRACE(text);
     const Variable script("CAIRN_MODEL_SCRIPT", write_file("bad_script.json", text));
-    expect_refused(cairn({"work"}), 4, "Expected");
+    expect_refused(cairn({"work"}), 2, "Expected");
   }
 }
 
@@ -310,7 +310,7 @@ TEST(BadInput, a_variable_that_says_nothing_we_know_is_told_at_once) {
   }
   for (const std::string url : {"nonsense", "ftp://host/v1", "http://", "http://host:99999/v1", "http://u:p@host/v1"}) {
     const Variable variable("CAIRN_MODEL_URL", url);
-    expect_refused(cairn({"start", "plan_runner"}), 4, "CAIRN_MODEL_URL");
+    expect_refused(cairn({"start", "plan_runner"}), 2, "CAIRN_MODEL_URL");
   }
   {
     const Variable programs("CAIRN_PG_BIN", "/nowhere");

@@ -92,7 +92,10 @@ TEST(Control, no_foreign_escape_reaches_the_terminal) {
 
 TEST(Signal, is_taken_by_the_wait_for_its_name_and_each_id_once) {
   const std::string run = start(add_signal_graph("signalled"));
-  const Json sent = cairn_ok({"signal", run, "other", "--value", "1", "--id", "s1", "--json"}).json();
+  Json sent = cairn_ok({"signal", run, "other", "--value", "1", "--id", "s1", "--json"}).json();
+  EXPECT_EQ(sent["waited_for"], false);
+  EXPECT_NE(sent["hint"], "");
+  for (const char* more : {"waited_for", "hint"}) sent.erase(more);
   EXPECT_EQ(sent, (Json{{"run", run}, {"signal", "other"}, {"id", "s1"}}));
   EXPECT_EQ(status_of(run), "waiting");
   expect_refused(cairn({"signal", run, "go", "--value", "2", "--id", "s1"}), 4, "s1");

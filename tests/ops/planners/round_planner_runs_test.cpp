@@ -45,7 +45,7 @@ TEST(RoundPlannerProgram, settings_that_make_no_sense_are_refused_with_a_sentenc
     setenv(name, value, 1);
     const Ran ran = start();
     unsetenv(name);
-    expect_refused(ran, 4, name);
+    expect_refused(ran, 2, name);
   }
 }
 

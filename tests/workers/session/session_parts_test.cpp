@@ -528,7 +528,7 @@ TEST_F(Reaping, A14_what_does_not_fit_in_one_answer_is_asked_for_as_soon_as_that
   ASSERT_EQ(first.submissions.size(), static_cast<std::size_t>(ReapSession::holds_max));
   EXPECT_TRUE(first.calls.empty());
   for (const Submission& loss : first.submissions) {
-    EXPECT_TRUE(sweeping_.drain_actions().empty()) << "too early";
+    EXPECT_TRUE(sweeping_.drain_actions().calls.empty()) << "too early";
     Reply reply;
     reply.ticket = loss.ticket;
     (void)sweeping_.replied(reply);

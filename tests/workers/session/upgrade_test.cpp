@@ -123,6 +123,11 @@ TEST(Upgrade, histories_of_the_first_release_fold_to_the_same_states) {
     for (Json& step : states[name]["steps"]) step.erase("waits_for");  // what is shown besides, since later
     for (const char* later : {"input", "tags", "started_at", "updated_at", "parent", "continues", "key"})
       EXPECT_EQ(states[name].erase(later), 1u) << later;
+    // Always there now, and null where there is none: then it was "" in a run that is done, and absent in an open one.
+    if (Json& reason = states[name]["reason"]; reason.is_null() && is_ended(state->status))
+      reason = "";
+    else if (reason.is_null())
+      states[name].erase("reason");
     expect_chain_holds(*store, row);
   }
   EXPECT_EQ(states.size(), 6u);

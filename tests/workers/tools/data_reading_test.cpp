@@ -231,9 +231,9 @@ TEST(DataReading, issue_20_2_a_ratio_is_a_share_of_all_or_of_one_figure_to_anoth
     EXPECT_TRUE(contains(canonical(query.value("doubts", Json())), "A ratio can be meant in several ways."));
   }
   const std::string of_two_years =
-      "select 1.0 * count(*) filter (where (call.arrived_on >= date '2024-01-01' and call.arrived_on < date "
-      "'2025-01-01')) / nullif(count(*) filter (where (call.arrived_on >= date '2023-01-01' and call.arrived_on < date "
-      "'2024-01-01')), 0) as ratio from call";
+      "select 1.0 * count(*) filter (where call.arrived_on >= date '2024-01-01' and call.arrived_on < date "
+      "'2025-01-01') / nullif(count(*) filter (where call.arrived_on >= date '2023-01-01' and call.arrived_on < date "
+      "'2024-01-01'), 0) as ratio from call";
   for (const char* question :
        {"What is the ratio of calls in 2024 to calls in 2023?", "What is the ratio of calls in 2024 to those in 2023?"})
     EXPECT_EQ(in_one_line(read_query(question)["text"]), of_two_years) << question;

@@ -45,8 +45,8 @@ class Ratios : private TermReader {
       if (!term) continue;
       if (!term->is_figure()) {
         const std::size_t table = schema_.columns()[*term->column].table;
-        const bool is_name =
-            schema_.label_of(table) == term->column || !is_figure_column(schema_.columns()[*term->column]);
+        const SchemaColumn& column = schema_.columns()[*term->column];
+        const bool is_name = schema_.label_of(table) == term->column || column.is_unique || !is_figure_column(column);
         if (is_name) {
           const bool is_whole = picker_.table(*clauses_[at - 1].mention) == std::optional(table);
           Term counted = is_whole ? counted_term(table) : *term;
