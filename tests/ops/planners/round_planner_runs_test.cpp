@@ -45,7 +45,8 @@ TEST(RoundPlannerProgram, settings_that_make_no_sense_are_refused_with_a_sentenc
     setenv(name, value, 1);
     const Ran ran = start();
     unsetenv(name);
-    expect_refused(ran, 2, name);
+    const bool is_unknown_here = std::string(name) == "CAIRN_QUERY_LANGUAGE";  // another release may speak it
+    expect_refused(ran, is_unknown_here ? 4 : 2, name);
   }
 }
 

@@ -539,7 +539,7 @@ TEST_F(Reaping, A14_what_does_not_fit_in_one_answer_is_asked_for_as_soon_as_that
   Reply reply;
   reply.ticket = last.submissions.at(0).ticket;
   (void)sweeping_.replied(reply);
-  EXPECT_TRUE(sweeping_.drain_actions().empty()) << "that was all";
+  EXPECT_TRUE(sweeping_.drain_actions().calls.empty()) << "that was all";
 }
 
 TEST_F(Reaping, A14_what_is_left_at_the_next_look_is_everybodys) {
