@@ -15,7 +15,7 @@ constexpr int moves_max = 20;
 constexpr std::chrono::milliseconds move_pause{100};
 constexpr auto placement_columns = std::to_array<std::string_view>({"shard", "name", "citus_shard", "host", "port"});
 
-// Not prepared: a pooler that was taken for a server is told apart by the first statement that is, which says so.
+// Not prepared: a pooler that was taken for a server is found out by the first statement that is, which says so.
 bool are_distributed_there(PgConnection& connection) {
   constexpr std::int64_t patience_us = 10'000'000;
   const std::optional<PgResult> answer =
