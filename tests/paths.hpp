@@ -9,5 +9,6 @@ std::string source_dir();
 std::string cairn_program();
 std::string note_program();  // the tool of the fault tests
 std::string crash_worker();
+std::string moved_clock();  // a library to preload
 
 }  // namespace cairn::testing

@@ -19,6 +19,7 @@ constexpr std::int64_t transaction_seconds_max = 600;
 constexpr TimeUs clock_us_max = 1'000'000;
 constexpr TimeUs unsigned_us_max = 60'000'000;  // six times what is usual between two checkpoints
 constexpr std::int64_t dead_rows_fine = 100'000;
+constexpr TimeUs unread_us_max = TimeUs{24} * 3600 * 1'000'000;
 constexpr std::uint64_t free_bytes_min = 1'000'000'000;
 
 std::string seconds_text(std::int64_t seconds) { return duration_text(seconds * 1'000'000); }
@@ -232,6 +233,23 @@ Check data_sources(const SchemaFacts& schema, TimeUs now_us) {
   return {"data_sources", true, telling.empty() ? "no session says its own" : "the sessions of a queue have the same"};
 }
 
+// Commits that a consumer has not confirmed are kept for it.
+Check feed(const SchemaFacts& schema, TimeUs now_us) {
+  if (schema.consumers.empty()) return {"feed", true, "no consumer"};
+  bool ok = true;
+  std::string found;
+  for (const FeedStanding& standing : schema.consumers) {
+    const TimeUs age_us = standing.oldest ? std::max<TimeUs>(now_us - *standing.oldest, 0) : 0;
+    ok = ok && age_us < unread_us_max;
+    found += (found.empty() ? "" : "; ") + standing.consumer.name;
+    found += standing.behind == 0 ? " has everything"
+                                  : " is " + std::to_string(standing.behind) + " commits behind, the oldest " +
+                                        duration_text(age_us) + " old";
+    if (standing.reads_history) found += ", and reads history";
+  }
+  return {"feed", ok, found};
+}
+
 void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   if (!facts.schema) {
     checks.push_back({"schema_version", false, facts.schema_fault});
@@ -249,6 +267,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(autovacuum(*facts.schema, facts.server.autovacuum));
   checks.push_back(sessions(*facts.schema, facts.database_us));
   checks.push_back(data_sources(*facts.schema, facts.database_us));
+  checks.push_back(feed(*facts.schema, facts.database_us));
   checks.push_back({"held_by_nobody", facts.schema->held_by_nobody == 0,
                     std::to_string(facts.schema->held_by_nobody) + " jobs held by sessions that are gone"});
 }
@@ -278,8 +297,10 @@ Check cluster(const DoctorFacts& facts) {
     fewest = std::min(fewest, node.shards);
     most = std::max(most, node.shards);
     found += (found.empty() ? "" : ", ") + name + " has " + std::to_string(node.shards) + " shards";
-    if (!node.fault.empty() && fault.empty())
-      fault = name + " does not answer: " + node.fault.substr(0, node.fault.find('\n'));
+    if (!node.reached && fault.empty()) {
+      const std::string& says = node.reached.error().message;
+      fault = name + " does not answer: " + says.substr(0, says.find('\n'));
+    }
   }
   if (!fault.empty()) return {"cluster", false, fault};
   if (most > fewest + 1) return {"cluster", false, found + ": `cairn distribute` evens them out"};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/feed/feed.hpp"
 #include "storage/postgres/distribution.hpp"
 #include "storage/store.hpp"
 
@@ -88,7 +89,8 @@ struct SchemaFacts {
   std::int64_t held_by_nobody = 0;         // jobs whose holder is gone; counted up to a hundred
   ArchiveFacts archive = {};
   CheckpointFacts checkpoints = {};
-  std::string login_rights = {};  // on events that this login itself has: "delete, update"; "": none
+  std::vector<FeedStanding> consumers = {};  // of the feed
+  std::string login_rights = {};             // on events that this login itself has: "delete, update"; "": none
 };
 
 struct DoctorFacts {

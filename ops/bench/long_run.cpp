@@ -18,7 +18,7 @@ constexpr std::int64_t in_flight = 10'000;
 constexpr std::int64_t in_flight_ms_max = 60'000;
 constexpr int survivors_usual = 4;
 constexpr std::int64_t longer_than_measured_ms = 3'600'000;
-constexpr int turns = 5;            // of a new run and the long one: a machine's pace changes within seconds
+constexpr int long_run_turns = 5;            // of a new run and the long one: a machine's pace changes within seconds
 constexpr std::int64_t parts = 10;  // of the long run; each turn measures the steps of one part
 constexpr std::chrono::milliseconds steps_pause{2};
 constexpr std::chrono::minutes steps_patience{10};
@@ -103,7 +103,7 @@ Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const
   Spent late;
   Spent early;
   std::vector<double> taken_over;
-  for (int turn = 0; turn < turns; ++turn) {
+  for (int turn = 0; turn < long_run_turns; ++turn) {
     const Result<Spent> beginning = measure_beginning(dsn, server, part);
     if (!beginning) return beginning.error();
     early = both(early, *beginning);
@@ -115,7 +115,7 @@ Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const
   line["value"] = std::round(late.rate());
   line["unit"] = "steps/s";
   line["limit"] = std::round(early.rate());
-  line["limit_is"] = "new runs, in turns with the long one";
+  line["limit_is"] = "new runs, in long_run_turns with the long one";
   line["limit_costs"] = per_step(early);
   line["ratio"] = rounded(late.rate() / early.rate(), 1'000);
   line["events"] = opened->store->run(run)->head;

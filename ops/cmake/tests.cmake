@@ -89,6 +89,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/test_runs.cpp
   tests/storage/data/corpus_test.cpp
   tests/storage/data/dataset_values_test.cpp
+  tests/storage/feed/feed_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
   tests/storage/postgres/citus_test.cpp
@@ -264,6 +265,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/progress_test.cpp
   tests/ops/http/protocol_test.cpp
   tests/ops/http/tokens_test.cpp
+  tests/ops/feed/feed_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_and_do_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp
@@ -311,7 +313,8 @@ add_dependencies(test_faults cairn note)
 set_tests_properties(faults PROPERTIES RUN_SERIAL ON)  # its times are those of leases, on a machine that is its own
 add_executable(crash_worker tests/ops/audit/crash_worker.cpp)
 target_link_libraries(crash_worker PRIVATE cairn_ops)
-add_dependencies(test_ops cairn crash_worker)
+add_library(moved_clock MODULE tests/ops/moved_clock.cpp)
+add_dependencies(test_ops cairn crash_worker moved_clock)
 
 # The tidy tests read the sources; they need nothing of the program.
 add_executable(test_tidy

@@ -8,6 +8,7 @@
 #include "ops/http/bodies.hpp"
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/client_pool.hpp"
+#include "ops/http/feed_routes.hpp"
 #include "ops/http/graph_routes.hpp"
 #include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
@@ -122,6 +123,11 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/report", show_report, ApiRole::read},
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
+    {"GET", "/api/v1/feed", show_feed, ApiRole::read},
+    {"GET", "/api/v1/consumers", list_consumers, ApiRole::read},
+    {"POST", "/api/v1/consumers", add_consumer, ApiRole::operate},
+    {"POST", "/api/v1/consumers/{name}/confirm", confirm_consumer, ApiRole::read},
+    {"DELETE", "/api/v1/consumers/{name}", remove_consumer, ApiRole::operate},
 };
 
 // This table is what the address of the API shows when it is opened.

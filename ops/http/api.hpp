@@ -8,7 +8,7 @@
 
 #include "ops/http/api_options.hpp"
 #include "ops/http/guard.hpp"
-#include "ops/http/message.hpp"
+#include "ops/http/transport/message.hpp"
 #include "ops/service/database.hpp"
 
 namespace cairn {

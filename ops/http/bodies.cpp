@@ -6,6 +6,7 @@
 
 #include "engine/bounds.hpp"
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/feed_arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 
 namespace cairn {
@@ -91,6 +92,18 @@ class Fields {
     std::string given = name(field);
     if (given.empty()) refuse_kind(field, "a text");
     return given;
+  }
+  std::string needed_text(const char* name) {
+    if (needed(name).is_null() && !fields_.contains(name)) return "";
+    return text(name);
+  }
+  std::vector<std::string> texts(const char* name) {
+    if (!has(name)) return {};
+    const Json& given = fields_[name];
+    const auto is_text = [](const Json& one) { return one.is_string(); };
+    if (given.is_array() && std::all_of(given.begin(), given.end(), is_text)) return given;
+    refuse_kind(name, "a list of texts");
+    return {};
   }
   Json object(const char* name) {
     if (!is_of_kind(name, &Json::is_object, "an object")) return Json::object();
@@ -390,6 +403,48 @@ Result<RunQuery> filter_query(const ApiRequest& request) {
                                            : add_term(query, name, value);
     if (!added) return added.error();
   }
+  return query;
+}
+
+Result<std::string> cursor_body(const ApiRequest& request) {
+  Fields body(request, {"cursor"});
+  const std::string cursor = body.needed_text("cursor");
+  return body.result(cursor);
+}
+
+Result<ConsumerRequest> consumer_body(const ApiRequest& request) {
+  Fields body(request, {"name", "from", "graph", "tags", "types"});
+  ConsumerRequest asked;
+  asked.consumer.name = body.needed_name("name");
+  const std::string from = body.text("from");
+  asked.consumer.filter.graph = body.name("graph");
+  asked.consumer.filter.tags = body.tags();
+  const std::vector<std::string> types = body.texts("types");
+  if (const auto read = body.result(true); !read) return read.error();
+  if (const auto name = consumer_name_argument(asked.consumer.name); !name) return name.error();
+  Result<std::vector<std::string>> known = event_types_argument(types);
+  if (!known) return known.error();
+  asked.consumer.filter.types = *std::move(known);
+  if (from.empty()) return asked;
+  const Result<FeedStart> start = feed_start_argument(from);
+  if (!start) return start.error();
+  asked.from = *start;
+  return asked;
+}
+
+Result<FeedQuery> feed_query(const ApiRequest& request) {
+  if (const Status known = only_query(request, {"consumer", "after", "limit", "follow"}); !known) return known.error();
+  FeedQuery query{.consumer = query_text(request, "consumer"), .after = query_text(request, "after")};
+  if (query.consumer.empty())
+    return bad_request("Expected ?consumer=NAME for the feed, but it is missing: POST /api/v1/consumers makes one.");
+  const std::string limit = query_text(request, "limit");
+  if (!limit.empty())
+    if (const Status set = set_limit(query.limit, limit, feed_page_max); !set) return set.error();
+  const Result<bool> follow = query_flag(request, "follow");
+  if (!follow) return follow.error();
+  query.follow = *follow || request.header("accept").find("text/event-stream") != std::string::npos;
+  const std::string last = request.header("last-event-id");
+  if (query.follow && !last.empty()) query.after = last;
   return query;
 }
 

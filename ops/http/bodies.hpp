@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include "ops/answers/run_json.hpp"
-#include "ops/http/message.hpp"
+#include "ops/http/transport/message.hpp"
 #include "ops/requests/requests.hpp"
+#include "storage/feed/feed.hpp"
 
 namespace cairn {
 
@@ -28,7 +29,16 @@ Result<ControlRequest> cancel_body(const ApiRequest& request);  // {"reason"?, "
 Result<std::string> reset_body(const ApiRequest& request);      // {"to"}
 Result<Json> move_body(const ApiRequest& request);              // {"graph"}: any JSON, as graph_body
 Result<BulkRequest> bulk_body(const ApiRequest& request);
-Status no_body(const ApiRequest& request);           // {} or nothing
+Status no_body(const ApiRequest& request);                   // {} or nothing
+Result<std::string> cursor_body(const ApiRequest& request);  // {"cursor"}
+
+// {"name", "from"?: "history" | "now", "graph"?, "tags"?, "types"?: [...]}
+struct ConsumerRequest {
+  FeedConsumer consumer;
+  FeedStart from = FeedStart::history;
+};
+Result<ConsumerRequest> consumer_body(const ApiRequest& request);
+
 Result<Json> graph_body(const ApiRequest& request);  // any JSON; the client checks that it is a graph
 
 Status only_query(const ApiRequest& request, FieldNames known);             // each at most once, except `tag`
@@ -43,6 +53,16 @@ struct PageWanted {
 Result<PageWanted> page_query(const ApiRequest& request);
 
 Result<RunQuery> filter_query(const ApiRequest& request);
+// ?consumer=NAME, with after=CURSOR, limit=N and follow=true. A stream is also asked for by Accept, and goes on after
+// the header Last-Event-ID.
+struct FeedQuery {
+  std::string consumer;
+  std::string after;
+  std::int32_t limit = 1'000;
+  bool follow = false;
+};
+Result<FeedQuery> feed_query(const ApiRequest& request);
+
 Result<Moment> moment_query(const ApiRequest& request);
 // Starts at `from`, or after the event in the header Last-Event-ID.
 Result<EventsWanted> events_query(const ApiRequest& request);

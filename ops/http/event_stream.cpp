@@ -1,5 +1,7 @@
 #include "ops/http/event_stream.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include "ops/answers/run_json.hpp"
 
 namespace cairn {
@@ -33,6 +35,17 @@ Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& 
   chunk.is_last = is_ended(row->status) && row->head <= cursor.after;
   if (cursor.shows_progress && !chunk.is_last && row->head <= cursor.after) add_progress(store, cursor, chunk.text);
   return chunk;
+}
+
+std::optional<ApiStream::Chunk> next_chunk(const std::function<Result<ApiStream::Chunk>()>& next) {
+  try {
+    Result<ApiStream::Chunk> chunk = next();
+    if (chunk) return *std::move(chunk);
+    spdlog::warn("A stream of the API ends: {}", chunk.error().message);
+  } catch (const std::exception& failure) {
+    spdlog::warn("A stream of the API ends: {}", failure.what());
+  }
+  return {};
 }
 
 }  // namespace cairn

@@ -4,12 +4,18 @@
 // from any thread.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string_view>
+
 #include "ops/answers/step_progress.hpp"
-#include "ops/http/message.hpp"
+#include "ops/http/transport/message.hpp"
 #include "storage/store.hpp"
 #include "workers/client.hpp"
 
 namespace cairn {
+
+inline constexpr std::string_view event_stream = "text/event-stream";
 
 // The position of a stream in a run's events.
 struct EventCursor {
@@ -23,5 +29,9 @@ struct EventCursor {
 
 // The events after the cursor, which moves on. Refuses as event_lines.
 Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& cursor);
+
+// The chunk that `next` gives; nothing if it refused or threw, which is logged: the client asks again, after the last
+// event it got.
+std::optional<ApiStream::Chunk> next_chunk(const std::function<Result<ApiStream::Chunk>()>& next);
 
 }  // namespace cairn

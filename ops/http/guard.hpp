@@ -11,8 +11,8 @@
 #include <string>
 #include <variant>
 
-#include "ops/http/message.hpp"
 #include "ops/http/token_book.hpp"
+#include "ops/http/transport/message.hpp"
 #include "ops/requests/listen_address.hpp"
 
 namespace cairn {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ops/answers/sessions.hpp"
+#include "storage/feed/feed.hpp"
 #include "storage/postgres/administration.hpp"
 
 namespace cairn {
@@ -48,6 +49,18 @@ Samples sessions_by_state(Store& store, TimeUs now_us) {
   return samples;
 }
 
+// Consumers of the feed: commits that they have not confirmed, and the age of the oldest.
+std::string feed_metrics(Store& store, const std::string& dsn, TimeUs now_us) {
+  Samples behind, oldest;
+  for (const FeedStanding& standing : Feed(dsn, store.shards(), store.identity()).consumers()) {
+    const std::string name = label("consumer", standing.consumer.name);
+    behind[name] = static_cast<double>(standing.behind);
+    oldest[name] = standing.oldest ? static_cast<double>(now_us - *standing.oldest) / 1e6 : 0;
+  }
+  return metric("cairn_feed_behind", "Commits that a consumer of the feed has not confirmed.", behind) +
+         metric("cairn_feed_oldest_seconds", "How long the oldest of them has been committed.", oldest);
+}
+
 }  // namespace
 
 std::string metrics_text(Store& store, const std::string& dsn) {
@@ -64,7 +77,8 @@ std::string metrics_text(Store& store, const std::string& dsn) {
   return metric("cairn_runs", "Runs by status.", runs_by_status(dsn)) +
          metric("cairn_jobs", "Jobs by queue and state.", jobs) +
          metric("cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", oldest) +
-         metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us));
+         metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us)) +
+         feed_metrics(store, dsn, now_us);
 }
 
 std::string plain_metric(const std::string& name, const std::string& says, double value) {

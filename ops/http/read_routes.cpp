@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <spdlog/spdlog.h>
 #include <tuple>
 
 #include "ops/answers/bounded_state.hpp"
@@ -25,20 +24,6 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t progress_shown_max = 4u << 20;  // with a run's state
-constexpr std::string_view event_stream = "text/event-stream";
-
-// Nothing if it broke: the client asks again, after the last event it got.
-template <class Next>
-std::optional<ApiStream::Chunk> next_chunk(Next&& next) {
-  try {
-    Result<ApiStream::Chunk> chunk = next();
-    if (chunk) return *std::move(chunk);
-    spdlog::warn("A stream of the API ends: {}", chunk.error().message);
-  } catch (const std::exception& failure) {
-    spdlog::warn("A stream of the API ends: {}", failure.what());
-  }
-  return {};
-}
 
 Result<GraphRef> covered_graph(const RouteCall& call) {
   Result<GraphRef> graph = find_graph(call.client, call.name);

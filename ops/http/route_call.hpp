@@ -8,12 +8,13 @@
 #include "ops/http/api_options.hpp"
 #include "ops/http/client_pool.hpp"
 #include "ops/http/guard.hpp"
-#include "ops/http/message.hpp"
 #include "ops/http/metrics.hpp"
 #include "ops/http/quota_book.hpp"
 #include "ops/http/token_book.hpp"
+#include "ops/http/transport/message.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/second_try.hpp"
+#include "storage/feed/feed.hpp"
 
 namespace cairn {
 
@@ -33,7 +34,8 @@ struct ApiParts {
         graphs(options.graphs),
         guard(tokens_of, options.is_tls),
         clients(opened_of, "api", options.threads),
-        metrics(*opened_of.store, opened_of.dsn) {}
+        metrics(*opened_of.store, opened_of.dsn),
+        feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity()) {}
 
   Opened& opened;
   TokenBook& tokens;
@@ -42,6 +44,7 @@ struct ApiParts {
   QuotaBook quotas;
   ClientPool clients;
   CachedMetrics metrics;
+  Feed feed;
 };
 
 struct RouteCall {

@@ -19,12 +19,13 @@ constexpr std::int32_t citus_shards_min = 32;
 constexpr std::int32_t citus_shards_max = 256;
 
 // Keyed by shard. A run's row, its jobs and its events change in one transaction, so they lie together.
-const std::set<std::string, std::less<>> tables_of_runs = {"run",      "event", "job",     "snapshot",
-                                                           "question", "blob",  "permit",  "tombstone",
-                                                           "import",   "home",  "erasing", "progress"};
+const std::set<std::string, std::less<>> tables_of_runs = {"run",     "event",    "job",       "snapshot",  "question",
+                                                           "blob",    "permit",   "tombstone", "import",    "home",
+                                                           "erasing", "progress", "feed",      "feed_place"};
 // Read by statements about a shard, or needed wherever a program connects; small, and seldom written, but for `worker`,
 // which each session writes once in a while. Each node has a copy.
-const std::set<std::string, std::less<>> tables_of_all = {"graph", "queue", "worker", "token", "identity", "migration"};
+const std::set<std::string, std::less<>> tables_of_all = {"graph",    "queue",     "worker",       "token",
+                                                          "identity", "migration", "feed_consumer"};
 // Written and read apart from runs: one node keeps them, all can ask.
 const std::set<std::string, std::less<>> tables_of_one = {"checkpoint", "passage"};
 
@@ -141,14 +142,14 @@ Result<DistributeReport> distribute(Administration& database) {
   return report;
 }
 
-std::string fault_of_node(const std::string& dsn, const Node& node) {
+Status reach_node(const std::string& dsn, const Node& node) {
   try {
     const PgConnection reached({.dsn = dsn,
                                 .application = "cairn doctor",
                                 .overrides = {{"host", node.host}, {"hostaddr", ""}, {"port", node.port}}});
-    return "";
+    return Done{};
   } catch (const PostgresError& failure) {
-    return failure.what();
+    return Error{Code::unavailable, failure.what()};
   }
 }
 
@@ -161,7 +162,7 @@ std::vector<ClusterNode> cluster_nodes(const std::string& dsn) {
   const Result<SchemaFound> found = find_schema(database);
   if (!found) return nodes;
   for (const auto& [node, shards] : layout_of(database, found->shards))
-    nodes.push_back({node.host, node.port, count_of(shards), fault_of_node(dsn, node)});
+    nodes.push_back({node.host, node.port, count_of(shards), reach_node(dsn, node)});
   return nodes;
 }
 

@@ -22,7 +22,7 @@ struct ClusterNode {
   std::string host;
   std::string port;
   std::int64_t shards = 0;
-  std::string fault;  // of an attempt to connect to it; "": it answers
+  Status reached = Done{};  // an attempt to connect to it; refuses `unavailable`
 };
 // Empty where the tables are not distributed. Throws PostgresError.
 std::vector<ClusterNode> cluster_nodes(const std::string& dsn);

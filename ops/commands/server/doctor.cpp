@@ -107,6 +107,7 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
                              static_cast<std::int64_t>((*store)->scan_held(0, 0, unowned_max).unowned.size()),
                              read_archive(database),
                              read_checkpoint_facts(database, CheckpointFiles(checkpoints.folder, (*store)->identity())),
+                             Feed(dsn, found->shards, (*store)->identity()).consumers(),
                              database.query("doctor_login").text(0, 0)};
   const SigningKeyFile key = signing_key_file(checkpoints);
   if (!key.better.empty()) facts.schema->checkpoints.key_in_folder = key.path;

@@ -7,7 +7,7 @@
 #include "ops/commands/server/transport_options.hpp"
 #include "ops/http/api.hpp"
 #include "ops/http/guard.hpp"
-#include "ops/http/server.hpp"
+#include "ops/http/transport/server.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 

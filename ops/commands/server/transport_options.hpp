@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ops/http/guard.hpp"
-#include "ops/http/server.hpp"
+#include "ops/http/transport/server.hpp"
 
 namespace CLI {
 class App;

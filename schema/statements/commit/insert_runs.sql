@@ -1,6 +1,7 @@
 -- New runs as they are after their first commit. A run that exists already is left out; unless $18 runs (null: any
 -- number) were inserted, selects 1 / 0 and so fails (22012) with the whole transaction. One that another transaction is
 -- about to insert is waited for.
+-- While the feed has a consumer, a row of it says what was added.
 with made as (
 insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of,
   chain_hash, status, graph, version, reason, tags, origin, origin_seq, caller_knows)
@@ -13,6 +14,12 @@ from unnest($2::uuid[], $3::boolean[], $4::bigint[], $5::bigint[], $6::bigint[],
      as u (run_id, waiting, head, started_at, updated_at, parent, continues, chain_hash, status, graph, version, reason,
            tags, origin, origin_seq, caller_knows)
 on conflict (shard, run_id) do nothing
-returning run_id
+returning run_id, head
+), fed as (
+  insert into cairn.feed as f (shard, id, at, runs, firsts, lasts)
+  select $1::int, nextval('cairn.feed_order'), (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+         array_agg(m.run_id), array_agg(1::bigint), array_agg(m.head)
+  from made m
+  having count(*) > 0 and exists (select from cairn.feed_consumer)
 )
 select array_agg(run_id), 1 / ($18::bigint is null or count(*) = $18::bigint)::int from made

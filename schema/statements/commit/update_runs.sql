@@ -1,6 +1,7 @@
--- (offset 0: as in lock_runs.sql.) In the order of their ids, which is the order of locks.
+-- (offset 0: as in lock_runs.sql.)
 -- Runs that are at the expected head: optimistic concurrency. In the order of their ids, which is the order of locks.
 -- Unless that is true of $13 runs, selects 1 / 0 and so fails (22012) with the whole transaction.
+-- While the feed has a consumer, a row of it says what was added.
 with moved as (
   update cairn.run r
   set head = u.head, chain_hash = u.chain_hash, status = u.status, waiting = u.waiting, updated_at = u.updated_at,
@@ -14,6 +15,12 @@ with moved as (
         offset 0) u
   where r.shard = any (array[u.shard]) and r.run_id = u.run_id
         and r.head = u.head_before and r.chain_hash = u.chain_before
-  returning true
+  returning r.run_id, u.head_before + 1 as first, u.head as last
+), fed as (
+  insert into cairn.feed as f (shard, id, at, runs, firsts, lasts)
+  select $1::int, nextval('cairn.feed_order'), (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+         array_agg(m.run_id), array_agg(m.first), array_agg(m.last)
+  from moved m
+  having count(*) > 0 and exists (select from cairn.feed_consumer)
 )
 select 1 / (count(*) = $13::bigint)::int from moved

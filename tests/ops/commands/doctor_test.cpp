@@ -70,6 +70,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "autovacuum",
                                           "sessions",
                                           "data_sources",
+                                          "feed",
                                           "held_by_nobody",
                                           "oldest_snapshot",
                                           "long_transactions",
@@ -96,11 +97,12 @@ TEST(Doctor, D15_tells_a_server_that_cannot_write) {
 
 TEST(Doctor, a_node_that_does_not_answer_or_has_too_much_is_named) {
   DoctorFacts facts = healthy();
-  facts.nodes = {{"east", "5432", 4, ""}, {"west", "5432", 3, ""}};
+  facts.nodes = {{"east", "5432", 4, Done{}}, {"west", "5432", 3, Done{}}};
   EXPECT_TRUE(faults(facts).empty());
-  facts.nodes = {{"east", "5432", 5, ""}, {"west", "5432", 3, ""}};
+  facts.nodes = {{"east", "5432", 5, Done{}}, {"west", "5432", 3, Done{}}};
   expect_fault(facts, "cluster", "east:5432 has 5 shards, west:5432 has 3 shards: `cairn distribute` evens them out");
-  facts.nodes = {{"east", "5432", 4, ""}, {"west", "5432", 4, "connection refused\nIs it running?"}};
+  facts.nodes = {{"east", "5432", 4, Done{}},
+                 {"west", "5432", 4, Error{Code::unavailable, "connection refused\nIs it running?"}}};
   expect_fault(facts, "cluster", "west:5432 does not answer: connection refused");
 }
 
@@ -333,7 +335,7 @@ TEST_F(DoctorProgram, examines_the_embedded_database_and_finds_it_well) {
   EXPECT_EQ(ran.exit, 0) << ran.out;
   const Json shown = ran.json();
   const std::map<std::string, Json> found = checks(shown);
-  EXPECT_EQ(found.size(), 27u);
+  EXPECT_EQ(found.size(), 28u);
   for (const auto& [name, check] : found) EXPECT_EQ(check["ok"], true) << check;
   EXPECT_EQ(found.at("fsync")["found"], "on");
   EXPECT_NE(shown["dsn"].get<std::string>().find("dbname='cairn'"), std::string::npos) << shown["dsn"];

@@ -1,12 +1,17 @@
-// The program on a database whose clock is set, forward and back: libfaketime gives the server another time. (It does
-// not start in this program, whose allocator it disturbs.)
+// Clocks that are set, forward and back. libfaketime gives the server another time; a worker, whose allocator that
+// library disturbs, gets another one from tests/ops/moved_clock.cpp.
 #include <csignal>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/postgres/connection.hpp"
+#include "tests/ops/http/api_client.hpp"
 #include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn {
 namespace {
@@ -93,6 +98,68 @@ TEST(SetClock, A17_D9_neither_direction_fails_a_step_lapses_a_hold_or_stops_a_wo
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait(), 0);
   cairn_ok({"verify", "--all", "--dsn", server.dsn()});
+}
+
+// The number of seconds that MOVED_CLOCK names. Lives as long as the programs that read it.
+class MovedClock {
+ public:
+  MovedClock() : path_(write_file("moved_clock", std::string(sizeof(std::int64_t), '\0'))) {
+    const int file = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    EXPECT_GE(file, 0);
+    mapped_ = mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    EXPECT_NE(mapped_, MAP_FAILED);
+  }
+  ~MovedClock() { munmap(mapped_, sizeof(std::int64_t)); }
+  MovedClock(const MovedClock&) = delete;
+  MovedClock& operator=(const MovedClock&) = delete;
+
+  void set(std::int64_t seconds) { *static_cast<volatile std::int64_t*>(mapped_) = seconds; }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+  void* mapped_ = nullptr;
+};
+
+TEST(SetClock, A17_that_of_a_worker_neither_fails_a_step_nor_stands_in_the_history) {
+  const std::string dsn = new_database();
+  MovedClock clock;
+  const auto worker_with_clock = [&] {
+    const Variable preload("LD_PRELOAD", testing::moved_clock());
+    const Variable moved("MOVED_CLOCK", clock.path());
+    const Variable order("ASAN_OPTIONS", "verify_asan_link_order=0");
+    return Beside({"work", "--dsn", dsn});
+  };
+  const auto start = [&dsn](const std::string& tool, const Json& inputs) {
+    const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", tool}, {"inputs", inputs}}}}};
+    return std::string(
+        cairn_ok({"start", "plan_runner", "--no-work", "--json", "--input", plan.dump(), "--dsn", dsn}).json()["run"]);
+  };
+  const auto is_done = [&dsn](const std::string& run) {
+    return cairn_ok({"show", run, "--json", "--dsn", dsn}).json()["status"] == "done";
+  };
+  clock.set(-7'200);  // from the beginning
+  Beside worker = worker_with_clock();
+  const std::string sleeping = start("sleep", {{"ms", 6'000}});
+  for (const std::int64_t by : {3'600, -3'600, 86'400, 0}) {
+    clock.set(by);
+    const std::string run = start("echo", {{"x", by}});
+    EXPECT_TRUE(wait_until([&] { return is_done(run); })) << by << " " << worker.err();
+  }
+  EXPECT_TRUE(wait_until([&] { return is_done(sleeping); }));
+  EXPECT_EQ(cairn_ok({"events", sleeping, "--json", "--dsn", dsn}).out.find("step_failed"), std::string::npos);
+  PgConnection database({dsn, "test", false});
+  EXPECT_EQ(database
+                .query({"",
+                        "select count(*) from cairn.event where at > (extract(epoch from clock_timestamp()) * "
+                        "1000000)::bigint or at < (extract(epoch from clock_timestamp() - interval '30 min') * "
+                        "1000000)::bigint"})
+                .int8(0, 0),
+            0);
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0);
+  cairn_ok({"verify", "--all", "--dsn", dsn});
 }
 
 }  // namespace

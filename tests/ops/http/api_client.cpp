@@ -127,6 +127,7 @@ std::optional<StreamedEvent> ApiStreamReader::next() {
     const std::string piece = text.substr(taken_, end - taken_);
     taken_ = end + 2;
     if (piece.starts_with(':')) continue;
+    if (piece.starts_with("data: ")) return StreamedEvent{"", Json::parse(piece.substr(6))};
     const std::size_t data = piece.find("\ndata: ");
     if (piece.starts_with("event: ") && data != std::string::npos)
       return StreamedEvent{"", Json::parse(piece.substr(data + 7)), piece.substr(7, data - 7)};

@@ -2,17 +2,21 @@
 // node. `ops/cluster test` starts the nodes; without them there are no such tests.
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
 #include <thread>
+#include <unistd.h>
 
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/distribution.hpp"
 #include "storage/postgres/placements.hpp"
+#include "storage/postgres/postgres_store.hpp"
 #include "storage/proof/run_records.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
+#include "tests/waiting.hpp"
 
 namespace cairn::test {
 namespace {
@@ -219,6 +223,41 @@ TEST_P(CitusTest, a_list_of_runs_is_joined_from_all_nodes_newest_first) {
     for (const RunRow& row : *page) found.insert(row.id);
   EXPECT_EQ(found, std::set<RunId>(ids.begin(), ids.end()));
   EXPECT_EQ(store_->count_runs(filter, 100), 8);
+}
+
+// A node at another address: as when a standby of it was promoted, which Citus learns by citus_update_node.
+TEST_P(CitusTest, a_node_that_was_replaced_is_found_at_its_new_address) {
+  const std::string port = port_of(0);
+  const std::string of_node = " from pg_dist_node where nodeport = " + port;
+  const std::string host = ask_text(dsn_, "select nodename" + of_node);
+  const auto put_at = [&](const std::string& name) {
+    const std::filesystem::path place = std::filesystem::path(host) / (name + std::to_string(getpid()));
+    std::filesystem::create_directory(place);
+    const std::string socket = ".s.PGSQL." + port;
+    std::filesystem::create_symlink(std::filesystem::path(host) / socket, place / socket);
+    ask(dsn_, "select citus_update_node((select nodeid" + of_node + "), '" + place.string() + "', " + port + ")");
+    return place;
+  };
+  const std::filesystem::path before = put_at("before");
+  const auto opened = open_postgres_store({.dsn = dsn_, .notify = false, .patience_ms = 300});
+  ASSERT_TRUE(opened) << opened.error().message;
+  TestRun run(**opened, 0);
+  ASSERT_EQ(run.commit(run.entry()).kind, Kind::committed);
+
+  std::filesystem::remove_all(before);
+  const std::filesystem::path after = put_at("after");
+  for (const std::string& node : on_each_node(dsn_))
+    ask(node, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cairn'");
+  EXPECT_TRUE(wait_until([&] {
+    try {
+      return run.commit(run.entry()).kind == Kind::committed;
+    } catch (const StoreUnavailable&) {
+      return false;
+    }
+  }));
+  EXPECT_EQ((*opened)->run(run.id())->head, 2);
+  ask(dsn_, "select citus_update_node((select nodeid" + of_node + "), '" + host + "', " + port + ")");
+  std::filesystem::remove_all(after);
 }
 
 }  // namespace

@@ -123,6 +123,13 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"beat", {"worker_pkey"}},
       {"set_home", {"home_pkey"}},
       {"leave_home", {"home_pkey"}},
+      {"number_feed", {"feed_fresh", "feed_position", "feed_pkey"}},
+      {"feed_ends", {"feed_position"}},
+      {"feed_batches", {"feed_position"}},
+      {"feed_events", {"run_pkey", "event_pkey"}},
+      {"feed_history", {"event_pkey", "run_pkey"}},
+      {"put_feed_places", {"feed_place_pkey"}},
+      {"trim_feed", {"feed_position"}},
   };
   for (const auto& [name, indexes] : expected) {
     const std::string plan = plan_of(name);

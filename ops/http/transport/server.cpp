@@ -1,4 +1,4 @@
-#include "ops/http/server.hpp"
+#include "ops/http/transport/server.hpp"
 
 #include <algorithm>
 #include <atomic>

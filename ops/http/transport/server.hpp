@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/http/message.hpp"
+#include "ops/http/transport/message.hpp"
 #include "ops/requests/listen_address.hpp"
 
 namespace cairn {

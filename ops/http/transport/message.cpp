@@ -1,4 +1,4 @@
-#include "ops/http/message.hpp"
+#include "ops/http/transport/message.hpp"
 
 #include <algorithm>
 #include <boost/url/parse.hpp>

@@ -1,0 +1,90 @@
+#include "ops/http/feed_routes.hpp"
+
+#include "ops/answers/feed_lines.hpp"
+#include "ops/http/bodies.hpp"
+#include "ops/http/event_stream.hpp"
+#include "ops/http/list_page.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t streamed_at_once = 500;
+
+std::optional<ApiResponse> refuse_scope(const RouteCall& call) {
+  if (call.scope().covers_all_runs()) return {};
+  return forbidden_response("Expected a token without a scope for the feed, but " + call.caller->token + " has one.");
+}
+
+Result<ApiStream::Chunk> next_of_feed(Feed& feed, const std::string& name, std::string& cursor) {
+  const Result<FeedPage> page = feed.page(name, cursor, streamed_at_once);
+  if (!page) return page.error();
+  cursor = to_text(page->cursor);
+  ApiStream::Chunk chunk;
+  for (std::size_t at = 0; at < page->events.size(); ++at) {
+    if (at + 1 == page->events.size()) chunk.text += "id: " + cursor + "\n";
+    chunk.text += "data: " + canonical(feed_line(page->events[at])) + "\n\n";
+  }
+  return chunk;
+}
+
+RouteReply stream_of_feed(const RouteCall& call, const FeedQuery& query) {
+  std::shared_ptr<void> place = call.parts.quotas.take_stream(*call.caller);
+  if (place == nullptr)
+    return later_response(429, 5, "Expected fewer streams at once of token " + call.caller->token + ".");
+  ApiStream stream{std::string(event_stream), ": nothing new\n\n", {}};
+  stream.next = [&parts = call.parts, caller = call.caller, place = std::move(place), name = query.consumer,
+                 cursor = query.after]() mutable -> std::optional<ApiStream::Chunk> {
+    if (!parts.tokens.knows(*caller)) return {};  // it was revoked
+    return next_chunk([&] { return next_of_feed(parts.feed, name, cursor); });
+  };
+  return stream;
+}
+
+}  // namespace
+
+RouteReply show_feed(RouteCall& call) {
+  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  const Result<FeedQuery> query = feed_query(call.request);
+  if (!query) return query.error();
+  Feed& feed = call.parts.feed;
+  const Result<FeedPage> page = feed.page(query->consumer, query->after, query->follow ? 1 : query->limit);
+  if (!page) return page.error();
+  if (query->follow) return stream_of_feed(call, *query);
+  Json events = Json::array();
+  for (const FeedEvent& event : page->events) events.push_back(feed_line(event));
+  return json_response({{"events", std::move(events)}, {"cursor", to_text(page->cursor)}, {"is_last", page->is_last}});
+}
+
+RouteReply list_consumers(RouteCall& call) {
+  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  std::vector<KeyedLine> lines;
+  for (const FeedStanding& standing : call.parts.feed.consumers())
+    lines.push_back({standing.consumer.name, consumer_json(standing)});
+  return page_response(call.request, std::move(lines));
+}
+
+RouteReply add_consumer(RouteCall& call) {
+  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  Result<ConsumerRequest> asked = consumer_body(call.request);
+  if (!asked) return asked.error();
+  asked->consumer.created_by = call.caller->actor;
+  if (const Status added = call.parts.feed.add(asked->consumer, asked->from); !added) return added.error();
+  return created_response({{"name", asked->consumer.name}}, "consumers", asked->consumer.name);
+}
+
+RouteReply confirm_consumer(RouteCall& call) {
+  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  const Result<std::string> cursor = cursor_body(call.request);
+  if (!cursor) return cursor.error();
+  if (const Status moved = call.parts.feed.confirm(call.name, *cursor); !moved) return moved.error();
+  return json_response({{"name", call.name}, {"cursor", *cursor}});
+}
+
+RouteReply remove_consumer(RouteCall& call) {
+  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (const Status none = no_body(call.request); !none) return none.error();
+  if (const Status removed = call.parts.feed.remove(call.name); !removed) return removed.error();
+  return json_response({{"name", call.name}, {"removed", true}});
+}
+
+}  // namespace cairn

@@ -1,0 +1,5 @@
+select f.position, f.runs, f.firsts, f.lasts
+from cairn.feed f
+where f.shard = $1::int and f.position > $2::bigint
+order by f.shard, f.position
+limit $3::int

@@ -1,0 +1,1 @@
+delete from cairn.feed_consumer where name = $1::text returning id

@@ -1,0 +1,1 @@
+delete from cairn.feed_place p where p.consumer = $1::text

@@ -1,0 +1,337 @@
+#include "storage/feed/feed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <numeric>
+#include <sys/random.h>
+#include <thread>
+
+#include "engine/json.hpp"
+#include "storage/feed/shard_reader.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int numbered_at_once = 10'000;
+constexpr std::int64_t at_work_ms = 30'000;
+constexpr std::chrono::seconds writers_wait{60};
+constexpr std::chrono::milliseconds writers_pause{200};
+constexpr std::string_view lock_not_available = "55P03";
+constexpr auto consumer_columns =
+    std::to_array<std::string_view>({"name", "id", "graph", "tags", "types", "created_at", "created_by"});
+constexpr auto place_columns =
+    std::to_array<std::string_view>({"shard", "position", "skip", "history_run", "history_seq"});
+constexpr auto standing_columns =
+    std::to_array<std::string_view>({"shard", "moved_at", "reads_history", "behind", "oldest"});
+
+std::string new_consumer_id() {
+  std::array<std::uint8_t, 6> bytes{};
+  CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return hex(bytes);
+}
+
+FeedConsumer read_consumer(const PgResult& rows, int row) {
+  FeedConsumer consumer;
+  consumer.name = rows.text(row, 0);
+  consumer.id = rows.text(row, 1);
+  if (!rows.is_null(row, 2)) consumer.filter.graph = rows.text(row, 2);
+  consumer.filter.tags = parse_stored(rows.text(row, 3)).get<Tags>();
+  consumer.filter.types = rows.texts(row, 4);
+  consumer.created_at = rows.int8(row, 5);
+  consumer.created_by = rows.text(row, 6);
+  return consumer;
+}
+
+Error no_such_consumer(const std::string& name) {
+  return {Code::not_found, "Expected a consumer of the feed, but none is named " + name + ": see `cairn feed list`."};
+}
+
+Error ahead_of_history(const std::string& name) {
+  return {Code::conflict,
+          "Expected a cursor of the history that is there, but this one is ahead of it: the database has gone back. "
+          "Without a cursor, consumer " +
+              name + " goes on from its place, which went back with it."};
+}
+
+bool has_type(const FeedFilter& filter, const LoggedEvent& event) {
+  if (filter.types.empty()) return true;
+  const std::optional<std::string_view> name = event_type_name(event.row.type);
+  return name && std::find(filter.types.begin(), filter.types.end(), *name) != filter.types.end();
+}
+
+bool has_tags(const FeedFilter& filter, const LoggedEvent& event) {
+  if (filter.tags.empty()) return true;
+  if (event.tags.empty() || event.tags == "{}") return false;
+  const Json tags = parse_stored(event.tags);
+  return std::all_of(filter.tags.begin(), filter.tags.end(), [&tags](const auto& wanted) {
+    const auto found = tags.find(wanted.first);
+    return found != tags.end() && *found == wanted.second;
+  });
+}
+
+bool passes(const FeedFilter& filter, const LoggedEvent& event) {
+  return (filter.graph.empty() || filter.graph == event.graph) && has_type(filter, event) && has_tags(filter, event);
+}
+
+PgArray numbers_of(std::span<const Shard> shards) {
+  PgArray numbers(PgType::int4);
+  for (const Shard shard : shards) numbers.add(shard);
+  return numbers;
+}
+
+}  // namespace
+
+Feed::Feed(std::string dsn, std::int32_t shards, const std::string& identity)
+    : shards_(shards), placements_(PgConnectOptions{std::move(dsn), "cairn feed"}, 2) {
+  placements_.expect_identity(identity);
+}
+
+// --- consumers -------------------------------------------------------------------------------------------------------
+
+Status Feed::refuse_unfed() {
+  const PgResult rows = placements_.whole().query_widely("unfed_sessions", PgParameters().add(at_work_ms));
+  if (rows.rows() == 0) return Done{};
+  return Error{Code::conflict,
+               "Expected no worker of an earlier release, whose commits the feed would miss, but session " +
+                   std::to_string(rows.int8(0, 0)) + " on " + std::string(rows.text(0, 1)) + " is at work, and " +
+                   std::to_string(rows.rows() - 1) + " more: end them first."};
+}
+
+// Never holds other writers up for longer than the lock's limit, however long one of them takes.
+Status Feed::wait_for_writers() {
+  const auto until = std::chrono::steady_clock::now() + writers_wait;
+  for (const Shard shard : placements_.one_shard_of_each()) {
+    for (;;) {
+      try {
+        placements_.run(shard, [](PgConnection& connection) {
+          connection.execute("BEGIN; SET LOCAL lock_timeout = '500ms'");
+          connection.query(statement("stop_writers"));
+          connection.execute("COMMIT");
+        });
+        break;
+      } catch (const PostgresError& failure) {
+        if (failure.sqlstate() != lock_not_available) throw;
+        if (std::chrono::steady_clock::now() > until)
+          return Error{Code::unavailable,
+                       "Expected the commits under way to end within a minute, but one of them goes on."};
+        std::this_thread::sleep_for(writers_pause);
+      }
+    }
+  }
+  return Done{};
+}
+
+Status Feed::add(const FeedConsumer& consumer, FeedStart from) {
+  if (const Status unfed = refuse_unfed(); !unfed) return unfed;
+  PgArray types(PgType::text);
+  for (const std::string& type : consumer.filter.types) types.add(type);
+  const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
+  PgParameters row;
+  row.add(consumer.name).add(new_consumer_id());
+  consumer.filter.graph.empty() ? row.add_null(PgType::text) : row.add(consumer.filter.graph);
+  row.add(canonical(Json(consumer.filter.tags))).add(std::move(types)).add(now_us).add(consumer.created_by);
+  if (placements_.whole().query("add_feed_consumer", row).rows() == 0)
+    return Error{Code::conflict,
+                 "Expected a new name for a consumer of the feed, but " + consumer.name + " is one already."};
+  if (const Status waited = wait_for_writers(); !waited) {
+    if (const Status undone = remove(consumer.name); !undone) return undone;
+    return waited;
+  }
+  give_positions();
+  std::vector<FeedPlace> places;
+  for (const std::int64_t end : ends()) places.push_back({end, 0, {}});
+  if (from == FeedStart::history)
+    for (const Shard shard : shards_with_history()) places[static_cast<std::size_t>(shard)].history = HistoryPlace{};
+  ShardSet all(places.size());
+  std::iota(all.begin(), all.end(), Shard{0});
+  put_places(consumer.name, places, all);
+  return Done{};
+}
+
+Status Feed::remove(const std::string& name) {
+  if (placements_.whole().query("remove_feed_consumer", PgParameters().add(name)).rows() == 0)
+    return no_such_consumer(name);
+  for (const ShardSet& shards : reached_together()) {
+    placements_.query(shards.front(), "remove_feed_places", PgParameters().add(name));
+    placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(shards)));
+  }
+  return Done{};
+}
+
+Result<FeedConsumer> Feed::consumer(const std::string& name) {
+  const PgResult rows = placements_.whole().query("feed_consumer", PgParameters().add(name));
+  rows.expect_columns(consumer_columns);
+  if (rows.rows() == 0) return no_such_consumer(name);
+  return read_consumer(rows, 0);
+}
+
+std::vector<FeedStanding> Feed::consumers() {
+  give_positions();
+  const PgResult rows = placements_.whole().query_widely("feed_consumers");
+  rows.expect_columns(consumer_columns);
+  std::vector<FeedStanding> found;
+  for (int row = 0; row < rows.rows(); ++row) {
+    FeedStanding& standing = found.emplace_back(FeedStanding{read_consumer(rows, row)});
+    for (const PgResult& part : placements_.query_each("feed_standing", PgParameters().add(standing.consumer.name))) {
+      part.expect_columns(standing_columns);
+      for (int at = 0; at < part.rows(); ++at) {
+        standing.moved_at = std::max(standing.moved_at, part.int8(at, 1));
+        standing.reads_history = standing.reads_history || part.boolean(at, 2);
+        standing.behind += std::max<std::int64_t>(part.int8(at, 3), 0);
+        if (!part.is_null(at, 4)) standing.oldest = std::min(standing.oldest.value_or(never_us), part.int8(at, 4));
+      }
+    }
+  }
+  return found;
+}
+
+// --- places ----------------------------------------------------------------------------------------------------------
+
+// The shards whose rows one statement reaches.
+std::vector<Feed::ShardSet> Feed::reached_together() {
+  ShardSet all(static_cast<std::size_t>(shards_));
+  std::iota(all.begin(), all.end(), Shard{0});
+  if (!placements_.are_distributed()) return {all};
+  std::vector<ShardSet> alone;
+  for (const Shard shard : all) alone.push_back({shard});
+  return alone;
+}
+
+void Feed::put_places(const std::string& name, const std::vector<FeedPlace>& places, const ShardSet& changed) {
+  const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
+  for (const ShardSet& shards : reached_together()) {
+    PgArray numbers(PgType::int4), positions(PgType::int8), skips(PgType::int8), runs(PgType::uuid), seqs(PgType::int8);
+    for (const Shard shard : shards) {
+      if (std::find(changed.begin(), changed.end(), shard) == changed.end()) continue;
+      const FeedPlace& place = places[static_cast<std::size_t>(shard)];
+      numbers.add(shard);
+      positions.add(place.position);
+      skips.add(place.skip);
+      runs.add(place.history ? std::optional(place.history->run) : std::nullopt);
+      seqs.add(place.history ? std::optional(place.history->seq) : std::nullopt);
+    }
+    if (numbers.size() == 0) continue;
+    placements_.query(shards.front(), "put_feed_places",
+                      PgParameters()
+                          .add(name)
+                          .add(now_us)
+                          .add(std::move(numbers))
+                          .add(std::move(positions))
+                          .add(std::move(skips))
+                          .add(std::move(runs))
+                          .add(std::move(seqs)));
+  }
+}
+
+FeedCursor Feed::place_of(const FeedConsumer& consumer) {
+  FeedCursor cursor{consumer.id, std::vector<FeedPlace>(static_cast<std::size_t>(shards_))};
+  for (const PgResult& rows : placements_.query_each("feed_places", PgParameters().add(consumer.name))) {
+    rows.expect_columns(place_columns);
+    for (int row = 0; row < rows.rows(); ++row) {
+      FeedPlace& place = cursor.places.at(static_cast<std::size_t>(rows.int4(row, 0)));
+      place = {rows.int8(row, 1), rows.int8(row, 2), {}};
+      if (!rows.is_null(row, 3)) place.history = HistoryPlace{rows.uuid(row, 3), rows.int8(row, 4)};
+    }
+  }
+  return cursor;
+}
+
+Result<FeedCursor> Feed::cursor_of(const FeedConsumer& consumer, const std::string& text) {
+  if (text.empty()) return place_of(consumer);
+  Result<FeedCursor> cursor = parse_feed_cursor(text, shards_);
+  if (!cursor || cursor->consumer == consumer.id) return cursor;
+  return Error{Code::invalid, "Expected a cursor of consumer " + consumer.name +
+                                  ", but it is of another one, or of one of that name before."};
+}
+
+Status Feed::confirm(const std::string& name, const std::string& text) {
+  const Result<FeedConsumer> found = consumer(name);
+  if (!found) return found.error();
+  const Result<FeedCursor> cursor = cursor_of(*found, text);
+  if (!cursor) return cursor.error();
+  const FeedCursor before = place_of(*found);
+  ShardSet changed;
+  for (std::size_t shard = 0; shard < before.places.size(); ++shard)
+    if (before.places[shard] != cursor->places[shard]) changed.push_back(static_cast<Shard>(shard));
+  if (changed.empty()) return Done{};
+  put_places(name, cursor->places, changed);
+  for (const ShardSet& shards : reached_together()) {
+    ShardSet trimmed;
+    std::set_intersection(shards.begin(), shards.end(), changed.begin(), changed.end(), std::back_inserter(trimmed));
+    if (!trimmed.empty()) placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(trimmed)));
+  }
+  return Done{};
+}
+
+Feed::ShardSet Feed::shards_with_history() {
+  ShardSet found;
+  for (const ShardSet& shards : reached_together()) {
+    const PgResult rows = placements_.query(shards.front(), "feed_began", PgParameters().add(numbers_of(shards)));
+    for (int row = 0; row < rows.rows(); ++row)
+      if (rows.boolean(row, 1)) found.push_back(rows.int4(row, 0));
+  }
+  return found;
+}
+
+// --- pages -----------------------------------------------------------------------------------------------------------
+
+void Feed::give_positions() {
+  for (const Shard shard : placements_.one_shard_of_each()) {
+    std::int64_t numbered = 0;
+    do {
+      numbered = placements_.run(shard, [](PgConnection& connection) {
+        connection.begin_pipeline();
+        connection.send(statement("lock_feed_numbers"));
+        connection.send(statement("number_feed"), PgParameters().add(numbered_at_once));
+        connection.sync();
+        connection.receive();
+        const std::int64_t count = connection.receive().int8(0, 0);
+        connection.finish();
+        return count;
+      });
+    } while (numbered == numbered_at_once);
+  }
+}
+
+std::vector<std::int64_t> Feed::ends() {
+  std::vector<std::int64_t> last(static_cast<std::size_t>(shards_), 0);
+  for (const ShardSet& shards : reached_together()) {
+    const PgResult rows = placements_.query(shards.front(), "feed_ends", PgParameters().add(numbers_of(shards)));
+    for (int row = 0; row < rows.rows(); ++row) last[static_cast<std::size_t>(rows.int4(row, 0))] = rows.int8(row, 1);
+  }
+  return last;
+}
+
+// Each shard that has more gets the same share of the page; another one begins each time, so that none waits for ever
+// while a page holds fewer events than there are shards.
+Result<FeedPage> Feed::page(const std::string& name, const std::string& text, std::int32_t limit) {
+  CHECK(limit >= 1);
+  const Result<FeedConsumer> found = consumer(name);
+  if (!found) return found.error();
+  Result<FeedCursor> cursor = cursor_of(*found, text);
+  if (!cursor) return cursor.error();
+  give_positions();
+  const std::vector<std::int64_t> last = ends();
+  ShardSet waiting;
+  std::int64_t read = 0;
+  for (std::size_t shard = 0; shard < last.size(); ++shard) {
+    const FeedPlace& place = cursor->places[shard];
+    if (place.position > last[shard]) return ahead_of_history(name);
+    if (place.history || place.position < last[shard]) waiting.push_back(static_cast<Shard>(shard));
+    read += place.position + place.skip + (place.history ? place.history->seq : 0);
+  }
+  FeedPage page{{}, *std::move(cursor), waiting.empty()};
+  if (waiting.empty()) return page;
+  std::rotate(waiting.begin(), waiting.begin() + read % static_cast<std::int64_t>(waiting.size()), waiting.end());
+  const auto share = std::max<std::int32_t>(limit / static_cast<std::int32_t>(waiting.size()), 1);
+  const UseEvent use = [&](LoggedEvent event) {
+    if (passes(found->filter, event))
+      page.events.push_back({event.run, std::string(event.graph), std::move(event.row)});
+  };
+  for (std::size_t at = 0; at < waiting.size() && at < static_cast<std::size_t>(limit); ++at)
+    read_feed(placements_, waiting[at], share, page.cursor.places[static_cast<std::size_t>(waiting[at])], use);
+  return page;
+}
+
+}  // namespace cairn

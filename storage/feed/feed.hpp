@@ -1,0 +1,100 @@
+// The feed: the events of all runs, in an order that consumers follow for days. A consumer has a name and a place that
+// the database keeps. It first gets what was there before it, run by run, and then what is committed, commit by commit
+// in each shard.
+//
+// Each event comes at least once; a run's events come in their order, but for those that come again. A commit that
+// becomes visible late is never skipped: while there is a consumer, each commit leaves a row in the feed, and a row
+// gets its position when it is visible (transactional outbox; no sequence number that a commit has before it can be
+// seen). Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/feed/feed_cursor.hpp"
+#include "storage/log.hpp"
+#include "storage/postgres/placements.hpp"
+
+namespace cairn {
+
+// The events that a consumer gets; the others are passed over.
+struct FeedFilter {
+  std::string graph = {};               // "": any
+  Tags tags = {};                       // of the run; all must match
+  std::vector<std::string> types = {};  // names of events; none: any
+};
+
+struct FeedConsumer {
+  std::string name;
+  FeedFilter filter = {};
+  std::string created_by = {};
+  TimeUs created_at = 0;  // set by the feed
+  std::string id = {};    // set by the feed
+};
+
+enum class FeedStart : std::uint8_t { history, now };
+
+struct FeedEvent {
+  RunId run;
+  std::string graph;  // "": the run's row is gone
+  EventRow row;
+};
+
+struct FeedPage {
+  std::vector<FeedEvent> events;
+  FeedCursor cursor;     // after them
+  bool is_last = false;  // nothing more was there
+};
+
+// How far a consumer is.
+struct FeedStanding {
+  FeedConsumer consumer;
+  bool reads_history = false;
+  std::int64_t behind = 0;            // commits that it has not confirmed, the history aside
+  std::optional<TimeUs> oldest = {};  // when the first of them was committed
+  TimeUs moved_at = 0;                // its place, last
+};
+
+class Feed {
+ public:
+  // Throws AnotherDatabase later if the DSN leads to another database than that of `identity`.
+  Feed(std::string dsn, std::int32_t shards, const std::string& identity);
+
+  // All functions throw StoreUnavailable and PostgresError as the store does.
+
+  // Waits for commits under way. Refuses `conflict`: the name is taken, or a session is at work whose program leaves
+  // no rows in the feed; `unavailable`: a writer did not make way in a minute.
+  Status add(const FeedConsumer& consumer, FeedStart from);
+  std::vector<FeedStanding> consumers();
+  // Refuses `not_found`.
+  Status remove(const std::string& name);
+
+  // At most `limit` events and some megabytes after the cursor; without one, after the consumer's place. Refuses
+  // `not_found` (no such consumer), `invalid` (no cursor of it), `conflict` (the cursor is of a history that the
+  // database has lost, as a standby that lagged when it was promoted). REQUIRES: limit >= 1.
+  Result<FeedPage> page(const std::string& name, const std::string& cursor, std::int32_t limit);
+  // The consumer has all before the cursor, which becomes its place. Rows that every consumer has are removed. Refuses
+  // as page().
+  Status confirm(const std::string& name, const std::string& cursor);
+
+ private:
+  using ShardSet = std::vector<Shard>;
+
+  Result<FeedConsumer> consumer(const std::string& name);
+  Result<FeedCursor> cursor_of(const FeedConsumer& consumer, const std::string& text);
+  FeedCursor place_of(const FeedConsumer& consumer);
+  Status refuse_unfed();
+  Status wait_for_writers();
+  void give_positions();
+  std::vector<std::int64_t> ends();
+  std::vector<ShardSet> reached_together();
+  ShardSet shards_with_history();
+  void put_places(const std::string& name, const std::vector<FeedPlace>& places, const ShardSet& changed);
+
+  const std::int32_t shards_;
+  Placements placements_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,68 @@
+#include "storage/feed/feed_cursor.hpp"
+
+#include <charconv>
+#include <string_view>
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t shown_bytes = 80;
+
+std::string text_of(const FeedPlace& place) {
+  std::string text = std::to_string(place.position);
+  if (place.skip > 0) text += "_" + std::to_string(place.skip);
+  if (place.history) text += "h" + to_string(place.history->run) + "_" + std::to_string(place.history->seq);
+  return text;
+}
+
+// The part before the first `mark`, which `rest` loses with it; all of it if there is none.
+std::string_view take_until(std::string_view& rest, char mark) {
+  const std::size_t end = rest.find(mark);
+  const std::string_view part = rest.substr(0, end);
+  rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  return part;
+}
+
+bool read_count(std::string_view text, std::int64_t& count) {
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return fault == std::errc() && end == text.data() + text.size() && count >= 0;
+}
+
+std::optional<FeedPlace> place_in(std::string_view text) {
+  FeedPlace place;
+  const bool has_history = text.find('h') != std::string_view::npos;
+  std::string_view stream = take_until(text, 'h');
+  const bool has_skip = stream.find('_') != std::string_view::npos;
+  if (!read_count(take_until(stream, '_'), place.position)) return {};
+  if (has_skip && !read_count(stream, place.skip)) return {};
+  if (!has_history) return place;
+  const std::optional<RunId> run = parse_run_id(take_until(text, '_'));
+  std::int64_t seq = 0;
+  if (!run || !read_count(text, seq)) return {};
+  place.history = HistoryPlace{*run, seq};
+  return place;
+}
+
+}  // namespace
+
+std::string to_text(const FeedCursor& cursor) {
+  std::string text = cursor.consumer;
+  for (const FeedPlace& place : cursor.places) text += "." + text_of(place);
+  return text;
+}
+
+Result<FeedCursor> parse_feed_cursor(const std::string& text, std::int32_t shards) {
+  const Error refusal{Code::invalid, "Expected a cursor as a page of the feed gives it, but found \"" +
+                                         text.substr(0, shown_bytes) + "\"."};
+  std::string_view rest = text;
+  FeedCursor cursor{std::string(take_until(rest, '.')), {}};
+  while (!rest.empty()) {
+    const std::optional<FeedPlace> place = place_in(take_until(rest, '.'));
+    if (!place) return refusal;
+    cursor.places.push_back(*place);
+  }
+  if (cursor.consumer.empty() || cursor.places.size() != static_cast<std::size_t>(shards)) return refusal;
+  return cursor;
+}
+
+}  // namespace cairn

@@ -1,0 +1,39 @@
+// A position in the feed: in each shard the place of what was read last. Its text is what clients keep and send back;
+// to them it means nothing else. Plain values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "engine/result.hpp"
+
+namespace cairn {
+
+// An event of the history that was there before a consumer.
+struct HistoryPlace {
+  RunId run;
+  std::int64_t seq = 0;
+  friend bool operator==(const HistoryPlace&, const HistoryPlace&) = default;
+};
+
+struct FeedPlace {
+  std::int64_t position = 0;            // the last row of the feed whose events were all read
+  std::int64_t skip = 0;                // how many events of the next row were read too
+  std::optional<HistoryPlace> history;  // read last; nothing once all of the history was read
+  friend bool operator==(const FeedPlace&, const FeedPlace&) = default;
+};
+
+struct FeedCursor {
+  std::string consumer;           // its id: a cursor of a removed consumer means nothing to another of the same name
+  std::vector<FeedPlace> places;  // by shard
+  friend bool operator==(const FeedCursor&, const FeedCursor&) = default;
+};
+
+std::string to_text(const FeedCursor& cursor);
+// Refuses `invalid`: no text of a cursor, or of another number of shards.
+Result<FeedCursor> parse_feed_cursor(const std::string& text, std::int32_t shards);
+
+}  // namespace cairn

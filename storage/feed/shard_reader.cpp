@@ -1,0 +1,155 @@
+#include "storage/feed/shard_reader.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "storage/postgres/rows.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t page_bytes = 4 << 20;
+constexpr auto batch_columns = std::to_array<std::string_view>({"position", "runs", "firsts", "lasts"});
+
+// Events of one run that one commit wrote, or what is left of them.
+struct Slice {
+  RunId run;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t position = 0;  // of the commit
+  std::int64_t skip = 0;      // events of the commit before these
+  bool ends_commit = false;
+
+  std::int64_t size() const { return last - first + 1; }
+};
+
+std::int64_t number_in(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
+  return static_cast<std::int64_t>(number);
+}
+
+RunId id_in(std::string_view bytes) {
+  RunId id;
+  CHECK(bytes.size() == id.bytes.size());
+  std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
+  return id;
+}
+
+// The slices of commits, up to `limit` events. The place moves over commits that have none left.
+class Slices {
+ public:
+  Slices(FeedPlace& place, std::int64_t limit) : place_(place), left_(limit) {}
+
+  void add_commit(const PgResult& rows, int row) {
+    const std::int64_t position = rows.int8(row, 0);
+    const std::vector<std::string> runs = rows.texts(row, 1), firsts = rows.texts(row, 2), lasts = rows.texts(row, 3);
+    CHECK(runs.size() == firsts.size() && runs.size() == lasts.size());
+    const std::int64_t read = position == place_.position + 1 ? place_.skip : 0;
+    std::int64_t before = 0;
+    std::size_t at = 0;
+    bool has_more = false;
+    for (; at < runs.size() && left_ > 0; ++at) {
+      const std::int64_t first = number_in(firsts[at]);
+      const std::int64_t count = std::max<std::int64_t>(number_in(lasts[at]) - first + 1, 0);
+      if (before + count > read) {
+        add({id_in(runs[at]), first, first + count - 1, position, before}, std::max<std::int64_t>(read - before, 0));
+        has_more = true;
+      }
+      before += count;
+    }
+    if (!has_more && slices_.empty()) place_.position = position, place_.skip = 0;
+    if (has_more)
+      slices_.back().ends_commit = at == runs.size() && slices_.back().skip + slices_.back().size() == before;
+  }
+
+  bool is_full() const { return left_ <= 0; }
+  const std::vector<Slice>& all() const { return slices_; }
+
+ private:
+  void add(Slice slice, std::int64_t read) {
+    slice.first += read;
+    slice.skip += read;
+    slice.last = std::min(slice.last, slice.first + left_ - 1);
+    left_ -= slice.size();
+    slices_.push_back(slice);
+  }
+
+  FeedPlace& place_;
+  std::int64_t left_;
+  std::vector<Slice> slices_;
+};
+
+PgResult events_of(Placements& placements, Shard shard, const std::vector<Slice>& slices) {
+  PgArray runs(PgType::uuid), firsts(PgType::int8), lasts(PgType::int8);
+  for (const Slice& slice : slices) {
+    runs.add(slice.run);
+    firsts.add(slice.first);
+    lasts.add(slice.last);
+  }
+  return placements.query(
+      shard, "feed_events",
+      PgParameters().add(shard).add(std::move(runs)).add(std::move(firsts)).add(std::move(lasts)).add(page_bytes));
+}
+
+// Gives the events of a result; the columns after those of events are run_id, graph, tags and found.
+void use_events(const PgResult& rows, const UseEvent& use) {
+  rows.expect_columns(event_columns);
+  const int run = rows.column("run_id"), graph = rows.column("graph"), tags = rows.column("tags");
+  for (int row = 0; row < rows.rows(); ++row) {
+    const bool has_run = !rows.is_null(row, graph);
+    use({rows.uuid(row, run), has_run ? rows.text(row, graph) : "", has_run ? rows.text(row, tags) : "",
+         read_event(rows, row)});
+  }
+}
+
+bool is_cut(const PgResult& rows) { return rows.rows() > 0 && rows.int8(0, rows.column("found")) > rows.rows(); }
+
+// The place after the last event of a result that was cut, which is somewhere in the slices.
+void move_into(const PgResult& rows, const std::vector<Slice>& slices, FeedPlace& place) {
+  const int last = rows.rows() - 1;
+  const Slice& slice = slices[place_of(rows, last, rows.column("place"))];
+  place.position = slice.position - 1;
+  place.skip = slice.skip + rows.int8(last, 0) - slice.first + 1;
+}
+
+bool read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+  const PgResult commits =
+      placements.query(shard, "feed_batches", PgParameters().add(shard).add(place.position).add(limit));
+  commits.expect_columns(batch_columns);
+  if (commits.rows() == 0) return false;
+  Slices slices(place, limit);
+  for (int row = 0; row < commits.rows() && !slices.is_full(); ++row) slices.add_commit(commits, row);
+  if (slices.all().empty()) return true;
+  const PgResult rows = events_of(placements, shard, slices.all());
+  use_events(rows, use);
+  if (is_cut(rows)) {
+    move_into(rows, slices.all(), place);
+  } else {
+    const Slice& last = slices.all().back();
+    place.position = last.ends_commit ? last.position : last.position - 1;
+    place.skip = last.ends_commit ? 0 : last.skip + last.size();
+  }
+  return true;
+}
+
+bool read_history(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+  const PgResult rows = placements.query(
+      shard, "feed_history",
+      PgParameters().add(shard).add(place.history->run).add(place.history->seq).add(limit).add(page_bytes));
+  use_events(rows, use);
+  if (const int count = rows.rows(); count == limit || is_cut(rows))
+    place.history = HistoryPlace{rows.uuid(count - 1, rows.column("run_id")), rows.int8(count - 1, 0)};
+  else
+    place.history.reset();
+  return true;
+}
+
+}  // namespace
+
+bool read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+  return place.history ? read_history(placements, shard, limit, place, use)
+                       : read_commits(placements, shard, limit, place, use);
+}
+
+}  // namespace cairn

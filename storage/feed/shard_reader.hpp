@@ -1,0 +1,28 @@
+// Reads the feed of one shard from a place on: the history that was there before a consumer, then the rows of commits.
+// Functions without state: safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "storage/feed/feed_cursor.hpp"
+#include "storage/log.hpp"
+#include "storage/postgres/placements.hpp"
+
+namespace cairn {
+
+// An event as it lies in the log. The texts are valid during the call that is given it.
+struct LoggedEvent {
+  RunId run;
+  std::string_view graph;  // "" with `tags`: the run's row is gone
+  std::string_view tags;   // of the run, a JSON object
+  EventRow row;
+};
+using UseEvent = std::function<void(LoggedEvent)>;
+
+// Gives `use` at most `limit` events after the place, and not many more than 4 MB of them; the place moves past them.
+// False: there was nothing. REQUIRES: limit >= 1.
+bool read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use);
+
+}  // namespace cairn

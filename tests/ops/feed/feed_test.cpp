@@ -1,0 +1,183 @@
+// The feed as its users see it: the command, the API, and a consumer that is killed again and again.
+#include <csignal>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+#include "tests/ops/http/api_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+using Seen = std::map<std::string, std::set<std::int64_t>>;  // by run
+
+Arguments on(const std::string& dsn, Arguments arguments) {
+  arguments.insert(arguments.end(), {"--dsn", dsn});
+  return arguments;
+}
+
+std::string started(const std::string& dsn, int sub_goals = 2) {
+  Json input = {{"goal", "g"}, {"sub_goals", Json::array()}};
+  for (int n = 0; n < sub_goals; ++n)
+    input["sub_goals"].push_back({{"id", std::to_string(n)}, {"tool", "echo"}, {"inputs", Json::object()}});
+  return cairn_ok(on(dsn, {"start", "plan_runner", "--input", input.dump(), "--wait", "--json"})).json()["run"];
+}
+
+// The events of all runs that the log has.
+Seen logged(const std::string& dsn) {
+  Seen seen;
+  for (const Json& run : cairn_ok(on(dsn, {"runs", "--json", "--limit", "10000"})).lines()) {
+    const std::string id = run["run"];
+    for (const Json& event : cairn_ok(on(dsn, {"events", id, "--json"})).lines())
+      seen[id].insert(event["seq"].get<std::int64_t>());
+  }
+  return seen;
+}
+
+// The events in lines that `cairn feed read --json` printed; the last cursor goes to `cursor`.
+Seen seen_in(const std::vector<Json>& lines, std::string* cursor = nullptr) {
+  Seen seen;
+  for (const Json& line : lines) {
+    if (line.contains("run")) seen[line["run"]].insert(line["seq"].get<std::int64_t>());
+    if (line.contains("cursor") && cursor != nullptr) *cursor = line["cursor"];
+  }
+  return seen;
+}
+
+// Whole lines only: the last one of a killed program may be cut.
+std::vector<Json> whole_lines(const std::string& text) {
+  std::vector<Json> lines;
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    lines.push_back(Json::parse(text.substr(at, end - at)));
+  return lines;
+}
+
+TEST(FeedCommand, gives_history_then_what_comes_and_goes_on_where_it_was_confirmed) {
+  const std::string dsn = new_database();
+  started(dsn);
+  cairn_ok(on(dsn, {"feed", "add", "copy"}));
+  std::string cursor;
+  Seen seen = seen_in(cairn_ok(on(dsn, {"feed", "read", "copy", "--json"})).lines(), &cursor);
+  EXPECT_EQ(seen, logged(dsn));
+  cairn_ok(on(dsn, {"feed", "confirm", "copy", cursor}));
+  const std::string run = started(dsn);
+  const std::vector<Json> lines = cairn_ok(on(dsn, {"feed", "read", "copy", "--json", "--confirm"})).lines();
+  EXPECT_EQ(seen_in(lines), (Seen{{run, logged(dsn)[run]}}));
+  EXPECT_EQ(lines.front()["of_graph"], "plan_runner");
+  EXPECT_EQ(lines.front()["type"], "run_started");
+  EXPECT_TRUE(seen_in(cairn_ok(on(dsn, {"feed", "read", "copy", "--json"})).lines()).empty());
+  const Json listed = cairn_ok(on(dsn, {"feed", "list", "--json"})).json();
+  EXPECT_EQ(listed["behind"], 0);
+  EXPECT_NE(cairn_ok(on(dsn, {"feed", "list"})).out.find("copy"), std::string::npos);
+  cairn_ok(on(dsn, {"feed", "remove", "copy"}));
+  expect_refused(cairn(on(dsn, {"feed", "read", "copy"})), 3, "none is named copy");
+}
+
+TEST(FeedCommand, filters_and_refuses_in_one_sentence) {
+  const std::string dsn = new_database();
+  started(dsn);
+  cairn_ok(on(dsn, {"feed", "add", "ends", "--type", "run_finished", "--graph", "plan_runner"}));
+  const std::vector<Json> lines = cairn_ok(on(dsn, {"feed", "read", "ends", "--json"})).lines();
+  ASSERT_GE(lines.size(), 2u);
+  EXPECT_EQ(lines.front()["type"], "run_finished");
+  EXPECT_TRUE(lines[1].contains("cursor"));
+  expect_refused(cairn(on(dsn, {"feed", "add", "x", "--type", "step_suceeded"})), 2, "step_succeeded");
+  expect_refused(cairn(on(dsn, {"feed", "add", "a b"})), 2, "Expected a name of letters");
+  expect_refused(cairn(on(dsn, {"feed", "add", "x", "--from", "yesterday"})), 2, "history or now");
+  expect_refused(cairn(on(dsn, {"feed", "add", "ends"})), 4, "is one already");
+  expect_refused(cairn(on(dsn, {"feed", "confirm", "ends", "nonsense"})), 4, "Expected a cursor");
+}
+
+TEST(FeedCommand, a_consumer_that_is_killed_again_and_again_misses_nothing) {
+  const std::string dsn = new_database();
+  cairn_ok(on(dsn, {"feed", "add", "killed"}));
+  std::string inputs;
+  for (int n = 0; n < 300; ++n) inputs += Json{{"goal", std::to_string(n)}, {"sub_goals", Json::array()}}.dump() + "\n";
+  const std::string file = write_file("killed.jsonl", inputs);
+  Beside load(on(dsn, {"batch", "plan_runner", "--inputs", file, "--wait", "--json"}));
+  Seen seen;
+  const auto take = [&seen](const Beside& reader) {
+    for (const auto& [run, seqs] : seen_in(whole_lines(reader.out()))) seen[run].insert(seqs.begin(), seqs.end());
+  };
+  for (int kills = 0; kills < 12; ++kills) {
+    Beside reader(on(dsn, {"feed", "read", "killed", "--json", "--confirm", "--follow"}));
+    wait_until([&] { return reader.out().size() > 2'000u || load.has_ended(); });
+    reader.signal(SIGKILL);
+    reader.wait();
+    take(reader);
+  }
+  EXPECT_EQ(load.wait(), 0) << load.err();
+  Beside last(on(dsn, {"feed", "read", "killed", "--json", "--confirm"}));
+  EXPECT_EQ(last.wait(), 0);
+  take(last);
+  EXPECT_EQ(seen, logged(dsn));
+}
+
+TEST(FeedOverHttp, has_pages_streams_and_places) {
+  const std::string dsn = new_database();
+  const Server api({"--dsn", dsn});
+  started(dsn);
+  const std::string consumers = "/api/v1/consumers", feed = "/api/v1/feed?consumer=copy";
+  EXPECT_EQ(api.get(feed).status, 404);
+  EXPECT_EQ(api.post(consumers, {{"name", "copy"}}).status, 201);
+  EXPECT_EQ(api.post(consumers, {{"name", "copy"}}).status, 409);
+  EXPECT_EQ(api.post(consumers, {{"name", "copy"}, {"types", {"nonsense"}}}).status, 400);
+  EXPECT_EQ(api.get("/api/v1/feed").status, 400);
+  EXPECT_EQ(api.get(feed + "&after=x").status, 400);
+  EXPECT_EQ(api.get(feed + "&limit=0").status, 400);
+
+  Seen seen;
+  std::string cursor;
+  for (bool is_last = false; !is_last;) {
+    const Json page = api.get(feed + "&limit=3" + (cursor.empty() ? "" : "&after=" + cursor)).json();
+    for (const Json& event : page["events"]) seen[event["run"]].insert(event["seq"].get<std::int64_t>());
+    cursor = page["cursor"];
+    is_last = page["is_last"];
+  }
+  EXPECT_EQ(seen, logged(dsn));
+  EXPECT_EQ(api.post(consumers + "/copy/confirm", {{"cursor", cursor}}).status, 200);
+  EXPECT_EQ(api.get(consumers).json()[0]["behind"], 0);
+
+  ApiStreamReader stream(api.port(), feed + "&follow=true");
+  const std::string run = started(dsn);
+  Seen streamed;
+  std::string id;
+  const Seen all = logged(dsn);
+  while (streamed[run] != all.at(run)) {
+    const std::optional<StreamedEvent> event = stream.next();
+    ASSERT_TRUE(event);
+    if (!event->id.empty()) id = event->id;
+    streamed[event->data["run"]].insert(event->data["seq"].get<std::int64_t>());
+  }
+  EXPECT_EQ(streamed, (Seen{{run, all.at(run)}}));
+  ASSERT_FALSE(id.empty());
+  stream.close();
+
+  const std::string next = started(dsn);
+  ApiStreamReader again(api.port(), feed + "&follow=true", {{"Last-Event-ID", id}});
+  EXPECT_EQ(again.next()->data["run"], next);
+  again.close();
+  EXPECT_NE(api.get("/metrics").body.find("cairn_feed_behind{consumer=\"copy\"}"), std::string::npos);
+
+  ApiConnection connection(api.port());
+  EXPECT_EQ(connection.ask("DELETE", consumers + "/copy").status, 200);
+  EXPECT_EQ(connection.ask("DELETE", consumers + "/copy").status, 404);
+}
+
+TEST(FeedOverHttp, is_for_tokens_that_may_see_all_runs) {
+  const std::string dsn = new_database();
+  const std::string scoped = new_token(dsn, "scoped", {"--role", "admin", "--scope", "graph=plan_runner"});
+  const std::string reader = new_token(dsn, "reader", {"--role", "read"});
+  const std::string operating = new_token(dsn, "operating", {"--role", "operate", "--role", "read"});
+  const Server api({"--dsn", dsn});
+  const std::string consumers = "/api/v1/consumers", feed = "/api/v1/feed?consumer=copy";
+  EXPECT_EQ(api.post(consumers, {{"name", "copy"}}, bearer(reader)).status, 403);
+  EXPECT_EQ(api.post(consumers, {{"name", "copy"}}, bearer(scoped)).status, 403);
+  EXPECT_EQ(api.post(consumers, {{"name", "copy"}}, bearer(operating)).status, 201);
+  EXPECT_EQ(api.get(feed, bearer(scoped)).status, 403);
+  EXPECT_EQ(api.get(feed, bearer(reader)).status, 200);
+  EXPECT_EQ(api.get(consumers, bearer(reader)).json()[0]["created_by"], "token:operating");
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,383 @@
+// The feed: each event of each run, at least once and in its run's order, whatever becomes visible late.
+#include "storage/feed/feed.hpp"
+
+#include <future>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "storage/proof/run_records.hpp"
+#include "tests/storage/test_database.hpp"
+#include "tests/storage/test_runs.hpp"
+#include "tests/waiting.hpp"
+
+namespace cairn::test {
+namespace {
+
+constexpr std::int32_t shards_of_feed = 8;
+
+// The events that a consumer got, as it got them.
+using Got = std::map<RunId, std::vector<std::int64_t>>;
+
+class FeedTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const bool is_cluster = std::string(GetParam()) == "citus";
+    dsn_ = is_cluster ? new_distributed_database(shards_of_feed) : new_database(shards_of_feed);
+    store_ = store_on(dsn_);
+    feed_ = std::make_unique<Feed>(dsn_, shards_of_feed, store_->identity());
+  }
+
+  TestRun& new_run(Shard shard) { return *runs_.emplace_back(std::make_unique<TestRun>(*store_, shard)); }
+  void commit(TestRun& run, int events = 1) { ASSERT_EQ(run.commit(run.entry(events)).kind, Verdict::Kind::committed); }
+  // A run of three commits in each shard.
+  void commit_some() {
+    for (Shard shard = 0; shard < shards_of_feed; ++shard) {
+      TestRun& run = new_run(shard);
+      for (const int events : {1, 3, 2}) commit(run, events);
+    }
+  }
+
+  // Reads pages until the last one. The cursor after it.
+  std::string read_all(const std::string& name, Got& got, std::int32_t limit = 100, std::string cursor = "") {
+    for (;;) {
+      const Result<FeedPage> page = feed_->page(name, cursor, limit);
+      EXPECT_TRUE(page) << page.error().message;
+      if (!page) return cursor;
+      for (const FeedEvent& event : page->events) got[event.run].push_back(event.row.seq);
+      cursor = to_text(page->cursor);
+      if (page->is_last) return cursor;
+    }
+  }
+  // All events of all runs, each once.
+  Got all() const {
+    Got all;
+    for (const auto& run : runs_)
+      for (std::int64_t seq = 1; seq <= run->head; ++seq) all[run->id()].push_back(seq);
+    return all;
+  }
+  static Got once(const Got& got) {
+    Got sorted;
+    for (const auto& [run, seqs] : got) {
+      const std::set<std::int64_t> one(seqs.begin(), seqs.end());
+      sorted[run].assign(one.begin(), one.end());
+    }
+    return sorted;
+  }
+  std::int64_t rows() const { return ask_number(dsn_, "select count(*) from cairn.feed"); }
+  void add(const std::string& name, FeedStart from = FeedStart::history, const FeedFilter& filter = {}) {
+    const Status added = feed_->add({.name = name, .filter = filter, .created_by = "user:ann"}, from);
+    ASSERT_TRUE(added) << added.error().message;
+  }
+
+  std::string dsn_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Feed> feed_;
+  std::vector<std::unique_ptr<TestRun>> runs_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Feeds, FeedTest,
+                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"one_server", "citus"}
+                                                               : std::vector<const char*>{"one_server"}),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST_P(FeedTest, gives_history_and_then_what_is_committed_in_the_order_of_each_run) {
+  commit_some();
+  for (const std::int32_t limit : {1, 2, 7, 1'000}) {
+    SCOPED_TRACE(limit);
+    const std::string name = "of_" + std::to_string(limit);
+    add(name);
+    Got got;
+    const std::string cursor = read_all(name, got, limit);
+    EXPECT_EQ(got, all());
+    commit_some();
+    for (const auto& run : runs_) commit(*run, 2);
+    read_all(name, got, limit, cursor);
+    EXPECT_EQ(got, all());
+  }
+}
+
+TEST_P(FeedTest, gives_a_batch_of_many_runs_in_parts) {
+  add("parts");
+  std::vector<Entry> batch;
+  for (int n = 0; n < 20; ++n) batch.push_back(new_run(3).entry(n % 4 + 1));
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    const Verdict verdict = store_->commit(3, {&batch[at], 1}, {})[0];
+    runs_[at]->moved(batch[at], verdict);
+  }
+  batch.clear();
+  for (const auto& run : runs_) batch.push_back(run->entry(3));
+  const std::vector<Verdict> verdicts = store_->commit(3, batch, {});
+  for (std::size_t at = 0; at < batch.size(); ++at) runs_[at]->moved(batch[at], verdicts[at]);
+  for (const std::int32_t limit : {1, 4, 11}) {
+    Got got;
+    read_all("parts", got, limit);
+    EXPECT_EQ(got, all()) << limit;
+  }
+}
+
+TEST_P(FeedTest, begins_now_if_asked) {
+  commit_some();
+  add("later", FeedStart::now);
+  Got got;
+  const std::string cursor = read_all("later", got);
+  EXPECT_TRUE(got.empty());
+  TestRun& run = new_run(2);
+  commit(run, 2);
+  read_all("later", got, 100, cursor);
+  EXPECT_EQ(got, (Got{{run.id(), {1, 2}}}));
+}
+
+TEST_P(FeedTest, goes_on_at_the_place_that_was_confirmed) {
+  add("slow");
+  add("quick");
+  commit_some();
+  Got got;
+  const std::string cursor = read_all("quick", got);
+  ASSERT_TRUE(feed_->confirm("quick", cursor));
+  EXPECT_GE(rows(), 24);  // slow has nothing yet
+  Got again;
+  read_all("quick", again);
+  EXPECT_TRUE(again.empty());
+  read_all("slow", again);
+  EXPECT_EQ(again, all());
+}
+
+TEST_P(FeedTest, keeps_nothing_that_all_consumers_have) {
+  add("one");
+  add("two");
+  for (int round = 0; round < 3; ++round) {
+    commit_some();
+    for (const char* name : {"one", "two"}) {
+      Got got;
+      ASSERT_TRUE(feed_->confirm(name, read_all(name, got)));
+      EXPECT_EQ(once(got).size(), std::size_t{shards_of_feed});
+    }
+    EXPECT_EQ(rows(), shards_of_feed);  // the newest of each shard says where positions go on
+  }
+  ASSERT_TRUE(feed_->remove("one"));
+  ASSERT_TRUE(feed_->remove("two"));
+  commit_some();
+  EXPECT_EQ(rows(), shards_of_feed);
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from cairn.feed_place"), 0);
+}
+
+TEST_P(FeedTest, says_how_far_each_consumer_is) {
+  commit_some();
+  add("reader");
+  EXPECT_TRUE(feed_->consumers().at(0).reads_history);
+  Got got;
+  ASSERT_TRUE(feed_->confirm("reader", read_all("reader", got)));
+  EXPECT_FALSE(feed_->consumers().at(0).reads_history);
+  EXPECT_EQ(feed_->consumers().at(0).behind, 0);
+  EXPECT_FALSE(feed_->consumers().at(0).oldest);
+  commit_some();
+  const FeedStanding standing = feed_->consumers().at(0);
+  EXPECT_EQ(standing.behind, 3 * shards_of_feed);
+  EXPECT_TRUE(standing.oldest);
+  EXPECT_EQ(standing.consumer.created_by, "user:ann");
+}
+
+TEST_P(FeedTest, passes_over_what_its_filter_does_not_name) {
+  TestRun& other = new_run(1);
+  other.row.graph = "other_graph";
+  other.row.tags = {{"tenant", "acme"}, {"kind", "x"}};
+  add("graphs", FeedStart::history, {.graph = "other_graph"});
+  add("tags", FeedStart::history, {.tags = {{"tenant", "acme"}}});
+  add("types", FeedStart::history, {.types = {"run_started"}});
+  commit(other, 3);
+  TestRun& run = new_run(1);
+  commit(run, 2);
+  commit(other, 1);
+  const Got only_other = {{other.id(), {1, 2, 3, 4}}};
+  const std::map<std::string, Got> expected = {
+      {"graphs", only_other}, {"tags", only_other}, {"types", {{other.id(), {1}}, {run.id(), {1}}}}};
+  for (const auto& [name, events] : expected) {
+    Got got;
+    const std::string cursor = read_all(name, got, 2);
+    EXPECT_EQ(got, events) << name;
+    ASSERT_TRUE(feed_->confirm(name, cursor));
+    EXPECT_TRUE(feed_->page(name, "", 10)->is_last) << name;
+  }
+}
+
+TEST_P(FeedTest, cuts_a_page_by_bytes_and_loses_nothing) {
+  add("large");
+  for (const bool is_history : {false, true}) {
+    SCOPED_TRACE(is_history);
+    TestRun& run = new_run(5);
+    Entry entry = run.entry(12);
+    for (EventRow& event : entry.events) event.payload = "{\"text\":\"" + std::string(900'000, 'x') + "\"}";
+    run.commit(entry);
+    const std::string name = is_history ? "large_history" : "large";
+    if (is_history) add(name);
+    const Result<FeedPage> first = feed_->page(name, "", 1'000);
+    ASSERT_TRUE(first);
+    EXPECT_LT(first->events.size(), 12u);
+    Got got;
+    read_all(name, got, 1'000);
+    EXPECT_EQ(got, all());
+  }
+}
+
+TEST_P(FeedTest, refuses_what_means_nothing_to_it) {
+  add("known");
+  EXPECT_EQ(feed_->add({.name = "known"}, FeedStart::now).error().code, Code::conflict);
+  EXPECT_EQ(feed_->page("unknown", "", 1).error().code, Code::not_found);
+  EXPECT_EQ(feed_->confirm("unknown", "x").error().code, Code::not_found);
+  EXPECT_EQ(feed_->remove("unknown").error().code, Code::not_found);
+  const std::string cursor = to_text(feed_->page("known", "", 1)->cursor);
+  for (const std::string& text : {std::string("x"), cursor + ".0", cursor.substr(0, cursor.size() - 2), cursor + "h7"})
+    EXPECT_EQ(feed_->page("known", text, 1).error().code, Code::invalid) << text;
+  ASSERT_TRUE(feed_->remove("known"));
+  add("known");
+  const Result<FeedPage> of_another = feed_->page("known", cursor, 1);
+  ASSERT_FALSE(of_another);
+  EXPECT_EQ(of_another.error().message,
+            "Expected a cursor of consumer known, but it is of another one, or of one of that name before.");
+}
+
+TEST_P(FeedTest, refuses_a_cursor_of_a_history_that_was_lost) {
+  add("ahead");
+  commit_some();
+  Got got;
+  Result<FeedCursor> cursor = parse_feed_cursor(read_all("ahead", got), shards_of_feed);
+  ASSERT_TRUE(cursor);
+  cursor->places[3].position += 5;
+  EXPECT_EQ(feed_->page("ahead", to_text(*cursor), 10).error().code, Code::conflict);
+  Got again;
+  read_all("ahead", again);
+  EXPECT_EQ(again, all());
+}
+
+TEST_P(FeedTest, has_runs_that_are_imported) {
+  add("imports", FeedStart::now);
+  const TestRun run(*store_, 4);
+  const Entry entry = run.entry(3);
+  Repair rows;
+  rows.run = run.row;
+  rows.run.head = 3;
+  ImportOrigin origin;
+  origin.by = "user:ann";
+  ASSERT_TRUE(RunRecords(dsn_, shards_of_feed, 1).add(rows, entry.events, {}, origin));
+  Got got;
+  read_all("imports", got);
+  EXPECT_EQ(got, (Got{{run.id(), {1, 2, 3}}}));
+}
+
+// The rest is about one server: a transaction is left open by hand.
+class LateCommit : public FeedTest {};
+INSTANTIATE_TEST_SUITE_P(Feeds, LateCommit, testing::Values("one_server"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST_P(LateCommit, is_not_skipped_by_a_consumer_that_went_on_meanwhile) {
+  add("patient");
+  TestRun& late = new_run(2);
+  commit(late, 1);
+  Got got;
+  ASSERT_TRUE(feed_->confirm("patient", read_all("patient", got)));
+
+  // The commit of the late run's second event, as the store writes it, but for its COMMIT.
+  PgConnection slow({dsn_, "slow", false});
+  slow.execute("BEGIN");
+  slow.execute(
+      "insert into cairn.event select shard, step, 2, at, commit, type, version, run_id, chain_hash, actor, "
+      "payload from cairn.event where run_id = '" +
+      to_string(late.id()) + "'");
+  slow.execute(
+      "insert into cairn.feed (shard, id, at, runs, firsts, lasts) values (2, nextval('cairn.feed_order'), 0, "
+      "array['" +
+      to_string(late.id()) + "'::uuid], '{2}', '{2}')");
+
+  TestRun& quick = new_run(2);
+  commit(quick, 2);
+  ASSERT_TRUE(feed_->confirm("patient", read_all("patient", got)));
+  EXPECT_EQ(got, (Got{{late.id(), {1}}, {quick.id(), {1, 2}}}));
+  slow.execute("COMMIT");
+  read_all("patient", got);
+  EXPECT_EQ(got, (Got{{late.id(), {1, 2}}, {quick.id(), {1, 2}}}));
+}
+
+TEST_P(LateCommit, that_began_before_the_consumer_is_waited_for) {
+  TestRun& run = new_run(6);
+  commit(run, 1);
+  // A commit that looked for consumers before there was one: it has locked the feed and written no row.
+  PgConnection slow({dsn_, "slow", false});
+  slow.execute("BEGIN");
+  slow.execute(
+      "insert into cairn.feed (shard, id, at, runs, firsts, lasts) select 6, 0, 0, '{}', '{}', '{}' where false");
+  slow.execute(
+      "insert into cairn.event select shard, step, 2, at, commit, type, version, run_id, chain_hash, actor, "
+      "payload from cairn.event where run_id = '" +
+      to_string(run.id()) + "'");
+  std::future<Status> added =
+      std::async(std::launch::async, [&] { return feed_->add({.name = "new"}, FeedStart::history); });
+  ASSERT_TRUE(wait_until([&] {
+    return ask_number(dsn_, "select count(*) from pg_locks where not granted and relation = 'cairn.feed'::regclass") >
+           0;
+  }));
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from cairn.feed_place"), 0);
+  slow.execute("COMMIT");
+  ASSERT_TRUE(added.get());
+  Got got;
+  read_all("new", got);
+  EXPECT_EQ(got, (Got{{run.id(), {1, 2}}}));
+}
+
+TEST_P(LateCommit, of_a_worker_of_an_earlier_release_would_be_missed_so_the_consumer_is_refused) {
+  SessionRow session;
+  session.id = 7;
+  session.host = "old";
+  session.queues = {"default"};
+  store_->open_session(session);
+  store_->beat(7);
+  ask(dsn_,
+      "update cairn.worker set feeds = false, beat_at = (extract(epoch from clock_timestamp()) * 1000000)::bigint");
+  const Status refused = feed_->add({.name = "new"}, FeedStart::now);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::conflict);
+  EXPECT_NE(refused.error().message.find("session 7 on old"), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(feed_->consumers().empty());
+}
+
+TEST_P(LateCommit, readers_and_writers_side_by_side_miss_nothing) {
+  add("beside");
+  std::vector<std::unique_ptr<Store>> stores;
+  std::vector<std::thread> writers;
+  std::mutex mutex;
+  Got written;
+  for (int writer = 0; writer < 4; ++writer) {
+    stores.push_back(store_on(dsn_));
+    writers.emplace_back([&, store = stores.back().get()] {
+      for (int n = 0; n < 40; ++n) {
+        TestRun run(*store, n % shards_of_feed);
+        for (int commits = 0; commits < 3; ++commits) run.commit(run.entry(2));
+        const std::lock_guard lock(mutex);
+        for (std::int64_t seq = 1; seq <= run.head; ++seq) written[run.id()].push_back(seq);
+      }
+    });
+  }
+  Got got;
+  std::string cursor;
+  for (int page = 0; page < 200; ++page) {
+    cursor = read_all("beside", got, 50, cursor);
+    if (page % 10 == 0) {
+      ASSERT_TRUE(feed_->confirm("beside", cursor));
+    }
+  }
+  for (std::thread& writer : writers) writer.join();
+  read_all("beside", got, 50, cursor);
+  EXPECT_EQ(got, written);  // and each run's in order, none twice
+}
+
+TEST(FeedCursorText, is_read_back) {
+  const FeedCursor cursor{"0123456789ab",
+                          {{12, 0, {}}, {12, 3, {}}, {0, 0, HistoryPlace{}}, {4, 2, HistoryPlace{run_on(0, 1), 77}}}};
+  const Result<FeedCursor> read = parse_feed_cursor(to_text(cursor), 4);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, cursor);
+}
+
+}  // namespace
+}  // namespace cairn::test
