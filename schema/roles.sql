@@ -22,7 +22,6 @@ begin
     grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker,
       cairn.permit, cairn.home, cairn.progress, cairn.feed, cairn.feed_place to cairn_app;
     grant insert, delete on cairn.feed_consumer to cairn_app;
-    grant usage on sequence cairn.feed_order to cairn_app;
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
     grant insert, delete on cairn.passage to cairn_app;
     grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import to cairn_app;

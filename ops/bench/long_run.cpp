@@ -18,7 +18,7 @@ constexpr std::int64_t in_flight = 10'000;
 constexpr std::int64_t in_flight_ms_max = 60'000;
 constexpr int survivors_usual = 4;
 constexpr std::int64_t longer_than_measured_ms = 3'600'000;
-constexpr int long_run_turns = 5;            // of a new run and the long one: a machine's pace changes within seconds
+constexpr int long_run_turns = 5;   // of a new run and the long one: a machine's pace changes within seconds
 constexpr std::int64_t parts = 10;  // of the long run; each turn measures the steps of one part
 constexpr std::chrono::milliseconds steps_pause{2};
 constexpr std::chrono::minutes steps_patience{10};

@@ -1,21 +1,23 @@
 -- The feed: commits in an order that consumers follow. A commit leaves a row while there is a consumer; rows get their
 -- positions later, once they are visible, so that a commit that becomes visible late is not skipped.
-create sequence cairn.feed_order;
-
 create table cairn.feed (
   shard int not null,
-  id bigint not null,
   position bigint,
   at bigint not null,
+  lsn pg_lsn not null,
+  run_id uuid not null,
   runs uuid[] not null,
   firsts bigint[] not null,
   lasts bigint[] not null,
-  primary key (shard, id)
+  primary key (shard, lsn, run_id)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
-create index feed_fresh on cairn.feed (shard, id) where position is null;
+create index feed_fresh on cairn.feed (shard, lsn, run_id) where position is null;
 create index feed_position on cairn.feed (shard, position) where position is not null;
 
+comment on column cairn.feed.lsn is
+  'The end of the log when the commit wrote this row: later than that of each commit that it follows.';
+comment on column cairn.feed.run_id is 'The first of `runs`: two commits at one place of the log have no run in common.';
 comment on column cairn.feed.runs is 'The runs of the commit; of each, the events from `firsts` to `lasts`.';
 comment on column cairn.feed.at is 'The server''s clock at the commit: shows how far a consumer is behind.';
 
@@ -51,7 +53,6 @@ alter table cairn.worker add column feeds boolean not null default false;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'cairn_app') then
-    grant usage on sequence cairn.feed_order to cairn_app;
     grant select, insert, update, delete on cairn.feed, cairn.feed_place to cairn_app;
     grant select, insert, delete on cairn.feed_consumer to cairn_app;
   end if;

@@ -16,9 +16,9 @@ from unnest($2::uuid[], $3::boolean[], $4::bigint[], $5::bigint[], $6::bigint[],
 on conflict (shard, run_id) do nothing
 returning run_id, head
 ), fed as (
-  insert into cairn.feed as f (shard, id, at, runs, firsts, lasts)
-  select $1::int, nextval('cairn.feed_order'), (extract(epoch from clock_timestamp()) * 1000000)::bigint,
-         array_agg(m.run_id), array_agg(1::bigint), array_agg(m.head)
+  insert into cairn.feed as f (shard, lsn, at, run_id, runs, firsts, lasts)
+  select $1::int, pg_current_wal_insert_lsn(), (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+         (array_agg(m.run_id))[1], array_agg(m.run_id), array_agg(1::bigint), array_agg(m.head)
   from made m
   having count(*) > 0 and exists (select from cairn.feed_consumer)
 )

@@ -17,9 +17,9 @@ with moved as (
         and r.head = u.head_before and r.chain_hash = u.chain_before
   returning r.run_id, u.head_before + 1 as first, u.head as last
 ), fed as (
-  insert into cairn.feed as f (shard, id, at, runs, firsts, lasts)
-  select $1::int, nextval('cairn.feed_order'), (extract(epoch from clock_timestamp()) * 1000000)::bigint,
-         array_agg(m.run_id), array_agg(m.first), array_agg(m.last)
+  insert into cairn.feed as f (shard, lsn, at, run_id, runs, firsts, lasts)
+  select $1::int, pg_current_wal_insert_lsn(), (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+         (array_agg(m.run_id))[1], array_agg(m.run_id), array_agg(m.first), array_agg(m.last)
   from moved m
   having count(*) > 0 and exists (select from cairn.feed_consumer)
 )

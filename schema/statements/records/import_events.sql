@@ -7,8 +7,8 @@ from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::smallint[], $7::smalli
             $10::text[], $11::text[]) as u (seq, at, commit, type, version, step, chain_hash, actor, payload)
 returning seq
 )
-insert into cairn.feed as f (shard, id, at, runs, firsts, lasts)
-select $1::int, nextval('cairn.feed_order'), (extract(epoch from clock_timestamp()) * 1000000)::bigint,
-       array[$2::uuid], array[min(m.seq)], array[max(m.seq)]
+insert into cairn.feed as f (shard, lsn, at, run_id, runs, firsts, lasts)
+select $1::int, pg_current_wal_insert_lsn(), (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+       $2::uuid, array[$2::uuid], array[min(m.seq)], array[max(m.seq)]
 from made m
 having count(*) > 0 and exists (select from cairn.feed_consumer)

@@ -286,7 +286,9 @@ TEST_P(LateCommit, is_not_skipped_by_a_consumer_that_went_on_meanwhile) {
       "payload from cairn.event where run_id = '" +
       to_string(late.id()) + "'");
   slow.execute(
-      "insert into cairn.feed (shard, id, at, runs, firsts, lasts) values (2, nextval('cairn.feed_order'), 0, "
+      "insert into cairn.feed (shard, lsn, run_id, at, runs, firsts, lasts) values (2, pg_current_wal_insert_lsn(), '" +
+      to_string(late.id()) +
+      "', 0, "
       "array['" +
       to_string(late.id()) + "'::uuid], '{2}', '{2}')");
 
@@ -306,7 +308,8 @@ TEST_P(LateCommit, that_began_before_the_consumer_is_waited_for) {
   PgConnection slow({dsn_, "slow", false});
   slow.execute("BEGIN");
   slow.execute(
-      "insert into cairn.feed (shard, id, at, runs, firsts, lasts) select 6, 0, 0, '{}', '{}', '{}' where false");
+      "insert into cairn.feed (shard, lsn, run_id, at, runs, firsts, lasts) select 6, '0/0', gen_random_uuid(), 0, "
+      "'{}', '{}', '{}' where false");
   slow.execute(
       "insert into cairn.event select shard, step, 2, at, commit, type, version, run_id, chain_hash, actor, "
       "payload from cairn.event where run_id = '" +
