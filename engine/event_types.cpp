@@ -12,16 +12,16 @@ EventType type_of_body(const Body&) {
   return event_type_of<Body>;
 }
 
-// The name of the body type with that number; nothing if there is none.
+// The body type with that number; nothing if there is none.
 template <class... Bodies>
-std::optional<std::string_view> name_in(const std::variant<Bodies...>*, std::int16_t number) {
-  std::optional<std::string_view> name;
+std::optional<EventType> type_in(const std::variant<Bodies...>*, std::int16_t number) {
+  std::optional<EventType> type;
   const auto compare = [&]<class Body>(const Body*) {
     if constexpr (!std::is_same_v<Body, Record>)
-      if (event_type_of<Body>.number == number) name = event_type_of<Body>.name;
+      if (event_type_of<Body>.number == number) type = event_type_of<Body>;
   };
   (compare(static_cast<const Bodies*>(nullptr)), ...);
-  return name;
+  return type;
 }
 
 }  // namespace
@@ -33,8 +33,13 @@ EventType event_type(const EventBody& body) {
 std::string_view type_of(const EventBody& body) { return event_type(body).name; }
 
 std::optional<std::string_view> event_type_name(std::int16_t number) {
-  if (const auto kind = record_kind(number)) return to_string(*kind);
-  return name_in(static_cast<const EventBody*>(nullptr), number);
+  const std::optional<EventType> type = event_type_numbered(number);
+  return type ? std::optional(type->name) : std::nullopt;
+}
+
+std::optional<EventType> event_type_numbered(std::int16_t number) {
+  if (const auto kind = record_kind(number)) return EventType{number, record_version, to_string(*kind)};
+  return type_in(static_cast<const EventBody*>(nullptr), number);
 }
 
 std::optional<RecordKind> record_kind(std::int16_t number) {

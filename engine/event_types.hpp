@@ -64,6 +64,8 @@ inline constexpr EventType event_type_of<RunEnding>{24, 1, "run_ending"};
 inline constexpr std::int16_t first_record = 101;  // the number of a record is this + its kind
 inline constexpr std::int16_t record_version = 1;
 
+// Nothing if no event has that number.
+std::optional<EventType> event_type_numbered(std::int16_t number);
 // Nothing if no record has that number.
 std::optional<RecordKind> record_kind(std::int16_t number);
 

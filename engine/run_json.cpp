@@ -1,6 +1,7 @@
 #include "engine/run_json.hpp"
 
 #include "engine/codec.hpp"
+#include "engine/event_types.hpp"
 
 namespace cairn {
 namespace {
@@ -111,19 +112,37 @@ Json state_json(const RunState& state) {
   return shown;
 }
 
-Json event_json(const RunId& run, const Event& event) {
-  Json line = parse_stored(encode_payload(event.body));
+namespace {
+
+// `line` is the payload in today's version.
+Json with_envelope(Json line, const RunId& run, const StoredEvent& event, std::string_view type) {
   for (const char* time : {"started_at", "retry_at", "expires_at"})
     if (line.contains(time) && line[time].is_number_integer()) line[time] = time_text(line[time].get<TimeUs>());
-  if (std::holds_alternative<PlanCreated>(event.body) || std::holds_alternative<PlanRevised>(event.body))
+  if (type == event_type_of<PlanCreated>.name || type == event_type_of<PlanRevised>.name)
     line["plan_version"] = line["version"];
   line["run"] = to_string(run);
   line["seq"] = event.seq;
-  line["type"] = type_of(event.body);
+  line["type"] = type;
   line["at"] = time_text(event.at_us);
   line["step"] = event.step;
   line["actor"] = event.actor;
   return line;
+}
+
+}  // namespace
+
+Json event_json(const RunId& run, const Event& event) {
+  return with_envelope(parse_stored(encode_payload(event.body)), run,
+                       {.seq = event.seq, .at_us = event.at_us, .step = event.step, .actor = event.actor},
+                       type_of(event.body));
+}
+
+Result<Json> event_json(const RunId& run, const StoredEvent& event) {
+  const std::optional<EventType> type = event_type_numbered(event.type);
+  if (type && type->version == event.version) return with_envelope(parse_stored(event.payload), run, event, type->name);
+  const Result<EventBody> body = decode_payload(event.type, event.version, event.payload);
+  if (!body) return body.error();
+  return with_envelope(parse_stored(encode_payload(*body)), run, event, type_of(*body));
 }
 
 }  // namespace cairn

@@ -3,7 +3,10 @@
 // thread.
 #pragma once
 
+#include <string_view>
+
 #include "engine/event.hpp"
+#include "engine/result.hpp"
 #include "engine/state.hpp"
 
 namespace cairn {
@@ -18,5 +21,18 @@ Json plan_json(const RunState& state);
 // One line of `cairn events --json`: run, seq, type, at, step, actor, then the payload's own fields. Times are RFC
 // 3339; a plan's version is `plan_version`.
 Json event_json(const RunId& run, const Event& event);
+
+// An event as it is stored.
+struct StoredEvent {
+  std::int64_t seq = 0;
+  TimeUs at_us = 0;
+  StepId step = 0;
+  std::string_view actor = {};
+  std::int16_t type = 0;
+  std::int16_t version = 0;
+  std::string_view payload = {};
+};
+// The same line; quicker, as a payload of today's version is not decoded. Refuses as decode_payload.
+Result<Json> event_json(const RunId& run, const StoredEvent& event);
 
 }  // namespace cairn

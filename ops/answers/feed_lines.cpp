@@ -1,6 +1,5 @@
 #include "ops/answers/feed_lines.hpp"
 
-#include "engine/codec.hpp"
 #include "engine/run_json.hpp"
 
 namespace cairn {
@@ -22,13 +21,10 @@ Json unreadable_line(const FeedEvent& event, const std::string& reason) {
 }  // namespace
 
 Json feed_line(const FeedEvent& event) {
-  Result<EventBody> body = decode_payload(event.row.type, event.row.version, event.row.payload);
-  Json line = body ? event_json(event.run, Event{.seq = event.row.seq,
-                                                 .at_us = event.row.at_us,
-                                                 .step = event.row.step,
-                                                 .actor = event.row.actor,
-                                                 .body = *std::move(body)})
-                   : unreadable_line(event, body.error().message);
+  const EventRow& row = event.row;
+  Result<Json> read =
+      event_json(event.run, {row.seq, row.at_us, row.step, row.actor, row.type, row.version, row.payload});
+  Json line = read ? *std::move(read) : unreadable_line(event, read.error().message);
   line["of_graph"] = event.graph;
   return line;
 }

@@ -17,7 +17,8 @@ create index feed_position on cairn.feed (shard, position) where position is not
 
 comment on column cairn.feed.lsn is
   'The end of the log when the commit wrote this row: later than that of each commit that it follows.';
-comment on column cairn.feed.run_id is 'The first of `runs`: two commits at one place of the log have no run in common.';
+comment on column cairn.feed.run_id is
+  'The first of `runs`: two commits at one place of the log have no run in common.';
 comment on column cairn.feed.runs is 'The runs of the commit; of each, the events from `firsts` to `lasts`.';
 comment on column cairn.feed.at is 'The server''s clock at the commit: shows how far a consumer is behind.';
 

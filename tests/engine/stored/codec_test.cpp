@@ -355,6 +355,17 @@ TEST(Codec, a_line_for_people_and_scripts) {
       R"("run":"0190f3a2-7c41-7b3e-9d55-0123456789ab","seq":7,"step":3,"type":"question_answered","value":"north"})");
 }
 
+TEST(Codec, a_line_of_a_stored_event_is_that_of_the_decoded_one) {
+  for (const EventBody& sample : samples()) {
+    const EventType type = event_type(sample);
+    const std::string payload = encode_payload(sample);
+    const Result<Json> line = event_json(some_run, {3, 5, 1, "user:ann", type.number, type.version, payload});
+    ASSERT_TRUE(line) << type.name;
+    EXPECT_EQ(canonical(*line), canonical(event_json(some_run, Event{3, 5, 1, "user:ann", sample}))) << type.name;
+  }
+  EXPECT_EQ(event_json(some_run, {3, 5, 1, "", 1, 99, "{}"}).error().code, Code::unsupported);
+}
+
 TEST(Codec, status_words_are_those_of_the_wire) {
   for (const RunStatus status :
        {RunStatus::running, RunStatus::paused, RunStatus::done, RunStatus::failed, RunStatus::aborted}) {
