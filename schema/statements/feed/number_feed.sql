@@ -1,7 +1,7 @@
 -- Gives rows of the feed that are visible and have no position yet the next ones of their shard, in the order of the
 -- log; at most $1 of them. Returns how many. Sent after lock_feed_numbers.sql, in its transaction: a commit that was
--- not visible yet gets a later position, so no reader is past it. A run's commits follow one another, and each wrote its
--- row when the one before was committed.
+-- not visible yet gets a later position, so no reader is past it. A run's commits follow one another, and each wrote
+-- its row when the one before was committed.
 with fresh as materialized (
   select n.shard, n.lsn, n.run_id, row_number() over (partition by n.shard order by n.lsn, n.run_id) as nth
   from (select f.shard, f.lsn, f.run_id from cairn.feed f
