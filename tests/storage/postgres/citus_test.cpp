@@ -2,7 +2,10 @@
 // node. `ops/cluster test` starts the nodes; without them there are no such tests.
 #include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -50,6 +53,21 @@ class CitusTest : public testing::TestWithParam<const char*> {
     connection.limit_silence(120'000);
     connection.execute("select citus_move_shard_placement(" + std::to_string(citus_shard_of(shard)) + ", '" + host +
                        "', " + port_of(shard) + ", '" + host + "', " + other_port(shard) + ", '" + mode + "')");
+  }
+
+  // The run's last event, as the cluster says once it answers.
+  std::int64_t stored_head(const RunId& run) const {
+    std::int64_t head = 0;
+    EXPECT_TRUE(wait_until([&] {
+      try {
+        const std::optional<RunRow> row = store_->run(run);
+        head = row ? row->head : 0;
+        return true;
+      } catch (const StoreUnavailable&) {
+        return false;
+      }
+    }));
+    return head;
   }
 
   std::string dsn_;
@@ -258,6 +276,86 @@ TEST_P(CitusTest, a_node_that_was_replaced_is_found_at_its_new_address) {
   EXPECT_EQ((*opened)->run(run.id())->head, 2);
   ask(dsn_, "select citus_update_node((select nodeid" + of_node + "), '" + host + "', " + port + ")");
   std::filesystem::remove_all(after);
+}
+
+// A node of the cluster, by the folder of its data.
+class KilledNode {
+ public:
+  explicit KilledNode(std::filesystem::path data) : data_(std::move(data)) {}
+
+  void kill() const {
+    std::ifstream file(data_ / "postmaster.pid");
+    pid_t pid = 0;
+    ASSERT_TRUE(file >> pid);
+    ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  }
+  // Its backends may take a moment to notice that their parent is gone.
+  void start() const {
+    const bool is_root = geteuid() == 0;
+    const std::string user = is_root ? "setpriv --reuid=postgres --regid=postgres --clear-groups " : "";
+    const std::string command = user + "/usr/lib/postgresql/15/bin/pg_ctl --silent --wait --pgdata '" +
+                                data_.string() + "' --log '" + data_.string() + ".log' start >/dev/null 2>&1";
+    ASSERT_TRUE(wait_until([&] { return std::system(command.c_str()) == 0; }));
+  }
+
+ private:
+  const std::filesystem::path data_;
+};
+
+// Commits to one run until it is stopped. An entry whose commit is in doubt goes again, as the same bytes.
+void write_until(const std::atomic<bool>& stops, Store& store, TestRun& run, Shard shard) {
+  while (!stops) {
+    Entry entry = run.entry(2);
+    for (;;) {
+      try {
+        const Verdict verdict = store.commit(shard, std::span(&entry, 1), {}).at(0);
+        ASSERT_EQ(verdict.kind, Kind::committed);
+        run.moved(entry, verdict);
+        break;
+      } catch (const StoreUnavailable&) {
+        entry.in_doubt = true;
+      }
+    }
+  }
+}
+
+TEST_P(CitusTest, nodes_that_are_killed_under_writers_lose_nothing_and_stop_none_for_good) {
+  std::atomic<bool> stops{false};
+  std::vector<std::unique_ptr<Store>> stores;
+  std::vector<std::unique_ptr<TestRun>> runs;
+  std::vector<std::thread> writers;
+  for (Shard shard = 0; shard < shards; ++shard) {
+    auto store = open_postgres_store({.dsn = dsn_, .notify = false, .patience_ms = 500});
+    ASSERT_TRUE(store);
+    runs.push_back(std::make_unique<TestRun>(*stores.emplace_back(*std::move(store)), shard));
+  }
+  for (Shard shard = 0; shard < shards; ++shard)
+    writers.emplace_back([&, shard] { write_until(stops, *stores[shard], *runs[shard], shard); });
+  const std::filesystem::path sockets = ask_text(dsn_, "select min(nodename) from pg_dist_node");
+  const auto are_all_past = [&](const std::vector<std::int64_t>& heads) {
+    return wait_until([&] {
+      for (Shard shard = 0; shard < shards; ++shard)
+        if (stored_head(runs[shard]->id()) <= heads[shard]) return false;
+      return true;
+    });
+  };
+  for (const char* name : {"east", "west", "coordinator", "east"}) {
+    std::vector<std::int64_t> heads;
+    for (const auto& run : runs) heads.push_back(stored_head(run->id()));
+    EXPECT_TRUE(are_all_past(heads));
+    const KilledNode node(sockets / name);
+    node.kill();
+    node.start();
+  }
+  std::vector<std::int64_t> heads;
+  for (const auto& run : runs) heads.push_back(stored_head(run->id()));
+  EXPECT_TRUE(are_all_past(heads));
+  stops = true;
+  for (std::thread& writer : writers) writer.join();
+  for (const auto& run : runs) {
+    EXPECT_EQ(stored_head(run->id()), run->head);
+    EXPECT_EQ(chain_fault(*store_, run->id()), "");
+  }
 }
 
 }  // namespace
