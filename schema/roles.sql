@@ -46,6 +46,14 @@ begin
     grant insert, delete on cairn.erasing to cairn_archive;
     grant insert, update on cairn.tombstone to cairn_archive;
   end if;
+  -- Made by `cairn distribute`; each transaction on a node of a cluster begins with it.
+  if to_regprocedure('cairn.hold_shard(bigint)') is not null then
+    revoke execute on function cairn.hold_shard(bigint) from public;
+    foreach wanted in array array['cairn_app', 'cairn_read', 'cairn_archive'] loop
+      continue when not exists (select from pg_roles where rolname = wanted);
+      execute format('grant execute on function cairn.hold_shard(bigint) to %I', wanted);
+    end loop;
+  end if;
 exception
   when insufficient_privilege then
     raise notice 'grants are left as they are: this login does not own the schema cairn';

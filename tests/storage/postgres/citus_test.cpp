@@ -243,6 +243,27 @@ TEST_P(CitusTest, a_list_of_runs_is_joined_from_all_nodes_newest_first) {
   EXPECT_EQ(store_->count_runs(filter, 100), 8);
 }
 
+TEST_P(CitusTest, a_member_of_cairn_app_works_on_all_nodes_and_others_may_hold_no_shard) {
+  for (const char* name : {"ann", "stranger"})
+    ask(dsn_, std::string("do $$ begin if to_regrole('") + name + "') is null then create role " + name +
+                  " login; end if; end $$");
+  ask(dsn_, "grant cairn_app to ann");
+  ask(dsn_, "grant usage on schema cairn to stranger");
+  const auto opened = open_postgres_store({.dsn = with_user(dsn_, "ann"), .notify = false});
+  ASSERT_TRUE(opened) << opened.error().message;
+  Store& store = **opened;
+  for (Shard shard = 0; shard < shards; ++shard) {
+    TestRun run(store, shard);
+    ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+    EXPECT_EQ(store.claim(claim_request(7, 10, shard)).jobs.size(), 1u);
+    EXPECT_EQ(store.events(run.id(), 0, 10).size(), 1u);
+  }
+  EXPECT_EQ(store.runs({}).size(), std::size_t{shards});
+  const std::string shard = std::to_string(citus_shard_of(0));
+  for (const std::string& node : on_each_node(dsn_))
+    EXPECT_THROW(ask(with_user(node, "stranger"), "select cairn.hold_shard(" + shard + ")"), PostgresError) << node;
+}
+
 // A node at another address: as when a standby of it was promoted, which Citus learns by citus_update_node.
 TEST_P(CitusTest, a_node_that_was_replaced_is_found_at_its_new_address) {
   const std::string port = port_of(0);
@@ -293,8 +314,8 @@ class KilledNode {
   void start() const {
     const bool is_root = geteuid() == 0;
     const std::string user = is_root ? "setpriv --reuid=postgres --regid=postgres --clear-groups " : "";
-    const std::string command = user + "/usr/lib/postgresql/15/bin/pg_ctl --silent --wait --pgdata '" +
-                                data_.string() + "' --log '" + data_.string() + ".log' start >/dev/null 2>&1";
+    const std::string command = user + "/usr/lib/postgresql/15/bin/pg_ctl --silent --wait --pgdata '" + data_.string() +
+                                "' --log '" + data_.string() + ".log' start >/dev/null 2>&1";
     ASSERT_TRUE(wait_until([&] { return std::system(command.c_str()) == 0; }));
   }
 
