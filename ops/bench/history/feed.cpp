@@ -1,6 +1,6 @@
 // Events per second that one consumer of the feed gets as lines of JSON, from the history and from commits; and the
 // cost of a consumer for those who commit.
-#include "storage/feed/feed.hpp"
+#include "storage/feed/feed_pages.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,6 @@ struct FeedRead {
   std::int64_t events = 0;
   std::int64_t bytes = 0;
   double seconds = 0;
-  std::string cursor = {};
 
   Json line() const {
     return {{"value", std::round(static_cast<double>(events) / seconds)},
@@ -35,14 +34,14 @@ struct FeedRead {
 
 FeedRead read_to_end(Feed& feed, const std::string& name) {
   FeedRead read;
+  FeedPages pages(feed, name, "");
   const Clock::time_point begin = Clock::now();
   for (bool is_last = false; !is_last;) {
-    const Result<FeedPage> page = feed.page(name, read.cursor, page_of_feed);
+    const Result<FeedPage> page = pages.next(page_of_feed, page_of_feed);
     if (!page) throw std::runtime_error(page.error().message);
     for (const FeedEvent& event : page->events)
       read.bytes += static_cast<std::int64_t>(canonical(feed_line(event)).size());
     read.events += static_cast<std::int64_t>(page->events.size());
-    read.cursor = to_text(page->cursor);
     is_last = page->is_last;
   }
   read.seconds = ms_between(begin, Clock::now()) / 1'000;

@@ -14,6 +14,7 @@
 #include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
+#include "storage/feed/feed_pages.hpp"
 
 namespace cairn {
 namespace {
@@ -116,9 +117,11 @@ Exit feed_read(const Settings& settings, const FeedOptions& options) {
   if (!opened) return opened.error();
   const StopSignals signals;
   std::string cursor = options.cursor;
+  FeedPages pages(*opened->feed, options.consumer.name, cursor);
   for (std::int64_t left = options.limit; left > 0 && !signals.arrived();) {
     const auto wanted = static_cast<std::int32_t>(std::min<std::int64_t>(left, events_at_once));
-    const Result<FeedPage> page = opened->feed->page(options.consumer.name, cursor, wanted);
+    const auto later = static_cast<std::int32_t>(std::min<std::int64_t>(left - wanted, events_at_once));
+    const Result<FeedPage> page = pages.next(wanted, later);
     if (!page) return page.error();
     const std::string after = to_text(page->cursor);
     if (after != cursor || !page->is_last) print_page(settings, *page);
