@@ -1,7 +1,5 @@
 // Events per second that one consumer of the feed gets as lines of JSON, from the history and from commits; and the
 // cost of a consumer for those who commit.
-#include "storage/feed/feed_pages.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +8,7 @@
 #include "ops/bench/rig/copies.hpp"
 #include "ops/bench/rig/meter.hpp"
 #include "ops/bench/rig/rig.hpp"
+#include "storage/feed/feed_pages.hpp"
 
 namespace cairn {
 namespace {
