@@ -264,6 +264,22 @@ TEST_P(CitusTest, a_member_of_cairn_app_works_on_all_nodes_and_others_may_hold_n
     EXPECT_THROW(ask(with_user(node, "stranger"), "select cairn.hold_shard(" + shard + ")"), PostgresError) << node;
 }
 
+TEST_P(CitusTest, the_views_of_auditors_have_the_runs_of_all_nodes) {
+  for (Shard shard = 0; shard < shards; ++shard) {
+    TestRun run(*store_, shard);
+    ASSERT_EQ(run.commit(run.entry(2)).kind, Kind::committed);
+  }
+  PgConnection database({dsn_, "auditor", false});
+  const PgResult views = database.query({"", "select viewname::text from pg_views where schemaname = 'cairn'"});
+  EXPECT_GE(views.rows(), 10);
+  for (int row = 0; row < views.rows(); ++row) {
+    const std::string view(views.text(row, 0));
+    EXPECT_NO_THROW(ask_number(dsn_, "select count(*) from cairn." + view)) << view;
+  }
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from cairn.runs"), shards);
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from cairn.events"), 2 * shards);
+}
+
 // A node at another address: as when a standby of it was promoted, which Citus learns by citus_update_node.
 TEST_P(CitusTest, a_node_that_was_replaced_is_found_at_its_new_address) {
   const std::string port = port_of(0);
