@@ -155,12 +155,15 @@ void Client::act_as(const std::string& actor) {
 
 // --- graphs ---------------------------------------------------------------------------------------------------------
 
-void Client::load_graphs() {
+void Client::load_graphs() { learn_graphs(true); }
+void Client::read_graphs() { learn_graphs(false); }
+
+void Client::learn_graphs(bool stores) {
   std::vector<GraphRow> rows = new_graphs(parts_->store, parts_->known, true);
   for (const GraphRef& graph : parts_->catalogue.graphs) {
     if (parts_->knows(graph->version)) continue;
     const GraphRow row{graph->name, graph->version, graph->text, true, parts_->actor};
-    parts_->store.put_graph(row);
+    if (stores) parts_->store.put_graph(row);
     rows.push_back(row);
   }
   parts_->learn(rows);

@@ -242,7 +242,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/reference_query_test.cpp
   tests/ops/commands/log_test.cpp
   tests/ops/runs/losses_test.cpp
-  tests/ops/commands/pooler_test.cpp
+  tests/ops/servers/pooler_test.cpp
+  tests/ops/servers/replica_test.cpp
   tests/ops/runs/map_items_test.cpp
   tests/ops/runs/models_test.cpp
   tests/ops/runs/refused_runs_test.cpp
@@ -273,6 +274,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/planners/round_planner_runs_test.cpp
   tests/ops/planners/seven_node_runs_test.cpp
   tests/workers/ports/loopback.cpp
+  tests/faults/server.cpp
+  tests/storage/test_database.cpp
   tests/storage/postgres/transaction_pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
