@@ -296,6 +296,8 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/load.cpp
   tests/faults/mixture_test.cpp
   tests/faults/network_faults_test.cpp
+  tests/faults/patroni_cluster.cpp
+  tests/faults/patroni_test.cpp
   tests/faults/process_faults_test.cpp
   tests/faults/results.cpp
   tests/faults/rough_path.cpp
