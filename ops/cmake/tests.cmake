@@ -242,6 +242,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/reference_query_test.cpp
   tests/ops/commands/log_test.cpp
   tests/ops/runs/losses_test.cpp
+  tests/ops/servers/lost_tail_test.cpp
   tests/ops/servers/pooler_test.cpp
   tests/ops/servers/replica_test.cpp
   tests/ops/runs/map_items_test.cpp
