@@ -149,6 +149,34 @@ TEST_F(Replica, the_API_reads_there_and_asks_the_database_for_what_is_not_there_
   EXPECT_TRUE(wait_until([&] { return server.get(runs).body.find(young) != std::string::npos; }));
 }
 
+TEST_F(Replica, the_API_goes_on_without_it_while_it_is_away) {
+  const std::string run = done_run();
+  wait_for_replica();
+  const Variable dsn("CAIRN_DSN", primary());
+  const Variable read("CAIRN_READ_DSN", replica());
+  Server server;
+  EXPECT_EQ(server.get(runs + "/" + run).status, 200);
+  standby_->kill_at_once();
+  for (const char* path : {"", "/events", "/plan", "/export"})
+    EXPECT_EQ(server.get(runs + "/" + run + path).status, 200) << path;
+  expect_refused(cairn({"show", run}), 5, "Expected to reach the database in CAIRN_READ_DSN");
+  standby_->start();
+  EXPECT_NE(server.process().err().find("The API's replica is away"), std::string::npos);
+  cairn_ok({"show", run});
+}
+
+TEST_F(Replica, a_primary_that_is_away_keeps_nobody_from_reading_it) {
+  const std::string run = done_run();
+  wait_for_replica();
+  const Variable dsn("CAIRN_DSN", primary());
+  const Variable read("CAIRN_READ_DSN", replica());
+  primary_->kill_at_once();
+  cairn_ok({"show", run});
+  cairn_ok({"verify", run});
+  EXPECT_EQ(cairn({"workers"}).exit, 5);
+  primary_->start();
+}
+
 TEST_F(Replica, a_follower_of_a_run_sees_it_end_there) {
   cairn_ok({"graph", "add", write_file("followed.json", ask_graph("followed")), "--dsn", primary()});
   const std::string run = cairn_ok({"start", "followed", "--json", "--dsn", primary()}).json().at("run");
