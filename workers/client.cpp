@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "engine/corrupt_history.hpp"
@@ -66,6 +67,7 @@ struct Client::Parts {
 
   CommitterOptions options();
   void learn(const std::vector<GraphRow>& rows);
+  void store_lost_graphs();
   void tick() { committer->tick(steady_us(), store.database_time()); }
   bool knows(const std::string& version) const { return known.versions.contains(version); }
   std::map<Ticket, Reply> pump(std::size_t replies);
@@ -140,6 +142,22 @@ void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>&
   for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));
 }
 
+// A graph that was stored and is no more went with commits that the database has lost: an asynchronous standby took
+// over, or an older backup was restored. This process goes on starting runs of it, which others could not read.
+void Client::Parts::store_lost_graphs() {
+  std::set<std::string> stored, current;
+  for (const GraphRow& row : store.graph_names()) {
+    stored.insert(row.version);
+    if (row.current) current.insert(row.name);
+  }
+  for (auto& [version, is_current] : known.versions) {
+    const GraphRef graph = stored.contains(version) ? nullptr : committer->graphs().by_version(version);
+    if (graph == nullptr) continue;
+    is_current = is_current && current.insert(graph->name).second;
+    store.put_graph({graph->name, version, graph->text, is_current, actor});
+  }
+}
+
 void Client::Parts::put_blobs(Shard shard, const std::vector<Blob>& blobs) {
   for (const Blob& blob : blobs) store.put_blob(shard, blob.hash, blob.bytes);
 }
@@ -155,12 +173,18 @@ void Client::act_as(const std::string& actor) {
 
 // --- graphs ---------------------------------------------------------------------------------------------------------
 
-void Client::load_graphs() {
+void Client::load_graphs() { learn_graphs(true); }
+void Client::read_graphs() { learn_graphs(false); }
+
+void Client::learn_graphs(bool stores) {
+  const bool is_first = parts_->known.versions.empty();
+  const std::int64_t mark = parts_->known.mark;
   std::vector<GraphRow> rows = new_graphs(parts_->store, parts_->known, true);
+  if (stores && !is_first && mark != parts_->known.mark) parts_->store_lost_graphs();
   for (const GraphRef& graph : parts_->catalogue.graphs) {
     if (parts_->knows(graph->version)) continue;
     const GraphRow row{graph->name, graph->version, graph->text, true, parts_->actor};
-    parts_->store.put_graph(row);
+    if (stores) parts_->store.put_graph(row);
     rows.push_back(row);
   }
   parts_->learn(rows);
@@ -180,6 +204,8 @@ Result<GraphRef> Client::try_graph(const Json& graph) {
 void Client::store_graph(const GraphRef& graph, bool make_current) {
   parts_->store.put_graph({graph->name, graph->version, graph->text, make_current, parts_->actor});
   parts_->committer->add_graph(graph, make_current);
+  parts_->known.versions[graph->version] = make_current;
+  parts_->known.mark = 0;  // the next look compares all: the database may go back to what it was
 }
 
 Result<GraphRef> Client::add_graph(const Json& graph) {

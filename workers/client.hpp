@@ -45,6 +45,8 @@ class Client {
   // Stores the built-in graphs that the database lacks and reads the current version of all others. Reads no graph
   // twice. A run's older version is read when the run is.
   void load_graphs();
+  // The same without a write: a built-in graph that the database lacks is known to this client alone.
+  void read_graphs();
   void load_all_graphs();  // also the versions that are current no more
   const Graphs& graphs() const;
 
@@ -112,6 +114,8 @@ class Client {
   Status move_value_out(const RunId& run, Json& value);
   Result<RunState> fold_until(const RunId& run, std::int64_t until);
   Result<RunState> decided(RunState state, const Command& command);
+
+  void learn_graphs(bool stores);
 
   struct Parts;
   std::unique_ptr<Parts> parts_;

@@ -17,6 +17,7 @@ constexpr std::int64_t bloated_snapshot_seconds_max = 60;  // when dead rows hav
 constexpr std::int64_t snapshot_transactions_max = 1'000'000;
 constexpr std::int64_t transaction_seconds_max = 600;
 constexpr TimeUs clock_us_max = 1'000'000;
+constexpr std::int64_t replica_seconds_max = 60;
 constexpr TimeUs unsigned_us_max = 60'000'000;  // six times what is usual between two checkpoints
 constexpr std::int64_t dead_rows_fine = 100'000;
 constexpr TimeUs unread_us_max = TimeUs{24} * 3600 * 1'000'000;
@@ -288,6 +289,30 @@ Check ahead(const DoctorFacts& facts) {
               seconds_text(facts.ahead_seconds) + " later than the database's clock; what they wait for is due then"};
 }
 
+Check wake_ups(const Result<WakeUpFound>& found) {
+  if (!found) return {"wake_ups", false, found.error().message};
+  if (!found->fault.empty()) return {"wake_ups", false, found->fault + "; workers poll"};
+  switch (found->how) {
+    case WakeUp::notifications:
+      return {"wake_ups", true, "workers are woken by notifications"};
+    case WakeUp::notifications_past_pooler:
+      return {"wake_ups", true, "behind a pooler; workers are woken by notifications over CAIRN_DSN_DIRECT"};
+    case WakeUp::polls:
+      return {"wake_ups", true, "behind a pooler; workers poll, CAIRN_DSN_DIRECT would let them be woken"};
+  }
+  CHECK(false);
+}
+
+Check read_replica(const ReplicaFacts& replica) {
+  const std::string name = "read_replica";
+  if (!replica.fault.empty()) return {name, false, replica.fault};
+  if (!replica.is_replica) return {name, true, "takes writes itself: nothing lags there"};
+  if (replica.followed_ms >= 0) return {name, true, "follows within " + std::to_string(replica.followed_ms) + " ms"};
+  return {name, replica.replayed_seconds < replica_seconds_max,
+          std::to_string(replica.bytes_behind) + " bytes behind; its last commit is " +
+              seconds_text(replica.replayed_seconds) + " old"};
+}
+
 // Each node answers, and none has two shards more than another.
 Check cluster(const DoctorFacts& facts) {
   std::int64_t fewest = never_us, most = 0;
@@ -356,7 +381,11 @@ std::vector<Check> checks_of(const DoctorFacts& facts) {
   add_holders(facts, checks);
   checks.push_back(clock(facts));
   checks.push_back(ahead(facts));
+  if (facts.is_replica)
+    checks.push_back({"server", false, "a replica, in recovery: it takes no writes, and reads there may lag"});
   checks.push_back(writing(facts));
+  checks.push_back(wake_ups(facts.wake_up));
+  if (facts.replica) checks.push_back(read_replica(*facts.replica));
   if (!facts.nodes.empty()) checks.push_back(cluster(facts));
   if (facts.disk) checks.push_back(disk(*facts.disk));
   add_ways(facts, checks);

@@ -9,6 +9,7 @@
 
 #include "storage/feed/feed.hpp"
 #include "storage/postgres/distribution.hpp"
+#include "storage/postgres/reachable.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -93,8 +94,20 @@ struct SchemaFacts {
   std::string login_rights = {};             // on events that this login itself has: "delete, update"; "": none
 };
 
+// The replica that CAIRN_READ_DSN names.
+struct ReplicaFacts {
+  std::string fault = {};             // why nothing is read there; "": it is sound, and the rest is known
+  bool is_replica = true;             // it takes no writes itself
+  std::int64_t bytes_behind = 0;      // after waiting a moment for it to follow
+  std::int64_t followed_ms = 0;       // how long it took to replay what was there when it was asked; -1: longer
+  std::int64_t replayed_seconds = 0;  // since the commit that it replayed last
+};
+
 struct DoctorFacts {
   ServerFacts server;
+  bool is_replica = false;  // the server itself
+  Result<WakeUpFound> wake_up = WakeUpFound{};
+  std::optional<ReplicaFacts> replica = {};
   bool is_local = true;      // the server, by its DSN
   std::string sslmode;       // libpq's, for one elsewhere
   std::string model_url;     // CAIRN_MODEL_URL; "": none

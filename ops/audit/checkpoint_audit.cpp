@@ -13,12 +13,13 @@ constexpr std::int32_t checkpoints_page = 10;  // they may have a megabyte each
 // A process's checkpoints in the table, read when they are needed: it may be at work.
 class Stored {
  public:
-  Stored(CheckpointTable& table, std::int64_t process) : table_(table), process_(process) {}
+  Stored(CheckpointTable& table, std::int64_t process, TimeUs until_us)
+      : table_(table), process_(process), until_us_(until_us) {}
 
   const Checkpoint* front() {
     if (read_.empty())
       for (Checkpoint& one : table_.checkpoints(process_, last_, checkpoints_page)) read_.push_back(std::move(one));
-    return read_.empty() ? nullptr : &read_.front();
+    return read_.empty() || read_.front().at_us > until_us_ ? nullptr : &read_.front();
   }
   Checkpoint take() {
     Checkpoint first = std::move(read_.front());
@@ -34,6 +35,7 @@ class Stored {
  private:
   CheckpointTable& table_;
   const std::int64_t process_;
+  const TimeUs until_us_;
   std::deque<Checkpoint> read_;
   std::int64_t last_ = 0;
 };
@@ -96,9 +98,13 @@ void CheckpointAudit::audit_processes() {
 }
 
 void CheckpointAudit::audit_process(std::int64_t id, bool has_file) {
-  Process process{.id = id, .stored = Stored(table_, id)};
+  Process process{.id = id, .stored = Stored(table_, id, until_us_)};
   CheckpointReader file(files_, id);
-  std::optional<Checkpoint> filed = has_file ? file.next() : std::nullopt;
+  const auto next_filed = [&]() -> std::optional<Checkpoint> {
+    std::optional<Checkpoint> next = file.next();
+    return next && next->at_us <= until_us_ ? next : std::nullopt;
+  };
+  std::optional<Checkpoint> filed = has_file ? next_filed() : std::nullopt;
   for (;;) {
     const Checkpoint* stored = process.stored.front();
     if (!filed && stored == nullptr) break;
@@ -109,7 +115,7 @@ void CheckpointAudit::audit_process(std::int64_t id, bool has_file) {
       find("Expected " + name(id, n) + " in " + files_.path(id) + " as in the table, but it is not.");
     pair(process, is_filed ? filed : std::nullopt,
          is_stored ? std::optional<Checkpoint>(process.stored.take()) : std::nullopt);
-    if (is_filed) filed = file.next();
+    if (is_filed) filed = next_filed();
   }
   if (file.is_broken())
     find("Expected a checkpoint of this database in line " + std::to_string(file.line()) + " of " + files_.path(id) +

@@ -26,6 +26,8 @@ class CheckpointAudit {
   CheckpointAudit(CheckpointTable& table, const CheckpointFiles& files, Found found);
   CheckpointAudit(CheckpointTable& table, const CheckpointFiles& files, TrustedKeys keys, Found found);
 
+  // Checkpoints signed later are passed over, in table and files: a replica may lack them.
+  void until(TimeUs at_us) { until_us_ = at_us; }
   // Throws StoreUnavailable.
   void run();
 
@@ -57,6 +59,7 @@ class CheckpointAudit {
   std::set<Hash> unknown_keys_;
   std::set<RunId> reported_;
   std::int64_t checkpoints_ = 0;
+  TimeUs until_us_ = never_us;
 };
 
 }  // namespace cairn

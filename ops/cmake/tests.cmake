@@ -243,7 +243,9 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/reference_query_test.cpp
   tests/ops/commands/log_test.cpp
   tests/ops/runs/losses_test.cpp
-  tests/ops/commands/pooler_test.cpp
+  tests/ops/servers/lost_tail_test.cpp
+  tests/ops/servers/pooler_test.cpp
+  tests/ops/servers/replica_test.cpp
   tests/ops/runs/map_items_test.cpp
   tests/ops/runs/models_test.cpp
   tests/ops/runs/refused_runs_test.cpp
@@ -275,6 +277,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/planners/round_planner_runs_test.cpp
   tests/ops/planners/seven_node_runs_test.cpp
   tests/workers/ports/loopback.cpp
+  tests/faults/server.cpp
+  tests/storage/test_database.cpp
   tests/storage/postgres/transaction_pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
@@ -295,6 +299,8 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/load.cpp
   tests/faults/mixture_test.cpp
   tests/faults/network_faults_test.cpp
+  tests/faults/patroni_cluster.cpp
+  tests/faults/patroni_test.cpp
   tests/faults/process_faults_test.cpp
   tests/faults/results.cpp
   tests/faults/rough_path.cpp

@@ -32,9 +32,11 @@ CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& na
                       OptionCheck check) {
   CLI::App& command = *parent.add_subcommand(name, purpose);
   add_settings(command, line.settings);
-  command.callback([&line, &command, run = std::move(run), check = std::move(check)] {
+  const std::string whole = &parent == &line.app ? name : parent.get_name() + " " + name;
+  command.callback([&line, &command, whole, run = std::move(run), check = std::move(check)] {
     if (!command.get_subcommands().empty()) return;  // one of those was chosen
     if (check) need(check());
+    line.settings.command = whole;
     line.chosen = [&line, run] { return run(line.settings); };
   });
   return command;

@@ -1,6 +1,7 @@
 #include "ops/http/api.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <spdlog/spdlog.h>
 
@@ -14,6 +15,7 @@
 #include "ops/http/read_routes.hpp"
 #include "ops/http/report_route.hpp"
 #include "ops/http/write_routes.hpp"
+#include "storage/clock.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/reachable.hpp"
 #include "workers/ports/log.hpp"
@@ -77,7 +79,8 @@ bool has_created(const RouteReply& reply) {
 // --- routes ----------------------------------------------------------------------------------------------------------
 
 // How a route is answered: at once, in the lane of the probes, or by its function. A probe's route also has HEAD.
-enum class Kind : std::uint8_t { alive, ready, scraped, asked };
+// `lags`: its answer may be a little old, so that a replica gives it.
+enum class Kind : std::uint8_t { alive, ready, scraped, asked, lags };
 
 struct Route {
   std::string_view method;
@@ -87,7 +90,7 @@ struct Route {
   Kind kind = Kind::asked;
 
   bool is_open() const { return kind == Kind::alive || kind == Kind::ready; }
-  bool has_head() const { return kind != Kind::asked; }
+  bool has_head() const { return kind < Kind::asked; }
 };
 
 RouteReply show_index(RouteCall& call);
@@ -99,12 +102,12 @@ constexpr Route routes[] = {
     {"GET", "/api/v1", show_index, ApiRole::read},
     {"GET", "/api/v1/", show_index, ApiRole::read},
     {"POST", "/api/v1/runs", start_run, ApiRole::run},
-    {"GET", "/api/v1/runs", list_runs, ApiRole::read},
-    {"GET", "/api/v1/runs/{run}", show_run, ApiRole::read},
-    {"GET", "/api/v1/runs/{run}/plan", show_plan, ApiRole::read},
+    {"GET", "/api/v1/runs", list_runs, ApiRole::read, Kind::lags},
+    {"GET", "/api/v1/runs/{run}", show_run, ApiRole::read, Kind::lags},
+    {"GET", "/api/v1/runs/{run}/plan", show_plan, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/explain", explain_run, ApiRole::read},
-    {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read},
-    {"GET", "/api/v1/runs/{run}/export", export_run, ApiRole::read},
+    {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read, Kind::lags},
+    {"GET", "/api/v1/runs/{run}/export", export_run, ApiRole::read, Kind::lags},
     {"POST", "/api/v1/runs/{run}/answers", answer_question, ApiRole::answer},
     {"POST", "/api/v1/runs/{run}/signals", signal_run, ApiRole::answer},
     {"POST", "/api/v1/runs/{run}/cancel", cancel_run, ApiRole::operate},
@@ -120,7 +123,7 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/graphs/check", check_a_graph, ApiRole::operate},
     {"GET", "/api/v1/graphs/{name}", show_graph, ApiRole::read},
     {"GET", "/api/v1/questions", list_questions, ApiRole::read},
-    {"GET", "/api/v1/report", show_report, ApiRole::read},
+    {"GET", "/api/v1/report", show_report, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
     {"GET", "/api/v1/feed", show_feed, ApiRole::read},
@@ -222,25 +225,53 @@ struct Api::Parts : ApiParts {
   ApiAnswer answer(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     const auto began = std::chrono::steady_clock::now();
     ApiAnswer given = answer_quietly(routed, caller, request);
-    if (routed.route->kind == Kind::asked)
-      note_request(request, *caller, given, std::chrono::steady_clock::now() - began);
+    if (!routed.route->has_head()) note_request(request, *caller, given, std::chrono::steady_clock::now() - began);
     return given;
   }
 
   ApiAnswer answer_quietly(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     return guarded([&]() -> RouteReply {
-      if (routed.route->kind == Kind::ready) return readiness(opened.dsn);
+      if (routed.route->kind == Kind::ready) return readiness(primary.opened.dsn);
       if (std::optional<ApiResponse> refusal = beyond_quota(*routed.route, *caller, request))
         return *std::move(refusal);
-      const ClientPool::Loan client(clients);
-      (*client).act_as(caller->actor);
-      if (request.method == "POST") (*client).load_graphs();  // another process may have added a version
-      RouteCall call{request, routed.name, *this, caller, *client};
-      RouteReply reply = routed.route->answer(call);
+      if (std::optional<RouteReply> old = of_replica(routed, caller, request)) return *std::move(old);
+      RouteReply reply = answer_from(primary, routed, caller, request);
       if (routed.route->role == ApiRole::run && !has_created(reply)) quotas.give_back_run(*caller);
       return reply;
     });
   }
+
+  RouteReply answer_from(ApiSide& side, const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
+    const ClientPool::Loan client(side.clients);
+    (*client).act_as(caller->actor);
+    if (request.method == "POST") (*client).load_graphs();  // another process may have added a version
+    RouteCall call{request, routed.name, *this, side, caller, *client};
+    return routed.route->answer(call);
+  }
+
+  // Nothing where the primary is to be asked. A replica refuses what it does not have yet, and it has no progress of
+  // steps; one that was away is left alone for a while, for each attempt would cost a request its patience.
+  std::optional<RouteReply> of_replica(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
+    const bool is_asked = replica && routed.route->kind == Kind::lags && query_text(request, "progress").empty();
+    if (!is_asked || steady_us() < replica_again_us) return std::nullopt;
+    try {
+      RouteReply reply = answer_from(*replica, routed, caller, request);
+      if (reply) return reply;
+    } catch (const StoreUnavailable& failure) {
+      leave_replica(failure);
+    } catch (const PostgresError& failure) {
+      leave_replica(failure);
+    }
+    return std::nullopt;
+  }
+
+  void leave_replica(const std::exception& failure) {
+    constexpr std::int64_t left_alone_us = 5'000'000;
+    replica_again_us = steady_us() + left_alone_us;
+    spdlog::warn("The API's replica is away, the database itself is asked: {}", failure.what());
+  }
+
+  std::atomic<std::int64_t> replica_again_us = 0;
 
   std::optional<ApiResponse> beyond_quota(const Route& route, const Caller& caller, const ApiRequest& request) {
     const auto seconds = quotas.take_bytes(caller, request.body.size());
@@ -262,8 +293,8 @@ struct Api::Parts : ApiParts {
   }
 };
 
-Api::Api(Opened& opened, TokenBook& tokens, const ApiOptions& options)
-    : parts_(std::make_unique<Parts>(opened, tokens, options)) {}
+Api::Api(Opened& opened, Opened* replica, TokenBook& tokens, const ApiOptions& options)
+    : parts_(std::make_unique<Parts>(opened, replica, tokens, options)) {}
 Api::~Api() = default;
 
 Admission Api::admit(const ApiRequest& request) {

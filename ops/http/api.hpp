@@ -15,8 +15,9 @@ namespace cairn {
 
 class Api {
  public:
-  // With a client for each of the threads. `opened` and `tokens` live longer.
-  Api(Opened& opened, TokenBook& tokens, const ApiOptions& options);
+  // With a client for each of the threads. `replica`: asked first by the routes whose answers may lag; what it refuses,
+  // and everything while it is away, is asked of `opened`; null: there is none. All of them live longer.
+  Api(Opened& opened, Opened* replica, TokenBook& tokens, const ApiOptions& options);
   ~Api();
 
   // Resolves the route from the request's head. Answers at once what needs no work: refusals of the guard, of a path

@@ -5,7 +5,7 @@ namespace cairn {
 ClientPool::ClientPool(Opened& opened, const std::string& actor, int count) {
   for (int i = 0; i < count; ++i) {
     free_.push_back(std::make_unique<Client>(*opened.store, *opened.catalogue, actor));
-    free_.back()->load_graphs();
+    opened.is_replica ? free_.back()->read_graphs() : free_.back()->load_graphs();
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 using Refusal = std::optional<ApiResponse>;
 
 bool is_built_in(const RouteCall& call, const std::string& name) {
-  const auto& graphs = call.parts.opened.catalogue->graphs;
+  const auto& graphs = call.side.opened.catalogue->graphs;
   return std::any_of(graphs.begin(), graphs.end(), [&name](const GraphRef& graph) { return graph->name == name; });
 }
 
@@ -56,7 +56,7 @@ Refusal check_graph(const RouteCall& call, const Graph& graph) {
 
 // Names of graphs beyond the scope are left out.
 Surroundings surroundings(RouteCall& call) {
-  Surroundings around = deployed_surroundings(*call.parts.opened.catalogue, call.client, call.store());
+  Surroundings around = deployed_surroundings(*call.side.opened.catalogue, call.client, call.store());
   std::erase_if(*around.graphs, [&call](const std::string& name) { return !call.scope().covers_graph(name); });
   return around;
 }
@@ -84,7 +84,7 @@ Result<GraphRef, ApiResponse> brought_graph(RouteCall& call, const Json& text) {
   if (Refusal refusal = check_graph_name(call, text)) return *std::move(refusal);
   const Result<GraphRef> graph = call.client.try_graph(text);
   if (!graph) {
-    const GraphReview review = review_graph(text, surroundings_of(*call.parts.opened.catalogue));
+    const GraphReview review = review_graph(text, surroundings_of(*call.side.opened.catalogue));
     return review.faults.empty() ? error_response(graph.error()) : faulty_response(review.faults);
   }
   if (Refusal refusal = check_graph(call, **graph)) return *std::move(refusal);

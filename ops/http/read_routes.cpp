@@ -102,7 +102,7 @@ RouteReply explain_run(RouteCall& call) {
   if (const Status known = only_query(call.request, {}); !known) return known.error();
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
-  const Result<Explained> seen = read_explained(call.client, call.store(), call.parts.opened.dsn, *run);
+  const Result<Explained> seen = read_explained(call.client, call.store(), call.side.opened.dsn, *run);
   if (!seen) return seen.error();
   return json_response(explained_json(*seen));
 }
@@ -132,7 +132,7 @@ RouteReply export_run(RouteCall& call) {
         false);
     Exporter exporter(call.store(), writer, call.caller->actor, Exporter::Purpose::copy);
     exporter.add({&*row, 1}, [&left_out](const RunId&, const std::string& says) { left_out = says; });
-    CheckpointTable checkpoints(call.parts.opened.dsn, call.store().shards());
+    CheckpointTable checkpoints(call.side.opened.dsn, call.store().shards());
     exporter.end(call.scope().covers_all_runs() ? &checkpoints : nullptr);
   } catch (const ExportTooLong&) {
     return Error{Code::limit, "Expected an export of at most " + std::to_string(export_bytes_max) + " bytes, but run " +
@@ -203,10 +203,10 @@ RouteReply stream_of(const RouteCall& call, const EventCursor& from) {
   if (place == nullptr)
     return later_response(429, 5, "Expected fewer streams at once of token " + call.caller->token + ".");
   ApiStream stream{std::string(event_stream), ": nothing new\n\n", {}};
-  stream.next = [&parts = call.parts, caller = call.caller, place = std::move(place),
+  stream.next = [&tokens = call.parts.tokens, &side = call.side, caller = call.caller, place = std::move(place),
                  cursor = from]() mutable -> std::optional<ApiStream::Chunk> {
-    if (!parts.tokens.knows(*caller)) return {};  // it was revoked
-    return next_chunk([&] { return next_events(*ClientPool::Loan(parts.clients), *parts.opened.store, cursor); });
+    if (!tokens.knows(*caller)) return {};  // it was revoked
+    return next_chunk([&] { return next_events(*ClientPool::Loan(side.clients), *side.opened.store, cursor); });
   };
   return stream;
 }

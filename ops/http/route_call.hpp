@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,23 +27,33 @@ class RouteReply : public Result<ApiAnswer> {
   RouteReply(Error error) : Result(std::move(error)) {}
 };
 
+// A database that calls are answered from: the one that takes writes, or its replica. Safe from any thread.
+struct ApiSide {
+  ApiSide(Opened& opened_of, int threads) : opened(opened_of), clients(opened_of, "api", threads) {}
+
+  Opened& opened;
+  ClientPool clients;
+};
+
 // The parts that all calls share. Safe from any thread.
 struct ApiParts {
-  ApiParts(Opened& opened_of, TokenBook& tokens_of, const ApiOptions& options)
-      : opened(opened_of),
+  // `replica_of`: null if there is none.
+  ApiParts(Opened& opened_of, Opened* replica_of, TokenBook& tokens_of, const ApiOptions& options)
+      : primary(opened_of, options.threads),
         tokens(tokens_of),
         graphs(options.graphs),
         guard(tokens_of, options.is_tls),
-        clients(opened_of, "api", options.threads),
         metrics(*opened_of.store, opened_of.dsn),
-        feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity()) {}
+        feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity()) {
+    if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
+  }
 
-  Opened& opened;
+  ApiSide primary;
+  std::optional<ApiSide> replica;
   TokenBook& tokens;
   const GraphLimits graphs;
   Guard guard;
   QuotaBook quotas;
-  ClientPool clients;
   CachedMetrics metrics;
   Feed feed;
 };
@@ -51,12 +62,13 @@ struct RouteCall {
   const ApiRequest& request;
   std::string name;  // the part of the path that is {run} or {name}
   ApiParts& parts;
+  ApiSide& side;
   CallerRef caller;
-  Client& client;  // lent for this call; it acts as the caller
+  Client& client;  // of that side, lent for this call; it acts as the caller
 
-  Store& store() const { return *parts.opened.store; }
+  Store& store() const { return *side.opened.store; }
   const Scope& scope() const { return caller->access.scope; }
-  Shard shard(const RunId& run) const { return shard_of(run, parts.opened.store->shards()); }
+  Shard shard(const RunId& run) const { return shard_of(run, store().shards()); }
 };
 
 // The run of that id or, for callers who may see all runs, of the one that begins so. Refuses as run_meant.

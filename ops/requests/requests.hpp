@@ -18,9 +18,10 @@ namespace cairn {
 // The options of every command.
 struct Settings {
   bool json = false;
-  std::string dsn;    // --dsn; "": see choose_database
-  std::string data;   // --data
-  std::string tools;  // --tools; "": CAIRN_TOOLS
+  std::string dsn;           // --dsn; "": see choose_database
+  std::string data;          // --data
+  std::string tools;         // --tools; "": CAIRN_TOOLS
+  std::string command = {};  // its name: "runs", "graph add"
 };
 
 // A moment of a run's history: an event's number or a time; neither: now.

@@ -1,5 +1,7 @@
 #include "ops/service/database.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
@@ -12,6 +14,7 @@
 #include "ops/service/embedded_database.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/reachable.hpp"
 #include "storage/postgres/schema.hpp"
 #include "storage/server/cluster.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -64,8 +67,35 @@ void say_if_starting(const std::string& directory) {
             << readable_line(directory, 300) << "; `cairn down` stops it." << std::endl;
 }
 
+// Everything else writes, or says who is at work now.
+constexpr auto commands_that_may_lag =
+    std::to_array<std::string_view>({"show", "events", "plan", "runs", "report", "verify", "replay", "diff", "export"});
+
+// The replica of a database that may be away: then the replica answers for itself.
+Status check_replica(const DatabaseChoice& choice) {
+  const Result<ServerSeen> replica = look_at_server(choice.read_dsn);
+  if (!replica)
+    return Error{Code::unavailable,
+                 "Expected to reach the database in CAIRN_READ_DSN, but: " + replica.error().message};
+  std::string dsn = choice.dsn;
+  if (choice.is_embedded()) {
+    const Result<Cluster> cluster = find_cluster(choice.directory);
+    if (!cluster) return Done{};
+    dsn = cluster->dsn;
+  }
+  const Result<ServerSeen> seen = look_at_server(dsn);
+  if (!seen || seen->identity == replica->identity) return Done{};
+  return Error{Code::unavailable, "Expected the database " + seen->identity + " in CAIRN_READ_DSN, but it is " +
+                                      (replica->identity.empty() ? "one without the schema cairn" : replica->identity) +
+                                      "; nothing is read from there."};
+}
+
 // A database that was given is entered by the login that was given, whatever is to be done.
 Result<Cluster> reach(const DatabaseChoice& choice) {
+  if (!choice.read_dsn.empty()) {
+    if (const Status fits = check_replica(choice); !fits) return fits.error();
+    return Cluster{.directory = "", .dsn = choice.read_dsn, .owner_dsn = choice.read_dsn};
+  }
   if (choice.is_embedded()) {
     if (!choice.is_quiet) say_if_starting(choice.directory);
     return reach_cluster(choice.directory);
@@ -84,15 +114,26 @@ Result<std::unique_ptr<Store>> opened_store(const PostgresOptions& options) {
   return store;
 }
 
-}  // namespace
-
-DatabaseChoice choose_database(const Settings& settings) {
+DatabaseChoice choose_primary(const Settings& settings) {
   if (!settings.dsn.empty()) return {settings.dsn, ""};
   if (!settings.data.empty()) return {"", settings.data, settings.json};
   if (const std::string dsn = environment("CAIRN_DSN"); !dsn.empty()) return {dsn, ""};
   if (libpq_names_a_database()) return {"", ""};
   if (const std::string data = environment("CAIRN_DATA"); !data.empty()) return {"", data, settings.json};
   return {"", default_data_directory(), settings.json};
+}
+
+}  // namespace
+
+bool may_lag(const std::string& command) {
+  return std::find(commands_that_may_lag.begin(), commands_that_may_lag.end(), command) != commands_that_may_lag.end();
+}
+
+DatabaseChoice choose_database(const Settings& settings) {
+  DatabaseChoice choice = choose_primary(settings);
+  choice.may_lag = may_lag(settings.command);
+  if (choice.may_lag) choice.read_dsn = read_dsn_of_environment();
+  return choice;
 }
 
 Result<std::string> reach_database(const DatabaseChoice& choice) {
@@ -110,6 +151,14 @@ Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connection
   options.dsn = dsn;
   options.connections_max = connections_max;
   options.committed = std::move(committed);
+  return opened_store(options);
+}
+
+Result<std::unique_ptr<Store>> open_store_to_read(const std::string& dsn, int connections_max, bool& is_replica) {
+  PostgresOptions options;
+  options.dsn = dsn;
+  options.connections_max = connections_max;
+  options.found_replica = [&is_replica] { is_replica = true; };
   return opened_store(options);
 }
 
@@ -135,8 +184,10 @@ Result<CheckpointOptions> checkpoint_options(const DatabaseChoice& choice) {
   return options;
 }
 
-Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms) {
-  const DatabaseChoice choice = choose_database(settings);
+namespace {
+
+Result<Opened> open_chosen(const Settings& settings, const DatabaseChoice& choice, std::int64_t patience_ms) {
+  if (const Status dsns = check_dsns_of_environment(); !dsns) return dsns.error();
   Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
   if (!checkpoints) return checkpoints.error();
   Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
@@ -151,18 +202,36 @@ Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms)
   if (patience_ms < options.patience_ms) options.silence_min_ms = options.patience_ms;
   options.patience_ms = patience_ms;
   options.committed = heads->watch();
+  Opened opened;
+  if (choice.may_lag) options.found_replica = [&opened] { opened.is_replica = true; };
   Result<std::unique_ptr<Store>> store = opened_store(options);
   if (!store) return store.error();
-  Opened opened;
   opened.dsn = reached->dsn;
   opened.heads = std::move(heads);
   opened.store = std::move(*store);
   opened.catalogue = std::move(*catalogue);
-  opened.checkpointer = std::make_unique<Checkpointer>(*opened.store, *opened.heads, *std::move(checkpoints));
+  if (!opened.is_replica)
+    opened.checkpointer = std::make_unique<Checkpointer>(*opened.store, *opened.heads, *std::move(checkpoints));
   opened.catalogue->use_database(reached->dsn, choice.is_embedded() ? reached->owner_dsn : "");
   opened.client = std::make_unique<Client>(*opened.store, *opened.catalogue, current_actor());
-  opened.client->load_graphs();
+  opened.is_replica ? opened.client->read_graphs() : opened.client->load_graphs();
   return opened;
+}
+
+}  // namespace
+
+Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms) {
+  return open_chosen(settings, choose_database(settings), patience_ms);
+}
+
+Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_t patience_ms) {
+  DatabaseChoice choice = choose_database(settings);
+  choice.may_lag = true;
+  choice.read_dsn = read_dsn_of_environment();
+  if (choice.read_dsn.empty()) return std::optional<Opened>();
+  Result<Opened> opened = open_chosen(settings, choice, patience_ms);
+  if (!opened) return opened.error();
+  return std::optional<Opened>(*std::move(opened));
 }
 
 std::string log_folder(const DatabaseChoice& choice) { return folder_of(choice) + "/logs"; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/id.hpp"
@@ -17,18 +18,26 @@ namespace cairn {
 
 // Either a given database, or a private cluster of this program in `directory`.
 struct DatabaseChoice {
-  std::string dsn;        // "" with no directory: libpq's variables name it
-  std::string directory;  // "": not embedded
-  bool is_quiet = false;  // for a program: nothing is said of a server that is started
+  std::string dsn;            // "" with no directory: libpq's variables name it
+  std::string directory;      // "": not embedded
+  bool is_quiet = false;      // for a program: nothing is said of a server that is started
+  bool may_lag = false;       // what is read may be a little old: a replica answers as well
+  std::string read_dsn = {};  // the replica that is asked; "": the database itself
   bool is_embedded() const { return !directory.empty(); }
 };
 
+// Whether the answers of this command may lag: it writes nothing, and what it shows was true a moment ago. All other
+// commands are carried out by the server that takes writes.
+bool may_lag(const std::string& command);
+
 // In this order: --dsn, --data, CAIRN_DSN, libpq's variables (PGHOST, PGHOSTADDR, PGDATABASE, PGSERVICE), CAIRN_DATA,
 // $XDG_DATA_HOME/cairn, ~/.local/share/cairn. For root, whose home the server's own user may not enter, /var/lib/cairn.
+// A command that may lag is answered by the replica that CAIRN_READ_DSN names, if it does.
 DatabaseChoice choose_database(const Settings& settings);
 
 // The DSN of the chosen database; an embedded one is started and migrated if necessary, and entered by the login cairn,
-// which has the rights of cairn_app.
+// which has the rights of cairn_app. Refuses `unavailable` a replica that holds another database than the chosen one,
+// as far as that one answers.
 Result<std::string> reach_database(const DatabaseChoice& choice);
 // The same for what needs more: making databases and logins, removing histories. An embedded one is entered as its
 // owner, any other one by the login that was given.
@@ -38,21 +47,26 @@ Result<std::string> reach_as_owner(const DatabaseChoice& choice);
 // last ones on destruction.
 struct Opened {
   std::string dsn;
+  bool is_replica = false;  // nothing is written there
   std::unique_ptr<GatheredHeads> heads;
   std::unique_ptr<Store> store;
   std::unique_ptr<Catalogue> catalogue;
   std::unique_ptr<Client> client;
-  std::unique_ptr<Checkpointer> checkpointer;
+  std::unique_ptr<Checkpointer> checkpointer;  // null on a replica
 };
 
 // Refuses `unavailable` (no database, or one without a schema: the sentence says what to do), `unsupported` (a newer
 // schema), `invalid` or `not_found` (the tools file).
 // `patience_ms`: how long its store asks a database again that does not answer.
 Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms = PostgresOptions().patience_ms);
+// The replica of CAIRN_READ_DSN, next to the opened database; nothing if there is none. Refuses as open_database.
+Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_t patience_ms);
 inline constexpr int store_connections = 4;
 // `committed` is called for each batch that the store commits.
 Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max = store_connections,
                                           CommitWatch committed = {});
+// For reads alone: a replica will do, and sets `is_replica`.
+Result<std::unique_ptr<Store>> open_store_to_read(const std::string& dsn, int connections_max, bool& is_replica);
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings);
 
 // Where checkpoints are kept outside of the database: CAIRN_CHECKPOINTS, else "checkpoints" in the directory of an

@@ -6,6 +6,7 @@
 #include "engine/embedded.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/schema.hpp"
 
 namespace cairn {
 namespace {
@@ -94,6 +95,7 @@ Result<QueryRows> ask_dataset(const Dataset& dataset, const std::string& text, s
 Result<bool> load_sample(const std::string& dsn) {
   try {
     Administration database(dsn, "cairn dataset", no_limit);
+    if (database.query("is_replica").boolean(0, 0)) return takes_no_writes(dsn);
     database.begin();
     database.query("lock_migrations");
     const std::string owner = database.query("dataset_loaded").text(0, 0);

@@ -288,17 +288,17 @@ PgConnection::PgConnection(const PgConnectOptions& options)
       connection_.get(), [](void*, const char*) {}, nullptr);
   // Bytes that the socket does not take at once are sent while the answer is awaited: no send waits without a limit.
   CHECK(PQsetnonblocking(connection_.get(), 1) == 0);
-  is_pooled_ = find_pooler();
+  is_pooled_ = find_pooler(options.is_direct);
   prepared_ = prepared_ && !is_pooled_;
 }
 
 PgConnection::~PgConnection() = default;
 
 // A pooler gives its clients process numbers of its own.
-bool PgConnection::find_pooler() {
+bool PgConnection::find_pooler(bool is_direct) {
   const Result<Pooler> pooler = pooler_of_environment();
   if (!pooler) throw PostgresError("XX000", pooler.error().message);
-  if (*pooler != Pooler::found_out) return *pooler == Pooler::transaction;
+  if (!is_direct && *pooler != Pooler::found_out) return *pooler == Pooler::transaction;
   if (PQsendQuery(connection_.get(), statement("backend").text.c_str()) != 1) fail();
   const PgResult backend = read_result();
   if (!is_ok(backend.get())) throw_error(backend.get());

@@ -163,6 +163,7 @@ struct PgConnectOptions {
   std::vector<std::pair<std::string, std::string>> overrides = {};  // libpq settings that win over the DSN's
   std::int64_t silence_ms = 10'000;                                 // see limit_silence()
   const std::atomic<bool>* is_given_up = nullptr;                   // once true, no answer is waited for any more
+  bool is_direct = false;                                           // CAIRN_POOLER says nothing of this way
 };
 
 class PgConnection {
@@ -230,7 +231,7 @@ class PgConnection {
     std::string statement;  // of a prepare
     bool is_kept = false;
   };
-  bool find_pooler();
+  bool find_pooler(bool is_direct);
   void send_preamble();
   void send_statement(const PgStatement& statement, const PgParameters& parameters);
   void send_prepare(const PgStatement& statement, const PgParameters& parameters);

@@ -113,6 +113,27 @@ Result<Pooler> pooler_of_environment() {
                "Expected transaction or session in CAIRN_POOLER, but found \"" + std::string(said) + "\"."};
 }
 
+namespace {
+
+constexpr const char* direct_variable = "CAIRN_DSN_DIRECT";
+constexpr const char* read_variable = "CAIRN_READ_DSN";
+
+std::string dsn_in(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+std::string direct_dsn_of_environment() { return dsn_in(direct_variable); }
+std::string read_dsn_of_environment() { return dsn_in(read_variable); }
+
+Status check_dsns_of_environment() {
+  for (const char* variable : {direct_variable, read_variable})
+    if (Status fine = check_dsn(dsn_in(variable), variable); !fine) return fine;
+  return Done{};
+}
+
 ServerWay way_to_server(const std::string& dsn) {
   ServerWay way;
   const Result<DsnOptions> options = parsed(is_bare_name(dsn) && !dsn.empty() ? "dbname=" + in_quotes(dsn) : dsn);

@@ -26,6 +26,14 @@ std::string with_network_limits(const std::string& dsn);
 enum class Pooler : std::uint8_t { found_out, session, transaction };
 Result<Pooler> pooler_of_environment();
 
+// Connection strings besides that of the database, given by the environment; "": none.
+// CAIRN_DSN_DIRECT: the same server without the pooler, where notifications are listened to.
+std::string direct_dsn_of_environment();
+// CAIRN_READ_DSN: a replica of the database, for reads that may lag.
+std::string read_dsn_of_environment();
+// Refuses `invalid` one of them that check_dsn refuses.
+Status check_dsns_of_environment();
+
 // The folder of the server's socket, if the DSN names the server by it; otherwise "".
 std::string socket_folder_of(const std::string& dsn);
 

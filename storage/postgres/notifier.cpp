@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "storage/clock.hpp"
+#include "storage/postgres/reachable.hpp"
 
 namespace cairn {
 namespace {
@@ -72,9 +73,10 @@ bool LocalNotifier::await(std::int64_t timeout_ms) {
   return std::exchange(seen, count_) != count_;
 }
 
-Notifier::Notifier(Placements& placements, bool notify)
+Notifier::Notifier(Placements& placements, bool notify, DirectWay direct)
     : placements_(placements),
       notify_(notify),
+      direct_(std::move(direct)),
       own_(std::to_string(std::random_device{}()) + std::to_string(std::random_device{}())),
       notified_here_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   CHECK(notified_here_ >= 0);
@@ -94,7 +96,7 @@ void Notifier::notify() {
 }
 
 void Notifier::send(PgConnection& connection, const std::optional<NotifiedJob>& named) const {
-  if (!notify_ || connection.is_pooled()) return;  // those behind a pooler cannot listen
+  if (!notify_) return;
   connection.leave_rest();
   connection.send(statement("notify"), PgParameters().add(payload(own_, named)));
   connection.sync();
@@ -134,16 +136,31 @@ void Notifier::listen(std::int64_t timeout_ms) {
 
 void Notifier::open() {
   for (const PgConnectOptions& node : placements_.listened_to()) {
-    PgConnection& connection = *connections_.emplace_back(std::make_unique<PgConnection>(node));
-    if (connection.is_pooled()) {
+    auto connection = std::make_unique<PgConnection>(node);
+    if (connection->is_pooled()) connection = open_directly(node);
+    if (connection == nullptr) {
       connections_.clear();
       open_again_us_ = never_us;
       return;
     }
-    connection.execute("LISTEN cairn");
+    connection->execute("LISTEN cairn");
+    connections_.push_back(std::move(connection));
   }
   jobs_.add(std::nullopt);  // notifications of any job may have been lost until now
   local_.notify();
+}
+
+// Null if there is no such way, for good: another node of a cluster has none.
+std::unique_ptr<PgConnection> Notifier::open_directly(const PgConnectOptions& pooled) const {
+  if (direct_.dsn.empty() || !pooled.overrides.empty()) return nullptr;
+  PgConnectOptions options = pooled;
+  options.dsn = direct_.dsn;
+  options.is_direct = true;
+  auto connection = std::make_unique<PgConnection>(options);
+  const std::string fault = fault_of_direct_way(*connection, direct_.identity);
+  if (fault.empty()) return connection;
+  spdlog::warn("{}; jobs are found by polling", fault);
+  return nullptr;
 }
 
 // True for a notification. Waits on all sources at once: this process's eventfd and the listening connections.

@@ -52,12 +52,19 @@ class LocalNotifier {
   std::map<std::thread::id, std::uint64_t> seen_;
 };
 
+// A way to the database past a pooler.
+struct DirectWay {
+  std::string dsn;       // "": none
+  std::string identity;  // of the database that it must lead to
+};
+
 // Sends notifications through the database and receives them on a connection of its own (one to each node of a cluster
 // that has runs). One of the waiting threads listens for all of them. Notifications sent while the database is away are
-// lost; the poll finds their jobs.
+// lost; the poll finds their jobs. Behind a pooler that keeps no connection for a client they are received over the
+// direct way, or not at all.
 class Notifier {
  public:
-  Notifier(Placements& placements, bool notify);
+  Notifier(Placements& placements, bool notify, DirectWay direct);
   ~Notifier();
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
@@ -75,11 +82,13 @@ class Notifier {
  private:
   void listen(std::int64_t timeout_ms);
   void open();
+  std::unique_ptr<PgConnection> open_directly(const PgConnectOptions& pooled) const;
   bool wait_for_any(std::int64_t timeout_ms);
   bool receive_foreign(PgConnection& connection);
 
   Placements& placements_;
   const bool notify_;
+  const DirectWay direct_;
   const std::string own_;  // the sender in our own notifications
   LocalNotifier local_;
   NotifiedJobs jobs_;

@@ -95,14 +95,16 @@ auto joined(const std::vector<PgResult>& parts, const Read& read, const Before& 
 
 class PostgresStore final : public Store {
  public:
-  PostgresStore(const PostgresOptions& options, std::int32_t shards, std::string identity)
+  PostgresStore(const PostgresOptions& options, std::int32_t shards, std::string identity, bool is_replica)
       : shards_(shards),
         identity_(std::move(identity)),
+        is_replica_(is_replica),
         committed_(options.committed),
         placements_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms,
                     options.silence_min_ms),
         clock_(placements_.whole()),
-        notifier_(placements_, options.notify),
+        notifier_(placements_, options.notify && !is_replica,
+                  {options.direct_dsn.empty() ? direct_dsn_of_environment() : options.direct_dsn, identity_}),
         claimer_(placements_, notifier_.jobs()) {
     placements_.expect_identity(identity_);
   }
@@ -369,6 +371,7 @@ class PostgresStore final : public Store {
   }
 
   std::vector<ProgressRow> progress(const RunId& id) override {
+    if (is_replica_) return {};
     const PgResult rows = query_of(id, "progress", of_run(id).add(progress_rows_max));
     rows.expect_columns(progress_columns);
     std::vector<ProgressRow> found;
@@ -655,6 +658,7 @@ class PostgresStore final : public Store {
 
   const std::int32_t shards_;
   const std::string identity_;
+  const bool is_replica_;
   const CommitWatch committed_;
   Placements placements_;
   SharedClock clock_;
@@ -666,8 +670,11 @@ class PostgresStore final : public Store {
 
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
   if (const Result<Pooler> pooler = pooler_of_environment(); !pooler) return pooler.error();
+  if (const Status dsns = check_dsns_of_environment(); !dsns) return dsns.error();
   try {
     Administration database(options.dsn, options.application, opening_limit_ms);
+    const bool is_replica = database.query("is_replica").boolean(0, 0);
+    if (is_replica && options.found_replica == nullptr) return takes_no_writes(options.dsn);
     const Result<SchemaFound> found = find_schema(database);
     if (!found) return found.error();
     if (found->version < newest_schema()) {
@@ -678,7 +685,8 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
                                                                    ": `cairn migrate` moves it forward.")};
     }
     const std::string identity = database.query("identity").text(0, 0);
-    return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards, identity));
+    if (is_replica) options.found_replica();
+    return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards, identity, is_replica));
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
   } catch (const StoreUnavailable& failure) {

@@ -23,10 +23,14 @@ struct PostgresOptions {
   std::int64_t patience_ms = 10'000;    // how long a failing database is asked again
   std::int64_t silence_min_ms = 1'000;  // so long a statement may be silent, whatever is left of the patience
   CommitWatch committed = {};
+  std::string direct_dsn = {};                    // past a pooler, for notifications; "": CAIRN_DSN_DIRECT
+  std::function<void()> found_replica = nullptr;  // called if the server is a replica; null: one is refused
 };
 
-// Connects and checks the schema's version. Refuses `unavailable` (no database), `unsupported` (a newer schema),
-// `not_found` (no schema yet: run migrate()).
+// Connects and checks the schema's version. Refuses `unavailable` (no database, or a replica), `unsupported` (a newer
+// schema), `not_found` (no schema yet: run migrate()), `invalid` (variables of the environment, see dsn.hpp). A store
+// on a replica answers reads; it has no progress of steps (an unlogged table), receives no notifications, and what it
+// is given to write throws StoreUnavailable.
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
 
 }  // namespace cairn

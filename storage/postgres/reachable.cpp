@@ -1,14 +1,38 @@
 #include "storage/postgres/reachable.hpp"
 
+#include <array>
+#include <string_view>
+
 #include "storage/postgres/connection.hpp"
 
 namespace cairn {
+namespace {
+
+constexpr auto seen_columns =
+    std::to_array<std::string_view>({"is_replica", "wal_bytes", "now_us", "replayed_until_us"});
+
+PgConnectOptions soon(const std::string& dsn, const std::string& application) {
+  PgConnectOptions options{.dsn = dsn, .prepared = false, .overrides = {}, .silence_ms = 2'000};
+  options.overrides = {{"application_name", application}, {"connect_timeout", "2"}, {"tcp_user_timeout", "2000"}};
+  return options;
+}
+
+std::string identity_of(PgConnection& connection) {
+  constexpr std::string_view no_such_table = "42P01";
+  try {
+    const PgResult rows = connection.query(statement("identity"));
+    return rows.rows() == 0 ? "" : std::string(rows.text(0, 0));
+  } catch (const PostgresError& failure) {
+    if (failure.sqlstate() != no_such_table) throw;
+    return "";
+  }
+}
+
+}  // namespace
 
 Status probe_database(const std::string& dsn) {
-  PgConnectOptions options{.dsn = dsn, .prepared = false, .overrides = {}, .silence_ms = 2'000};
-  options.overrides = {{"application_name", "cairn readyz"}, {"connect_timeout", "2"}, {"tcp_user_timeout", "2000"}};
   try {
-    PgConnection connection(options);
+    PgConnection connection(soon(dsn, "cairn readyz"));
     connection.execute("BEGIN");
     connection.query(statement("doctor_write"));
     connection.execute("ROLLBACK");
@@ -17,6 +41,54 @@ Status probe_database(const std::string& dsn) {
     constexpr std::string_view lacks_right = "42501";  // to make temporary tables: it answers
     if (failure.sqlstate() == lacks_right) return Done{};
     return Error{Code::unavailable, failure.what()};
+  }
+}
+
+Result<ServerSeen> look_at_server(const std::string& dsn) {
+  try {
+    PgConnection connection(soon(dsn, "cairn"));
+    ServerSeen seen;
+    const PgResult row = connection.query(statement("server_seen"));
+    row.expect_columns(seen_columns);
+    seen.is_replica = row.boolean(0, 0);
+    seen.wal_bytes = row.int8(0, 1);
+    seen.now_us = row.int8(0, 2);
+    seen.replayed_until_us = row.int8(0, 3);
+    seen.identity = identity_of(connection);
+    return seen;
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, failure.what()};
+  }
+}
+
+std::string fault_of_direct_way(PgConnection& direct, const std::string& identity) {
+  if (direct.is_pooled()) return "Expected CAIRN_DSN_DIRECT to lead past the pooler, but it leads to one";
+  const std::string found = identity_of(direct);
+  if (found == identity) return "";
+  return "Expected CAIRN_DSN_DIRECT to lead to database " + identity + ", but it leads to " +
+         (found.empty() ? "one without the schema cairn" : "database " + found);
+}
+
+Result<WakeUpFound> find_wake_up(const std::string& dsn, const std::string& direct_dsn) {
+  std::string identity;
+  try {
+    PgConnection connection(soon(dsn, "cairn"));
+    if (!connection.is_pooled()) return WakeUpFound{WakeUp::notifications, ""};
+    identity = identity_of(connection);
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, failure.what()};
+  }
+  if (direct_dsn.empty()) return WakeUpFound{WakeUp::polls, ""};
+  try {
+    PgConnectOptions options = soon(direct_dsn, "cairn");
+    options.is_direct = true;
+    PgConnection direct(options);
+    std::string fault = fault_of_direct_way(direct, identity);
+    const WakeUp how = fault.empty() ? WakeUp::notifications_past_pooler : WakeUp::polls;
+    return WakeUpFound{how, std::move(fault)};
+  } catch (const PostgresError& failure) {
+    return WakeUpFound{WakeUp::polls,
+                       std::string("Expected CAIRN_DSN_DIRECT to lead to the server, but: ") + failure.what()};
   }
 }
 

@@ -1,16 +1,43 @@
-// A readiness probe: whether a database answers right now, and takes what is written (its disk is not full, it is no
-// standby). Safe from any thread; blocks for two seconds until there is
-// a connection, and for two more until there is an answer.
+// Looks at a server over connections of their own: whether it can be worked with right now, whether it is a replica,
+// how workers there learn of new jobs. Safe from any thread; each blocks for two seconds until there is a connection,
+// and for two more until there is an answer.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
+#include "engine/id.hpp"
 #include "engine/result.hpp"
 
 namespace cairn {
 
-// Done once a new connection was made and wrote a little, which is rolled back. Refuses `unavailable`: the error's text
-// is for a log.
+class PgConnection;
+
+// A readiness probe. Done once a new connection was made and wrote a little, which is rolled back: a server whose disk
+// is full, or that is a standby, is not ready. Refuses `unavailable`: the error's text is for a log.
 Status probe_database(const std::string& dsn);
+
+struct ServerSeen {
+  bool is_replica = false;       // in recovery: it follows another one, or is being restored
+  std::string identity;          // of the database; "": it has no schema
+  std::int64_t wal_bytes = 0;    // written so far; of a replica, replayed so far
+  TimeUs now_us = 0;             // the server's clock
+  TimeUs replayed_until_us = 0;  // of a replica: the commit that it replayed last; 0: none since it was started
+};
+// Refuses `unavailable`.
+Result<ServerSeen> look_at_server(const std::string& dsn);
+
+// By what a worker on this database learns of new jobs, apart from its polls.
+enum class WakeUp : std::uint8_t { notifications, notifications_past_pooler, polls };
+struct WakeUpFound {
+  WakeUp how = WakeUp::notifications;
+  std::string fault;  // why the direct way is not used although one is given; "": none
+};
+// `direct_dsn` as CAIRN_DSN_DIRECT has it. Refuses `unavailable`: the database itself does not answer.
+Result<WakeUpFound> find_wake_up(const std::string& dsn, const std::string& direct_dsn);
+
+// Why notifications of the database of this identity cannot be received over this connection past a pooler; "": they
+// can. Throws PostgresError.
+std::string fault_of_direct_way(PgConnection& direct, const std::string& identity);
 
 }  // namespace cairn

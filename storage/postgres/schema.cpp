@@ -6,6 +6,7 @@
 #include "engine/embedded.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/dsn.hpp"
 
 namespace cairn {
 namespace {
@@ -112,9 +113,18 @@ std::vector<SessionAtWork> sessions_at_work(Administration& database, std::int64
   return found;
 }
 
+Error takes_no_writes(const std::string& dsn) {
+  const std::string name = public_dsn(dsn);
+  return {Code::unavailable, "Expected a server that takes writes, but the one at " +
+                                 (name.empty() ? "the address of libpq's variables" : name) +
+                                 " is a replica, in recovery: name its primary, or all hosts and "
+                                 "target_session_attrs=read-write."};
+}
+
 Result<MigrateReport> migrate(const std::string& dsn, std::int32_t shards) {
   try {
     Administration database(dsn, "cairn migrate", no_limit);
+    if (database.query("is_replica").boolean(0, 0)) return takes_no_writes(dsn);
     database.begin();
     database.query("lock_migrations");
     Result<MigrateReport> report = migrate_locked(database, shards);

@@ -46,6 +46,9 @@ struct SessionAtWork {
 // In a schema of any version. Throws PostgresError.
 std::vector<SessionAtWork> sessions_at_work(Administration& database, std::int64_t silence_ms);
 
+// The refusal, `unavailable`, of a server that is a replica where something is to be written.
+Error takes_no_writes(const std::string& dsn);
+
 struct MigrateReport {
   int from = 0;  // schema version found; 0: none
   int to = 0;

@@ -273,7 +273,11 @@ void Load::under(int times, std::chrono::milliseconds pause, const std::function
   }
 }
 
-void Load::fault_ended() { ended_at_.push_back(system_now()); }
+void Load::fault_ended() { outages_.push_back({system_now(), system_now()}); }
+void Load::fault_ended(std::chrono::system_clock::time_point began) {
+  const auto since_epoch = began.time_since_epoch();
+  outages_.push_back({system_now(), std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()});
+}
 
 void Load::lose(Unwritten what, const std::function<void()>& fault) {
   const TimeUs from = system_now();
@@ -359,9 +363,10 @@ void Load::compare() {
   EXPECT_EQ(line_.lost, 0);
   EXPECT_EQ(line_.harmed, 0);
   EXPECT_EQ(line_.recorded_twice, 0);
-  for (const TimeUs ended : ended_at_) {
-    const auto next = std::find_if(ledger.begin(), ledger.end(), [&](const Execution& one) { return one.at >= ended; });
-    if (next != ledger.end()) line_.recovery_ms.push_back(static_cast<double>(next->at - ended) / 1'000);
+  for (const Outage& one : outages_) {
+    const auto next = std::find_if(ledger.begin(), ledger.end(),
+                                   [&](const Execution& execution) { return execution.at >= one.ended_at; });
+    if (next != ledger.end()) line_.recovery_ms.push_back(static_cast<double>(next->at - one.counted_from) / 1'000);
   }
 }
 

@@ -66,6 +66,8 @@ class Load {
   // Each time: starts two plans, calls `fault`, pauses; so there is always work in progress.
   void under(int times, std::chrono::milliseconds pause, const std::function<void()>& fault);
   void fault_ended();  // from now on work should go on
+  // The same, where the time without work counts from its beginning.
+  void fault_ended(std::chrono::system_clock::time_point began);
   // A fault that loses the server's latest writes. Ends when `fault` returns.
   void lose(Unwritten what, const std::function<void()>& fault);
   void wait_until_ended();
@@ -126,7 +128,11 @@ class Load {
   int keys_ = 0;
   int batches_ = 0;
   FaultLine line_;
-  std::vector<TimeUs> ended_at_;  // the faults
+  struct Outage {
+    TimeUs ended_at = 0;
+    TimeUs counted_from = 0;
+  };
+  std::vector<Outage> outages_;  // one for each fault
   std::vector<Lapse> lapses_;
 };
 

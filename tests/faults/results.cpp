@@ -100,8 +100,9 @@ constexpr const char* explanations = R"(
   rate; any second execution whose first one lies outside of what the server forgot fails the test.
 - **In doubt**: commits whose answer was lost; they had landed, or had not and went again.
 - **Stale refused**: late reports of workers that had lost what they held.
-- **Recovery**: from the end of a fault to the next call of a tool. **Rate**: calls a second in six seconds before the
-  first fault and after the last.
+- **Recovery**: from the end of a fault to the next call of a tool; under Patroni from the kill of the leader to the
+  first call after another one leads, of which 5 s are the time that a leader's claim lasts (`ttl`). **Rate**: calls a
+  second in six seconds before the first fault and after the last.
 
 ## Not in the table
 

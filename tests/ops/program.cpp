@@ -49,7 +49,9 @@ void clear_environment() {
                            "CAIRN_SIGNING_KEY",
                            "CAIRN_CHECKPOINT_MS",
                            "CAIRN_TOKEN",
-                           "CAIRN_POOLER"})
+                           "CAIRN_POOLER",
+                           "CAIRN_DSN_DIRECT",
+                           "CAIRN_READ_DSN"})
     unsetenv(name);
 }
 

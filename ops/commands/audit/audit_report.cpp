@@ -91,12 +91,16 @@ std::string AuditReport::summary(bool rebuilds) const {
 }
 
 Result<AuditedDatabase> open_for_audit(const Settings& settings) {
-  const Result<std::string> dsn = reach_database(choose_database(settings));
+  const DatabaseChoice choice = choose_database(settings);
+  const Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();
-  Result<std::unique_ptr<Store>> store = open_store(*dsn, audit_threads());
+  bool is_replica = false;
+  Result<std::unique_ptr<Store>> store =
+      choice.may_lag ? open_store_to_read(*dsn, audit_threads(), is_replica) : open_store(*dsn, audit_threads());
   if (!store) return store.error();
   const std::int32_t shards = (*store)->shards();
-  return AuditedDatabase{*dsn, *std::move(store), std::make_unique<RunRecords>(*dsn, shards, audit_threads())};
+  return AuditedDatabase{*dsn, is_replica, *std::move(store),
+                         std::make_unique<RunRecords>(*dsn, shards, audit_threads())};
 }
 
 void audit_each(AuditedDatabase& database, const RunSource& source, Auditor::Extent extent, bool rebuilds,

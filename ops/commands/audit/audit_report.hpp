@@ -66,6 +66,7 @@ class AuditReport {
 // nothing.
 struct AuditedDatabase {
   std::string dsn;
+  bool is_replica = false;
   std::unique_ptr<Store> store;
   std::unique_ptr<RunRecords> records;
 };

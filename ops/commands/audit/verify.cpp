@@ -10,6 +10,7 @@
 #include "ops/requests/run_filter.hpp"
 #include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
+#include "storage/postgres/reachable.hpp"
 
 namespace cairn {
 namespace {
@@ -23,6 +24,7 @@ struct VerifyOptions {
 
 constexpr std::int64_t patience_ms_min = 60'000;
 constexpr std::int64_t checkpoints_missed = 6;  // as many may be late
+constexpr TimeUs clocks_apart_us = 1'000'000;   // of a replayed commit and of a checkpoint
 
 // Refuses `not_found` for a run of which nothing is kept.
 Result<std::vector<RunPlace>> named_places(AuditedDatabase& database, const std::vector<std::string>& texts) {
@@ -56,6 +58,15 @@ Result<TrustedKeys> trusted_keys(const VerifyOptions& options, const std::string
   return TrustedKeys::pinned(options.trust);
 }
 
+// The moment up to which the database is seen. A replica lacks what was committed and signed since it replayed its last
+// commit; the file of a checkpoint may be here before.
+Result<TimeUs> seen_until(AuditedDatabase& database) {
+  if (!database.is_replica) return database.store->database_time();
+  const Result<ServerSeen> seen = look_at_server(database.dsn);
+  if (!seen) return seen.error();
+  return seen->replayed_until_us - clocks_apart_us;
+}
+
 // Compares the checkpoints that processes have signed with what is kept, and what is kept with them.
 Status verify_signed(const Settings& settings, const VerifyOptions& options, AuditedDatabase& database,
                      const RunSource& source, AuditReport& report) {
@@ -65,16 +76,18 @@ Status verify_signed(const Settings& settings, const VerifyOptions& options, Aud
   if (!keys) return keys.error();
   if (options.accept)
     if (const Result<SigningKey> key = open_signing_key(*checkpoints); !key) return key.error();
-  const TimeUs now_us = database.store->database_time();
+  const Result<TimeUs> until = seen_until(database);
+  if (!until) return until.error();
   CheckpointTable table(database.dsn, database.store->shards());
   const CheckpointFiles files(checkpoints->folder, database.store->identity());
   CheckpointAudit signatures(table, files, *std::move(keys), [&](const Finding& finding) {
     if (options.of.all) report.add({finding});
   });
+  if (database.is_replica) signatures.until(*until);
   signatures.run();
   const std::int64_t patience_ms = std::max(patience_ms_min, checkpoints_missed * checkpoints->every_ms);
   GatheredHeads accepted;
-  audit_signatures(database, source, {signatures.signed_heads(), now_us, patience_ms * 1'000},
+  audit_signatures(database, source, {signatures.signed_heads(), *until, patience_ms * 1'000},
                    options.accept ? &accepted : nullptr, report);
   if (options.of.all) {
     Result<TrustedKeys> trusted = trusted_keys(options, checkpoints->folder);
@@ -101,8 +114,9 @@ Exit verify_file(const Settings& settings, const VerifyOptions& options) {
   return report.close(false);
 }
 
-Exit verify_runs(const Settings& settings, const VerifyOptions& options) {
+Exit verify_runs(Settings settings, const VerifyOptions& options) {
   if (!options.file.empty()) return verify_file(settings, options);
+  if (options.accept) settings.command += " --accept";  // which writes
   Result<AuditedDatabase> database = open_for_audit(settings);
   if (!database) return database.error();
   const Result<RunSource> source = verified_runs(*database, options.of);

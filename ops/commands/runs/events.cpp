@@ -151,7 +151,8 @@ Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settin
   }
 }
 
-Exit show_events(const Settings& settings, const EventsOptions& options) {
+Exit show_events(Settings settings, const EventsOptions& options) {
+  if (options.progress) settings.command += " --progress";  // which a replica does not have
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
   if (!found->opened.store->run(found->run)) return no_such_run(to_string(found->run));

@@ -1,8 +1,10 @@
 #include "ops/answers/doctor.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "ops/answers/checkpoint_facts.hpp"
 #include "ops/commands/command_options.hpp"
@@ -95,7 +97,8 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
   }
   facts.schema_version = found->version;
   facts.shards = found->shards;
-  const Result<std::unique_ptr<Store>> store = open_store(dsn);
+  bool is_replica = false;
+  const Result<std::unique_ptr<Store>> store = open_store_to_read(dsn, store_connections, is_replica);
   if (!store) {
     facts.schema_fault = store.error().message;
     return;
@@ -134,6 +137,39 @@ void read_ahead(Administration& database, DoctorFacts& facts) {
   facts.ahead_seconds = row.number(0, 1);
 }
 
+// Asked again and again until it has replayed what the database had written: one that is idle is not behind.
+ReplicaFacts follow_replica(const ServerSeen& primary, const std::string& dsn) {
+  constexpr std::chrono::milliseconds pause{50};
+  constexpr std::chrono::seconds patience{2};
+  const auto began = std::chrono::steady_clock::now();
+  for (;;) {
+    const Result<ServerSeen> seen = look_at_server(dsn);
+    if (!seen) return {.fault = "Expected to reach the database in CAIRN_READ_DSN, but: " + seen.error().message};
+    if (seen->identity != primary.identity)
+      return {.fault = "Expected the database " + primary.identity + " in CAIRN_READ_DSN, but it is " +
+                       (seen->identity.empty() ? "one without the schema cairn" : seen->identity)};
+    const auto took = std::chrono::steady_clock::now() - began;
+    const std::int64_t behind = std::max<std::int64_t>(primary.wal_bytes - seen->wal_bytes, 0);
+    const bool follows = behind == 0 || !seen->is_replica;
+    const std::int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+    if (follows || took > patience)
+      return {.is_replica = seen->is_replica,
+              .bytes_behind = behind,
+              .followed_ms = follows ? ms : -1,
+              .replayed_seconds = (seen->now_us - seen->replayed_until_us) / 1'000'000};
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+void read_ways(const std::string& dsn, DoctorFacts& facts) {
+  facts.wake_up = find_wake_up(dsn, direct_dsn_of_environment());
+  const Result<ServerSeen> primary = look_at_server(dsn);
+  if (!primary) return;
+  facts.is_replica = primary->is_replica;
+  const std::string read = read_dsn_of_environment();
+  if (!read.empty()) facts.replica = follow_replica(*primary, read);
+}
+
 std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
   if (!choice.is_embedded()) return std::nullopt;
   std::error_code fault;
@@ -156,6 +192,7 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     facts.written = try_to_write(database);
     facts.disk = read_disk(choice);
     facts.nodes = cluster_nodes(dsn);
+    read_ways(dsn, facts);
     const ServerWay way = way_to_server(dsn);
     facts.is_local = way.is_local;
     facts.sslmode = way.sslmode;

@@ -74,15 +74,21 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   const std::string environment = token_of_environment();
   Result<Opened> opened = open_database(settings, patience_ms);
   if (!opened) return opened.error();
+  Result<std::optional<Opened>> replica = open_replica(settings, patience_ms);
+  if (!replica) return replica.error();
   const Result<std::unique_ptr<TokenBook>> tokens = TokenBook::open(opened->dsn, environment);
   if (!tokens) return tokens.error();
   if (const Status may = check_listening(options.listen, options.transport, environment, (*tokens)->asks()); !may)
     return may.error();
-  Api api(*opened, **tokens, {options.transport.is_tls, options.limits.threads + probe_threads, options.graphs});
+  Api api(*opened, *replica ? &**replica : nullptr, **tokens,
+          {options.transport.is_tls, options.limits.threads + probe_threads, options.graphs});
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(
       options.listen, options.limits, [&api](const ApiRequest& request) { return api.admit(request); }, options.tls);
   if (!server) return server.error();
-  const auto give_up = [&opened] { opened->store->give_up(); };
+  const auto give_up = [&opened, &replica] {
+    opened->store->give_up();
+    if (*replica) (*replica)->store->give_up();
+  };
   const Result<std::unique_ptr<ProbeListener>> probes = listen_for_probes(options, api, give_up);
   if (!probes) return probes.error();
   print_listening(settings, options, to_string((*server)->address()), *probes ? (*probes)->address() : "");

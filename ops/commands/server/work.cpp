@@ -10,6 +10,8 @@
 #include "ops/terminal/stop_signals.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/dsn.hpp"
+#include "storage/postgres/reachable.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {
@@ -58,12 +60,22 @@ Status check_rights(const std::string& dsn) {
   }
 }
 
+// A mistake in it would only show in that each step waits for a poll.
+Status check_direct_way(const std::string& dsn) {
+  const std::string direct = direct_dsn_of_environment();
+  if (direct.empty()) return Done{};
+  const Result<WakeUpFound> found = find_wake_up(dsn, direct);
+  if (!found || found->fault.empty()) return Done{};
+  return Error{Code::unavailable, found->fault + "."};
+}
+
 Exit work(const Settings& settings, const WorkOptions& options) {
   StopSignals signals;
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   if (const Status& secrets = opened->catalogue->secrets; !secrets) return secrets.error();
   if (const Status may = check_rights(opened->dsn); !may) return may.error();
+  if (const Status way = check_direct_way(opened->dsn); !way) return way.error();
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;

@@ -79,6 +79,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "clock",
                                           "ahead_of_clock",
                                           "writing",
+                                          "wake_ups",
                                           "disk"}));
 }
 
@@ -93,6 +94,30 @@ TEST(Doctor, D15_tells_a_server_that_cannot_write) {
   DoctorFacts facts = healthy();
   facts.written = Error{Code::unavailable, "ERROR:  could not extend file: No space left on device"};
   expect_fault(facts, "writing", "No space left");
+}
+
+TEST(Doctor, how_workers_are_woken_is_said_and_a_way_that_is_none_is_a_fault) {
+  DoctorFacts facts = healthy();
+  for (const WakeUp how : {WakeUp::notifications, WakeUp::notifications_past_pooler, WakeUp::polls}) {
+    facts.wake_up = WakeUpFound{how, ""};
+    EXPECT_TRUE(faults(facts).empty());
+  }
+  facts.wake_up = WakeUpFound{WakeUp::polls, "Expected CAIRN_DSN_DIRECT to lead past the pooler, but it leads to one"};
+  expect_fault(facts, "wake_ups", "but it leads to one; workers poll");
+}
+
+TEST(Doctor, a_replica_that_lags_far_or_cannot_be_read_is_a_fault) {
+  DoctorFacts facts = healthy();
+  facts.replica = ReplicaFacts{.followed_ms = 3};
+  EXPECT_TRUE(faults(facts).empty());
+  facts.replica = ReplicaFacts{.bytes_behind = 900, .followed_ms = -1, .replayed_seconds = 20};
+  EXPECT_TRUE(faults(facts).empty());
+  facts.replica = ReplicaFacts{.is_replica = false, .replayed_seconds = 20'000};
+  EXPECT_TRUE(faults(facts).empty()) << "it takes writes itself";
+  facts.replica = ReplicaFacts{.bytes_behind = 900, .followed_ms = -1, .replayed_seconds = 7'200};
+  expect_fault(facts, "read_replica", "900 bytes behind; its last commit is 2 h");
+  facts.replica = ReplicaFacts{.fault = "Expected to reach the database in CAIRN_READ_DSN, but: refused"};
+  expect_fault(facts, "read_replica", "but: refused");
 }
 
 TEST(Doctor, a_node_that_does_not_answer_or_has_too_much_is_named) {

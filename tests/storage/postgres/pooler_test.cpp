@@ -6,6 +6,7 @@
 
 #include "storage/clock.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/reachable.hpp"
 #include "tests/storage/postgres/transaction_pooler.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
@@ -97,6 +98,80 @@ TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_named_in_the
     ADD_FAILURE() << "no prepared statement met another one";
   } catch (const StoreUnavailable& refused) {
     EXPECT_NE(std::string(refused.what()).find("CAIRN_POOLER=transaction"), std::string::npos) << refused.what();
+  }
+}
+
+std::unique_ptr<Store> open_past(const std::string& pooled, const std::string& direct) {
+  PostgresOptions options;
+  options.dsn = pooled;
+  options.direct_dsn = direct;
+  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
+  if (!store) throw std::runtime_error(store.error().message);
+  return *std::move(store);
+}
+
+// A copy has the identity of the database that it was made of.
+std::string another_database() {
+  std::string dsn = new_database(1);
+  ask(dsn, "update cairn.identity set id = gen_random_uuid()");
+  return dsn;
+}
+
+std::int64_t listeners(const std::string& dsn) {
+  return ask_number(dsn,
+                    "select count(*) from pg_stat_activity where query = 'LISTEN cairn' and "
+                    "datname = current_database()");
+}
+
+// Until it waits for notifications of others alone.
+void begin_listening(Store& store) {
+  while (store.await_notification(1)) {
+  }
+}
+
+TEST(TransactionPooler, commits_behind_it_wake_who_listens_past_it) {
+  for (const char* word : {"", "transaction"}) {
+    const PoolerSaid said(word);
+    const std::string server = new_database(1);
+    const TransactionPooler pooler(server, scratch_directory());
+    const auto listening = open_past(pooler.dsn(), server);
+    begin_listening(*listening);
+    EXPECT_EQ(listeners(server), 1);
+    const auto other = open_with(pooler.dsn());
+    TestRun run(*other);
+    const std::vector<Entry> entries{run.entry()};
+    ASSERT_EQ(other->commit(0, entries, {.notify = true})[0].kind, Verdict::Kind::committed);
+    EXPECT_TRUE(listening->await_notification(60'000)) << "a commit";
+    begin_listening(*listening);
+    other->notify();
+    EXPECT_TRUE(listening->await_notification(60'000)) << "notify()";
+  }
+}
+
+TEST(TransactionPooler, without_a_way_past_it_nothing_is_listened_to) {
+  const std::string server = new_database(1), elsewhere = another_database();
+  const TransactionPooler pooler(server, scratch_directory());
+  for (const std::string& direct : {std::string(), pooler.dsn(), elsewhere}) {
+    const auto store = open_past(pooler.dsn(), direct);
+    begin_listening(*store);
+    EXPECT_EQ(listeners(server), 0) << direct;
+    EXPECT_EQ(listeners(elsewhere), 0) << direct;
+    live_a_run(*store, 1);
+  }
+}
+
+TEST(TransactionPooler, which_way_workers_are_woken_is_found_out) {
+  const std::string server = new_database(1), elsewhere = another_database();
+  const TransactionPooler pooler(server, scratch_directory());
+  EXPECT_EQ(find_wake_up(server, "")->how, WakeUp::notifications);
+  EXPECT_EQ(find_wake_up(server, elsewhere)->fault, "") << "it is not used";
+  EXPECT_EQ(find_wake_up(pooler.dsn(), "")->how, WakeUp::polls);
+  EXPECT_EQ(find_wake_up(pooler.dsn(), server)->how, WakeUp::notifications_past_pooler);
+  for (const auto& [direct, says] : {std::pair(pooler.dsn(), "past the pooler"), {elsewhere, "leads to database"}}) {
+    const Result<WakeUpFound> found = find_wake_up(pooler.dsn(), direct);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->how, WakeUp::polls);
+    EXPECT_NE(found->fault.find(says), std::string::npos) << found->fault;
   }
 }
 

@@ -1,0 +1,258 @@
+// The program behind a pooler in transaction mode, and the connections that its processes open.
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "storage/clock.hpp"
+#include "tests/faults/server.hpp"
+#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/program.hpp"
+#include "tests/storage/postgres/transaction_pooler.hpp"
+#include "tests/storage/test_database.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace program;
+
+TEST(BehindAPooler, D11_commands_workers_and_audits_pass) {
+  const std::string data = directory() / "pooled";
+  const std::string dsn = cairn({"doctor", "--json", "--data", data}).json().at("dsn");
+  const test::TransactionPooler pooler(dsn, directory());
+  const auto on_it = [&](Arguments arguments) {
+    arguments.insert(arguments.end(), {"--dsn", pooler.dsn()});
+    return arguments;
+  };
+  const Json plan = {{"goal", "g"},
+                     {"sub_goals",
+                      {{{"id", "a"}, {"tool", "echo"}, {"inputs", {{"x", 1}}}},
+                       {{"id", "b"}, {"tool", "echo"}, {"inputs", {{"x", 2}}}, {"after", {"a"}}}}}};
+  EXPECT_EQ(cairn_ok(on_it({"start", "plan_runner", "--wait", "--json", "--input", plan.dump()})).json().at("status"),
+            "done");
+  {
+    Beside worker(on_it({"work"}));
+    std::vector<std::string> runs;
+    for (int n = 0; n < 5; ++n)
+      runs.push_back(cairn_ok(on_it({"start", "plan_runner", "--json", "--input", plan.dump()})).json().at("run"));
+    for (const std::string& run : runs)
+      EXPECT_TRUE(wait_until([&] {
+        return cairn(on_it({"show", run, "--json"})).json().at("status") == "done";
+      })) << run;
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait(), 0) << worker.err();
+    EXPECT_EQ(worker.err(), "");
+  }
+  for (const Arguments& arguments : {Arguments{"runs"},
+                                     {"queue"},
+                                     {"workers"},
+                                     {"graph", "list"},
+                                     {"verify", "--all"},
+                                     {"rebuild", "--check"},
+                                     {"migrate"}})
+    cairn_ok(on_it(arguments));
+  cairn_ok({"down", "--data", data});
+}
+
+std::int64_t listeners(const std::string& dsn) {
+  return test::ask_number(dsn,
+                          "select count(*) from pg_stat_activity where query = 'LISTEN cairn' and "
+                          "datname = current_database()");
+}
+
+// Entered by the login of workers, which needs no password.
+std::string new_database_of_workers() { return test::with_user(new_database(), "cairn"); }
+
+std::string check_found(const Ran& doctor, const std::string& name) {
+  const Json told = doctor.json();
+  for (const Json& check : told.at("checks"))
+    if (check.at("name") == name) return (check.at("ok") ? "ok: " : "not ok: ") + check.at("found").get<std::string>();
+  return "no such check";
+}
+
+Json echo_plan(int goals) {
+  Json plan = {{"goal", "g"}, {"sub_goals", Json::array()}};
+  for (int n = 0; n < goals; ++n)
+    plan["sub_goals"].push_back({{"id", "g" + std::to_string(n)}, {"tool", "echo"}, {"inputs", {{"x", n}}}});
+  return plan;
+}
+
+// Both behind the pooler: runs that the API starts are worked off, answered and followed, and the worker is woken past
+// the pooler; queues with a limit are kept.
+TEST(BehindAPooler, D11_workers_and_the_API_pass_and_are_woken_past_it) {
+  const std::string direct = new_database_of_workers();
+  const test::TransactionPooler pooler(direct, directory());
+  const Variable dsn("CAIRN_DSN", pooler.dsn());
+  const Variable past("CAIRN_DSN_DIRECT", direct);
+  EXPECT_EQ(check_found(cairn({"doctor", "--json"}), "wake_ups"),
+            "ok: behind a pooler; workers are woken by notifications over CAIRN_DSN_DIRECT");
+  cairn_ok({"graph", "add", write_file("pooled_ask.json", ask_graph("pooled_ask"))});
+  cairn_ok({"queue", "set", "tool", "--concurrency", "2"});
+  Beside worker({"work"});
+  EXPECT_TRUE(wait_until([&] { return listeners(direct) == 1; }));
+  Server server;
+  const std::string asks = server.post(runs, {{"graph", "pooled_ask"}}).json().at("run");
+  EXPECT_TRUE(wait_until([&] { return server.get(runs + "/" + asks).json().at("status") == "waiting"; }));
+  EXPECT_EQ(server.post(runs + "/" + asks + "/answers", {{"value", "north"}}).status, 200);
+  ApiStreamReader stream(server.port(), runs + "/" + asks + "/events?follow=true");
+  std::string last;
+  while (const auto event = stream.next()) last = event->data.at("type");
+  EXPECT_EQ(last, "run_finished");
+  for (int n = 0; n < 3; ++n)
+    EXPECT_EQ(
+        cairn_ok({"start", "plan_runner", "--wait", "--json", "--input", echo_plan(6).dump()}).json().at("status"),
+        "done");
+  EXPECT_EQ(cairn_ok({"events", asks, "--follow", "--json"}).lines().back().at("type"), "run_finished");
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0) << worker.err();
+  EXPECT_EQ(worker.err(), "");
+}
+
+TEST(BehindAPooler, without_a_way_past_it_workers_poll_and_doctor_says_so) {
+  const std::string direct = new_database_of_workers();
+  const test::TransactionPooler pooler(direct, directory());
+  const Variable dsn("CAIRN_DSN", pooler.dsn());
+  EXPECT_EQ(check_found(cairn({"doctor", "--json"}), "wake_ups"),
+            "ok: behind a pooler; workers poll, CAIRN_DSN_DIRECT would let them be woken");
+  Beside worker({"work"});
+  cairn_ok({"start", "plan_runner", "--wait", "--json", "--input", echo_plan(2).dump()});
+  EXPECT_EQ(listeners(direct), 0);
+}
+
+TEST(BehindAPooler, a_way_that_does_not_lead_past_it_is_refused) {
+  const std::string direct = new_database_of_workers(), elsewhere = new_database_of_workers();
+  const test::TransactionPooler pooler(direct, directory());
+  const Variable dsn("CAIRN_DSN", pooler.dsn());
+  for (const auto& [past, says] :
+       {std::pair<std::string, std::string>(pooler.dsn(), "to lead past the pooler, but it leads to one"),
+        {elsewhere, "but it leads to database"},
+        {"host=" + directory().string() + "/nowhere", "Expected CAIRN_DSN_DIRECT to lead to the server"}}) {
+    const Variable given("CAIRN_DSN_DIRECT", past);
+    const Ran refused = cairn({"work"});
+    EXPECT_EQ(refused.exit, 5);
+    EXPECT_NE(refused.err.find(says), std::string::npos) << refused.err;
+    EXPECT_TRUE(check_found(cairn({"doctor", "--json"}), "wake_ups").starts_with("not ok: "));
+  }
+  const Variable nonsense("CAIRN_DSN_DIRECT", "host=");
+  const Variable broken("CAIRN_DSN_DIRECT", "nonsense=1");
+  EXPECT_EQ(cairn({"runs"}).exit, 4);
+}
+
+// --- how many connections a process opens
+// -----------------------------------------------------------------------------
+
+// A login of its own, so that its connections can be counted.
+std::string login_of(const std::string& owner, const std::string& name) {
+  test::ask(owner, "create role " + name + " login in role cairn_app");
+  return test::with_user(owner, name);
+}
+
+// The most that the login had at once while `meanwhile` ran.
+std::int64_t connections_most(const std::string& owner, const std::string& name,
+                              const std::function<void()>& meanwhile) {
+  std::atomic<bool> is_over = false;
+  std::int64_t most = 0;
+  std::thread counting([&] {
+    PgConnection watching({owner});
+    const std::string text = "select count(*) from pg_stat_activity where usename = '" + name + "'";
+    while (!is_over) {
+      const auto row = watching.ask(text, steady_us() + 10'000'000);
+      most = std::max<std::int64_t>(most, std::stoll(std::string(row.value().text(0, 0))));
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+  meanwhile();
+  is_over = true;
+  counting.join();
+  return most;
+}
+
+// As ops/guide/running.md says under "Connections".
+TEST(Connections, a_worker_opens_five_whatever_it_works_on_at_once) {
+  const std::string owner = new_database();
+  const std::string dsn = login_of(owner, "counted_worker");
+  const std::int64_t most = connections_most(owner, "counted_worker", [&] {
+    Beside worker({"work", "--concurrency", "500", "--dsn", dsn});
+    std::string inputs;
+    for (int n = 0; n < 200; ++n) inputs += echo_plan(5).dump() + "\n";
+    const std::string file = write_file("counted.jsonl", inputs);
+    cairn_ok({"batch", "plan_runner", "--inputs", file, "--dsn", owner, "--json"});
+    EXPECT_TRUE(wait_until([&] {
+      return cairn({"runs", "--status", "running", "--limit", "1", "--json", "--dsn", owner}).out.empty();
+    }));
+    EXPECT_EQ(test::ask_number(owner,
+                               "select count(*) from pg_stat_activity where usename = 'counted_worker' and "
+                               "query = 'LISTEN cairn'"),
+              1);
+    worker.signal(SIGTERM);
+    worker.wait();
+  });
+  EXPECT_LE(most, 5);
+  EXPECT_GE(most, 2);
+}
+
+TEST(Connections, the_API_opens_five_and_one_for_each_answer_that_needs_its_own) {
+  const std::string owner = new_database();
+  const std::string dsn = login_of(owner, "counted_api");
+  const std::string run =
+      cairn_ok({"start", "plan_runner", "--wait", "--json", "--input", echo_plan(3).dump(), "--dsn", owner})
+          .json()
+          .at("run");
+  const std::int64_t most = connections_most(owner, "counted_api", [&] {
+    Server server({"--dsn", dsn});
+    std::vector<std::thread> clients;
+    for (int client = 0; client < 12; ++client)
+      clients.emplace_back([&server, &run] {
+        for (int n = 0; n < 15; ++n)
+          for (const char* path : {"", "/events", "/explain", "/export"})
+            EXPECT_EQ(server.get(runs + "/" + run + path).status, 200) << path;
+        EXPECT_EQ(server.get("/readyz").status, 200);
+        EXPECT_EQ(server.get("/metrics").status, 200);
+      });
+    for (std::thread& client : clients) client.join();
+  });
+  EXPECT_LE(most, 4 + 1 + 4 + 1);
+}
+
+TEST(Connections, a_command_opens_two_at_once) {
+  const std::string owner = new_database();
+  const std::string dsn = login_of(owner, "counted_command");
+  const std::int64_t most = connections_most(owner, "counted_command", [&] {
+    for (int n = 0; n < 5; ++n)
+      for (const Arguments& command : {Arguments{"runs"}, {"queue"}, {"workers"}, {"report"}, {"export", "--all"}}) {
+        Arguments on_it = command;
+        on_it.insert(on_it.end(), {"--dsn", dsn});
+        cairn_ok(on_it);
+      }
+  });
+  EXPECT_LE(most, 2);
+}
+
+// Each of the processes would open five; the pooler has six for all of them, and each listens on one of its own.
+TEST(Connections, twelve_workers_fit_into_twenty_with_a_pooler) {
+  OwnServer server("small_server");
+  server.set("max_connections", "20");
+  server.kill_at_once();
+  server.start();
+  const test::TransactionPooler pooler(server.dsn(), directory());
+  const Variable dsn("CAIRN_DSN", pooler.dsn());
+  const Variable past("CAIRN_DSN_DIRECT", server.dsn());
+  cairn_ok({"migrate"});
+  std::vector<Beside> workers;
+  for (int n = 0; n < 12; ++n) workers.emplace_back(Arguments{"work", "--concurrency", "4"});
+  EXPECT_TRUE(wait_until([&] { return listeners(server.dsn()) == 12; }));
+  std::string inputs;
+  for (int n = 0; n < 100; ++n) inputs += echo_plan(5).dump() + "\n";
+  cairn_ok({"batch", "plan_runner", "--inputs", write_file("fitting.jsonl", inputs), "--json"});
+  EXPECT_TRUE(wait_until([&] { return cairn({"runs", "--status", "running", "--limit", "1", "--json"}).out.empty(); }));
+  EXPECT_EQ(cairn_ok({"runs", "--status", "done", "--limit", "200", "--json"}).lines().size(), 100u);
+  for (Beside& worker : workers) worker.signal(SIGTERM);
+  for (Beside& worker : workers) {
+    EXPECT_EQ(worker.wait(), 0) << worker.err();
+    EXPECT_EQ(worker.err(), "");
+  }
+}
+
+}  // namespace
+}  // namespace cairn
