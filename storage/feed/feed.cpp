@@ -167,7 +167,6 @@ Result<FeedConsumer> Feed::consumer(const std::string& name) {
 }
 
 std::vector<FeedStanding> Feed::consumers() {
-  give_positions();
   const PgResult rows = placements_.whole().query_widely("feed_consumers");
   rows.expect_columns(consumer_columns);
   std::vector<FeedStanding> found;

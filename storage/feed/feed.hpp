@@ -67,7 +67,7 @@ class Feed {
   // Waits for commits under way. Refuses `conflict`: the name is taken, or a session is at work whose program leaves
   // no rows in the feed; `unavailable`: a writer did not make way in a minute.
   Status add(const FeedConsumer& consumer, FeedStart from);
-  std::vector<FeedStanding> consumers();
+  std::vector<FeedStanding> consumers();  // writes nothing: a replica answers too
   // Refuses `not_found`.
   Status remove(const std::string& name);
 
