@@ -88,7 +88,9 @@ struct SchemaFacts {
   std::int64_t held_by_nobody = 0;         // jobs whose holder is gone; counted up to a hundred
   ArchiveFacts archive = {};
   CheckpointFacts checkpoints = {};
-  std::string login_rights = {};  // on events that this login itself has: "delete, update"; "": none
+  std::string login_rights = {};          // on events that this login itself has: "delete, update"; "": none
+  std::vector<std::string> keeping = {};  // graphs that say how long they keep their runs
+  std::vector<std::string> overdue = {};  // those of them whose runs should have been archived an hour ago
 };
 
 struct DoctorFacts {

@@ -89,6 +89,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/test_runs.cpp
   tests/storage/data/corpus_test.cpp
   tests/storage/data/dataset_values_test.cpp
+  tests/storage/migration/migrator_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
   tests/storage/postgres/citus_test.cpp
@@ -221,6 +222,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
   tests/ops/audit/invariants_test.cpp
+  tests/ops/audit/keep_test.cpp
   tests/ops/audit/random_audit_test.cpp
   tests/ops/audit/rebuild_test.cpp
   tests/ops/audit/run_audit_test.cpp
@@ -321,6 +323,7 @@ add_executable(test_tidy
   tests/tidy/form_test.cpp
   tests/tidy/frictions_test.cpp
   tests/tidy/named_tests.cpp
+  tests/tidy/migrations_test.cpp
   tests/tidy/names_test.cpp
   tests/tidy/prose_test.cpp
   tests/tidy/requirements_test.cpp

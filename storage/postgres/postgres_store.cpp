@@ -160,8 +160,8 @@ class PostgresStore final : public Store {
     if (filter.parent)
       return read_runs(query_of(*filter.parent, "runs_called",
                                 filtered(filter).add(shard_of(*filter.parent, shards_)).add(*filter.parent)));
-    return joined(placements_.query_each(filter.tags.empty() ? "runs" : "runs_tagged", filtered(filter)), read_runs,
-                  newer, filter.limit);
+    const char* const found_by = !filter.tags.empty() ? "runs_tagged" : filter.graph.empty() ? "runs" : "runs_of_graph";
+    return joined(placements_.query_each(found_by, filtered(filter)), read_runs, newer, filter.limit);
   }
 
   std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) override {

@@ -81,7 +81,8 @@ using Floors = std::vector<std::vector<std::string>>;
 
 const std::map<std::string, Floors> house = {
     {"engine", {{"engine"}}},
-    {"storage", {{"storage"}, {"storage/postgres"}, {"storage/server", "storage/proof", "storage/data"}}},
+    {"storage",
+     {{"storage"}, {"storage/postgres"}, {"storage/server", "storage/proof", "storage/data", "storage/migration"}}},
     {"workers",
      {{"workers/ports"},
       {"workers/models"},
@@ -99,9 +100,11 @@ const std::map<std::string, Floors> house = {
       {"ops/terminal"},
       {"ops/service"},
       {"ops/audit"},
+      {"ops/keeping"},
       {"ops/http", "ops/bench/rig", "ops/commands"},
       {"ops/trials"},
       {"ops/bench", "ops/commands/"},
+      {"ops/bench/growth"},
       {"ops"}}},
 };
 

@@ -113,6 +113,9 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"drop_snapshots", {"snapshot_pkey", "run_pkey"}},
       {"runs", {"run_started_at"}},
       {"runs_tagged", {"run_tags"}},
+      {"runs_of_graph", {"run_graph"}},
+      {"archive_due", {"run_graph"}},
+      {"kept_for_open_runs", {"run_continues", "run_origin"}},
       {"runs_called", {"event_pkey", "run_pkey"}},
       {"runs_coming_from", {"run_continues", "run_origin"}},
       {"orphans", {"run_open_child_of", "run_pkey"}},
@@ -130,6 +133,16 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
     for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT"})
       EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
     for (const std::string& index : indexes) EXPECT_NE(plan.find(index), std::string::npos) << index;
+  }
+}
+
+// The newest of a graph's runs, or the oldest, without those of all other graphs or a sort.
+TEST_F(Plans, runs_of_a_graph_come_in_the_order_of_their_index_and_within_a_limit) {
+  for (const char* name : {"runs_of_graph", "archive_due"}) {
+    const std::string plan = plan_of(name);
+    EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+    EXPECT_NE(plan.find("Limit"), std::string::npos) << plan;
+    EXPECT_NE(plan.find("graph = "), std::string::npos) << plan;
   }
 }
 
