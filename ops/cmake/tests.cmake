@@ -77,6 +77,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/clock_test.cpp
   tests/storage/commit_test.cpp
   tests/storage/homes_test.cpp
+  tests/storage/jitter_test.cpp
   tests/storage/job_writes_test.cpp
   tests/storage/notifications_test.cpp
   tests/storage/oracle_test.cpp
@@ -102,6 +103,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/schema_test.cpp
   tests/storage/postgres/pooler_test.cpp
   tests/storage/postgres/silence_test.cpp
+  tests/storage/postgres/tagged_runs_test.cpp
   tests/storage/postgres/transaction_pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
@@ -178,6 +180,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/worker_test.cpp
   tests/workers/runtime/yielding_tools_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
+  tests/workers/session/crowd_test.cpp
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
   tests/workers/session/same_history_test.cpp

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <spdlog/spdlog.h>
 #include <thread>
 #include <utility>
 
 #include "engine/embedded.hpp"
 #include "storage/clock.hpp"
+#include "storage/jitter.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
 
@@ -88,15 +88,13 @@ class Attempts {
   bool may_go_on() const { return steady_us() < until_us_; }
   void pause() {
     const std::int64_t left_ms = std::max<std::int64_t>((until_us_ - steady_us()) / 1'000, 0);
-    const std::int64_t wanted_ms = std::uniform_int_distribution(next_ms_ / 2, next_ms_)(random_);
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(wanted_ms, left_ms + 1)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(jittered(next_ms_), left_ms + 1)));
     next_ms_ = std::min(next_ms_ * 2, last_pause_ms);
   }
 
  private:
   const std::int64_t until_us_;
   std::int64_t next_ms_ = first_pause_ms;
-  std::mt19937_64 random_{std::random_device{}()};
 };
 
 class Migrator {

@@ -16,7 +16,7 @@ namespace cairn {
 
 class Crowd {
  public:
-  static constexpr std::int64_t watch = 1'000'000;
+  static constexpr std::int64_t watch = 16;
 
   explicit Crowd(SessionId self) : self_(self), random_(static_cast<std::minstd_rand::result_type>(self)) {}
 

@@ -113,6 +113,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"drop_snapshots", {"snapshot_pkey", "run_pkey"}},
       {"runs", {"run_started_at"}},
       {"runs_tagged", {"run_tags"}},
+      {"runs_tagged_lately", {"run_started_at"}},
       {"runs_of_graph", {"run_graph"}},
       {"archive_due", {"run_graph"}},
       {"kept_for_open_runs", {"run_continues", "run_origin"}},
