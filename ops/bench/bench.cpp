@@ -54,7 +54,7 @@ constexpr Case cases[] = {
     {{"migrate", "The first release's schema with 200,000 runs moved forward under its own writers",
       "no write waits longer than 1 s"},
      measure_migrate},
-    {{"pools", "20, 60 and 200 idle worker processes, and 20 busy ones: the server's work for them",
+    {{"pools", "20, 60 and 200 idle sessions, and 20 busy processes: the server's work for them",
       "linear in the sessions; a job wakes few"},
      measure_pools},
     {{"takeover", "10,000 steps of a worker that was killed, from the first that others take over to the last", "5 s"},

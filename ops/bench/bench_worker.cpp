@@ -20,7 +20,6 @@ struct BenchWorkerOptions {
   int concurrency = 1'000;
   int fuse_steps = 32;
   std::string model_url;
-  std::vector<std::string> queues;
 };
 
 // Prints the progress of this process whenever it has changed.
@@ -60,7 +59,6 @@ Exit bench_worker(const Settings& settings, const BenchWorkerOptions& options) {
   WorkerOptions worker_options;
   worker_options.concurrency = options.concurrency;
   worker_options.fuse_steps = options.fuse_steps;
-  worker_options.queues = options.queues;
   Worker worker(**store, **catalogue, worker_options);
   signals.watch(&worker);
   print_json({{"ready", true}});
@@ -85,7 +83,6 @@ void add_bench_worker(CommandLine& line) {
   command.add_option("--concurrency", options.concurrency, "Branches held at once");
   command.add_option("--fuse", options.fuse_steps, "Pure steps in one commit");
   command.add_option("--model-url", options.model_url, "The model");
-  command.add_option("--queue", options.queues, "Only these queues");
   command.group("");
 }
 
