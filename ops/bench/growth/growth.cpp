@@ -37,6 +37,14 @@ class Grown {
   Store& store() { return *opened_.store; }
   TimeUs first_start() const { return first_start_; }
 
+  // Reads what is asked for lately, as if it had been asked for before.
+  void warm() {
+    for (std::int64_t n = std::max<std::int64_t>(count() - lately_runs, 0); n < count(); ++n) {
+      store().run(id(n));
+      store().events(id(n), 0, 1);
+    }
+  }
+
   Spent flow(int workers) {
     Traffic traffic;
     traffic.workers = workers;
@@ -152,7 +160,7 @@ std::vector<Look> looks() {
       {"runs_between_times",
        [=](Grown& grown, std::int64_t n) {
          RunFilter filter = first_page();
-         filter.since = grown.first_start() + somewhere(grown, n) / 2;
+         filter.since = grown.first_start() + lately(grown, n) - 1'000;
          filter.until = *filter.since + 1'000;
          list(grown, filter, 20);
        }},
@@ -211,11 +219,13 @@ Result<Json> measure_growth(const std::string& dsn, BenchServer& server, const B
   std::vector<Pair> times(all.size());
   Spent small_flow, large_flow;
   std::int64_t n = 1;
-  for (int turn = 0; turn < turns; ++turn) {
+  for (Grown* grown : {&small, &large}) grown->warm();
+  for (int turn = 0; turn < turns; ++turn)
     for (std::size_t at = 0; at < all.size(); ++at) {
       times[at].small.push_back(time_of(all[at], small, n));
       times[at].large.push_back(time_of(all[at], large, n));
     }
+  for (int turn = 0; turn < turns; ++turn) {
     small_flow = both(small_flow, small.flow(workers));
     large_flow = both(large_flow, large.flow(workers));
   }

@@ -1,6 +1,6 @@
 // The cost of a pool of workers to the server as the pool grows: of sessions that have nothing to do, of a job that
 // wakes them, and of sessions of another queue next to busy processes. The idle sessions are workers of this process,
-// each with a store and connections of its own, as a process would have: the server cannot tell.
+// each with a store and connections of its own, as a process would have: it is the same to the server.
 #include <cmath>
 #include <memory>
 #include <stdexcept>
