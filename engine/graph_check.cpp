@@ -8,6 +8,7 @@
 
 #include "engine/bounds.hpp"
 #include "engine/graph.hpp"
+#include "engine/graph_keep.hpp"
 #include "engine/graph_walk.hpp"
 #include "engine/id.hpp"
 #include "engine/nearest.hpp"
@@ -94,8 +95,8 @@ class GraphCheck {
       return faults_;
     }
     keys(graph_, "the graph",
-         {"name", "start", "finally", "input", "channels", "limits", "budgets", "context", "nodes", "description",
-          "$schema"});
+         {"name", "start", "finally", "input", "channels", "limits", "budgets", "context", "keep", "nodes",
+          "description", "$schema"});
     name("the graph's name", member(graph_, "name"));
     if (graph_.contains("description") && !graph_["description"].is_string()) {
       expected("the graph's description to be a text", graph_["description"]);
@@ -107,6 +108,7 @@ class GraphCheck {
     limits();
     budgets();
     context();
+    keep();
     nodes();
     shape_.start = begins("the graph's start", member(graph_, "start"));
     if (graph_.contains("finally")) finally();
@@ -263,6 +265,12 @@ class GraphCheck {
     Words known;
     for (const auto& [place, index] : places_) known.push_back(place);
     return "there is no " + excerpt(name, 60) + did_you_mean(name.get_ref<const std::string&>(), known);
+  }
+
+  void keep() {
+    const Json& keep = member(graph_, "keep");
+    if (!keep.is_discarded() && !parse_keep(keep))
+      expected("the graph's \"keep\" to be a duration like 90d, 12h, 30m or 10s", keep);
   }
 
   void finally() {

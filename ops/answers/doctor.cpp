@@ -162,6 +162,22 @@ Check signing_key(const CheckpointFacts& checkpoints) {
               checkpoints.key_better};
 }
 
+std::string names_in(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Check kept_runs(const SchemaFacts& schema) {
+  if (!schema.overdue.empty())
+    return {"kept_runs", false,
+            "runs of " + names_in(schema.overdue) +
+                " are here for longer than \"keep\" says: a worker or server with CAIRN_ARCHIVE would archive them"};
+  return {"kept_runs", true,
+          schema.keeping.empty() ? "no graph says how long it keeps its runs"
+                                 : "none is overdue of " + names_in(schema.keeping)};
+}
+
 Check bloat(const SchemaFacts& schema) {
   bool ok = true;
   std::string found;
@@ -264,6 +280,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
   checks.push_back(checkpoint_files(facts.schema->checkpoints));
   checks.push_back(signing_key(facts.schema->checkpoints));
+  checks.push_back(kept_runs(*facts.schema));
   checks.push_back(bloat(*facts.schema));
   checks.push_back(autovacuum(*facts.schema, facts.server.autovacuum));
   checks.push_back(sessions(*facts.schema, facts.database_us));

@@ -92,6 +92,8 @@ struct SchemaFacts {
   CheckpointFacts checkpoints = {};
   std::vector<FeedStanding> consumers = {};  // of the feed
   std::string login_rights = {};             // on events that this login itself has: "delete, update"; "": none
+  std::vector<std::string> keeping = {};     // graphs that say how long they keep their runs
+  std::vector<std::string> overdue = {};     // those of them whose runs should have been archived an hour ago
 };
 
 // The replica that CAIRN_READ_DSN names.

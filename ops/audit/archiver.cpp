@@ -74,15 +74,20 @@ Result<ArchiveReport> Archiver::archive(const std::string& file, TimeUs ended_be
   return archive(file, roots, by);
 }
 
-Result<ArchiveReport> Archiver::erase(const std::string& file, const std::vector<RunId>& roots, std::set<RunId> allowed,
-                                      const std::string& by) {
-  pattern_.erased_by = by;
-  allowed_ = std::move(allowed);
+Result<ArchiveReport> Archiver::archive(const std::string& file, const std::vector<RunId>& roots,
+                                        const std::string& by) {
   const Roots these = [&roots](const Take& take) {
     for (const RunId& run : roots)
       if (!take(run)) return;
   };
   return archive(file, these, by);
+}
+
+Result<ArchiveReport> Archiver::erase(const std::string& file, const std::vector<RunId>& roots, std::set<RunId> allowed,
+                                      const std::string& by) {
+  pattern_.erased_by = by;
+  allowed_ = std::move(allowed);
+  return archive(file, roots, by);
 }
 
 Result<ArchiveReport> Archiver::archive(const std::string& file, const Roots& roots, const std::string& by) {
@@ -121,7 +126,6 @@ Status Archiver::write(const std::string& file, const Roots& roots, const std::s
   if (!out) return cannot_write(file);
   ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); }, compressed);
   Exporter exporter(store_, writer, by, Exporter::Purpose::archive);
-  referred_ = archive_.kept_for_open_runs();
   const auto add = [&](const RunRow& run) {
     exporter.add({&run, 1}, [this](const RunId& id, const std::string& says) { faulty_.emplace(id, says); });
   };
@@ -137,10 +141,8 @@ Status Archiver::write(const std::string& file, const Roots& roots, const std::s
 // A run and all that it called go together or stay together.
 void Archiver::add_family(const RunId& root, const std::function<void(const RunRow&)>& add) {
   const std::vector<RunArchive::Member> family = archive_.family(shard_of(root, store_.shards()), root);
-  for (const RunArchive::Member& member : family) {
-    const std::string why = reason_to_keep(root, member);
-    if (why.empty()) continue;
-    kept_runs_.emplace(root, why);
+  if (std::string why = reason_to_keep(root, family); !why.empty()) {
+    kept_runs_.emplace(root, std::move(why));
     return;
   }
   for (const RunArchive::Member& member : family)
@@ -148,12 +150,18 @@ void Archiver::add_family(const RunId& root, const std::function<void(const RunR
 }
 
 // "": none.
+std::string Archiver::reason_to_keep(const RunId& root, const std::vector<RunArchive::Member>& family) {
+  for (const RunArchive::Member& member : family)
+    if (std::string why = reason_to_keep(root, member); !why.empty()) return why;
+  const std::set<RunId> referred = archive_.kept_for_open_runs(family);
+  if (referred.empty()) return "";
+  const RunId& kept = referred.contains(root) ? root : *referred.begin();
+  return "an open run continues " + (kept == root ? "it" : "run " + to_string(kept)) + " or was forked from there";
+}
+
 std::string Archiver::reason_to_keep(const RunId& root, const RunArchive::Member& member) const {
   const std::string it = member.run == root ? "it" : "run " + to_string(member.run) + ", which it called,";
   if (!member.has_ended) return it + " has not ended";
-  if (referred_.contains(member.run))
-    return "an open run continues " + (member.run == root ? "it" : "run " + to_string(member.run)) +
-           " or was forked from there";
   if (left_out_.contains(member.run)) return it + " is to be left out";
   const auto faulty = faulty_.find(member.run);
   return faulty == faulty_.end() ? "" : it + " cannot be archived: " + faulty->second;

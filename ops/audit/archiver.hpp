@@ -39,6 +39,9 @@ class Archiver {
   Result<ArchiveReport> erase(const std::string& file, const std::vector<RunId>& roots, std::set<RunId> allowed,
                               const std::string& by);
 
+  // Archives these runs, with all that they called. Keeps and refuses as the next one.
+  Result<ArchiveReport> archive(const std::string& file, const std::vector<RunId>& roots, const std::string& by);
+
   // Archives the runs that ended before `ended_before`, are wanted and have no calling run in the database, with all
   // runs that they called; never a run to which an open run refers, nor one that cannot be written or contradicts its
   // hashes: those are reported to `kept`. `by`: the actor on record. Refuses `invalid` (the file cannot be written),
@@ -55,6 +58,7 @@ class Archiver {
   Status make(const std::string& file, const Roots& roots, const std::string& by);
   Status write(const std::string& file, const Roots& roots, const std::string& by);
   void add_family(const RunId& root, const std::function<void(const RunRow&)>& add);
+  std::string reason_to_keep(const RunId& root, const std::vector<RunArchive::Member>& family);
   std::string reason_to_keep(const RunId& root, const RunArchive::Member& member) const;
   Status check_file(const std::string& file, bool is_own);
   Status remove_all(const std::string& file);
@@ -65,7 +69,6 @@ class Archiver {
   CheckpointTable& checkpoints_;
   const SigningKey& key_;
   Kept kept_;
-  std::set<RunId> referred_;  // by open runs
   std::set<RunId> left_out_;  // as asked
   std::optional<std::set<RunId>> allowed_;
   std::map<RunId, std::string> faulty_;  // runs that cannot be archived, and why

@@ -55,6 +55,15 @@ Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, cons
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// Claims, commits, lists of runs and states as of a moment with very many runs in the tables and with a hundredth.
+Result<Json> measure_growth(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// A schema of the first release with runs in it, migrated while programs of that release write.
+Result<Json> measure_migrate(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// The cost of idle and busy sessions to the server, as their number grows.
+Result<Json> measure_pools(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // All that a worker held when it was killed, taken over by others.
 Result<Json> measure_takeover(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

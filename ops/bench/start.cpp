@@ -6,7 +6,7 @@
 #include "ops/bench/rig/limit.hpp"
 #include "ops/bench/rig/meter.hpp"
 #include "ops/bench/rig/rig.hpp"
-#include "storage/postgres/schema.hpp"
+#include "storage/migration/migrator.hpp"
 
 namespace cairn {
 namespace {

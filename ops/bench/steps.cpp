@@ -7,7 +7,7 @@
 #include "ops/bench/rig/handlers.hpp"
 #include "ops/bench/rig/limit.hpp"
 #include "ops/bench/rig/traffic.hpp"
-#include "storage/postgres/schema.hpp"
+#include "storage/migration/migrator.hpp"
 
 namespace cairn {
 namespace {

@@ -77,6 +77,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/clock_test.cpp
   tests/storage/commit_test.cpp
   tests/storage/homes_test.cpp
+  tests/storage/jitter_test.cpp
   tests/storage/job_writes_test.cpp
   tests/storage/notifications_test.cpp
   tests/storage/oracle_test.cpp
@@ -90,6 +91,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/data/corpus_test.cpp
   tests/storage/data/dataset_values_test.cpp
   tests/storage/feed/feed_test.cpp
+  tests/storage/migration/migrator_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
   tests/storage/postgres/citus_test.cpp
@@ -102,6 +104,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/schema_test.cpp
   tests/storage/postgres/pooler_test.cpp
   tests/storage/postgres/silence_test.cpp
+  tests/storage/postgres/tagged_runs_test.cpp
   tests/storage/postgres/transaction_pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
@@ -178,6 +181,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/worker_test.cpp
   tests/workers/runtime/yielding_tools_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
+  tests/workers/session/crowd_test.cpp
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
   tests/workers/session/same_history_test.cpp
@@ -222,6 +226,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
   tests/ops/audit/invariants_test.cpp
+  tests/ops/audit/keep_test.cpp
   tests/ops/audit/random_audit_test.cpp
   tests/ops/audit/rebuild_test.cpp
   tests/ops/audit/run_audit_test.cpp
@@ -330,6 +335,7 @@ add_executable(test_tidy
   tests/tidy/form_test.cpp
   tests/tidy/frictions_test.cpp
   tests/tidy/named_tests.cpp
+  tests/tidy/migrations_test.cpp
   tests/tidy/names_test.cpp
   tests/tidy/prose_test.cpp
   tests/tidy/requirements_test.cpp

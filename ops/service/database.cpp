@@ -146,6 +146,13 @@ Result<std::string> reach_as_owner(const DatabaseChoice& choice) {
   return reached ? Result<std::string>(reached->owner_dsn) : reached.error();
 }
 
+Result<std::string> reach_as_archivist(const DatabaseChoice& choice) {
+  const std::string socket = choice.is_embedded() ? "" : socket_folder_of(choice.dsn);
+  if (socket.empty() || !is_cluster(socket)) return reach_as_owner(choice);
+  const Result<Cluster> cluster = find_cluster(socket);
+  return cluster ? Result<std::string>(cluster->owner_dsn) : cluster.error();
+}
+
 Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max, CommitWatch committed) {
   PostgresOptions options;
   options.dsn = dsn;

@@ -42,6 +42,8 @@ Result<std::string> reach_database(const DatabaseChoice& choice);
 // The same for what needs more: making databases and logins, removing histories. An embedded one is entered as its
 // owner, any other one by the login that was given.
 Result<std::string> reach_as_owner(const DatabaseChoice& choice);
+// As reach_as_owner; also for an embedded database that was given by its DSN, as `cairn up` gives it to its processes.
+Result<std::string> reach_as_archivist(const DatabaseChoice& choice);
 
 // An opened database with all that most commands need, and all graphs loaded. Every commit through it is signed, the
 // last ones on destruction.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/result.hpp"
-#include "storage/postgres/schema.hpp"
+#include "storage/migration/migrator.hpp"
 #include "storage/server/cluster.hpp"
 
 namespace cairn {

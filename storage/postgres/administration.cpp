@@ -194,4 +194,7 @@ void Administration::roll_back() {
   parts_->open.reset();
 }
 
+// The answer to a parametrised query stays open on the server until the next statement; a plain one leaves nothing.
+void Administration::let_go_of_snapshot() { execute("select"); }
+
 }  // namespace cairn

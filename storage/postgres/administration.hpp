@@ -61,6 +61,9 @@ class Administration {
   void begin();
   void commit();
   void roll_back();
+  // Lets go of the snapshot that the last query() keeps inside a transaction, so that no vacuum and no building of an
+  // index waits for it; the transaction's locks stay.
+  void let_go_of_snapshot();
 
  private:
   struct Parts;

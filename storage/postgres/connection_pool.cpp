@@ -6,6 +6,7 @@
 
 #include "storage/another_database.hpp"
 #include "storage/clock.hpp"
+#include "storage/jitter.hpp"
 
 namespace cairn {
 
@@ -29,9 +30,7 @@ void Patience::wait(const PostgresError& failure) {
     throw StoreUnavailable("Expected the database to answer within " + std::to_string(patience_ms_) +
                            " ms, but it did not: " + failure.what());
   }
-  if (!random_) random_.emplace(std::random_device{}());
-  const std::int64_t pause_ms = std::uniform_int_distribution<std::int64_t>(next_ms_ / 2, next_ms_)(*random_);
-  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(pause_ms, left_ms)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(jittered(next_ms_), left_ms)));
   next_ms_ = std::min<std::int64_t>(next_ms_ * 2, 1'000);
 }
 

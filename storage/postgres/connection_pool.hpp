@@ -8,8 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -49,7 +47,6 @@ class Patience {
   const std::int64_t patience_ms_;
   const std::int64_t until_us_;  // steady
   std::int64_t next_ms_ = 5;
-  std::optional<std::mt19937_64> random_;  // made at the first wait: expensive, and rarely needed
 };
 
 class PostgresPool {

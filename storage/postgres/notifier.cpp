@@ -10,12 +10,13 @@
 #include <utility>
 
 #include "storage/clock.hpp"
+#include "storage/jitter.hpp"
 #include "storage/postgres/reachable.hpp"
 
 namespace cairn {
 namespace {
 
-constexpr std::int64_t open_again_after_us = 500'000;
+constexpr std::int64_t open_again_after_us = 1'500'000;  // at most
 constexpr std::size_t latest_max = 8;
 
 // "<sender>", or "<sender> <shard> <run> <branch>".
@@ -130,7 +131,7 @@ void Notifier::listen(std::int64_t timeout_ms) {
   } catch (const PostgresError& failure) {
     spdlog::debug("not listening for notifications: {}", failure.what());
     connections_.clear();
-    open_again_us_ = steady_us() + open_again_after_us;
+    open_again_us_ = steady_us() + jittered(open_again_after_us);
   }
 }
 

@@ -29,7 +29,8 @@ constexpr auto progress_columns =
     std::to_array<std::string_view>({"branch", "step", "attempt", "session", "at", "written", "node", "text"});
 constexpr std::size_t lineage_max = 10'000;
 constexpr auto import_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest", "key"});
-constexpr std::size_t runs_of_a_piece = 64;  // whose events are read by one statement
+constexpr std::array<std::int32_t, 2> tagged_windows{1'000, 10'000};  // so many of the newest runs
+constexpr std::size_t runs_of_a_piece = 64;                           // whose events are read by one statement
 
 // The database's clock as this process knows it. Safe from any thread.
 class SharedClock {
@@ -162,8 +163,20 @@ class PostgresStore final : public Store {
     if (filter.parent)
       return read_runs(query_of(*filter.parent, "runs_called",
                                 filtered(filter).add(shard_of(*filter.parent, shards_)).add(*filter.parent)));
-    return joined(placements_.query_each(filter.tags.empty() ? "runs" : "runs_tagged", filtered(filter)), read_runs,
+    if (!filter.tags.empty()) return runs_tagged(filter);
+    return joined(placements_.query_each(filter.graph.empty() ? "runs" : "runs_of_graph", filtered(filter)), read_runs,
                   newer, filter.limit);
+  }
+
+  // A tag that many runs have is found among the newest of them, one that few have by its index: the first costs the
+  // same however many there are, and the second as much as there are of these few.
+  std::vector<RunRow> runs_tagged(const RunFilter& filter) {
+    for (const std::int32_t newest : tagged_windows) {
+      const std::vector<PgResult> parts = placements_.query_each("runs_tagged_lately", filtered(filter).add(newest));
+      if (std::all_of(parts.begin(), parts.end(), [&](const PgResult& part) { return part.rows() >= filter.limit; }))
+        return joined(parts, read_runs, newer, filter.limit);
+    }
+    return joined(placements_.query_each("runs_tagged", filtered(filter)), read_runs, newer, filter.limit);
   }
 
   std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) override {
@@ -189,7 +202,9 @@ class PostgresStore final : public Store {
     filter.status ? parameters.add(to_string(*filter.status)) : parameters.add_null(PgType::text);
     filter.waiting ? parameters.add(*filter.waiting) : parameters.add_null(PgType::boolean);
     parameters.add(filter.since.value_or(std::numeric_limits<TimeUs>::min())).add(filter.limit);
-    const auto [started_at, id] = filter.after.value_or(std::pair(never_us, RunId{}));
+    // One bound for both: of two the index may begin at the later one, and pass all runs between them.
+    const std::pair until(filter.until.value_or(never_us), RunId{});
+    const auto [started_at, id] = std::min(filter.after.value_or(until), until);
     parameters.add(started_at).add(id).add(filter.until.value_or(never_us));
     filter.lasted_us > 0 ? parameters.add(filter.lasted_us) : parameters.add_null(PgType::int8);
     for (const std::string* text : {&filter.version, &filter.reason, &filter.error, &filter.node, &filter.tool})

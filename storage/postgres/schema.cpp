@@ -1,11 +1,9 @@
 #include "storage/postgres/schema.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include "engine/embedded.hpp"
 #include "storage/postgres/administration.hpp"
-#include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
 
 namespace cairn {
@@ -16,50 +14,6 @@ std::string_view schema_file(std::string_view name) {
     if (file.name == name) return file.text;
   }
   CHECK(false);
-}
-
-// In the order of their names: views that others build on begin with a number.
-void apply_views(Administration& database) {
-  for (const EmbeddedFile& file : schema_files()) {
-    if (file.name.starts_with("views/")) database.execute(std::string(file.text));
-  }
-}
-
-// The first migration creates the schema, unless an operator has created it for a login that has no right to.
-std::string without_creation(std::string text) {
-  constexpr std::string_view creation = "create schema cairn;\n";
-  const std::size_t at = text.find(creation);
-  CHECK(at != std::string::npos);
-  return text.erase(at, creation.size());
-}
-
-// Events hold any text: in another encoding the server would refuse some of it, and only when it comes.
-Status check_encoding(Administration& database) {
-  const std::string encoding = database.query("database_encoding").text(0, 0);
-  if (encoding == "UTF8") return Done{};
-  return Error{Code::invalid, "Expected a database in the encoding UTF8, but it is in " + encoding + "."};
-}
-
-// Inside the transaction that holds the lock.
-Result<MigrateReport> migrate_locked(Administration& database, std::int32_t shards) {
-  if (const Status fits = check_encoding(database); !fits) return fits.error();
-  const Result<SchemaFound> found = find_schema(database);
-  if (!found) return found.error();
-  if (found->version > 0 && shards > 0 && shards != found->shards) {
-    return Error{Code::conflict, "Expected a schema with " + std::to_string(shards) + " shards, but it has " +
-                                     std::to_string(found->shards) + "; the number is chosen once."};
-  }
-  MigrateReport report{found->version, newest_schema(), found->version > 0 ? found->shards : std::max(shards, 1)};
-  for (const Migration& migration : migrations()) {
-    if (migration.number <= found->version) continue;
-    std::string text(migration.text);
-    database.execute(found->is_empty && migration.number == 1 ? without_creation(std::move(text)) : text);
-    database.query("record_migration",
-                   {std::to_string(migration.number), std::string(migration.name), std::to_string(report.shards)});
-  }
-  if (report.from < report.to) apply_views(database);
-  database.execute(std::string(schema_file("roles.sql")));
-  return report;
 }
 
 }  // namespace
@@ -119,20 +73,6 @@ Error takes_no_writes(const std::string& dsn) {
                                  (name.empty() ? "the address of libpq's variables" : name) +
                                  " is a replica, in recovery: name its primary, or all hosts and "
                                  "target_session_attrs=read-write."};
-}
-
-Result<MigrateReport> migrate(const std::string& dsn, std::int32_t shards) {
-  try {
-    Administration database(dsn, "cairn migrate", no_limit);
-    if (database.query("is_replica").boolean(0, 0)) return takes_no_writes(dsn);
-    database.begin();
-    database.query("lock_migrations");
-    Result<MigrateReport> report = migrate_locked(database, shards);
-    report ? database.commit() : database.roll_back();
-    return report;
-  } catch (const PostgresError& failure) {
-    return Error{Code::unavailable, std::string("Expected to migrate the database, but: ") + failure.what()};
-  }
 }
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// The database schema `cairn`: its numbered migrations, which of them a database has, and the way forward. Safe from
-// any thread; an Administration belongs to one.
+// The database schema `cairn`: its numbered migrations, and which of them a database has. The way forward is
+// storage/migration/migrator.hpp. Safe from any thread; an Administration belongs to one.
 #pragma once
 
 #include <cstdint>
@@ -48,16 +48,5 @@ std::vector<SessionAtWork> sessions_at_work(Administration& database, std::int64
 
 // The refusal, `unavailable`, of a server that is a replica where something is to be written.
 Error takes_no_writes(const std::string& dsn);
-
-struct MigrateReport {
-  int from = 0;  // schema version found; 0: none
-  int to = 0;
-  std::int32_t shards = 1;
-};
-
-// Creates the schema or moves it forward; `shards` counts for the first migration alone (0: leave, or 1). Runs in one
-// transaction under a lock; several processes may call it at once. Refuses `unavailable`, `unsupported` (a newer
-// schema), `conflict` (another number of shards than the schema has).
-Result<MigrateReport> migrate(const std::string& dsn, std::int32_t shards);
 
 }  // namespace cairn

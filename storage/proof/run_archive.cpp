@@ -14,7 +14,19 @@ constexpr std::string_view no_such_role = "22023";
 constexpr auto locked_columns = std::to_array<std::string_view>({"place"});
 constexpr auto candidate_columns = std::to_array<std::string_view>({"run_id", "started_at"});
 constexpr auto member_columns = std::to_array<std::string_view>({"run_id", ""});
-constexpr auto kept_columns = std::to_array<std::string_view>({"continues"});  // and those forked from
+constexpr auto kept_columns = std::to_array<std::string_view>({"kept"});
+
+// The first of all placements, each of which gave its own first ones.
+std::vector<RunArchive::Place> first_places(const std::vector<PgResult>& parts, std::int32_t limit) {
+  std::vector<RunArchive::Place> found;
+  for (const PgResult& rows : parts) {
+    rows.expect_columns(candidate_columns);
+    for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
+  }
+  std::sort(found.begin(), found.end());
+  if (found.size() > static_cast<std::size_t>(limit)) found.resize(static_cast<std::size_t>(limit));
+  return found;
+}
 
 PgArray ids(std::span<const Tombstone> runs) {
   PgArray array(PgType::uuid);
@@ -100,15 +112,17 @@ RunArchive::RunArchive(const std::string& dsn)
 RunArchive::~RunArchive() = default;
 
 std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& after, std::int32_t limit) {
-  std::vector<Place> found;
-  for (const PgResult& rows : placements_->query_each_widely(
-           "archive_candidates", PgParameters().add(ended_before).add(after.first).add(after.second).add(limit))) {
-    rows.expect_columns(candidate_columns);
-    for (int row = 0; row < rows.rows(); ++row) found.emplace_back(rows.int8(row, 1), rows.uuid(row, 0));
-  }
-  std::sort(found.begin(), found.end());
-  if (found.size() > static_cast<std::size_t>(limit)) found.resize(static_cast<std::size_t>(limit));
-  return found;
+  return first_places(
+      placements_->query_each_widely("archive_candidates",
+                                     PgParameters().add(ended_before).add(after.first).add(after.second).add(limit)),
+      limit);
+}
+
+std::vector<RunArchive::Place> RunArchive::due(const std::string& graph, TimeUs ended_before, const Place& after,
+                                               std::int32_t limit) {
+  PgParameters parameters;
+  parameters.add(graph).add(ended_before).add(after.first).add(after.second).add(limit);
+  return first_places(placements_->query_each("archive_due", parameters), limit);
 }
 
 std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run) {
@@ -120,12 +134,13 @@ std::vector<RunArchive::Member> RunArchive::family(Shard shard, const RunId& run
   return found;
 }
 
-std::set<RunId> RunArchive::kept_for_open_runs() {
+std::set<RunId> RunArchive::kept_for_open_runs(std::span<const Member> runs) {
+  PgArray array(PgType::uuid);
+  for (const Member& member : runs) array.add(member.run);
   std::set<RunId> kept;
-  for (const PgResult& rows : placements_->query_each_widely("kept_for_open_runs")) {
+  for (const PgResult& rows : placements_->query_each("kept_for_open_runs", PgParameters().add(std::move(array)))) {
     rows.expect_columns(kept_columns);
-    for (int row = 0; row < rows.rows(); ++row)
-      if (!rows.is_null(row, 0)) kept.insert(rows.uuid(row, 0));
+    for (int row = 0; row < rows.rows(); ++row) kept.insert(rows.uuid(row, 0));
   }
   return kept;
 }

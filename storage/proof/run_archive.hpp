@@ -31,6 +31,9 @@ class RunArchive {
   using Place = std::pair<TimeUs, RunId>;  // its start and its id
   std::vector<Place> candidates(TimeUs ended_before, const Place& after, std::int32_t limit);
 
+  // The same, of one graph: by an index, whatever else is in the table.
+  std::vector<Place> due(const std::string& graph, TimeUs ended_before, const Place& after, std::int32_t limit);
+
   struct Member {
     RunId run;
     bool has_ended = false;
@@ -38,8 +41,8 @@ class RunArchive {
   // The run and all runs that it called, directly or not.
   std::vector<Member> family(Shard shard, const RunId& run);
 
-  // The runs that open runs continue or were forked from.
-  std::set<RunId> kept_for_open_runs();
+  // Those of the runs that open runs continue or were forked from.
+  std::set<RunId> kept_for_open_runs(std::span<const Member> runs);
 
   // Removes the shard's runs that have ended exactly where their tombstones say and writes the tombstones, all in one
   // transaction; returns how many. With `roots`, one for each run, those with the same root go together or stay. The

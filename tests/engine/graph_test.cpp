@@ -4,6 +4,7 @@
 
 #include "engine/corrupt_history.hpp"
 #include "engine/graph_drawing.hpp"
+#include "engine/graph_keep.hpp"
 #include "engine/graph_parsing.hpp"
 
 namespace cairn {
@@ -184,7 +185,7 @@ TEST(GraphFaults, the_graph_is_no_object) {
 
 TEST(GraphFaults, an_unknown_key) {
   EXPECT_EQ(faults_with("/edges", 1), Faults{"Expected the graph to have only the keys name, start, finally, input, "
-                                             "channels, limits, budgets, context, nodes, "
+                                             "channels, limits, budgets, context, keep, nodes, "
                                              "description and $schema, but it has \"edges\"."});
 }
 
@@ -248,6 +249,29 @@ TEST(GraphFaults, context) {
       faults_with("/context/forget", 1),
       Faults{"Expected the graph's context to have only the keys keep_last, max_bytes and summary_template, but it has "
              "\"forget\"."});
+}
+
+TEST(GraphFaults, keep) {
+  for (const char* keep : {"90d", "12h", "30m", "10s", "1d", "99999d"})
+    EXPECT_EQ(faults_with("/keep", keep), Faults{}) << keep;
+  for (const char* keep : {"", "d", "90", "0d", "090d", "-1d", "1.5d", " 1d", "1d ", "100000d", "90days", "2026-11-21"})
+    EXPECT_EQ(faults_with("/keep", keep),
+              Faults{"Expected the graph's \"keep\" to be a duration like 90d, 12h, 30m or 10s, but it is \"" +
+                     std::string(keep) + "\"."});
+  EXPECT_EQ(faults_with("/keep", 90),
+            Faults{"Expected the graph's \"keep\" to be a duration like 90d, 12h, 30m or 10s, but it is 90."});
+}
+
+TEST(Graph, keep_is_read_from_the_text) {
+  Graph graph;
+  graph.text = R"({"name":"g"})";
+  EXPECT_EQ(keep_us(graph), std::nullopt);
+  graph.text = R"({"keep":"90d","name":"g"})";
+  EXPECT_EQ(keep_us(graph), std::int64_t{90} * 86'400 * 1'000'000);
+  graph.text = R"({"description":"we \"keep\" nothing","name":"g"})";
+  EXPECT_EQ(keep_us(graph), std::nullopt);
+  graph.text = R"({"keep":"soon","name":"g"})";
+  EXPECT_THROW(keep_us(graph), CorruptHistory);
 }
 
 // --- faults of a node ---------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ void clear_environment() {
                            "XDG_DATA_HOME",
                            "XDG_CACHE_HOME",
                            "CAIRN_CACHE",
+                           "CAIRN_ARCHIVE",
                            "CAIRN_CHECKPOINTS",
                            "CAIRN_SIGNING_KEY",
                            "CAIRN_CHECKPOINT_MS",

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/migration/migrator.hpp"
 #include "storage/postgres/distribution.hpp"
 #include "storage/postgres/postgres_store.hpp"
-#include "storage/postgres/schema.hpp"
 #include "storage/server/cluster.hpp"
 
 namespace cairn::test {

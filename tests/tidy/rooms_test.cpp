@@ -82,7 +82,9 @@ using Floors = std::vector<std::vector<std::string>>;
 const std::map<std::string, Floors> house = {
     {"engine", {{"engine"}}},
     {"storage",
-     {{"storage"}, {"storage/postgres"}, {"storage/server", "storage/proof", "storage/data", "storage/feed"}}},
+     {{"storage"},
+      {"storage/postgres"},
+      {"storage/server", "storage/proof", "storage/data", "storage/feed", "storage/migration"}}},
     {"workers",
      {{"workers/ports"},
       {"workers/models"},
@@ -100,11 +102,12 @@ const std::map<std::string, Floors> house = {
       {"ops/terminal"},
       {"ops/service"},
       {"ops/audit"},
-      {"ops/http/transport"},
-      {"ops/http", "ops/bench/rig", "ops/commands"},
-      {"ops/trials"},
-      {"ops/bench", "ops/commands/"},
-      {"ops/bench/history"},
+       {"ops/keeping"},
+       {"ops/http/transport"},
+       {"ops/http", "ops/bench/rig", "ops/commands"},
+       {"ops/trials"},
+       {"ops/bench", "ops/commands/"},
+       {"ops/bench/history", "ops/bench/growth"},
       {"ops"}}},
 };
 

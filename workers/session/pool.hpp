@@ -56,7 +56,8 @@ class Pool {
   explicit Pool(PoolOptions options);
 
   void tick(TimeUs steady_us, TimeUs database_us);
-  void something_ready();          // any number of jobs may be ready
+  void something_ready();  // any number of jobs may be ready
+  void poll_every(TimeUs pause_us) { options_.poll_us = pause_us; }
   void notified();                 // the same; if it is one job, the store knows which
   void due(TimeUs run_at_us);      // a job will be ready then, by the database's clock
   void add_run(const RunId& run);  // one more of `only_runs`, if there are any

@@ -65,6 +65,7 @@ Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& ex
       committer_(with_handlers(committer_options(origin_, options_), executor, known_tools_)),
       sweeping_({origin_.self.id, options_.dead_after_ms * 1000, options_.default_timeout_ms,
                  2 * options_.concurrency + strays_max}),
+      crowd_(origin_.self.id),
       queues_(options_.queues.begin(), options_.queues.end()) {}
 
 // --- time -----------------------------------------------------------------------------------------------------------
@@ -78,7 +79,7 @@ void Session::tick(TimeUs steady_us) {
   steps_.expire();
   if (lifecycle_.is_drain_over()) steps_.stop_running();
   dispatch_steps();
-  if (is_sweeping()) sweeping_.scan_if_due();
+  if (is_sweeping()) sweeping_.scan_if_due(is_idle());
   dispatch_sweeps();
   read_graphs_if_due();
 }
@@ -91,7 +92,10 @@ void Session::tick_parts() {
   sweeping_.tick(steady_, now_);
 }
 
-void Session::notified() { pool_.notified(); }
+// Only this session may take the jobs of its own runs, and of those that have their home here.
+void Session::notified() {
+  if (!options_.only_runs.empty() || !home_of_.empty() || crowd_.answers_notification()) pool_.notified();
+}
 
 void Session::keeps(std::set<RunId> runs) {
   const std::set<RunId> before = std::exchange(home_of_, std::move(runs));
@@ -136,7 +140,7 @@ SessionActions Session::drain_actions() {
 TimeUs Session::due_us() const {
   if (!lifecycle_.is_open()) return lifecycle_.due_us();
   TimeUs due = std::min({committer_.due_us(), pool_.due_us(), steps_.due_us()});
-  if (is_sweeping()) due = std::min(due, sweeping_.due_us());
+  if (is_sweeping()) due = std::min(due, sweeping_.due_us(is_idle()));
   return std::min(due, lifecycle_.is_draining() ? lifecycle_.due_us() : next_graphs_);
 }
 

@@ -18,6 +18,7 @@
 #include "storage/clock.hpp"
 #include "workers/runs/committer.hpp"
 #include "workers/runs/executor.hpp"
+#include "workers/session/crowd.hpp"
 #include "workers/session/pool.hpp"
 #include "workers/session/session_actions.hpp"
 #include "workers/session/session_lifecycle.hpp"
@@ -124,6 +125,10 @@ class Session {
   void update_capacity();
   bool serves(const std::string& queue) const { return queues_.contains(queue); }
   bool is_limited(const std::string& queue) const { return limited_queues_.contains(queue); }
+  // No step of it runs or waits for a look, and it works for all.
+  bool is_idle() const {
+    return steps_.is_empty() && awaiting_look_.empty() && options_.only_runs.empty() && !lifecycle_.is_draining();
+  }
   bool is_sweeping() const { return !lifecycle_.is_draining() || steps_.has_deadlines() || !awaiting_look_.empty(); }
 
   // --- answers of the store: for each call a specialization in session_answers.cpp ---
@@ -158,6 +163,7 @@ class Session {
   StepsInFlight steps_;
   Committer committer_;
   Sweeping sweeping_;
+  Crowd crowd_;
   std::set<RunId> home_of_;  // the runs that this process keeps something open for
 
   QueueNames queues_;          // served

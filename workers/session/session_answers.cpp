@@ -169,6 +169,11 @@ void Session::on_answer(ScanSessions& scan) {
   learn(scan.answer.queue_settings);
   learn_means(scan.answer.sessions, scan.asked_us);
   const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
+  if (options_.only_runs.empty()) {
+    crowd_.seen(scan.answer.sessions, queues_, now_, session_silence_ms * 1'000);
+    pool_.poll_every(crowd_.poll_us(options_.poll_ms * 1'000));
+    sweeping_.rest_for(crowd_.look_us(sweeping_.pause_us()));
+  }
   if (!awaiting_look_.empty()) look_again();
   for (const Ticket slot : found.stopped) steps_.stop(slot);
   if (!found.is_forgotten || lifecycle_.is_draining()) return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/result.hpp"
+
 namespace cairn {
 namespace {
 

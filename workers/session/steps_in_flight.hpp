@@ -109,6 +109,7 @@ class StepsInFlight {
   TimeUs due_us() const;  // steady
   bool has_deadlines() const { return !deadlines_.empty(); }
   std::vector<Sweeper::Executing> executing() const;
+  bool is_empty() const { return steps_.empty(); }
   std::int64_t begun() const { return begun_; }  // attempts run
   std::int64_t late() const { return late_; }    // reports refused because the hold was lost or the run had ended
 

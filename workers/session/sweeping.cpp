@@ -29,14 +29,21 @@ void Sweeping::tick(TimeUs steady_us, TimeUs now_us) {
   now_ = now_us;
 }
 
+TimeUs Sweeping::pause_us() const {
+  return std::clamp<TimeUs>(options_.dead_after_us / 5, scan_pause_min_us, scan_pause_max_us);
+}
+
 Sweeping::Actions Sweeping::drain_actions() { return std::exchange(actions_, {}); }
 
-TimeUs Sweeping::due_us() const { return is_scanning_ ? never_us : next_scan_; }
+TimeUs Sweeping::due_us(bool is_idle) const {
+  if (is_scanning_) return never_us;
+  return is_idle ? std::max(next_scan_, rest_until_) : next_scan_;
+}
 
 // --- scans ----------------------------------------------------------------------------------------------------------
 
-void Sweeping::scan_if_due() {
-  if (is_scanning_ || steady_ < next_scan_) return;
+void Sweeping::scan_if_due(bool is_idle) {
+  if (is_scanning_ || steady_ < due_us(is_idle)) return;
   is_scanning_ = true;
   ScanSessions scan;
   scan.session = options_.session;
@@ -51,6 +58,7 @@ void Sweeping::scan_if_due() {
 
 void Sweeping::scan_soon() {
   if (!is_scanning_) next_scan_ = std::min(next_scan_, soonest_scan_);
+  rest_until_ = 0;
 }
 
 void Sweeping::scan_failed() {
@@ -63,7 +71,7 @@ Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, std::span<const Sw
   CHECK(is_scanning_);
   is_scanning_ = false;
   soonest_scan_ = steady_ + scan_pause_min_us;
-  next_scan_ = steady_ + std::clamp<TimeUs>(options_.dead_after_us / 5, scan_pause_min_us, scan_pause_max_us);
+  next_scan_ = steady_ + pause_us();
   if (scan.answer.jobs_took_us > 0) record_jobs_scan(scan.answer.jobs_took_us);
   Sweeper::Findings found = sweeper_.scanned(scan, executing, steady_);
   actions_.releases.insert(actions_.releases.end(), found.releases.begin(), found.releases.end());

@@ -56,11 +56,15 @@ class Sweeping {
   // run straight for as long as its step may take.
   void clock_was_set() { set_at_ = steady_; }
 
-  void scan_if_due();
+  // `is_idle`: nothing of the session's own depends on it, so that it may rest as long as rest_for() says.
+  void scan_if_due(bool is_idle = false);
+  // From the scan that was answered last.
+  void rest_for(TimeUs pause_us) { rest_until_ = steady_ + pause_us; }
   void scan_soon();  // not only when it is due
   // The findings that concern the session's own steps and row. `is_draining`: nothing is done about others.
   Sweeper::Findings scanned(const ScanSessions& scan, std::span<const Sweeper::Executing> executing, bool is_draining);
   void scan_failed();
+  TimeUs pause_us() const;  // between two scans of a session that is not idle
   void reaped(const ReapSession& call);
 
   // Is this the ticket of an internal submission, rather than of a step?
@@ -74,7 +78,8 @@ class Sweeping {
   static std::vector<RunId> children_of(const RunState& state);
 
   Actions drain_actions();
-  TimeUs due_us() const;  // steady: when scan_if_due() scans; `never_us` while a scan is under way
+  // Steady: when scan_if_due() scans; `never_us` while a scan is under way.
+  TimeUs due_us(bool is_idle = false) const;
   std::int64_t lost() const { return lost_; }
 
  private:
@@ -104,6 +109,7 @@ class Sweeping {
   bool is_scanning_ = false;
   TimeUs next_scan_ = 0;     // these are steady
   TimeUs soonest_scan_ = 0;  // likewise
+  TimeUs rest_until_ = 0;    // if the session is idle
   TimeUs next_jobs_scan_ = 0;
   TimeUs set_at_ = 0;        // steady; 0: its clock has not been set since this session began
   TimeUs jobs_took_us_ = 0;  // the latest scan

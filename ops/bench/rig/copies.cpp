@@ -12,11 +12,12 @@ constexpr std::size_t counted_from = 10;  // bytes 10 to 13 of an id hold the nu
 
 }  // namespace
 
-Copies::Copies(FreshDatabase& database, const RunId& sample, std::int64_t count) : count_(count), base_(new_run_id()) {
+Copies::Copies(FreshDatabase& database, const RunId& sample, std::int64_t count, bool tagged)
+    : count_(count), base_(new_run_id()) {
   Administration& inside = database.administration();
   for (std::int64_t first = 0; first < count; first += at_once)
     inside.query("bench_copy_runs", {to_string(sample), to_string(base_), std::to_string(first),
-                                     std::to_string(std::min(first + at_once, count) - 1)});
+                                     std::to_string(std::min(first + at_once, count) - 1), tagged ? "true" : "false"});
   for (const char* table : {"run", "event", "job"}) inside.execute(std::string("VACUUM (ANALYZE) cairn.") + table);
 }
 

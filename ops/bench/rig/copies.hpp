@@ -10,9 +10,9 @@ namespace cairn {
 
 class Copies {
  public:
-  // `count` runs like `sample`, with its events and jobs and a hash chain each; then the tables are vacuumed.
-  // REQUIRES: one shard. Throws PostgresError.
-  Copies(FreshDatabase& database, const RunId& sample, std::int64_t count);
+  // `count` runs like `sample`, with its events and jobs and a hash chain each; then the tables are vacuumed. `tagged`:
+  // run n has the tags batch = n / 1000 and team = n % 10. REQUIRES: one shard. Throws PostgresError.
+  Copies(FreshDatabase& database, const RunId& sample, std::int64_t count, bool tagged = false);
 
   std::int64_t count() const { return count_; }
   RunId id(std::int64_t n) const;  // n from 0

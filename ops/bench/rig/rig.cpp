@@ -6,7 +6,7 @@
 
 #include "ops/bench/rig/handlers.hpp"
 #include "storage/clock.hpp"
-#include "storage/postgres/schema.hpp"
+#include "storage/migration/migrator.hpp"
 
 namespace cairn {
 namespace {

@@ -9,6 +9,7 @@
 #include "ops/answers/checkpoint_facts.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/keeping/overdue.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/postgres/administration.hpp"
@@ -20,6 +21,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t unowned_max = 100;
+constexpr std::int64_t overdue_us = 3'600'000'000;
 
 ServerFacts read_server(Administration& database) {
   const AdminRows row = database.query("doctor_server");
@@ -87,6 +89,13 @@ void read_clocks(Administration& database, DoctorFacts& facts) {
   facts.here_us = asked + (here_us() - asked) / 2;
 }
 
+void read_keeping(Store& store, const std::string& dsn, SchemaFacts& facts) {
+  KeepPolicies policies(store);
+  for (const KeepPolicy& policy : policies.current()) facts.keeping.push_back(policy.graph);
+  RunArchive archive(dsn);
+  facts.overdue = overdue_graphs(store, archive, policies.current(), overdue_us);
+}
+
 // The facts that only a schema of this version has.
 void read_schema(Administration& database, const std::string& dsn, const CheckpointOptions& checkpoints,
                  DoctorFacts& facts) {
@@ -112,6 +121,7 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
                              read_checkpoint_facts(database, CheckpointFiles(checkpoints.folder, (*store)->identity())),
                              Feed(dsn, found->shards, (*store)->identity()).consumers(),
                              database.query("doctor_login").text(0, 0)};
+  read_keeping(**store, dsn, *facts.schema);
   const SigningKeyFile key = signing_key_file(checkpoints);
   if (!key.better.empty()) facts.schema->checkpoints.key_in_folder = key.path;
   facts.schema->checkpoints.key_better = key.better;

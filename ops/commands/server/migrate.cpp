@@ -5,7 +5,9 @@
 #include "ops/service/database.hpp"
 #include "ops/service/embedded_database.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/migration/migrator.hpp"
 #include "storage/postgres/distribution.hpp"
+#include "storage/server/cluster.hpp"
 
 namespace cairn {
 namespace {
@@ -42,15 +44,60 @@ Exit migrate_schema(const Settings& settings, std::int32_t shards) {
   return exit_ok;
 }
 
+// A server that stands still is started to be asked; one that was never made is not made for this.
+Result<MigrationCheck> found_out(const DatabaseChoice& choice) {
+  if (!choice.is_embedded()) return check_migrations(choice.dsn);
+  if (!is_cluster(choice.directory)) return nothing_migrated();
+  const Result<Cluster> cluster = start_cluster(choice.directory);
+  if (!cluster) return cluster.error();
+  return check_migrations(cluster->owner_dsn);
+}
+
+void print_check(const MigrationCheck& check) {
+  const std::string here = "The schema is at version " + std::to_string(check.version);
+  if (check.missing.empty())
+    return print_line(here + ", shards " + std::to_string(check.shards) + ": nothing is to be done.");
+  print_line((check.version == 0 ? "There is no schema yet" : here) + "; `cairn migrate` would lead to version " +
+             std::to_string(check.newest) + ":");
+  Table table({"NUMBER", "MIGRATION"});
+  for (const Migration& migration : check.missing)
+    table.add({std::to_string(migration.number), std::string(migration.name)});
+  table.print();
+}
+
+Exit check_schema(const Settings& settings) {
+  const Result<MigrationCheck> check = found_out(choose_database(settings));
+  if (!check) return check.error();
+  if (settings.json) {
+    Json missing = Json::array();
+    for (const Migration& migration : check->missing)
+      missing.push_back({{"number", migration.number}, {"name", migration.name}});
+    print_json(
+        {{"version", check->version}, {"newest", check->newest}, {"shards", check->shards}, {"migrations", missing}});
+  } else {
+    print_check(*check);
+  }
+  return check->missing.empty() ? exit_ok : exit_finding;
+}
+
+struct MigrateOptions {
+  std::int32_t shards = 0;
+  bool check = false;
+};
+
 }  // namespace
 
 void add_migrate(CommandLine& line) {
-  auto& shards = line.keep<std::int32_t>();
-  add_command(line, "migrate", "Create the schema in the database, or move it forward",
-              [&](const Settings& settings) { return migrate_schema(settings, shards); })
-      .add_option("--shards", shards, "Number of shards, chosen once (default 1)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  auto& options = line.keep<MigrateOptions>();
+  CLI::App& command = add_command(
+      line, "migrate", "Create the schema in the database, or move it forward", [&](const Settings& settings) {
+        return options.check ? check_schema(settings) : migrate_schema(settings, options.shards);
+      });
+  CLI::Option* shards = command.add_option("--shards", options.shards, "Number of shards, chosen once (default 1)")
+                            ->check(CLI::Range(1, 1024))
+                            ->type_name("N");
+  command.add_flag("--check", options.check, "Write nothing: say which migrations would run; exit code 1 if any would")
+      ->excludes(shards);
 }
 
 }  // namespace cairn

@@ -8,6 +8,7 @@
 #include "ops/http/api.hpp"
 #include "ops/http/guard.hpp"
 #include "ops/http/transport/server.hpp"
+#include "ops/keeping/keeper_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 
@@ -85,6 +86,8 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(
       options.listen, options.limits, [&api](const ApiRequest& request) { return api.admit(request); }, options.tls);
   if (!server) return server.error();
+  const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
+  if (!keeper) return keeper.error();
   const auto give_up = [&opened, &replica] {
     opened->store->give_up();
     if (*replica) (*replica)->store->give_up();

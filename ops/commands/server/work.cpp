@@ -5,6 +5,7 @@
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/keeping/keeper_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
@@ -76,6 +77,8 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   if (const Status& secrets = opened->catalogue->secrets; !secrets) return secrets.error();
   if (const Status may = check_rights(opened->dsn); !may) return may.error();
   if (const Status way = check_direct_way(opened->dsn); !way) return way.error();
+  const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
+  if (!keeper) return keeper.error();
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;

@@ -1,4 +1,6 @@
--- The runs that open runs continue or were forked from.
-select continues from cairn.run where status in ('running', 'paused') and continues is not null
+-- Those of the runs $1 that open runs continue or were forked from.
+select r.continues as kept from cairn.run r
+where r.continues = any($1::uuid[]) and r.continues is not null and r.status in ('running', 'paused')
 union
-select origin from cairn.run where status in ('running', 'paused') and origin is not null
+select r.origin from cairn.run r
+where r.origin = any($1::uuid[]) and r.origin is not null and r.status in ('running', 'paused')

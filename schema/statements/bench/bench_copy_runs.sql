@@ -1,8 +1,8 @@
 -- Copies of a run for the benchmark's own databases: the runs $3 to $4, each like run $1 with its events and jobs,
--- under ids that begin as $2. Their hash chains are their own, by the layout of storage/chain.hpp; each starts a
--- microsecond after the one before. Their events lie as workers write them, the same event of 500 runs next to each
--- other, because small events fill up the pages then. Run after run would leave a gap in every page, for later runs to
--- find, read and log whole.
+-- under ids that begin as $2. With $5 each has tags: `batch` for a thousand of them, `team` for a tenth of all. Their
+-- hash chains are their own, by the layout of storage/chain.hpp; each starts a microsecond after the one before. Their
+-- events lie as workers write them, the same event of 500 runs next to each other, because small events fill up the
+-- pages then. Run after run would leave a gap in every page, for later runs to find, read and log whole.
 with recursive copy as materialized (
   select n, (left($2, 24) || lpad(to_hex(n), 8, '0') || right($2, 4))::uuid as run_id
   from generate_series($3::bigint, $4::bigint) n
@@ -37,6 +37,8 @@ with recursive copy as materialized (
 insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, parent, continues, open_child_of,
                        chain_hash, status, graph, version, reason, tags)
 select s.shard, l.run_id, s.waiting, s.head, s.started_at + l.n, s.updated_at, s.parent, s.continues, s.open_child_of,
-       l.hash, s.status, s.graph, s.version, s.reason, s.tags
+       l.hash, s.status, s.graph, s.version, s.reason,
+       case when $5::boolean then jsonb_build_object('batch', (l.n / 1000)::text, 'team', (l.n % 10)::text)
+            else s.tags end
 from link l join sample s on s.head = l.seq
 order by l.n

@@ -406,7 +406,11 @@ TEST(BadInput, a_password_in_the_environment_stays_there) {
 TEST(BadInput, a_database_without_our_schema_says_how_to_make_it) {
   const std::string dsn = new_database("bare");
   expect_refused(cairn({"runs", "--dsn", dsn}), 5, "`cairn migrate` creates it");
+  const Ran check = cairn({"migrate", "--check", "--dsn", dsn});
+  EXPECT_EQ(check.exit, 1);
+  EXPECT_NE(check.out.find("There is no schema yet; `cairn migrate` would lead to version"), std::string::npos);
   cairn_ok({"migrate", "--dsn", dsn});
+  EXPECT_NE(cairn_ok({"migrate", "--check", "--dsn", dsn}).out.find("nothing is to be done."), std::string::npos);
   cairn_ok({"runs", "--dsn", dsn});
 }
 
@@ -432,6 +436,12 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
           "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
           "ALTER TABLE cairn.checkpoint DROP COLUMN key");
   expect_refused(cairn({"runs", "--dsn", dsn}), 5, "found version 2: `cairn migrate` moves it forward");
+  const Ran check = cairn({"migrate", "--check", "--dsn", dsn, "--json"});
+  EXPECT_EQ(check.exit, 1);
+  EXPECT_EQ(check.json()["version"], 2);
+  EXPECT_EQ(check.json()["newest"], newest);
+  EXPECT_EQ(check.json()["migrations"][0], (Json{{"number", 3}, {"name", "sessions_say_what_they_do"}}));
+  EXPECT_EQ(cairn({"migrate", "--check", "--dsn", dsn, "--json"}).out, check.out) << "nothing was written";
   EXPECT_EQ(cairn({"doctor", "--dsn", dsn}).exit, 1);
   const Json moved = cairn_ok({"migrate", "--dsn", dsn, "--json"}).json();
   EXPECT_EQ(moved["from"], 2);
@@ -444,7 +454,72 @@ TEST(BadInput, a_newer_schema_is_refused_and_left_alone) {
   cairn_ok({"migrate", "--dsn", dsn});
   run_sql(dsn, "INSERT INTO cairn.migration (number, name, shards) VALUES (99, 'future', 1)");
   for (const char* command : {"runs", "migrate", "work"}) expect_refused(cairn({command, "--dsn", dsn}), 4, "99");
+  expect_refused(cairn({"migrate", "--check", "--dsn", dsn}), 4, "99");
   EXPECT_EQ(cairn({"doctor", "--dsn", dsn}).exit, 1);
+}
+
+// All that open the database, each with what it cannot do without.
+std::vector<Arguments> all_that_open() {
+  const std::string graph = write_file("fits.json", ask_graph("fits"));
+  const std::string lines = write_file("fits.jsonl", "{}\n");
+  const std::string run = "01a20a3b-9a88-7d93-9598-3ab59324150a";
+  return {{"work"},
+          {"serve", "--listen", "127.0.0.1:0"},
+          {"up", "--workers", "1"},
+          {"start", "plan_runner", "--input", "{}"},
+          {"batch", "plan_runner", "--inputs", lines},
+          {"runs"},
+          {"show", run},
+          {"events", run},
+          {"explain", run},
+          {"plan", run},
+          {"questions"},
+          {"answer", run, "--value", "1"},
+          {"signal", run, "go", "--value", "1"},
+          {"pause", run},
+          {"cancel", run},
+          {"fork", run, "--at", "1"},
+          {"report"},
+          {"queue"},
+          {"queue", "set", "default", "--pause"},
+          {"workers"},
+          {"token", "list"},
+          {"token", "add", "one", "--role", "read"},
+          {"graph", "list"},
+          {"graph", "add", graph},
+          {"corpus", "list"},
+          {"verify", "--all"},
+          {"replay", "--all"},
+          {"rebuild", "--check"},
+          {"export", "--all"},
+          {"archive", "--older-than", "0s", "--out", (directory() / "fits.archive.jsonl").string()},
+          {"erase", "--where", "graph=fits"},
+          {"distribute"}};
+}
+
+TEST(BadInput, every_command_says_that_a_schema_is_too_new_or_too_old_and_leaves_it_alone) {
+  const std::string newer = new_database("newer_for_all");
+  const std::string older = new_database("older_for_all");
+  for (const std::string& dsn : {newer, older}) cairn_ok({"migrate", "--dsn", dsn});
+  run_sql(newer, "INSERT INTO cairn.migration (number, name, shards) VALUES (99, 'future', 1)");
+  run_sql(older, "DELETE FROM cairn.migration WHERE number > 2");
+  for (Arguments arguments : all_that_open()) {
+    const std::string command = arguments[0] + (arguments.size() > 1 ? " " + arguments[1] : "");
+    arguments.insert(arguments.end(), {"--dsn", newer});
+    SCOPED_TRACE(command);
+    expect_refused(cairn(arguments), 4, "99");
+    arguments.back() = older;
+    const Ran ran = cairn(arguments);
+    EXPECT_GE(ran.exit, 3);
+    EXPECT_NE(ran.err.find("version 2"), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find("`cairn migrate`"), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  }
+  for (const char* table : {"event", "graph", "queue", "token", "worker"})
+    for (const std::string& dsn : {newer, older}) {
+      PgConnection connection({dsn, "test", false});
+      EXPECT_EQ(connection.query({"rows", std::string("select count(*) from cairn.") + table}).int8(0, 0), 0) << table;
+    }
 }
 
 // One was taken for a database that cannot be reached, another ended the program.

@@ -21,13 +21,16 @@ TEST(BenchCopies, lie_as_workers_write_them_and_their_chains_are_whole) {
                                                      .add(to_string(sample.id()))
                                                      .add("01900000-0000-7000-8000-000000000000")
                                                      .add(std::int64_t{0})
-                                                     .add(std::int64_t{599}));
+                                                     .add(std::int64_t{599})
+                                                     .add(true));
   EXPECT_EQ(ask_text(dsn,
                      "select string_agg(seq || '*' || n, ' ' order by place) from (select seq, count(*) n, min(ctid) "
                      "place from (select seq, ctid, row_number() over (order by ctid) - row_number() over "
                      "(partition by seq order by ctid) as lies from cairn.event where run_id <> '" +
                          to_string(sample.id()) + "') e group by seq, lies) beside"),
             "1*500 2*500 3*500 1*100 2*100 3*100");
+  EXPECT_EQ(ask_text(dsn, "select tags::text from cairn.run where run_id::text like '%000002570000'"),
+            R"({"team": "9", "batch": "0"})");
   for (const char* end : {"000000000000", "000002570000"}) {
     const std::optional<RunId> copy = parse_run_id(std::string("01900000-0000-7000-8000-") + end);
     ASSERT_TRUE(copy);

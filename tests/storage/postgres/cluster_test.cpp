@@ -12,8 +12,8 @@
 
 #include "storage/chain.hpp"
 #include "storage/data/dataset.hpp"
+#include "storage/migration/migrator.hpp"
 #include "storage/postgres/connection.hpp"
-#include "storage/postgres/schema.hpp"
 #include "storage/server/server_process.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"

@@ -113,6 +113,10 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"drop_snapshots", {"snapshot_pkey", "run_pkey"}},
       {"runs", {"run_started_at"}},
       {"runs_tagged", {"run_tags"}},
+      {"runs_tagged_lately", {"run_started_at"}},
+      {"runs_of_graph", {"run_graph"}},
+      {"archive_due", {"run_graph"}},
+      {"kept_for_open_runs", {"run_continues", "run_origin"}},
       {"runs_called", {"event_pkey", "run_pkey"}},
       {"runs_coming_from", {"run_continues", "run_origin"}},
       {"orphans", {"run_open_child_of", "run_pkey"}},
@@ -137,6 +141,32 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
     for (const char* bad : {"Seq Scan", "Hash Join", "Merge Join", "JIT"})
       EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
     for (const std::string& index : indexes) EXPECT_NE(plan.find(index), std::string::npos) << index;
+  }
+}
+
+// The newest of a graph's runs, or the oldest, without those of all other graphs or a sort.
+TEST_F(Plans, runs_of_a_graph_come_in_the_order_of_their_index_and_within_a_limit) {
+  for (const char* name : {"runs_of_graph", "archive_due"}) {
+    const std::string plan = plan_of(name);
+    EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
+    EXPECT_NE(plan.find("Limit"), std::string::npos) << plan;
+    EXPECT_NE(plan.find("Index Cond: ((ROW(graph, started_at"), std::string::npos) << plan;
+  }
+}
+
+// It took the order of all runs, and walked a million of others for the five of a graph.
+TEST_F(Plans, runs_of_a_graph_are_found_by_their_index_where_statistics_say_that_most_are_of_one) {
+  const std::string dsn = new_database(1);
+  ask(dsn,
+      "insert into cairn.run (shard, run_id, waiting, head, started_at, updated_at, chain_hash, status, graph, "
+      "version, "
+      "reason, tags) select 0, md5(n::text)::uuid, false, 1, n, n, '', 'done', 'g', 'v', '', '{}' "
+      "from generate_series(1, 20000) n");
+  ask(dsn, "analyze cairn.run");
+  for (const char* name : {"runs_of_graph", "archive_due"}) {
+    const std::string plan = plan_of(name, dsn);
+    EXPECT_NE(plan.find("run_graph"), std::string::npos) << plan;
+    EXPECT_EQ(plan.find("run_started_at"), std::string::npos) << plan;
   }
 }
 

@@ -1,6 +1,4 @@
 // The schema as the catalogues show it, migrations, and views.
-#include "storage/postgres/schema.hpp"
-
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -8,6 +6,7 @@
 #include <thread>
 
 #include "engine/event.hpp"
+#include "storage/migration/migrator.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"

@@ -482,6 +482,20 @@ TEST_F(SweepingTest, A3_a_call_whose_run_has_ended_is_finished_and_then_tied) {
   EXPECT_EQ(std::get<TieEnds>(sweeping_.drain_actions().calls.at(0)).runs, std::vector{run});
 }
 
+TEST_F(SweepingTest, an_idle_session_rests_until_it_works_or_is_to_look) {
+  (void)scan({});
+  sweeping_.rest_for(60 * second);
+  EXPECT_EQ(sweeping_.due_us(), steady_ + 2 * second);
+  EXPECT_EQ(sweeping_.due_us(true), steady_ + 60 * second);
+  steady_ += 3 * second;
+  sweeping_.tick(steady_, noon + steady_);
+  sweeping_.scan_if_due(true);
+  EXPECT_TRUE(sweeping_.drain_actions().empty());
+  sweeping_.scan_soon();
+  sweeping_.scan_if_due(true);
+  EXPECT_EQ(sweeping_.drain_actions().calls.size(), 1u);
+}
+
 // 10,000 holds of a worker that died: its runs are shared out, and each share is taken over without a pause.
 class Reaping : public SweepingTest {
  protected:

@@ -1,21 +1,25 @@
 // A database that the first release made, with runs under way, is upgraded: its runs continue where they were, and a
 // worker of that release may still be at work. tests/golden/release_1 holds what it wrote and the statements it sends.
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <gtest/gtest.h>
 #include <iterator>
 #include <map>
 
 #include "engine/run_json.hpp"
 #include "storage/chain.hpp"
+#include "storage/migration/migrator.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/postgres_store.hpp"
-#include "storage/postgres/schema.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
+#include "tests/waiting.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
+#include "workers/ids.hpp"
 #include "workers/models/models.hpp"
 #include "workers/runtime/worker.hpp"
 
@@ -347,6 +351,139 @@ TEST(Upgrade, each_statement_of_the_first_release_is_still_understood) {
     ++prepared;
   }
   EXPECT_GT(prepared, 40);
+}
+
+// A program of the first release: it starts copies of the run that it left queued, and reads, by its own statements.
+class FirstRelease {
+ public:
+  explicit FirstRelease(const std::string& dsn) : connection_({dsn, "release 1"}) {
+    const PgResult row = connection_.query(
+        {"sample",
+         "select r.graph, r.version, e.at, e.type, e.version, e.step, e.actor, e.payload, j.queue "
+         "from cairn.run r join cairn.event e using (shard, run_id) join cairn.job j using (shard, run_id) "
+         "where r.tags ->> 'state' = 'queued'"});
+    EXPECT_EQ(row.rows(), 1);
+    graph_ = row.text(0, 0);
+    version_ = row.text(0, 1);
+    started_ = {1,
+                row.int8(0, 2),
+                row.int2(0, 3),
+                row.int2(0, 4),
+                row.int4(0, 5),
+                std::string(row.text(0, 6)),
+                std::string(row.text(0, 7))};
+    queue_ = row.text(0, 8);
+  }
+
+  // Returns once it is committed.
+  RunId start() {
+    const RunId run = new_run_id();
+    const std::int64_t commit = ++commits_;
+    const Hash hash = chain_next(chain_start(run, version_), 0, run, started_, commit);
+    connection_.execute("BEGIN");
+    EXPECT_EQ(send("insert_runs", row_of_run(run, hash)).rows(), 1);
+    send("insert_events", row_of_event(run, hash, commit));
+    send("offer_jobs", row_of_job(run));
+    connection_.execute("COMMIT");
+    return run;
+  }
+
+  void read(const RunId& run) {
+    PgParameters newest;
+    newest.add_null(PgType::text).add_null(PgType::text).add_null(PgType::boolean).add(std::int64_t{0}).add(10);
+    EXPECT_GT(send("runs", newest).rows(), 0);
+    EXPECT_EQ(send("events", PgParameters().add(0).add(run).add(std::int64_t{0}).add(10)).rows(), 1);
+  }
+
+ private:
+  template <class... Values>
+  static PgArray one(PgType type, const Values&... values) {
+    PgArray array(type);
+    (array.add(values), ...);
+    return array;
+  }
+
+  PgResult send(const std::string& name, const PgParameters& parameters) {
+    return connection_.query({name, read_file(folder / "statements" / (name + ".sql.golden"))}, parameters);
+  }
+
+  PgParameters row_of_run(const RunId& run, const Hash& hash) const {
+    PgParameters row;
+    row.add(0).add(one(PgType::uuid, run)).add(one(PgType::boolean, false)).add(one(PgType::int8, std::int64_t{1}));
+    for (int times = 0; times < 2; ++times) row.add(one(PgType::int8, started_.at_us));
+    for (int others = 0; others < 2; ++others) row.add(one(PgType::uuid, std::optional<RunId>()));
+    row.add(one(PgType::bytes, hash)).add(texts({"running"})).add(texts({graph_})).add(texts({version_}));
+    return row.add(texts({""})).add(texts({R"({"load": "1"})"}));
+  }
+
+  PgParameters row_of_event(const RunId& run, const Hash& hash, std::int64_t commit) const {
+    PgParameters row;
+    row.add(0).add(commit).add(one(PgType::uuid, run)).add(one(PgType::int8, started_.seq));
+    row.add(one(PgType::int8, started_.at_us)).add(one(PgType::int2, started_.type));
+    row.add(one(PgType::int2, started_.version)).add(one(PgType::int4, started_.step)).add(one(PgType::bytes, hash));
+    return row.add(texts({started_.actor})).add(texts({started_.payload}));
+  }
+
+  PgParameters row_of_job(const RunId& run) const {
+    PgParameters row;
+    row.add(0).add(one(PgType::uuid, run));
+    for (const int column : {1, 1, 1, 0}) row.add(one(PgType::int4, column));  // branch, step, attempt, priority
+    row.add(one(PgType::int8, started_.at_us)).add(one(PgType::int8, std::int64_t{1} << 20));
+    return row.add(one(PgType::int8, std::int64_t{0})).add(texts({queue_}));
+  }
+
+  PgConnection connection_;
+  std::string graph_;
+  std::string version_;
+  EventRow started_;
+  std::string queue_;
+  std::int64_t commits_ = 1'000'000;
+};
+
+// One thread of that program, until the migration is over and it has started some runs since.
+std::vector<RunId> load_of_first_release(const std::string& dsn, const std::atomic<bool>& is_over) {
+  constexpr int afterwards = 10;
+  FirstRelease program(dsn);
+  std::vector<RunId> started;
+  for (int left = afterwards; left > 0; left -= is_over ? 1 : 0) {
+    started.push_back(program.start());
+    program.read(started.back());
+  }
+  return started;
+}
+
+TEST(Upgrade, under_the_load_of_the_first_release_nothing_is_lost_and_nothing_is_stuck) {
+  const std::string dsn = old_database();
+  std::atomic<bool> is_over{false};
+  std::vector<std::future<std::vector<RunId>>> load;
+  for (int thread = 0; thread < 2; ++thread)
+    load.push_back(std::async(std::launch::async, load_of_first_release, dsn, std::cref(is_over)));
+  EXPECT_TRUE(wait_until([&] { return ask_number(dsn, "select count(*) from cairn.run") > 10; }));
+  const Result<MigrateReport> report = migrate(dsn, 0);
+  is_over = true;
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->to, newest_schema());
+  std::vector<RunId> started;
+  for (auto& one : load)
+    for (const RunId& run : one.get()) started.push_back(run);
+  EXPECT_GE(started.size(), 20u);
+  const auto store = open_store(dsn);
+  const auto with = catalogue();
+  Client client(*store, *with, "test");
+  client.load_graphs();
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  WorkerOptions options;
+  options.until = [&] {
+    return ask_number(dsn, "select count(*) from cairn.run where tags ? 'load' and status = 'running'") == 0 ||
+           std::chrono::steady_clock::now() > limit;
+  };
+  Worker(*store, *with, options).run();
+  for (const RunId& run : started) {
+    const std::optional<RunRow> row = store->run(run);
+    ASSERT_TRUE(row) << to_string(run);
+    EXPECT_EQ(row->status, RunStatus::done) << to_string(run) << " " << row->reason;
+    expect_chain_holds(*store, *row);
+  }
 }
 
 }  // namespace

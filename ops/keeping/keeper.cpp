@@ -1,0 +1,179 @@
+#include "ops/keeping/keeper.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <spdlog/spdlog.h>
+
+#include "storage/clock.hpp"
+#include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t again_after_us = 600'000'000;
+constexpr std::int64_t rest_of_a_look = 50;  // a look from the beginning takes at most such a part of the time
+constexpr RunArchive::Place from_the_beginning{std::numeric_limits<TimeUs>::min(), RunId{}};
+
+std::string month_of(TimeUs at_us) {
+  const std::time_t seconds = at_us / 1'000'000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m", &parts);
+  return text;
+}
+
+Error cannot_make(const fs::path& path) {
+  return {Code::invalid, "Expected to write into " + path.string() + ", but it cannot be written."};
+}
+
+// The entry that says that a file's runs are being removed; it holds the file's path below the database's folder.
+class Removing {
+ public:
+  Removing(const fs::path& folder, const fs::path& file)
+      : entry_(folder / "removing" / (file.filename().string() + ".path")),
+        text_(fs::relative(file, folder).string()) {}
+
+  Status note() const {
+    std::error_code fault;
+    fs::create_directories(entry_.parent_path(), fault);
+    std::ofstream out(entry_, std::ios::binary | std::ios::trunc);
+    out << text_;
+    out.close();
+    return out ? Status(Done{}) : Status(cannot_make(entry_));
+  }
+  void forget() const {
+    std::error_code ignored;
+    fs::remove(entry_, ignored);
+  }
+
+ private:
+  const fs::path entry_;
+  const std::string text_;
+};
+
+// The paths that entries hold.
+std::vector<fs::path> files_under_way(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder / "removing", none)) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    std::string text;
+    std::getline(in, text);
+    if (!text.empty()) files.push_back(folder / text);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Before anything is written.
+Status become_archivist(Administration& database) {
+  try {
+    database.query("become_archivist");
+    return Done{};
+  } catch (const PostgresError& failure) {
+    if (failure.sqlstate().empty()) throw;
+    return Error{Code::unsupported,
+                 std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
+  }
+}
+
+}  // namespace
+
+Keeper::Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const std::string& folder)
+    : store_(store),
+      owner_dsn_(std::move(owner_dsn)),
+      key_(key),
+      folder_((fs::path(folder) / store.identity()).string()),
+      archive_(owner_dsn_),
+      signatures_(owner_dsn_, store.shards()),
+      policies_(store) {}
+
+Result<KeepPass> Keeper::pass(std::int32_t portion) {
+  KeepPass pass;
+  if (policies_.current().empty() && files_under_way(folder_).empty()) return pass;
+  Administration alone(owner_dsn_, "archive of cairn");  // workers end what of theirs stands in a transaction
+  alone.begin();
+  if (Status may = become_archivist(alone); !may) return may.error();
+  pass.is_another_at_it = !alone.query("try_lock_archive").boolean(0, 0);
+  if (pass.is_another_at_it) return pass;
+  alone.let_go_of_snapshot();
+  if (Status gone_on = go_on(pass); !gone_on) return gone_on.error();
+  for (const KeepPolicy& policy : policies_.current()) {
+    const std::vector<RunArchive::Place> page = page_of(policy, portion);
+    pass.has_more = pass.has_more || std::ssize(page) == portion;
+    if (page.empty()) continue;
+    alone.let_go_of_snapshot();  // fails if the connection is gone, and the lock with it
+    if (Status archived = archive(policy, page, pass); !archived) return archived.error();
+  }
+  return pass;
+}
+
+// A look from the beginning passes all that may not go yet, so it is taken seldom; between two of them the page begins
+// where the one before ended.
+std::vector<RunArchive::Place> Keeper::page_of(const KeepPolicy& policy, std::int32_t portion) {
+  const auto [found, is_new] = marks_.try_emplace(policy.graph, Mark{from_the_beginning, 0});
+  Mark& mark = found->second;
+  const std::int64_t began_us = steady_us();
+  const bool is_from_the_beginning = began_us >= mark.again_at_us;
+  if (is_from_the_beginning) mark.last = from_the_beginning;
+  const std::vector<RunArchive::Place> page =
+      archive_.due(policy.graph, store_.database_time() - policy.keep_us, mark.last, portion);
+  const std::int64_t ended_us = steady_us();
+  if (is_from_the_beginning)
+    mark.again_at_us = ended_us + std::max(again_after_us, (ended_us - began_us) * rest_of_a_look);
+  if (!page.empty()) mark.last = page.back();
+  return page;
+}
+
+Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, KeepPass& pass) {
+  const fs::path file = fs::path(folder_) / policy.graph /
+                        (month_of(page.front().first) + "-" + to_string(page.front().second) + ".jsonl.zst");
+  std::error_code fault;
+  fs::create_directories(file.parent_path(), fault);
+  if (fault) return cannot_make(file.parent_path());
+  const Removing removing(folder_, file);
+  if (Status noted = removing.note(); !noted) return noted;
+  std::vector<RunId> roots;
+  for (const auto& [started_at, run] : page) roots.push_back(run);
+  const Result<ArchiveReport> report = archive_into(file.string(), roots, "policy:" + policy.graph);
+  if (!report) return report.error();
+  removing.forget();
+  if (report->runs == 0) return Done{};
+  pass.runs += report->runs;
+  pass.removed += report->removed;
+  pass.files.push_back(file.string());
+  return Done{};
+}
+
+// An entry without a file is left by a process that ended before its file was complete.
+Status Keeper::go_on(KeepPass& pass) {
+  for (const fs::path& file : files_under_way(folder_)) {
+    if (fs::exists(file)) {
+      const Result<ArchiveReport> report = archive_into(file.string(), {}, "policy");
+      if (!report) return report.error();
+      pass.removed += report->removed;
+      pass.files.push_back(file.string());
+    }
+    std::error_code ignored;
+    fs::remove(file.string() + ".part", ignored);
+    Removing(folder_, file).forget();
+  }
+  return Done{};
+}
+
+Result<ArchiveReport> Keeper::archive_into(const std::string& file, const std::vector<RunId>& roots,
+                                           const std::string& by) {
+  const auto kept = [](const RunId& run, const std::string& why) {
+    spdlog::debug("Run {} is kept for now: {}.", to_string(run), why);
+  };
+  return Archiver(store_, archive_, signatures_, key_, kept).archive(file, roots, by);
+}
+
+}  // namespace cairn

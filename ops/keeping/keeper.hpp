@@ -1,0 +1,59 @@
+// The keeper: archives the ended runs of graphs that say how long they keep them ("keep": "90d"). Several processes may
+// have one: a lock of the database lets one pass at a time, so that no run is written twice, and a run is removed by
+// the transaction that writes its tombstone, so that none is lost. Not thread-safe.
+//
+// Files: FOLDER/DATABASE/GRAPH/YYYY-MM-RUN.jsonl.zst, by the month in which the first of its runs started and that
+// run's id. While a file's runs are being removed, FOLDER/DATABASE/removing has an entry for it: a later pass goes on
+// with it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ops/audit/archiver.hpp"
+#include "ops/keeping/keep_policies.hpp"
+
+namespace cairn {
+
+struct KeepPass {
+  bool is_another_at_it = false;  // another process archives; nothing was done
+  bool has_more = false;          // a graph had more than a portion
+  std::int64_t runs = 0;          // in the files
+  std::int64_t removed = 0;
+  std::vector<std::string> files;  // that were written, or gone on with
+};
+
+class Keeper {
+ public:
+  // `owner_dsn`: of a login that may take on the role cairn_archive. REQUIRES: `store` and `key` outlive this.
+  Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const std::string& folder);
+
+  // Goes on with files whose runs were not all removed, then archives at most `portion` runs of each graph, with those
+  // that they called. A run that may not go yet (an open run refers to it) is looked at again later. Refuses as
+  // Archiver::archive. Throws StoreUnavailable, PostgresError, CorruptHistory.
+  Result<KeepPass> pass(std::int32_t portion = 1'000);
+
+ private:
+  // How far the runs of a graph were looked at, in the order of their starts, and when from the beginning again.
+  struct Mark {
+    RunArchive::Place last;
+    std::int64_t again_at_us = 0;
+  };
+
+  std::vector<RunArchive::Place> page_of(const KeepPolicy& policy, std::int32_t portion);
+  Status archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, KeepPass& pass);
+  Status go_on(KeepPass& pass);
+  Result<ArchiveReport> archive_into(const std::string& file, const std::vector<RunId>& roots, const std::string& by);
+
+  Store& store_;
+  const std::string owner_dsn_;
+  const SigningKey& key_;
+  const std::string folder_;
+  RunArchive archive_;
+  CheckpointTable signatures_;
+  KeepPolicies policies_;
+  std::map<std::string, Mark> marks_;
+};
+
+}  // namespace cairn
