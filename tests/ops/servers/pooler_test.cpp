@@ -88,7 +88,7 @@ TEST(BehindAPooler, D11_workers_and_the_API_pass_and_are_woken_past_it) {
   EXPECT_EQ(check_found(cairn({"doctor", "--json"}), "wake_ups"),
             "ok: behind a pooler; workers are woken by notifications over CAIRN_DSN_DIRECT");
   cairn_ok({"graph", "add", write_file("pooled_ask.json", ask_graph("pooled_ask"))});
-  cairn_ok({"queue", "set", "tool", "--concurrency", "2"});
+  cairn_ok({"queue", "set", "default", "--concurrency", "2"});
   Beside worker({"work"});
   EXPECT_TRUE(wait_until([&] { return listeners(direct) == 1; }));
   Server server;
@@ -202,9 +202,9 @@ TEST(Connections, the_API_opens_five_and_one_for_each_answer_that_needs_its_own)
   const std::int64_t most = connections_most(owner, "counted_api", [&] {
     Server server({"--dsn", dsn});
     std::vector<std::thread> clients;
-    for (int client = 0; client < 12; ++client)
+    for (int client = 0; client < 6; ++client)
       clients.emplace_back([&server, &run] {
-        for (int n = 0; n < 15; ++n)
+        for (int n = 0; n < 10; ++n)
           for (const char* path : {"", "/events", "/explain", "/export"})
             EXPECT_EQ(server.get(runs + "/" + run + path).status, 200) << path;
         EXPECT_EQ(server.get("/readyz").status, 200);
