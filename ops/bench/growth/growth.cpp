@@ -160,7 +160,7 @@ std::vector<Look> looks() {
       {"runs_between_times",
        [=](Grown& grown, std::int64_t n) {
          RunFilter filter = first_page();
-         filter.since = grown.first_start() + lately(grown, n) - 1'000;
+         filter.since = grown.first_start() + std::max<std::int64_t>(lately(grown, n) - 1'000, 0);
          filter.until = *filter.since + 1'000;
          list(grown, filter, 20);
        }},
