@@ -367,8 +367,7 @@ TEST(Guide, runs_every_command_that_there_is) {
     for (const Block& block : blocks_of(read_file(root / page)))
       if (block.why_not.empty())
         for (const Lines& words : commands_named_in("```sh\n" + block.commands + "```")) missing.erase(words[0]);
-  EXPECT_EQ(missing, (std::set<std::string>{"distribute"}))
-      << "they stand in blocks for servers of your own";
+  EXPECT_EQ(missing, (std::set<std::string>{"distribute"})) << "they stand in blocks for servers of your own";
 }
 
 // The options that a help lists before those of every command.

@@ -102,12 +102,12 @@ const std::map<std::string, Floors> house = {
       {"ops/terminal"},
       {"ops/service"},
       {"ops/audit"},
-       {"ops/keeping"},
-       {"ops/http/transport"},
-       {"ops/http", "ops/bench/rig", "ops/commands"},
-       {"ops/trials"},
-       {"ops/bench", "ops/commands/"},
-       {"ops/bench/history", "ops/bench/growth"},
+      {"ops/keeping"},
+      {"ops/http/transport"},
+      {"ops/http", "ops/bench/rig", "ops/commands"},
+      {"ops/trials"},
+      {"ops/bench", "ops/commands/"},
+      {"ops/bench/history", "ops/bench/growth"},
       {"ops"}}},
 };
 
