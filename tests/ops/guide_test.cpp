@@ -217,7 +217,7 @@ fs::path make_place(const std::string& name) {
   const fs::path place = directory() / name;
   fs::create_directories(place / "bin");
   fs::create_symlink(testing::cairn_program(), place / "bin/cairn");
-  fs::create_symlink(root / "ops/guide/examples/feed_to_table.sh", place / "bin/feed_to_table.sh");
+  fs::create_symlink(root / "ops/guide/feed_to_table.sh", place / "bin/feed_to_table.sh");
   const std::string script = R"(set -e
 mkdir -p "$1/here" && cd "$1/here" && git init -q .
 for n in 1 2 3 4 5 6; do

@@ -72,6 +72,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "data_sources",
                                           "feed",
                                           "held_by_nobody",
+                                          "kept_runs",
                                           "oldest_snapshot",
                                           "long_transactions",
                                           "prepared_transactions",
@@ -360,7 +361,7 @@ TEST_F(DoctorProgram, examines_the_embedded_database_and_finds_it_well) {
   EXPECT_EQ(ran.exit, 0) << ran.out;
   const Json shown = ran.json();
   const std::map<std::string, Json> found = checks(shown);
-  EXPECT_EQ(found.size(), 29u);
+  EXPECT_EQ(found.size(), 30u);
   for (const auto& [name, check] : found) EXPECT_EQ(check["ok"], true) << check;
   EXPECT_EQ(found.at("fsync")["found"], "on");
   EXPECT_NE(shown["dsn"].get<std::string>().find("dbname='cairn'"), std::string::npos) << shown["dsn"];
