@@ -151,7 +151,11 @@ class PageTrial {
       path = path.substr(path.find('/', 7));
     }
     std::ifstream file(folder_ / path.substr(1), std::ios::binary);
-    if (!file) return {"", "Content-Type: text/plain\r\n", "404 Not Found"};
+    if (!file) {
+      page.headers = "Content-Type: text/plain\r\n";
+      page.status = "404 Not Found";
+      return page;
+    }
     page.body = std::string(std::istreambuf_iterator<char>(file), {});
     const std::string ending = std::filesystem::path(path).extension().string();
     const std::string type = ending == ".html"   ? "text/html; charset=utf-8"
