@@ -223,17 +223,22 @@ void Feed::put_places(const std::string& name, const std::vector<FeedPlace>& pla
   }
 }
 
-FeedCursor Feed::place_of(const FeedConsumer& consumer) {
+Result<FeedCursor> Feed::place_of(const FeedConsumer& consumer) {
+  std::int32_t found = 0;
   FeedCursor cursor{consumer.id, std::vector<FeedPlace>(static_cast<std::size_t>(shards_))};
   for (const PgResult& rows : placements_.query_each("feed_places", PgParameters().add(consumer.name))) {
     rows.expect_columns(place_columns);
+    found += rows.rows();
     for (int row = 0; row < rows.rows(); ++row) {
       FeedPlace& place = cursor.places.at(static_cast<std::size_t>(rows.int4(row, 0)));
       place = {rows.int8(row, 1), rows.int8(row, 2), {}};
       if (!rows.is_null(row, 3)) place.history = HistoryPlace{rows.uuid(row, 3), rows.int8(row, 4)};
     }
   }
-  return cursor;
+  if (found == shards_) return cursor;
+  return Error{Code::conflict, "Expected a place of consumer " + consumer.name + " in each of " +
+                                   std::to_string(shards_) + " shards, but found " + std::to_string(found) +
+                                   ": it was not added to the end; remove it and add it again."};
 }
 
 Result<FeedCursor> Feed::cursor_of(const FeedConsumer& consumer, const std::string& text) {
@@ -249,10 +254,11 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
   if (!found) return found.error();
   const Result<FeedCursor> cursor = cursor_of(*found, text);
   if (!cursor) return cursor.error();
-  const FeedCursor before = place_of(*found);
+  const Result<FeedCursor> before = place_of(*found);
+  if (!before) return before.error();
   ShardSet changed;
-  for (std::size_t shard = 0; shard < before.places.size(); ++shard)
-    if (before.places[shard] != cursor->places[shard]) changed.push_back(static_cast<Shard>(shard));
+  for (std::size_t shard = 0; shard < before->places.size(); ++shard)
+    if (before->places[shard] != cursor->places[shard]) changed.push_back(static_cast<Shard>(shard));
   if (changed.empty()) return Done{};
   put_places(name, cursor->places, changed);
   for (const ShardSet& shards : reached_together()) {
@@ -313,16 +319,17 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
   give_positions();
   const std::vector<std::int64_t> last = ends();
   ShardSet waiting;
-  std::int64_t read = 0;
+  std::uint64_t read = 0;  // a cursor may hold any numbers
   for (std::size_t shard = 0; shard < last.size(); ++shard) {
     const FeedPlace& place = cursor->places[shard];
     if (place.position > last[shard]) return ahead_of_history(name);
     if (place.history || place.position < last[shard]) waiting.push_back(static_cast<Shard>(shard));
-    read += place.position + place.skip + (place.history ? place.history->seq : 0);
+    read += static_cast<std::uint64_t>(place.position) + static_cast<std::uint64_t>(place.skip) +
+            static_cast<std::uint64_t>(place.history ? place.history->seq : 0);
   }
   FeedPage page{{}, *std::move(cursor), waiting.empty()};
   if (waiting.empty()) return page;
-  std::rotate(waiting.begin(), waiting.begin() + read % static_cast<std::int64_t>(waiting.size()), waiting.end());
+  std::rotate(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(read % waiting.size()), waiting.end());
   const auto share = std::max<std::int32_t>(limit / static_cast<std::int32_t>(waiting.size()), 1);
   const UseEvent use = [&](LoggedEvent event) {
     if (passes(found->filter, event))

@@ -73,7 +73,8 @@ class Feed {
 
   // At most `limit` events and some megabytes after the cursor; without one, after the consumer's place. Refuses
   // `not_found` (no such consumer), `invalid` (no cursor of it), `conflict` (the cursor is of a history that the
-  // database has lost, as a standby that lagged when it was promoted). REQUIRES: limit >= 1.
+  // database has lost, as a standby that lagged when it was promoted; or add() was cut short before it had a place).
+  // REQUIRES: limit >= 1.
   Result<FeedPage> page(const std::string& name, const std::string& cursor, std::int32_t limit);
   // The consumer has all before the cursor, which becomes its place. Rows that every consumer has are removed. Refuses
   // as page().
@@ -84,7 +85,7 @@ class Feed {
 
   Result<FeedConsumer> consumer(const std::string& name);
   Result<FeedCursor> cursor_of(const FeedConsumer& consumer, const std::string& text);
-  FeedCursor place_of(const FeedConsumer& consumer);
+  Result<FeedCursor> place_of(const FeedConsumer& consumer);
   Status refuse_unfed();
   Status wait_for_writers();
   void give_positions();

@@ -113,14 +113,13 @@ void move_into(const PgResult& rows, const std::vector<Slice>& slices, FeedPlace
   place.skip = slice.skip + rows.int8(last, 0) - slice.first + 1;
 }
 
-bool read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+void read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
   const PgResult commits =
       placements.query(shard, "feed_batches", PgParameters().add(shard).add(place.position).add(limit));
   commits.expect_columns(batch_columns);
-  if (commits.rows() == 0) return false;
   Slices slices(place, limit);
   for (int row = 0; row < commits.rows() && !slices.is_full(); ++row) slices.add_commit(commits, row);
-  if (slices.all().empty()) return true;
+  if (slices.all().empty()) return;
   const PgResult rows = events_of(placements, shard, slices.all());
   use_events(rows, use);
   if (is_cut(rows)) {
@@ -130,10 +129,9 @@ bool read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedP
     place.position = last.ends_commit ? last.position : last.position - 1;
     place.skip = last.ends_commit ? 0 : last.skip + last.size();
   }
-  return true;
 }
 
-bool read_history(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+void read_history(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
   const PgResult rows = placements.query(
       shard, "feed_history",
       PgParameters().add(shard).add(place.history->run).add(place.history->seq).add(limit).add(page_bytes));
@@ -142,12 +140,11 @@ bool read_history(Placements& placements, Shard shard, std::int32_t limit, FeedP
     place.history = HistoryPlace{rows.uuid(count - 1, rows.column("run_id")), rows.int8(count - 1, 0)};
   else
     place.history.reset();
-  return true;
 }
 
 }  // namespace
 
-bool read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+void read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
   return place.history ? read_history(placements, shard, limit, place, use)
                        : read_commits(placements, shard, limit, place, use);
 }

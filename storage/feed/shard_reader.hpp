@@ -22,7 +22,7 @@ struct LoggedEvent {
 using UseEvent = std::function<void(LoggedEvent)>;
 
 // Gives `use` at most `limit` events after the place, and not many more than 4 MB of them; the place moves past them.
-// False: there was nothing. REQUIRES: limit >= 1.
-bool read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use);
+// REQUIRES: limit >= 1.
+void read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use);
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 
 #include <future>
 #include <gtest/gtest.h>
+#include <limits>
 #include <map>
 #include <set>
 #include <thread>
@@ -249,6 +250,31 @@ TEST_P(FeedTest, refuses_a_cursor_of_a_history_that_was_lost) {
   Got again;
   read_all("ahead", again);
   EXPECT_EQ(again, all());
+}
+
+TEST_P(FeedTest, gives_nothing_to_a_consumer_that_was_not_added_to_the_end) {
+  commit_some();
+  add("half");
+  ask(dsn_, "delete from cairn.feed_place where shard = 3");
+  const Result<FeedPage> page = feed_->page("half", "", 10);
+  ASSERT_FALSE(page);
+  EXPECT_EQ(page.error().message,
+            "Expected a place of consumer half in each of 8 shards, but found 7: it was not added to the end; remove "
+            "it and add it again.");
+  ASSERT_TRUE(feed_->remove("half"));
+  add("half");
+  Got got;
+  read_all("half", got);
+  EXPECT_EQ(got, all());
+}
+
+TEST_P(FeedTest, takes_any_numbers_of_a_cursor) {
+  commit_some();
+  add("numbers");
+  Result<FeedCursor> cursor = parse_feed_cursor(to_text(feed_->page("numbers", "", 1)->cursor), shards_of_feed);
+  ASSERT_TRUE(cursor);
+  for (FeedPlace& place : cursor->places) place.skip = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(feed_->page("numbers", to_text(*cursor), 100));
 }
 
 TEST_P(FeedTest, has_runs_that_are_imported) {
