@@ -183,5 +183,30 @@ TEST(Tidy, sql_lives_in_schema) {
   expect_clean(inline_sql);
 }
 
+// Advisory locks of one number exclude each other, whatever they are for.
+Faults locks_of_one_number(const Sources& sources) {
+  static const std::regex lock("advisory\\w*lock\\w*\\((\\d+)\\)");
+  std::map<std::string, std::string> first;
+  Faults faults;
+  for (const Source& source : sources) {
+    if (folder_of(source) != "schema") continue;
+    for (const std::string& line : source.lines) {
+      std::smatch match;
+      if (!std::regex_search(line, match, lock)) continue;
+      const auto [known, is_new] = first.emplace(match[1], source.path);
+      if (!is_new) faults.push_back(source.path + " takes the lock of " + known->second);
+    }
+  }
+  return faults;
+}
+
+TEST(Tidy, no_two_advisory_locks_have_one_number) {
+  const std::string once = "select pg_advisory_xact_lock(7)", tried = "select pg_try_advisory_xact_lock(7)";
+  EXPECT_EQ(locks_of_one_number({source("schema/a.sql", once), source("schema/b.sql", tried)}).size(), 1u);
+  EXPECT_TRUE(locks_of_one_number({source("schema/a.sql", once)}).empty());
+  const Faults faults = locks_of_one_number(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
 }  // namespace
 }  // namespace cairn::testing

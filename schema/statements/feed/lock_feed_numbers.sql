@@ -1,2 +1,2 @@
 -- One process at a time gives positions.
-select pg_advisory_xact_lock(4702111234474983747)
+select pg_advisory_xact_lock(4702111234474983748)
