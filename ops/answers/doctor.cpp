@@ -308,7 +308,7 @@ Check ahead(const DoctorFacts& facts) {
 
 Check wake_ups(const Result<WakeUpFound>& found) {
   if (!found) return {"wake_ups", false, found.error().message};
-  if (!found->fault.empty()) return {"wake_ups", false, found->fault + "; workers poll"};
+  if (!found->direct_way) return {"wake_ups", false, found->direct_way.error().message + " Workers poll."};
   switch (found->how) {
     case WakeUp::notifications:
       return {"wake_ups", true, "workers are woken by notifications"};
@@ -320,9 +320,10 @@ Check wake_ups(const Result<WakeUpFound>& found) {
   CHECK(false);
 }
 
-Check read_replica(const ReplicaFacts& replica) {
+Check read_replica(const Result<ReplicaFacts>& read) {
   const std::string name = "read_replica";
-  if (!replica.fault.empty()) return {name, false, replica.fault};
+  if (!read) return {name, false, read.error().message};
+  const ReplicaFacts& replica = *read;
   if (!replica.is_replica) return {name, true, "takes writes itself: nothing lags there"};
   if (replica.followed_ms >= 0) return {name, true, "follows within " + std::to_string(replica.followed_ms) + " ms"};
   return {name, replica.replayed_seconds < replica_seconds_max,

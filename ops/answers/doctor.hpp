@@ -98,7 +98,6 @@ struct SchemaFacts {
 
 // The replica that CAIRN_READ_DSN names.
 struct ReplicaFacts {
-  std::string fault = {};             // why nothing is read there; "": it is sound, and the rest is known
   bool is_replica = true;             // it takes no writes itself
   std::int64_t bytes_behind = 0;      // after waiting a moment for it to follow
   std::int64_t followed_ms = 0;       // how long it took to replay what was there when it was asked; -1: longer
@@ -109,12 +108,12 @@ struct DoctorFacts {
   ServerFacts server;
   bool is_replica = false;  // the server itself
   Result<WakeUpFound> wake_up = WakeUpFound{};
-  std::optional<ReplicaFacts> replica = {};
-  bool is_local = true;      // the server, by its DSN
-  std::string sslmode;       // libpq's, for one elsewhere
-  std::string model_url;     // CAIRN_MODEL_URL; "": none
-  std::string embed_url;     // CAIRN_EMBED_URL; "": none, or that of the model
-  std::string schema_fault;  // "" if the schema is this program's
+  std::optional<Result<ReplicaFacts>> replica = {};  // nothing: none is named
+  bool is_local = true;                              // the server, by its DSN
+  std::string sslmode;                               // libpq's, for one elsewhere
+  std::string model_url;                             // CAIRN_MODEL_URL; "": none
+  std::string embed_url;                             // CAIRN_EMBED_URL; "": none, or that of the model
+  std::string schema_fault;                          // "" if the schema is this program's
   std::int32_t schema_version = 0;
   std::int32_t shards = 1;
   std::vector<HolderFacts> holders;

@@ -90,7 +90,7 @@ struct Route {
   Kind kind = Kind::asked;
 
   bool is_open() const { return kind == Kind::alive || kind == Kind::ready; }
-  bool has_head() const { return kind < Kind::asked; }
+  bool is_probe() const { return kind != Kind::asked && kind != Kind::lags; }  // HEAD asks it too; not logged
 };
 
 RouteReply show_index(RouteCall& call);
@@ -172,7 +172,7 @@ Routed route_of(const ApiRequest& request) {
   for (const Route& route : routes) {
     std::string name;
     if (!is_at(request, route.path, name)) continue;
-    const bool has_head = route.has_head();
+    const bool has_head = route.is_probe();
     routed.allowed += (routed.allowed.empty() ? "" : ", ") + std::string(route.method) + (has_head ? ", HEAD" : "");
     if (route.method != request.method && !(has_head && request.method == "HEAD")) continue;
     routed.route = &route;
@@ -225,7 +225,7 @@ struct Api::Parts : ApiParts {
   ApiAnswer answer(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     const auto began = std::chrono::steady_clock::now();
     ApiAnswer given = answer_quietly(routed, caller, request);
-    if (!routed.route->has_head()) note_request(request, *caller, given, std::chrono::steady_clock::now() - began);
+    if (!routed.route->is_probe()) note_request(request, *caller, given, std::chrono::steady_clock::now() - began);
     return given;
   }
 
@@ -316,7 +316,7 @@ Admission Api::admit(const ApiRequest& request) {
 Admission Api::admit_probe(const ApiRequest& request) {
   static const CallerRef probe = std::make_shared<Caller>(Caller{"api", "", {{ApiRole::read}, {}, {}}});
   const Routed routed = route_of(request);
-  if (routed.route == nullptr || !routed.route->has_head())
+  if (routed.route == nullptr || !routed.route->is_probe())
     return error_response(404, "not_found", "Expected /healthz, /readyz or /metrics, but found another path.");
   return parts_->admitted(routed, probe);
 }

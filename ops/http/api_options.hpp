@@ -15,6 +15,7 @@ struct ApiOptions {
   bool is_tls = false;
   int threads = 4;  // that answer at once
   GraphLimits graphs = {};
+  std::int64_t patience_ms = 2'000;  // with a database that fails: a client asks again itself
 };
 
 }  // namespace cairn

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "ops/answers/sessions.hpp"
-#include "storage/feed/feed.hpp"
 #include "storage/postgres/administration.hpp"
 
 namespace cairn {
@@ -50,9 +49,9 @@ Samples sessions_by_state(Store& store, TimeUs now_us) {
 }
 
 // Consumers of the feed: commits that they have not confirmed, and the age of the oldest.
-std::string feed_metrics(Store& store, const std::string& dsn, TimeUs now_us) {
+std::string feed_metrics(Feed& feed, TimeUs now_us) {
   Samples behind, oldest;
-  for (const FeedStanding& standing : Feed(dsn, store.shards(), store.identity()).consumers()) {
+  for (const FeedStanding& standing : feed.consumers()) {
     const std::string name = label("consumer", standing.consumer.name);
     behind[name] = static_cast<double>(standing.behind);
     oldest[name] = standing.oldest ? static_cast<double>(now_us - *standing.oldest) / 1e6 : 0;
@@ -63,7 +62,7 @@ std::string feed_metrics(Store& store, const std::string& dsn, TimeUs now_us) {
 
 }  // namespace
 
-std::string metrics_text(Store& store, const std::string& dsn) {
+std::string metrics_text(Store& store, const std::string& dsn, Feed& feed) {
   const TimeUs now_us = store.database_time();
   Samples jobs;
   Samples oldest;
@@ -78,7 +77,7 @@ std::string metrics_text(Store& store, const std::string& dsn) {
          metric("cairn_jobs", "Jobs by queue and state.", jobs) +
          metric("cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", oldest) +
          metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us)) +
-         feed_metrics(store, dsn, now_us);
+         feed_metrics(feed, now_us);
 }
 
 std::string plain_metric(const std::string& name, const std::string& says, double value) {
@@ -101,7 +100,7 @@ std::string CachedMetrics::counted() {
   constexpr std::chrono::seconds fresh_least{5};
   constexpr int share = 20;
   const auto began = std::chrono::steady_clock::now();
-  std::string text = metrics_text(store_, dsn_);
+  std::string text = metrics_text(store_, dsn_, feed_);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   text_ = text;

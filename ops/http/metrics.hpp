@@ -5,19 +5,20 @@
 #include <mutex>
 #include <string>
 
+#include "storage/feed/feed.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
 
 // Counts every run and every job. Throws PostgresError and StoreUnavailable.
-std::string metrics_text(Store& store, const std::string& dsn);
+std::string metrics_text(Store& store, const std::string& dsn, Feed& feed);
 
 // The metrics as they were some seconds ago, so that a scrape costs nothing. They are counted again after five seconds,
 // and seldom enough that counting takes at most a twentieth of the time, however many runs there are.
 class CachedMetrics {
  public:
-  // `store` lives longer.
-  CachedMetrics(Store& store, std::string dsn) : store_(store), dsn_(std::move(dsn)) {}
+  // `store` and `feed` live longer.
+  CachedMetrics(Store& store, std::string dsn, Feed& feed) : store_(store), dsn_(std::move(dsn)), feed_(feed) {}
 
   // While one caller counts, the others get the text before, if there is one. Throws as metrics_text.
   std::string text();
@@ -27,6 +28,7 @@ class CachedMetrics {
 
   Store& store_;
   const std::string dsn_;
+  Feed& feed_;
   std::mutex counting_;
   std::mutex mutex_;
   std::string text_;

@@ -43,8 +43,8 @@ struct ApiParts {
         tokens(tokens_of),
         graphs(options.graphs),
         guard(tokens_of, options.is_tls),
-        metrics(*opened_of.store, opened_of.dsn),
-        feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity()) {
+        feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
+        metrics(*opened_of.store, opened_of.dsn, feed) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
   }
 
@@ -54,8 +54,8 @@ struct ApiParts {
   const GraphLimits graphs;
   Guard guard;
   QuotaBook quotas;
-  CachedMetrics metrics;
   Feed feed;
+  CachedMetrics metrics;
 };
 
 struct RouteCall {

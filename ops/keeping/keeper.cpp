@@ -78,9 +78,8 @@ Status become_archivist(Administration& database) {
     database.query("become_archivist");
     return Done{};
   } catch (const PostgresError& failure) {
-    if (failure.sqlstate().empty()) throw;
-    return Error{Code::unsupported,
-                 std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
+    if (const std::optional<Error> refusal = refusal_of_archivist(failure)) return *refusal;
+    throw;
   }
 }
 

@@ -71,29 +71,23 @@ void say_if_starting(const std::string& directory) {
 constexpr auto commands_that_may_lag =
     std::to_array<std::string_view>({"show", "events", "plan", "runs", "report", "verify", "replay", "diff", "export"});
 
-// The replica of a database that may be away: then the replica answers for itself.
-Status check_replica(const DatabaseChoice& choice) {
-  const Result<ServerSeen> replica = look_at_server(choice.read_dsn);
-  if (!replica)
-    return Error{Code::unavailable,
-                 "Expected to reach the database in CAIRN_READ_DSN, but: " + replica.error().message};
+// The identity of the chosen database; nothing if it is away: then its replica answers for itself.
+std::optional<std::string> identity_of_primary(const DatabaseChoice& choice) {
   std::string dsn = choice.dsn;
   if (choice.is_embedded()) {
     const Result<Cluster> cluster = find_cluster(choice.directory);
-    if (!cluster) return Done{};
+    if (!cluster) return {};
     dsn = cluster->dsn;
   }
   const Result<ServerSeen> seen = look_at_server(dsn);
-  if (!seen || seen->identity == replica->identity) return Done{};
-  return Error{Code::unavailable, "Expected the database " + seen->identity + " in CAIRN_READ_DSN, but it is " +
-                                      (replica->identity.empty() ? "one without the schema cairn" : replica->identity) +
-                                      "; nothing is read from there."};
+  return seen ? std::optional(seen->identity) : std::nullopt;
 }
 
 // A database that was given is entered by the login that was given, whatever is to be done.
 Result<Cluster> reach(const DatabaseChoice& choice) {
   if (!choice.read_dsn.empty()) {
-    if (const Status fits = check_replica(choice); !fits) return fits.error();
+    const Result<ServerSeen> replica = look_at_read_replica(choice.read_dsn, identity_of_primary(choice));
+    if (!replica) return replica.error();
     return Cluster{.directory = "", .dsn = choice.read_dsn, .owner_dsn = choice.read_dsn};
   }
   if (choice.is_embedded()) {
@@ -124,6 +118,16 @@ DatabaseChoice choose_primary(const Settings& settings) {
 }
 
 }  // namespace
+
+Result<ServerSeen> look_at_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity) {
+  Result<ServerSeen> seen = look_at_server(read_dsn);
+  if (!seen)
+    return Error{Code::unavailable, "Expected to reach the database in CAIRN_READ_DSN, but: " + seen.error().message};
+  if (!identity || seen->identity == *identity) return seen;
+  return Error{Code::unavailable, "Expected the database " + *identity + " in CAIRN_READ_DSN, but it is " +
+                                      (seen->identity.empty() ? "one without the schema cairn" : seen->identity) +
+                                      "; nothing is read from there."};
+}
 
 bool may_lag(const std::string& command) {
   return std::find(commands_that_may_lag.begin(), commands_that_may_lag.end(), command) != commands_that_may_lag.end();

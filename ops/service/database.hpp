@@ -9,6 +9,7 @@
 #include "engine/result.hpp"
 #include "ops/requests/requests.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/reachable.hpp"
 #include "storage/store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
@@ -29,6 +30,10 @@ struct DatabaseChoice {
 // Whether the answers of this command may lag: it writes nothing, and what it shows was true a moment ago. All other
 // commands are carried out by the server that takes writes.
 bool may_lag(const std::string& command);
+
+// The server that CAIRN_READ_DSN names. Refuses `unavailable`: it does not answer, or it has another database than that
+// of `identity`; nothing: any will do.
+Result<ServerSeen> look_at_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity);
 
 // In this order: --dsn, --data, CAIRN_DSN, libpq's variables (PGHOST, PGHOSTADDR, PGDATABASE, PGSERVICE), CAIRN_DATA,
 // $XDG_DATA_HOME/cairn, ~/.local/share/cairn. For root, whose home the server's own user may not enter, /var/lib/cairn.

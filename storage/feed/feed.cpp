@@ -13,11 +13,11 @@
 namespace cairn {
 namespace {
 
+constexpr int connections_max = 2;
 constexpr int numbered_at_once = 10'000;
 constexpr std::int64_t at_work_ms = 30'000;
 constexpr std::chrono::seconds writers_wait{60};
 constexpr std::chrono::milliseconds writers_pause{200};
-constexpr std::string_view lock_not_available = "55P03";
 constexpr auto consumer_columns =
     std::to_array<std::string_view>({"name", "id", "graph", "tags", "types", "created_at", "created_by"});
 constexpr auto place_columns =
@@ -82,8 +82,8 @@ PgArray numbers_of(std::span<const Shard> shards) {
 
 }  // namespace
 
-Feed::Feed(std::string dsn, std::int32_t shards, const std::string& identity)
-    : shards_(shards), placements_(PgConnectOptions{std::move(dsn), "cairn feed"}, 2) {
+Feed::Feed(std::string dsn, std::int32_t shards, const std::string& identity, std::int64_t patience_ms)
+    : shards_(shards), placements_(PgConnectOptions{std::move(dsn), "cairn feed"}, connections_max, patience_ms) {
   placements_.expect_identity(identity);
 }
 

@@ -59,8 +59,9 @@ struct FeedStanding {
 
 class Feed {
  public:
-  // Throws AnotherDatabase later if the DSN leads to another database than that of `identity`.
-  Feed(std::string dsn, std::int32_t shards, const std::string& identity);
+  // Throws AnotherDatabase later if the DSN leads to another database than that of `identity`. `patience_ms`: how long
+  // a failing database is asked again.
+  Feed(std::string dsn, std::int32_t shards, const std::string& identity, std::int64_t patience_ms = 10'000);
 
   // All functions throw StoreUnavailable and PostgresError as the store does.
 

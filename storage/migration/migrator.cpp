@@ -15,7 +15,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view lock_not_available = "55P03";
 constexpr std::string_view beside_writers = "create index concurrently";
 constexpr std::int64_t first_pause_ms = 200;
 constexpr std::int64_t last_pause_ms = 5'000;

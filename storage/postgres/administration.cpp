@@ -22,6 +22,8 @@ template <class Work>
 auto translated(Work&& work) {
   try {
     return work();
+  } catch (const pqxx::insufficient_privilege& refused) {  // libpqxx 6 drops its SQLSTATE
+    throw PostgresError("42501", refused.what());
   } catch (const pqxx::sql_error& refused) {
     const bool is_known = !refused.sqlstate().empty();
     throw PostgresError(is_known ? refused.sqlstate() : "XX000", refused.what());

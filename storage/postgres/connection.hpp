@@ -46,6 +46,9 @@ class PostgresError : public std::runtime_error {
   std::string sqlstate_;
 };
 
+// A lock was asked for with a limit of time, or without waiting, and others have it.
+inline constexpr std::string_view lock_not_available = "55P03";
+
 enum class PgType : std::uint32_t {
   boolean = 16,
   bytes = 17,

@@ -158,9 +158,9 @@ std::unique_ptr<PgConnection> Notifier::open_directly(const PgConnectOptions& po
   options.dsn = direct_.dsn;
   options.is_direct = true;
   auto connection = std::make_unique<PgConnection>(options);
-  const std::string fault = fault_of_direct_way(*connection, direct_.identity);
-  if (fault.empty()) return connection;
-  spdlog::warn("{}; jobs are found by polling", fault);
+  const Status way = check_direct_way(*connection, direct_.identity);
+  if (way) return connection;
+  spdlog::warn("{} Jobs are found by polling.", way.error().message);
   return nullptr;
 }
 

@@ -61,34 +61,35 @@ Result<ServerSeen> look_at_server(const std::string& dsn) {
   }
 }
 
-std::string fault_of_direct_way(PgConnection& direct, const std::string& identity) {
-  if (direct.is_pooled()) return "Expected CAIRN_DSN_DIRECT to lead past the pooler, but it leads to one";
+Status check_direct_way(PgConnection& direct, const std::string& identity) {
+  if (direct.is_pooled())
+    return Error{Code::unavailable, "Expected CAIRN_DSN_DIRECT to lead past the pooler, but it leads to one."};
   const std::string found = identity_of(direct);
-  if (found == identity) return "";
-  return "Expected CAIRN_DSN_DIRECT to lead to database " + identity + ", but it leads to " +
-         (found.empty() ? "one without the schema cairn" : "database " + found);
+  if (found == identity) return Done{};
+  return Error{Code::unavailable, "Expected CAIRN_DSN_DIRECT to lead to database " + identity + ", but it leads to " +
+                                      (found.empty() ? "one without the schema cairn." : "database " + found + ".")};
 }
 
 Result<WakeUpFound> find_wake_up(const std::string& dsn, const std::string& direct_dsn) {
   std::string identity;
   try {
     PgConnection connection(soon(dsn, "cairn"));
-    if (!connection.is_pooled()) return WakeUpFound{WakeUp::notifications, ""};
+    if (!connection.is_pooled()) return WakeUpFound{WakeUp::notifications};
     identity = identity_of(connection);
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, failure.what()};
   }
-  if (direct_dsn.empty()) return WakeUpFound{WakeUp::polls, ""};
+  if (direct_dsn.empty()) return WakeUpFound{WakeUp::polls};
   try {
     PgConnectOptions options = soon(direct_dsn, "cairn");
     options.is_direct = true;
     PgConnection direct(options);
-    std::string fault = fault_of_direct_way(direct, identity);
-    const WakeUp how = fault.empty() ? WakeUp::notifications_past_pooler : WakeUp::polls;
-    return WakeUpFound{how, std::move(fault)};
+    const Status way = check_direct_way(direct, identity);
+    return WakeUpFound{way ? WakeUp::notifications_past_pooler : WakeUp::polls, way};
   } catch (const PostgresError& failure) {
     return WakeUpFound{WakeUp::polls,
-                       std::string("Expected CAIRN_DSN_DIRECT to lead to the server, but: ") + failure.what()};
+                       Error{Code::unavailable,
+                             std::string("Expected CAIRN_DSN_DIRECT to lead to the server, but: ") + failure.what()}};
   }
 }
 

@@ -31,13 +31,13 @@ Result<ServerSeen> look_at_server(const std::string& dsn);
 enum class WakeUp : std::uint8_t { notifications, notifications_past_pooler, polls };
 struct WakeUpFound {
   WakeUp how = WakeUp::notifications;
-  std::string fault;  // why the direct way is not used although one is given; "": none
+  Status direct_way = Done{};  // refuses if one is given and not used
 };
 // `direct_dsn` as CAIRN_DSN_DIRECT has it. Refuses `unavailable`: the database itself does not answer.
 Result<WakeUpFound> find_wake_up(const std::string& dsn, const std::string& direct_dsn);
 
-// Why notifications of the database of this identity cannot be received over this connection past a pooler; "": they
-// can. Throws PostgresError.
-std::string fault_of_direct_way(PgConnection& direct, const std::string& identity);
+// Refuses `unavailable` if notifications of the database of this identity cannot be received over this connection past
+// a pooler. Throws PostgresError.
+Status check_direct_way(PgConnection& direct, const std::string& identity);
 
 }  // namespace cairn

@@ -91,6 +91,12 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
 
 }  // namespace
 
+std::optional<Error> refusal_of_archivist(const PostgresError& failure) {
+  if (failure.sqlstate() != insufficient_privilege && failure.sqlstate() != no_such_role) return {};
+  return Error{Code::unsupported,
+               std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
+}
+
 Status as_archivist(Placements& placements, Shard shard, const std::function<void(PgConnection&)>& use) {
   try {
     return placements.run(shard, [&](PgConnection& connection) {
@@ -101,9 +107,8 @@ Status as_archivist(Placements& placements, Shard shard, const std::function<voi
       return Status(Done{});
     });
   } catch (const PostgresError& failure) {
-    if (failure.sqlstate() != insufficient_privilege && failure.sqlstate() != no_such_role) throw;
-    return Error{Code::unsupported,
-                 std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
+    if (const std::optional<Error> refusal = refusal_of_archivist(failure)) return *refusal;
+    throw;
   }
 }
 

@@ -17,6 +17,11 @@ namespace cairn {
 
 class PgConnection;
 class Placements;
+class PostgresError;
+
+// The refusal `unsupported` of a login that is no member of the role cairn_archive; nothing: the failure is another
+// one.
+std::optional<Error> refusal_of_archivist(const PostgresError& failure);
 
 // Calls `use` in one transaction as the role cairn_archive; again after a transient failure. Refuses `unsupported`: the
 // login is no member of that role.

@@ -148,25 +148,22 @@ void read_ahead(Administration& database, DoctorFacts& facts) {
 }
 
 // Asked again and again until it has replayed what the database had written: one that is idle is not behind.
-ReplicaFacts follow_replica(const ServerSeen& primary, const std::string& dsn) {
+Result<ReplicaFacts> follow_replica(const ServerSeen& primary, const std::string& dsn) {
   constexpr std::chrono::milliseconds pause{50};
   constexpr std::chrono::seconds patience{2};
   const auto began = std::chrono::steady_clock::now();
   for (;;) {
-    const Result<ServerSeen> seen = look_at_server(dsn);
-    if (!seen) return {.fault = "Expected to reach the database in CAIRN_READ_DSN, but: " + seen.error().message};
-    if (seen->identity != primary.identity)
-      return {.fault = "Expected the database " + primary.identity + " in CAIRN_READ_DSN, but it is " +
-                       (seen->identity.empty() ? "one without the schema cairn" : seen->identity)};
+    const Result<ServerSeen> seen = look_at_read_replica(dsn, primary.identity);
+    if (!seen) return seen.error();
     const auto took = std::chrono::steady_clock::now() - began;
     const std::int64_t behind = std::max<std::int64_t>(primary.wal_bytes - seen->wal_bytes, 0);
     const bool follows = behind == 0 || !seen->is_replica;
     const std::int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
     if (follows || took > patience)
-      return {.is_replica = seen->is_replica,
-              .bytes_behind = behind,
-              .followed_ms = follows ? ms : -1,
-              .replayed_seconds = (seen->now_us - seen->replayed_until_us) / 1'000'000};
+      return ReplicaFacts{.is_replica = seen->is_replica,
+                          .bytes_behind = behind,
+                          .followed_ms = follows ? ms : -1,
+                          .replayed_seconds = (seen->now_us - seen->replayed_until_us) / 1'000'000};
     std::this_thread::sleep_for(pause);
   }
 }

@@ -16,7 +16,6 @@ namespace cairn {
 namespace {
 
 constexpr int probe_threads = 1;
-constexpr std::int64_t patience_ms = 2'000;  // a client asks again itself, and may be waited for
 
 struct ServeOptions {
   ListenAddress listen{"127.0.0.1", 8080};
@@ -73,9 +72,9 @@ void print_listening(const Settings& settings, const ServeOptions& options, cons
 
 Exit serve(const Settings& settings, const ServeOptions& options) {
   const std::string environment = token_of_environment();
-  Result<Opened> opened = open_database(settings, patience_ms);
+  Result<Opened> opened = open_database(settings, ApiOptions().patience_ms);
   if (!opened) return opened.error();
-  Result<std::optional<Opened>> replica = open_replica(settings, patience_ms);
+  Result<std::optional<Opened>> replica = open_replica(settings, ApiOptions().patience_ms);
   if (!replica) return replica.error();
   const Result<std::unique_ptr<TokenBook>> tokens = TokenBook::open(opened->dsn, environment);
   if (!tokens) return tokens.error();

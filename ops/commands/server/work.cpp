@@ -62,12 +62,11 @@ Status check_rights(const std::string& dsn) {
 }
 
 // A mistake in it would only show in that each step waits for a poll.
-Status check_direct_way(const std::string& dsn) {
+Status check_own_direct_way(const std::string& dsn) {
   const std::string direct = direct_dsn_of_environment();
   if (direct.empty()) return Done{};
   const Result<WakeUpFound> found = find_wake_up(dsn, direct);
-  if (!found || found->fault.empty()) return Done{};
-  return Error{Code::unavailable, found->fault + "."};
+  return found ? found->direct_way : Status(Done{});
 }
 
 Exit work(const Settings& settings, const WorkOptions& options) {
@@ -76,7 +75,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   if (!opened) return opened.error();
   if (const Status& secrets = opened->catalogue->secrets; !secrets) return secrets.error();
   if (const Status may = check_rights(opened->dsn); !may) return may.error();
-  if (const Status way = check_direct_way(opened->dsn); !way) return way.error();
+  if (const Status way = check_own_direct_way(opened->dsn); !way) return way.error();
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
   WorkerOptions worker_options;

@@ -100,11 +100,12 @@ TEST(Doctor, D15_tells_a_server_that_cannot_write) {
 TEST(Doctor, how_workers_are_woken_is_said_and_a_way_that_is_none_is_a_fault) {
   DoctorFacts facts = healthy();
   for (const WakeUp how : {WakeUp::notifications, WakeUp::notifications_past_pooler, WakeUp::polls}) {
-    facts.wake_up = WakeUpFound{how, ""};
+    facts.wake_up = WakeUpFound{how};
     EXPECT_TRUE(faults(facts).empty());
   }
-  facts.wake_up = WakeUpFound{WakeUp::polls, "Expected CAIRN_DSN_DIRECT to lead past the pooler, but it leads to one"};
-  expect_fault(facts, "wake_ups", "but it leads to one; workers poll");
+  facts.wake_up =
+      WakeUpFound{WakeUp::polls, Error{Code::unavailable, "Expected one past the pooler, but it leads to one."}};
+  expect_fault(facts, "wake_ups", "but it leads to one. Workers poll.");
 }
 
 TEST(Doctor, a_replica_that_lags_far_or_cannot_be_read_is_a_fault) {
@@ -117,7 +118,8 @@ TEST(Doctor, a_replica_that_lags_far_or_cannot_be_read_is_a_fault) {
   EXPECT_TRUE(faults(facts).empty()) << "it takes writes itself";
   facts.replica = ReplicaFacts{.bytes_behind = 900, .followed_ms = -1, .replayed_seconds = 7'200};
   expect_fault(facts, "read_replica", "900 bytes behind; its last commit is 2 h");
-  facts.replica = ReplicaFacts{.fault = "Expected to reach the database in CAIRN_READ_DSN, but: refused"};
+  facts.replica =
+      Result<ReplicaFacts>(Error{Code::unavailable, "Expected to reach the database in CAIRN_READ_DSN, but: refused"});
   expect_fault(facts, "read_replica", "but: refused");
 }
 

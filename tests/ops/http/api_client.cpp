@@ -154,8 +154,11 @@ std::string new_token(const std::string& dsn, const std::string& name, const Arg
 
 Headers bearer(const std::string& token) { return {{"Authorization", "Bearer " + token}}; }
 
-Variable::Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
-Variable::~Variable() { unsetenv(name_); }
+Variable::Variable(const char* name, const std::string& value) : name_(name) {
+  if (const char* before = std::getenv(name)) before_ = before;
+  setenv(name, value.c_str(), 1);
+}
+Variable::~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
 
 Server::Server(const Arguments& more) : process_(serve_arguments(more)) {
   EXPECT_TRUE(wait_until([this] { return process_.out().ends_with('\n'); }));

@@ -81,13 +81,14 @@ Headers bearer(const std::string& token);
 // A variable of the programs that are started meanwhile.
 class Variable {
  public:
-  Variable(const char* name, const std::string& value);
+  Variable(const char* name, const std::string& value);  // afterwards it is as it was
   ~Variable();
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
 
  private:
   const char* name_;
+  std::optional<std::string> before_;
 };
 
 // `cairn serve` on a free port.

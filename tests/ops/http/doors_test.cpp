@@ -76,6 +76,16 @@ TEST(ApiDoors, H8_dot_runs_without_a_shell_and_without_our_variables) {
   for (const char* variable : {"CAIRN_", "HOME="}) EXPECT_EQ(seen.find(variable), std::string::npos) << seen;
 }
 
+TEST(ApiDoors, a_machine_without_a_cache_of_its_fonts_draws) {
+  const auto folder = directory() / "fonts";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "dot") << "#!/bin/sh\nhead -c 1000000 /dev/zero > " << folder.string()
+                                << "/cache && echo '<svg/>'\n";
+  std::filesystem::permissions(folder / "dot", std::filesystem::perms(0755));
+  const Variable path("PATH", folder.string() + ":" + std::getenv("PATH"));
+  EXPECT_EQ(cairn_ok({"graph", "show", "plan_runner", "--format", "svg"}).out, "<svg/>\n");
+}
+
 // --- large answers ---------------------------------------------------------------------------------------------------
 
 constexpr int big_channels = 60;

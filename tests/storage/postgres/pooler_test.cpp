@@ -164,14 +164,15 @@ TEST(TransactionPooler, which_way_workers_are_woken_is_found_out) {
   const std::string server = new_database(1), elsewhere = another_database();
   const TransactionPooler pooler(server, scratch_directory());
   EXPECT_EQ(find_wake_up(server, "")->how, WakeUp::notifications);
-  EXPECT_EQ(find_wake_up(server, elsewhere)->fault, "") << "it is not used";
+  EXPECT_TRUE(find_wake_up(server, elsewhere)->direct_way) << "it is not used";
   EXPECT_EQ(find_wake_up(pooler.dsn(), "")->how, WakeUp::polls);
   EXPECT_EQ(find_wake_up(pooler.dsn(), server)->how, WakeUp::notifications_past_pooler);
   for (const auto& [direct, says] : {std::pair(pooler.dsn(), "past the pooler"), {elsewhere, "leads to database"}}) {
     const Result<WakeUpFound> found = find_wake_up(pooler.dsn(), direct);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->how, WakeUp::polls);
-    EXPECT_NE(found->fault.find(says), std::string::npos) << found->fault;
+    ASSERT_FALSE(found->direct_way);
+    EXPECT_NE(found->direct_way.error().message.find(says), std::string::npos) << found->direct_way.error().message;
   }
 }
 
