@@ -177,6 +177,18 @@ class MemoryStore final : public Store {
     }
   }
 
+  std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds_given) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<HoldStanding> found;
+    for (const auto& [id, fence] : holds_given) {
+      const auto run = runs_.find(id);
+      const bool is_there = run != runs_.end() && run->second.jobs.contains(fence.branch);
+      const bool is_held = is_there && holds(run->second.jobs.at(fence.branch), fence);
+      found.push_back(is_held ? HoldStanding::held : is_there ? HoldStanding::lost : HoldStanding::gone);
+    }
+    return found;
+  }
+
   std::optional<RunRow> run(const RunId& id) override {
     const std::lock_guard lock(mutex_);
     const auto found = runs_.find(id);
@@ -365,6 +377,7 @@ class MemoryStore final : public Store {
     found->second.queues = session.queues;
     found->second.handlers = session.handlers;
     found->second.tools = session.tools;
+    found->second.declares = session.declares;
   }
   void end_stalled(std::int64_t) override {}
 

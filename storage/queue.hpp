@@ -25,6 +25,13 @@ struct Fence {
   StepId step = 0;
 };
 
+// The standing of a hold, for the session that had it.
+enum class HoldStanding : std::uint8_t {
+  held,
+  lost,  // the row changed hands
+  gone,  // there is no row: the branch or its run has ended
+};
+
 struct HeldJob {
   RunId run;
   Job job;

@@ -31,6 +31,10 @@ struct SessionRow {
   // The one hold that it executes, as "RUN BRANCH EPOCH": none of its others has begun. "": its holds run side by side.
   // Nothing: unknown, as of a worker of an older release.
   std::optional<std::string> alone = {};
+  // For a worker that claims over HTTP: the caller as which it came, and its handlers and tools as JSON
+  // (workers/gateway). Nothing: it is a process of this program.
+  std::optional<std::string> caller = {};
+  std::optional<std::string> declares = {};
 };
 
 // One of as many disjoint parts of all runs as there are processes that share work on them.

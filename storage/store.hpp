@@ -131,6 +131,9 @@ class Store {
   // longer held as its fence says is left alone.
   virtual void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) = 0;
 
+  // The standing of each of these holds, in their order.
+  virtual std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds) = 0;
+
   // Jobs of a run in branch order, for tests, `explain` and rebuild.
   virtual std::vector<HeldJob> jobs(const RunId& id) = 0;
   virtual std::vector<QueueRow> queues() = 0;

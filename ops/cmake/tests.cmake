@@ -119,6 +119,8 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/broken_graphs_test.cpp
   tests/workers/means_test.cpp
   tests/workers/small_graphs.cpp
+  tests/workers/gateway/claim_id_test.cpp
+  tests/workers/gateway/gateway_test.cpp
   tests/workers/handlers/builtin_handlers_test.cpp
   tests/workers/handlers/data_logic_test.cpp
   tests/workers/handlers/http_call_test.cpp
@@ -257,6 +259,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/trials/checks_test.cpp
   tests/ops/trials/dataset_measure_test.cpp
   tests/ops/trials/planners_measure_test.cpp
+  tests/ops/clients/python_test.cpp
   tests/ops/commands/second_try_test.cpp
   tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/shortage_test.cpp
@@ -264,6 +267,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/simulate_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
+  tests/ops/http/claims_test.cpp
   tests/ops/http/doors_test.cpp
   tests/ops/http/graph_routes_test.cpp
   tests/ops/http/inbox_test.cpp

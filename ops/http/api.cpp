@@ -6,8 +6,9 @@
 #include <spdlog/spdlog.h>
 
 #include "engine/corrupt_history.hpp"
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bulk_route.hpp"
+#include "ops/http/claim_routes.hpp"
 #include "ops/http/client_pool.hpp"
 #include "ops/http/feed_routes.hpp"
 #include "ops/http/graph_routes.hpp"
@@ -126,6 +127,11 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/report", show_report, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
+    {"POST", "/api/v1/claims", ask_for_claims, ApiRole::worker},
+    {"POST", "/api/v1/claims/heartbeat", hear_claims, ApiRole::worker},
+    {"POST", "/api/v1/claims/{claim}/complete", complete_claim, ApiRole::worker},
+    {"POST", "/api/v1/claims/{claim}/fail", fail_claim, ApiRole::worker},
+    {"POST", "/api/v1/claims/{claim}/release", release_claim, ApiRole::worker},
     {"GET", "/api/v1/feed", show_feed, ApiRole::read},
     {"GET", "/api/v1/consumers", list_consumers, ApiRole::read},
     {"POST", "/api/v1/consumers", add_consumer, ApiRole::operate},

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
 #include "ops/http/graph_routes.hpp"
 #include "ops/requests/run_filter.hpp"

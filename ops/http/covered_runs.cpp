@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "ops/requests/run_ids.hpp"
 

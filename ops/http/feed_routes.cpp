@@ -1,7 +1,7 @@
 #include "ops/http/feed_routes.hpp"
 
 #include "ops/answers/feed_lines.hpp"
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/event_stream.hpp"
 #include "ops/http/list_page.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "ops/answers/graph_formats.hpp"
 #include "ops/answers/graph_surroundings.hpp"
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 
 namespace cairn {
 namespace {

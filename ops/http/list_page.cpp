@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 
 namespace cairn {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ops/answers/open_questions.hpp"
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
 #include "ops/http/list_page.hpp"
 

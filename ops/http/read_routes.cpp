@@ -13,7 +13,7 @@
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/step_progress.hpp"
 #include "ops/audit/exporter.hpp"
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
 #include "ops/http/event_stream.hpp"
 #include "ops/http/list_page.hpp"

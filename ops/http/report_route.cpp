@@ -1,7 +1,7 @@
 #include "ops/http/report_route.hpp"
 
 #include "ops/answers/run_use.hpp"
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
 
 namespace cairn {

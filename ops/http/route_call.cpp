@@ -3,8 +3,20 @@
 #include "ops/answers/bounded_state.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_ids.hpp"
+#include "storage/commit_rules.hpp"
+#include "workers/ids.hpp"
 
 namespace cairn {
+
+GatewayOptions gateway_options(const Store& store) {
+  GatewayOptions options;
+  options.shards = store.shards();
+  options.new_id = new_run_id;
+  options.new_session = new_session_id;
+  options.draw = [] { return std::uniform_real_distribution<double>(0, 1)(thread_random()); };
+  options.new_commit = next_commit_id;
+  return options;
+}
 
 Status check_run(const RouteCall& call, const RunId& run) {
   if (call.scope().covers_all_runs()) return Done{};

@@ -16,6 +16,7 @@
 #include "ops/service/database.hpp"
 #include "ops/service/second_try.hpp"
 #include "storage/feed/feed.hpp"
+#include "workers/gateway/gateway_driver.hpp"
 
 namespace cairn {
 
@@ -24,6 +25,7 @@ class RouteReply : public Result<ApiAnswer> {
  public:
   RouteReply(ApiResponse response) : Result(ApiAnswer(std::move(response))) {}
   RouteReply(ApiStream stream) : Result(ApiAnswer(std::move(stream))) {}
+  RouteReply(ApiLater later) : Result(ApiAnswer(std::move(later))) {}
   RouteReply(Error error) : Result(std::move(error)) {}
 };
 
@@ -35,6 +37,8 @@ struct ApiSide {
   ClientPool clients;
 };
 
+GatewayOptions gateway_options(const Store& store);
+
 // The parts that all calls share. Safe from any thread.
 struct ApiParts {
   // `replica_of`: null if there is none.
@@ -44,7 +48,8 @@ struct ApiParts {
         graphs(options.graphs),
         guard(tokens_of, options.is_tls),
         feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
-        metrics(*opened_of.store, opened_of.dsn, feed) {
+        metrics(*opened_of.store, opened_of.dsn, feed),
+        gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
   }
 
@@ -56,6 +61,7 @@ struct ApiParts {
   QuotaBook quotas;
   Feed feed;
   CachedMetrics metrics;
+  GatewayDriver gateway;  // for workers that claim over HTTP
 };
 
 struct RouteCall {

@@ -5,7 +5,7 @@
 
 #include "ops/answers/graph_formats.hpp"
 #include "ops/answers/run_json.hpp"
-#include "ops/http/bodies.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/graph_routes.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/run_commands.hpp"

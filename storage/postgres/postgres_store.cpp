@@ -28,6 +28,7 @@ constexpr auto loose_end_columns = std::to_array<std::string_view>({"run_id", "c
 constexpr auto progress_columns =
     std::to_array<std::string_view>({"branch", "step", "attempt", "session", "at", "written", "node", "text"});
 constexpr std::size_t lineage_max = 10'000;
+constexpr auto standing_columns = std::to_array<std::string_view>({"place", "is_there", "is_held"});
 constexpr auto import_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest", "key"});
 constexpr std::array<std::int32_t, 2> tagged_windows{1'000, 10'000};  // so many of the newest runs
 constexpr std::size_t runs_of_a_piece = 64;                           // whose events are read by one statement
@@ -94,6 +95,26 @@ auto joined(const std::vector<PgResult>& parts, const Read& read, const Before& 
   return rows;
 }
 
+// Holds as the arrays that statements take.
+class FenceArrays {
+ public:
+  void add(const RunId& run, const Fence& fence) {
+    runs_.add(run);
+    branches_.add(fence.branch);
+    sessions_.add(fence.session);
+    epochs_.add(fence.epoch);
+    steps_.add(fence.step);
+  }
+  PgParameters add_to(PgParameters parameters) {
+    parameters.add(std::move(runs_)).add(std::move(branches_)).add(std::move(sessions_)).add(std::move(epochs_));
+    return parameters.add(std::move(steps_));
+  }
+
+ private:
+  PgArray runs_{PgType::uuid}, branches_{PgType::int4}, sessions_{PgType::int8}, epochs_{PgType::int8},
+      steps_{PgType::int4};
+};
+
 class PostgresStore final : public Store {
  public:
   PostgresStore(const PostgresOptions& options, std::int32_t shards, std::string identity, bool is_replica)
@@ -139,6 +160,23 @@ class PostgresStore final : public Store {
     std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;
     for (const auto& [run, fence] : holds) by_shard[shard_of(run, shards_)][{run, fence.branch}] = fence;
     for (const auto& [shard, fences] : by_shard) release_on(shard, fences, run_at_us);
+  }
+
+  std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds) override {
+    std::map<Shard, std::vector<std::size_t>> by_shard;
+    for (std::size_t at = 0; at < holds.size(); ++at) by_shard[shard_of(holds[at].first, shards_)].push_back(at);
+    std::vector<HoldStanding> found(holds.size(), HoldStanding::gone);
+    for (const auto& [shard, places] : by_shard) {
+      FenceArrays fences;
+      for (const std::size_t at : places) fences.add(holds[at].first, holds[at].second);
+      const PgResult rows = placements_.query(shard, "holds_standing", fences.add_to(PgParameters().add(shard)));
+      rows.expect_columns(standing_columns);
+      for (int row = 0; row < rows.rows(); ++row) {
+        HoldStanding& one = found[places[static_cast<std::size_t>(rows.int8(row, 0) - 1)]];
+        if (rows.boolean(row, 1)) one = rows.boolean(row, 2) ? HoldStanding::held : HoldStanding::lost;
+      }
+    }
+    return found;
   }
 
   std::optional<RunRow> run(const RunId& id) override {
@@ -357,6 +395,8 @@ class PostgresStore final : public Store {
     session.alone ? parameters.add(*session.alone) : parameters.add_null(PgType::text);
     session.has_model ? parameters.add(*session.has_model) : parameters.add_null(PgType::boolean);
     add_texts(parameters, session.allows);
+    for (const std::optional<std::string>& text : {session.caller, session.declares})
+      text ? parameters.add(*text) : parameters.add_null(PgType::text);
     placements_.whole().query("open_session", parameters);
   }
 
@@ -548,22 +588,16 @@ class PostgresStore final : public Store {
   }
 
   void release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
-    PgArray locked(PgType::uuid), run(PgType::uuid), branch(PgType::int4), session(PgType::int8), epoch(PgType::int8),
-        step(PgType::int4);
+    PgArray locked(PgType::uuid);
+    FenceArrays arrays;
     std::optional<RunId> last;
     for (const auto& [key, fence] : fences) {
       if (last != key.first) locked.add(key.first);
       last = key.first;
-      run.add(key.first);
-      branch.add(fence.branch);
-      session.add(fence.session);
-      epoch.add(fence.epoch);
-      step.add(fence.step);
+      arrays.add(key.first, fence);
     }
     const PgParameters runs = PgParameters().add(shard).add(std::move(locked));
-    PgParameters parameters;
-    parameters.add(shard).add(std::move(run)).add(std::move(branch)).add(std::move(session)).add(std::move(epoch));
-    parameters.add(std::move(step)).add(run_at_us);
+    const PgParameters parameters = arrays.add_to(PgParameters().add(shard)).add(run_at_us);
     placements_.run(shard, [&](PgConnection& connection) {
       connection.begin_pipeline();
       connection.send(begin_statement());

@@ -45,9 +45,9 @@ constexpr auto job_names = std::to_array<std::string_view>(
     {"run_id", "branch", "step", "attempt", "queue", "priority", "run_at", "timeout_ms", "", "epoch", "deadline"});
 constexpr auto question_names = std::to_array<std::string_view>(
     {"run_id", "id", "step", "kind", "prompt", "schema", "fallback", "expires_at", "asked_at"});
-constexpr auto session_names =
-    std::to_array<std::string_view>({"session", "host", "pid", "queues", "counter", "started_at", "beat_at", "only_own",
-                                     "handlers", "tools", "machine", "alone", "has_model", "allows"});
+constexpr auto session_names = std::to_array<std::string_view>(
+    {"session", "host", "pid", "queues", "counter", "started_at", "beat_at", "only_own", "handlers", "tools", "machine",
+     "alone", "has_model", "allows", "caller", "declares"});
 
 // All rows by one reader of a row, after the check of their columns.
 template <class Row>
@@ -76,6 +76,8 @@ SessionRow read_session(const PgResult& rows, int row) {
   if (!rows.is_null(row, 11)) session.alone = rows.text(row, 11);
   if (!rows.is_null(row, 12)) session.has_model = rows.boolean(row, 12);
   if (!rows.is_null(row, 13)) session.allows = rows.texts(row, 13);
+  if (!rows.is_null(row, 14)) session.caller = rows.text(row, 14);
+  if (!rows.is_null(row, 15)) session.declares = rows.text(row, 15);
   return session;
 }
 

@@ -238,8 +238,9 @@ constexpr char mark = '\x1e';  // before what each block prints
 
 std::string script_of(const std::vector<Block>& blocks, const fs::path& place) {
   std::string script = "cd '" + (place / "here").string() + "'\nexport CAIRN_DATA='" + (place / "data").string() +
-                       "' PATH='" + (place / "bin").string() +
-                       "':$PATH\nexec 2>&1\nset -e\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
+                       "' PATH='" + (place / "bin").string() + "':$PATH PYTHONPATH='" +
+                       (root / "workers/clients/python").string() +
+                       "'\nexec 2>&1\nset -e\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (!blocks[i].why_not.empty()) continue;
     script += "printf '\\036" + std::to_string(i) + "\\n'\n" + blocks[i].commands;

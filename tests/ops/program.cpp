@@ -170,8 +170,11 @@ void expect_refused(const Ran& ran, int exit, const std::string& says) {
   EXPECT_NE(ran.err.find(says), std::string::npos) << ran.err;
 }
 
-Beside::Beside(const Arguments& arguments) : out_(directory() / (next_name("beside") + ".out")) {
-  pid_ = spawn(testing::cairn_program(), arguments, "/dev/null", out_, out_.string() + ".err");
+Beside::Beside(const Arguments& arguments) : Beside(testing::cairn_program(), arguments) {}
+
+Beside::Beside(const std::string& program, const Arguments& arguments)
+    : out_(directory() / (next_name("beside") + ".out")) {
+  pid_ = spawn(program, arguments, "/dev/null", out_, out_.string() + ".err");
 }
 
 Beside::~Beside() {

@@ -48,7 +48,8 @@ void expect_refused(const Ran& ran, int exit, const std::string& says);
 // A child process that runs in parallel with the test; killed at the end of its life.
 class Beside {
  public:
-  explicit Beside(const Arguments& arguments);
+  explicit Beside(const Arguments& arguments);  // of `cairn`
+  Beside(const std::string& program, const Arguments& arguments);
   ~Beside();
   Beside(Beside&& other) noexcept;
   Beside& operator=(Beside&& other) noexcept;

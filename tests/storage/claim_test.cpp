@@ -180,6 +180,7 @@ TEST_P(ClaimTest, release_frees_only_what_is_still_held) {
   Fence wrong = fence_of(held[1]);
   ++wrong.epoch;
   const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}, {held[1].run, wrong}};
+  EXPECT_EQ(store().standing(holds), (std::vector{HoldStanding::held, HoldStanding::lost}));
   store().release(holds, noon + 3);
   const std::vector<HeldJob> again = claim(8);
   ASSERT_EQ(again.size(), 1u);
@@ -189,6 +190,9 @@ TEST_P(ClaimTest, release_frees_only_what_is_still_held) {
   EXPECT_EQ(again[0].job.step, 1);
   store().release(holds, noon);
   EXPECT_TRUE(claim(9).empty()) << "a second release of the same hold is stale";
+  const std::pair none{run.id(), Fence{99, 7, 1, 1}};
+  EXPECT_EQ(store().standing(std::vector{holds[0], none}), (std::vector{HoldStanding::lost, HoldStanding::gone}));
+  EXPECT_TRUE(store().standing({}).empty());
 }
 
 // They have no entry in the index that claims walk until then.

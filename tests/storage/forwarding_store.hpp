@@ -67,6 +67,9 @@ class ForwardingStore : public Store {
   std::vector<GraphRow> graphs_of(std::span<const std::string> versions) override { return store_.graphs_of(versions); }
 
   ClaimedBatch claim(const ClaimRequest& request) override { return store_.claim(request); }
+  std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds) override {
+    return store_.standing(holds);
+  }
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
     store_.release(holds, run_at_us);
   }

@@ -49,6 +49,8 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   session.machine = "boot and namespace";
   session.has_model = true;
   session.allows = {"url https://a.example/x", "corpus *"};
+  session.caller = "token:ann";
+  session.declares = R"({"tools":[]})";
   store().open_session(session);
   store().open_session(session_row(8));
   EXPECT_EQ(store().sessions()[0].beat_at, noon);
@@ -64,6 +66,9 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   EXPECT_FALSE(sessions[1].has_model) << "it did not say";
   EXPECT_EQ(sessions[0].allows, session.allows);
   EXPECT_FALSE(sessions[1].allows) << "it did not say";
+  EXPECT_EQ(sessions[0].caller, session.caller);
+  EXPECT_EQ(sessions[0].declares, session.declares);
+  EXPECT_FALSE(sessions[1].caller) << "it is a process of this program";
   EXPECT_FALSE(sessions[1].only_own);
   EXPECT_EQ(sessions[1].beat_at, 0);
 }

@@ -51,7 +51,7 @@ struct CommitterOptions {
                                                  // or a megabyte of them, with as many bytes as the state
   int fuse_steps = 32;                           // consecutive pure steps of a branch in one entry
   std::string actor;
-  SessionId session = 0;  // 0: no job stays
+  SessionId session = 0;  // that holds new branches from the start; 0: none does
   bool keep = true;       // the next step of a held branch may stay with the session
   std::int64_t default_timeout_ms = 0;
   const ToolTable* tools = nullptr;

@@ -11,6 +11,17 @@ namespace {
 
 constexpr TimeUs ahead_us_min = 1'000'000;
 
+HeldJob held_job(const RunState& after, const JobWrite& write, std::int64_t epoch) {
+  HeldJob held;
+  held.run = after.id;
+  held.job = write.job;
+  held.session = write.session;
+  held.epoch = epoch;
+  held.deadline_us = write.deadline_us;
+  held.run_head = after.seq;
+  return held;
+}
+
 EventRow row_of(Event&& event) {
   const EventType type = event_type(event.body);
   EventRow row;
@@ -175,15 +186,14 @@ JobWrite::Op EntryBuilder::op_of(const Job& job, const JobRow* before) const {
   return *before == JobRow{job.step, job.attempt} ? JobWrite::Op::adjust : JobWrite::Op::offer;
 }
 
-// Only for a holder that is this session: another one's report may be a loss that a sweep commits for it.
+// For the holder that reports, which said that it may stay: a sweep, which commits another one's loss, does not.
 bool EntryBuilder::keep(JobWrite& write, const RunState& after) {
   const Fence& fence = held(write.job.branch)->fence;
-  if (session_ == 0 || fence.session != session_) return false;
   const std::optional<TimeUs> deadline = rules_->kept_until(write.job);
   if (!deadline) return false;
-  write.session = session_;
+  write.session = fence.session;
   write.deadline_us = *deadline;
-  kept_.emplace(write.job.branch, HeldJob{after.id, write.job, session_, fence.epoch, *deadline, after.seq});
+  kept_.emplace(write.job.branch, held_job(after, write, fence.epoch));
   return true;
 }
 
@@ -192,7 +202,7 @@ bool EntryBuilder::create_held(JobWrite& write, const RunState& after) {
   if (!deadline) return false;
   write.session = session_;
   write.deadline_us = *deadline;
-  created_held_.push_back({after.id, write.job, session_, 1, *deadline, after.seq});
+  created_held_.push_back(held_job(after, write, 1));
   return true;
 }
 

@@ -55,7 +55,7 @@ class EntryBuilder {
   void add(std::vector<Event> events, const std::vector<BranchId>& touched);
 
   // The entry with the run row, the job rows of all touched branches and the questions. `after`: the state as evolved;
-  // `before`: the run's rows as committed. `session` 0: no job stays.
+  // `before`: the run's rows as committed. `session`: that holds new branches; 0: none does.
   Entry build(const RunState& after, const JobRows& before, SessionId session, KeepRules& rules);
 
   std::size_t bytes() const { return bytes_; }  // of the events' payloads

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "workers/session/session_tools.hpp"
+
 namespace cairn {
 namespace {
 
@@ -162,7 +164,7 @@ void Session::learn_means(const std::vector<SessionRow>& sessions, TimeUs looked
   known_tools_ = tools_;
   for (const SessionRow& row : sessions) {
     if (row.id == id()) continue;
-    for (const std::string& tool : row.tools.value_or(std::vector<std::string>())) known_tools_.try_emplace(tool);
+    for (auto& [name, facts] : tools_of(row)) known_tools_.try_emplace(name, std::move(facts));
     if (!row.only_own && shares_queue(row)) others_.push_back(row);
   }
   is_model_elsewhere_ =

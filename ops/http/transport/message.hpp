@@ -66,7 +66,15 @@ struct ApiStream {
   std::function<std::optional<Chunk>()> next;  // none: the stream broke
 };
 
-using ApiAnswer = std::variant<ApiResponse, ApiStream>;
+// An answer that another thread gives later, as of a long poll.
+struct ApiLater {
+  // Called once. `answer` is called once, on any thread, at once or later, also after `gone`.
+  std::function<void(std::function<void(ApiResponse)> answer)> begin;
+  std::function<void()> hurry;  // the server stops: the answer is wanted now
+  std::function<void()> gone;   // the client is gone, and got no answer or a part of it
+};
+
+using ApiAnswer = std::variant<ApiResponse, ApiStream, ApiLater>;
 
 // The threads that work on a request: those for `work`, for which requests queue up, or the one for `probes`, which are
 // short and must not wait for the others.

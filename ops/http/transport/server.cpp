@@ -8,6 +8,7 @@
 #include <boost/beast/http.hpp>
 #include <csignal>
 #include <map>
+#include <mutex>
 #include <poll.h>
 #include <set>
 #include <spdlog/spdlog.h>
@@ -30,6 +31,7 @@ constexpr std::size_t read_bytes = 8 * 1024;
 constexpr std::chrono::seconds linger_max{2};
 constexpr Milliseconds poll_first{20};  // of a stream without a new piece
 constexpr Milliseconds poll_longest{500};
+constexpr Milliseconds later_looked_after{250};  // an answer that comes later, and its client
 constexpr std::chrono::seconds pulse_after{15};
 constexpr std::chrono::seconds accept_pause{1};
 constexpr std::chrono::seconds stop_grace{5};
@@ -187,7 +189,13 @@ struct HttpServer::Parts {
         tls(files.certificate.empty() ? nullptr : read_tls(files)),
         acceptor(io, endpoint),
         pool(limits.threads),
-        probes(1) {}
+        probes(1) {
+    mail->io = &io;
+  }
+  ~Parts() {
+    const std::lock_guard lock(mail->mutex);
+    mail->io = nullptr;
+  }
 
   // One client's connection.
   struct Connection {
@@ -212,6 +220,19 @@ struct HttpServer::Parts {
     std::atomic_flag is_taken;  // by the thread that does it, or by the connection that gave it up
     std::optional<ApiAnswer> said;
     asio::steady_timer done;
+  };
+
+  // The way into `io` for those who may outlive it.
+  struct Mail {
+    std::mutex mutex;
+    asio::io_context* io = nullptr;  // null: it is gone
+  };
+
+  // An answer that comes later.
+  struct Said {
+    explicit Said(asio::io_context& io) : come(io) {}
+    std::optional<ApiResponse> response;
+    asio::steady_timer come;
   };
 
   // Bytes of an answer while it is sent.
@@ -253,6 +274,7 @@ struct HttpServer::Parts {
   bool is_gone(Connection& connection) const;
   asio::awaitable<void> send(Connection& connection, ApiResponse response, bool keep_alive);
   asio::awaitable<void> refuse(Connection& connection, ApiResponse response);
+  asio::awaitable<bool> send_later(Connection& connection, ApiLater& later, bool keep_alive);
   asio::awaitable<bool> send_stream(Connection& connection, ApiStream& said, bool keep_alive);
   asio::awaitable<bool> send_chunks(Connection& connection, ApiStream& said);
   asio::awaitable<void> pause(Milliseconds time);
@@ -275,6 +297,7 @@ struct HttpServer::Parts {
   TlsFiles tls_files;
   TlsContext tls;  // of connections from now on; null: none
   asio::io_context io{1};
+  const std::shared_ptr<Mail> mail = std::make_shared<Mail>();
   tcp::acceptor acceptor;
   asio::steady_timer room{io};
   asio::signal_set signals{io, SIGINT, SIGTERM};
@@ -505,7 +528,7 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
     co_await send(connection, std::move(*response), goes_on && !stopping);
     co_return goes_on && !stopping;
   }
-  if (!is_1_1) {
+  if (!is_1_1 && std::holds_alternative<ApiStream>(said)) {
     co_await refuse(connection, error_response(505, "unsupported", "Expected HTTP/1.1 for a stream, but found 1.0."));
     co_return false;
   }
@@ -516,7 +539,41 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
     co_return false;
   }
   const StreamCount counted(streams);
+  if (auto* later = std::get_if<ApiLater>(&said)) co_return co_await send_later(connection, *later, goes_on);
   co_return co_await send_stream(connection, std::get<ApiStream>(said), goes_on);
+}
+
+// The client's end is noticed while it is waited for, and so is the server's.
+asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiLater& later, bool keep_alive) {
+  const auto said = std::make_shared<Said>(io);
+  later.begin([said, mail = mail](ApiResponse response) {
+    const std::lock_guard lock(mail->mutex);
+    if (mail->io == nullptr) return;
+    asio::post(*mail->io, [said, response = std::move(response)]() mutable {
+      said->response = std::move(response);
+      said->come.cancel();
+    });
+  });
+  bool is_hurried = false;
+  while (!said->response) {
+    error_code ignored;
+    said->come.expires_after(later_looked_after);
+    co_await said->come.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    if (said->response) break;
+    if (is_gone(connection)) {
+      later.gone();
+      co_return false;
+    }
+    if (stopping && !std::exchange(is_hurried, true)) later.hurry();
+  }
+  bool is_sent = false;
+  try {
+    co_await send(connection, *std::move(said->response), keep_alive && !stopping);
+    is_sent = true;
+  } catch (const boost::system::system_error&) {  // below: a handler must not wait
+  }
+  if (!is_sent) later.gone();
+  co_return is_sent&& keep_alive && !stopping;
 }
 
 asio::awaitable<void> HttpServer::Parts::wait_for(Work& work, std::chrono::steady_clock::duration time) {

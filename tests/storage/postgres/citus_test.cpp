@@ -367,11 +367,12 @@ TEST_P(CitusTest, nodes_that_are_killed_under_writers_lose_nothing_and_stop_none
     runs.push_back(std::make_unique<TestRun>(*stores.emplace_back(*std::move(store)), shard));
   }
   for (Shard shard = 0; shard < shards; ++shard)
-    writers.emplace_back([&, shard] { write_until(stops, *stores[shard], *runs[shard], shard); });
+    writers.emplace_back(
+        [&, shard, at = static_cast<std::size_t>(shard)] { write_until(stops, *stores[at], *runs[at], shard); });
   const std::filesystem::path sockets = ask_text(dsn_, "select min(nodename) from pg_dist_node");
   const auto are_all_past = [&](const std::vector<std::int64_t>& heads) {
     return wait_until([&] {
-      for (Shard shard = 0; shard < shards; ++shard)
+      for (std::size_t shard = 0; shard < runs.size(); ++shard)
         if (stored_head(runs[shard]->id()) <= heads[shard]) return false;
       return true;
     });

@@ -80,6 +80,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"hold_jobs", {}},
       {"delete_questions", {"question_pkey"}},
       {"release_jobs", {"job_pkey", "run_pkey"}},
+      {"holds_standing", {"job_pkey"}},
       {"claim", {"job_due", "job_pkey"}},
       {"claim_of_runs", {"job_pkey", "home_pkey"}},
       {"claim_hinted", {"job_pkey", "home_pkey"}},
@@ -239,8 +240,8 @@ TEST_F(Plans, made_on_a_table_of_dead_rows_take_the_right_index) {
       fill(live);
       ask(dsn, "vacuum analyze cairn.job");
       for (const char* name : {"lock_jobs", "keep_jobs", "adjust_jobs", "drop_jobs", "check_fences", "release_jobs",
-                               "claim_of_runs", "claim_limited_of_runs", "claim_hinted", "retire_permits", "jobs",
-                               "jobs_of_runs", "lock_jobs_of_run", "delete_jobs"}) {
+                               "holds_standing", "claim_of_runs", "claim_limited_of_runs", "claim_hinted",
+                               "retire_permits", "jobs", "jobs_of_runs", "lock_jobs_of_run", "delete_jobs"}) {
         const std::string plan = plan_of(name, dsn);
         EXPECT_EQ(plan.find("job_due"), std::string::npos) << name << "\n" << plan;
         EXPECT_EQ(plan.find("Join Filter: ((j.shard"), std::string::npos) << name << "\n" << plan;

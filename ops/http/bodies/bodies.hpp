@@ -3,18 +3,16 @@
 // thread.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include "ops/answers/run_json.hpp"
+#include "ops/http/bodies/fields.hpp"
 #include "ops/http/transport/message.hpp"
 #include "ops/requests/requests.hpp"
 #include "storage/feed/feed.hpp"
 
 namespace cairn {
-
-using FieldNames = std::initializer_list<std::string_view>;
 
 Result<StartRequest> start_body(const ApiRequest& request);
 // Whether the body of a start has "runs": then starts_body() reads it, {"graph", "tags"?, "options"?, "runs":

@@ -1,0 +1,168 @@
+#include "ops/http/claim_routes.hpp"
+
+#include <chrono>
+#include <future>
+
+#include "ops/answers/claim_json.hpp"
+#include "ops/http/bodies/claim_bodies.hpp"
+#include "workers/ports/progress_board.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t heartbeat_ms = 5'000;
+constexpr std::chrono::seconds session_patience{5};
+
+std::optional<ApiResponse> refuse_scope(const RouteCall& call) {
+  if (call.scope().covers_all_runs()) return {};
+  return forbidden_response("Expected a token without a scope of graphs or tags for claims, but " + call.caller->token +
+                            " has one.");
+}
+
+std::optional<ApiResponse> refuse_queues(const RouteCall& call, const std::vector<std::string>& queues) {
+  for (const std::string& queue : queues)
+    if (!call.scope().covers_queue(queue))
+      return forbidden_response("Expected queues in the scope of token " + call.caller->token + ", but found " +
+                                excerpt(Json(queue), 60) + ".");
+  return {};
+}
+
+ApiResponse foreign_response() {
+  return error_response(404, "not_found", "Expected a session of this caller, but there is no such one.");
+}
+
+ApiResponse claims_response(const std::vector<ClaimId>& reported, const AskAnswer& answer) {
+  if (answer.is_foreign) return foreign_response();
+  Json said = {{"session", std::to_string(answer.session)},
+               {"heartbeat_ms", heartbeat_ms},
+               {"results", Json::array()},
+               {"claims", Json::array()}};
+  for (std::size_t at = 0; at < reported.size(); ++at)
+    said["results"].push_back(report_json(reported[at], answer.results[at]));
+  for (const RemoteClaim& claim : answer.claims) said["claims"].push_back(claim_json(claim));
+  return json_response(said);
+}
+
+// 200 if it counts now or did before; otherwise 409, or 400 for one that the run does not take.
+ApiResponse single_response(const ClaimId& claim, const AskAnswer& answer) {
+  if (answer.is_foreign) return foreign_response();
+  const ReportReply& reply = answer.results.front();
+  const bool counts = reply.status == ReportStatus::committed || reply.status == ReportStatus::already;
+  if (counts) return json_response(report_json(claim, reply));
+  const bool is_invalid = reply.status == ReportStatus::invalid;
+  return error_response(is_invalid ? 400 : 409, to_string(reply.status), reply.says);
+}
+
+// The ask under way, which its answer and the end of its client both concern.
+struct UnderWay {
+  AskId id = 0;
+};
+
+template <class Respond>
+ApiLater later_of(const RouteCall& call, Ask ask, Respond respond) {
+  GatewayDriver& gateway = call.parts.gateway;
+  const auto under_way = std::make_shared<UnderWay>();
+  const auto asked = std::make_shared<Ask>(std::move(ask));
+  ApiLater later;
+  later.begin = [&gateway, under_way, asked, respond](std::function<void(ApiResponse)> answer) {
+    under_way->id = gateway.ask(
+        std::move(*asked), [respond, answer = std::move(answer)](const AskAnswer& given) { answer(respond(given)); });
+  };
+  later.hurry = [&gateway, under_way] { gateway.hurry(under_way->id); };
+  later.gone = [&gateway, under_way] { gateway.gone(under_way->id); };
+  return later;
+}
+
+RouteReply report_one(const RouteCall& call, Result<Ask::Report> report) {
+  if (!report) return report.error();
+  Ask ask;
+  ask.caller = call.caller->actor;
+  ask.session = report->claim.fence.session;
+  const ClaimId claim = report->claim;
+  ask.finished.push_back(*std::move(report));
+  return later_of(call, std::move(ask), [claim](const AskAnswer& answer) { return single_response(claim, answer); });
+}
+
+RouteReply report_by(RouteCall& call, Result<Ask::Report> (*body)(const ApiRequest&, const ClaimId&)) {
+  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  const Result<ClaimId> claim = parse_claim_id(call.name);
+  if (!claim) return claim.error();
+  return report_one(call, body(call.request, *claim));
+}
+
+// A session that another process of the API has opened; this one knows it from then on.
+bool finds_session(GatewayDriver& gateway, SessionId session, const std::string& caller) {
+  Ask ask;
+  ask.caller = caller;
+  ask.session = session;
+  const auto found = std::make_shared<std::promise<bool>>();
+  const AskId id = gateway.ask(std::move(ask), [found](const AskAnswer& answer) {
+    found->set_value(!answer.is_foreign && answer.session != 0);
+  });
+  std::future<bool> answer = found->get_future();
+  if (answer.wait_for(session_patience) == std::future_status::ready) return answer.get();
+  gateway.gone(id);
+  throw StoreUnavailable("the session cannot be read");
+}
+
+ProgressRow progress_row(const ClaimId& claim, const std::string& node, const std::string& text) {
+  ProgressBoard board;
+  board.say(1, text);
+  ProgressBoard::Said said = std::move(board.take(progress_bytes_max).front());
+  return {.place = {claim.run, claim.fence.step, claim.attempt},
+          .branch = claim.fence.branch,
+          .session = claim.fence.session,
+          .node = node,
+          .text = std::move(said.text),
+          .written = said.written};
+}
+
+}  // namespace
+
+RouteReply ask_for_claims(RouteCall& call) {
+  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  Result<Ask> ask = claims_body(call.request, call.caller->actor);
+  if (!ask) return ask.error();
+  if (auto refusal = refuse_queues(call, ask->worker->says().queues)) return *std::move(refusal);
+  std::vector<ClaimId> reported;
+  for (const Ask::Report& report : ask->finished) reported.push_back(report.claim);
+  return later_of(call, *std::move(ask), [reported = std::move(reported)](const AskAnswer& answer) {
+    return claims_response(reported, answer);
+  });
+}
+
+RouteReply hear_claims(RouteCall& call) {
+  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  const Result<ClaimsHeard> heard = heartbeat_body(call.request);
+  if (!heard) return heard.error();
+  GatewayDriver& gateway = call.parts.gateway;
+  const std::string& caller = call.caller->actor;
+  std::optional<std::vector<std::string>> nodes = gateway.hears(heard->session, caller, heard->claims);
+  if (!nodes) {
+    if (!finds_session(gateway, heard->session, caller)) return foreign_response();
+    nodes = gateway.hears(heard->session, caller, heard->claims);
+  }
+  std::vector<std::pair<RunId, Fence>> holds;
+  for (const ClaimId& claim : heard->claims) holds.emplace_back(claim.run, claim.fence);
+  const std::vector<HoldStanding> found = call.store().standing(holds);
+  Json cancel = Json::array(), stale = Json::array();
+  std::vector<ProgressRow> progress;
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    const ClaimId& claim = heard->claims[at];
+    const std::string text = to_text(claim);
+    if (found[at] == HoldStanding::gone) cancel.push_back(text);
+    if (found[at] == HoldStanding::lost) stale.push_back(text);
+    const auto said = heard->progress.find(text);
+    const bool is_shown = found[at] == HoldStanding::held && claim.fence.session == heard->session;
+    if (is_shown && said != heard->progress.end())
+      progress.push_back(progress_row(claim, nodes ? nodes->at(at) : "", said->second));
+  }
+  if (!progress.empty()) call.store().put_progress(heard->session, progress, {});
+  return json_response({{"cancel", std::move(cancel)}, {"stale", std::move(stale)}});
+}
+
+RouteReply complete_claim(RouteCall& call) { return report_by(call, complete_body); }
+RouteReply fail_claim(RouteCall& call) { return report_by(call, fail_body); }
+RouteReply release_claim(RouteCall& call) { return report_by(call, release_body); }
+
+}  // namespace cairn

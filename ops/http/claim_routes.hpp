@@ -1,0 +1,18 @@
+// The routes for workers that claim over HTTP: /claims. Safe from any thread.
+#pragma once
+
+#include "ops/http/route_call.hpp"
+
+namespace cairn {
+
+// POST /claims: reports and more claims in one; answered when all reports are committed and there are claims, or
+// nothing comes within the time.
+RouteReply ask_for_claims(RouteCall& call);
+// POST /claims/heartbeat: {"cancel", "stale"} of the claims that the worker has.
+RouteReply hear_claims(RouteCall& call);
+// POST /claims/CLAIM/complete, /fail and /release: one report by itself.
+RouteReply complete_claim(RouteCall& call);
+RouteReply fail_claim(RouteCall& call);
+RouteReply release_claim(RouteCall& call);
+
+}  // namespace cairn

@@ -1,0 +1,238 @@
+// Workers over HTTP as they are: requests to `cairn serve`, one server killed in the middle, wrong bodies, tokens.
+#include <csignal>
+#include <gtest/gtest.h>
+#include <set>
+#include <thread>
+
+#include "tests/ops/http/api_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string claims = "/api/v1/claims";
+
+Json py_graph(const std::string& name) {
+  const auto step = [](const std::string& next) {
+    return Json{{"do", "py.count"},
+                {"queue", "py"},
+                {"labels", {"ok"}},
+                {"with", {{"text", {{"$", "text"}}}}},
+                {"retry", {{"attempts", 2}, {"backoff_ms", 10}}},
+                {"on", {{"ok", next}}}};
+  };
+  return {{"name", name},
+          {"start", "one"},
+          {"input", {{"properties", {{"text", {{"type", "string"}}}}}}},
+          {"limits", {{"steps", 20}}},
+          {"channels", {{"letters", {{"reducer", "sum"}}}}},
+          {"nodes",
+           {{"one", step("two")},
+            {"two", step("end")},
+            {"end", {{"end", {{"status", "done"}, {"output", {{"letters", {{"$", "letters"}}}}}}}}}}}};
+}
+
+Json asked(const std::string& session = "", int max = 10, int wait_ms = 0) {
+  Json body = {{"worker", "w"},
+               {"queues", {"py"}},
+               {"handlers", {{{"name", "py.count"}, {"version", 3}}}},
+               {"max", max},
+               {"wait_ms", wait_ms}};
+  if (!session.empty()) body["session"] = session;
+  return body;
+}
+
+Json report_of(const Json& claim) {
+  return {{"claim", claim["claim"]},
+          {"patch", {{"letters", claim["input"]["text"].get<std::string>().size()}}},
+          {"facts", {{{"type", "tool_called"}, {"tool", "wc"}, {"ok", true}, {"latency_ms", 1}}}}};
+}
+
+class Claims : public ::testing::Test {
+ protected:
+  Claims() { EXPECT_EQ(server.post("/api/v1/graphs", py_graph("py_count")).status, 201); }
+
+  std::string start(const std::string& text) {
+    return server.post(runs, {{"graph", "py_count"}, {"input", {{"text", text}}}}).json().at("run");
+  }
+  std::string status_of(const std::string& run) { return server.get(runs + "/" + run).json().at("status"); }
+  static Json ok(const Reply& reply) {
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return reply.status == 200 ? reply.json() : Json::object();
+  }
+  Json one_claim() {
+    const Json answer = ok(server.post(claims, asked("", 1, 5'000)));
+    EXPECT_EQ(answer["claims"].size(), 1u) << answer;
+    return answer;
+  }
+  // Executes what there is until nothing comes for a while.
+  void work_off(Server& at) {
+    Json answer = ok(at.post(claims, asked("", 10, 2'000)));
+    while (!answer["claims"].empty()) {
+      Json body = asked(answer["session"], 10, 500);
+      for (const Json& claim : answer["claims"]) body["finished"].push_back(report_of(claim));
+      answer = ok(at.post(claims, body));
+      for (const Json& result : answer["results"]) EXPECT_EQ(result["status"], "committed") << result;
+    }
+  }
+
+  Server server;
+};
+
+TEST_F(Claims, a_worker_over_http_executes_a_run_to_its_end) {
+  const std::string run = start("hello");
+  work_off(server);
+  EXPECT_EQ(status_of(run), "done");
+  EXPECT_EQ(server.get(runs + "/" + run).json()["output"], (Json{{"letters", 10}}));
+  std::set<std::string> types;
+  for (const Json& event : server.get(runs + "/" + run + "/events").json()) types.insert(event["type"]);
+  EXPECT_TRUE(types.contains("tool_called"));
+}
+
+TEST_F(Claims, one_by_one_the_same_report_is_already_there_and_another_is_a_conflict) {
+  const std::string run = start("hi");
+  const Json answer = one_claim();
+  const std::string at = claims + "/" + answer["claims"][0]["claim"].get<std::string>();
+  EXPECT_EQ(ok(server.post(at + "/complete", {{"label", "ok"}, {"patch", {{"letters", 2}}}}))["status"], "committed");
+  EXPECT_EQ(ok(server.post(at + "/complete", {{"patch", {{"letters", 2}}}}))["status"], "already");
+  const Reply other = server.post(at + "/complete", {{"patch", {{"letters", 9}}}});
+  EXPECT_EQ(other.status, 409);
+  EXPECT_EQ(other.json()["error"]["code"], "conflict");
+  const Json next = ok(server.post(claims, asked(answer["session"], 1, 5'000)));
+  const std::string second = claims + "/" + next["claims"].at(0)["claim"].get<std::string>();
+  EXPECT_EQ(ok(server.post(second + "/release", {{"retry_ms", 0}}))["status"], "committed");
+  EXPECT_EQ(server.post(second + "/complete", Json::object()).status, 409);
+  const Json again = ok(server.post(claims, asked(answer["session"], 1, 5'000)));
+  const std::string third = claims + "/" + again["claims"].at(0)["claim"].get<std::string>();
+  EXPECT_EQ(again["claims"][0]["attempt"], 1) << "a release is no attempt";
+  EXPECT_EQ(ok(server.post(third + "/fail", {{"error", "It broke."}, {"again", false}}))["status"], "committed");
+  EXPECT_EQ(status_of(run), "failed");
+}
+
+TEST_F(Claims, a_server_that_is_killed_is_followed_by_another_one) {
+  const std::string run = start("hello");
+  Json claim;
+  std::string session;
+  {
+    Server first;
+    const Json answer = ok(first.post(claims, asked("", 1, 5'000)));
+    claim = answer["claims"].at(0);
+    session = answer["session"];
+    first.process().signal(SIGKILL);
+    first.process().wait();
+  }
+  const Json heard = ok(server.post(claims + "/heartbeat", {{"session", session}, {"claims", {claim["claim"]}}}));
+  EXPECT_EQ(heard, (Json{{"cancel", Json::array()}, {"stale", Json::array()}}));
+  Json body = asked(session, 1, 0);
+  body["finished"].push_back(report_of(claim));
+  const Json next = ok(server.post(claims, body));
+  EXPECT_EQ(next["session"], session);
+  EXPECT_EQ(next["results"].at(0)["status"], "committed");
+  ASSERT_EQ(next["claims"].size(), 1u);
+  Json last = asked(session, 0);
+  last["finished"].push_back(report_of(next["claims"][0]));
+  last["close"] = true;
+  EXPECT_EQ(ok(server.post(claims, last))["results"].at(0)["status"], "committed");
+  EXPECT_EQ(status_of(run), "done");
+}
+
+TEST_F(Claims, a_heartbeat_says_what_was_cancelled_and_shows_progress) {
+  const std::string run = start("hello");
+  const Json answer = one_claim();
+  const Json claim = answer["claims"][0]["claim"];
+  const Json body = {
+      {"session", answer["session"]}, {"claims", {claim}}, {"progress", {{claim.get<std::string>(), "page 3 of 10"}}}};
+  EXPECT_TRUE(ok(server.post(claims + "/heartbeat", body))["cancel"].empty());
+  EXPECT_NE(server.get(runs + "/" + run).body.find("page 3 of 10"), std::string::npos);
+  EXPECT_EQ(server.post(runs + "/" + run + "/cancel").status, 200);
+  EXPECT_EQ(ok(server.post(claims + "/heartbeat", body))["cancel"], Json::array({claim}));
+  const Reply late = server.post(claims + "/" + claim.get<std::string>() + "/complete", Json::object());
+  EXPECT_EQ(late.status, 409) << late.body;
+}
+
+TEST_F(Claims, a_client_that_hangs_up_while_it_waits_takes_no_step_with_it) {
+  {
+    ApiConnection waiting(server.port());
+    const std::string body = asked("", 5, 20'000).dump();
+    waiting.send("POST " + claims +
+                 " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
+                 std::to_string(body.size()) + "\r\n\r\n" + body);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  const std::string run = start("hello");
+  work_off(server);
+  EXPECT_EQ(status_of(run), "done");
+}
+
+TEST_F(Claims, a_server_that_stops_answers_those_that_wait) {
+  Server other;
+  Reply reply;
+  std::thread waiting([&] { reply = other.post(claims, asked("", 5, 30'000)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  other.process().signal(SIGTERM);
+  waiting.join();
+  EXPECT_EQ(other.process().wait(), 0);
+  EXPECT_TRUE(ok(reply)["claims"].empty());
+}
+
+TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
+  start("x");
+  const Json answer = one_claim();
+  const std::string claim = answer["claims"][0]["claim"];
+  const auto with = [](Json body, const std::string& name, Json value) {
+    body[name] = std::move(value);
+    return body;
+  };
+  const std::vector<std::pair<Json, std::string>> wrong = {
+      {with(asked(), "worker", 3), "as worker"},
+      {with(asked(), "queues", "py"), "a list of texts as queues"},
+      {with(asked(), "queues", {"py", "py"}), "each name once in queues"},
+      {with(asked(), "session", "x"), "a session as POST /claims gave it"},
+      {with(asked(), "max", 1'001), "from 0 to 1000 as max"},
+      {with(asked(), "wait_ms", -1), "as wait_ms"},
+      {with(asked(), "handlers", {{{"name", ""}}}), "a text as name"},
+      {with(asked(), "handlers", {"a", "a"}), "each name once in handlers"},
+      {with(asked(), "tools", {{{"nme", "a"}}}), "name, queue, about"},
+      {with(asked(), "finished", {{{"label", "ok"}}}), "claim"},
+      {with(asked(), "finished", {{{"claim", "x"}}}), "the id of a claim"},
+      {with(asked(), "finished", {{{"claim", claim}, {"patch", 1}}}), "an object as patch"},
+      {with(asked(), "finished", {{{"claim", claim}, {"facts", {{{"type", "run_finished"}}}}}}), "a fact"},
+      {with(asked(), "finished", {{{"claim", claim}, {"facts", {{{"type", "plan_created"}}}}}}), "plan_created"},
+      {with(asked(), "other", 1), "but found \"other\""}};
+  for (const auto& [body, says] : wrong) {
+    const Reply reply = server.post(claims, body);
+    EXPECT_EQ(reply.status, 400) << body << reply.body;
+    EXPECT_NE(reply.json()["error"]["message"].get<std::string>().find(says), std::string::npos) << reply.body;
+  }
+  EXPECT_EQ(server.post(claims + "/nothing/complete").status, 400);
+  EXPECT_EQ(server.post(claims + "/heartbeat", {{"session", "77"}, {"claims", Json::array()}}).status, 404);
+  EXPECT_EQ(server.post(claims + "/" + claim + "/complete", {{"patch", Json::object()}}).status, 200) << "it is held";
+}
+
+TEST(ClaimTokens, a_worker_s_token_claims_from_its_queues_and_uses_its_own_sessions) {
+  const std::string dsn = new_database();
+  const std::string ann = new_token(dsn, "ann", {"--role", "worker", "--scope", "queue=py"});
+  const std::string eve = new_token(dsn, "eve", {"--role", "worker"});
+  const std::string few = new_token(dsn, "few", {"--role", "worker", "--scope", "graph=py_count"});
+  const std::string reader = new_token(dsn, "reader", {"--role", "read"});
+  const std::string admin = new_token(dsn, "admin", {"--role", "admin"});
+  const Server server({"--dsn", dsn});
+  EXPECT_EQ(server.post("/api/v1/graphs", py_graph("py_count"), bearer(admin)).status, 201);
+  EXPECT_EQ(server.post(runs, {{"graph", "py_count"}, {"input", {{"text", "a"}}}}, bearer(admin)).status, 201);
+  EXPECT_EQ(server.post(claims, asked(), bearer(reader)).status, 403);
+  EXPECT_EQ(server.post(claims, asked(), bearer(few)).status, 403);
+  Json elsewhere = asked();
+  elsewhere["queues"] = {"default"};
+  EXPECT_EQ(server.post(claims, elsewhere, bearer(ann)).status, 403);
+  const Json answer = server.post(claims, asked("", 1, 5'000), bearer(ann)).json();
+  const std::string claim = answer["claims"].at(0)["claim"];
+  EXPECT_EQ(server.post(claims, asked(answer["session"]), bearer(eve)).status, 404);
+  EXPECT_EQ(server.post(claims + "/" + claim + "/complete", Json::object(), bearer(eve)).status, 404);
+  EXPECT_EQ(
+      server.post(claims + "/heartbeat", {{"session", answer["session"]}, {"claims", {claim}}}, bearer(eve)).status,
+      404);
+  EXPECT_EQ(server.post(claims + "/" + claim + "/complete", {{"patch", {{"letters", 1}}}}, bearer(ann)).status, 200);
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,410 @@
+// A gateway driven by hand over a store in memory: no threads, no clock, each call carried out or failed as the test
+// wants. The promise to workers over HTTP: a report counts once, in whichever process it arrives.
+#include "workers/gateway/gateway.hpp"
+
+#include <gtest/gtest.h>
+#include <random>
+
+#include "storage/commit_rules.hpp"
+#include "storage/memory_store.hpp"
+#include "tests/workers/session/times.hpp"
+#include "tests/workers/small_graphs.hpp"
+#include "workers/ids.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+constexpr TimeUs round_us = 50'000;
+using Fails = std::function<bool(const GatewayCall&)>;
+
+RemoteWorkerRef worker_with(const std::string& handler, const std::string& caller = "token:ann") {
+  return std::make_shared<RemoteWorker>(
+      RemoteWorkerSays{"w", caller, {"py"}, {{.name = handler}}, {{.name = "crawl", .about = "fetches a page"}}});
+}
+
+// One process of the API.
+class Process {
+ public:
+  Process(Store& store, const Catalogue& catalogue, TimeUs& steady)
+      : store_(store), steady_(steady), gateway_(options(), catalogue.tools->table()) {}
+
+  AskId ask(Ask ask) {
+    gateway_.tick(steady_);
+    gateway_.ask(++last_, std::move(ask));
+    return last_;
+  }
+  void round(const Fails& fails = {}) {
+    gateway_.tick(steady_);
+    GatewayActions actions = gateway_.drain_actions();
+    for (auto& [id, answer] : actions.answers) answers_.emplace(id, std::move(answer));
+    const std::function<TimeUs()> steady = [this] { return steady_; };
+    for (GatewayCall& call : actions.calls) {
+      if (fails && fails(call)) {
+        gateway_.failed(call);
+        continue;
+      }
+      carry_out(call, {store_, steady, {}, [this](std::uint64_t batch, std::vector<LockedRun> runs) {
+                         return gateway_.decide_locked(batch, std::move(runs));
+                       }});
+      gateway_.answered(std::move(call));
+    }
+  }
+  std::optional<AskAnswer> answer_of(AskId id) {
+    auto found = answers_.extract(id);
+    return found ? std::optional(std::move(found.mapped())) : std::nullopt;
+  }
+  Gateway& gateway() { return gateway_; }
+
+ private:
+  static GatewayOptions options() {
+    GatewayOptions of;
+    of.new_id = new_run_id;
+    of.new_session = new_session_id;
+    of.draw = [] { return 0.5; };
+    of.new_commit = next_commit_id;
+    return of;
+  }
+
+  Store& store_;
+  TimeUs& steady_;
+  Gateway gateway_;
+  AskId last_ = 0;
+  std::map<AskId, AskAnswer> answers_;
+};
+
+class GatewayTest : public testing::Test {
+ protected:
+  GatewayTest()
+      : store_(make_memory_store(1, [this] { return noon + steady_; })),
+        catalogue_(small_catalogue()),
+        client_(client_with_graphs(*store_, *catalogue_)),
+        here_(*store_, *catalogue_, steady_),
+        there_(*store_, *catalogue_, steady_) {
+    const Json twice = parse_stored(R"({"name": "twice", "start": "a", "limits": {"steps": 20}, "channels":
+        {"count": {"reducer": "sum"}}, "nodes": {
+        "a": {"do": "py.a", "queue": "py", "labels": ["ok"], "with": {"n": 1}, "on": {"ok": "b"}},
+        "b": {"do": "py.a", "queue": "py", "labels": ["ok"], "retry": {"attempts": 3, "backoff_ms": 100}, "on": {"ok": "z"}},
+        "z": {"end": {"status": "done", "output": {"count": {"$": "count"}}}}}})");
+    EXPECT_TRUE(client_->add_graph(twice));
+  }
+
+  RunId start() {
+    StartRun command;
+    command.graph = "twice";
+    command.input = Json::object();
+    return client_->start(std::move(command), "")->run;
+  }
+  void pass(int rounds = 1, const Fails& fails = {}) {
+    for (int n = 0; n < rounds; ++n) {
+      steady_ += round_us;
+      here_.round(fails);
+      there_.round(fails);
+    }
+  }
+  static Ask ask_of(SessionId session, std::int32_t max, TimeUs wait_us = 0) {
+    Ask ask;
+    ask.caller = "token:ann";
+    ask.session = session;
+    ask.worker = worker_with("py.a");
+    ask.max = max;
+    ask.wait_us = wait_us;
+    return ask;
+  }
+  static Ask::Report done(const ClaimId& claim, std::int64_t count = 1) {
+    return {claim, Outcome{"", {{"count", count}}, {}}};
+  }
+  AskAnswer answered(Process& process, Ask ask) {
+    const AskId id = process.ask(std::move(ask));
+    for (int n = 0; n < 40; ++n) {
+      pass();
+      if (auto answer = process.answer_of(id)) return *std::move(answer);
+    }
+    ADD_FAILURE() << "no answer";
+    return {};
+  }
+  AskAnswer reported(Process& process, SessionId session, Ask::Report report) {
+    Ask ask = ask_of(session, 0);
+    ask.finished.push_back(std::move(report));
+    return answered(process, std::move(ask));
+  }
+  RunStatus status(const RunId& run) { return store_->run(run)->status; }
+
+  TimeUs steady_ = 0;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Catalogue> catalogue_;
+  std::unique_ptr<Client> client_;
+  Process here_, there_;
+};
+
+TEST_F(GatewayTest, a_report_and_the_next_claim_are_one_request) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 5));
+  ASSERT_EQ(first.claims.size(), 1u);
+  EXPECT_EQ(first.claims[0].input.with, (Json{{"n", 1}}));
+  EXPECT_EQ(first.claims[0].handler, "py.a");
+  Ask more = ask_of(first.session, 5);
+  more.finished.push_back(done(first.claims[0].id));
+  const AskAnswer second = answered(here_, std::move(more));
+  EXPECT_EQ(second.session, first.session);
+  ASSERT_EQ(second.results.size(), 1u);
+  EXPECT_EQ(second.results[0].status, ReportStatus::committed) << second.results[0].says;
+  ASSERT_EQ(second.claims.size(), 1u);
+  EXPECT_EQ(second.claims[0].input.node, "b");
+  EXPECT_EQ(reported(here_, first.session, done(second.claims[0].id, 4)).results[0].status, ReportStatus::committed);
+  EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_EQ(client_->state(run)->output, (Json{{"count", 5}}));
+}
+
+TEST_F(GatewayTest, the_same_report_again_is_already_there_for_ever_and_another_is_a_conflict) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::committed);
+  for (Process* process : {&here_, &there_}) {
+    EXPECT_EQ(reported(*process, first.session, done(claim)).results[0].status, ReportStatus::already);
+    EXPECT_EQ(reported(*process, first.session, done(claim, 2)).results[0].status, ReportStatus::conflict);
+    EXPECT_EQ(reported(*process, first.session, {claim, Failure{"broken", "It broke.", true, {}}}).results[0].status,
+              ReportStatus::conflict);
+  }
+  const AskAnswer second = answered(there_, ask_of(first.session, 1));
+  EXPECT_EQ(reported(there_, first.session, done(second.claims.at(0).id)).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::done);
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::already);
+  EXPECT_EQ(store_->run(run)->head, 4);
+}
+
+TEST_F(GatewayTest, a_hold_that_was_lost_is_stale_and_nothing_is_written) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  store_->release(std::vector{std::pair(run, claim.fence)}, 0);
+  const AskAnswer other = answered(there_, ask_of(0, 1));
+  EXPECT_NE(other.session, first.session);
+  ASSERT_EQ(other.claims.size(), 1u);
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::stale);
+  EXPECT_EQ(store_->run(run)->head, 1);
+  EXPECT_EQ(reported(there_, other.session, done(other.claims[0].id)).results[0].status, ReportStatus::committed);
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::stale);
+}
+
+TEST_F(GatewayTest, another_process_goes_on_with_the_session_and_its_claims) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  Ask more = ask_of(first.session, 1);
+  more.finished.push_back(done(first.claims.at(0).id));
+  const AskAnswer second = answered(there_, std::move(more));
+  EXPECT_EQ(second.session, first.session);
+  EXPECT_EQ(second.results.at(0).status, ReportStatus::committed);
+  ASSERT_EQ(second.claims.size(), 1u);
+  EXPECT_EQ(store_->sessions().size(), 1u);
+  EXPECT_EQ(reported(here_, first.session, done(second.claims[0].id)).results[0].status, ReportStatus::committed);
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
+TEST_F(GatewayTest, a_session_of_another_caller_is_used_by_nobody_else) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  for (Process* process : {&here_, &there_}) {
+    Ask theirs = ask_of(first.session, 1);
+    theirs.caller = "token:eve";
+    theirs.worker = worker_with("py.a", "token:eve");
+    theirs.finished.push_back(done(first.claims.at(0).id));
+    const AskAnswer answer = answered(*process, std::move(theirs));
+    EXPECT_TRUE(answer.is_foreign);
+    EXPECT_TRUE(answer.claims.empty());
+  }
+  EXPECT_EQ(store_->run(run)->head, 1);
+  // With a session of her own she may name the claim, and writes nothing.
+  Ask own = ask_of(0, 0);
+  own.caller = "token:eve";
+  own.worker = worker_with("py.b", "token:eve");
+  own.finished.push_back(done(first.claims.at(0).id));
+  EXPECT_EQ(answered(here_, std::move(own)).results.at(0).status, ReportStatus::stale);
+  EXPECT_EQ(store_->run(run)->head, 1);
+}
+
+TEST_F(GatewayTest, steps_that_it_has_no_handler_for_are_left_to_others) {
+  const RunId run = start();
+  Ask other = ask_of(0, 1, 300'000);
+  other.worker = worker_with("py.other");
+  EXPECT_TRUE(answered(here_, std::move(other)).claims.empty());
+  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+  pass(30);
+  EXPECT_EQ(answered(there_, ask_of(0, 1)).claims.size(), 1u);
+}
+
+TEST_F(GatewayTest, waits_for_a_step_as_long_as_it_was_asked_to) {
+  const AskId id = here_.ask(ask_of(0, 3, 1'000'000));
+  pass(10);
+  EXPECT_FALSE(here_.answer_of(id));
+  pass(20);
+  const auto empty = here_.answer_of(id);
+  ASSERT_TRUE(empty);
+  EXPECT_TRUE(empty->claims.empty());
+  const AskId waiting = here_.ask(ask_of(empty->session, 3, 30'000'000));
+  pass(4);
+  start();
+  here_.gateway().notified();
+  pass(6);
+  const auto found = here_.answer_of(waiting);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->claims.size(), 1u);
+  const AskId hurried = here_.ask(ask_of(empty->session, 3, 30'000'000));
+  pass(4);
+  here_.gateway().hurry(hurried);
+  pass(2);
+  EXPECT_TRUE(here_.answer_of(hurried));
+}
+
+TEST_F(GatewayTest, a_client_that_is_gone_leaves_its_steps_to_others_and_its_reports_count) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  Ask more = ask_of(first.session, 1);
+  more.finished.push_back(done(first.claims.at(0).id));
+  const AskId id = here_.ask(std::move(more));
+  here_.gateway().gone(id);
+  pass(10);
+  EXPECT_EQ(store_->run(run)->head, 2);
+  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+  // An answer that did not arrive.
+  const AskAnswer second = answered(here_, ask_of(first.session, 1));
+  here_.gateway().take_back({second.claims.at(0).id});
+  pass(3);
+  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+}
+
+TEST_F(GatewayTest, what_no_heartbeat_names_is_offered_again) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  for (int n = 0; n < 6; ++n) {
+    pass(50);
+    EXPECT_EQ(here_.gateway().hears(first.session, "token:ann", {claim}), std::vector<std::string>{"a"});
+  }
+  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
+  EXPECT_FALSE(here_.gateway().hears(first.session, "token:eve", {}));
+  EXPECT_FALSE(there_.gateway().hears(first.session, "token:ann", {}));
+  here_.gateway().hears(first.session, "token:ann", {});
+  pass(3);
+  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::lost);
+}
+
+TEST_F(GatewayTest, the_session_of_a_worker_that_asks_no_more_gets_no_heartbeats) {
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  pass(200);
+  const std::int64_t beats = store_->sessions().at(0).counter;
+  EXPECT_GT(beats, 2);
+  pass(800);
+  const std::int64_t last = store_->sessions().at(0).counter;
+  pass(400);
+  EXPECT_EQ(store_->sessions().at(0).counter, last);
+}
+
+TEST_F(GatewayTest, a_session_that_ends_waits_no_more) {
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const AskId waiting = here_.ask(ask_of(first.session, 3, 30'000'000));
+  pass(3);
+  Ask end = ask_of(first.session, 0);
+  end.closes = true;
+  answered(here_, std::move(end));
+  pass(3);
+  EXPECT_TRUE(here_.answer_of(waiting));
+  EXPECT_TRUE(store_->sessions().empty());
+}
+
+TEST_F(GatewayTest, an_outcome_that_its_node_does_not_take_is_a_failed_attempt) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const Ask::Report unfit{first.claims.at(0).id, Outcome{"elsewhere", Json::object(), {}}};
+  EXPECT_EQ(reported(here_, first.session, unfit).results.at(0).status, ReportStatus::committed);
+  EXPECT_EQ(reported(here_, first.session, unfit).results.at(0).status, ReportStatus::already);
+  EXPECT_EQ(status(run), RunStatus::failed);
+}
+
+TEST_F(GatewayTest, failures_go_by_the_graph) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId a = first.claims.at(0).id;
+  EXPECT_EQ(reported(here_, first.session, done(a)).results[0].status, ReportStatus::committed);
+  const AskAnswer second = answered(here_, ask_of(first.session, 1));
+  const ClaimId b = second.claims.at(0).id;
+  EXPECT_EQ(reported(here_, first.session, {b, Failure{"busy", "It is busy.", true, {}, 0}}).results[0].status,
+            ReportStatus::committed);
+  pass(60);
+  const AskAnswer third = answered(here_, ask_of(first.session, 1));
+  EXPECT_EQ(third.claims.at(0).id.attempt, 2);
+  EXPECT_EQ(third.claims[0].input.fault, "It is busy.");
+  EXPECT_EQ(reported(here_, first.session, {b, Failure{"busy", "It is busy.", true, {}}}).results[0].status,
+            ReportStatus::already);
+  EXPECT_EQ(
+      reported(here_, first.session, {third.claims[0].id, Failure{"broken", "No.", false, {}, 0}}).results[0].status,
+      ReportStatus::committed);
+  EXPECT_EQ(status(run), RunStatus::failed);
+}
+
+TEST_F(GatewayTest, its_tools_are_known_to_plans_and_their_sub_goals_go_to_its_queue) {
+  answered(here_, ask_of(0, 1));
+  pass(60);
+  const SessionRow row = store_->sessions().at(0);
+  EXPECT_EQ(*row.caller, "token:ann");
+  EXPECT_EQ(row.tools, std::vector<std::string>{"crawl"});
+  EXPECT_EQ(row.handlers, std::vector<std::string>{"py.a"});
+  EXPECT_NE(row.declares->find("fetches a page"), std::string::npos);
+}
+
+// Two processes, eight workers; calls of the store fail, answers get lost, clients give up and report again elsewhere.
+TEST_F(GatewayTest, whatever_fails_each_step_counts_once) {
+  constexpr int workers = 8;
+  constexpr int wanted = 60;
+  std::mt19937 random(22);
+  const auto chance = [&random](int percent) { return static_cast<int>(random() % 100) < percent; };
+  std::vector<RunId> runs;
+  for (int n = 0; n < wanted; ++n) runs.push_back(start());
+  struct Worker {
+    SessionId session = 0;
+    std::vector<ClaimId> has;
+    std::optional<AskId> asked;
+    Process* at = nullptr;
+  };
+  std::vector<Worker> all(workers);
+  const auto are_done = [&] {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return status(run) == RunStatus::done; });
+  };
+  for (int n = 0; n < 4'000 && !are_done(); ++n) {
+    pass(1, [&](const GatewayCall&) { return chance(10); });
+    for (Worker& one : all) {
+      if (one.asked) {
+        auto answer = one.at->answer_of(*one.asked);
+        const bool is_lost = chance(5);
+        if (!answer && !is_lost) continue;
+        if (is_lost) {  // it reports again
+          one.at->gateway().gone(*one.asked);
+          if (answer) {
+            std::vector<ClaimId> given;
+            for (const RemoteClaim& claim : answer->claims) given.push_back(claim.id);
+            one.at->gateway().take_back(given);
+          }
+        } else {
+          one.session = answer->session;
+          one.has.clear();
+          for (const RemoteClaim& claim : answer->claims) one.has.push_back(claim.id);
+        }
+        one.asked.reset();
+      }
+      one.at = chance(50) ? &here_ : &there_;
+      Ask ask = ask_of(one.session, 4, 200'000);
+      for (const ClaimId& claim : one.has) ask.finished.push_back(done(claim));
+      one.asked = one.at->ask(std::move(ask));
+    }
+  }
+  ASSERT_TRUE(are_done());
+  for (const RunId& run : runs) {
+    EXPECT_EQ(store_->run(run)->head, 4);
+    EXPECT_EQ(client_->state(run)->output, (Json{{"count", 2}}));
+  }
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,73 @@
+#include "workers/gateway/gateway_calls.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+// Whether the event ends the attempt of the claim, by this report or another.
+bool ends(const Event& event, const ClaimId& claim) {
+  if (event.step != claim.fence.step) return false;
+  if (const auto* succeeded = std::get_if<StepSucceeded>(&event.body)) return succeeded->attempt == claim.attempt;
+  if (const auto* failed = std::get_if<StepFailed>(&event.body)) return failed->attempt == claim.attempt;
+  if (const auto* closed = std::get_if<SubGoalClosed>(&event.body)) return closed->attempt == claim.attempt;
+  return false;
+}
+
+}  // namespace
+
+void OpenRemote::carry_out(const CallSite& at) {
+  answer = {};
+  if (named != 0) {
+    const std::vector<SessionRow> rows = at.store.sessions();
+    const auto found =
+        std::find_if(rows.begin(), rows.end(), [this](const SessionRow& row) { return row.id == named; });
+    if (found != rows.end() && found->caller != caller) {
+      answer.is_foreign = true;
+      return;
+    }
+    if (found != rows.end()) answer.session = named;
+  }
+  if (worker == nullptr) return;
+  if (answer.session == 0) answer.session = fresh;
+  SessionRow row = worker->row(answer.session);
+  row.started_at = row.beat_at = at.store.database_time();
+  at.store.open_session(row);
+  if (named == answer.session) at.store.beat(named);
+}
+
+void LookAround::carry_out(const CallSite& at) {
+  answer = {};
+  for (const SessionId session : beating) at.store.beat(session);
+  answer.database_us = at.store.database_time();
+  answer.steady_us = at.steady();
+  answer.graphs = read_new_graphs(at.store, known, false);
+  answer.queue_settings = at.store.queue_settings();
+  answer.sessions = at.store.sessions();
+}
+
+void FindEnd::carry_out(const CallSite& at) {
+  answer.reset();
+  std::int64_t after = claim.head;
+  for (;;) {
+    const std::vector<EventRow> rows = at.store.events(claim.run, after, history_page);
+    for (const EventRow& row : rows) {
+      const Result<Event> event = event_of(row);
+      if (!event || !ends(*event, claim)) continue;
+      answer = event->body;
+      return;
+    }
+    if (std::ssize(rows) < history_page) return;
+    after = rows.back().seq;
+  }
+}
+
+const char* purpose(const GatewayCall& call) {
+  return std::visit([](const auto& one) { return one.purpose(); }, call);
+}
+
+void carry_out(GatewayCall& call, const CallSite& at) {
+  std::visit([&at](auto& one) { one.carry_out(at); }, call);
+}
+
+}  // namespace cairn

@@ -1,0 +1,70 @@
+// The calls that the gateway makes of the store besides those of a session (session/store_calls.hpp). Plain values;
+// carry_out() blocks on the store and is safe from any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/event.hpp"
+#include "workers/gateway/claim_id.hpp"
+#include "workers/gateway/remote_worker.hpp"
+#include "workers/session/store_calls.hpp"
+
+namespace cairn {
+
+// Opens a session of a remote worker, or finds the one that it names, which another process of the API may have opened.
+// One that is gone is not opened again: its id may have been anybody's.
+struct OpenRemote {
+  std::uint64_t ask = 0;
+  SessionId named = 0;  // 0: none
+  std::string caller;
+  RemoteWorkerRef worker;  // null: none is opened
+  SessionId fresh = 0;     // the id of a new one
+  struct Answer {
+    SessionId session = 0;    // 0: it is gone
+    bool is_foreign = false;  // the one that was named is another caller's
+  };
+  Answer answer = {};
+  static const char* purpose() { return "open a remote worker's session"; }
+  void carry_out(const CallSite& at);
+};
+
+// The heartbeats of remote sessions, and what has changed around: graphs, queues, sessions, the clock.
+struct LookAround {
+  std::vector<SessionId> beating;
+  KnownGraphs known = {};  // what the answer brings is added
+  struct Answer {
+    TimeUs database_us = 0;
+    TimeUs steady_us = 0;  // at that moment
+    ReadGraphsOf graphs;
+    std::vector<QueueSettings> queue_settings;
+    std::vector<SessionRow> sessions;
+  };
+  Answer answer = {};
+  static const char* purpose() { return "look after the remote sessions"; }
+  void carry_out(const CallSite& at);
+};
+
+// Finds the event by which the claim's attempt ended, to judge a report that comes late or again.
+struct FindEnd {
+  Ticket ticket = 0;
+  ClaimId claim;
+  std::optional<EventBody> answer = {};  // nothing: it did not end by an event of its own
+  static const char* purpose() { return "find out how a step has ended"; }
+  void carry_out(const CallSite& at);
+};
+
+// A claim for one ask.
+struct ClaimSteps : ClaimJobs {
+  std::uint64_t ask = 0;
+};
+
+using GatewayCall = std::variant<OpenRemote, CloseSession, LookAround, ReadHistories, Commit, CommitLocked,
+                                 KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, ReadBlobs, KeepBlobs, FindEnd>;
+
+const char* purpose(const GatewayCall& call);
+void carry_out(GatewayCall& call, const CallSite& at);
+
+}  // namespace cairn
